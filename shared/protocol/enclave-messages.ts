@@ -1,0 +1,340 @@
+/**
+ * The language between proxy and enclave: length-prefixed binary frames with fixed layouts. Both ends
+ * use these functions; each treats what it reads as untrusted.
+ *
+ * Frame: version[1] = 1, length[4] big-endian = bytes that follow, requestId[4], type[1], body.
+ * One reply for each request, under the same requestId, in any order.
+ */
+import { asField, type Address, type Bytes32, type Field } from "./brands.ts";
+import { addressBytes, ByteReader, bytesToUint, concatBytes, mustFromHex, toAddress, toBytes32, uintToBytes, word } from "./bytes.ts";
+import { SIGNATURE_BYTES } from "./attestation.ts";
+import { PROOF_BYTES } from "./proof.ts";
+import { MAX_UPDATE_LEAVES } from "./tree.ts";
+
+export const FRAME_VERSION = 1;
+/** Version and length. */
+export const FRAME_HEADER_BYTES = 5;
+/** Most bytes after the header. An attest-root of 256 leaves needs under 10 KiB. */
+export const MAX_FRAME_BYTES = 65_536;
+/** The vsock port an enclave listens on. */
+export const ENCLAVE_PORT = 5000;
+/** Limits of the nonce of a live attestation document. */
+export const NONCE_BYTES = { min: 16, max: 64 } as const;
+
+const REQUEST_TYPES = { status: 1, attestation: 2, attest: 6, "attest-root": 7 } as const;
+const REFUSED = 0xff;
+
+export type EnclavePhase = "booting" | "serving" | "halted";
+const PHASES: readonly EnclavePhase[] = ["booting", "serving", "halted"];
+
+/** Why the enclave would not. The position is the wire code: append only. */
+export const REFUSALS = [
+  "WRONG_PHASE",
+  "BUSY",
+  "UNKNOWN_KIND",
+  "SIGNAL_COUNT",
+  "SIGNAL_RANGE",
+  "PROOF_NOT_CANONICAL",
+  "PROOF_NOT_ON_CURVE",
+  "PROOF_NOT_IN_SUBGROUP",
+  "PROOF_AT_INFINITY",
+  "EXT_MALFORMED",
+  "NULLIFIERS_NOT_DISTINCT",
+  "CONTEXT_MISMATCH",
+  "STATEMENT_INVALID",
+  "PROOF_INVALID",
+  "FRONTIER_INVALID",
+  "LEAVES_INVALID",
+  "NONCE_INVALID",
+  "PLATFORM_UNAVAILABLE",
+] as const;
+export type Refusal = (typeof REFUSALS)[number];
+
+export type EnclaveRequest =
+  | { readonly type: "status" }
+  /** A live attestation document over this nonce (16–64 bytes). */
+  | { readonly type: "attestation"; readonly nonce: Uint8Array }
+  | AttestRequest
+  | AttestRootRequest;
+
+/** `proof` is uncompressed (256 bytes, see proof.ts), signals are 32-byte words in circuit order, not yet known to be canonical. */
+export interface AttestRequest {
+  readonly type: "attest";
+  readonly chainId: bigint;
+  readonly pool: Address;
+  readonly kindId: number;
+  readonly deadline: bigint;
+  readonly proof: Uint8Array;
+  readonly signals: readonly bigint[];
+  readonly ext: Uint8Array;
+}
+
+/** `frontier` as `Frontier.nodes()` gives it, not yet known to be canonical; 1 to 256 leaves. */
+export interface AttestRootRequest {
+  readonly type: "attest-root";
+  readonly chainId: bigint;
+  readonly pool: Address;
+  readonly fromIndex: bigint;
+  readonly headBefore: Bytes32;
+  readonly frontier: readonly bigint[];
+  readonly leaves: readonly bigint[];
+}
+
+export type EnclaveReply =
+  | {
+      readonly type: "status";
+      readonly phase: EnclavePhase;
+      /** Zero address before there is a key. */
+      readonly signer: Address;
+      /** keccak256 over the verification-key hashes in order of kind id: which circuits this image knows. */
+      readonly configurationHash: Bytes32;
+    }
+  | { readonly type: "attestation"; readonly document: Uint8Array }
+  | { readonly type: "attest"; readonly statementHash: Bytes32; readonly proofHash: Bytes32; readonly signature: Uint8Array }
+  | {
+      readonly type: "attest-root";
+      readonly oldRoot: Field;
+      readonly newRoot: Field;
+      readonly toIndex: bigint;
+      readonly headAfter: Bytes32;
+      readonly signature: Uint8Array;
+    }
+  | { readonly type: "refused"; readonly code: Refusal };
+
+export interface Enveloped<T> {
+  readonly requestId: number;
+  readonly message: T;
+}
+
+/** A whole frame. Throws when a field does not fit its layout, which is a fault of the sender's own code. */
+export function encodeRequest(requestId: number, request: EnclaveRequest): Uint8Array {
+  return frame(requestId, REQUEST_TYPES[request.type], requestBody(request));
+}
+
+function requestBody(request: EnclaveRequest): Uint8Array {
+  switch (request.type) {
+    case "status":
+      return new Uint8Array(0);
+    case "attestation":
+      return concatBytes(uintToBytes(BigInt(request.nonce.length), 1), request.nonce);
+    case "attest":
+      return concatBytes(
+        uintToBytes(request.chainId, 8),
+        addressBytes(request.pool),
+        uintToBytes(BigInt(request.kindId), 1),
+        uintToBytes(request.deadline, 8),
+        exactly(request.proof, PROOF_BYTES),
+        words(request.signals, 1),
+        uintToBytes(BigInt(request.ext.length), 4),
+        request.ext,
+      );
+    case "attest-root":
+      return concatBytes(
+        uintToBytes(request.chainId, 8),
+        addressBytes(request.pool),
+        uintToBytes(request.fromIndex, 8),
+        mustFromHex(request.headBefore),
+        words(request.frontier, 1),
+        words(request.leaves, 2),
+      );
+  }
+}
+
+/** `payload` is a frame without version and length. Undefined means a bad frame: close the connection. */
+export function decodeRequest(payload: Uint8Array): Enveloped<EnclaveRequest> | undefined {
+  const reader = new ByteReader(payload);
+  const requestId = reader.number(4);
+  const message = readRequest(reader.number(1), reader);
+  return message !== undefined && reader.done() ? { requestId, message } : undefined;
+}
+
+function readRequest(type: number, reader: ByteReader): EnclaveRequest | undefined {
+  switch (type) {
+    case REQUEST_TYPES.status:
+      return { type: "status" };
+    case REQUEST_TYPES.attestation:
+      return { type: "attestation", nonce: reader.take(reader.number(1)) };
+    case REQUEST_TYPES.attest: {
+      const chainId = reader.uint(8);
+      const pool = reader.take(20);
+      const kindId = reader.number(1);
+      const deadline = reader.uint(8);
+      const proof = reader.take(PROOF_BYTES);
+      const signals = readWords(reader, 1);
+      const ext = reader.take(reader.number(4));
+      return pool.length === 20
+        ? { type: "attest", chainId, pool: toAddress(pool), kindId, deadline, proof, signals, ext }
+        : undefined;
+    }
+    case REQUEST_TYPES["attest-root"]: {
+      const chainId = reader.uint(8);
+      const pool = reader.take(20);
+      const fromIndex = reader.uint(8);
+      const headBefore = reader.take(32);
+      const frontier = readWords(reader, 1);
+      const leaves = readWords(reader, 2);
+      if (headBefore.length !== 32 || leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES) return undefined;
+      return {
+        type: "attest-root",
+        chainId,
+        pool: toAddress(pool),
+        fromIndex,
+        headBefore: toBytes32(headBefore),
+        frontier,
+        leaves,
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** A whole frame. */
+export function encodeReply(requestId: number, reply: EnclaveReply): Uint8Array {
+  const type = reply.type === "refused" ? REFUSED : REQUEST_TYPES[reply.type] | 0x80;
+  return frame(requestId, type, replyBody(reply));
+}
+
+function replyBody(reply: EnclaveReply): Uint8Array {
+  switch (reply.type) {
+    case "status":
+      return concatBytes(
+        Uint8Array.of(PHASES.indexOf(reply.phase)),
+        addressBytes(reply.signer),
+        mustFromHex(reply.configurationHash),
+      );
+    case "attestation":
+      return reply.document;
+    case "attest":
+      return concatBytes(
+        mustFromHex(reply.statementHash),
+        mustFromHex(reply.proofHash),
+        exactly(reply.signature, SIGNATURE_BYTES),
+      );
+    case "attest-root":
+      return concatBytes(
+        word(reply.oldRoot),
+        word(reply.newRoot),
+        uintToBytes(reply.toIndex, 8),
+        mustFromHex(reply.headAfter),
+        exactly(reply.signature, SIGNATURE_BYTES),
+      );
+    case "refused":
+      return Uint8Array.of(REFUSALS.indexOf(reply.code));
+  }
+}
+
+/** `payload` is a frame without version and length. Undefined means a reply that no honest enclave sends. */
+export function decodeReply(payload: Uint8Array): Enveloped<EnclaveReply> | undefined {
+  const reader = new ByteReader(payload);
+  const requestId = reader.number(4);
+  const type = reader.number(1);
+  if (type === (REQUEST_TYPES.attestation | 0x80)) {
+    return { requestId, message: { type: "attestation", document: payload.slice(5) } };
+  }
+  const message = readReply(type, reader);
+  return message !== undefined && reader.done() ? { requestId, message } : undefined;
+}
+
+function readReply(type: number, reader: ByteReader): EnclaveReply | undefined {
+  switch (type) {
+    case REQUEST_TYPES.status | 0x80: {
+      const phase = PHASES[reader.number(1)];
+      const signer = reader.take(20);
+      const configuration = reader.take(32);
+      if (phase === undefined || configuration.length !== 32) return undefined;
+      return { type: "status", phase, signer: toAddress(signer), configurationHash: toBytes32(configuration) };
+    }
+    case REQUEST_TYPES.attest | 0x80: {
+      const statementHash = reader.take(32);
+      const proofHash = reader.take(32);
+      const signature = reader.take(SIGNATURE_BYTES);
+      if (signature.length !== SIGNATURE_BYTES) return undefined;
+      return { type: "attest", statementHash: toBytes32(statementHash), proofHash: toBytes32(proofHash), signature };
+    }
+    case REQUEST_TYPES["attest-root"] | 0x80: {
+      const oldRoot = asField(reader.uint(32));
+      const newRoot = asField(reader.uint(32));
+      const toIndex = reader.uint(8);
+      const headAfter = reader.take(32);
+      const signature = reader.take(SIGNATURE_BYTES);
+      if (oldRoot === undefined || newRoot === undefined || signature.length !== SIGNATURE_BYTES) return undefined;
+      return { type: "attest-root", oldRoot, newRoot, toIndex, headAfter: toBytes32(headAfter), signature };
+    }
+    case REFUSED: {
+      const code = REFUSALS[reader.number(1)];
+      return code === undefined ? undefined : { type: "refused", code };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Cuts a byte stream into frame payloads. `push` returns the payloads that became complete, or
+ * undefined at the first sign of another language (wrong version, a length below 5 or above the cap)
+ * and ever after: the caller then closes that connection. Holds at most one frame, and copies each
+ * byte once however it trickles in.
+ */
+export class FrameSplitter {
+  readonly #header = new Uint8Array(FRAME_HEADER_BYTES);
+  /** Of the frame being read; absent until its header is complete. */
+  #payload: Uint8Array | undefined;
+  /** Bytes read of the header, or of the payload once there is one. */
+  #filled = 0;
+  #broken = false;
+
+  push(chunk: Uint8Array): Uint8Array[] | undefined {
+    const payloads: Uint8Array[] = [];
+    let at = 0;
+    while (!this.#broken && at < chunk.length) {
+      const target: Uint8Array = this.#payload ?? this.#header;
+      const part = chunk.subarray(at, at + target.length - this.#filled);
+      target.set(part, this.#filled);
+      this.#filled += part.length;
+      at += part.length;
+      if (this.#payload === undefined) this.#readHeader();
+      else if (this.#filled === target.length) {
+        payloads.push(target);
+        this.#payload = undefined;
+        this.#filled = 0;
+      }
+    }
+    return this.#broken ? undefined : payloads;
+  }
+
+  #readHeader(): void {
+    this.#broken = this.#header[0] !== FRAME_VERSION;
+    if (this.#broken || this.#filled < FRAME_HEADER_BYTES) return;
+    const length = Number(bytesToUint(this.#header.subarray(1)));
+    this.#broken = length < 5 || length > MAX_FRAME_BYTES;
+    if (this.#broken) return;
+    this.#payload = new Uint8Array(length);
+    this.#filled = 0;
+  }
+}
+
+function frame(requestId: number, type: number, body: Uint8Array): Uint8Array {
+  const length = 5 + body.length;
+  if (length > MAX_FRAME_BYTES) throw new RangeError("frame is too long");
+  return concatBytes(
+    Uint8Array.of(FRAME_VERSION),
+    uintToBytes(BigInt(length), 4),
+    uintToBytes(BigInt(requestId), 4),
+    Uint8Array.of(type),
+    body,
+  );
+}
+
+function words(values: readonly bigint[], countBytes: number): Uint8Array {
+  return concatBytes(uintToBytes(BigInt(values.length), countBytes), ...values.map(word));
+}
+
+function readWords(reader: ByteReader, countBytes: number): bigint[] {
+  return reader.list(reader.number(countBytes), 32).map((part) => new ByteReader(part).uint(32));
+}
+
+function exactly(bytes: Uint8Array, length: number): Uint8Array {
+  if (bytes.length !== length) throw new RangeError("field has the wrong length");
+  return bytes;
+}
