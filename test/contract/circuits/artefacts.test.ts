@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import {
+  readCompressed,
+  readManifest,
+  verificationKeysFolder,
+  type CircuitEntry,
+  type Manifest,
+} from "../../../scripts/circuits/artefacts.ts";
+import { CIRCUITS, sha256Hex, type CircuitName } from "../../../scripts/circuits/compile.ts";
+import { KINDS, signalNames } from "../../../shared/protocol/statements.ts";
+import { compiled } from "./compiled.ts";
+
+describe("the committed artefacts of the circuits", function () {
+  this.timeout(180_000);
+  let manifest: Manifest;
+
+  before(async () => {
+    const found = await readManifest();
+    assert.ok(found, "there is a manifest");
+    manifest = found;
+  });
+
+  function entry(name: CircuitName): CircuitEntry {
+    const found = manifest.circuits[name];
+    assert.ok(found, `${name} is in the manifest`);
+    return found;
+  }
+
+  it("are marked as development only", () => {
+    assert.equal(manifest.purpose, "development only");
+    assert.match(manifest.warning, /Never use them with money/);
+  });
+
+  for (const name of CIRCUITS) {
+    describe(name, () => {
+      it("compiles to the committed r1cs", async () => {
+        const { facts } = await compiled(name);
+        const { constraints, wires, publicInputs } = facts.counts;
+        const pinned = entry(name);
+        assert.equal(facts.r1csSha256, pinned.r1cs.sha256);
+        assert.deepEqual(
+          { constraints, wires, publicInputs },
+          { constraints: pinned.constraints, wires: pinned.wires, publicInputs: pinned.publicSignals },
+        );
+      });
+
+      it("has its public signals in the order of the protocol's table, and no others", async () => {
+        const { wires, facts } = await compiled(name);
+        const byWire = [...wires].filter(([, wire]) => wire >= 1 && wire <= facts.counts.publicInputs);
+        const inOrder = byWire.sort(([, a], [, b]) => a - b).map(([signal]) => signal);
+        // A simplified signal may share the wire of a public one; the main component's own name is the first.
+        const own = inOrder.filter((signal) => /^main\.[^.]+$/.test(signal));
+        assert.deepEqual(
+          own,
+          signalNames(name).map((signal) => `main.${signal}`),
+        );
+      });
+
+      it("has as many inputs and outputs as the protocol's table says", async () => {
+        const { wires } = await compiled(name);
+        const count = (signal: string): number =>
+          [...wires.keys()].filter((known) => known.startsWith(`main.${signal}[`) && !known.includes("]["))
+            .length;
+        assert.deepEqual(
+          [count("nullifiers"), count("commitments")],
+          [KINDS[name].inputs, KINDS[name].outputs],
+        );
+        assert.deepEqual([count("inValues"), count("outValues")], [KINDS[name].inputs, KINDS[name].outputs]);
+      });
+
+      it("ships the pinned proving key, witness program and verification key", async () => {
+        const { zkey, wasm, verificationKey } = entry(name);
+        assert.ok(zkey && verificationKey, "keys were made for this circuit");
+        assert.equal((await readCompressed(`${name}.zkey.br`, zkey)).length, zkey.bytes);
+        assert.equal((await readCompressed(`${name}.wasm.br`, wasm)).length, wasm.bytes);
+        const json = await readFile(path.join(verificationKeysFolder, `${name}.json`));
+        assert.equal(sha256Hex(json), verificationKey.sha256);
+      });
+    });
+  }
+
+  it("stay within their budgets: spend fits 2^14, its proving key 6 MB", () => {
+    const { constraints, publicSignals, zkey } = entry("spend");
+    // Groth16 takes one more row for each public signal and one for the constant.
+    assert.ok(constraints + publicSignals + 1 <= 1 << 14);
+    assert.ok((zkey?.compressedBytes ?? Infinity) <= 6_000_000);
+  });
+
+  it("are refused when their bytes are not the pinned ones", async () => {
+    const pin = { ...entry("deposit-shield").wasm, sha256: "0".repeat(64) };
+    await assert.rejects(readCompressed("deposit-shield.wasm.br", pin), /not the file its manifest pins/);
+  });
+});

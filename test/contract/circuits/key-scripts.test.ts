@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { curves, powersOfTau } from "snarkjs";
+import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import { repositoryRoot, sha256Hex } from "../../../scripts/circuits/compile.ts";
+
+describe("the key scripts", function () {
+  this.timeout(180_000);
+  let folder: string;
+
+  before(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), "cloister-keys-"));
+  });
+
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  for (const script of ["build-circuits", "setup-keys", "make-ptau"]) {
+    it(`${script} --help explains itself and does nothing`, async () => {
+      const { code, output } = await run(script, "--help");
+      assert.equal(code, 0);
+      assert.match(output, /^Usage: /);
+    });
+  }
+
+  it("make-ptau makes small powers of tau that verify, and leaves no step behind", async () => {
+    const out = path.join(folder, "powers.ptau");
+    const { code, output } = await run("make-ptau", "--power", "3", "--contributions", "2", "--out", out);
+    assert.equal(code, 0, output);
+    assert.match(output, new RegExp(`sha256 ${sha256Hex(await readFile(out))}`));
+    assert.deepEqual(await readdir(folder), ["powers.ptau"]);
+  });
+
+  it("make-ptau goes on after its last finished step, and does not take half a file for one", async () => {
+    const out = path.join(folder, "resumed.ptau");
+    // As a stopped run leaves it: the accumulator whole, the first contribution torn.
+    await powersOfTau.newAccumulator(await curves.getCurveFromName("bn128"), 3, `${out}.step-0`);
+    await releaseCurve();
+    await writeFile(`${out}.step-1.partial`, "torn");
+    const resumed = await run("make-ptau", "--power", "3", "--contributions", "1", "--out", out);
+    assert.equal(resumed.code, 0, resumed.output);
+    assert.match(resumed.output, /accumulator: done before/);
+    assert.match(resumed.output, /contribution 1 of 1: started/);
+    const again = await run("make-ptau", "--power", "3", "--contributions", "1", "--out", out);
+    assert.match(again.output, /is there already/);
+  });
+
+  it("make-ptau refuses a power it cannot make", async () => {
+    assert.notEqual((await run("make-ptau", "--power", "0")).code, 0);
+    assert.notEqual((await run("make-ptau", "--power", "-1")).code, 0);
+  });
+});
+
+async function run(script: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
+  const file = path.join(repositoryRoot, "scripts", `${script}.ts`);
+  const child = spawn(process.execPath, ["--import", "tsx", file, ...args], {
+    cwd: repositoryRoot,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", resolve);
+  });
+  return { code, output };
+}
