@@ -1,0 +1,176 @@
+// The import borders of LAYOUT, as rules. Trusted by nobody at run time: a border only holds
+// because test/contract/borders/ cruises the real tree and proves, with planted violations,
+// that every rule here bites.
+//
+// TypeScript must stay below 7: this tool then reads no module at all and reports success.
+
+const OURS = "^(enclave|proxy|shared|scripts|test)/";
+
+/**
+ * The order of the proxy: a folder imports from the rows below its own, never sideways or up.
+ * A folder that stands in no row fails the borders test.
+ */
+const proxyRows = [
+  ["main.ts"],
+  ["app.ts"],
+  ["sequence"],
+  ["attest", "relay", "swap", "bridge", "events", "balances", "status", "sessions"],
+  ["submission", "merkle"],
+  ["enclave-link", "chain", "auth", "limits", "fees"],
+  ["http", "store", "config.ts"],
+  ["logging.ts"],
+];
+
+/**
+ * Folders of shared/ and which of them each may reach. `client/node` is a part of client; the
+ * program in contracts/ is the ABI, which the compiler's output writes.
+ */
+const sharedReach = {
+  protocol: ["protocol"],
+  contracts: ["contracts"],
+  notes: ["notes", "protocol"],
+  api: ["api", "protocol"],
+  client: ["client", "notes", "api", "protocol", "contracts"],
+};
+
+/** npm packages by folder; a folder that is absent (scripts, test) may use any declared package. */
+const packagesOf = {
+  enclave: ["ffjavascript", "@noble/[^/]+"],
+  "shared/protocol": ["@noble/[^/]+"],
+  "shared/contracts": [],
+  "shared/notes": ["@noble/[^/]+", "@scure/[^/]+"],
+  "shared/api": ["zod"],
+  "shared/client": ["zod", "snarkjs", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
+  proxy: [
+    "koa",
+    "@koa/router",
+    "@types/koa",
+    "co-body",
+    "ethers",
+    "lmdb",
+    "redis",
+    "pino",
+    "uuid",
+    "zod",
+    "@noble/[^/]+",
+    "@scure/[^/]+",
+    "@aws-sdk/client-kms",
+  ],
+};
+
+/** Node modules the enclave may use. Sockets, hashes and its own files; no clock, no child, no network client. */
+const ENCLAVE_CORE = ["net", "crypto", "fs/promises"];
+
+const rule = (name, from, to) => ({ name, severity: "error", from, to });
+const literal = (name) => name.replaceAll(".", "\\.");
+const anyOf = (names) => `(${names.map(literal).join("|")})`;
+// `literal` would spoil the patterns of packagesOf, which are patterns already.
+const packagePath = (patterns) => `^(enclave/)?node_modules/(${patterns.join("|")})/`;
+const PACKAGE = "(^|/)node_modules/";
+
+const proxyOrder = proxyRows.flatMap((row, index) =>
+  row.flatMap((name) => {
+    const closed = proxyRows
+      .slice(0, index + 1)
+      .flat()
+      .filter((other) => other !== name);
+    // main.ts, alone on top, has nothing above or beside it.
+    if (closed.length === 0) return [];
+    const from = { path: `^proxy/${literal(name)}(/|$)` };
+    return [rule(`order-${name}`, from, { path: `^proxy/${anyOf(closed)}(/|$)` })];
+  }),
+);
+
+const sharedOrder = Object.entries(sharedReach).map(([folder, reach]) =>
+  rule(
+    `shared-${folder}-reach`,
+    { path: `^shared/${folder}/` },
+    { path: "^shared/", pathNot: `^shared/${anyOf(reach)}/` },
+  ),
+);
+
+const packages = Object.entries(packagesOf).map(([folder, allowed]) =>
+  rule(
+    `packages-${folder.replace("/", "-")}`,
+    { path: `^${folder}/` },
+    { path: PACKAGE, pathNot: packagePath(allowed) },
+  ),
+);
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+module.exports = {
+  forbidden: [
+    rule("no-cycles", { path: OURS }, { circular: true }),
+    rule("no-unresolved", { path: OURS }, { couldNotResolve: true }),
+    // A package that only happens to be installed (because another one needs it) can vanish or change owner.
+    rule("no-undeclared-packages", { path: OURS }, { dependencyTypes: ["npm-no-pkg", "npm-unknown"] }),
+    rule(
+      "no-dev-packages",
+      { path: "^(enclave|proxy|shared)/" },
+      { dependencyTypes: ["npm-dev"], pathNot: "^node_modules/@types/" },
+    ),
+    rule("nothing-imports-tests", { path: OURS, pathNot: "^test/" }, { path: "^test/" }),
+
+    // What is in enclave/ and shared/protocol/ is what is measured: nothing else may come in.
+    rule(
+      "enclave-sees-only-protocol",
+      { path: "^enclave/" },
+      { path: OURS, pathNot: "^(enclave|shared/protocol)/" },
+    ),
+    rule(
+      "enclave-node-modules",
+      { path: "^enclave/" },
+      { dependencyTypes: ["core"], pathNot: `^(node:)?${anyOf(ENCLAVE_CORE)}$` },
+    ),
+
+    rule("shared-knows-no-side", { path: "^shared/" }, { path: "^(enclave|proxy|scripts|test)/" }),
+    // client/node/ holds what a Node client adds (files on disk); all else must run in a browser.
+    rule(
+      "shared-runs-in-browsers",
+      { path: "^shared/", pathNot: "^shared/client/node/" },
+      { dependencyTypes: ["core"] },
+    ),
+    rule(
+      "client-node-is-an-extra",
+      { path: "^shared/", pathNot: "^shared/client/node/" },
+      { path: "^shared/client/node/" },
+    ),
+    ...sharedOrder,
+    ...packages,
+
+    rule(
+      "proxy-reach",
+      { path: "^proxy/" },
+      { path: OURS, pathNot: "^(proxy|shared/(protocol|notes|api|contracts))/" },
+    ),
+    rule(
+      "stores-and-routes-are-private",
+      { path: "^proxy/([^/]+)/" },
+      { path: "^proxy/.*\\.(store|routes)\\.ts$", pathNot: "^proxy/$1/" },
+    ),
+    rule(
+      "databases-in-store",
+      { path: OURS, pathNot: "^(proxy/store|scripts|test)/" },
+      { path: `${PACKAGE}(redis|lmdb)/` },
+    ),
+    rule(
+      "koa-at-the-edge",
+      { path: OURS, pathNot: "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/app\\.ts$|^test/)" },
+      { path: `${PACKAGE}(koa|@koa/router|@types/koa|co-body)/` },
+    ),
+    // The enclave's key passes through this one file; a second caller of KMS would be a second way to it.
+    rule(
+      "kms-in-courier",
+      { path: OURS, pathNot: "^(proxy/enclave-link/key-courier\\.ts$|test/)" },
+      { path: `${PACKAGE}@aws-sdk/` },
+    ),
+    ...proxyOrder,
+  ],
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "(^|/)(dist|coverage|\\.cloister)/" },
+    // Type-only imports count: a border that only types cross is crossed by the reader all the same.
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: { conditionNames: ["import", "require", "node", "default", "types"] },
+  },
+};

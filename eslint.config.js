@@ -1,0 +1,171 @@
+// Lint rules of the whole project. What imports cannot show, globals and computed imports, is
+// forbidden here for the measured code; test/contract/borders/lint.test.ts plants each one.
+import prettier from "eslint-config-prettier";
+import { defineConfig, globalIgnores } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+const TYPESCRIPT = ["**/*.ts"];
+const MEASURED = ["enclave/**/*.ts", "shared/protocol/**/*.ts"];
+
+const forbid = (names, message) => names.map((name) => ({ name, message }));
+
+/**
+ * Globals that reach outside the measured program, or that tell it the time. The enclave takes
+ * randomness, time and sockets from platform.ts alone, so that a reviewer sees every input there.
+ */
+const outsideWorld = {
+  process: forbid(["process"], "The environment enters through main.ts and the platform only."),
+  clock: forbid(["Date", "performance"], "The measured code has no clock; time comes from the platform."),
+  timers: forbid(
+    ["setTimeout", "setInterval", "setImmediate"],
+    "A timer is a clock; deadlines belong to the caller.",
+  ),
+  rest: [
+    ...forbid(
+      ["globalThis", "global", "self", "window"],
+      "An alias of the global object hides what is used from the other rules.",
+    ),
+    ...forbid(
+      ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "Worker", "navigator"],
+      "The measured code opens no connection and starts no worker.",
+    ),
+    ...forbid(["crypto"], "Randomness comes from the platform; hashes from node:crypto or noble."),
+    ...forbid(["require", "module"], "Only static imports are seen by the import rules."),
+    ...forbid(["console"], "The measured code writes no log: a log line can carry a secret out."),
+    ...forbid(["WebAssembly"], "Only reviewed packages may run compiled code."),
+  ],
+};
+
+const measuredGlobals = (...groups) => ["error", ...groups.flat()];
+const { process: environment, clock, timers, rest } = outsideWorld;
+
+const noRandom = {
+  object: "Math",
+  property: "random",
+  message: "Not a source of secrets, and not repeatable: use crypto, the platform, or a seeded generator.",
+};
+
+export default defineConfig(
+  globalIgnores(["**/node_modules/", "**/dist/", "coverage/", ".cloister/"]),
+  { linterOptions: { reportUnusedDisableDirectives: "error" } },
+
+  // Everywhere, JavaScript included.
+  {
+    files: ["**/*.{ts,js,mjs,cjs}"],
+    rules: {
+      eqeqeq: "error",
+      "no-eval": "error",
+      "no-new-func": "error",
+      "no-script-url": "error",
+      "no-var": "error",
+      "prefer-const": "error",
+      "object-shorthand": "error",
+      "no-restricted-properties": ["error", noRandom],
+    },
+  },
+  {
+    files: ["**/*.{js,mjs,cjs}"],
+    rules: { "no-unused-vars": "error", "no-implied-eval": "error" },
+  },
+
+  {
+    files: TYPESCRIPT,
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      "@typescript-eslint/ban-ts-comment": [
+        "error",
+        { "ts-expect-error": true, "ts-ignore": true, "ts-nocheck": true, "ts-check": false },
+      ],
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-explicit-any": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/no-misused-promises": "error",
+      // A `default` branch does not count: a new member of a union must show up at every switch.
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: false, requireDefaultForNonUnion: false },
+      ],
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+
+      // The strict set, made useful: numbers and bigints print well in texts, …
+      "@typescript-eslint/restrict-template-expressions": [
+        "error",
+        { allowNumber: true, allowBoolean: true },
+      ],
+      // … `() => server.close()` is readable, …
+      "@typescript-eslint/no-confusing-void-expression": [
+        "error",
+        { ignoreArrowShorthand: true, ignoreVoidOperator: true },
+      ],
+      // … `while (true)` says what it does, …
+      "@typescript-eslint/no-unnecessary-condition": [
+        "error",
+        { allowConstantLoopConditions: "only-allowed-literals" },
+      ],
+      // … and `async` without await turns a throw into the rejection its interface promises.
+      "@typescript-eslint/require-await": "off",
+      // noUncheckedIndexedAccess makes `bytes[i]!` inside a checked loop the plain way to index.
+      "@typescript-eslint/no-non-null-assertion": "off",
+    },
+  },
+
+  {
+    files: ["proxy/**/*.ts", "enclave/**/*.ts", "shared/**/*.ts"],
+    rules: { "no-console": "error" },
+  },
+
+  // What is measured. A comment cannot switch these off: directives are not read here.
+  {
+    files: MEASURED,
+    linterOptions: { noInlineConfig: true, reportUnusedDisableDirectives: "off" },
+    rules: {
+      "no-restricted-globals": measuredGlobals(environment, clock, timers, rest),
+      "no-restricted-properties": [
+        "error",
+        noRandom,
+        ...["constructor", "__proto__"].map((property) => ({
+          property,
+          message: "Reaches Function, which is eval by another name.",
+        })),
+      ],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "ImportExpression", message: "A computed import escapes the import rules." },
+        { selector: "MetaProperty[property.name='meta']", message: "Paths are told by main.ts." },
+        { selector: "DebuggerStatement", message: "No debug path in the measured code." },
+      ],
+    },
+  },
+  // The two named exceptions: boot reads its settings, the platform is where the outside world enters.
+  {
+    files: ["enclave/main.ts"],
+    rules: {
+      "no-restricted-globals": measuredGlobals(clock, timers, rest),
+      "no-restricted-syntax": [
+        "error",
+        { selector: "ImportExpression", message: "A computed import escapes the import rules." },
+      ],
+    },
+  },
+  {
+    files: ["enclave/nitro.ts"],
+    rules: { "no-restricted-globals": measuredGlobals(rest) },
+  },
+
+  {
+    files: ["test/**/*.ts"],
+    rules: {
+      // A test may draw at random (it prints its seed) and reads answers nobody has typed.
+      "no-restricted-properties": "off",
+      "@typescript-eslint/no-unsafe-assignment": "off",
+      "@typescript-eslint/no-unsafe-member-access": "off",
+      "@typescript-eslint/no-unsafe-argument": "off",
+      "@typescript-eslint/no-unsafe-call": "off",
+      "@typescript-eslint/no-unsafe-return": "off",
+      "@typescript-eslint/unbound-method": "off",
+      "@typescript-eslint/no-unnecessary-type-parameters": "off",
+    },
+  },
+  prettier,
+);

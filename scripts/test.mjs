@@ -1,0 +1,220 @@
+#!/usr/bin/env node
+// Runs the checks by name, one process each, and ends with one line that counts them all. What
+// cannot run here (no browser) is said, and is a failure where CLOISTER_REQUIRE_ALL is set.
+import { spawn } from "node:child_process";
+import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { orExplain, setUp } from "./setup.mjs";
+
+const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const bin = (name) => path.join(ROOT, "node_modules", name);
+
+/** Folders of test/ by suite. Every test file belongs to exactly one; `elsewhere` folders to another. */
+const SUITES = {
+  borders: { folders: ["contract/borders"] },
+  enclave: { folders: ["unit/enclave", "contract/wire"] },
+  unit: { folders: ["unit"], elsewhere: ["unit/enclave"] },
+  contract: { folders: ["contract"], elsewhere: ["contract/wire", "contract/borders"] },
+  adversarial: { folders: ["adversarial"] },
+  e2e: { folders: ["e2e"] },
+  browser: { folders: ["browser"], lacks: () => (findChromium() === undefined ? "Chromium" : undefined) },
+};
+
+const CHECKS = {
+  lint: [bin("eslint/bin/eslint.js"), ".", "--max-warnings=0"],
+  format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
+  types: [bin("typescript/bin/tsc"), "--noEmit", "-p", "tsconfig.json"],
+};
+
+const LOADER = "test/support/as-modules.mjs";
+
+/** Ten times what the slowest suite should take; a hang must end as a failure, not as a lost machine. */
+const SUITE_LIMIT_MS = 20 * 60_000;
+/** A suite that has reported but does not end has left a server or a process running. */
+const LINGER_LIMIT_MS = 30_000;
+
+const HELP = `Usage: npm test [-- [NAME ...] [--coverage] [-- OPTIONS OF MOCHA OR OF THE CHECK]]
+
+Runs suites and checks by name and ends with "N passed, N failed".
+
+  suites:  ${Object.keys(SUITES).join(", ")} (all of them when no name is given)
+  checks:  ${Object.keys(CHECKS).join(", ")}
+  --all        every check and every suite, with --coverage
+  --coverage   the suite "enclave" also measures enclave/ and fails below 95 % of lines or branches
+  --help       this text
+
+CLOISTER_REQUIRE_ALL=1  what cannot run here, or is skipped, counts as failed
+CHROMIUM_PATH           browser for the suite "browser", when it is not on the PATH`;
+
+const requireAll = (process.env.CLOISTER_REQUIRE_ALL ?? "") !== "";
+
+async function main(argv) {
+  const divider = argv.indexOf("--");
+  const own = divider === -1 ? argv : argv.slice(0, divider);
+  const passedOn = divider === -1 ? [] : argv.slice(divider + 1);
+  const names = own.filter((arg) => !arg.startsWith("--"));
+  const flags = new Set(own.filter((arg) => arg.startsWith("--")));
+  const unknown = [
+    ...names.filter((name) => !(name in SUITES) && !(name in CHECKS)),
+    ...[...flags].filter((flag) => !["--all", "--coverage", "--help"].includes(flag)),
+  ];
+  if (flags.has("--help")) return console.log(HELP);
+  if (unknown.length > 0) {
+    console.error(`${unknown.join(", ")}: no such name.\n\n${HELP}`);
+    process.exitCode = 2;
+    return;
+  }
+  await setUp();
+
+  const all = flags.has("--all");
+  const coverage = all || flags.has("--coverage");
+  const chosen = names.length > 0 ? names : [...(all ? Object.keys(CHECKS) : []), ...Object.keys(SUITES)];
+  const scratch = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
+  const results = [];
+  try {
+    for (const name of chosen) {
+      console.log(`\n── ${name} ${"─".repeat(Math.max(0, 70 - name.length))}`);
+      const result =
+        name in CHECKS
+          ? await runCheck([...CHECKS[name], ...passedOn])
+          : await runSuite(name, { coverage: coverage && name === "enclave", passedOn, scratch });
+      results.push({ name, ...result });
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+  report(results);
+}
+
+async function runCheck(args) {
+  const code = await run(args, {});
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+async function runSuite(name, { coverage, passedOn, scratch }) {
+  const { folders, elsewhere = [], lacks = () => undefined } = SUITES[name];
+  const files = folders.flatMap((folder) => testFiles(folder, elsewhere));
+  if (files.length === 0) return leftOut("no test file in this copy");
+  const missing = lacks();
+  if (missing !== undefined) return leftOut(`${missing} is not installed`);
+
+  const tally = path.join(scratch, `${name}.json`);
+  const mocha = [bin("mocha/bin/mocha.js"), "--reporter", "test/support/tally.cjs", ...passedOn, LOADER];
+  const measured = [bin("c8/bin/c8.js"), ...COVERAGE, process.execPath, ...mocha];
+  const code = await run(
+    coverage ? measured : mocha,
+    {
+      CLOISTER_TALLY: tally,
+      CLOISTER_SPECS: JSON.stringify(files),
+      ...(findChromium() === undefined ? {} : { CHROMIUM_PATH: findChromium() }),
+    },
+    tally,
+  );
+  if (!existsSync(tally)) return { passed: 0, failed: 1, note: "ended before it could report" };
+  const counts = JSON.parse(readFileSync(tally, "utf8"));
+  const notes = [];
+  if (counts.skipped > 0) notes.push(`${counts.skipped} skipped`);
+  if (counts.skipped > 0 && requireAll) counts.failed += counts.skipped;
+  if (code !== 0 && counts.failed === 0) {
+    counts.failed = 1;
+    notes.push(coverage ? "coverage below the floor, or an unclean end" : "did not end cleanly");
+  }
+  return { ...counts, note: notes.join(", ") };
+}
+
+const COVERAGE = [
+  ...["--check-coverage", "--lines=95", "--branches=95", "--functions=0", "--statements=0"],
+  // `--all` counts files that no test has loaded: leaving a file untested must not raise the figure.
+  ...["--all", "--src=enclave", "--include=enclave/**/*.ts"],
+  ...["--exclude=enclave/dist/**", "--exclude=enclave/node_modules/**", "--exclude=**/*.d.ts"],
+  ...["--reporter=text", "--reports-dir=coverage"],
+];
+
+function leftOut(reason) {
+  return { passed: 0, failed: requireAll ? 1 : 0, leftOut: reason };
+}
+
+function testFiles(folder, elsewhere) {
+  const at = path.join(ROOT, "test", folder);
+  if (!existsSync(at)) return [];
+  return readdirSync(at, { recursive: true, encoding: "utf8" })
+    .map((file) => path.join(folder, file).replaceAll(path.sep, "/"))
+    .filter((file) => file.endsWith(".test.ts") && !elsewhere.some((other) => file.startsWith(`${other}/`)))
+    .sort()
+    .map((file) => `test/${file}`);
+}
+
+function findChromium() {
+  const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+  const onPath = (process.env.PATH ?? "").split(path.delimiter);
+  const candidates = onPath.flatMap((folder) => names.map((name) => path.join(folder, name)));
+  return [process.env.CHROMIUM_PATH, ...candidates].find((file) => {
+    if (file === undefined || file === "") return false;
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** In a process group of its own, so that what a hanging suite started ends with it. */
+function run(args, env, tally) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "inherit", "inherit"],
+      detached: process.platform !== "win32",
+    });
+    const end = (signal) => {
+      try {
+        process.kill(process.platform === "win32" ? child.pid : -child.pid, signal);
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    const stopped = (signal) => {
+      end(signal);
+      process.exitCode = 130;
+      process.exit();
+    };
+    process.once("SIGINT", stopped).once("SIGTERM", stopped);
+
+    const began = performance.now();
+    let reportedAt;
+    const watch = setInterval(() => {
+      const now = performance.now();
+      if (tally !== undefined && existsSync(tally)) reportedAt ??= now;
+      const lingers = reportedAt !== undefined && now - reportedAt > LINGER_LIMIT_MS;
+      if (!lingers && now - began < SUITE_LIMIT_MS) return;
+      console.error(lingers ? "\nreported, but something is still running: ended" : "\ntoo long: ended");
+      end("SIGKILL");
+    }, 1_000);
+
+    child.on("close", (code) => {
+      clearInterval(watch);
+      process.removeListener("SIGINT", stopped).removeListener("SIGTERM", stopped);
+      end("SIGKILL");
+      resolve(code ?? 1);
+    });
+  });
+}
+
+function report(results) {
+  const sum = (key) => results.reduce((total, result) => total + (result[key] ?? 0), 0);
+  console.log(`\n── sum ${"─".repeat(67)}`);
+  for (const { name, passed, failed, note, leftOut: reason } of results) {
+    const words = reason === undefined ? `${passed} passed, ${failed} failed` : `left out: ${reason}`;
+    console.log(`  ${name.padEnd(12)} ${words}${note ? ` (${note})` : ""}`);
+  }
+  const failed = sum("failed");
+  console.log(`\n${sum("passed")} passed, ${failed} failed`);
+  process.exitCode = failed === 0 ? 0 : 1;
+}
+
+await orExplain(() => main(process.argv.slice(2)));

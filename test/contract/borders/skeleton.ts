@@ -1,0 +1,199 @@
+// A small tree in the project's layout that keeps every import rule, and beside it files that each
+// break one. Packages are empty folders with a name: resolution needs no more.
+
+/** How a module can be named without the rules being allowed to miss it. */
+const FORMS = {
+  import: (target: string) => `import * as planted from "${target}";\nexport const seen = planted;\n`,
+  "type-only import": (target: string) =>
+    `import type * as planted from "${target}";\nexport type Seen = typeof planted;\n`,
+  "dynamic import": (target: string) => `export const seen = () => import("${target}");\n`,
+  "re-export": (target: string) => `export * from "${target}";\n`,
+  "type-only re-export": (target: string) => `export type * from "${target}";\n`,
+} as const;
+
+type Form = keyof typeof FORMS;
+
+export interface Plant {
+  readonly rule: string;
+  readonly file: string;
+  readonly target: string;
+  readonly form: Form;
+}
+
+const uses = (...targets: string[]) =>
+  `${targets.map((target) => `import "${target}";`).join("\n")}\nexport const here = true;\n`;
+const leaf = "export const here = true;\n";
+
+const npmPackage = (name: string, ...files: string[]): [string, string][] => [
+  [
+    `${name}/package.json`,
+    JSON.stringify({ name: name.replace(/^.*node_modules\//, ""), version: "1.0.0", main: "index.js" }),
+  ],
+  ...["index.js", ...files].map((file): [string, string] => [`${name}/${file}`, "module.exports = {};\n"]),
+];
+
+const PACKAGES: readonly [string, string][] = [
+  ...[
+    "ethers",
+    "ffjavascript",
+    "fast-check",
+    "koa",
+    "@koa/router",
+    "co-body",
+    "lmdb",
+    "pino",
+    "snarkjs",
+    "zod",
+  ],
+  ...["uuid", "@scure/base", "@aws-sdk/client-kms", "stowaway"],
+]
+  .flatMap((name) => npmPackage(`node_modules/${name}`))
+  .concat(npmPackage("node_modules/@noble/curves", "secp256k1.js"))
+  .concat(npmPackage("node_modules/@noble/hashes", "sha3.js"))
+  .concat(npmPackage("enclave/node_modules/ffjavascript"))
+  .concat(npmPackage("enclave/node_modules/@noble/curves", "secp256k1.js"));
+
+export const SKELETON: ReadonlyMap<string, string> = new Map([
+  ...PACKAGES,
+  [
+    "enclave/package.json",
+    JSON.stringify({ name: "enclave", dependencies: { "@noble/curves": "1.0.0", ffjavascript: "1.0.0" } }),
+  ],
+  [
+    "enclave/main.ts",
+    uses("node:net", "node:fs/promises", "./phase.ts", "ffjavascript", "@noble/curves/secp256k1.js"),
+  ],
+  ["enclave/phase.ts", uses("node:crypto", "../shared/protocol/brands.ts")],
+
+  ["shared/protocol/brands.ts", uses("@noble/curves/secp256k1.js")],
+  ["shared/contracts/abi.ts", leaf],
+  ["shared/notes/note.ts", uses("../protocol/brands.ts", "@noble/hashes/sha3.js", "@scure/base")],
+  ["shared/api/errors.ts", uses("../protocol/brands.ts", "zod")],
+  [
+    "shared/client/client.ts",
+    uses("../notes/note.ts", "../api/errors.ts", "../contracts/abi.ts", "snarkjs", "ethers"),
+  ],
+  ["shared/client/node/file-storage.ts", uses("node:fs/promises", "../client.ts")],
+
+  ["proxy/main.ts", uses("./app.ts", "./relay/relay.service.ts", "./config.ts", "./store/lmdb/store.ts")],
+  ["proxy/app.ts", uses("koa", "./sequence/sequence.routes.ts", "./relay/relay.routes.ts")],
+  ["proxy/sequence/sequence.routes.ts", uses("@koa/router", "./sequence.service.ts")],
+  ["proxy/sequence/sequence.service.ts", uses("../relay/relay.service.ts")],
+  ["proxy/relay/relay.routes.ts", uses("@koa/router", "./relay.service.ts", "../http/errors.ts")],
+  ["proxy/relay/relay.service.ts", uses("../submission/submitter.ts", "../../shared/api/errors.ts")],
+  ...["attest", "swap", "bridge", "events", "balances", "status", "sessions"].map(
+    (name): [string, string] => [`proxy/${name}/${name}.service.ts`, uses("../merkle/indexer.ts")],
+  ),
+  ["proxy/submission/submitter.ts", uses("../chain/provider.ts", "./tickets.store.ts", "node:crypto")],
+  ["proxy/submission/tickets.store.ts", uses("../store/store.ts")],
+  ["proxy/merkle/indexer.ts", uses("../chain/provider.ts", "../../shared/notes/note.ts")],
+  ["proxy/chain/provider.ts", uses("ethers", "../config.ts", "../../shared/contracts/abi.ts")],
+  ["proxy/enclave-link/link.ts", uses("node:net", "../../shared/protocol/brands.ts", "../config.ts")],
+  ["proxy/auth/api-keys.store.ts", uses("../store/store.ts")],
+  ["proxy/limits/windows.store.ts", uses("../store/store.ts")],
+  ["proxy/fees/fee-rules.ts", uses("../../shared/protocol/brands.ts")],
+  ["proxy/http/errors.ts", uses("koa", "../logging.ts")],
+  ["proxy/store/store.ts", leaf],
+  ["proxy/store/lmdb/store.ts", uses("lmdb", "../store.ts")],
+  ["proxy/config.ts", uses("../shared/protocol/brands.ts")],
+  ["proxy/logging.ts", uses("pino")],
+
+  [
+    "scripts/start.ts",
+    uses("../enclave/phase.ts", "../proxy/main.ts", "../shared/client/node/file-storage.ts"),
+  ],
+  ["test/unit/phase.test.ts", uses("../../enclave/phase.ts", "../../scripts/start.ts", "fast-check")],
+]);
+
+/** Rule, the file that breaks it, what that file names. The form is given by turns, see below. */
+const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
+  ["no-cycles", "scripts/planted-cycle-a.ts", "./planted-cycle-b.ts"],
+  ["no-unresolved", "scripts/planted-nowhere.ts", "./nowhere.ts"],
+  ["no-unresolved", "proxy/relay/planted-nowhere.ts", "no-such-package"],
+  ["no-undeclared-packages", "scripts/planted-stowaway.ts", "stowaway"],
+  ["no-dev-packages", "proxy/relay/planted-dev.ts", "fast-check"],
+  ["nothing-imports-tests", "scripts/planted-test.ts", "../test/unit/phase.test.ts"],
+  ["nothing-imports-tests", "enclave/planted-test.ts", "../test/unit/phase.test.ts"],
+
+  ["enclave-sees-only-protocol", "enclave/planted-proxy.ts", "../proxy/config.ts"],
+  ["enclave-sees-only-protocol", "enclave/planted-notes.ts", "../shared/notes/note.ts"],
+  ["enclave-sees-only-protocol", "enclave/planted-script.ts", "../scripts/start.ts"],
+  ["enclave-node-modules", "enclave/planted-http.ts", "node:http"],
+  ["enclave-node-modules", "enclave/planted-child.ts", "node:child_process"],
+  ["enclave-node-modules", "enclave/planted-fs.ts", "fs"],
+  ["enclave-node-modules", "enclave/planted-process.ts", "node:process"],
+  ["enclave-node-modules", "enclave/planted-module.ts", "node:module"],
+  ["packages-enclave", "enclave/planted-ethers.ts", "ethers"],
+  ["packages-enclave", "enclave/planted-snarkjs.ts", "snarkjs"],
+
+  ["shared-knows-no-side", "shared/notes/planted-proxy.ts", "../../proxy/config.ts"],
+  ["shared-knows-no-side", "shared/protocol/planted-enclave.ts", "../../enclave/phase.ts"],
+  ["shared-runs-in-browsers", "shared/protocol/planted-core.ts", "node:crypto"],
+  ["shared-runs-in-browsers", "shared/client/planted-core.ts", "node:fs/promises"],
+  ["client-node-is-an-extra", "shared/client/planted-extra.ts", "./node/file-storage.ts"],
+  ["shared-protocol-reach", "shared/protocol/planted-notes.ts", "../notes/note.ts"],
+  ["shared-notes-reach", "shared/notes/planted-api.ts", "../api/errors.ts"],
+  ["shared-api-reach", "shared/api/planted-notes.ts", "../notes/note.ts"],
+  ["shared-client-reach", "shared/client/planted-circuits.ts", "../circuits/witness.ts"],
+  ["shared-contracts-reach", "shared/contracts/planted-protocol.ts", "../protocol/brands.ts"],
+  ["packages-shared-protocol", "shared/protocol/planted-zod.ts", "zod"],
+  ["packages-shared-protocol", "shared/protocol/planted-ffjavascript.ts", "ffjavascript"],
+  ["packages-shared-contracts", "shared/contracts/planted-ethers.ts", "ethers"],
+  ["packages-shared-notes", "shared/notes/planted-ethers.ts", "ethers"],
+  ["packages-shared-api", "shared/api/planted-noble.ts", "@noble/hashes/sha3.js"],
+  ["packages-shared-client", "shared/client/planted-koa.ts", "koa"],
+
+  ["proxy-reach", "proxy/relay/planted-enclave.ts", "../../enclave/phase.ts"],
+  ["proxy-reach", "proxy/relay/planted-client.ts", "../../shared/client/client.ts"],
+  ["proxy-reach", "proxy/relay/planted-script.ts", "../../scripts/start.ts"],
+  ["packages-proxy", "proxy/relay/planted-snarkjs.ts", "snarkjs"],
+  ["stores-and-routes-are-private", "proxy/relay/planted-store.ts", "../submission/tickets.store.ts"],
+  ["stores-and-routes-are-private", "proxy/sequence/planted-routes.ts", "../relay/relay.routes.ts"],
+  ["databases-in-store", "proxy/submission/planted-lmdb.ts", "lmdb"],
+  ["koa-at-the-edge", "proxy/relay/planted-koa.service.ts", "koa"],
+  ["koa-at-the-edge", "proxy/main.ts", "@koa/router"],
+  ["kms-in-courier", "proxy/enclave-link/planted-kms.ts", "@aws-sdk/client-kms"],
+  ["kms-in-courier", "scripts/planted-kms.ts", "@aws-sdk/client-kms"],
+
+  ["order-app.ts", "proxy/app.ts", "./main.ts"],
+  ["order-sequence", "proxy/sequence/planted.ts", "../app.ts"],
+  // Upwards for each folder of a row, then sideways.
+  ...["attest", "relay", "swap", "bridge", "events", "balances", "status", "sessions"].map(
+    (name): [string, string, string] => [
+      `order-${name}`,
+      `proxy/${name}/planted-up.ts`,
+      "../sequence/sequence.service.ts",
+    ],
+  ),
+  ["order-attest", "proxy/attest/planted-sideways.ts", "../relay/relay.service.ts"],
+  ["order-submission", "proxy/submission/planted-up.ts", "../relay/relay.service.ts"],
+  ["order-merkle", "proxy/merkle/planted-sideways.ts", "../submission/submitter.ts"],
+  ...["enclave-link", "chain", "auth", "limits", "fees"].map((name): [string, string, string] => [
+    `order-${name}`,
+    `proxy/${name}/planted-up.ts`,
+    "../merkle/indexer.ts",
+  ]),
+  ["order-auth", "proxy/auth/planted-sideways.ts", "../chain/provider.ts"],
+  ["order-http", "proxy/http/planted-up.ts", "../chain/provider.ts"],
+  ["order-store", "proxy/store/planted-sideways.ts", "../http/errors.ts"],
+  ["order-config.ts", "proxy/config.ts", "./store/store.ts"],
+  ["order-logging.ts", "proxy/logging.ts", "./config.ts"],
+];
+
+const FORM_NAMES = Object.keys(FORMS) as Form[];
+
+export const PLANTED: readonly Plant[] = VIOLATIONS.map(([rule, file, target], index) => ({
+  rule,
+  file,
+  target,
+  form: FORM_NAMES[index % FORM_NAMES.length]!,
+}));
+
+export function plantedFiles(): Map<string, string> {
+  return new Map([
+    ["shared/circuits/witness.ts", leaf],
+    // The way back of the cycle is one of types only; it counts all the same.
+    ["scripts/planted-cycle-b.ts", FORMS["type-only import"]("./planted-cycle-a.ts")],
+    ...PLANTED.map(({ file, target, form }): [string, string] => [file, FORMS[form](target)]),
+  ]);
+}
