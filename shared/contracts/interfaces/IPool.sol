@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+/// @title The shielded pool: what anyone may call, what it says, and every way it refuses
+/// @notice Statements are proved on users' devices, verified and attested by enclaves, and carried here
+/// by anyone. This contract believes an attestation by an accepted signer and nothing else; proofs ride
+/// along in calldata so that every watcher can check them again.
+interface IPool {
+    /// @notice One statement, everything the chain needs to obey it.
+    /// @param kind 1 deposit-shield, 2 spend (3 spend9, 4 private-swap, 5 and 6 exits are reserved)
+    /// @param deadline Unix seconds, chosen and bound by the user; nothing executes after it
+    /// @param signals public signals in circuit order, see StatementSignals
+    /// @param ext tightly packed terms of its kind; the context signal binds its hash
+    /// @param proof 128 compressed bytes; not verified here, hashed into the attestation
+    /// @param authorization deposits: r ‖ s ‖ v of the EIP-3009 authorization, or empty when the depositor
+    /// itself sends the transaction and has approved the pool; empty for every other kind
+    /// @param attestations at least `threshold` signatures of 65 bytes (r ‖ s ‖ v), signers strictly ascending
+    struct Transaction {
+        uint8 kind;
+        uint64 deadline;
+        uint256[] signals;
+        bytes ext;
+        bytes proof;
+        bytes authorization;
+        bytes attestations;
+    }
+
+    /// @notice The tree grew by a prefix of the queue. An empty update has toIndex == fromIndex == 0 and no attestations.
+    struct RootUpdate {
+        uint256 oldRoot;
+        uint256 newRoot;
+        uint64 fromIndex;
+        uint64 toIndex;
+        bytes32 headBefore;
+        bytes32 headAfter;
+        bytes attestations;
+    }
+
+    // ------------------------------------------------------------------ events
+
+    /// @notice A statement was executed. Leaves are firstLeafIndex, firstLeafIndex + 1, … in order of `commitments`.
+    /// @param ciphertexts the output ciphertexts, 117 bytes each, in order of `commitments`
+    event Executed(
+        bytes32 indexed statementHash,
+        uint8 indexed kind,
+        uint64 firstLeafIndex,
+        uint256[] nullifiers,
+        uint256[] commitments,
+        bytes ciphertexts
+    );
+    /// @notice A member of a batch failed and changed nothing. Anyone can cause this for any statement, by
+    /// carrying it with a wrong attestation or after it was executed: it tells the sender of the call why the
+    /// call did not do more, and says nothing about what the statement may still become or already is.
+    /// @param reason the error's selector and arguments, at most 256 bytes
+    event Rejected(bytes32 indexed statementHash, bytes reason);
+    /// @notice `root` stands for the first `leafCount` leaves; `sequence` counts roots from 0 (the empty tree).
+    event RootUpdated(uint256 indexed root, uint64 leafCount, uint64 sequence);
+    /// @notice The root update of this call did not match and was skipped.
+    event RootUpdateSkipped(uint64 fromIndex, uint64 toIndex, bytes reason);
+    event SignerProposed(address indexed signer, uint64 acceptableAt);
+    event SignerAdded(address indexed signer);
+    event SignerRemoved(address indexed signer);
+
+    // ------------------------------------------------------------------ errors of a transaction
+
+    error UnknownKind(uint8 kind);
+    error DeadlinePassed(uint64 deadline);
+    error SignalCount(uint256 given, uint256 expected);
+    error SignalOutOfRange(uint256 position);
+    error ExtLength(uint256 given, uint256 expected);
+    error ProofLength(uint256 given);
+    error ContextMismatch();
+    /// Asset above 160 bits or amount above 128 bits.
+    error AssetOutOfRange();
+    error AmountOutOfRange();
+    /// A deposit of nothing.
+    error ZeroAmount();
+    /// An asset without an amount or the reverse.
+    error AssetMismatch();
+    /// A recipient without an amount or the reverse.
+    error RecipientMismatch();
+    /// The recipient is the pool or the token itself: the money would be stuck.
+    error RecipientForbidden(address recipient);
+    error AssetUnsupported(address asset);
+    error RootUnknown(uint256 root);
+    error NullifierSpent(uint256 nullifier);
+    error NullifiersNotDistinct();
+    error CommitmentZero();
+    error TreeFull();
+    /// This deposit was executed before. A spend cannot come here: its nullifiers are spent.
+    error StatementRepeated();
+    /// Not r ‖ s ‖ v, or absent where the sender is not the depositor, or present where none belongs.
+    error AuthorizationMalformed();
+    /// The token moved another amount than the statement says (fee on transfer, rebasing).
+    error TransferMismatch(uint256 expected, uint256 measured);
+    /// The token refused (reverted, returned false, or is no contract). Carries the token's own reason, at most 128 bytes.
+    error TransferRefused(bytes reason);
+    /// The transaction used up the gas that its kind allows (a token that burns gas).
+    error GasExhausted();
+
+    // ------------------------------------------------------------------ errors of an attestation
+
+    error AttestationLength(uint256 given);
+    error TooFewAttestations(uint256 given, uint256 threshold);
+    error SignerUnknown(address signer);
+    error SignersNotAscending();
+    error SignatureInvalid();
+
+    // ------------------------------------------------------------------ errors of a root update
+
+    error RootUpdateStale();
+    error RootUpdateSize();
+    error RootUpdateHead();
+
+    // ------------------------------------------------------------------ errors of a call
+
+    /// Less gas was left than the next transaction is entitled to. The call reverts as a whole, so nobody can
+    /// make a stranger's transaction fail by carrying it with too little.
+    error GasShort(uint256 needed);
+    /// A constructor argument makes no sense.
+    error ConfigurationInvalid();
+    error NotOwner();
+    error Reentered();
+    error OnlySelf();
+    error SignerExists(address signer);
+    error SignerBarred(address signer);
+    error SignerNotProposed(address signer);
+    error SignerTooEarly(uint64 acceptableAt);
+
+    // ------------------------------------------------------------------ calls
+
+    /// @notice Executes each transaction alone (one that fails is reported by `Rejected` and leaves its
+    /// neighbours untouched), then takes the root update if it still matches. Anyone may call. Calldata that is
+    /// no list of transactions at all reverts the call, as does too little gas (see GasShort).
+    function execute(Transaction[] calldata transactions, RootUpdate calldata update) external;
+
+    /// @notice The newest root, and how many leaves of the queue it covers.
+    function currentRoot() external view returns (uint256 root, uint64 leafCount, uint64 sequence);
+    /// @notice Leaves in the queue, rooted or not, and the head over all of them.
+    function queue() external view returns (uint64 leafCount, bytes32 head);
+    /// @notice sequence + 1 of a root that the pool ever had, 0 for any other number.
+    function rootSequence(uint256 root) external view returns (uint64 sequencePlusOne);
+    function isSpent(uint256 nullifier) external view returns (bool);
+    function isSigner(address signer) external view returns (bool);
+    function isAsset(address asset) external view returns (bool);
+    function threshold() external view returns (uint256);
+    function owner() external view returns (address);
+    function verifyingKeyHash(uint8 kind) external view returns (bytes32);
+    function domainSeparator() external view returns (bytes32);
+
+    /// @notice Owner: a signer may be added `signerDelay` seconds from now.
+    function proposeSigner(address signer) external;
+    /// @notice Anyone, once the delay is over.
+    function addSigner(address signer) external;
+    /// @notice Owner: at once and for good.
+    function removeSigner(address signer) external;
+    function signerDelay() external view returns (uint64);
+}

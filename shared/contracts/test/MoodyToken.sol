@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+/// @title FOR TESTS: a token that misbehaves on request
+contract MoodyToken {
+    enum Mood {
+        Honest,
+        ReturnsNothing,
+        ReturnsFalse,
+        ReturnsTwo,
+        TakesFee,
+        MovesNothing,
+        RevertsAtLength,
+        BurnsGas,
+        Reenters,
+        HidesBalance,
+        BurnsInBalance
+    }
+
+    Mood public mood;
+    mapping(address account => uint256) private balances;
+
+    /// What to call while tokens move, and what came of it.
+    address private target;
+    bytes private message;
+    bytes public answer;
+    bool public wasRefused;
+
+    function setMood(Mood mood_) external {
+        mood = mood_;
+    }
+
+    function setReentry(address target_, bytes calldata message_) external {
+        target = target_;
+        message = message_;
+        delete answer;
+        wasRefused = false;
+    }
+
+    function mint(address to, uint256 value) external {
+        balances[to] += value;
+    }
+
+    function approve(address, uint256) external pure returns (bool) {
+        return true;
+    }
+
+    function balanceOf(address account) external view returns (uint256) {
+        if (mood == Mood.HidesBalance) revert();
+        // Answers rightly with the last of its gas.
+        if (mood == Mood.BurnsInBalance) while (gasleft() > 3_000) {}
+        return balances[account];
+    }
+
+    function transfer(address to, uint256 value) external {
+        _move(msg.sender, to, value);
+    }
+
+    /// @dev No allowances: what the pool may take is the pool's to decide in these tests.
+    function transferFrom(address from, address to, uint256 value) external {
+        _move(from, to, value);
+    }
+
+    function _move(address from, address to, uint256 value) private {
+        if (mood == Mood.RevertsAtLength) {
+            assembly ("memory-safe") {
+                // 20 kB: more than any reason that should be copied.
+                let free := mload(0x40)
+                mstore(free, not(0))
+                revert(free, 20000)
+            }
+        }
+        if (mood == Mood.BurnsGas) {
+            while (gasleft() > 100) {}
+            // The last of it: an endless loop would do, but this ends sooner.
+            assembly ("memory-safe") {
+                invalid()
+            }
+        }
+        if (mood == Mood.Reenters) {
+            bool isDone;
+            (isDone, answer) = target.call(message);
+            wasRefused = !isDone;
+        }
+        if (mood != Mood.MovesNothing) {
+            balances[from] -= value;
+            balances[to] += mood == Mood.TakesFee ? value - value / 100 : value;
+        }
+        uint256 result = mood == Mood.ReturnsFalse ? 0 : mood == Mood.ReturnsTwo ? 2 : 1;
+        if (mood == Mood.ReturnsNothing) return;
+        assembly ("memory-safe") {
+            mstore(0, result)
+            return(0, 32)
+        }
+    }
+}

@@ -1,0 +1,323 @@
+// Who may attest: signatures in their one spelling, thresholds, and the life of a signer. See attestations.tree.
+import assert from "node:assert/strict";
+import {
+  attester,
+  drawField,
+  NO_UPDATE,
+  seal,
+  sealUpdate,
+  signatureBytes,
+  type Attester,
+  type Sealed,
+} from "../../../scripts/dev/statement-maker.ts";
+import { attestationDigest } from "../../../shared/protocol/attestation.ts";
+import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
+import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { deployPool } from "../../../scripts/deploy-pool.ts";
+import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
+
+const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+const ascending = (...attesters: Attester[]): Attester[] =>
+  attesters.sort((a, b) => (BigInt(a.address) < BigInt(b.address) ? -1 : 1));
+const withAttestations = (member: Sealed, bytes: Uint8Array): Sealed => ({
+  ...member,
+  transaction: { ...member.transaction, attestations: toHex(bytes) },
+});
+const asText = ({ error, args }: Fault): string => [error, ...args].join(" ").toLowerCase();
+
+/** Signatures of these attesters in exactly this order. */
+function signedBy(member: Sealed, attesters: readonly Attester[]): Sealed {
+  const { draft, statementHash } = member;
+  const digest = attestationDigest(draft.home, {
+    kind: draft.kind,
+    verifyingKeyHash: draft.verifyingKeyHash,
+    statementHash,
+    proofHash: keccakHex(draft.proof),
+    deadline: draft.deadline,
+  });
+  return withAttestations(member, concatBytes(...attesters.map(({ key }) => signatureBytes(key, digest))));
+}
+
+describe("pool: attestations", () => {
+  describe("a signature has one spelling", () => {
+    let world: World;
+    before(async () => {
+      world = await World.start();
+    });
+    after(() => world.stop());
+
+    it("refuses the mirrored s, either v", async () => {
+      const member = world.transfer();
+      const signature = mustFromHex(member.transaction.attestations);
+      const mirrored = word(SECP256K1_ORDER - bytesToUint(signature.slice(32, 64)));
+      for (const v of [27, 28]) {
+        const bent = concatBytes(signature.slice(0, 32), mirrored, Uint8Array.of(v));
+        assert.deepEqual(await world.executeOne(withAttestations(member, bent)), fault("SignatureInvalid"));
+      }
+    });
+
+    it("refuses v other than 27 and 28", async () => {
+      const member = world.transfer();
+      const signature = mustFromHex(member.transaction.attestations);
+      for (const v of [0, 1, 26, 29, 255]) {
+        const bent = concatBytes(signature.slice(0, 64), Uint8Array.of(v));
+        assert.deepEqual(await world.executeOne(withAttestations(member, bent)), fault("SignatureInvalid"));
+      }
+    });
+
+    it("refuses what recovers to nobody", async () => {
+      const member = world.transfer();
+      for (const bent of [
+        concatBytes(word(0n), word(0n), Uint8Array.of(27)),
+        concatBytes(word(0n), word(1n), Uint8Array.of(27)),
+        concatBytes(word(SECP256K1_ORDER), word(1n), Uint8Array.of(28)),
+      ]) {
+        assert.deepEqual(await world.executeOne(withAttestations(member, bent)), fault("SignatureInvalid"));
+      }
+    });
+
+    it("zero is never a signer", async () => {
+      assert.equal(await world.pool.getFunction("isSigner")(ZERO_ADDRESS), false);
+      assert.equal(
+        asText(await world.revertOf(world.pool.getFunction("proposeSigner").staticCall(ZERO_ADDRESS))),
+        `signerbarred ${ZERO_ADDRESS}`,
+      );
+    });
+  });
+
+  describe("a threshold of two", () => {
+    let world: World;
+    const [a, b, c] = ascending(attester(1), attester(2), attester(3)) as [Attester, Attester, Attester];
+    before(async () => {
+      world = await World.start({ attesters: [c, a, b], threshold: 2 });
+    });
+    after(() => world.stop());
+
+    it("takes two or three distinct signers in ascending order", async () => {
+      for (const signers of [
+        [a, b],
+        [a, c],
+        [a, b, c],
+      ]) {
+        assert.equal(typeof (await world.executeOne(signedBy(world.transfer(), signers))), "bigint");
+      }
+    });
+
+    it("refuses one, the same twice, descending order, and an unknown one among enough", async () => {
+      const stranger = attester(50);
+      const outcome = async (...signers: Attester[]): Promise<string> =>
+        asText((await world.executeOne(signedBy(world.transfer(), signers))) as Fault);
+      assert.equal(await outcome(a), "toofewattestations 1 2");
+      assert.equal(await outcome(a, a), "signersnotascending");
+      assert.equal(await outcome(b, a), "signersnotascending");
+      assert.equal(await outcome(a, b, b), "signersnotascending");
+      assert.equal(await outcome(...ascending(a, stranger)), `signerunknown ${stranger.address}`);
+      assert.equal(await outcome(...ascending(a, b, c, stranger)), `signerunknown ${stranger.address}`);
+    });
+
+    it("asks the same of a root update", async () => {
+      await world.execute([signedBy(world.transfer(), [a, b])]);
+      const one = await world.execute([], world.updateTo(world.queue, {}, [a]));
+      assert.deepEqual(one.update, fault("TooFewAttestations", 1n, 2n));
+      const two = await world.execute([], world.updateTo(world.queue, {}, [a, c]));
+      assert.equal(two.update, 1n);
+    });
+  });
+
+  describe("the life of a signer", () => {
+    let world: World;
+    const [old, fresh] = [attester(0), attester(7)];
+    beforeEach(async () => {
+      world = await World.start({ signerDelay: 1_000 });
+    });
+    afterEach(() => world.stop());
+    const send = (name: string, signer: string): Promise<unknown> => world.call(world.pool, name, signer);
+    const refusal = async (name: string, signer: string, pool = world.pool): Promise<string> =>
+      asText(await world.revertOf(pool.getFunction(name).staticCall(signer)));
+
+    it("proposed by the owner, added by anyone after the delay, then believed", async () => {
+      await send("proposeSigner", fresh.address);
+      const member = world.transfer({ attesters: [fresh] });
+      assert.equal(asText((await world.executeOne(member)) as Fault), `signerunknown ${fresh.address}`);
+      assert.match(await refusal("addSigner", fresh.address), /^signertooearly /);
+      await world.increaseTime(990);
+      assert.match(await refusal("addSigner", fresh.address), /^signertooearly /);
+      await world.increaseTime(20);
+      const anyone = actingAs(world.pool, await world.account(8));
+      const { logs } = await world.call(anyone, "addSigner", fresh.address);
+      assert.equal(world.pool.interface.parseLog(logs[0]!)?.name, "SignerAdded");
+      assert.equal(typeof (await world.executeOne(member)), "bigint");
+    });
+
+    it("announces the time, and a second proposal does not move it", async () => {
+      const { logs, blockNumber } = await world.call(world.pool, "proposeSigner", fresh.address);
+      const { timestamp } = (await world.provider.getBlock(blockNumber))!;
+      const log = world.pool.interface.parseLog(logs[0]!);
+      assert.deepEqual(
+        [log?.name, log?.args["acceptableAt"]],
+        ["SignerProposed", BigInt(timestamp) + 1_000n],
+      );
+      assert.equal(await refusal("proposeSigner", fresh.address), `signerexists ${fresh.address}`);
+      assert.equal(await refusal("proposeSigner", old.address), `signerexists ${old.address}`);
+    });
+
+    it("removed at once and for good, before or after its admission", async () => {
+      await send("removeSigner", old.address);
+      assert.equal(
+        asText((await world.executeOne(world.transfer())) as Fault),
+        `signerunknown ${old.address}`,
+      );
+      assert.equal(await refusal("proposeSigner", old.address), `signerbarred ${old.address}`);
+      assert.equal(await refusal("removeSigner", old.address), `signerbarred ${old.address}`);
+      assert.equal(await refusal("addSigner", old.address), `signernotproposed ${old.address}`);
+
+      await send("proposeSigner", fresh.address);
+      await send("removeSigner", fresh.address);
+      await world.increaseTime(2_000);
+      assert.equal(await refusal("addSigner", fresh.address), `signernotproposed ${fresh.address}`);
+      assert.equal(await refusal("proposeSigner", fresh.address), `signerbarred ${fresh.address}`);
+    });
+
+    it("none is added without a proposal, and an unknown one cannot be removed", async () => {
+      assert.equal(await refusal("addSigner", fresh.address), `signernotproposed ${fresh.address}`);
+      assert.equal(await refusal("removeSigner", fresh.address), `signerunknown ${fresh.address}`);
+    });
+
+    it("NotOwner: nobody but the owner proposes or removes", async () => {
+      const stranger = actingAs(world.pool, await world.account(8));
+      assert.equal(await refusal("proposeSigner", fresh.address, stranger), "notowner");
+      assert.equal(await refusal("removeSigner", old.address, stranger), "notowner");
+    });
+
+    it("signing keys and roots are the only thing the owner touches: the interface has no other call of its own", async () => {
+      const writing = world.pool.interface.fragments
+        .filter((fragment) => fragment.type === "function" && !("constant" in fragment && fragment.constant))
+        .map((fragment) => ("name" in fragment ? fragment.name : ""));
+      assert.deepEqual(writing.sort(), ["addSigner", "execute", "proposeSigner", "removeSigner"]);
+    });
+  });
+
+  describe("a statement is good in one place only", () => {
+    let world: World;
+    beforeEach(async () => {
+      world = await World.start();
+    });
+    afterEach(() => world.stop());
+
+    it("refuses it in another pool on the same chain, sealed for there or attested for there", async () => {
+      const twin = await deployPool(world.owner, {
+        signers: [attester(0).address],
+        threshold: 1,
+        signerDelay: 1,
+        assets: [world.usdcAddress],
+        verifyingKeyHashes: world.setting.verifyingKeyHashes,
+      });
+      const elsewhere = { ...world.setting.home, pool: twin.address };
+      const foreign = world.transfer({ home: elsewhere });
+      assert.deepEqual(await world.executeOne(foreign), fault("ContextMismatch"));
+      // The terms bound here, the attestation made for the twin: by the domain it is somebody else's.
+      const mixed = signedBy({ ...world.transfer(), draft: { ...world.transferDraft(), home: elsewhere } }, [
+        attester(0),
+      ]);
+      assert.equal(((await world.executeOne(mixed)) as Fault).error, "SignerUnknown");
+      const member = world.transfer();
+      await world.execute([member]);
+      const update = sealUpdate(
+        elsewhere,
+        {
+          ...world.updateTo(world.queue),
+          oldRoot: world.rooted.root as never,
+          newRoot: drawField(),
+          headBefore: world.rooted.head,
+          headAfter: world.queue.head,
+        },
+        [attester(0)],
+      );
+      const skipped = await world.execute([], update);
+      assert.equal(typeof skipped.update === "object" && skipped.update.error, "SignerUnknown");
+    });
+
+    it("refuses it on another chain", async () => {
+      const foreign = world.transfer({ home: { ...world.setting.home, chainId: 1n } });
+      assert.deepEqual(await world.executeOne(foreign), fault("ContextMismatch"));
+    });
+
+    it("after a fork of the chain, the copy has a domain of its own and takes no old statement", async () => {
+      const before: string = await world.pool.getFunction("domainSeparator")();
+      const member = world.transfer();
+      // An impersonated sender, because anvil's own accounts sign for the old chain only.
+      await world.provider.send("anvil_impersonateAccount", [world.owner.address]);
+      await world.provider.send("anvil_setChainId", [777]);
+      const after: string = await world.pool.getFunction("domainSeparator")();
+      assert.notEqual(after, before);
+      assert.deepEqual(await world.executeOne(member), fault("ContextMismatch"));
+      // Sealed for the fork, it is good there.
+      const there = world.transfer({ home: { ...world.setting.home, chainId: 777n } });
+      assert.equal(typeof (await world.executeOne(there)), "bigint");
+      await world.provider.send("anvil_setChainId", [Number(world.setting.home.chainId)]);
+      assert.equal(await world.pool.getFunction("domainSeparator")(), before);
+    });
+
+    it("refuses it as another kind: neither context nor attestation fit, whatever is renamed", async () => {
+      const deposit = await world.deposit();
+      for (const kind of [2, 3, 4, 5, 6]) {
+        const renamed = { ...deposit, transaction: { ...deposit.transaction, kind, authorization: "0x" } };
+        assert.match(((await world.executeOne(renamed)) as Fault).error, /^(SignalCount|UnknownKind)$/);
+      }
+      // A statement of the right form for a deposit, bound as a spend.
+      const spendContext = seal(world.transferDraft()).transaction.signals[0]!;
+      assert.deepEqual(
+        await world.executeOne(await world.deposit({ context: spendContext })),
+        fault("ContextMismatch"),
+      );
+    });
+
+    it("does not take an attestation of a statement for a root update", async () => {
+      const member = world.transfer();
+      await world.execute([member]);
+      const update = { ...world.updateTo(world.queue), attestations: member.transaction.attestations };
+      const { update: outcome } = await world.execute([], update);
+      assert.equal(typeof outcome === "object" && outcome.error, "SignerUnknown");
+    });
+  });
+
+  describe("a pool that makes no sense is not deployed", () => {
+    let world: World;
+    before(async () => {
+      world = await World.start();
+    });
+    after(() => world.stop());
+
+    it("ConfigurationInvalid: thresholds, signers, assets, keys, owner", async () => {
+      const good = {
+        signers: [attester(0).address, attester(1).address],
+        threshold: 2,
+        signerDelay: 1,
+        assets: [world.usdcAddress],
+        verifyingKeyHashes: world.setting.verifyingKeyHashes,
+      };
+      assert.ok((await deployPool(world.owner, good)).block > 0);
+      const none = `0x${"00".repeat(32)}` as never;
+      const bent: readonly object[] = [
+        { threshold: 0 },
+        { threshold: 3 },
+        { signers: [] },
+        { signers: [attester(0).address, attester(0).address] },
+        { signers: [attester(0).address, ZERO_ADDRESS] },
+        { assets: [freshAddress()] },
+        { owner: ZERO_ADDRESS },
+        { verifyingKeyHashes: { "deposit-shield": none, spend: good.verifyingKeyHashes.spend } },
+        { verifyingKeyHashes: { "deposit-shield": good.verifyingKeyHashes.spend, spend: none } },
+      ];
+      for (const change of bent) {
+        assert.deepEqual(
+          await world.revertOf(deployPool(world.owner, { ...good, ...change })),
+          fault("ConfigurationInvalid"),
+        );
+      }
+      assert.equal(NO_UPDATE.attestations, "0x");
+      assert.equal(mustAddress(await world.pool.getFunction("owner")()), mustAddress(world.owner.address));
+    });
+  });
+});

@@ -1,0 +1,292 @@
+// Every refusal of a statement, each for its own reason, and that a refusal changes nothing. See statements.tree.
+import assert from "node:assert/strict";
+import { toBeHex, zeroPadValue } from "ethers";
+import {
+  attester,
+  drawBytes,
+  drawField,
+  seal,
+  type Draft,
+  type Sealed,
+} from "../../../scripts/dev/statement-maker.ts";
+import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import { addressBytes, concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
+import { TREE_CAPACITY } from "../../../shared/protocol/tree.ts";
+import { fault, freshAddress, World, type Fault } from "./world.ts";
+
+describe("pool: rules of a statement", () => {
+  let world: World;
+  before(async () => {
+    world = await World.start();
+    await world.executeOne(await world.deposit({ amount: 1_000_000_000n }));
+  });
+  after(() => world.stop());
+
+  /** Refused with that fault, the queue and the tokens as before. */
+  async function assertRefused(member: Sealed, expected: Fault): Promise<void> {
+    const state = async (): Promise<string> =>
+      String([
+        await world.pool.getFunction("queue")(),
+        await world.usdc.getFunction("balanceOf")(world.pool),
+      ]);
+    const before = await state();
+    assert.deepEqual(await world.executeOne(member), expected);
+    assert.equal(await state(), before);
+    for (const nullifier of member.draft.nullifiers.filter((value) => value < FIELD_ORDER)) {
+      if (expected.error !== "NullifierSpent") {
+        assert.equal(await world.pool.getFunction("isSpent")(nullifier), false);
+      }
+    }
+  }
+
+  /** Sealed rightly, then changed on its way: what an attacker without a signer can do. */
+  function changed(member: Sealed, changes: Partial<Sealed["transaction"]>): Sealed {
+    return { ...member, transaction: { ...member.transaction, ...changes } };
+  }
+
+  const payout = (recipient: Address, changes: Partial<Draft> = {}): Sealed =>
+    seal({ ...world.withdrawalDraft(recipient, 1_000n), ...changes });
+
+  it("executes a transfer, a deposit and a withdrawal that keep every rule", async () => {
+    const recipient = freshAddress();
+    const members = [world.transfer(), await world.deposit(), payout(recipient)];
+    const first = world.queue.count;
+    const { members: outcomes } = await world.execute(members);
+    assert.deepEqual(outcomes, [first, first + 4n, first + 7n]);
+    assert.equal(await world.usdc.getFunction("balanceOf")(recipient), 1_000n);
+    assert.deepEqual([...(await world.pool.getFunction("queue")())], [world.queue.count, world.queue.head]);
+  });
+
+  it("says in the event which statement, what was spent and what was made", async () => {
+    const member = world.transfer();
+    const { receipt } = await world.execute([member]);
+    const log = world.pool.interface.parseLog(receipt.logs[0]!);
+    assert.equal(log?.name, "Executed");
+    assert.equal(log.args["statementHash"], member.statementHash);
+    assert.equal(log.args["kind"], 2n);
+    assert.deepEqual([...log.args["nullifiers"]], member.draft.nullifiers);
+    assert.deepEqual([...log.args["commitments"]], member.draft.commitments);
+    assert.equal(log.args["ciphertexts"], toHex(member.draft.ext.slice(20)));
+  });
+
+  it("UnknownKind: a kind that is not in the table", async () => {
+    for (const kind of [0, 3, 4, 5, 6, 255]) {
+      await assertRefused(changed(world.transfer(), { kind }), fault("UnknownKind", BigInt(kind)));
+    }
+  });
+
+  it("DeadlinePassed: the user's deadline is over", async () => {
+    const now = BigInt((await world.provider.getBlock("latest"))!.timestamp);
+    await assertRefused(world.transfer({ deadline: now - 1n }), fault("DeadlinePassed", now - 1n));
+    await assertRefused(world.transfer({ deadline: 0n }), fault("DeadlinePassed", 0n));
+  });
+
+  it("executes in the very second of the deadline", async () => {
+    const at = (await world.provider.getBlock("latest"))!.timestamp + 100;
+    await world.provider.send("evm_setNextBlockTimestamp", [at]);
+    assert.equal(typeof (await world.executeOne(world.transfer({ deadline: BigInt(at) }))), "bigint");
+  });
+
+  it("SignalCount: one signal less, one more, none", async () => {
+    const member = world.transfer();
+    const { signals } = member.transaction;
+    for (const bent of [signals.slice(1), [...signals, 0n], []]) {
+      await assertRefused(changed(member, { signals: bent }), fault("SignalCount", BigInt(bent.length), 10n));
+    }
+  });
+
+  it("SignalOutOfRange: every signal at or above r, also with a true attestation for it", async () => {
+    const { signals } = world.transfer().transaction;
+    for (const i of signals.keys()) {
+      const member = world.transfer();
+      const aliased = member.transaction.signals.map((value, j) => (i === j ? value + FIELD_ORDER : value));
+      await assertRefused(changed(member, { signals: aliased }), fault("SignalOutOfRange", BigInt(i)));
+    }
+    await assertRefused(
+      world.transfer({ nullifiers: [FIELD_ORDER, drawField()] }),
+      fault("SignalOutOfRange", 4n),
+    );
+    const deposit = await world.deposit({ commitments: [1n, 2n, 2n ** 256n - 1n] });
+    await assertRefused(deposit, fault("SignalOutOfRange", 5n));
+  });
+
+  it("ExtLength: a byte less, a byte more, the length of another kind", async () => {
+    const { ext } = world.transferDraft();
+    const other = world.depositDraft().ext;
+    for (const bent of [ext.slice(1), concatBytes(ext, Uint8Array.of(0)), other, new Uint8Array(0)]) {
+      await assertRefused(world.transfer({ ext: bent }), fault("ExtLength", BigInt(bent.length), 488n));
+    }
+    await assertRefused(
+      await world.deposit({ ext: other }).then((m) => changed(m, { ext: toHex(ext) })),
+      fault("ExtLength", 488n, 387n),
+    );
+  });
+
+  it("ProofLength: anything but 128 bytes", async () => {
+    for (const length of [0, 127, 129, 256]) {
+      await assertRefused(world.transfer({ proof: drawBytes(length) }), fault("ProofLength", BigInt(length)));
+    }
+  });
+
+  it("ContextMismatch: terms that the proof did not bind, even when a signer attests them", async () => {
+    await assertRefused(world.transfer({ context: 1n }), fault("ContextMismatch"));
+    const member = payout(freshAddress());
+    const stolen = concatBytes(addressBytes(freshAddress()), member.draft.ext.slice(20));
+    await assertRefused(changed(member, { ext: toHex(stolen) }), fault("ContextMismatch"));
+    await assertRefused(changed(member, { deadline: member.draft.deadline + 1n }), fault("ContextMismatch"));
+    // An amount is a signal of its own: the attestation is for another one.
+    const richer = changed(member, { signals: member.transaction.signals.with(3, 2_000n) });
+    assert.equal(((await world.executeOne(richer)) as Fault).error, "SignerUnknown");
+    const ciphertextChanged = Uint8Array.from(member.draft.ext);
+    ciphertextChanged[487]! ^= 1;
+    await assertRefused(changed(member, { ext: toHex(ciphertextChanged) }), fault("ContextMismatch"));
+  });
+
+  it("AssetOutOfRange: an asset of 161 bits", async () => {
+    await assertRefused(payout(freshAddress(), { asset: 2n ** 160n }), fault("AssetOutOfRange"));
+    await assertRefused(
+      payout(freshAddress(), { asset: BigInt(world.usdcAddress) + 2n ** 160n }),
+      fault("AssetOutOfRange"),
+    );
+  });
+
+  it("AmountOutOfRange: an amount of 129 bits", async () => {
+    await assertRefused(payout(freshAddress(), { amount: 2n ** 128n }), fault("AmountOutOfRange"));
+    await assertRefused(await world.deposit({ amount: 2n ** 128n }), fault("AmountOutOfRange"));
+  });
+
+  it("ZeroAmount: a deposit of nothing", async () => {
+    await assertRefused(await world.deposit({ amount: 0n }), fault("ZeroAmount"));
+  });
+
+  it("AssetMismatch: an asset without an amount, an amount without an asset", async () => {
+    await assertRefused(world.transfer({ asset: BigInt(world.usdcAddress) }), fault("AssetMismatch"));
+    await assertRefused(payout(freshAddress(), { asset: 0n }), fault("AssetMismatch"));
+  });
+
+  it("RecipientMismatch: a recipient without an amount, an amount without a recipient", async () => {
+    const { ext } = world.withdrawalDraft(freshAddress(), 1n);
+    await assertRefused(world.transfer({ ext }), fault("RecipientMismatch"));
+    await assertRefused(payout(ZERO_ADDRESS), fault("RecipientMismatch"));
+  });
+
+  it("RecipientForbidden: the pool or the token, where the money would be stuck", async () => {
+    for (const recipient of [world.setting.home.pool, world.usdcAddress]) {
+      const { error, args } = (await world.executeOne(payout(recipient))) as Fault;
+      assert.deepEqual([error, String(args[0]).toLowerCase()], ["RecipientForbidden", recipient]);
+    }
+  });
+
+  it("AssetUnsupported: a token that is not listed, in and out", async () => {
+    const stranger = freshAddress();
+    for (const member of [
+      payout(freshAddress(), { asset: BigInt(stranger) }),
+      await world.deposit({ asset: BigInt(stranger) }),
+    ]) {
+      const { error, args } = (await world.executeOne(member)) as Fault;
+      assert.deepEqual([error, String(args[0]).toLowerCase()], ["AssetUnsupported", stranger]);
+    }
+  });
+
+  it("RootUnknown: a root that the pool never had", async () => {
+    const root = drawField();
+    await assertRefused(world.transfer({ root }), fault("RootUnknown", root));
+    await assertRefused(world.transfer({ root: 0n }), fault("RootUnknown", 0n));
+  });
+
+  it("NullifierSpent: a note spent before, in another call and in the same one, at either place", async () => {
+    const [a, b] = [drawField(), drawField()];
+    await world.execute([world.transfer({ nullifiers: [a, b] })]);
+    await assertRefused(world.transfer({ nullifiers: [a, drawField()] }), fault("NullifierSpent", a));
+    await assertRefused(world.transfer({ nullifiers: [drawField(), b] }), fault("NullifierSpent", b));
+    assert.equal(await world.pool.getFunction("isSpent")(a), true);
+
+    const c = drawField();
+    const twins = [
+      world.transfer({ nullifiers: [c, drawField()] }),
+      world.transfer({ nullifiers: [drawField(), c] }),
+    ];
+    const { members } = await world.execute(twins);
+    assert.equal(typeof members[0], "bigint");
+    assert.deepEqual(members[1], fault("NullifierSpent", c));
+  });
+
+  it("NullifiersNotDistinct: one note twice in one statement", async () => {
+    const nullifier = drawField();
+    await assertRefused(
+      world.transfer({ nullifiers: [nullifier, nullifier] }),
+      fault("NullifiersNotDistinct"),
+    );
+  });
+
+  it("CommitmentZero: the empty leaf as a note", async () => {
+    for (const i of [0, 1, 2, 3]) {
+      const { commitments } = world.transferDraft();
+      await assertRefused(world.transfer({ commitments: commitments.with(i, 0n) }), fault("CommitmentZero"));
+    }
+    await assertRefused(await world.deposit({ commitments: [1n, 0n, 2n] }), fault("CommitmentZero"));
+  });
+
+  it("AuthorizationMalformed: an authorization where none belongs", async () => {
+    await assertRefused(
+      changed(world.transfer(), { authorization: "0x00" }),
+      fault("AuthorizationMalformed"),
+    );
+  });
+
+  it("attestation faults: none, a part of one, by a stranger, for another statement, kind key or proof", async () => {
+    const member = world.transfer();
+    const signed = member.transaction.attestations;
+    await assertRefused(changed(member, { attestations: "0x" }), fault("TooFewAttestations", 0n, 1n));
+    await assertRefused(
+      changed(member, { attestations: signed.slice(0, -2) }),
+      fault("AttestationLength", 64n),
+    );
+    await assertRefused(changed(member, { attestations: `${signed}00` }), fault("AttestationLength", 66n));
+    const unknown = (await world.executeOne(world.transfer({ attesters: [attester(99)] }))) as Fault;
+    assert.deepEqual(
+      [unknown.error, String(unknown.args[0]).toLowerCase()],
+      ["SignerUnknown", attester(99).address],
+    );
+
+    const other = world.transfer().transaction;
+    const keyOfDeposits = world.setting.verifyingKeyHashes["deposit-shield"];
+    for (const forged of [
+      changed(member, { attestations: other.attestations }),
+      changed(member, { proof: other.proof }),
+      changed(member, { signals: member.transaction.signals.with(9, drawField()) }),
+      world.transfer({ verifyingKeyHash: keyOfDeposits }),
+    ]) {
+      assert.equal(((await world.executeOne(forged)) as Fault).error, "SignerUnknown");
+    }
+  });
+
+  it("TreeFull: the last place of the tree stays empty", async () => {
+    const pool = world.setting.home.pool;
+    const slot = await slotOfPosition(world);
+    const held = await world.provider.getStorage(pool, slot);
+    const withCount = (count: bigint): string =>
+      zeroPadValue(toBeHex(((BigInt(held) >> 64n) << 64n) | count), 32);
+    await world.provider.send("anvil_setStorageAt", [pool, slot, withCount(TREE_CAPACITY - 4n)]);
+    await assertRefused(world.transfer(), fault("TreeFull"));
+    await world.provider.send("anvil_setStorageAt", [pool, slot, withCount(TREE_CAPACITY - 5n)]);
+    assert.equal(await world.executeOne(world.transfer()), TREE_CAPACITY - 5n);
+    await world.provider.send("anvil_setStorageAt", [pool, slot, held]);
+  });
+});
+
+/** The slot that holds leafCount in its lowest 64 bits, found by looking: its number is not part of any promise. */
+async function slotOfPosition(world: World): Promise<string> {
+  const { rooted, queue, provider, setting } = world;
+  for (let i = 0n; i < 16n; i++) {
+    const slot = zeroPadValue(toBeHex(i), 32);
+    const value = BigInt(await provider.getStorage(setting.home.pool, slot));
+    if (
+      value !== 0n &&
+      (value & (2n ** 64n - 1n)) === queue.count &&
+      ((value >> 64n) & (2n ** 64n - 1n)) === rooted.count
+    )
+      return slot;
+  }
+  throw new Error("the position is in none of the first slots");
+}

@@ -1,0 +1,320 @@
+// A pool on a chain of its own, and a mirror of its queue kept from events alone, so that tests can say
+// "a root update over these two transactions" and read what became of each member of a batch.
+import {
+  Contract,
+  HDNodeWallet,
+  JsonRpcProvider,
+  type ContractTransactionReceipt,
+  type JsonRpcSigner,
+} from "ethers";
+import {
+  attester,
+  NO_UPDATE,
+  seal,
+  sealUpdate,
+  spendDraft,
+  depositDraft,
+  authorize,
+  drawField,
+} from "../../../scripts/dev/statement-maker.ts";
+import type {
+  Attester,
+  Draft,
+  PoolRootUpdate,
+  Sealed,
+  Setting,
+} from "../../../scripts/dev/statement-maker.ts";
+import {
+  committedKeyHashes,
+  deployContract,
+  deployPool,
+  deployTestUsdc,
+} from "../../../scripts/deploy-pool.ts";
+import { loadArtifact } from "../../../scripts/build-contracts.ts";
+import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
+import {
+  asAddress,
+  mustField,
+  ZERO_BYTES32,
+  type Address,
+  type Bytes32,
+} from "../../../shared/protocol/brands.ts";
+import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
+
+/** A fault by the name that its selector has in IPool.sol. */
+export interface Fault {
+  readonly error: string;
+  readonly args: readonly unknown[];
+}
+
+export interface Outcome {
+  /** By member, in order: the Executed event's first leaf index, or the fault. */
+  readonly members: readonly (bigint | Fault)[];
+  /** The new sequence number, the fault, or undefined when no update was sent. */
+  readonly update: bigint | Fault | undefined;
+  readonly receipt: ContractTransactionReceipt;
+}
+
+interface Place {
+  readonly count: bigint;
+  readonly head: Bytes32;
+}
+
+export interface WorldOptions {
+  readonly attesters?: readonly Attester[];
+  readonly threshold?: number;
+  readonly signerDelay?: number;
+  /** Artifacts to deploy and list beside the test dollar. */
+  readonly moreAssets?: readonly string[];
+}
+
+export class World {
+  readonly provider: JsonRpcProvider;
+  readonly pool: Contract;
+  readonly usdc: Contract;
+  readonly usdcAddress: Address;
+  readonly moreAssets: readonly Address[];
+  readonly setting: Setting;
+  /** Account 0: deployer and owner. */
+  readonly owner: JsonRpcSigner;
+  /** Account 1 as a wallet that can sign typed data, and as the sender of transactions. */
+  readonly depositor: HDNodeWallet;
+  readonly depositorAddress: Address;
+  queue: Place = { count: 0n, head: ZERO_BYTES32 };
+  rooted: Place & { root: bigint } = { count: 0n, head: ZERO_BYTES32, root: emptyNode(TREE_DEPTH) };
+  readonly #anvil: Anvil;
+
+  private constructor(
+    anvil: Anvil,
+    provider: JsonRpcProvider,
+    parts: {
+      pool: Contract;
+      usdc: Contract;
+      owner: JsonRpcSigner;
+      moreAssets: readonly Address[];
+      setting: Setting;
+    },
+  ) {
+    this.#anvil = anvil;
+    this.provider = provider;
+    this.pool = parts.pool;
+    this.usdc = parts.usdc;
+    this.usdcAddress = mustAddress(parts.usdc.target as string);
+    this.owner = parts.owner;
+    this.moreAssets = parts.moreAssets;
+    this.setting = parts.setting;
+    this.depositor = HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC, "", "m/44'/60'/0'/0/1");
+    this.depositorAddress = mustAddress(this.depositor.address);
+  }
+
+  static async start(options: WorldOptions = {}): Promise<World> {
+    const anvil = await startAnvil();
+    try {
+      return await World.#startOn(anvil, options);
+    } catch (error) {
+      await anvil.stop();
+      throw error;
+    }
+  }
+
+  static async #startOn(anvil: Anvil, options: WorldOptions): Promise<World> {
+    const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
+      staticNetwork: true,
+      cacheTimeout: -1,
+      pollingInterval: 10,
+    });
+    const owner = await provider.getSigner(0);
+    const attesters = options.attesters ?? [attester(0)];
+    const usdc = (await deployTestUsdc(owner)).address;
+    const moreAssets: Address[] = [];
+    for (const name of options.moreAssets ?? [])
+      moreAssets.push((await deployContract(owner, name, [])).address);
+    const verifyingKeyHashes = await committedKeyHashes();
+    const pool = await deployPool(owner, {
+      signers: attesters.map(({ address }) => address),
+      threshold: options.threshold ?? 1,
+      signerDelay: options.signerDelay ?? 100,
+      assets: [usdc, ...moreAssets],
+      verifyingKeyHashes,
+    });
+    const world = new World(anvil, provider, {
+      pool: new Contract(pool.address, POOL_ABI, owner),
+      usdc: new Contract(usdc, (await loadArtifact("TestUSDC")).abi as never, owner),
+      owner,
+      moreAssets,
+      setting: {
+        home: { chainId: BigInt(anvil.chainId), pool: pool.address },
+        deadline: 4_000_000_000n,
+        verifyingKeyHashes,
+        attesters,
+      },
+    });
+    await world.call(world.usdc, "mint", world.depositorAddress, 10n ** 15n);
+    return world;
+  }
+
+  async stop(): Promise<void> {
+    this.provider.destroy();
+    await this.#anvil.stop();
+  }
+
+  account(n: number): Promise<JsonRpcSigner> {
+    return this.provider.getSigner(n);
+  }
+
+  async call(contract: Contract, name: string, ...args: unknown[]): Promise<ContractTransactionReceipt> {
+    const sent = await contract.getFunction(name)(...args);
+    return sent.wait();
+  }
+
+  // ---------------------------------------------------------------- statements
+
+  transferDraft(root = this.rooted.root): Draft {
+    return spendDraft(this.setting, root, undefined);
+  }
+
+  transfer(changes: Partial<Draft> = {}): Sealed {
+    return seal({ ...this.transferDraft(), ...changes });
+  }
+
+  withdrawalDraft(recipient: Address, amount: bigint, asset = this.usdcAddress): Draft {
+    return spendDraft(this.setting, this.rooted.root, { asset, amount, recipient });
+  }
+
+  depositDraft(amount = 5_000_000n, asset = this.usdcAddress): Draft {
+    return depositDraft(this.setting, { asset, amount, depositor: this.depositorAddress });
+  }
+
+  deposit(changes: Partial<Draft> = {}): Promise<Sealed> {
+    return authorize(this.depositor, seal({ ...this.depositDraft(), ...changes }));
+  }
+
+  // ---------------------------------------------------------------- roots
+
+  /** Where the queue stands after these members, if all of them succeed. */
+  after(members: readonly Sealed[]): Place {
+    let { count, head } = this.queue;
+    for (const commitment of members.flatMap(({ draft }) => draft.commitments)) {
+      count += 1n;
+      head = nextHead(head, commitment);
+    }
+    return { count, head };
+  }
+
+  updateTo(
+    place: Place,
+    changes: Partial<RootUpdate> = {},
+    attesters = this.setting.attesters,
+  ): PoolRootUpdate {
+    const message: RootUpdate = {
+      oldRoot: mustField(this.rooted.root),
+      newRoot: drawField(),
+      fromIndex: this.rooted.count,
+      toIndex: place.count,
+      headBefore: this.rooted.head,
+      headAfter: place.head,
+      ...changes,
+    };
+    return sealUpdate(this.setting.home, message, attesters);
+  }
+
+  // ---------------------------------------------------------------- execution
+
+  async execute(
+    members: readonly Sealed[],
+    update: PoolRootUpdate = NO_UPDATE,
+    { sender = this.owner, gasLimit }: { sender?: JsonRpcSigner; gasLimit?: bigint } = {},
+  ): Promise<Outcome> {
+    const send = actingAs(this.pool, sender).getFunction("execute");
+    const overrides = gasLimit === undefined ? {} : { gasLimit };
+    const sent = await send(
+      members.map(({ transaction }) => transaction),
+      update,
+      overrides,
+    );
+    const receipt: ContractTransactionReceipt = await sent.wait();
+    const logs = receipt.logs
+      .filter(({ address }) => mustAddress(address) === this.setting.home.pool)
+      .map((log) => this.pool.interface.parseLog(log));
+    const byMember: (bigint | Fault)[] = [];
+    let updateOutcome: bigint | Fault | undefined;
+    for (const log of logs) {
+      if (log === null) throw new Error("an event that is not in the interface");
+      switch (log.name) {
+        case "Executed": {
+          byMember.push(log.args["firstLeafIndex"]);
+          for (const commitment of log.args["commitments"] as bigint[]) {
+            this.queue = { count: this.queue.count + 1n, head: nextHead(this.queue.head, commitment) };
+          }
+          break;
+        }
+        case "Rejected":
+          byMember.push(this.faultOf(log.args["reason"]));
+          break;
+        case "RootUpdated":
+          updateOutcome = log.args["sequence"];
+          this.rooted = { count: update.toIndex, head: update.headAfter as Bytes32, root: update.newRoot };
+          break;
+        case "RootUpdateSkipped":
+          updateOutcome = this.faultOf(log.args["reason"]);
+          break;
+        default:
+          throw new Error(`unexpected event ${log.name}`);
+      }
+    }
+    return { members: byMember, update: updateOutcome, receipt };
+  }
+
+  /** The one member's outcome. */
+  async executeOne(member: Sealed, sender?: JsonRpcSigner): Promise<bigint | Fault> {
+    const { members } = await this.execute([member], NO_UPDATE, sender === undefined ? {} : { sender });
+    const [outcome] = members;
+    if (outcome === undefined || members.length !== 1) throw new Error("one member, one outcome");
+    return outcome;
+  }
+
+  faultOf(reason: string): Fault {
+    const parsed = this.pool.interface.parseError(reason);
+    if (parsed === null) throw new Error(`not an error of the interface: ${reason}`);
+    return { error: parsed.name, args: [...(parsed.args as unknown as unknown[])] };
+  }
+
+  /** The fault with which a whole call reverts. */
+  async revertOf(promise: Promise<unknown>): Promise<Fault> {
+    try {
+      await promise;
+    } catch (error) {
+      const { data } = error as { data?: string };
+      if (typeof data === "string" && data.length >= 10) return this.faultOf(data);
+      throw error;
+    }
+    throw new Error("the call did not revert");
+  }
+
+  async increaseTime(seconds: number): Promise<void> {
+    await this.provider.send("evm_increaseTime", [seconds]);
+    await this.provider.send("evm_mine", []);
+  }
+}
+
+/** The same contract, called by somebody else. */
+export function actingAs(contract: Contract, sender: JsonRpcSigner): Contract {
+  return new Contract(contract.target, contract.interface, sender);
+}
+
+export function fault(error: string, ...args: unknown[]): Fault {
+  return { error, args };
+}
+
+export function mustAddress(text: string): Address {
+  const address = asAddress(text);
+  if (address === undefined) throw new TypeError("not an address");
+  return address;
+}
+
+/** An account that nobody used before. */
+export function freshAddress(): Address {
+  return mustAddress(HDNodeWallet.createRandom().address);
+}
