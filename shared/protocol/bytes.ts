@@ -6,7 +6,7 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 /** `0x` and two lower-case digits a byte. */
 export function toHex(bytes: Uint8Array): string {
   let text = "0x";
-  for (const byte of bytes) text += HEX[byte];
+  for (const byte of bytes) text += HEX[byte]!;
   return text;
 }
 

@@ -6,7 +6,17 @@
  * One reply for each request, under the same requestId, in any order.
  */
 import { asField, type Address, type Bytes32, type Field } from "./brands.ts";
-import { addressBytes, ByteReader, bytesToUint, concatBytes, mustFromHex, toAddress, toBytes32, uintToBytes, word } from "./bytes.ts";
+import {
+  addressBytes,
+  ByteReader,
+  bytesToUint,
+  concatBytes,
+  mustFromHex,
+  toAddress,
+  toBytes32,
+  uintToBytes,
+  word,
+} from "./bytes.ts";
 import { SIGNATURE_BYTES } from "./attestation.ts";
 import { PROOF_BYTES } from "./proof.ts";
 import { MAX_UPDATE_LEAVES } from "./tree.ts";
@@ -90,7 +100,12 @@ export type EnclaveReply =
       readonly configurationHash: Bytes32;
     }
   | { readonly type: "attestation"; readonly document: Uint8Array }
-  | { readonly type: "attest"; readonly statementHash: Bytes32; readonly proofHash: Bytes32; readonly signature: Uint8Array }
+  | {
+      readonly type: "attest";
+      readonly statementHash: Bytes32;
+      readonly proofHash: Bytes32;
+      readonly signature: Uint8Array;
+    }
   | {
       readonly type: "attest-root";
       readonly oldRoot: Field;
@@ -173,7 +188,8 @@ function readRequest(type: number, reader: ByteReader): EnclaveRequest | undefin
       const headBefore = reader.take(32);
       const frontier = readWords(reader, 1);
       const leaves = readWords(reader, 2);
-      if (headBefore.length !== 32 || leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES) return undefined;
+      if (headBefore.length !== 32 || leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES)
+        return undefined;
       return {
         type: "attest-root",
         chainId,
@@ -243,14 +259,24 @@ function readReply(type: number, reader: ByteReader): EnclaveReply | undefined {
       const signer = reader.take(20);
       const configuration = reader.take(32);
       if (phase === undefined || configuration.length !== 32) return undefined;
-      return { type: "status", phase, signer: toAddress(signer), configurationHash: toBytes32(configuration) };
+      return {
+        type: "status",
+        phase,
+        signer: toAddress(signer),
+        configurationHash: toBytes32(configuration),
+      };
     }
     case REQUEST_TYPES.attest | 0x80: {
       const statementHash = reader.take(32);
       const proofHash = reader.take(32);
       const signature = reader.take(SIGNATURE_BYTES);
       if (signature.length !== SIGNATURE_BYTES) return undefined;
-      return { type: "attest", statementHash: toBytes32(statementHash), proofHash: toBytes32(proofHash), signature };
+      return {
+        type: "attest",
+        statementHash: toBytes32(statementHash),
+        proofHash: toBytes32(proofHash),
+        signature,
+      };
     }
     case REQUEST_TYPES["attest-root"] | 0x80: {
       const oldRoot = asField(reader.uint(32));
@@ -258,7 +284,8 @@ function readReply(type: number, reader: ByteReader): EnclaveReply | undefined {
       const toIndex = reader.uint(8);
       const headAfter = reader.take(32);
       const signature = reader.take(SIGNATURE_BYTES);
-      if (oldRoot === undefined || newRoot === undefined || signature.length !== SIGNATURE_BYTES) return undefined;
+      if (oldRoot === undefined || newRoot === undefined || signature.length !== SIGNATURE_BYTES)
+        return undefined;
       return { type: "attest-root", oldRoot, newRoot, toIndex, headAfter: toBytes32(headAfter), signature };
     }
     case REFUSED: {

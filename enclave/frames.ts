@@ -1,0 +1,99 @@
+/**
+ * Connections to requests and back: frames of bounded length, one reply each, in the order of arrival.
+ * Whoever connects is hostile: the worst it can do is to have its own connection closed and to be
+ * told BUSY. Nothing it sends is kept beyond the limits below.
+ */
+import type { Socket } from "node:net";
+import {
+  decodeRequest,
+  encodeReply,
+  FrameSplitter,
+  type EnclaveReply,
+  type EnclaveRequest,
+} from "../shared/protocol/enclave-messages.ts";
+import type { Platform } from "./platform.ts";
+
+export interface FrameLimits {
+  /** Open at the same time; one more is closed at once. Each can hold back one unfinished frame (64 KiB). */
+  readonly connections: number;
+  /** Requests waiting for the one in work, over all connections; beyond it the reply is BUSY. */
+  readonly waiting: number;
+  /** Bytes of replies that a peer has not read yet; beyond it the connection is closed. */
+  readonly unreadBytes: number;
+}
+
+export const FRAME_LIMITS: FrameLimits = { connections: 32, waiting: 64, unreadBytes: 1_048_576 };
+
+export type Answer = (request: EnclaveRequest) => Promise<EnclaveReply>;
+
+interface Job {
+  readonly socket: Socket;
+  readonly requestId: number;
+  readonly request: EnclaveRequest;
+}
+
+export class FrameServer {
+  readonly #platform: Pick<Platform, "turn">;
+  readonly #answer: Answer;
+  readonly #limits: FrameLimits;
+  readonly #waiting: Job[] = [];
+  #connections = 0;
+  #working = false;
+
+  /** `answer` must not reject: a rejection ends the program. */
+  constructor(platform: Pick<Platform, "turn">, answer: Answer, limits = FRAME_LIMITS) {
+    this.#platform = platform;
+    this.#answer = answer;
+    this.#limits = limits;
+  }
+
+  accept(socket: Socket): void {
+    if (this.#connections >= this.#limits.connections) {
+      socket.destroy();
+      return;
+    }
+    this.#connections += 1;
+    const splitter = new FrameSplitter();
+    socket.on("data", (chunk) => {
+      if (!this.#receive(socket, splitter.push(chunk))) socket.destroy();
+    });
+    // A reset is no news: "close" follows and gives the place back.
+    socket.on("error", () => undefined);
+    socket.on("close", () => (this.#connections -= 1));
+  }
+
+  /** False for anything that is not a request: this connection speaks another language. */
+  #receive(socket: Socket, payloads: readonly Uint8Array[] | undefined): boolean {
+    for (const payload of payloads ?? []) {
+      const request = decodeRequest(payload);
+      if (request === undefined) return false;
+      this.#enqueue({ socket, requestId: request.requestId, request: request.message });
+    }
+    return payloads !== undefined;
+  }
+
+  #enqueue(job: Job): void {
+    if (this.#waiting.length >= this.#limits.waiting) {
+      this.#send(job, { type: "refused", code: "BUSY" });
+      return;
+    }
+    this.#waiting.push(job);
+    if (!this.#working) void this.#work();
+  }
+
+  /** One request at a time: verification holds the only thread, and batching is decided here later. */
+  async #work(): Promise<void> {
+    this.#working = true;
+    for (let job = this.#waiting.shift(); job !== undefined; job = this.#waiting.shift()) {
+      // Nobody waits for the answer to a connection that is gone.
+      if (!job.socket.destroyed) this.#send(job, await this.#answer(job.request));
+      await this.#platform.turn();
+    }
+    this.#working = false;
+  }
+
+  #send({ socket, requestId }: Job, reply: EnclaveReply): void {
+    socket.write(encodeReply(requestId, reply));
+    if (socket.writableLength > this.#limits.unreadBytes) socket.destroy();
+  }
+}

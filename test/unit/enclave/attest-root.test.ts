@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { solidityPackedKeccak256, verifyTypedData } from "ethers";
+import { attestRoot } from "../../../enclave/attest-root.ts";
+import { Signer } from "../../../enclave/signer.ts";
+import {
+  FIELD_ORDER,
+  mustField,
+  ZERO_BYTES32,
+  type Bytes32,
+  type Field,
+} from "../../../shared/protocol/brands.ts";
+import { toHex } from "../../../shared/protocol/bytes.ts";
+import type { AttestRootRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
+import { Frontier, TREE_CAPACITY } from "../../../shared/protocol/tree.ts";
+import { codeOf } from "./support/frame-client.ts";
+import { HOME, leaves } from "./support/statements.ts";
+
+const TYPES = {
+  RootUpdate: [
+    { name: "oldRoot", type: "uint256" },
+    { name: "newRoot", type: "uint256" },
+    { name: "fromIndex", type: "uint64" },
+    { name: "toIndex", type: "uint64" },
+    { name: "headBefore", type: "bytes32" },
+    { name: "headAfter", type: "bytes32" },
+  ],
+};
+const DOMAIN = { name: "Cloister", version: "1", chainId: HOME.chainId, verifyingContract: HOME.pool };
+const HEAD = `0x${"ab".repeat(32)}` as Bytes32;
+
+describe("enclave/attest-root", () => {
+  let signer: Signer;
+  before(async () => {
+    signer = await Signer.draw({ randomBytes: async (length) => new Uint8Array(length).fill(9) });
+  });
+
+  const answer = (changes: Partial<AttestRootRequest> = {}): EnclaveReply =>
+    attestRoot(
+      { signer },
+      {
+        type: "attest-root",
+        ...HOME,
+        fromIndex: 0n,
+        headBefore: ZERO_BYTES32,
+        frontier: [],
+        leaves: [1n],
+        ...changes,
+      },
+    );
+  const grown = (leaves: readonly Field[]): Frontier => {
+    const tree = Frontier.empty();
+    for (const leaf of leaves) assert.ok(tree.append(leaf));
+    return tree;
+  };
+
+  for (const [from, count] of [
+    [0, 1],
+    [5, 3],
+    [63, 2],
+    [70, 256],
+  ] as const) {
+    it(`signs both ends of ${String(count)} leaves after ${String(from)}`, () => {
+      const all = leaves(from + count);
+      const tree = grown(all.slice(0, from));
+      const oldRoot = tree.root();
+      const reply = answer({
+        fromIndex: BigInt(from),
+        frontier: tree.nodes(),
+        headBefore: HEAD,
+        leaves: all.slice(from),
+      });
+      assert.ok(reply.type === "attest-root");
+      const headAfter = all
+        .slice(from)
+        .reduce<string>((head, leaf) => solidityPackedKeccak256(["bytes32", "uint256"], [head, leaf]), HEAD);
+      assert.equal(reply.oldRoot, oldRoot);
+      assert.equal(reply.newRoot, grown(all).root());
+      assert.equal(reply.toIndex, BigInt(from + count));
+      assert.equal(reply.headAfter, headAfter);
+      const { newRoot, toIndex } = reply;
+      const message = { oldRoot, newRoot, fromIndex: BigInt(from), toIndex, headBefore: HEAD, headAfter };
+      assert.equal(
+        verifyTypedData(DOMAIN, TYPES, message, toHex(reply.signature)).toLowerCase(),
+        signer.address,
+      );
+    });
+  }
+
+  it("FRONTIER_INVALID: too many or too few nodes for the index", () => {
+    assert.equal(codeOf(answer({ frontier: [1n] })), "FRONTIER_INVALID");
+    assert.equal(codeOf(answer({ fromIndex: 5n, frontier: [1n] })), "FRONTIER_INVALID");
+  });
+
+  it("FRONTIER_INVALID: the second spelling of a node (value + r)", () => {
+    const [leaf] = leaves(1);
+    assert.equal(codeOf(answer({ fromIndex: 1n, frontier: [leaf! + FIELD_ORDER] })), "FRONTIER_INVALID");
+    assert.equal(answer({ fromIndex: 1n, frontier: [leaf!] }).type, "attest-root");
+  });
+
+  it("FRONTIER_INVALID: an index beyond the tree", () => {
+    assert.equal(codeOf(answer({ fromIndex: TREE_CAPACITY })), "FRONTIER_INVALID");
+    assert.equal(codeOf(answer({ fromIndex: (1n << 64n) - 1n })), "FRONTIER_INVALID");
+  });
+
+  it("LEAVES_INVALID: the empty leaf, a second spelling, none, too many", () => {
+    assert.equal(codeOf(answer({ leaves: [1n, 0n] })), "LEAVES_INVALID");
+    assert.equal(codeOf(answer({ leaves: [FIELD_ORDER] })), "LEAVES_INVALID");
+    assert.equal(codeOf(answer({ leaves: [FIELD_ORDER + 1n] })), "LEAVES_INVALID");
+    assert.equal(codeOf(answer({ leaves: [] })), "LEAVES_INVALID");
+    assert.equal(codeOf(answer({ leaves: leaves(257) })), "LEAVES_INVALID");
+  });
+
+  it("LEAVES_INVALID: more than the tree has room for", () => {
+    const fromIndex = TREE_CAPACITY - 2n;
+    // 3 nodes at every level but the lowest, which has 2.
+    const frontier = Array.from({ length: 3 * 16 - 1 }, (_, i) => mustField(BigInt(i + 1)));
+    assert.equal(answer({ fromIndex, frontier, leaves: [1n] }).type, "attest-root");
+    assert.equal(codeOf(answer({ fromIndex, frontier, leaves: [1n, 2n] })), "LEAVES_INVALID");
+  });
+
+  it("an invented frontier gives an old root that is not the pool's", () => {
+    const honest = grown(leaves(1));
+    const reply = answer({ fromIndex: 1n, frontier: [42n] });
+    assert.ok(reply.type === "attest-root");
+    assert.notEqual(reply.oldRoot, honest.root());
+  });
+});

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { verifyTypedData } from "ethers";
+import { attest } from "../../../enclave/attest.ts";
+import type { Tools } from "../../../enclave/phase.ts";
+import { Signer } from "../../../enclave/signer.ts";
+import { loadVerificationKeys, VERIFYING_KEY_HASHES } from "../../../enclave/verification-keys.ts";
+import { buildVerifier } from "../../../enclave/verify.ts";
+import { BASE_FIELD_ORDER, FIELD_ORDER } from "../../../shared/protocol/brands.ts";
+import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
+import type { AttestRequest, EnclaveReply, Refusal } from "../../../shared/protocol/enclave-messages.ts";
+import { encodeProof, proofHashOf, type Proof } from "../../../shared/protocol/proof.ts";
+import { encodeExt, statementHashOf } from "../../../shared/protocol/statements.ts";
+import { codeOf } from "./support/frame-client.ts";
+import {
+  aProvenDeposit,
+  aProvenSpend,
+  ciphertexts,
+  DEADLINE,
+  HOME,
+  SOMEBODY,
+  withSignals,
+} from "./support/statements.ts";
+import { negate, negateG2, onTwistOutsideSubgroup } from "./support/toy-groth16.ts";
+
+const TYPES = {
+  Attestation: [
+    { name: "kind", type: "uint8" },
+    { name: "verifyingKeyHash", type: "bytes32" },
+    { name: "statementHash", type: "bytes32" },
+    { name: "proofHash", type: "bytes32" },
+    { name: "deadline", type: "uint64" },
+  ],
+};
+const DOMAIN = { name: "Cloister", version: "1", chainId: HOME.chainId, verifyingContract: HOME.pool };
+const ZERO_ADDRESS = `0x${"00".repeat(20)}` as typeof SOMEBODY;
+
+describe("enclave/attest", function () {
+  this.timeout(120_000);
+
+  let tools: Pick<Tools, "signer" | "verifier">;
+  let deposit: { request: AttestRequest; proof: Proof };
+  let spend: { request: AttestRequest; proof: Proof };
+
+  before(async () => {
+    tools = {
+      signer: await Signer.draw({ randomBytes: async (length) => new Uint8Array(length).fill(7) }),
+      verifier: await buildVerifier(loadVerificationKeys()),
+    };
+    deposit = await aProvenDeposit();
+    spend = await aProvenSpend();
+  });
+
+  const answer = (request: AttestRequest): EnclaveReply => attest(tools, request);
+  const withProof = (proof: Proof): AttestRequest => ({ ...spend.request, proof: encodeProof(proof) });
+
+  for (const kind of ["deposit-shield", "spend"] as const) {
+    it(`signs exactly what was verified: ${kind}`, () => {
+      const { request, proof } = kind === "spend" ? spend : deposit;
+      const reply = answer(request);
+      assert.ok(reply.type === "attest");
+      const statementHash = statementHashOf(kind, request.deadline, request.signals, request.ext);
+      assert.equal(reply.statementHash, statementHash);
+      assert.equal(reply.proofHash, proofHashOf(proof));
+      const message = {
+        kind: request.kindId,
+        verifyingKeyHash: VERIFYING_KEY_HASHES[kind],
+        statementHash,
+        proofHash: reply.proofHash,
+        deadline: request.deadline,
+      };
+      const recovered = verifyTypedData(DOMAIN, TYPES, message, toHex(reply.signature));
+      assert.equal(recovered.toLowerCase(), tools.signer.address);
+    });
+  }
+
+  it("gives the negated twin of a proof the same statement hash under another proof hash", () => {
+    const { proof, request } = spend;
+    const twin = answer(withProof({ ...proof, a: negate(proof.a), b: negateG2(proof.b) }));
+    const plain = answer(request);
+    assert.ok(twin.type === "attest" && plain.type === "attest");
+    assert.equal(twin.statementHash, plain.statementHash);
+    assert.notEqual(twin.proofHash, plain.proofHash);
+  });
+
+  describe("refuses, each for its own reason", () => {
+    const refuses = (code: Refusal, what: string, make: () => AttestRequest): void => {
+      it(`${code}: ${what}`, () => assert.equal(codeOf(answer(make())), code));
+    };
+
+    for (const id of [0, 3, 4, 5, 6, 255]) {
+      refuses("UNKNOWN_KIND", `kind ${String(id)}`, () => ({ ...spend.request, kindId: id }));
+    }
+    refuses("SIGNAL_COUNT", "one signal short, which snarkjs fills with zero", () => ({
+      ...spend.request,
+      signals: spend.request.signals.slice(0, -1),
+    }));
+    refuses("SIGNAL_COUNT", "one signal more", () => ({
+      ...spend.request,
+      signals: [...spend.request.signals, 0n],
+    }));
+    for (let place = 0; place < 10; place++) {
+      refuses("SIGNAL_RANGE", `the second spelling of signal ${String(place)} (value + r)`, () => ({
+        ...spend.request,
+        signals: spend.request.signals.map((value, i) => (i === place ? value + FIELD_ORDER : value)),
+      }));
+    }
+    for (let place = 0; place < 8; place++) {
+      refuses("PROOF_NOT_CANONICAL", `coordinate ${String(place)} + q`, () => {
+        const words: Uint8Array[] = Array.from({ length: 8 }, (_, i) =>
+          spend.request.proof.slice(32 * i, 32 * i + 32),
+        );
+        words[place] = word(BigInt(toHex(words[place]!)) + BASE_FIELD_ORDER);
+        return { ...spend.request, proof: concatBytes(...words) };
+      });
+    }
+    refuses("PROOF_AT_INFINITY", "A = 0", () => withProof({ ...spend.proof, a: [0n, 0n] }));
+    refuses("PROOF_NOT_ON_CURVE", "one bit of A", () =>
+      withProof({ ...spend.proof, a: [spend.proof.a[0], spend.proof.a[1] ^ 1n] }),
+    );
+    refuses("PROOF_NOT_IN_SUBGROUP", "B of another order", () =>
+      withProof({ ...spend.proof, b: onTwistOutsideSubgroup() }),
+    );
+    refuses("EXT_MALFORMED", "a byte short", () => ({ ...spend.request, ext: spend.request.ext.slice(1) }));
+    refuses("EXT_MALFORMED", "a byte more", () => ({
+      ...spend.request,
+      ext: concatBytes(spend.request.ext, word(0n).slice(31)),
+    }));
+    refuses("NULLIFIERS_NOT_DISTINCT", "one note in both places", () =>
+      withSignals(spend.request, "spend", { "nullifiers[1]": spend.request.signals[4]! }),
+    );
+    refuses("CONTEXT_MISMATCH", "another recipient", () => ({
+      ...spend.request,
+      ext: encodeExt({ kind: "spend", recipient: HOME.pool, ciphertexts: ciphertexts("spend") }),
+    }));
+    refuses("CONTEXT_MISMATCH", "one bit of a ciphertext", () => {
+      const ext = new Uint8Array(spend.request.ext);
+      ext[300]! ^= 1;
+      return { ...spend.request, ext };
+    });
+    refuses("CONTEXT_MISMATCH", "another chain", () => ({ ...spend.request, chainId: 1n }));
+    refuses("CONTEXT_MISMATCH", "another pool", () => ({ ...spend.request, pool: SOMEBODY }));
+    refuses("CONTEXT_MISMATCH", "another deadline", () => ({ ...spend.request, deadline: DEADLINE + 1n }));
+    refuses("STATEMENT_INVALID", "an asset that is no address", () =>
+      withSignals(spend.request, "spend", { asset: 1n << 160n }),
+    );
+    refuses("STATEMENT_INVALID", "an amount of 2^128", () =>
+      withSignals(spend.request, "spend", { amountOut: 1n << 128n }),
+    );
+    refuses("STATEMENT_INVALID", "an asset shown while nothing leaves", () =>
+      withSignals({ ...spend.request, ext: spendExt(ZERO_ADDRESS) }, "spend", { amountOut: 0n }),
+    );
+    refuses("STATEMENT_INVALID", "an amount without an asset", () =>
+      withSignals(spend.request, "spend", { asset: 0n }),
+    );
+    refuses("STATEMENT_INVALID", "an amount for nobody", () =>
+      withSignals({ ...spend.request, ext: spendExt(ZERO_ADDRESS) }, "spend", {}),
+    );
+    refuses("STATEMENT_INVALID", "a deposit of nothing", () =>
+      withSignals(deposit.request, "deposit-shield", { amountIn: 0n, asset: 0n }),
+    );
+    refuses("STATEMENT_INVALID", "an authorization that is never valid", () =>
+      withSignals({ ...deposit.request, ext: depositExt(DEADLINE, DEADLINE) }, "deposit-shield", {}),
+    );
+    refuses("PROOF_INVALID", "another amount", () => withSignals(spend.request, "spend", { amountOut: 41n }));
+    refuses("PROOF_INVALID", "another commitment", () =>
+      withSignals(spend.request, "spend", { "commitments[0]": 5n }),
+    );
+    refuses("PROOF_INVALID", "a proof that carries over to another recipient", () =>
+      withSignals({ ...spend.request, ext: spendExt(HOME.pool) }, "spend", {}),
+    );
+    refuses("PROOF_INVALID", "A and C exchanged", () =>
+      withProof({ ...spend.proof, a: spend.proof.c, c: spend.proof.a }),
+    );
+    refuses("PROOF_INVALID", "the proof of another statement", () => ({
+      ...spend.request,
+      proof: deposit.request.proof,
+    }));
+  });
+
+  it("names the earlier fault when there are several", () => {
+    const { request } = spend;
+    const noncanonical = new Uint8Array(256).fill(255);
+    let wrong: AttestRequest = {
+      ...request,
+      kindId: 9,
+      signals: [],
+      proof: noncanonical,
+      ext: new Uint8Array(0),
+    };
+    assert.equal(codeOf(answer(wrong)), "UNKNOWN_KIND");
+    wrong = { ...wrong, kindId: request.kindId };
+    assert.equal(codeOf(answer(wrong)), "SIGNAL_COUNT");
+    wrong = { ...wrong, signals: request.signals };
+    assert.equal(codeOf(answer(wrong)), "PROOF_NOT_CANONICAL");
+    wrong = { ...wrong, proof: new Uint8Array(256) };
+    assert.equal(codeOf(answer(wrong)), "PROOF_AT_INFINITY");
+    wrong = { ...wrong, proof: new Uint8Array(request.proof) };
+    assert.equal(codeOf(answer(wrong)), "EXT_MALFORMED");
+  });
+
+  function spendExt(recipient: typeof SOMEBODY): Uint8Array {
+    return encodeExt({ kind: "spend", recipient, ciphertexts: ciphertexts("spend") });
+  }
+  function depositExt(validAfter: bigint, validBefore: bigint): Uint8Array {
+    return encodeExt({
+      kind: "deposit-shield",
+      depositor: SOMEBODY,
+      validAfter,
+      validBefore,
+      ciphertexts: ciphertexts("deposit-shield"),
+    });
+  }
+});

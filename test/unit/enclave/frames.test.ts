@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createConnection, type Socket } from "node:net";
+import { FRAME_LIMITS, FrameServer, type Answer, type FrameLimits } from "../../../enclave/frames.ts";
+import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
+import {
+  encodeRequest,
+  MAX_FRAME_BYTES,
+  type EnclaveReply,
+  type EnclaveRequest,
+} from "../../../shared/protocol/enclave-messages.ts";
+import { codeOf, FrameClient } from "./support/frame-client.ts";
+import { SocketFolder, until } from "./support/sockets.ts";
+
+const STATUS: EnclaveRequest = { type: "status" };
+const SIXTEEN = new Uint8Array(16);
+
+/** Tells replies apart: each document is the nonce it was asked with. */
+const echo: Answer = async (request): Promise<EnclaveReply> =>
+  request.type === "attestation"
+    ? { type: "attestation", document: request.nonce }
+    : { type: "refused", code: "WRONG_PHASE" };
+
+describe("enclave/frames", () => {
+  let folder: SocketFolder;
+  let accepted: Socket[];
+  beforeEach(async () => {
+    folder = await SocketFolder.make();
+    accepted = [];
+  });
+  afterEach(() => folder.remove());
+
+  const serve = async (answer: Answer, limits: Partial<FrameLimits> = {}): Promise<string> => {
+    const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+    const server = new FrameServer({ turn }, answer, { ...FRAME_LIMITS, ...limits });
+    return folder.serve("guest.sock", (socket) => {
+      accepted.push(socket);
+      server.accept(socket);
+    });
+  };
+  const connect = async (path: string): Promise<FrameClient> => {
+    const client = await FrameClient.connect(path);
+    folder.hold(client.socket);
+    return client;
+  };
+  const header = (version: number, length: number): Uint8Array =>
+    concatBytes(Uint8Array.of(version), uintToBytes(BigInt(length), 4));
+
+  it("answers pipelined requests, each under its own id", async () => {
+    const client = await connect(await serve(echo));
+    const nonces = Array.from({ length: 40 }, (_, i) => new Uint8Array(16).fill(i));
+    client.socket.write(
+      concatBytes(...nonces.map((nonce, i) => encodeRequest(i + 100, { type: "attestation", nonce }))),
+    );
+    for (const [i, nonce] of nonces.entries()) {
+      assert.deepEqual(await client.reply(i + 100), { type: "attestation", document: nonce });
+    }
+  });
+
+  it("takes a request that trickles in byte by byte", async () => {
+    const client = await connect(await serve(echo));
+    for (const byte of encodeRequest(1, { type: "attestation", nonce: SIXTEEN })) {
+      client.socket.write(Uint8Array.of(byte));
+    }
+    assert.equal((await client.reply(1)).type, "attestation");
+  });
+
+  const valid = encodeRequest(7, STATUS);
+  const garbage: Record<string, Uint8Array> = {
+    "another version": Uint8Array.of(2),
+    text: new TextEncoder().encode("GET / HTTP/1.1\r\n\r\n"),
+    "a length of 4": header(1, 4),
+    "a length of 0": header(1, 0),
+    "a length above the cap": header(1, MAX_FRAME_BYTES + 1),
+    "a length of 4 GiB": header(1, 0xffff_ffff),
+    "an unknown type": concatBytes(header(1, 5), new Uint8Array(4), Uint8Array.of(99)),
+    "a reply's type": concatBytes(header(1, 5), new Uint8Array(4), Uint8Array.of(0x81)),
+    "a status request with a body": concatBytes(header(1, 6), new Uint8Array(4), Uint8Array.of(1, 0)),
+    "a frame of zeros": concatBytes(header(1, 300), new Uint8Array(300)),
+    "a good request and then garbage": concatBytes(valid, Uint8Array.of(9)),
+  };
+  for (const [what, bytes] of Object.entries(garbage)) {
+    it(`closes a connection that sends ${what}, and no other`, async () => {
+      const path = await serve(echo);
+      const bystander = await connect(path);
+      const hostile = await connect(path);
+      assert.equal(codeOf(await bystander.ask(STATUS)), "WRONG_PHASE");
+      hostile.socket.write(bytes);
+      await hostile.closed;
+      assert.equal(codeOf(await bystander.ask(STATUS)), "WRONG_PHASE");
+    });
+  }
+
+  it("waits for the rest of a frame of the greatest length", async () => {
+    const client = await connect(await serve(echo));
+    client.socket.write(header(1, MAX_FRAME_BYTES));
+    const other = await connect(folder.at("guest.sock"));
+    assert.equal(codeOf(await other.ask(STATUS)), "WRONG_PHASE");
+    assert.equal(client.socket.destroyed, false);
+  });
+
+  it("BUSY beyond the requests that may wait, counted over all connections", async () => {
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const path = await serve(
+      async (request) => {
+        await gate;
+        return echo(request);
+      },
+      { waiting: 2 },
+    );
+    const one = await connect(path);
+    const two = await connect(path);
+    // One in work and two waiting; the next from whomever is refused.
+    one.socket.write(
+      concatBytes(
+        encodeRequest(1, STATUS),
+        encodeRequest(2, STATUS),
+        encodeRequest(3, STATUS),
+        encodeRequest(4, STATUS),
+      ),
+    );
+    assert.equal(codeOf(await one.reply(4)), "BUSY");
+    assert.equal(codeOf(await two.ask(STATUS)), "BUSY");
+    release();
+    for (const id of [1, 2, 3]) assert.equal(codeOf(await one.reply(id)), "WRONG_PHASE");
+    assert.equal(codeOf(await two.ask(STATUS)), "WRONG_PHASE");
+  });
+
+  it("works on nothing for a connection that is gone", async () => {
+    const worked: string[] = [];
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const path = await serve(async (request) => {
+      worked.push(request.type);
+      await gate;
+      return echo(request);
+    });
+    const leaving = await connect(path);
+    leaving.socket.write(
+      concatBytes(encodeRequest(1, STATUS), encodeRequest(2, { type: "attestation", nonce: SIXTEEN })),
+    );
+    await until("the first is in work", () => worked.length === 1);
+    leaving.end();
+    await until("the server has noticed", () => accepted[0]!.destroyed);
+    release();
+    const staying = await connect(path);
+    assert.equal(codeOf(await staying.ask(STATUS)), "WRONG_PHASE");
+    assert.deepEqual(worked, ["status", "status"]);
+  });
+
+  it("closes connections beyond the limit, and takes new ones when others end", async () => {
+    const path = await serve(echo, { connections: 2 });
+    const [one, two] = [await connect(path), await connect(path)];
+    await Promise.all([one.ask(STATUS), two.ask(STATUS)]);
+    await (
+      await connect(path)
+    ).closed;
+    one.end();
+    await until("the place is free", () => accepted.filter((socket) => !socket.destroyed).length === 1);
+    const three = await connect(path);
+    assert.equal(codeOf(await three.ask(STATUS)), "WRONG_PHASE");
+    assert.equal(codeOf(await two.ask(STATUS)), "WRONG_PHASE");
+  });
+
+  it("closes a connection that asks and never reads", async () => {
+    const big = new Uint8Array(60_000);
+    const path = await serve(async () => ({ type: "attestation", document: big }), { unreadBytes: 200_000 });
+    const client = createConnection(path);
+    folder.hold(client);
+    await once(client, "connect");
+    client.pause();
+    const flood = concatBytes(...Array.from({ length: 20 }, (_, i) => encodeRequest(i, STATUS)));
+    await until("the server has closed it", () => {
+      if (!client.destroyed) client.write(flood);
+      return accepted[0]?.destroyed === true;
+    });
+    assert.ok(accepted[0]!.writableLength <= 400_000);
+    const other = await connect(path);
+    assert.equal((await other.ask(STATUS)).type, "attestation");
+  });
+
+  it("survives a reset", async () => {
+    const path = await serve(echo);
+    const client = await connect(path);
+    await client.ask(STATUS);
+    accepted[0]!.destroy(new Error("as the kernel reports a reset"));
+    await client.closed;
+    assert.equal(codeOf(await (await connect(path)).ask(STATUS)), "WRONG_PHASE");
+  });
+});

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { ENCLAVE_FOLDER, imageFiles, measureImage } from "../../../scripts/measure.ts";
+
+const PROTOCOL = path.join(ENCLAVE_FOLDER, "..", "shared", "protocol");
+
+describe("the enclave's image", function () {
+  this.timeout(60_000);
+
+  const lock = async (): Promise<Record<string, Record<string, unknown>>> =>
+    (
+      JSON.parse(await readFile(path.join(ENCLAVE_FOLDER, "package-lock.json"), "utf8")) as {
+        packages: never;
+      }
+    ).packages;
+
+  it("has at most six packages, each with its hash, none with a script to run or a place to fetch it from", async () => {
+    const packages = Object.entries(await lock()).filter(([where]) => where !== "");
+    assert.ok(packages.length <= 6, String(packages.length));
+    for (const [where, entry] of packages) {
+      assert.match(String(entry["integrity"]), /^sha512-/, where);
+      for (const unwanted of ["resolved", "hasInstallScript", "dev", "optional", "link"])
+        assert.ok(!(unwanted in entry), where);
+    }
+  });
+
+  it("names its packages exactly, as the project's own list does", async () => {
+    const read = async (file: string): Promise<{ dependencies: Record<string, string> }> =>
+      JSON.parse(await readFile(file, "utf8"));
+    const own = await read(path.join(ENCLAVE_FOLDER, "package.json"));
+    const root = await read(path.join(ENCLAVE_FOLDER, "..", "package.json"));
+    assert.deepEqual(
+      Object.keys(own).filter((key) => /dependencies/i.test(key)),
+      ["dependencies"],
+    );
+    for (const [name, version] of Object.entries(own.dependencies)) {
+      assert.match(version, /^\d+\.\d+\.\d+$/);
+      assert.equal(root.dependencies[name], version, name);
+    }
+  });
+
+  it("has less than 1,500 lines of our own in enclave/", async () => {
+    const files = (await readdir(ENCLAVE_FOLDER)).filter((file) => file.endsWith(".ts"));
+    const lines = (await Promise.all(files.map((file) => readFile(path.join(ENCLAVE_FOLDER, file), "utf8"))))
+      .flatMap((text) => text.split("\n"))
+      .filter((line) => !/^\s*($|\/\/|\/?\*)/.test(line));
+    assert.ok(lines.length <= 1_500, String(lines.length));
+  });
+
+  it("holds our sources one file by one, and nothing of a simulation", async () => {
+    const files = await imageFiles(ENCLAVE_FOLDER);
+    const sources = async (folder: string, prefix: string): Promise<string[]> =>
+      (await readdir(folder))
+        .filter((file) => file.endsWith(".ts"))
+        .map((file) => `${prefix}${file.replace(/\.ts$/, ".js")}`);
+    const expected = [
+      ...(await sources(ENCLAVE_FOLDER, "dist/enclave/")),
+      ...(await sources(PROTOCOL, "dist/shared/protocol/")),
+      "dist/shared/protocol/verification-keys/deposit-shield.json",
+      "dist/shared/protocol/verification-keys/spend.json",
+      "package.json",
+    ];
+    assert.deepEqual(
+      files.filter((file) => !file.startsWith("node_modules/")),
+      expected.sort(),
+    );
+    for (const file of expected) {
+      const text = await readFile(path.join(ENCLAVE_FOLDER, file), "utf8");
+      assert.doesNotMatch(text, /process\.env|NODE_ENV|simulat(ed|ion) (platform|enclave)/i, file);
+    }
+  });
+
+  describe("its measurement", () => {
+    let copy: string;
+    before(async () => {
+      copy = await mkdtemp(path.join(tmpdir(), "cloister-image-"));
+      for (const part of ["package.json", "package-lock.json", "dist", "node_modules"]) {
+        await cp(path.join(ENCLAVE_FOLDER, part), path.join(copy, part), { recursive: true });
+      }
+    });
+    after(() => rm(copy, { recursive: true, force: true }));
+
+    const changed = async (file: string, change: (text: string) => string): Promise<void> => {
+      const at = path.join(copy, file);
+      const before = await readFile(at, "utf8");
+      const measured = await measureImage(copy);
+      await writeFile(at, change(before));
+      assert.notEqual((await measureImage(copy)).pcr0, measured.pcr0, file);
+      await writeFile(at, before);
+      assert.deepEqual(await measureImage(copy), measured);
+    };
+
+    it("is the same in another folder", async () => {
+      assert.deepEqual(await measureImage(copy), await measureImage(ENCLAVE_FOLDER));
+    });
+
+    it("changes with one byte of our code, of a key, of a package, of the package list", async () => {
+      const flip = (text: string): string => text.replace(/1/, "2");
+      await changed("dist/enclave/verify.js", flip);
+      await changed("dist/shared/protocol/verification-keys/spend.json", flip);
+      await changed("node_modules/ffjavascript/src/engine_pairing.js", flip);
+      await changed("package.json", flip);
+    });
+
+    it("changes with a file more or less, or one renamed", async () => {
+      const measured = await measureImage(copy);
+      await writeFile(path.join(copy, "dist", "extra.js"), "");
+      assert.notEqual((await measureImage(copy)).pcr0, measured.pcr0);
+      await rm(path.join(copy, "dist", "extra.js"));
+      assert.deepEqual(await measureImage(copy), measured);
+    });
+
+    it("is not taken through a link, nor of half an image", async () => {
+      await symlink("/etc/hostname", path.join(copy, "dist", "link.js"));
+      await assert.rejects(measureImage(copy), /cannot be measured/);
+      await rm(path.join(copy, "dist", "link.js"));
+      await rm(path.join(copy, "node_modules", "web-worker"), { recursive: true });
+      await assert.rejects(measureImage(copy), /lacks node_modules\/web-worker/);
+    });
+
+    it("tells the executable apart from the program", async () => {
+      const one = await measureImage(ENCLAVE_FOLDER);
+      const other = await measureImage(ENCLAVE_FOLDER, path.join(ENCLAVE_FOLDER, "package.json"));
+      assert.equal(other.pcr0, one.pcr0);
+      assert.notEqual(other.pcr1, one.pcr1);
+      assert.equal(other.pcr2, one.pcr2);
+    });
+  });
+});

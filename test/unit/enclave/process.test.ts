@@ -1,0 +1,292 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createConnection } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { verifyTypedData } from "ethers";
+import { entryOf } from "../../../enclave/cbor.ts";
+import { encodeUserData } from "../../../enclave/user-data.ts";
+import { CONFIGURATION_HASH, VERIFYING_KEY_HASHES } from "../../../enclave/verification-keys.ts";
+import { startSimulatedEnclave, type SimulatedEnclave } from "../../../scripts/dev/simulated-platform.ts";
+import { ENCLAVE_FOLDER, measureImage } from "../../../scripts/measure.ts";
+import { ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import { concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
+import { encodeRequest, type AttestRequest } from "../../../shared/protocol/enclave-messages.ts";
+import { openDocument } from "./support/documents.ts";
+import { codeOf, FrameClient } from "./support/frame-client.ts";
+import { until } from "./support/sockets.ts";
+import { aProvenDeposit, aProvenSpend, HOME, leaves } from "./support/statements.ts";
+
+const PLATFORM = fileURLToPath(new URL("../../../scripts/dev/simulated-platform.ts", import.meta.url));
+const ATTESTATION_TYPES = {
+  Attestation: [
+    { name: "kind", type: "uint8" },
+    { name: "verifyingKeyHash", type: "bytes32" },
+    { name: "statementHash", type: "bytes32" },
+    { name: "proofHash", type: "bytes32" },
+    { name: "deadline", type: "uint64" },
+  ],
+};
+
+/** The compiled program in its own process, through the host's end of vsock. */
+describe("the enclave as a process", function () {
+  this.timeout(120_000);
+  let folder: string;
+  let enclave: SimulatedEnclave;
+  let client: FrameClient;
+  let signer: Address;
+
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "cloister-platform-"));
+    enclave = await startSimulatedEnclave({ folder });
+    client = await FrameClient.connect(enclave.vsockPath, { handshake: true });
+    const status = await client.ask({ type: "status" });
+    assert.ok(status.type === "status");
+    assert.equal(status.phase, "serving");
+    assert.equal(status.configurationHash, CONFIGURATION_HASH);
+    signer = status.signer;
+  });
+  after(async () => {
+    client.end();
+    await enclave.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const connect = (): Promise<FrameClient> => FrameClient.connect(enclave.vsockPath, { handshake: true });
+
+  for (const [kind, make] of [
+    ["deposit-shield", aProvenDeposit],
+    ["spend", aProvenSpend],
+  ] as const) {
+    it(`attests a real ${kind}, and refuses it with one byte of the proof changed`, async () => {
+      const { request } = await make();
+      const reply = await client.ask(request);
+      assert.ok(reply.type === "attest");
+      const recovered = verifyTypedData(
+        { name: "Cloister", version: "1", chainId: HOME.chainId, verifyingContract: HOME.pool },
+        ATTESTATION_TYPES,
+        {
+          kind: request.kindId,
+          verifyingKeyHash: VERIFYING_KEY_HASHES[kind],
+          statementHash: reply.statementHash,
+          proofHash: reply.proofHash,
+          deadline: request.deadline,
+        },
+        toHex(reply.signature),
+      );
+      assert.equal(recovered.toLowerCase(), signer);
+      const proof = new Uint8Array(request.proof);
+      proof[200]! ^= 1;
+      assert.equal(codeOf(await client.ask({ ...request, proof })), "PROOF_NOT_ON_CURVE");
+    });
+  }
+
+  it("attests a root update", async () => {
+    const reply = await client.ask({
+      type: "attest-root",
+      ...HOME,
+      fromIndex: 0n,
+      headBefore: ZERO_BYTES32,
+      frontier: [],
+      leaves: leaves(256),
+    });
+    assert.ok(reply.type === "attest-root");
+    assert.equal(reply.toIndex, 256n);
+  });
+
+  it("answers many requests at once, good and bad, each for itself", async () => {
+    const { request } = await aProvenDeposit();
+    const bad: AttestRequest = { ...request, chainId: 2n };
+    const replies = await Promise.all([request, bad, request, bad].map((one) => client.ask(one)));
+    assert.deepEqual(
+      replies.map((reply) => (reply.type === "refused" ? reply.code : reply.type)),
+      ["attest", "CONTEXT_MISMATCH", "attest", "CONTEXT_MISMATCH"],
+    );
+  });
+
+  it("proves in a document what runs, who signs, and that it is fresh", async () => {
+    const nonce = new Uint8Array(32).fill(0x5a);
+    const reply = await client.ask({ type: "attestation", nonce });
+    assert.ok(reply.type === "attestation");
+    const fields = openDocument(reply.document, enclave.rootCertificate);
+    assert.deepEqual(entryOf(fields, "nonce"), nonce);
+    assert.equal(entryOf(fields, "public_key"), null);
+    assert.deepEqual(
+      entryOf(fields, "user_data"),
+      encodeUserData({ type: "live", signer, configurationHash: CONFIGURATION_HASH }),
+    );
+    const measured = await measureImage(ENCLAVE_FOLDER);
+    assert.deepEqual(enclave.measurement, measured);
+    const pcrs = entryOf(fields, "pcrs");
+    const registers = [0, 1, 2].map((i) => Buffer.from(entryOf(pcrs, i) as Uint8Array).toString("hex"));
+    assert.deepEqual(registers, [measured.pcr0, measured.pcr1, measured.pcr2]);
+    assert.ok(Math.abs((entryOf(fields, "timestamp") as number) - Date.now()) < 600_000);
+  });
+
+  it("closes a connection of garbage and goes on with the others", async () => {
+    const hostile = await connect();
+    hostile.socket.write(new Uint8Array(1_000).fill(0xee));
+    await hostile.closed;
+    assert.equal((await client.ask({ type: "status" })).type, "status");
+  });
+
+  it("takes 64 KiB that trickle in, and answers others meanwhile", async () => {
+    const slow = await connect();
+    const { request } = await aProvenDeposit();
+    const frame = encodeRequest(1, { ...request, ext: new Uint8Array(60_000) });
+    slow.socket.setNoDelay(true);
+    for (let at = 0; at < frame.length; at += 7) slow.socket.write(frame.subarray(at, at + 7));
+    assert.equal((await client.ask({ type: "status" })).type, "status");
+    assert.equal(codeOf(await slow.reply(1)), "EXT_MALFORMED");
+    slow.end();
+  });
+
+  it("takes bytes that follow the handshake in the same packet", async () => {
+    const socket = createConnection(enclave.vsockPath);
+    await once(socket, "connect");
+    socket.write(
+      concatBytes(new TextEncoder().encode("CONNECT 5000\n"), encodeRequest(3, { type: "status" })),
+    );
+    let held = Buffer.alloc(0);
+    socket.on("data", (chunk: Buffer) => (held = Buffer.concat([held, chunk])));
+    await until("both answers", () => /^OK \d+\n\x01/.test(held.toString("latin1")));
+    socket.destroy();
+  });
+
+  const notTheHandshake = [
+    "CONNECT 5001\n",
+    "connect 5000\n",
+    "CONNECT 5000 \n",
+    "CONNECT\n",
+    "\n",
+    "x".repeat(64),
+    "CONNECT 99999999999\n",
+  ];
+  for (const line of notTheHandshake) {
+    it(`the host's end closes on ${JSON.stringify(line.slice(0, 20))}`, async () => {
+      const socket = createConnection(enclave.vsockPath);
+      await once(socket, "connect");
+      const closed = once(socket, "close");
+      socket.resume().on("error", () => undefined);
+      socket.write(line);
+      await closed;
+    });
+  }
+
+  it("will not start twice from one folder", async () => {
+    await assert.rejects(startSimulatedEnclave({ folder }), /already running/);
+    assert.equal((await client.ask({ type: "status" })).type, "status");
+  });
+});
+
+describe("an image with one byte changed", function () {
+  this.timeout(60_000);
+
+  it("does not serve when it is a key's, and measures differently", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "cloister-changed-"));
+    try {
+      const enclaveFolder = path.join(folder, "enclave");
+      for (const part of ["package.json", "package-lock.json", "dist", "node_modules"]) {
+        await cp(path.join(ENCLAVE_FOLDER, part), path.join(enclaveFolder, part), { recursive: true });
+      }
+      const keyFile = path.join(
+        enclaveFolder,
+        "dist",
+        "shared",
+        "protocol",
+        "verification-keys",
+        "spend.json",
+      );
+      const key = await readFile(keyFile, "utf8");
+      await writeFile(keyFile, key.replace(/"(\d{20,})\d"/, '"$10"').replace(/"(\d{20,})\d"/, '"$11"'));
+      assert.notEqual((await measureImage(enclaveFolder)).pcr0, (await measureImage(ENCLAVE_FOLDER)).pcr0);
+      await assert.rejects(startSimulatedEnclave({ folder, enclaveFolder }), /halted at boot/);
+
+      await rm(path.join(enclaveFolder, "dist", "enclave", "signer.js"));
+      await assert.rejects(
+        startSimulatedEnclave({ folder, enclaveFolder }),
+        /the enclave ended: [\s\S]*signer\.js/,
+      );
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("starts from a folder too deep for a socket's name", async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "cloister-deep-"));
+    const deep = path.join(folder, "d".repeat(90), "e".repeat(90));
+    const enclave = await startSimulatedEnclave({ folder: deep });
+    const client = await FrameClient.connect(enclave.vsockPath, { handshake: true });
+    assert.equal((await client.ask({ type: "status" })).type, "status");
+    client.end();
+    await enclave.stop();
+    await rm(path.dirname(enclave.vsockPath), { recursive: true });
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe("the simulated platform as a program", function () {
+  this.timeout(120_000);
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "cloister-platform-"));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  const start = async (...flags: string[]) => {
+    const platform = spawn(process.execPath, ["--import", "tsx", PLATFORM, "--folder", folder, ...flags], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const [line] = await once(createInterface(platform.stdout), "line");
+    const told = JSON.parse(line) as { vsockPath: string; enclavePid: number; rootCertificate: string };
+    return { platform, exited: once(platform, "exit"), ...told };
+  };
+  const isAlive = (pid: number): boolean => {
+    try {
+      process.kill(pid, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  it("says where it serves; keeps path and root over a restart, never the key", async () => {
+    const signers: string[] = [];
+    const places: string[] = [];
+    for (let i = 0; i < 2; i++) {
+      const { platform, exited, vsockPath, rootCertificate, enclavePid } = await start();
+      const client = await FrameClient.connect(vsockPath, { handshake: true });
+      const status = await client.ask({ type: "status" });
+      assert.ok(status.type === "status");
+      signers.push(status.signer);
+      places.push(vsockPath + rootCertificate);
+      client.end();
+      platform.kill("SIGTERM");
+      assert.deepEqual(await exited, [0, null]);
+      assert.equal(isAlive(enclavePid), false);
+    }
+    assert.equal(places[0], places[1]);
+    assert.notEqual(signers[0], signers[1]);
+  });
+
+  it("ends with its enclave", async () => {
+    const { exited, enclavePid } = await start();
+    process.kill(enclavePid, "SIGKILL");
+    assert.deepEqual(await exited, [1, null]);
+  });
+
+  it("takes its enclave with it, however hard it is killed, and starts again after that", async () => {
+    const { platform, exited, enclavePid } = await start();
+    platform.kill("SIGKILL");
+    await exited;
+    await until("the enclave is gone", () => !isAlive(enclavePid));
+    const again = await start("--with-stdin");
+    again.platform.stdin.end();
+    assert.deepEqual(await again.exited, [0, null]);
+    assert.equal(isAlive(again.enclavePid), false);
+  });
+});

@@ -1,0 +1,138 @@
+// Real statements with real proofs from the committed development keys, each made once a process.
+import { groth16 } from "snarkjs";
+import { readCompressed, readManifest } from "../../../../scripts/circuits/artefacts.ts";
+import { asAddress, type Address, type Field } from "../../../../shared/protocol/brands.ts";
+import type { AttestRequest } from "../../../../shared/protocol/enclave-messages.ts";
+import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
+import { encodeProof, parseSnarkjsProof, type Proof } from "../../../../shared/protocol/proof.ts";
+import {
+  CIPHERTEXT_BYTES,
+  contextOf,
+  encodeExt,
+  KINDS,
+  signalNames,
+  type Home,
+  type Kind,
+} from "../../../../shared/protocol/statements.ts";
+import { emptyNode, Frontier, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
+
+export const POOL = asAddress(`0x${"c1".repeat(20)}`)!;
+export const HOME: Home = { chainId: 31_337n, pool: POOL };
+export const TOKEN = asAddress(`0x${"0a".repeat(20)}`)!;
+export const SOMEBODY = asAddress(`0x${"5b".repeat(20)}`)!;
+export const DEADLINE = 1_900_000_000n;
+
+export interface Proven {
+  readonly request: AttestRequest;
+  readonly proof: Proof;
+}
+
+export const aProvenDeposit = once(async () => {
+  const ext = encodeExt({
+    kind: "deposit-shield",
+    depositor: SOMEBODY,
+    validAfter: 0n,
+    validBefore: DEADLINE,
+    ciphertexts: ciphertexts("deposit-shield"),
+  });
+  const outNpks = [11n, 12n, 13n];
+  const outValues = [90n, 7n, 3n];
+  return prove("deposit-shield", ext, {
+    asset: BigInt(TOKEN),
+    amountIn: 100n,
+    commitments: outNpks.map((npk, i) => poseidon3(npk, BigInt(TOKEN), outValues[i]!)),
+    outNpks,
+    outValues,
+  });
+});
+
+/** A withdrawal of 40 from a single note of 100, the second input a note of nothing. */
+export const aProvenSpend = once(() => spendOf(40n, SOMEBODY));
+
+function spendOf(amountOut: bigint, recipient: Address): Promise<Proven> {
+  const ext = encodeExt({ kind: "spend", recipient, ciphertexts: ciphertexts("spend") });
+  const asset = BigInt(TOKEN);
+  const spendingKey = 123_456_789n;
+  const nullifierKey = poseidon2(spendingKey, 1n);
+  const owner = poseidon2(poseidon2(spendingKey, 0n), nullifierKey);
+  const inValues = [100n, 0n];
+  const inBlindings = [21n, 22n];
+  const notes = inValues.map((value, i) => poseidon3(poseidon2(owner, inBlindings[i]!), asset, value));
+  const tree = Frontier.empty();
+  tree.append(notes[0]!);
+  const path = Array.from({ length: TREE_DEPTH }, (_, level) =>
+    Array.from({ length: 3 }, () => emptyNode(level)),
+  );
+  const outNpks = [31n, 32n, 33n, 34n];
+  const outValues = [100n - amountOut - 6n, 1n, 2n, 3n];
+  return prove("spend", ext, {
+    root: tree.root(),
+    asset: amountOut === 0n ? 0n : asset,
+    amountOut,
+    nullifiers: notes.map((note) => poseidon3(nullifierKey, note, 0n)),
+    commitments: outNpks.map((npk, i) => poseidon3(npk, asset, outValues[i]!)),
+    spendingKey,
+    noteAsset: asset,
+    inValues,
+    inBlindings,
+    inLeafIndices: [0n, 0n],
+    inPathElements: [path, path],
+    outNpks,
+    outValues,
+  });
+}
+
+async function prove(kind: Kind, ext: Uint8Array, inputs: Record<string, unknown>): Promise<Proven> {
+  const artefacts = (await readManifest())?.circuits[kind];
+  if (artefacts?.zkey === undefined) throw new Error(`no development key for ${kind}`);
+  const context = contextOf(HOME, kind, DEADLINE, ext);
+  // One thread: the tests run beside others, and workers would have to be ended.
+  const made = await groth16.fullProve(
+    { ...inputs, context },
+    new Uint8Array(await readCompressed(`${kind}.wasm.br`, artefacts.wasm)),
+    new Uint8Array(await readCompressed(`${kind}.zkey.br`, artefacts.zkey)),
+    undefined,
+    undefined,
+    { singleThread: true },
+  );
+  const proof = parseSnarkjsProof(made.proof);
+  if (proof === undefined) throw new Error("snarkjs made a proof that is none");
+  return {
+    proof,
+    request: {
+      type: "attest",
+      ...HOME,
+      kindId: KINDS[kind].id,
+      deadline: DEADLINE,
+      proof: encodeProof(proof),
+      signals: made.publicSignals.map(BigInt),
+      ext,
+    },
+  };
+}
+
+/** The request with some signals changed and `context` made right again, so that a later check is reached. */
+export function withSignals(
+  request: AttestRequest,
+  kind: Kind,
+  changes: Record<string, bigint>,
+): AttestRequest {
+  const names = signalNames(kind);
+  const signals = request.signals.map((value, i) => changes[names[i]!] ?? value);
+  signals[0] = changes["context"] ?? contextOf(request, kind, request.deadline, request.ext);
+  return { ...request, signals };
+}
+
+/** Distinct, and of the right length. */
+export function ciphertexts(kind: Kind): Uint8Array[] {
+  return Array.from({ length: KINDS[kind].outputs }, (_, i) => new Uint8Array(CIPHERTEXT_BYTES).fill(i + 1));
+}
+
+export function leaves(count: number, first = 1n): Field[] {
+  return Array.from({ length: count }, (_, i) => poseidon2(first, BigInt(i)));
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
+}

@@ -1,0 +1,279 @@
+import assert from "node:assert/strict";
+import { AbiCoder, keccak256, solidityPacked } from "ethers";
+import fc from "fast-check";
+import { FIELD_ORDER, mustField, ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
+import { toAddress, toHex } from "../../../../shared/protocol/bytes.ts";
+import {
+  checkStatement,
+  CIPHERTEXT_BYTES,
+  contextOf,
+  decodeExt,
+  encodeExt,
+  kindById,
+  KIND_NAMES,
+  KINDS,
+  readSignals,
+  signalCount,
+  signalNames,
+  statementHashOf,
+  writeSignals,
+  type Ext,
+  type Home,
+  type Kind,
+  type Statement,
+} from "../../../../shared/protocol/statements.ts";
+
+const abi = AbiCoder.defaultAbiCoder();
+const HOME: Home = { chainId: 31_337n, pool: `0x${"c1".repeat(20)}` as Address };
+const TOKEN = BigInt(`0x${"0a".repeat(20)}`);
+const SOMEBODY = `0x${"5b".repeat(20)}` as Address;
+const DEADLINE = 1_900_000_000n;
+
+const uint64 = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n });
+const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map(toAddress);
+const kind = fc.constantFrom<Kind>(...KIND_NAMES);
+const ciphertexts = (of: Kind): fc.Arbitrary<Uint8Array[]> =>
+  fc.array(fc.uint8Array({ minLength: CIPHERTEXT_BYTES, maxLength: CIPHERTEXT_BYTES }), {
+    minLength: KINDS[of].outputs,
+    maxLength: KINDS[of].outputs,
+  });
+/** Objects like ours, to be compared with ours. */
+const PLAIN = { noNullPrototype: true } as const;
+const anExt: fc.Arbitrary<Ext> = fc.oneof(
+  fc.record(
+    { kind: fc.constant("spend" as const), recipient: address, ciphertexts: ciphertexts("spend") },
+    PLAIN,
+  ),
+  fc.record(
+    {
+      kind: fc.constant("deposit-shield" as const),
+      depositor: address,
+      validAfter: uint64,
+      validBefore: uint64,
+      ciphertexts: ciphertexts("deposit-shield"),
+    },
+    PLAIN,
+  ),
+);
+
+describe("shared/protocol/statements", () => {
+  it("has distinct ids, and no kind for any other", () => {
+    const known = Array.from({ length: 256 }, (_, id) => kindById(id)).filter((found) => found !== undefined);
+    assert.deepEqual(known, ["deposit-shield", "spend"]);
+  });
+
+  it("names the signals in circuit order", () => {
+    assert.deepEqual(signalNames("deposit-shield"), [
+      "context",
+      "asset",
+      "amountIn",
+      "commitments[0]",
+      "commitments[1]",
+      "commitments[2]",
+    ]);
+    assert.deepEqual(signalNames("spend"), [
+      "context",
+      "root",
+      "asset",
+      "amountOut",
+      "nullifiers[0]",
+      "nullifiers[1]",
+      "commitments[0]",
+      "commitments[1]",
+      "commitments[2]",
+      "commitments[3]",
+    ]);
+  });
+
+  it("reads signals into facts and back", () => {
+    for (const of of KIND_NAMES) {
+      const signals = signalNames(of).map((_, i) => mustField(BigInt(100 + i)));
+      const facts = readSignals(of, signals);
+      assert.ok(typeof facts === "object");
+      assert.deepEqual(writeSignals(of, facts), signals);
+      assert.equal(facts.context, 100n);
+      assert.equal(facts.root, of === "spend" ? 101n : undefined);
+      assert.equal(facts.asset, of === "spend" ? 102n : 101n);
+      assert.equal(facts.amount, of === "spend" ? 103n : 102n);
+      assert.deepEqual(facts.nullifiers, of === "spend" ? [104n, 105n] : []);
+      assert.deepEqual(facts.commitments, of === "spend" ? [106n, 107n, 108n, 109n] : [103n, 104n, 105n]);
+    }
+  });
+
+  it("reads no other number of signals, and none at or above r or below zero", () => {
+    for (const of of KIND_NAMES) {
+      const signals = signalNames(of).map(() => 1n);
+      assert.equal(readSignals(of, signals.slice(1)), "SIGNAL_COUNT");
+      assert.equal(readSignals(of, [...signals, 0n]), "SIGNAL_COUNT");
+      assert.equal(readSignals(of, []), "SIGNAL_COUNT");
+      for (let i = 0; i < signalCount(of); i++) {
+        for (const wrong of [FIELD_ORDER, FIELD_ORDER + 1n, -1n, (1n << 256n) - 1n]) {
+          assert.equal(readSignals(of, signals.with(i, wrong)), "SIGNAL_RANGE");
+        }
+      }
+    }
+  });
+
+  it("packs ext as Solidity's encodePacked, and reads it back", () => {
+    fc.assert(
+      fc.property(anExt, (ext) => {
+        const bytes = encodeExt(ext);
+        const sealed = ext.ciphertexts.map((bytes) => toHex(bytes));
+        const types = sealed.map(() => "bytes");
+        const packed =
+          ext.kind === "spend"
+            ? solidityPacked(["address", ...types], [ext.recipient, ...sealed])
+            : solidityPacked(
+                ["address", "uint64", "uint64", ...types],
+                [ext.depositor, ext.validAfter, ext.validBefore, ...sealed],
+              );
+        assert.equal(toHex(bytes), packed);
+        assert.deepEqual(decodeExt(ext.kind, bytes), ext);
+        const other: Kind = ext.kind === "spend" ? "deposit-shield" : "spend";
+        assert.equal(decodeExt(other, bytes), undefined);
+        assert.equal(decodeExt(ext.kind, bytes.slice(1)), undefined);
+        assert.equal(decodeExt(ext.kind, new Uint8Array([...bytes, 0])), undefined);
+      }),
+    );
+  });
+
+  it("encodes no ext with another number or length of ciphertexts", () => {
+    const full = Array.from({ length: 4 }, () => new Uint8Array(CIPHERTEXT_BYTES));
+    const spend = (sealed: Uint8Array[]): Ext => ({
+      kind: "spend",
+      recipient: SOMEBODY,
+      ciphertexts: sealed,
+    });
+    for (const sealed of [
+      full.slice(1),
+      [...full, full[0]!],
+      full.with(2, new Uint8Array(CIPHERTEXT_BYTES - 1)),
+    ]) {
+      assert.throws(() => encodeExt(spend(sealed)), RangeError);
+    }
+  });
+
+  it("computes context and statement hash as ethers' ABI coder does", () => {
+    fc.assert(
+      fc.property(
+        uint64,
+        address,
+        kind,
+        uint64,
+        fc.uint8Array(),
+        fc.array(fc.bigInt({ min: 0n, max: FIELD_ORDER - 1n })),
+        (chainId, pool, of, deadline, ext, signals) => {
+          const extHash = keccak256(ext);
+          const context = keccak256(
+            abi.encode(
+              ["uint256", "address", "uint8", "uint64", "bytes32"],
+              [chainId, pool, KINDS[of].id, deadline, extHash],
+            ),
+          );
+          assert.equal(contextOf({ chainId, pool }, of, deadline, ext), BigInt(context) % FIELD_ORDER);
+          const hash = keccak256(
+            abi.encode(
+              ["uint8", "uint64", "uint256[]", "bytes32"],
+              [KINDS[of].id, deadline, signals, extHash],
+            ),
+          );
+          assert.equal(statementHashOf(of, deadline, signals, ext), hash);
+        },
+      ),
+    );
+  });
+
+  describe("checkStatement", () => {
+    interface Draft {
+      ext: Ext;
+      asset: bigint;
+      amount: bigint;
+      nullifiers: bigint[];
+      deadline: bigint;
+      context?: bigint;
+    }
+    const sealed = (of: Kind): Uint8Array[] =>
+      Array.from({ length: KINDS[of].outputs }, () => new Uint8Array(CIPHERTEXT_BYTES));
+    const spendExt = (recipient: Address): Ext => ({
+      kind: "spend",
+      recipient,
+      ciphertexts: sealed("spend"),
+    });
+    const depositExt = (depositor = SOMEBODY, validAfter = 0n, validBefore = 1n): Ext => ({
+      kind: "deposit-shield",
+      depositor,
+      validAfter,
+      validBefore,
+      ciphertexts: sealed("deposit-shield"),
+    });
+    const aSpend: Draft = {
+      ext: spendExt(SOMEBODY),
+      asset: TOKEN,
+      amount: 5n,
+      nullifiers: [1n, 2n],
+      deadline: DEADLINE,
+    };
+    const aTransfer: Draft = { ...aSpend, ext: spendExt(ZERO_ADDRESS), asset: 0n, amount: 0n };
+    const aDeposit: Draft = { ...aSpend, ext: depositExt(), nullifiers: [] };
+
+    const check = (draft: Draft): Statement | string => {
+      const bytes = encodeExt(draft.ext);
+      const of = draft.ext.kind;
+      const context = draft.context ?? contextOf(HOME, of, draft.deadline & ((1n << 64n) - 1n), bytes);
+      const before = of === "spend" ? [context, 77n] : [context];
+      const commitments = Array.from({ length: KINDS[of].outputs }, (_, i) => BigInt(50 + i));
+      const signals = [...before, draft.asset, draft.amount, ...draft.nullifiers, ...commitments];
+      return checkStatement(HOME, of, draft.deadline, signals, bytes);
+    };
+
+    for (const [what, draft] of Object.entries<Draft>({
+      "a deposit": aDeposit,
+      "a withdrawal": aSpend,
+      "a private transfer": aTransfer,
+      "the greatest amount": { ...aSpend, amount: (1n << 128n) - 1n },
+      "the greatest asset": { ...aSpend, asset: (1n << 160n) - 1n },
+      "the greatest deadline": { ...aSpend, deadline: (1n << 64n) - 1n },
+    })) {
+      it(`passes ${what}`, () => {
+        const statement = check(draft);
+        assert.ok(typeof statement === "object", what);
+        assert.deepEqual(statement.ext, draft.ext);
+        const { kind: of, deadline, signals, extBytes } = statement;
+        assert.equal(statement.hash, statementHashOf(of, deadline, signals, extBytes));
+      });
+    }
+
+    for (const [what, code, draft] of [
+      ["an asset of 2^160", "STATEMENT_INVALID", { ...aSpend, asset: 1n << 160n }],
+      ["an amount of 2^128", "STATEMENT_INVALID", { ...aSpend, amount: 1n << 128n }],
+      ["an amount without asset", "STATEMENT_INVALID", { ...aSpend, asset: 0n }],
+      ["an asset without amount", "STATEMENT_INVALID", { ...aTransfer, asset: TOKEN }],
+      ["an amount for nobody", "STATEMENT_INVALID", { ...aSpend, ext: spendExt(ZERO_ADDRESS) }],
+      ["a recipient of nothing", "STATEMENT_INVALID", { ...aTransfer, ext: spendExt(SOMEBODY) }],
+      ["a deposit of nothing", "STATEMENT_INVALID", { ...aDeposit, asset: 0n, amount: 0n }],
+      ["a deposit by nobody", "STATEMENT_INVALID", { ...aDeposit, ext: depositExt(ZERO_ADDRESS) }],
+      [
+        "an authorization never valid",
+        "STATEMENT_INVALID",
+        { ...aDeposit, ext: depositExt(SOMEBODY, 5n, 5n) },
+      ],
+      ["a deadline of 2^64", "STATEMENT_INVALID", { ...aSpend, deadline: 1n << 64n }],
+      ["a deadline below zero", "STATEMENT_INVALID", { ...aSpend, deadline: -1n }],
+      ["one nullifier twice", "NULLIFIERS_NOT_DISTINCT", { ...aSpend, nullifiers: [3n, 3n] }],
+      ["another context", "CONTEXT_MISMATCH", { ...aSpend, context: 1n }],
+    ] as [string, string, Draft][]) {
+      it(`${code}: ${what}`, () => assert.equal(check(draft), code));
+    }
+
+    it("EXT_MALFORMED: another length; SIGNAL_COUNT and SIGNAL_RANGE before it", () => {
+      const signals = signalNames("spend").map(() => 1n);
+      const noExt = new Uint8Array(0);
+      assert.equal(checkStatement(HOME, "spend", DEADLINE, signals, noExt), "EXT_MALFORMED");
+      assert.equal(checkStatement(HOME, "spend", DEADLINE, signals.slice(1), noExt), "SIGNAL_COUNT");
+      assert.equal(
+        checkStatement(HOME, "spend", DEADLINE, signals.with(0, FIELD_ORDER), noExt),
+        "SIGNAL_RANGE",
+      );
+    });
+  });
+});
