@@ -1,0 +1,183 @@
+/**
+ * `npm run operator`: developers and API keys of an instance, written straight into its store. Safe while
+ * the proxy runs: LMDB lets several processes share the folder. Trusts whoever may read that folder.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { createApiKey } from "../proxy/auth/api-keys.ts";
+import { addDeveloper, changeLimits, changeOrigins, revokeSessions } from "../proxy/auth/registration.ts";
+import { loadPepper } from "../proxy/auth/secret-files.ts";
+import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/store/keys.ts";
+import { openDatabase } from "../proxy/store/lmdb/database.ts";
+import { openKeyStore } from "../proxy/store/lmdb/keys.ts";
+
+const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json] COMMAND
+
+  developers add NAME [--id ID] [--origin URL]… [limits]   a new developer
+  developers list                                         all of them
+  developers limits ID [limits]                           raise or lower limits
+  developers origins ID [--origin URL]…                   replace the browser origins
+  developers revoke-sessions ID                           end every session, felt within 5 s
+  keys create DEVELOPER NAME                              a new API key; it is shown this once
+  keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
+  keys revoke KEY                                         by id (16 hex digits); felt at once
+
+limits: --session-per-minute N  --key-per-minute N  --key-per-day N
+
+--data    the proxy's data folder (default CLOISTER_DATA_DIR)
+--pepper  the file of the API keys' pepper, for keys create (default CLOISTER_API_KEY_PEPPER_FILE)
+--json    prints one JSON object
+`;
+
+class UsageError extends Error {}
+
+interface Result {
+  readonly data: unknown;
+  readonly text: string;
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: "boolean", short: "h" },
+      json: { type: "boolean" },
+      data: { type: "string" },
+      pepper: { type: "string" },
+      id: { type: "string" },
+      origin: { type: "string", multiple: true },
+      "session-per-minute": { type: "string" },
+      "key-per-minute": { type: "string" },
+      "key-per-day": { type: "string" },
+    },
+  });
+  if (values.help === true || positionals.length === 0) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const folder = values.data ?? process.env["CLOISTER_DATA_DIR"];
+  if (folder === undefined) throw new UsageError("--data FOLDER is missing");
+  // A mistyped folder must not become a new, empty store that looks like lost data.
+  if (!existsSync(join(folder, "store.lmdb")))
+    throw new UsageError(`${folder} holds no store; start the proxy once`);
+  const database = openDatabase(folder);
+  try {
+    const limits = readLimits(values);
+    const result = await run(openKeyStore(database), positionals, {
+      ...(values.id === undefined ? {} : { id: values.id }),
+      origins: values.origin ?? [],
+      limits,
+      pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
+    });
+    process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
+  } finally {
+    await database.close();
+  }
+}
+
+interface Options {
+  readonly id?: string;
+  readonly origins: readonly string[];
+  readonly limits: DeveloperLimits;
+  readonly pepperFile: string | undefined;
+}
+
+async function run(store: KeyStore, words: readonly string[], options: Options): Promise<Result> {
+  const [noun, verb, first, second, ...rest] = words;
+  if (rest.length > 0) throw new UsageError("too many words");
+  const { id, origins, limits } = options;
+  switch (`${noun ?? ""} ${verb ?? ""}`) {
+    case "developers add":
+      return shown(
+        await addDeveloper(store, {
+          name: need(first, "NAME"),
+          origins,
+          limits,
+          ...(id === undefined ? {} : { id }),
+        }),
+      );
+    case "developers list": {
+      const all = await store.developers();
+      return { data: { developers: all }, text: all.map((one) => shown(one).text).join("\n") };
+    }
+    case "developers limits":
+      return shown(await changeLimits(store, need(first, "ID"), limits));
+    case "developers origins":
+      return shown(await changeOrigins(store, need(first, "ID"), origins));
+    case "developers revoke-sessions":
+      return shown(await revokeSessions(store, need(first, "ID")));
+    case "keys create":
+      return createKey(store, need(first, "DEVELOPER"), need(second, "NAME"), options.pepperFile);
+    case "keys list": {
+      const keys = (await store.keys(first)).map(withoutHash);
+      return { data: { keys }, text: keys.map((key) => lineOf(key)).join("\n") };
+    }
+    case "keys revoke": {
+      const keyId = need(first, "KEY");
+      const done = await store.revokeKey(keyId, new Date().toISOString());
+      if (!done) throw new UsageError(`there is no live key ${keyId}`);
+      return { data: { revoked: keyId }, text: `revoked ${keyId}` };
+    }
+    default:
+      throw new UsageError("unknown command; see --help");
+  }
+}
+
+async function createKey(
+  store: KeyStore,
+  developerId: string,
+  name: string,
+  pepperFile: string | undefined,
+): Promise<Result> {
+  if (pepperFile === undefined) throw new UsageError("--pepper FILE is missing");
+  if ((await store.developer(developerId)) === undefined)
+    throw new UsageError(`there is no developer ${developerId}`);
+  const { key, record } = await createApiKey(store, await loadPepper(pepperFile), developerId, name);
+  return { data: { key, id: record.id, developer: developerId, name }, text: key };
+}
+
+function shown(developer: Developer): Result {
+  const { id, name, limits, origins } = developer;
+  const raised = Object.entries(limits).map(([limit, value]) => `${limit}=${String(value)}`);
+  return { data: developer, text: [id, name, ...raised, ...origins].join("\t") };
+}
+
+type ShownKey = Omit<ApiKey, "secretHash">;
+
+function withoutHash({ secretHash: _hash, ...key }: ApiKey): ShownKey {
+  return key;
+}
+
+function lineOf(key: ShownKey): string {
+  const used = key.lastUsedAt === undefined ? "never used" : `last used ${key.lastUsedAt}`;
+  const state = key.revokedAt === undefined ? "live" : `revoked ${key.revokedAt}`;
+  return [key.id, key.developerId, key.name, state, used].join("\t");
+}
+
+function readLimits(values: Readonly<Record<string, unknown>>): DeveloperLimits {
+  const read = (option: string): number | undefined => {
+    const text = values[option];
+    if (typeof text !== "string") return undefined;
+    if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError(`--${option} takes a positive integer`);
+    return Number(text);
+  };
+  const sessionPerMinute = read("session-per-minute");
+  const keyPerMinute = read("key-per-minute");
+  const keyPerDay = read("key-per-day");
+  return {
+    ...(sessionPerMinute === undefined ? {} : { sessionPerMinute }),
+    ...(keyPerMinute === undefined ? {} : { keyPerMinute }),
+    ...(keyPerDay === undefined ? {} : { keyPerDay }),
+  };
+}
+
+function need(word: string | undefined, name: string): string {
+  if (word === undefined) throw new UsageError(`${name} is missing; see --help`);
+  return word;
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+});
