@@ -1,0 +1,139 @@
+/** Statements as clients send them, tickets, and attestations. */
+import { z } from "zod";
+import { TICKET_ERROR_CODES } from "./errors.ts";
+import {
+  address,
+  amount,
+  bytes32,
+  count,
+  fieldElement,
+  hexBytes,
+  signal,
+  ticketId,
+  timestamp,
+  unixSeconds,
+} from "./values.ts";
+
+/** snarkjs's own Groth16 proof object; coordinates are decimal strings. */
+const coordinate = z
+  .string()
+  .max(77)
+  .regex(/^(0|[1-9][0-9]*)$/, "a decimal integer without sign or leading zero");
+const fp2 = z.tuple([coordinate, coordinate]);
+export const proof = z
+  .strictObject({
+    pi_a: z.tuple([coordinate, coordinate, coordinate]),
+    pi_b: z.tuple([fp2, fp2, fp2]),
+    pi_c: z.tuple([coordinate, coordinate, coordinate]),
+    protocol: z.literal("groth16"),
+    curve: z.literal("bn128").optional(),
+  })
+  .meta({ id: "Groth16Proof" });
+
+/** 117 bytes: ephemeral key 32, view tag 1, sealed note 68, authentication tag 16. */
+const ciphertext = z.string().regex(/^0x([0-9a-fA-F]{2}){117}$/, "0x and 117 bytes of hex");
+
+export const depositExt = z
+  .strictObject({
+    depositor: address,
+    valid_after: unixSeconds,
+    valid_before: unixSeconds,
+    ciphertexts: z.array(ciphertext).length(3),
+  })
+  .meta({ id: "DepositExt" });
+
+export const spendExt = z
+  .strictObject({
+    recipient: address.meta({ description: "The zero address for a transfer" }),
+    ciphertexts: z.array(ciphertext).length(4),
+  })
+  .meta({ id: "SpendExt" });
+
+/** Opens a fee note: commitments[output] must be H(H(owner of the sink, blinding), asset, value). */
+export const feeOpening = z
+  .strictObject({
+    output: z.int().min(0).max(15),
+    asset: address,
+    blinding: fieldElement,
+    value: amount,
+  })
+  .meta({ id: "FeeOpening" });
+
+/** r ‖ s ‖ v. */
+const signature = z.string().regex(/^0x([0-9a-fA-F]{2}){65}$/, "0x and 65 bytes of hex");
+
+const common = {
+  proof,
+  public_signals: z.array(signal).min(1).max(32).meta({ description: "In snarkjs's order" }),
+  deadline: unixSeconds.meta({ description: "Chosen and bound by the user; at most 24 h ahead" }),
+  fees: z.array(feeOpening).max(4),
+};
+const depositParts = {
+  ...common,
+  ext: depositExt,
+  authorization: signature.meta({
+    description: "The depositor's EIP-3009 signature; its nonce is the statement hash",
+  }),
+};
+const spendParts = { ...common, ext: spendExt };
+const attestations = z
+  .array(z.strictObject({ signer: address, signature }))
+  .min(1)
+  .max(16);
+
+export const depositBody = z.strictObject(depositParts).meta({ id: "DepositShieldRequest" });
+export const spendBody = z.strictObject(spendParts).meta({ id: "SpendRequest" });
+export type DepositBody = z.infer<typeof depositBody>;
+export type SpendBody = z.infer<typeof spendBody>;
+
+/** `/relay`: the same with its kind and attestations. */
+export const relayBody = z
+  .discriminatedUnion("kind", [
+    z.strictObject({ kind: z.literal("deposit-shield"), ...depositParts, attestations }),
+    z.strictObject({ kind: z.literal("spend"), ...spendParts, attestations }),
+  ])
+  .meta({ id: "RelayRequest" });
+export type RelayBody = z.infer<typeof relayBody>;
+
+export const ticketState = z.enum(["queued", "submitted", "confirmed", "finalized", "failed", "expired"]);
+export type TicketState = z.infer<typeof ticketState>;
+
+export const ticket = z
+  .object({
+    ticket_id: ticketId,
+    kind: z.string(),
+    state: ticketState,
+    statement: bytes32.meta({
+      description: "Statement hash: the EIP-3009 nonce of a deposit, and what success events carry",
+    }),
+    position: count.optional().meta({ description: "While queued: how many tickets are before it" }),
+    created_at: timestamp,
+    updated_at: timestamp,
+    tx_hash: bytes32.nullable(),
+    block_number: count.nullable(),
+    confirmations: count,
+    leaf_index: z.array(count),
+    nullifiers: z.array(fieldElement),
+    blocked_by: z.string().optional().meta({ description: "What holds it and the operator can mend" }),
+    error: z
+      .object({ code: z.enum(TICKET_ERROR_CODES), detail: z.string(), retryable: z.boolean() })
+      .nullable(),
+  })
+  .meta({ id: "Ticket" });
+export type Ticket = z.infer<typeof ticket>;
+
+export const attestResponse = z
+  .object({
+    kind: z.string(),
+    statement: bytes32,
+    deadline: unixSeconds,
+    attestations: z.array(z.object({ signer: address, signature: z.string() })),
+    transaction: z
+      .object({ to: address, data: z.string(), chain_id: count })
+      .meta({ description: "Anyone may send this; nothing is reserved" }),
+  })
+  .meta({ id: "AttestResponse" });
+export type AttestResponse = z.infer<typeof attestResponse>;
+
+export const ticketPath = z.strictObject({ ticket_id: ticketId });
+export { hexBytes };

@@ -1,0 +1,90 @@
+/** The service's endpoints as typed functions. Requests and answers have the shapes of shared/api; no answer is passed on unchecked. */
+import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
+import type { SessionResponse, WhoAmI } from "../api/credentials.ts";
+import type { Balance, EventKind, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
+import { ENDPOINTS } from "../api/endpoints.ts";
+import type { Health, Info } from "../api/service.ts";
+import type { AttestResponse, DepositBody, RelayBody, SpendBody, Ticket } from "../api/transactions.ts";
+import { streamEvents, type StreamTiming } from "./events.ts";
+import { createTransport, type CallOptions, type TransportOptions } from "./http.ts";
+import { credentialSource, type Credential } from "./session.ts";
+
+export interface ClientOptions extends Omit<TransportOptions, "credential"> {
+  readonly credential: Credential;
+  readonly streamTiming?: StreamTiming;
+}
+
+export interface SubmitOptions extends CallOptions {
+  /** Default: random, so that this call's own retries count as one. */
+  readonly idempotencyKey?: string;
+}
+
+export interface EventsOptions extends CallOptions {
+  /** Resume after this event; none replays everything. */
+  readonly from?: string | undefined;
+  readonly types?: readonly EventKind[];
+}
+
+export interface Client {
+  readonly baseUrl: string;
+  health(options?: CallOptions): Promise<Health>;
+  info(options?: CallOptions & { readonly nonce?: string }): Promise<Info>;
+  whoami(options?: CallOptions): Promise<WhoAmI>;
+  /** Servers only: needs an API key. */
+  createSession(
+    request: { sub: string; perms: ("read" | "write")[]; ttl_secs: number },
+    options?: CallOptions,
+  ): Promise<SessionResponse>;
+  sequenceDeposit(body: DepositBody, options?: SubmitOptions): Promise<Ticket>;
+  sequenceSpend(body: SpendBody, options?: SubmitOptions): Promise<Ticket>;
+  ticket(ticketId: string, options?: CallOptions): Promise<Ticket>;
+  attestDeposit(body: DepositBody, options?: CallOptions): Promise<AttestResponse>;
+  attestSpend(body: SpendBody, options?: CallOptions): Promise<AttestResponse>;
+  relay(body: RelayBody, options?: SubmitOptions): Promise<Ticket>;
+  merkleRoot(options?: CallOptions): Promise<MerkleRoot>;
+  merkleTree(
+    query: { level?: number; from?: number; limit?: number },
+    options?: CallOptions,
+  ): Promise<MerkleTree>;
+  balance(address: string, options?: CallOptions): Promise<Balance>;
+  openapi(options?: CallOptions): Promise<Record<string, unknown>>;
+  /** Never ends by itself: reconnects and resumes until the signal aborts or the service refuses for good. */
+  events(options?: EventsOptions): AsyncGenerator<StreamEvent, void, undefined>;
+}
+
+export function createClient(options: ClientOptions): Client {
+  const transport = createTransport({ ...options, credential: credentialSource(options.credential) });
+  const submit = ({ idempotencyKey, signal }: SubmitOptions = {}): {
+    idempotencyKey: string;
+    signal: AbortSignal | undefined;
+  } => ({
+    idempotencyKey: idempotencyKey ?? bytesToHex(randomBytes(16)),
+    signal,
+  });
+  const text = (value: number | undefined): string | undefined =>
+    value === undefined ? undefined : String(value);
+
+  return {
+    baseUrl: transport.baseUrl,
+    health: (call = {}) => transport.call(ENDPOINTS.health, call),
+    info: ({ nonce, signal } = {}) => transport.call(ENDPOINTS.info, { query: { nonce }, signal }),
+    whoami: (call = {}) => transport.call(ENDPOINTS.whoami, call),
+    createSession: (body, call = {}) => transport.call(ENDPOINTS.createSession, { ...call, body }),
+    sequenceDeposit: (body, call) => transport.call(ENDPOINTS.sequenceDeposit, { ...submit(call), body }),
+    sequenceSpend: (body, call) => transport.call(ENDPOINTS.sequenceSpend, { ...submit(call), body }),
+    ticket: (ticketId, call = {}) =>
+      transport.call(ENDPOINTS.ticket, { ...call, params: { ticket_id: ticketId } }),
+    attestDeposit: (body, call = {}) => transport.call(ENDPOINTS.attestDeposit, { ...call, body }),
+    attestSpend: (body, call = {}) => transport.call(ENDPOINTS.attestSpend, { ...call, body }),
+    relay: (body, call) => transport.call(ENDPOINTS.relay, { ...submit(call), body }),
+    merkleRoot: (call = {}) => transport.call(ENDPOINTS.merkleRoot, call),
+    merkleTree: ({ level, from, limit }, call = {}) =>
+      transport.call(ENDPOINTS.merkleTree, {
+        ...call,
+        query: { level: text(level), from: text(from), limit: text(limit) },
+      }),
+    balance: (address, call = {}) => transport.call(ENDPOINTS.balance, { ...call, query: { address } }),
+    openapi: (call = {}) => transport.call(ENDPOINTS.openapi, call),
+    events: (call = {}) => streamEvents(transport, call, options.streamTiming),
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Everything that this library throws on purpose, as two closed unions by `code`: what the service said
+ * (`ApiProblem`) and what this side found (`ClientError`). Neither carries a credential, key or note.
+ */
+import { ERRORS, problem, type ErrorCode } from "../api/errors.ts";
+
+/** A problem answer of the service. `switch (problem.code)` is exhaustive. */
+export class ApiProblem extends Error {
+  override readonly name = "ApiProblem";
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  readonly requestId: string;
+  /** Milliseconds the service asked to wait. */
+  readonly retryAfterMs: number | undefined;
+  /** Field errors of INVALID_REQUEST. */
+  readonly fields: readonly { readonly path: string; readonly message: string }[];
+
+  private constructor(
+    body: ReturnType<typeof problem.parse>,
+    status: number,
+    retryAfterMs: number | undefined,
+  ) {
+    super(`${body.code}: ${body.detail}`);
+    this.code = body.code;
+    this.status = status;
+    this.retryable = body.retryable;
+    this.requestId = body.request_id;
+    this.retryAfterMs = retryAfterMs;
+    this.fields = body.errors ?? [];
+  }
+
+  /** Undefined when the body is no problem of this service: a load balancer's page, say. */
+  static from(untrusted: unknown, status: number, retryAfterMs?: number): ApiProblem | undefined {
+    const parsed = problem.safeParse(untrusted);
+    if (!parsed.success || ERRORS[parsed.data.code].status !== status) return undefined;
+    return new ApiProblem(parsed.data, status, retryAfterMs);
+  }
+}
+
+export const CLIENT_ERRORS = {
+  NETWORK: "no answer from the service",
+  UNEXPECTED_ANSWER: "the answer does not have the documented form",
+  SESSION_PROVIDER_FAILED: "the session-token provider gave no token",
+  PIN_MISMATCH: "the service differs from what this client was configured for",
+  FEE_ABOVE_CEILING: "the service asks a higher fee than this client was configured to pay",
+  ARTEFACT_MISMATCH: "a proving artefact does not have the expected hash",
+  PROOF_FAILED: "no proof could be made",
+  ADDRESS_INVALID: "not a shielded address of this network",
+  AMOUNT_INVALID: "not an amount this wallet can move",
+  INSUFFICIENT_FUNDS: "the wallet does not hold that much",
+  NEEDS_CONSOLIDATION: "the amount is spread over more than two notes; consolidate first",
+  STREAM_INCONSISTENT: "the event stream contradicts itself or the roots of the pool",
+  STORAGE_CORRUPT: "the stored wallet cannot be read",
+  STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",
+  OUTCOME_UNKNOWN: "no answer to the payment; it may still happen until its deadline",
+  TICKET_FAILED: "the transaction ended without being executed",
+  TIMED_OUT: "it did not happen in the time allowed",
+} as const;
+export type ClientErrorCode = keyof typeof CLIENT_ERRORS;
+
+export class ClientError extends Error {
+  override readonly name = "ClientError";
+  readonly code: ClientErrorCode;
+
+  constructor(code: ClientErrorCode, detail?: string, options?: ErrorOptions) {
+    super(`${code}: ${CLIENT_ERRORS[code]}${detail === undefined ? "" : ` (${detail})`}`, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * One event stream for all who wait for something: open while anybody waits, closed when nobody does.
+ * Applies every event to the wallet once, in order, and remembers the newest form of watched tickets.
+ */
+import type { StreamEvent } from "../api/data.ts";
+import type { Ticket } from "../api/transactions.ts";
+import type { Client } from "./client.ts";
+import { ClientError } from "./errors.ts";
+
+export interface WaitOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds; then TIMED_OUT. None waits for ever. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface FeedTarget {
+  /** Where to resume. */
+  lastEventId(): string | undefined;
+  /** Returns when the event is part of the wallet's state. */
+  apply(event: StreamEvent): Promise<void>;
+}
+
+interface Waiter {
+  done(): boolean;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export class Feed {
+  readonly #client: Client;
+  readonly #target: FeedTarget;
+  readonly #waiters = new Set<Waiter>();
+  readonly #tickets = new Map<string, Ticket | undefined>();
+  #pumping = false;
+  #connection: AbortController | undefined;
+  #ready = false;
+  #synced = false;
+
+  constructor(client: Client, target: FeedTarget) {
+    this.#client = client;
+    this.#target = target;
+  }
+
+  /** The stream is open and has sent everything that there was. */
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  /** Resolves when `done()` is true after an event, or already is on an open stream that is up to date. */
+  async until(done: () => boolean, { signal, timeoutMs }: WaitOptions = {}): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#ready && done()) return;
+    let waiter: Waiter | undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const leave = (): void => waiter?.reject(signal?.reason);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        waiter = { done, resolve, reject };
+        this.#waiters.add(waiter);
+        signal?.addEventListener("abort", leave, { once: true });
+        if (timeoutMs !== undefined)
+          timer = setTimeout(() => reject(new ClientError("TIMED_OUT")), timeoutMs);
+        void this.#pump();
+      });
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", leave);
+      if (waiter !== undefined) this.#waiters.delete(waiter);
+      this.#closeWhenAlone();
+    }
+  }
+
+  /** Keeps the stream open until the returned function is called; `failed` hears why it ended by itself. */
+  hold(failed: (error: unknown) => void = () => undefined): () => void {
+    const leaving = new AbortController();
+    const reason = new ClientError("TIMED_OUT", "released");
+    this.until(() => false, { signal: leaving.signal }).catch((error: unknown) => {
+      if (error !== reason) failed(error);
+    });
+    return () => leaving.abort(reason);
+  }
+
+  /** Waits until the stream is open; from then on every change of a watched ticket is seen. */
+  opened(options: WaitOptions): Promise<void> {
+    return this.until(() => this.#ready, options);
+  }
+
+  watchTicket(ticketId: string): void {
+    if (!this.#tickets.has(ticketId)) this.#tickets.set(ticketId, undefined);
+  }
+  ticket(ticketId: string): Ticket | undefined {
+    return this.#tickets.get(ticketId);
+  }
+  forgetTicket(ticketId: string): void {
+    this.#tickets.delete(ticketId);
+  }
+
+  /** After the wallet's state went back: reads again from there. */
+  restart(): void {
+    // At once, so that nobody takes the closing stream's state for the state of now.
+    this.#ready = false;
+    this.#synced = false;
+    this.#connection?.abort();
+  }
+
+  #closeWhenAlone(): void {
+    if (this.#waiters.size === 0) this.restart();
+  }
+
+  async #pump(): Promise<void> {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      // Somebody may begin to wait while the last connection closes.
+      while (this.#waiters.size > 0) await this.#connect();
+    } finally {
+      this.#pumping = false;
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const connection = new AbortController();
+    this.#connection = connection;
+    try {
+      for await (const event of this.#client.events({
+        from: this.#target.lastEventId(),
+        signal: connection.signal,
+      })) {
+        // What an aborted connection still had in its buffer belongs to a state that is gone.
+        if (connection.signal.aborted) return;
+        await this.#target.apply(event);
+        if (connection.signal.aborted) return;
+        this.#take(event);
+        this.#wake();
+        if (this.#waiters.size === 0) return;
+      }
+    } catch (error) {
+      if (connection.signal.aborted) return;
+      for (const waiter of [...this.#waiters]) waiter.reject(error);
+      // They leave in a later turn; until then nobody else may find them and connect again.
+      this.#waiters.clear();
+    } finally {
+      this.#connection = undefined;
+      this.#ready = false;
+      this.#synced = false;
+    }
+  }
+
+  #take(event: StreamEvent): void {
+    if (event.kind === "ready") {
+      this.#ready = true;
+      this.#synced = false;
+    } else if (event.kind === "synced") {
+      this.#synced = true;
+    } else if (event.kind === "ticket" && this.#tickets.has(event.data.ticket_id)) {
+      this.#tickets.set(event.data.ticket_id, event.data);
+    }
+  }
+
+  #wake(): void {
+    for (const waiter of [...this.#waiters]) {
+      if (!waiter.done()) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The client library: everything a browser or a Node program needs to hold and move private money. No
+ * Node module is behind this file; files on disk are in ./node/index.ts.
+ */
+export {
+  createClient,
+  type Client,
+  type ClientOptions,
+  type EventsOptions,
+  type SubmitOptions,
+} from "./client.ts";
+export type { CallOptions } from "./http.ts";
+export type { Credential, SessionProvider } from "./session.ts";
+export type { StreamTiming } from "./events.ts";
+
+export {
+  createWallet,
+  TicketFailed,
+  type Payment,
+  type PaymentOptions,
+  type Progress,
+  type Step,
+  type Wallet,
+  type WalletOptions,
+} from "./wallet.ts";
+export type { Balance } from "./balances.ts";
+export type { OwnedNote } from "./state.ts";
+export type { WaitOptions } from "./feed.ts";
+export type { Pins, TokenDomain } from "./pins.ts";
+export { eip1193Signer, type DepositSigner, type Eip1193Provider } from "./authorization.ts";
+
+export {
+  indexedDbStorage,
+  memoryStorage,
+  textStorage,
+  type TextStore,
+  type WalletStorage,
+} from "./storage.ts";
+export {
+  createProver,
+  fetchArtefacts,
+  type ArtefactManifest,
+  type Artefacts,
+  type ArtefactSource,
+  type Prover,
+  type ProverOptions,
+} from "./prover.ts";
+
+export { ApiProblem, CLIENT_ERRORS, ClientError, type ClientErrorCode } from "./errors.ts";
+export { newPhrase, newSeed, SpendingKey, FullViewingKey, IncomingViewingKey } from "../notes/keys.ts";
+export { decodeShieldedAddress, encodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
+export {
+  prepareDeposit,
+  prepareSpend,
+  type DepositPlan,
+  type Prepared,
+  type SpendPlan,
+} from "./statements.ts";

@@ -1,0 +1,54 @@
+/**
+ * What this client was configured to believe. The service's answers are compared with it and refused when
+ * they differ: a hostile proxy must not be able to move a wallet to another pool or to name its own fees.
+ */
+import type { Info } from "../api/service.ts";
+import { asAddress, type Address } from "../protocol/brands.ts";
+import type { FeeOperation, FeeRule } from "../protocol/fees.ts";
+import type { Home } from "../protocol/statements.ts";
+import { ClientError } from "./errors.ts";
+
+export interface Pins {
+  readonly chainId: number;
+  readonly pool: string;
+  /** Human-readable part of this network's shielded addresses. */
+  readonly addressPrefix: string;
+  /** Most that all fees of one payment together may be, by operation: flat + amount × bps / 10,000. */
+  readonly feeCeiling: Readonly<Partial<Record<FeeOperation, FeeRule>>>;
+  /** When given, the only shielded addresses that fee notes may pay. */
+  readonly feeSinks?: readonly string[];
+  /** EIP-712 names of tokens that are deposited by EIP-3009, by address. Default for all: "USD Coin", version "2". */
+  readonly tokenDomains?: Readonly<Record<string, TokenDomain>>;
+}
+
+export interface TokenDomain {
+  readonly name: string;
+  readonly version: string;
+}
+
+export function homeOf(pins: Pins): Home {
+  return { chainId: BigInt(pins.chainId), pool: requireAddress(pins.pool, "pool") };
+}
+
+/** Throws PIN_MISMATCH unless the answer is about the configured pool. */
+export function checkPins(pins: Pins, answer: { readonly chain_id: number; readonly pool: string }): void {
+  if (answer.chain_id !== pins.chainId) throw new ClientError("PIN_MISMATCH", "another chain");
+  if (asAddress(answer.pool) !== asAddress(pins.pool)) throw new ClientError("PIN_MISMATCH", "another pool");
+}
+
+export function checkInfo(pins: Pins, info: Info): void {
+  checkPins(pins, info);
+  if (info.address_prefix !== pins.addressPrefix)
+    throw new ClientError("PIN_MISMATCH", "another address prefix");
+}
+
+export function tokenDomainOf(pins: Pins, asset: Address): TokenDomain {
+  const named = Object.entries(pins.tokenDomains ?? {}).find(([token]) => asAddress(token) === asset);
+  return named?.[1] ?? { name: "USD Coin", version: "2" };
+}
+
+export function requireAddress(text: string, what: string): Address {
+  const address = asAddress(text);
+  if (address === undefined) throw new TypeError(`${what} is not an address`);
+  return address;
+}

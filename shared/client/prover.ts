@@ -1,0 +1,143 @@
+/**
+ * Makes Groth16 proofs on this device. Proving keys and witness programs may come from anywhere: each is
+ * compared with the hash this client was built with before it is used, since a foreign witness program
+ * sees the spending key.
+ */
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import * as snarkjs from "snarkjs";
+import type { Info } from "../api/service.ts";
+import type { SnarkjsProof } from "../protocol/proof.ts";
+import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
+import { ClientError } from "./errors.ts";
+import type { Witness } from "./statements.ts";
+
+export interface Artefacts {
+  /** Proving key. */
+  readonly zkey: Uint8Array;
+  /** Witness program. */
+  readonly wasm: Uint8Array;
+}
+
+export type ArtefactSource = (kind: Kind) => Promise<Artefacts>;
+
+/** SHA-256 (hex) of the uncompressed files, in the form of `shared/circuits/keys/…/manifest.json`. */
+export interface ArtefactManifest {
+  readonly circuits: Readonly<
+    Record<string, { readonly zkey: { readonly sha256: string }; readonly wasm: { readonly sha256: string } }>
+  >;
+}
+
+export interface ProverOptions {
+  readonly source: ArtefactSource;
+  readonly manifest: ArtefactManifest;
+  /** Everything in the calling thread. Slower; for environments without workers. */
+  readonly singleThread?: boolean;
+}
+
+export interface Prover {
+  /** Loads and checks what a kind needs, so that the first payment does not wait for it. */
+  prepare(kind: Kind): Promise<void>;
+  /** Throws ARTEFACT_MISMATCH or PROOF_FAILED. */
+  prove(statement: Statement, witness: Witness): Promise<SnarkjsProof>;
+  /** Throws ARTEFACT_MISMATCH when the service verifies by other keys than this prover proves with. */
+  checkInfo(info: Info): void;
+  /** Stops the worker threads; a Node process ends only after this. */
+  close(): Promise<void>;
+}
+
+export function createProver({ source, manifest, singleThread = false }: ProverOptions): Prover {
+  const loaded = new Map<Kind, Promise<Artefacts>>();
+
+  function artefacts(kind: Kind): Promise<Artefacts> {
+    const known = loaded.get(kind);
+    if (known !== undefined) return known;
+    const loading = load(kind);
+    loaded.set(kind, loading);
+    // A failed download is tried again by the next proof.
+    loading.catch(() => loaded.delete(kind));
+    return loading;
+  }
+
+  async function load(kind: Kind): Promise<Artefacts> {
+    const expected = manifest.circuits[kind];
+    if (expected === undefined)
+      throw new ClientError("ARTEFACT_MISMATCH", `the manifest does not list ${kind}`);
+    const files = await source(kind);
+    for (const part of ["zkey", "wasm"] as const) {
+      if (bytesToHex(sha256(files[part])) !== expected[part].sha256) {
+        throw new ClientError("ARTEFACT_MISMATCH", `${kind}.${part}`);
+      }
+    }
+    return files;
+  }
+
+  return {
+    async prepare(kind) {
+      await artefacts(kind);
+    },
+    async prove(statement, witness) {
+      const { zkey, wasm } = await artefacts(statement.kind);
+      const made = await fullProve(witness, wasm, zkey, singleThread);
+      // What was proved must be what will be said: a difference would only be found out as PROOF_INVALID.
+      const same =
+        made.publicSignals.length === statement.signals.length &&
+        made.publicSignals.every((signal, at) => signal === String(statement.signals[at]));
+      if (!same) throw new ClientError("PROOF_FAILED", "the proof speaks about another statement");
+      return made.proof;
+    },
+    checkInfo(info) {
+      for (const { kind, artefacts: hashes } of info.circuits) {
+        const expected = manifest.circuits[kind];
+        if (expected === undefined || !(KIND_NAMES as readonly string[]).includes(kind)) continue;
+        const differs = hashes.zkey_sha256.replace(/^0x/, "") !== expected.zkey.sha256;
+        if (differs) throw new ClientError("ARTEFACT_MISMATCH", `the service uses another ${kind} key`);
+      }
+    },
+    async close() {
+      const started = (globalThis as { curve_bn128?: { terminate(): Promise<void> } | null }).curve_bn128;
+      if (started !== undefined && started !== null) await started.terminate();
+    },
+  };
+}
+
+type FullProof = Awaited<ReturnType<typeof snarkjs.groth16.fullProve>>;
+
+async function fullProve(
+  witness: Witness,
+  wasm: Uint8Array,
+  zkey: Uint8Array,
+  singleThread: boolean,
+): Promise<FullProof> {
+  try {
+    return await snarkjs.groth16.fullProve({ ...witness }, wasm, zkey, undefined, undefined, {
+      singleThread,
+    });
+  } catch {
+    // snarkjs's own error is not passed on: it is made while it holds the witness, and errors end up in logs.
+    throw new ClientError("PROOF_FAILED", "the witness does not satisfy the circuit");
+  }
+}
+
+/** Artefacts by fetch from `{baseUrl}/{kind}.zkey` and `.wasm`. The address may be anyone's: hashes decide. */
+export function fetchArtefacts(
+  baseUrl: string,
+  send: typeof fetch = (input, init) => fetch(input, init),
+): ArtefactSource {
+  async function file(name: string): Promise<Uint8Array> {
+    let response: Response;
+    let bytes: ArrayBuffer;
+    try {
+      response = await send(`${baseUrl.replace(/\/+$/, "")}/${name}`, { credentials: "omit" });
+      bytes = await response.arrayBuffer();
+    } catch (cause) {
+      throw new ClientError("NETWORK", undefined, { cause });
+    }
+    if (!response.ok) throw new ClientError("UNEXPECTED_ANSWER", `status ${response.status} for ${name}`);
+    return new Uint8Array(bytes);
+  }
+  return async (kind) => {
+    const [zkey, wasm] = await Promise.all([file(`${kind}.zkey`), file(`${kind}.wasm`)]);
+    return { zkey, wasm };
+  };
+}

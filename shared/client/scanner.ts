@@ -1,0 +1,135 @@
+/**
+ * Turns events into wallet state. The stream is untrusted: a note counts only if the commitment that the
+ * wallet computes itself equals the leaf, and a root only if the wallet's own tree has it.
+ */
+import type { StreamEvent } from "../api/data.ts";
+import { asAddress, asField, type Field } from "../protocol/brands.ts";
+import { mustFromHex } from "../protocol/bytes.ts";
+import { decryptNote } from "../notes/encryption.ts";
+import type { FullViewingKey } from "../notes/keys.ts";
+import { noteCommitment, npkOf, nullifierOf, type Note } from "../notes/note.ts";
+import { ClientError } from "./errors.ts";
+import type { OwnedNote, RootMark, WalletState } from "./state.ts";
+
+type LeafData = Extract<StreamEvent, { kind: "leaf" }>["data"];
+
+/** What an event meant for this wallet. */
+export type Finding =
+  | { readonly type: "received"; readonly note: OwnedNote }
+  | { readonly type: "spent"; readonly note: OwnedNote }
+  | { readonly type: "rooted"; readonly mark: RootMark }
+  | { readonly type: "rolled-back" }
+  | { readonly type: "nothing" };
+
+const NOTHING: Finding = { type: "nothing" };
+
+export function applyEvent(state: WalletState, keys: FullViewingKey, event: StreamEvent): Finding {
+  const finding = apply(state, keys, event);
+  if (event.kind === "reorg") state.lastEventId = event.data.from_id ?? undefined;
+  else if (event.id !== undefined) state.lastEventId = event.id;
+  return finding;
+}
+
+function apply(state: WalletState, keys: FullViewingKey, event: StreamEvent): Finding {
+  switch (event.kind) {
+    case "leaf":
+      return applyLeaf(state, keys, event.data);
+    case "nullifier": {
+      const note = state.noteOf(field(event.data.nullifier));
+      if (note === undefined || note.spent !== undefined) return NOTHING;
+      const spent = { ...note, spent: { block: event.data.block_number, txHash: event.data.tx_hash } };
+      state.notes.set(note.leafIndex, spent);
+      return { type: "spent", note: spent };
+    }
+    case "root": {
+      const mark = {
+        root: field(event.data.root),
+        leafCount: event.data.leaf_count,
+        block: event.data.block_number,
+      };
+      if (mark.leafCount > state.tree.leafCount) throw inconsistent("a root covers leaves that never came");
+      // Sent twice after a reorganisation that began inside this block.
+      if (state.roots.some((known) => known.leafCount === mark.leafCount && known.root === mark.root))
+        return NOTHING;
+      state.addRoot(mark);
+      return { type: "rooted", mark };
+    }
+    case "reorg": {
+      const block = event.data.from_id === null ? -1 : blockOf(event.data.from_id);
+      if (block === undefined || block < 0 || !state.rollBack(block)) state.clear();
+      // From nothing again means the whole history is sent again.
+      return { type: "rolled-back" };
+    }
+    case "ready":
+    case "synced":
+    case "ticket":
+    case "session_expired":
+      return NOTHING;
+  }
+}
+
+function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Finding {
+  const commitment = field(data.commitment);
+  const known = state.tree.leaf(data.index);
+  if (known !== undefined) {
+    if (known !== commitment) throw inconsistent("two leaves claim one place");
+    return NOTHING;
+  }
+  if (data.index !== state.tree.leafCount) throw inconsistent("a leaf is missing");
+  state.addLeaf(commitment, data.block_number);
+
+  const note = readNote(keys, data);
+  if (note === undefined || note.value === 0n || noteCommitment(keys.owner, note) !== commitment)
+    return NOTHING;
+  const owned: OwnedNote = {
+    ...note,
+    leafIndex: data.index,
+    commitment,
+    nullifier: nullifierOf(keys.nullifierKey, commitment, data.index),
+    source: data.source,
+    block: data.block_number,
+    txHash: data.tx_hash,
+  };
+  state.addNote(owned);
+  return { type: "received", note: owned };
+}
+
+/** Where the pool hashed the note itself, its value is in the event and the ciphertext gives the blinding only. */
+function readNote(keys: FullViewingKey, data: LeafData): Note | undefined {
+  const opened = decryptNote(keys, mustFromHexOrEmpty(data.ciphertext));
+  if (opened === undefined || data.npk === undefined) return opened;
+  const asset = asAddress(data.asset);
+  if (asset === undefined || data.value === undefined) return undefined;
+  if (npkOf(keys.owner, opened.blinding) !== field(data.npk)) return undefined;
+  return { asset, value: BigInt(data.value), blinding: opened.blinding };
+}
+
+/** The newest root that this wallet's own leaves lead to. Throws when the stream named a root they do not give. */
+export function verifiedRoot(state: WalletState): RootMark | undefined {
+  const mark = state.latestRoot;
+  if (mark !== undefined && state.tree.root(mark.leafCount) !== mark.root) {
+    throw inconsistent("the leaves do not give the pool's root");
+  }
+  return mark;
+}
+
+/** Event ids begin with their block number. */
+function blockOf(id: string): number | undefined {
+  const digits = /^([0-9]{1,15})(?![0-9])/.exec(id)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+function field(hex: string): Field {
+  const value = asField(BigInt(hex));
+  if (value === undefined) throw inconsistent("a number is not below the field order");
+  return value;
+}
+
+function mustFromHexOrEmpty(hex: string): Uint8Array {
+  // A ciphertext is its sender's: garbage in it is a note for nobody, not a fault of the stream.
+  return /^0x([0-9a-fA-F]{2})*$/.test(hex) ? mustFromHex(hex) : new Uint8Array(0);
+}
+
+function inconsistent(detail: string): ClientError {
+  return new ClientError("STREAM_INCONSISTENT", detail);
+}

@@ -1,0 +1,104 @@
+/** The event-stream format (WHATWG HTML, section 9.2.6) as a parser over text chunks. Its input is untrusted. */
+
+export interface SseMessage {
+  readonly event: string;
+  readonly data: string;
+  /** The last id seen so far, as the format defines it: an id stays in force until another one comes. */
+  readonly lastEventId: string;
+  /** The id that this very message carried. */
+  readonly id: string | undefined;
+}
+
+/** One event is a few hundred bytes; a server that never ends a line or an event must not fill our memory. */
+export const MAX_EVENT_CHARS = 1 << 20;
+
+export class SseParser {
+  /** Reconnection time that the server asked for. */
+  retryMs: number | undefined;
+  #rest = "";
+  #data: string[] = [];
+  #size = 0;
+  #event = "";
+  #id: string | undefined;
+  #lastEventId = "";
+  #started = false;
+
+  /** Messages that became complete. Throws RangeError when one is longer than MAX_EVENT_CHARS. */
+  push(chunk: string): SseMessage[] {
+    if (!this.#started && chunk !== "") {
+      this.#started = true;
+      if (chunk.startsWith("\uFEFF")) chunk = chunk.slice(1);
+    }
+    const messages: SseMessage[] = [];
+    const text = this.#rest + chunk;
+    let at = 0;
+    while (at < text.length) {
+      const end = lineEnd(text, at);
+      if (end === undefined) break;
+      const message = this.#line(text.slice(at, end.at));
+      if (message !== undefined) messages.push(message);
+      at = end.next;
+    }
+    this.#rest = text.slice(at);
+    if (this.#rest.length + this.#size > MAX_EVENT_CHARS) throw new RangeError("event is too long");
+    return messages;
+  }
+
+  #line(line: string): SseMessage | undefined {
+    if (line === "") return this.#dispatch();
+    const colon = line.indexOf(":");
+    if (colon === 0) return undefined;
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const raw = colon === -1 ? "" : line.slice(colon + 1);
+    const value = raw.startsWith(" ") ? raw.slice(1) : raw;
+    switch (field) {
+      case "event":
+        this.#event = value;
+        break;
+      case "data":
+        this.#size += value.length + 1;
+        this.#data.push(value);
+        break;
+      case "id":
+        if (!value.includes("\0")) this.#id = value;
+        break;
+      case "retry":
+        if (/^[0-9]{1,9}$/.test(value)) this.retryMs = Number(value);
+        break;
+      default:
+        break;
+    }
+    return undefined;
+  }
+
+  #dispatch(): SseMessage | undefined {
+    const id = this.#id;
+    if (id !== undefined) this.#lastEventId = id;
+    const message =
+      this.#data.length === 0
+        ? undefined
+        : {
+            event: this.#event || "message",
+            data: this.#data.join("\n"),
+            lastEventId: this.#lastEventId,
+            id,
+          };
+    this.#data = [];
+    this.#size = 0;
+    this.#event = "";
+    this.#id = undefined;
+    return message;
+  }
+}
+
+/** CR, LF or CR LF. A CR at the very end waits: the LF may be in the next chunk. */
+function lineEnd(text: string, from: number): { at: number; next: number } | undefined {
+  for (let at = from; at < text.length; at++) {
+    const char = text[at];
+    if (char === "\n") return { at, next: at + 1 };
+    if (char !== "\r") continue;
+    if (at + 1 === text.length) return undefined;
+    return { at, next: text[at + 1] === "\n" ? at + 2 : at + 1 };
+  }
+  return undefined;
+}

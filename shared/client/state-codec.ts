@@ -1,0 +1,145 @@
+/**
+ * Wallet state as bytes for a storage: sealed under a key of the wallet, so that a stolen file tells
+ * nothing and a changed one is noticed. Damage, another wallet's file and another pool's file are told
+ * apart, and none of them is ever taken for an empty wallet.
+ *
+ * Layout: magic[8] version[1] sha256[32] of the rest, nonce[24], sealed: length[4] of the JSON part, JSON, nodes[32 each].
+ */
+import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { randomBytes } from "@noble/hashes/utils.js";
+import { asAddress, asBytes32, asField, type Field } from "../protocol/brands.ts";
+import { bytesToUint, concatBytes, equalBytes, uintToBytes } from "../protocol/bytes.ts";
+import type { Home } from "../protocol/statements.ts";
+import { NoteTree } from "../notes/merkle.ts";
+import { ClientError } from "./errors.ts";
+import { WalletState, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
+
+const MAGIC = new TextEncoder().encode("CLSTRWLT");
+const VERSION = 1;
+const HEADER_BYTES = MAGIC.length + 1;
+const SUM_BYTES = 32;
+const NONCE_BYTES = 24;
+const NODE_BYTES = 32;
+
+/** Bigints travel as decimal text. */
+type Text<T> = { readonly [K in keyof T]: T[K] extends bigint ? string : T[K] };
+
+interface Stored {
+  readonly chainId: string;
+  readonly pool: string;
+  readonly lastEventId: string | null;
+  readonly notes: readonly Text<OwnedNote>[];
+  readonly roots: readonly Text<RootMark>[];
+  readonly rootsDropped: boolean;
+  readonly blocks: WalletState["blocks"];
+  readonly reservations: readonly Text<Reservation>[];
+  /** Nodes by level. */
+  readonly rows: readonly number[];
+}
+
+export function sealState(state: WalletState, home: Home, key: Uint8Array): Uint8Array {
+  const levels = state.tree.levels();
+  const stored = {
+    chainId: String(home.chainId),
+    pool: home.pool,
+    lastEventId: state.lastEventId ?? null,
+    notes: [...state.notes.values()],
+    roots: state.roots,
+    rootsDropped: state.rootsDropped,
+    blocks: state.blocks,
+    reservations: [...state.reservations.values()],
+    rows: levels.map((row) => row.length),
+  } satisfies Record<keyof Stored, unknown>;
+  const json = new TextEncoder().encode(JSON.stringify(stored, bigintsAsText));
+  const nodes = new Uint8Array(levels.reduce((sum, row) => sum + row.length, 0) * NODE_BYTES);
+  let at = 0;
+  for (const node of levels.flat()) {
+    nodes.set(uintToBytes(node, NODE_BYTES), at);
+    at += NODE_BYTES;
+  }
+  const nonce = randomBytes(NONCE_BYTES);
+  const header = concatBytes(MAGIC, Uint8Array.of(VERSION));
+  const plain = concatBytes(uintToBytes(BigInt(json.length), 4), json, nodes);
+  const sealed = concatBytes(nonce, xchacha20poly1305(key, nonce, header).encrypt(plain));
+  return concatBytes(header, sha256(sealed), sealed);
+}
+
+export function openState(bytes: Uint8Array, home: Home, key: Uint8Array): WalletState {
+  const header = bytes.slice(0, HEADER_BYTES);
+  const sealed = bytes.slice(HEADER_BYTES + SUM_BYTES);
+  if (!equalBytes(header.slice(0, MAGIC.length), MAGIC)) throw corrupt("not a wallet");
+  if (header[MAGIC.length] !== VERSION) throw corrupt("written by another version");
+  if (!equalBytes(sha256(sealed), bytes.slice(HEADER_BYTES, HEADER_BYTES + SUM_BYTES)))
+    throw corrupt("damaged");
+  let plain: Uint8Array;
+  try {
+    plain = xchacha20poly1305(key, sealed.slice(0, NONCE_BYTES), header).decrypt(sealed.slice(NONCE_BYTES));
+  } catch {
+    throw new ClientError("STORAGE_FOREIGN", "sealed by another key");
+  }
+  const jsonEnd = 4 + Number(bytesToUint(plain.slice(0, 4)));
+  // What opens was written by us, so from here on a surprise is a fault of ours; it is still no empty wallet.
+  try {
+    const stored = JSON.parse(new TextDecoder().decode(plain.slice(4, jsonEnd))) as Stored;
+    if (stored.chainId !== String(home.chainId) || stored.pool !== home.pool) {
+      throw new ClientError("STORAGE_FOREIGN", "of another chain or pool");
+    }
+    return restore(stored, plain.slice(jsonEnd));
+  } catch (cause) {
+    throw cause instanceof ClientError ? cause : corrupt("unreadable", cause);
+  }
+}
+
+function restore(stored: Stored, nodes: Uint8Array): WalletState {
+  const state = new WalletState();
+  let at = 0;
+  const levels = stored.rows.map((count) =>
+    Array.from({ length: count }, () => {
+      at += NODE_BYTES;
+      return must(asField(bytesToUint(nodes.subarray(at - NODE_BYTES, at))));
+    }),
+  );
+  if (at !== nodes.length) throw corrupt("its tree has another size");
+  state.tree = must(NoteTree.from(levels));
+  for (const note of stored.notes) {
+    state.addNote({
+      ...note,
+      asset: must(asAddress(note.asset)),
+      value: BigInt(note.value),
+      blinding: fieldOf(note.blinding),
+      commitment: fieldOf(note.commitment),
+      nullifier: fieldOf(note.nullifier),
+    });
+  }
+  state.roots = stored.roots.map((mark) => ({ ...mark, root: fieldOf(mark.root) }));
+  state.rootsDropped = stored.rootsDropped;
+  state.blocks = [...stored.blocks];
+  state.lastEventId = stored.lastEventId ?? undefined;
+  for (const reservation of stored.reservations) {
+    state.reservations.set(must(asBytes32(reservation.statement)), {
+      ...reservation,
+      change: BigInt(reservation.change),
+      asset: must(asAddress(reservation.asset)),
+    });
+  }
+  return state;
+}
+
+/** JSON has no integers of this size: every bigint travels as decimal text. */
+function bigintsAsText(_name: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+function fieldOf(text: string): Field {
+  return must(asField(BigInt(text)));
+}
+
+function must<T>(value: T | undefined): T {
+  if (value === undefined) throw corrupt("a value is out of range");
+  return value;
+}
+
+function corrupt(detail: string, cause?: unknown): ClientError {
+  return new ClientError("STORAGE_CORRUPT", detail, cause === undefined ? undefined : { cause });
+}

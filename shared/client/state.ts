@@ -1,0 +1,114 @@
+/**
+ * What a wallet remembers: leaves, own notes, roots, and payments under way. Everything but the last
+ * follows from the event stream and the keys alone, so losing it costs a rescan and no money.
+ */
+import type { Address, Bytes32, Field } from "../protocol/brands.ts";
+import { NoteTree } from "../notes/merkle.ts";
+import type { Note } from "../notes/note.ts";
+
+export interface OwnedNote extends Note {
+  readonly leafIndex: number;
+  readonly commitment: Field;
+  readonly nullifier: Field;
+  readonly source: "deposit" | "spend" | "swap" | "forwarder";
+  readonly block: number;
+  readonly txHash: string;
+  /** Where its nullifier was seen; absent while unspent. */
+  readonly spent?: { readonly block: number; readonly txHash: string };
+}
+
+/** A root that the pool has, over a prefix of the leaves. */
+export interface RootMark {
+  readonly root: Field;
+  readonly leafCount: number;
+  readonly block: number;
+}
+
+/** Notes that a payment under way is spending, so that a second payment does not pick them. */
+export interface Reservation {
+  readonly statement: Bytes32;
+  readonly leafIndexes: readonly number[];
+  /** The statement's own deadline, Unix seconds: after it the payment can never happen. */
+  readonly deadline: number;
+  /** What comes back as change. */
+  readonly change: bigint;
+  readonly asset: Address;
+}
+
+/** Roots kept for rolling back; a reorganisation deeper than this starts the scan anew. */
+const KEPT_ROOTS = 256;
+
+export class WalletState {
+  tree = new NoteTree();
+  readonly notes = new Map<number, OwnedNote>();
+  roots: RootMark[] = [];
+  /** True once a root was dropped from `roots`. */
+  rootsDropped = false;
+  /** First leaf of each block that has leaves, ascending. */
+  blocks: { readonly block: number; readonly firstLeaf: number }[] = [];
+  lastEventId: string | undefined;
+  readonly reservations = new Map<Bytes32, Reservation>();
+  readonly #byNullifier = new Map<Field, number>();
+
+  addNote(note: OwnedNote): void {
+    this.notes.set(note.leafIndex, note);
+    this.#byNullifier.set(note.nullifier, note.leafIndex);
+  }
+
+  addLeaf(leaf: Field, block: number): void {
+    if (this.blocks.at(-1)?.block !== block) this.blocks.push({ block, firstLeaf: this.tree.leafCount });
+    this.tree.append(leaf);
+  }
+
+  addRoot(mark: RootMark): void {
+    this.roots.push(mark);
+    if (this.roots.length > KEPT_ROOTS) {
+      this.roots.shift();
+      this.rootsDropped = true;
+    }
+  }
+
+  /** The own note that this nullifier spends. */
+  noteOf(nullifier: Field): OwnedNote | undefined {
+    const index = this.#byNullifier.get(nullifier);
+    return index === undefined ? undefined : this.notes.get(index);
+  }
+
+  get latestRoot(): RootMark | undefined {
+    return this.roots.at(-1);
+  }
+
+  /**
+   * Undoes everything after `block`. What is left is canonical, and the stream repeats the rest. False
+   * when too little is remembered for that: the caller starts anew.
+   */
+  rollBack(block: number): boolean {
+    const roots = this.roots.filter((mark) => mark.block <= block);
+    if (roots.length === 0 && this.rootsDropped) return false;
+    this.roots = roots;
+    const first = this.blocks.find((entry) => entry.block > block);
+    if (first !== undefined) this.tree.truncate(first.firstLeaf);
+    this.blocks = this.blocks.filter((entry) => entry.block <= block);
+    for (const note of [...this.notes.values()]) {
+      if (note.block > block) {
+        this.notes.delete(note.leafIndex);
+        this.#byNullifier.delete(note.nullifier);
+      } else if (note.spent !== undefined && note.spent.block > block) {
+        const { spent: _undone, ...unspent } = note;
+        this.notes.set(note.leafIndex, unspent);
+      }
+    }
+    return true;
+  }
+
+  /** Back to the beginning of the stream. Payments under way stay: they are not in the stream. */
+  clear(): void {
+    this.tree = new NoteTree();
+    this.notes.clear();
+    this.#byNullifier.clear();
+    this.roots = [];
+    this.rootsDropped = false;
+    this.blocks = [];
+    this.lastEventId = undefined;
+  }
+}

@@ -1,0 +1,90 @@
+/** Waiting for a transaction: by the stream, and by asking where the stream may have said nothing. */
+import type { Ticket, TicketState } from "../api/transactions.ts";
+import type { Client } from "./client.ts";
+import { ApiProblem, ClientError } from "./errors.ts";
+import type { Feed, WaitOptions } from "./feed.ts";
+
+/** The transaction ended `failed` or `expired`; its notes are free again. */
+export class TicketFailed extends ClientError {
+  readonly ticket: Ticket;
+  constructor(ticket: Ticket) {
+    super("TICKET_FAILED", ticket.error === null ? ticket.state : `${ticket.state}: ${ticket.error.code}`);
+    this.ticket = ticket;
+  }
+}
+
+/** The stream may go quiet without closing; after this long we ask. */
+const POLL_MS = 15_000;
+const RANK: Readonly<Record<TicketState, number>> = {
+  queued: 0,
+  submitted: 1,
+  confirmed: 2,
+  finalized: 3,
+  failed: -1,
+  expired: -1,
+};
+
+/** Resolves in `until` or a later state; throws TicketFailed when it can never get there. */
+export async function waitForTicket(
+  client: Client,
+  feed: Feed,
+  ticketId: string,
+  until: TicketState,
+  options: WaitOptions,
+): Promise<Ticket> {
+  const end = options.timeoutMs === undefined ? Infinity : Date.now() + options.timeoutMs;
+  let failure: { readonly error: unknown } | undefined;
+  const release = feed.hold((error) => (failure = { error }));
+  feed.watchTicket(ticketId);
+  try {
+    await feed.opened(options);
+    // After `ready` the stream sends every change; a ticket that ended before it is seen by asking once.
+    let ticket = feed.ticket(ticketId) ?? (await client.ticket(ticketId, options));
+    while (!reached(ticket, until)) {
+      if (RANK[ticket.state] < 0) throw new TicketFailed(ticket);
+      if (failure !== undefined) throw failure.error;
+      const left = end - Date.now();
+      if (left <= 0) throw new ClientError("TIMED_OUT");
+      ticket = await changed(client, feed, ticket, {
+        signal: options.signal,
+        timeoutMs: Math.min(POLL_MS, left),
+      });
+    }
+    return ticket;
+  } finally {
+    feed.forgetTicket(ticketId);
+    release();
+  }
+}
+
+async function changed(client: Client, feed: Feed, ticket: Ticket, options: WaitOptions): Promise<Ticket> {
+  const differs = (): boolean => {
+    const seen = feed.ticket(ticket.ticket_id);
+    return seen !== undefined && (seen.state !== ticket.state || seen.updated_at !== ticket.updated_at);
+  };
+  try {
+    await feed.until(differs, options);
+    return feed.ticket(ticket.ticket_id) ?? ticket;
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.code !== "TIMED_OUT") throw error;
+    return client.ticket(ticket.ticket_id, options);
+  }
+}
+
+function reached(ticket: Ticket, until: TicketState): boolean {
+  return RANK[until] < 0 ? ticket.state === until : RANK[ticket.state] >= RANK[until];
+}
+
+/** The service certainly has not taken the payment. After no answer, a busy one or a 5xx it may have, by an earlier try. */
+export function isRefusal(error: unknown): boolean {
+  if (error instanceof ApiProblem) {
+    return error.status < 500 && error.status !== 429 && error.code !== "IDEMPOTENCY_IN_PROGRESS";
+  }
+  return error instanceof ClientError && error.code !== "NETWORK" && error.code !== "UNEXPECTED_ANSWER";
+}
+
+/** What a caller hears when the payment may or may not have been taken. */
+export function unknownOutcome(cause: unknown): unknown {
+  const code = cause instanceof ApiProblem || cause instanceof ClientError ? cause.code : undefined;
+  return code === undefined ? cause : new ClientError("OUTCOME_UNKNOWN", code, { cause });
+}

@@ -1,0 +1,107 @@
+/**
+ * The commitment tree on the wallet's side: all leaves it was told, in order, and paths for any prefix of
+ * them (a root on chain covers a prefix of the queue). It believes nothing about roots: the caller
+ * compares `root(leafCount)` with the one the pool named.
+ */
+import type { Field } from "../protocol/brands.ts";
+import { poseidon4 } from "../protocol/hash.ts";
+import { digitAt, emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../protocol/tree.ts";
+
+type Children = [Field, Field, Field, Field];
+
+export class NoteTree {
+  /** Level 0 is the leaves; above it, roots of *complete* subtrees only, so appending never changes a kept node. */
+  readonly #levels: Field[][] = Array.from({ length: TREE_DEPTH }, () => []);
+
+  get leafCount(): number {
+    return this.#levels[0]!.length;
+  }
+
+  leaf(index: number): Field | undefined {
+    return this.#levels[0]![index];
+  }
+
+  includes(leaf: Field): boolean {
+    return this.#levels[0]!.lastIndexOf(leaf) !== -1;
+  }
+
+  append(leaf: Field): void {
+    if (BigInt(this.leafCount) + 1n >= TREE_CAPACITY) throw new RangeError("the tree is full");
+    let node = leaf;
+    for (const row of this.#levels) {
+      row.push(node);
+      if (row.length % TREE_ARITY !== 0) return;
+      node = poseidon4(...(row.slice(-TREE_ARITY) as Children));
+    }
+  }
+
+  /** Forgets every leaf from `leafCount` on: a reorganisation took their blocks away. */
+  truncate(leafCount: number): void {
+    let keep = Math.min(leafCount, this.leafCount);
+    for (const row of this.#levels) {
+      row.length = keep;
+      keep = Math.floor(keep / TREE_ARITY);
+    }
+  }
+
+  /** Root of the tree of the first `leafCount` leaves. */
+  root(leafCount = this.leafCount): Field {
+    return this.#edge(leafCount)[TREE_DEPTH]!;
+  }
+
+  /**
+   * The three siblings at each of the 16 levels, left to right, in the tree of the first `leafCount`
+   * leaves: the circuit's `inPathElements`.
+   */
+  path(index: number, leafCount: number): Field[][] {
+    if (index >= leafCount) throw new RangeError("the leaf is not in this tree");
+    const edge = this.#edge(leafCount);
+    return Array.from({ length: TREE_DEPTH }, (_, level) => {
+      const own = Math.floor(index / TREE_ARITY ** level);
+      const first = own - digitAt(BigInt(index), level);
+      return [0, 1, 2, 3]
+        .map((place) => first + place)
+        .filter((place) => place !== own)
+        .map((place) => this.#node(level, place, leafCount, edge));
+    });
+  }
+
+  /** For storing: complete nodes of every level. */
+  levels(): readonly (readonly Field[])[] {
+    return this.#levels;
+  }
+
+  /** Undefined unless the rows have the lengths that belong to one leaf count. The nodes' values are believed. */
+  static from(levels: readonly (readonly Field[])[]): NoteTree | undefined {
+    const tree = new NoteTree();
+    let expected = levels[0]?.length ?? 0;
+    if (levels.length !== TREE_DEPTH) return undefined;
+    for (const [level, row] of levels.entries()) {
+      if (row.length !== expected) return undefined;
+      for (const node of row) tree.#levels[level]!.push(node);
+      expected = Math.floor(expected / TREE_ARITY);
+    }
+    return tree;
+  }
+
+  #node(level: number, place: number, leafCount: number, edge: readonly Field[]): Field {
+    const complete = Math.floor(leafCount / TREE_ARITY ** level);
+    if (place < complete) return this.#levels[level]![place]!;
+    return place === complete ? edge[level]! : emptyNode(level);
+  }
+
+  /** By level, the node at the place where the next leaf's ancestor stands: the only nodes that are partly filled. */
+  #edge(leafCount: number): Field[] {
+    if (leafCount > this.leafCount) throw new RangeError("more leaves than this tree has");
+    const edge: Field[] = [emptyNode(0)];
+    for (let level = 0; level < TREE_DEPTH; level++) {
+      const complete = Math.floor(leafCount / TREE_ARITY ** level);
+      const digit = complete % TREE_ARITY;
+      const children = this.#levels[level]!.slice(complete - digit, complete);
+      children.push(edge[level]!);
+      while (children.length < TREE_ARITY) children.push(emptyNode(level));
+      edge.push(poseidon4(...(children as Children)));
+    }
+    return edge;
+  }
+}

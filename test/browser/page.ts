@@ -1,0 +1,70 @@
+// The page of the browser test: a person's wallet in a real browser, with a session token and IndexedDB.
+import {
+  createClient,
+  createProver,
+  createWallet,
+  eip1193Signer,
+  fetchArtefacts,
+  indexedDbStorage,
+  type ArtefactManifest,
+  type Payment,
+  type Wallet,
+} from "../../shared/client/index.ts";
+
+/** What the test gives the page. */
+interface Given {
+  readonly manifest: ArtefactManifest;
+  readonly seed: readonly number[];
+  readonly depositor: string;
+  readonly pins: { readonly chainId: number; readonly pool: string; readonly addressPrefix: string };
+}
+
+declare global {
+  interface Window {
+    /** The developer's server: a new session token. */
+    sessionToken(): Promise<string>;
+    /** The person's browser wallet. */
+    signTypedData(payload: string): Promise<string>;
+    cloister: typeof cloister;
+  }
+}
+
+async function open(given: Given): Promise<Wallet> {
+  const ceiling = { flat: 100_000n, bps: 0 };
+  return createWallet({
+    key: { seed: Uint8Array.from(given.seed) },
+    client: createClient({
+      baseUrl: location.origin,
+      credential: { sessionProvider: () => window.sessionToken() },
+    }),
+    storage: indexedDbStorage(indexedDB, "cloister", "wallet"),
+    prover: createProver({
+      source: fetchArtefacts(`${location.origin}/artefacts`),
+      manifest: given.manifest,
+    }),
+    pins: { ...given.pins, feeCeiling: { deposit: ceiling, transfer: ceiling } },
+  });
+}
+
+const ticketOf = ({ ticket }: Payment): string => ticket.state;
+
+export const cloister = {
+  async depositAndPay(given: Given): Promise<{ states: string[]; total: string; steps: string[] }> {
+    const wallet = await open(given);
+    const steps: string[] = [];
+    const progress = (step: string): void => void steps.push(step);
+    const signer = eip1193Signer(
+      { request: ({ params }) => window.signTypedData(params[1] as string) },
+      given.depositor,
+    );
+    const states = [ticketOf(await wallet.deposit(10_000_000n, signer, { progress }))];
+    states.push(ticketOf(await wallet.pay(wallet.address, 1_000_000n, { progress })));
+    await wallet.close();
+    return { states, total: String(wallet.balance().total), steps };
+  },
+  /** Before any contact with the service: what IndexedDB kept. */
+  async stored(given: Given): Promise<string> {
+    return String((await open(given)).balance(undefined).total);
+  },
+};
+window.cloister = cloister;

@@ -1,0 +1,102 @@
+// A real browser: Debian's chromium through playwright-core. Deposits and pays with proofs made in the page.
+import { build } from "esbuild";
+import { Wallet as EthereumWallet } from "ethers";
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { chromium, type Browser } from "playwright-core";
+import { curves } from "snarkjs";
+import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
+import { CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService } from "../contract/client/service.ts";
+import { PROJECT_ROOT } from "../support/tree.ts";
+
+const CHROMIUM = process.env["CLOISTER_CHROMIUM"] ?? "/usr/bin/chromium";
+const ARGUMENTS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+describe("wallet in a browser", function () {
+  this.timeout(300_000);
+  let service: TestService;
+  let browser: Browser;
+  let baseUrl: string;
+
+  before(async function () {
+    if (!existsSync(CHROMIUM)) {
+      const text = `no browser at ${CHROMIUM}: install Debian's chromium, or name one in CLOISTER_CHROMIUM`;
+      if (process.env["CLOISTER_REQUIRE_ALL"] === "1") throw new Error(text);
+      console.log(`    left out: ${text}`);
+      this.skip();
+    }
+    service = new TestService();
+    baseUrl = await service.listen();
+    const { outputFiles } = await build({
+      entryPoints: [`${PROJECT_ROOT}/test/browser/page.ts`],
+      bundle: true,
+      platform: "browser",
+      format: "esm",
+      target: "es2022",
+      write: false,
+    });
+    service.files.set("/app.js", { type: "text/javascript", body: outputFiles[0]!.contents });
+    service.files.set("/", {
+      type: "text/html",
+      body: '<!doctype html><script type="module" src="/app.js"></script>',
+    });
+    service.files.set("/favicon.ico", { type: "image/x-icon", body: "" });
+    for (const kind of ["deposit-shield", "spend"] as const) {
+      const { zkey, wasm } = await folderArtefacts()(kind);
+      service.files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
+      service.files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
+    }
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  });
+  after(async () => {
+    await (browser as Browser | undefined)?.close();
+    await (service as TestService | undefined)?.close();
+    // The service verified proofs in this process; its worker threads would keep the process alive.
+    await (await curves.getCurveFromName("bn128")).terminate();
+  });
+
+  it("deposits and pays with real proofs, a session token and no API key, and remembers after a reload", async () => {
+    const depositor = EthereumWallet.createRandom();
+    const given = {
+      manifest: await readManifest(),
+      seed: Array.from({ length: 32 }, () => 5),
+      depositor: depositor.address,
+      pins: { chainId: CHAIN_ID, pool: POOL, addressPrefix: PREFIX },
+    };
+    const page = await browser.newPage();
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(String(error)));
+    await page.exposeFunction("sessionToken", () => {
+      service.goodTokens.add("sst_browser");
+      return "sst_browser";
+    });
+    await page.exposeFunction("signTypedData", (payload: string) => {
+      const { domain, types, message } = JSON.parse(payload);
+      delete types.EIP712Domain;
+      return depositor.signTypedData(domain, types, message);
+    });
+    await page.goto(baseUrl);
+    await page.waitForFunction(() => "cloister" in window);
+
+    const done = await page.evaluate((input) => window.cloister.depositAndPay(input), given);
+    assert.deepEqual(done.states, ["confirmed", "confirmed"]);
+    assert.equal(done.total, String(10_000_000n - 2n * FLAT_FEE));
+    assert.equal(done.steps.filter((step) => step === "prove").length, 2);
+
+    await page.reload();
+    await page.waitForFunction(() => "cloister" in window);
+    assert.equal(await page.evaluate((input) => window.cloister.stored(input), given), done.total);
+
+    assert.deepEqual(faults, []);
+    assert.ok(service.requests.every(({ headers }) => headers["x-api-key"] === undefined));
+  });
+});

@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import type { StreamEvent } from "../../../shared/api/data.ts";
+import { createClient, type Client } from "../../../shared/client/index.ts";
+import { API_KEY, hex, TestService } from "./service.ts";
+
+describe("event stream reader", () => {
+  let service: TestService;
+  let baseUrl: string;
+  let client: Client;
+  let asked = 0;
+  beforeEach(async () => {
+    service = new TestService();
+    service.autoroot = false;
+    baseUrl = await service.listen();
+    client = createClient({ baseUrl, credential: { apiKey: API_KEY } });
+    service.addLeaves([1n, 2n, 3n].map((leaf) => ({ commitment: hex(leaf), ciphertext: "0x" })));
+  });
+  afterEach(() => service.close());
+
+  const sessions = (): Client =>
+    createClient({
+      baseUrl,
+      credential: {
+        sessionProvider: async () => {
+          const token = `sst_e${(asked += 1)}`;
+          service.goodTokens.add(token);
+          return token;
+        },
+      },
+    });
+  /** Reads until `enough`, with a chance to disturb the service after each event. */
+  async function read(
+    from: Client,
+    enough: (seen: StreamEvent[]) => boolean,
+    disturb?: (event: StreamEvent) => void,
+  ): Promise<StreamEvent[]> {
+    const seen: StreamEvent[] = [];
+    for await (const event of from.events()) {
+      seen.push(event);
+      disturb?.(event);
+      if (enough(seen)) break;
+    }
+    return seen;
+  }
+  const leaves = (seen: readonly StreamEvent[]): number[] =>
+    seen.flatMap((event) => (event.kind === "leaf" ? [event.data.index] : []));
+
+  it("replays the history, then follows", async () => {
+    const seen = await read(
+      client,
+      (events) => leaves(events).length === 4,
+      (event) => {
+        if (event.kind === "synced") service.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+      },
+    );
+    assert.deepEqual(
+      seen.map(({ kind }) => kind),
+      ["ready", "leaf", "leaf", "leaf", "synced", "leaf"],
+    );
+  });
+
+  it("after a lost connection goes on behind the last finished event: nothing lost, nothing twice", async () => {
+    const seen = await read(
+      client,
+      (events) => events.filter(({ kind }) => kind === "synced").length === 2,
+      (event) => {
+        if (event.kind !== "synced" || leaves([event]).length > 0 || service.leafCount > 3) return;
+        service.dropStreams();
+        service.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+      },
+    );
+    assert.deepEqual(leaves(seen), [0, 1, 2, 3]);
+    const resumed = service.requests.filter(({ url }) => url.startsWith("/events/stream"))[1];
+    assert.equal(new URL(resumed!.url, baseUrl).searchParams.get("from"), service.log[2]!.id);
+  });
+
+  it("when the session ends it opens a new stream with a new token from the last id", async () => {
+    const before = asked;
+    const seen = await read(
+      sessions(),
+      (events) => events.filter(({ kind }) => kind === "synced").length === 2,
+      (event) => {
+        if (event.kind === "synced" && asked === before + 1) service.expireStreams();
+      },
+    );
+    assert.deepEqual(leaves(seen), [0, 1, 2]);
+    assert.equal(asked, before + 2);
+    assert.ok(seen.every(({ kind }) => kind !== "session_expired"));
+  });
+
+  it("renews a token that has expired before the stream opened", async () => {
+    const own = sessions();
+    await own.health();
+    const token = `sst_e${asked}`;
+    service.goodTokens.delete(token);
+    service.expiredTokens.add(token);
+    const seen = await read(own, (events) => events.at(-1)?.kind === "synced");
+    assert.deepEqual(leaves(seen), [0, 1, 2]);
+  });
+
+  it("hears of a reorganisation that happened while it was away, and resumes from the ancestor", async () => {
+    service.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+    const seen = await read(
+      client,
+      (events) => events.filter(({ kind }) => kind === "synced").length === 2,
+      (event) => {
+        if (event.kind !== "synced" || service.log.at(-1)!.id.includes("f1")) return;
+        service.dropStreams();
+        service.reorg(1);
+        service.addLeaves([{ commitment: hex(5n), ciphertext: "0x" }]);
+      },
+    );
+    const back = seen.find((event) => event.kind === "reorg");
+    assert.equal(back?.data.from_id, service.log[2]!.id);
+    assert.deepEqual(leaves(seen), [0, 1, 2, 3, 3]);
+  });
+
+  it("ends for good on a refusal, and closes its connection when its reader leaves", async () => {
+    const wrong = createClient({ baseUrl, credential: { apiKey: "ck_wrong" } });
+    await assert.rejects(
+      read(wrong, () => false),
+      (error) => (error as { code?: string }).code === "INVALID_CREDENTIAL",
+    );
+    await read(client, (events) => events.length === 2);
+    const end = Date.now() + 10_000;
+    while (service.openStreams > 0) {
+      assert.ok(Date.now() < end, "the stream stayed open");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+
+  it("treats silence as a dead connection", async () => {
+    const impatient = createClient({
+      baseUrl,
+      credential: { apiKey: API_KEY },
+      streamTiming: { silenceMs: 30 },
+    });
+    const seen = await read(
+      impatient,
+      (events) => events.filter(({ kind }) => kind === "ready").length === 2,
+    );
+    assert.deepEqual(leaves(seen), [0, 1, 2]);
+  });
+});

@@ -1,0 +1,507 @@
+// A small service for tests of the client library: speaks the HTTP interface over a real socket, checks
+// statements and verifies proofs for real, and keeps its "chain" in memory so that tests can reorganise it.
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { readFile } from "node:fs/promises";
+import { verifyTypedData } from "ethers";
+import * as snarkjs from "snarkjs";
+import type { EventKind } from "../../../shared/api/data.ts";
+import { ERRORS, type ErrorCode } from "../../../shared/api/errors.ts";
+import { depositBody, spendBody, type Ticket } from "../../../shared/api/transactions.ts";
+import { readManifest } from "../../../shared/client/node/index.ts";
+import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
+import { commitmentOf, npkOf } from "../../../shared/notes/note.ts";
+import { SpendingKey } from "../../../shared/notes/keys.ts";
+import {
+  asAddress,
+  mustField,
+  parseField,
+  type Address,
+  type Field,
+} from "../../../shared/protocol/brands.ts";
+import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
+import {
+  checkStatement,
+  encodeExt,
+  signalNames,
+  type Home,
+  type Kind,
+} from "../../../shared/protocol/statements.ts";
+import { Frontier } from "../../../shared/protocol/tree.ts";
+
+export const CHAIN_ID = 31_337;
+export const POOL = "0x00000000000000000000000000000000000000aa" as Address;
+export const USDC = "0x00000000000000000000000000000000000000bb" as Address;
+export const PREFIX = "cltest";
+export const FLAT_FEE = 50_000n;
+export const API_KEY = "ck_test_key";
+
+type LogKind = "leaf" | "nullifier" | "root";
+interface LogEntry {
+  readonly id: string;
+  readonly kind: LogKind;
+  readonly data: Record<string, unknown>;
+}
+interface Block {
+  readonly number: number;
+  readonly hash: string;
+  readonly log: LogEntry[];
+}
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingMessage["headers"];
+}
+
+export class TestService {
+  readonly home: Home = { chainId: BigInt(CHAIN_ID), pool: POOL };
+  readonly serviceKeys = SpendingKey.fromSeed(new Uint8Array(32).fill(9));
+  readonly requests: SeenRequest[] = [];
+  readonly tickets = new Map<string, Ticket>();
+  /** Answers of the next requests that match, before anything else is looked at. */
+  readonly faults: ((request: SeenRequest) => ErrorCode | "hang-up" | undefined)[] = [];
+  /** Tokens that count as expired, and those that are good. */
+  readonly goodTokens = new Set<string>();
+  readonly expiredTokens = new Set<string>();
+  /** Served without a credential, for pages of browser tests. */
+  readonly files = new Map<string, { readonly type: string; readonly body: string | Uint8Array }>();
+  /** Mine and root each accepted statement at once. Off: the test calls `mine`. */
+  automine = true;
+  /** Rooting can be held back to show what a wallet does with leaves that no root covers. */
+  autoroot = true;
+  #blocks: Block[] = [];
+  #orphans = new Map<string, number>();
+  #fork = 0;
+  readonly #streams = new Map<ServerResponse, { sent: string | undefined }>();
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  readonly #queue: { statement: ReturnType<TestService["check"]>; ticketId: string }[] = [];
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    for (const response of this.#streams.keys()) response.destroy();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  get openStreams(): number {
+    return this.#streams.size;
+  }
+  get log(): LogEntry[] {
+    return this.#blocks.flatMap((block) => block.log);
+  }
+  get leafCount(): number {
+    return this.log.filter(({ kind }) => kind === "leaf").length;
+  }
+
+  // ---------------------------------------------------------------- chain
+
+  /** Everything accepted so far becomes a block, and a root over all leaves if `autoroot`. */
+  mine(): void {
+    const block = this.#newBlock();
+    for (const { statement, ticketId } of this.#queue.splice(0)) {
+      const first = this.leafCount + block.log.filter(({ kind }) => kind === "leaf").length;
+      const txHash = toHex(word(BigInt(block.number)));
+      for (const nullifier of statement.facts.nullifiers)
+        this.#push(block, "nullifier", { nullifier: hex(nullifier), tx_hash: txHash });
+      statement.facts.commitments.forEach((commitment, at) =>
+        this.#push(block, "leaf", {
+          index: first + at,
+          commitment: hex(commitment),
+          ciphertext: toHex(statement.ext.ciphertexts[at]!),
+          source: statement.kind === "spend" ? "spend" : "deposit",
+          tx_hash: txHash,
+        }),
+      );
+      const leafIndex = statement.facts.commitments.map((_, at) => first + at);
+      this.#changeTicket(ticketId, {
+        state: "confirmed",
+        tx_hash: txHash,
+        block_number: block.number,
+        confirmations: 1,
+        leaf_index: leafIndex,
+      });
+    }
+    this.#blocks.push(block);
+    if (this.autoroot) this.root();
+    else this.#pump();
+  }
+
+  /** A root over the first `leafCount` leaves, in a block of its own. */
+  root(leafCount = this.leafCount): void {
+    const block = this.#newBlock();
+    const frontier = Frontier.empty();
+    for (const { kind, data } of this.log) {
+      if (kind === "leaf" && Number(data["index"]) < leafCount)
+        frontier.append(mustField(BigInt(data["commitment"] as string)));
+    }
+    this.#push(block, "root", { root: hex(frontier.root()), leaf_count: leafCount });
+    this.#blocks.push(block);
+    this.#pump();
+  }
+
+  /** A block of foreign or hand-made leaves. */
+  addLeaves(leaves: readonly Record<string, unknown>[]): void {
+    const block = this.#newBlock();
+    const first = this.leafCount;
+    leaves.forEach((leaf, at) =>
+      this.#push(block, "leaf", { source: "spend", tx_hash: toHex(word(1n)), index: first + at, ...leaf }),
+    );
+    this.#blocks.push(block);
+    if (this.autoroot) this.root();
+    else this.#pump();
+  }
+
+  addNullifier(nullifier: Field): void {
+    const block = this.#newBlock();
+    this.#push(block, "nullifier", { nullifier: hex(nullifier), tx_hash: toHex(word(2n)) });
+    this.#blocks.push(block);
+    this.#pump();
+  }
+
+  /** The last `depth` blocks vanish. Streams hear of it at once; old ids are known as orphans. */
+  reorg(depth: number): void {
+    const gone = this.#blocks.splice(Math.max(0, this.#blocks.length - depth));
+    const ancestor = this.#blocks.at(-1)?.number ?? 0;
+    for (const block of gone) for (const { id } of block.log) this.#orphans.set(id, ancestor);
+    this.#fork += 1;
+    for (const [response, cursor] of this.#streams) {
+      if (cursor.sent !== undefined && this.#orphans.has(cursor.sent))
+        this.#sendReorg(response, cursor, cursor.sent);
+    }
+  }
+
+  /** Ends every stream as an expired session does. */
+  expireStreams(): void {
+    for (const response of [...this.#streams.keys()]) {
+      response.write("event: session_expired\ndata: {}\n\n");
+      response.end();
+      this.#streams.delete(response);
+    }
+  }
+
+  dropStreams(): void {
+    for (const response of [...this.#streams.keys()]) response.destroy();
+    this.#streams.clear();
+  }
+
+  failTicket(ticketId: string, code: "NULLIFIER_SPENT" | "INSUFFICIENT_FUNDS"): void {
+    const at = this.#queue.findIndex((waiting) => waiting.ticketId === ticketId);
+    if (at !== -1) this.#queue.splice(at, 1);
+    this.#changeTicket(ticketId, { state: "failed", error: { code, detail: "in a test", retryable: false } });
+  }
+
+  #newBlock(): Block {
+    const number = (this.#blocks.at(-1)?.number ?? 0) + 1;
+    return { number, hash: `${number.toString(16).padStart(6, "0")}f${this.#fork}`, log: [] };
+  }
+  #push(block: Block, kind: LogKind, data: Record<string, unknown>): void {
+    const id = `${block.number}-${block.hash}-${block.log.length}-0`;
+    block.log.push({ id, kind, data: { ...data, block_number: block.number } });
+  }
+
+  // ---------------------------------------------------------------- http
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const seen = { method: request.method!, url: request.url!, headers: request.headers };
+    this.requests.push(seen);
+    for (const fault of [...this.faults]) {
+      const code = fault(seen);
+      if (code === "hang-up") return void request.socket.destroy();
+      if (code !== undefined) return problem(response, code);
+    }
+    const url = new URL(request.url!, "http://test");
+    const file = this.files.get(url.pathname);
+    if (file !== undefined) return void response.writeHead(200, { "Content-Type": file.type }).end(file.body);
+    const bearer = /^Bearer (.*)$/.exec(request.headers.authorization ?? "")?.[1];
+    const token = bearer ?? url.searchParams.get("session") ?? undefined;
+    if (request.headers["x-api-key"] === undefined) {
+      if (token === undefined) return problem(response, "MISSING_CREDENTIAL");
+      if (this.expiredTokens.has(token)) return problem(response, "SESSION_EXPIRED");
+      if (!this.goodTokens.has(token)) return problem(response, "INVALID_CREDENTIAL");
+    } else if (request.headers["x-api-key"] !== API_KEY || token !== undefined) {
+      return problem(response, "INVALID_CREDENTIAL");
+    }
+    try {
+      await this.#route(seen.method, url, Buffer.concat(chunks).toString(), request, response);
+    } catch (error) {
+      if (error instanceof Refused) return problem(response, error.code);
+      throw error;
+    }
+  }
+
+  async #route(
+    method: string,
+    url: URL,
+    body: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    const ticketId = /^\/sequence\/ticket\/(.+)$/.exec(url.pathname)?.[1];
+    if (method === "GET" && ticketId !== undefined) {
+      const ticket = this.tickets.get(ticketId);
+      return ticket === undefined ? problem(response, "TICKET_UNKNOWN") : json(response, 200, ticket);
+    }
+    switch (`${method} ${url.pathname}`) {
+      case "GET /health":
+        return json(response, 200, { status: "ok" });
+      case "GET /info":
+        return json(response, 200, await this.#info());
+      case "GET /whoami":
+        return json(response, 200, this.#whoami());
+      case "GET /events/stream":
+        return this.#stream(url, request, response);
+      case "POST /sequence/deposit-shield":
+        return json(response, 202, await this.#accept("deposit-shield", JSON.parse(body)));
+      case "POST /sequence/spend":
+        return json(response, 202, await this.#accept("spend", JSON.parse(body)));
+      default:
+        return problem(response, "NOT_FOUND");
+    }
+  }
+
+  get serviceAddress(): string {
+    return this.serviceKeys.viewing.addressText(PREFIX);
+  }
+
+  #whoami(): unknown {
+    const service = { flat: String(FLAT_FEE), bps: 0, sink: this.serviceAddress, enforced: true };
+    return {
+      kind: "api_key",
+      developer: { id: "d", name: "Test" },
+      limits: [],
+      fees: ["transfer", "deposit", "withdraw"].map((operation) => ({
+        asset: USDC,
+        operation,
+        service,
+        developer: null,
+        valid_until: "2030-01-01T00:00:00Z",
+      })),
+    };
+  }
+
+  async #info(): Promise<unknown> {
+    const manifest = await readManifest();
+    return {
+      api_version: "2026-11-20",
+      network: "test",
+      chain_id: CHAIN_ID,
+      pool: POOL,
+      deployment_block: 1,
+      address_prefix: PREFIX,
+      confirmations: 2,
+      assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
+      features: { swaps: false, bridges: false, spend9: false },
+      fees: { service_address: this.serviceAddress, schedule: [] },
+      circuits: (["deposit-shield", "spend"] as const).map((kind) => ({
+        kind,
+        public_signals: signalNames(kind),
+        verification_key_hash: hex(1n),
+        artefacts: {
+          zkey_sha256: manifest.circuits[kind]!.zkey.sha256,
+          wasm_sha256: manifest.circuits[kind]!.wasm.sha256,
+        },
+      })),
+      enclaves: [],
+      threshold: 1,
+      limits: { body_bytes: 262_144, minimums: [] },
+    };
+  }
+
+  async #accept(kind: Kind, untrusted: unknown): Promise<Ticket> {
+    const statement = this.check(kind, untrusted);
+    const body = untrusted as { proof: unknown; public_signals: string[]; authorization: string };
+    const key: unknown = JSON.parse(
+      await readFile(
+        new URL(`../../../shared/protocol/verification-keys/${kind}.json`, import.meta.url),
+        "utf8",
+      ),
+    );
+    if (!(await snarkjs.groth16.verify(key, body.public_signals, body.proof)))
+      throw new Refused("PROOF_INVALID");
+    if (statement.ext.kind === "deposit-shield") {
+      const signer = verifyTypedData(
+        { name: "USD Coin", version: "2", chainId: CHAIN_ID, verifyingContract: USDC },
+        { ReceiveWithAuthorization: AUTHORIZATION },
+        {
+          from: statement.ext.depositor,
+          to: POOL,
+          value: statement.facts.amount,
+          validAfter: statement.ext.validAfter,
+          validBefore: statement.ext.validBefore,
+          nonce: statement.hash,
+        },
+        body.authorization,
+      );
+      if (signer.toLowerCase() !== statement.ext.depositor) throw new Refused("AUTHORIZATION_INVALID");
+    }
+    const now = new Date().toISOString();
+    const ticket: Ticket = {
+      ticket_id: randomUUID(),
+      kind,
+      state: "queued",
+      statement: statement.hash,
+      position: 0,
+      created_at: now,
+      updated_at: now,
+      tx_hash: null,
+      block_number: null,
+      confirmations: 0,
+      leaf_index: [],
+      nullifiers: statement.facts.nullifiers.map(hex),
+      error: null,
+    };
+    this.tickets.set(ticket.ticket_id, ticket);
+    this.#queue.push({ statement, ticketId: ticket.ticket_id });
+    if (this.automine) setImmediate(() => this.mine());
+    return ticket;
+  }
+
+  /** The proxy's cheap checks, as far as a client can break them. */
+  check(kind: Kind, untrusted: unknown) {
+    const parsed = (kind === "spend" ? spendBody : depositBody).safeParse(untrusted);
+    if (!parsed.success) throw new Refused("INVALID_REQUEST");
+    const { data } = parsed;
+    const ciphertexts = data.ext.ciphertexts.map(mustFromHex);
+    const ext = encodeExt(
+      "depositor" in data.ext
+        ? {
+            kind: "deposit-shield",
+            depositor: asAddress(data.ext.depositor)!,
+            validAfter: BigInt(data.ext.valid_after),
+            validBefore: BigInt(data.ext.valid_before),
+            ciphertexts,
+          }
+        : { kind: "spend", recipient: asAddress(data.ext.recipient)!, ciphertexts },
+    );
+    const signals = data.public_signals.map((signal) => parseField(signal)!);
+    const statement = checkStatement(this.home, kind, BigInt(data.deadline), signals, ext);
+    if (typeof statement === "string")
+      throw new Refused(statement === "CONTEXT_MISMATCH" ? statement : "INVALID_REQUEST");
+    const sink = decodeShieldedAddress(this.serviceAddress, PREFIX)!;
+    const paid = data.fees.some(({ output, asset, blinding, value }) => {
+      const made = commitmentOf(
+        npkOf(sink.owner, mustField(BigInt(blinding))),
+        asAddress(asset)!,
+        BigInt(value),
+      );
+      return BigInt(value) >= FLAT_FEE && made === statement.facts.commitments[output];
+    });
+    if (!paid) throw new Refused("FEE_MISSING");
+    const roots = this.log.filter((entry) => entry.kind === "root").map(({ data: root }) => root["root"]);
+    if (statement.facts.root !== undefined && !roots.includes(hex(statement.facts.root)))
+      throw new Refused("ROOT_UNKNOWN");
+    const spent = this.log
+      .filter((entry) => entry.kind === "nullifier")
+      .map(({ data: spend }) => spend["nullifier"]);
+    if (statement.facts.nullifiers.some((nullifier) => spent.includes(hex(nullifier))))
+      throw new Refused("NULLIFIER_SPENT");
+    const waiting = new Set(this.#queue.flatMap((entry) => entry.statement.facts.nullifiers));
+    if (statement.facts.nullifiers.some((nullifier) => waiting.has(nullifier)))
+      throw new Refused("NULLIFIER_PENDING");
+    return statement;
+  }
+
+  // ---------------------------------------------------------------- events
+
+  #stream(url: URL, request: IncomingMessage, response: ServerResponse): void {
+    const from =
+      (request.headers["last-event-id"] as string | undefined) ?? url.searchParams.get("from") ?? undefined;
+    response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
+    response.write("retry: 10\n\n");
+    const cursor = { sent: from };
+    this.#streams.set(response, cursor);
+    response.on("close", () => this.#streams.delete(response));
+    const blockNumber = this.#blocks.at(-1)?.number ?? 0;
+    send(response, "ready", {
+      chain_id: CHAIN_ID,
+      pool: POOL,
+      block_number: blockNumber,
+      leaf_count: this.leafCount,
+    });
+    for (const ticket of this.tickets.values()) {
+      if (ticket.state === "queued" || ticket.state === "submitted") send(response, "ticket", ticket);
+    }
+    if (from !== undefined && this.#orphans.has(from)) this.#sendReorg(response, cursor, from);
+    this.#pump();
+    send(response, "synced", { block_number: blockNumber, leaf_count: this.leafCount });
+  }
+
+  #sendReorg(response: ServerResponse, cursor: { sent: string | undefined }, id: string): void {
+    const ancestor = this.#orphans.get(id)!;
+    const last = this.log.filter((entry) => Number(entry.data["block_number"]) <= ancestor).at(-1);
+    send(response, "reorg", { from_id: last?.id ?? null });
+    cursor.sent = last?.id;
+  }
+
+  #pump(): void {
+    const { log } = this;
+    for (const [response, cursor] of this.#streams) {
+      const next = cursor.sent === undefined ? 0 : log.findIndex(({ id }) => id === cursor.sent) + 1;
+      for (const { id, kind, data } of log.slice(next)) {
+        send(response, kind, data, id);
+        cursor.sent = id;
+      }
+    }
+  }
+
+  #changeTicket(ticketId: string, change: Partial<Ticket>): void {
+    const { position: _gone, ...ticket } = this.tickets.get(ticketId)!;
+    const changed: Ticket = { ...ticket, ...change, updated_at: new Date().toISOString() };
+    this.tickets.set(ticketId, changed);
+    for (const response of this.#streams.keys()) send(response, "ticket", changed);
+  }
+}
+
+const AUTHORIZATION = [
+  { name: "from", type: "address" },
+  { name: "to", type: "address" },
+  { name: "value", type: "uint256" },
+  { name: "validAfter", type: "uint256" },
+  { name: "validBefore", type: "uint256" },
+  { name: "nonce", type: "bytes32" },
+];
+
+class Refused extends Error {
+  readonly code: ErrorCode;
+  constructor(code: ErrorCode) {
+    super(code);
+    this.code = code;
+  }
+}
+
+export const hex = (value: bigint): string => toHex(word(value));
+
+function send(response: ServerResponse, kind: EventKind, data: unknown, id?: string): void {
+  response.write(`event: ${kind}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+}
+
+function problem(response: ServerResponse, code: ErrorCode): void {
+  const { status, retryable, title } = ERRORS[code];
+  const headers = {
+    "Content-Type": "application/problem+json",
+    ...(status === 429 ? { "Retry-After": "7" } : {}),
+  };
+  response.writeHead(status, headers).end(
+    JSON.stringify({
+      type: "about:blank",
+      title,
+      status,
+      detail: title,
+      code,
+      retryable,
+      request_id: "r-1",
+    }),
+  );
+}

@@ -1,0 +1,243 @@
+import { Wallet as EthereumWallet } from "ethers";
+import assert from "node:assert/strict";
+import {
+  ClientError,
+  createClient,
+  createWallet,
+  memoryStorage,
+  TicketFailed,
+  type Client,
+  type Pins,
+  type Prover,
+  type Step,
+  type Wallet,
+  type WalletStorage,
+} from "../../../shared/client/index.ts";
+import { developmentProver } from "../../../shared/client/node/index.ts";
+import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
+
+const seed = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
+const ceiling = { flat: 100_000n, bps: 0 };
+const PINS: Pins = {
+  chainId: CHAIN_ID,
+  pool: POOL,
+  addressPrefix: PREFIX,
+  feeCeiling: { deposit: ceiling, transfer: ceiling, withdraw: ceiling },
+};
+const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
+
+describe("wallet against a service with real proofs", function () {
+  this.timeout(180_000);
+  let service: TestService;
+  let baseUrl: string;
+  let client: Client;
+  let prover: Prover;
+  const depositor = EthereumWallet.createRandom();
+
+  before(async () => {
+    prover = await developmentProver();
+  });
+  after(() => prover.close());
+  beforeEach(async () => {
+    service = new TestService();
+    baseUrl = await service.listen();
+    client = createClient({ baseUrl, credential: { apiKey: API_KEY }, tries: 2 });
+  });
+  afterEach(() => service.close());
+
+  const open = (key: number, storage: WalletStorage = memoryStorage(), pins: Pins = PINS): Promise<Wallet> =>
+    createWallet({ key: { seed: seed(key) }, client, storage, prover, pins });
+
+  it("deposits, pays and withdraws, exact to the last unit, and a restored copy sees the same", async () => {
+    const first = await open(1);
+    const second = await open(2);
+    const steps: Step[] = [];
+
+    const deposit = await first.deposit(100_000_000n, depositor, { progress: (step) => steps.push(step) });
+    assert.deepEqual(steps, ["prepare", "sign", "prove", "submit", "confirm", "deliver"]);
+    assert.equal(deposit.ticket.state, "confirmed");
+    assert.equal(deposit.fees, FLAT_FEE);
+    assert.equal(first.balance().total, 100_000_000n - FLAT_FEE);
+
+    await first.pay(second.address, 30_000_000n);
+    assert.equal(first.balance().total, 70_000_000n - 2n * FLAT_FEE);
+    await second.sync();
+    assert.equal(second.balance().spendable, 30_000_000n);
+
+    await second.withdraw("0x00000000000000000000000000000000000000cc", 12_500_000n);
+    assert.equal(second.balance().total, 17_500_000n - FLAT_FEE);
+
+    const restored = await open(2);
+    await restored.sync();
+    assert.deepEqual(restored.notes(), second.notes());
+    assert.deepEqual(restored.balances(), second.balances());
+
+    const sink = await createWallet({
+      key: { seed: seed(9) },
+      client,
+      storage: memoryStorage(),
+      prover,
+      pins: PINS,
+    });
+    await sink.sync();
+    assert.equal(sink.balance().total, 3n * FLAT_FEE);
+    await until(() => service.openStreams === 0);
+  });
+
+  it("two payments in a row never pick the same note; the second waits for the change", async () => {
+    const first = await open(1);
+    const second = await open(2);
+    await first.deposit(50_000_000n, depositor);
+    const [one, two] = await Promise.all([
+      first.pay(second.address, 10_000_000n),
+      first.pay(second.address, 10_000_000n),
+    ]);
+    assert.notEqual(one.statement, two.statement);
+    assert.equal(new Set([...one.ticket.nullifiers, ...two.ticket.nullifiers]).size, 4);
+    await second.sync();
+    assert.equal(second.balance().total, 20_000_000n);
+  });
+
+  it("a restart neither rescans nor picks the notes of a payment under way", async () => {
+    const storage = memoryStorage();
+    const wallet = await open(1, storage);
+    await wallet.deposit(50_000_000n, depositor);
+    service.automine = false;
+    await wallet.pay(wallet.address, 1_000_000n, { until: "queued" });
+
+    const last = service.log.at(-1)!.id;
+    service.requests.length = 0;
+    const again = await open(1, storage);
+    await again.sync();
+    const stream = service.requests.find(({ url }) => url.startsWith("/events/stream"));
+    assert.equal(new URL(stream!.url, baseUrl).searchParams.get("from"), last);
+    assert.equal(again.balance().inFlight, 50_000_000n - FLAT_FEE);
+    assert.equal(again.balance().spendable, 0n);
+  });
+
+  it("waits until change is under a root before it spends it", async () => {
+    const wallet = await open(1);
+    await wallet.deposit(50_000_000n, depositor);
+    service.autoroot = false;
+    await wallet.pay(wallet.address, 1_000_000n);
+    assert.equal(wallet.balance().spendable, 0n);
+    assert.equal(wallet.balance().pending, 50_000_000n - 2n * FLAT_FEE);
+
+    let sequenced = false;
+    const paying = wallet.pay(wallet.address, 2_000_000n).then((payment) => {
+      sequenced = true;
+      return payment;
+    });
+    await until(() => service.openStreams > 0);
+    assert.equal(sequenced, false);
+    service.autoroot = true;
+    service.root();
+    await paying;
+    assert.equal(wallet.balance().total, 50_000_000n - 3n * FLAT_FEE);
+  });
+
+  it("says INSUFFICIENT_FUNDS and NEEDS_CONSOLIDATION, and merges notes", async () => {
+    const wallet = await open(1);
+    for (let i = 0; i < 3; i++) await wallet.deposit(10_000_000n, depositor);
+    await assert.rejects(wallet.pay(wallet.address, 40_000_000n), refusal("INSUFFICIENT_FUNDS"));
+    await assert.rejects(wallet.pay(wallet.address, 25_000_000n), refusal("NEEDS_CONSOLIDATION"));
+    await wallet.consolidate();
+    await wallet.pay(wallet.address, 25_000_000n);
+    assert.equal(wallet.balance().total, 30_000_000n - 5n * FLAT_FEE);
+  });
+
+  it("frees the notes of a payment that failed for good", async () => {
+    const wallet = await open(1);
+    await wallet.deposit(10_000_000n, depositor);
+    service.automine = false;
+    const paying = wallet.pay(wallet.address, 1_000_000n);
+    await until(() =>
+      [...service.tickets.values()].some(({ kind, state }) => kind === "spend" && state === "queued"),
+    );
+    const ticket = [...service.tickets.values()].find(({ kind }) => kind === "spend")!;
+    service.failTicket(ticket.ticket_id, "NULLIFIER_SPENT");
+    await assert.rejects(paying, (error) => error instanceof TicketFailed && error.ticket.state === "failed");
+    assert.equal(wallet.balance().spendable, 10_000_000n - FLAT_FEE);
+  });
+
+  it("keeps the notes and says OUTCOME_UNKNOWN when no answer to a payment came", async () => {
+    const wallet = await open(1);
+    await wallet.deposit(10_000_000n, depositor);
+    service.faults.push(({ url }) => (url === "/sequence/spend" ? "hang-up" : undefined));
+    await assert.rejects(wallet.pay(wallet.address, 1_000_000n), refusal("OUTCOME_UNKNOWN"));
+    assert.equal(wallet.balance().inFlight, 10_000_000n - FLAT_FEE);
+    const keys = service.requests
+      .filter(({ url }) => url === "/sequence/spend")
+      .map(({ headers }) => headers["idempotency-key"]);
+    assert.equal(keys.length, 2);
+    assert.equal(new Set(keys).size, 1, "a repeated POST carries the same Idempotency-Key");
+  });
+
+  it("proves again on a newer root when a reorganisation took its root away", async () => {
+    const wallet = await open(1);
+    await wallet.deposit(10_000_000n, depositor);
+    let refusals = 0;
+    service.faults.push(({ url }) =>
+      url === "/sequence/spend" && refusals++ === 0 ? "ROOT_UNKNOWN" : undefined,
+    );
+    await wallet.pay(wallet.address, 1_000_000n);
+    assert.equal(refusals, 2);
+    assert.equal(wallet.balance().total, 10_000_000n - 2n * FLAT_FEE);
+  });
+
+  it("refuses another pool, another chain, a fee above its ceiling and a foreign sink", async () => {
+    const to = (await open(3)).address;
+    await assert.rejects(
+      (await open(1, memoryStorage(), { ...PINS, pool: USDC })).sync(),
+      refusal("PIN_MISMATCH"),
+    );
+    await assert.rejects(
+      (await open(1, memoryStorage(), { ...PINS, chainId: 1 })).sync(),
+      refusal("PIN_MISMATCH"),
+    );
+    const mean = await open(1, memoryStorage(), {
+      ...PINS,
+      feeCeiling: { deposit: { flat: FLAT_FEE - 1n, bps: 0 } },
+    });
+    await assert.rejects(mean.deposit(10_000_000n, depositor), refusal("FEE_ABOVE_CEILING"));
+    const strict = await open(1, memoryStorage(), { ...PINS, feeSinks: [to] });
+    await assert.rejects(strict.deposit(10_000_000n, depositor), refusal("PIN_MISMATCH"));
+    assert.ok(!service.requests.some(({ method }) => method === "POST"), "nothing was sent");
+  });
+
+  it("refuses roots that its leaves do not give", async () => {
+    const wallet = await open(1);
+    await wallet.deposit(10_000_000n, depositor);
+    service.log.at(-1)!.data["root"] = `0x${"00".repeat(31)}01`;
+    const fresh = await open(1);
+    await assert.rejects(
+      fresh.sync(),
+      (error) => error instanceof ClientError && error.code === "STREAM_INCONSISTENT",
+    );
+  });
+
+  it("follows a reorganisation, live and after a restart", async () => {
+    const storage = memoryStorage();
+    const wallet = await open(1, storage);
+    await wallet.deposit(10_000_000n, depositor);
+    const stop = wallet.watch();
+    await until(() => service.openStreams === 1);
+    service.reorg(2);
+    await wallet.sync();
+    await until(() => wallet.balance(USDC).total === 0n);
+    stop();
+    await wallet.deposit(20_000_000n, depositor);
+    service.reorg(2);
+    const again = await open(1, storage);
+    await again.sync();
+    assert.equal(again.balance(USDC).total, 0n);
+  });
+});
+
+async function until(condition: () => boolean): Promise<void> {
+  const end = Date.now() + 30_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error("it did not come about");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

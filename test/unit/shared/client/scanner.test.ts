@@ -1,0 +1,229 @@
+import fc from "fast-check";
+import assert from "node:assert/strict";
+import type { StreamEvent } from "../../../../shared/api/data.ts";
+import { ClientError } from "../../../../shared/client/errors.ts";
+import { applyEvent, verifiedRoot } from "../../../../shared/client/scanner.ts";
+import { openState, sealState } from "../../../../shared/client/state-codec.ts";
+import { WalletState } from "../../../../shared/client/state.ts";
+import { encryptNote, nobody } from "../../../../shared/notes/encryption.ts";
+import { SpendingKey } from "../../../../shared/notes/keys.ts";
+import {
+  commitmentOf,
+  newNote,
+  noteCommitment,
+  npkOf,
+  nullifierOf,
+  type Note,
+} from "../../../../shared/notes/note.ts";
+import { mustField, type Address, type Field } from "../../../../shared/protocol/brands.ts";
+import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { Frontier } from "../../../../shared/protocol/tree.ts";
+
+const ASSET = "0x00000000000000000000000000000000000000bb" as Address;
+const HOME = { chainId: 1n, pool: ASSET };
+const keys = SpendingKey.fromSeed(new Uint8Array(32).fill(4));
+const me = keys.viewing;
+const hex = (value: bigint): string => toHex(word(value));
+const TX = hex(1n);
+
+type Logged = Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root" }>;
+
+// Made once: encryption is the slow part of a random history.
+const ours = Array.from({ length: 24 }, (_, i) => made(me.address, newNote(ASSET, BigInt(i + 1))));
+const theirs = Array.from({ length: 24 }, (_, i) => made(nobody(), newNote(ASSET, BigInt(i + 1))));
+
+function made(to: ReturnType<typeof nobody>, note: Note): { commitment: Field; ciphertext: string } {
+  return { commitment: noteCommitment(to.owner, note), ciphertext: toHex(encryptNote(to, note)) };
+}
+
+type Step = { type: "ours" | "theirs" | "spend" | "root"; pick: number };
+
+/** A chain that grows by random steps, one log a step, a few steps a block. */
+class Chain {
+  blocks: { number: number; events: Logged[] }[] = [];
+  #fork = 0;
+
+  get events(): Logged[] {
+    return this.blocks.flatMap(({ events }) => events);
+  }
+  leaves(): { commitment: Field; own: boolean }[] {
+    return this.events.flatMap((event) =>
+      event.kind === "leaf"
+        ? [
+            {
+              commitment: mustField(BigInt(event.data.commitment)),
+              own: ours.some(({ commitment }) => hex(commitment) === event.data.commitment),
+            },
+          ]
+        : [],
+    );
+  }
+  grow(steps: readonly Step[]): void {
+    const number = (this.blocks.at(-1)?.number ?? 0) + 1;
+    const block = { number, events: [] as Logged[] };
+    this.blocks.push(block);
+    for (const { type, pick } of steps) {
+      const id = `${number}-f${this.#fork}-${block.events.length}-0`;
+      const leaves = this.leaves();
+      if (type === "ours" || type === "theirs") {
+        const { commitment, ciphertext } = (type === "ours" ? ours : theirs)[pick % 24]!;
+        const data = {
+          index: leaves.length,
+          commitment: hex(commitment),
+          ciphertext,
+          source: "spend" as const,
+          tx_hash: TX,
+          block_number: number,
+        };
+        block.events.push({ kind: "leaf", id, data });
+      } else if (type === "root") {
+        const frontier = Frontier.empty();
+        for (const { commitment } of leaves) frontier.append(commitment);
+        block.events.push({
+          kind: "root",
+          id,
+          data: { root: hex(frontier.root()), leaf_count: leaves.length, block_number: number },
+        });
+      } else {
+        const own = leaves.flatMap(({ commitment, own }, index) => (own ? [{ commitment, index }] : []));
+        const note = own[pick % Math.max(own.length, 1)];
+        const nullifier =
+          note === undefined ? BigInt(pick) : nullifierOf(me.nullifierKey, note.commitment, note.index);
+        block.events.push({
+          kind: "nullifier",
+          id,
+          data: { nullifier: hex(nullifier), tx_hash: TX, block_number: number },
+        });
+      }
+    }
+  }
+  /** The last blocks vanish; says where the stream goes back to. */
+  reorg(depth: number): string | null {
+    this.blocks.splice(Math.max(0, this.blocks.length - depth));
+    this.#fork += 1;
+    return this.events.at(-1)?.id ?? null;
+  }
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  type: fc.constantFrom("ours", "theirs", "spend", "root"),
+  pick: fc.nat(23),
+});
+const act = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ grow: fc.array(step, { maxLength: 4 }) }) },
+  { weight: 1, arbitrary: fc.record({ reorg: fc.integer({ min: 1, max: 4 }) }) },
+  { weight: 1, arbitrary: fc.record({ restart: fc.constant(true) }) },
+);
+
+const view = (state: WalletState): unknown => ({
+  notes: [...state.notes.values()].sort((a, b) => a.leafIndex - b.leafIndex),
+  roots: state.roots,
+  blocks: state.blocks,
+  levels: state.tree.levels(),
+  last: state.lastEventId,
+});
+
+describe("scanner", () => {
+  it("after any history of blocks, reorganisations and restarts it is where a fresh scan is", function () {
+    this.timeout(120_000);
+    fc.assert(
+      fc.property(fc.array(act, { maxLength: 14 }), (acts) => {
+        const chain = new Chain();
+        let state = new WalletState();
+        for (const one of acts) {
+          if ("restart" in one) {
+            state = openState(sealState(state, HOME, keys.storageKey()), HOME, keys.storageKey());
+            continue;
+          }
+          if ("reorg" in one) {
+            const from_id = chain.reorg(one.reorg);
+            applyEvent(state, me, { kind: "reorg", id: undefined, data: { from_id } });
+            continue;
+          }
+          const seen = chain.events.length;
+          chain.grow(one.grow);
+          for (const event of chain.events.slice(seen)) applyEvent(state, me, event);
+          verifiedRoot(state);
+        }
+        const fresh = new WalletState();
+        for (const event of chain.events) applyEvent(fresh, me, event);
+        assert.deepEqual(view(state), view(fresh));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("an event sent twice counts once", () => {
+    const chain = new Chain();
+    chain.grow([
+      { type: "ours", pick: 1 },
+      { type: "spend", pick: 0 },
+      { type: "root", pick: 0 },
+    ]);
+    const once = new WalletState();
+    const twice = new WalletState();
+    for (const event of chain.events) applyEvent(once, me, event);
+    for (let round = 0; round < 2; round++) for (const event of chain.events) applyEvent(twice, me, event);
+    assert.deepEqual(view(twice), view(once));
+  });
+
+  const leaf = (data: Partial<Extract<Logged, { kind: "leaf" }>["data"]>): StreamEvent => ({
+    kind: "leaf",
+    id: "1-f-0",
+    data: {
+      index: 0,
+      commitment: hex(1n),
+      ciphertext: "0x",
+      source: "spend",
+      tx_hash: TX,
+      block_number: 1,
+      ...data,
+    },
+  });
+
+  it("does not believe a note whose commitment is another one", () => {
+    const note = newNote(ASSET, 5n);
+    const state = new WalletState();
+    const lie = { commitment: hex(77n), ciphertext: toHex(encryptNote(me.address, note)) };
+    assert.equal(applyEvent(state, me, leaf(lie)).type, "nothing");
+    assert.equal(state.notes.size, 0);
+    assert.equal(state.tree.leafCount, 1);
+  });
+
+  it("takes value and asset from the event where the pool hashed the note itself", () => {
+    const { blinding } = newNote(ASSET, 0n);
+    const sealed = toHex(encryptNote(me.address, { asset: ASSET, value: 0n, blinding }));
+    const npk = npkOf(me.owner, blinding);
+    const event = {
+      ciphertext: sealed,
+      npk: hex(npk),
+      asset: ASSET,
+      value: "900",
+      commitment: hex(commitmentOf(npk, ASSET, 900n)),
+      source: "swap" as const,
+    };
+    const state = new WalletState();
+    assert.equal(applyEvent(state, me, leaf(event)).type, "received");
+    assert.equal(state.notes.get(0)?.value, 900n);
+    const another = new WalletState();
+    assert.equal(applyEvent(another, me, leaf({ ...event, value: "901" })).type, "nothing");
+    assert.equal(applyEvent(new WalletState(), me, leaf({ ...event, npk: hex(3n) })).type, "nothing");
+  });
+
+  it("survives a garbage ciphertext and refuses a missing or contradicting leaf and impossible roots", () => {
+    const state = new WalletState();
+    applyEvent(state, me, leaf({ ciphertext: "0xzz" }));
+    const inconsistent = (error: unknown): boolean =>
+      error instanceof ClientError && error.code === "STREAM_INCONSISTENT";
+    assert.throws(() => applyEvent(state, me, leaf({ commitment: hex(2n) })), inconsistent);
+    assert.throws(() => applyEvent(state, me, leaf({ index: 2 })), inconsistent);
+    const root = (leaf_count: number): StreamEvent => ({
+      kind: "root",
+      id: "2-f-0",
+      data: { root: hex(9n), leaf_count, block_number: 2 },
+    });
+    assert.throws(() => applyEvent(state, me, root(2)), inconsistent);
+    applyEvent(state, me, root(1));
+    assert.throws(() => verifiedRoot(state), inconsistent);
+  });
+});
