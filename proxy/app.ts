@@ -1,0 +1,112 @@
+/**
+ * The HTTP surface on one page: what every request passes, in this order, and every mounted route. A
+ * request is known, counted and allowed before its body is read.
+ */
+import type Router from "@koa/router";
+import Koa from "koa";
+import { ENDPOINTS, type Endpoint } from "../shared/api/endpoints.ts";
+import { openApiDocument } from "../shared/api/openapi.ts";
+import type { Auth } from "./auth/auth.ts";
+import { credential } from "./auth/credential.middleware.ts";
+import { guard, guardKind } from "./auth/require.middleware.ts";
+import { balanceRoutes } from "./balances/balances.routes.ts";
+import type { Balances } from "./balances/balances.service.ts";
+import { accessLog } from "./http/access-log.ts";
+import { jsonBody } from "./http/body.ts";
+import { clientAddress } from "./http/client-address.ts";
+import { compression } from "./http/compression.ts";
+import { cors } from "./http/cors.ts";
+import { errorHandler } from "./http/error-handler.ts";
+import { requestId } from "./http/request-id.ts";
+import { apiVersion, responseHeaders } from "./http/response-headers.ts";
+import type { RequestState } from "./http/state.ts";
+import { idempotency } from "./limits/idempotency.middleware.ts";
+import type { Limits } from "./limits/limits.ts";
+import { rateLimit } from "./limits/rate-limit.middleware.ts";
+import type { Logger } from "./logging.ts";
+import { sessionRoutes } from "./sessions/sessions.routes.ts";
+import type { Sessions } from "./sessions/sessions.service.ts";
+import { statusRoutes } from "./status/status.routes.ts";
+import type { Status } from "./status/status.service.ts";
+import type { IdempotencyStore } from "./store/idempotency.ts";
+
+export interface AppParts {
+  readonly config: { readonly trustedHops: number };
+  readonly logger: Logger;
+  readonly auth: Auth;
+  readonly limits: Limits;
+  readonly idempotency: IdempotencyStore;
+  readonly sessions: Sessions;
+  readonly status: Status;
+  readonly balances: Balances;
+  /** Routes of the money path, made by their features and mounted below. */
+  readonly routers: {
+    readonly merkle: Router<RequestState>;
+    readonly events: Router<RequestState>;
+    /** /sequence/deposit-shield, /sequence/spend and the tickets. */
+    readonly sequence: Router<RequestState>;
+    readonly attest: Router<RequestState>;
+    readonly relay: Router<RequestState>;
+  };
+  /** Milliseconds. */
+  readonly now?: () => number;
+}
+
+export function createApp(parts: AppParts): Koa<RequestState> {
+  const { config, logger, auth, limits, routers, now = Date.now } = parts;
+  const app = new Koa<RequestState>();
+
+  // What Koa itself catches (a broken answer after the error handler): logged by us, not on stderr.
+  app.on("error", (error: unknown) => logger.error({ err: error }, "answer failed"));
+
+  app.use(requestId());
+  app.use(accessLog(logger));
+  app.use(responseHeaders());
+  app.use(compression());
+  app.use(errorHandler(logger));
+  app.use(cors(() => auth.origins()));
+  app.use(apiVersion());
+  app.use(credential(auth, limits, clientAddress(config.trustedHops)));
+  app.use(rateLimit(limits));
+  app.use(guard());
+  app.use(jsonBody());
+  app.use(guardKind());
+  app.use(
+    idempotency(parts.idempotency, now, (error) =>
+      logger.error({ err: error }, "idempotency record not kept"),
+    ),
+  );
+
+  const mounted = [
+    statusRoutes(parts.status, openApiDocument), //  /health /info /whoami /openapi.json
+    sessionRoutes(parts.sessions), //                /session
+    balanceRoutes(parts.balances), //                /balance/usdc
+    routers.merkle, //                               /merkle/root /merkle/tree
+    routers.events, //                               /events/stream
+    routers.sequence, //                             /sequence/…
+    routers.attest, //                               /attest/…
+    routers.relay, //                                /relay
+  ];
+  requireEveryEndpoint(mounted);
+  for (const router of mounted) app.use(router.routes());
+  return app;
+}
+
+/** The table and the routes are written in different places; a gap between them ends the start, not a request. */
+function requireEveryEndpoint(routers: readonly Router<RequestState>[]): void {
+  const served = new Set(
+    routers
+      .flatMap((router) => router.stack)
+      .flatMap(({ methods, path }) => methods.map((method) => `${method} ${String(path)}`)),
+  );
+  const wanted = Object.values<Endpoint>(ENDPOINTS).map(
+    ({ method, path }) => `${method} ${path.replaceAll(/\{([a-z_]+)\}/g, ":$1")}`,
+  );
+  const missing = wanted.filter((row) => !served.has(row));
+  const surplus = [...served].filter((row) => !row.startsWith("HEAD ") && !wanted.includes(row));
+  if (missing.length + surplus.length > 0) {
+    throw new Error(
+      `routes and ENDPOINTS differ: missing ${missing.join(", ") || "none"}; surplus ${surplus.join(", ") || "none"}`,
+    );
+  }
+}

@@ -1,0 +1,102 @@
+/** Who a credential belongs to. Trusts the store and the two secrets; the credential is whatever a stranger typed. */
+import type { Permission } from "../../shared/api/credentials.ts";
+import type { Principal } from "../http/state.ts";
+import type { Developer, KeyStore } from "../store/keys.ts";
+import { noteUse, verifyApiKey } from "./api-keys.ts";
+import { Developers } from "./developers.ts";
+import { mintSessionToken, readSessionToken, type KeyRing } from "./session-tokens.ts";
+
+export interface Caller {
+  readonly principal: Principal;
+  readonly developer: Developer;
+  /** False once the credential is revoked or has expired. */
+  readonly stillGood: () => Promise<boolean>;
+}
+
+export type Refusal = "INVALID_CREDENTIAL" | "SESSION_EXPIRED";
+
+export interface AuthParts {
+  readonly store: KeyStore;
+  readonly pepper: Uint8Array;
+  readonly keyRing: KeyRing;
+  readonly chainId: number;
+  /** Milliseconds. */
+  readonly now?: () => number;
+  /** Told when `last_used` could not be written; the request goes on. */
+  readonly onFault?: (error: unknown) => void;
+}
+
+export interface Auth {
+  apiKey(untrusted: string): Promise<Caller | Refusal>;
+  session(untrusted: string): Promise<Caller | Refusal>;
+  /** The union of all developers' registered browser origins. */
+  origins(): Promise<ReadonlySet<string>>;
+  /** Undefined when the developer is gone. `exp` in Unix seconds. */
+  mint(
+    developerId: string,
+    sub: string,
+    perms: readonly Permission[],
+    ttlSecs: number,
+  ): Promise<{ readonly token: string; readonly exp: number } | undefined>;
+}
+
+export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, onFault }: AuthParts): Auth {
+  const developers = new Developers(store, now);
+
+  const apiKey: Auth["apiKey"] = async (untrusted) => {
+    const key = await verifyApiKey(store, pepper, untrusted);
+    if (key === undefined) return "INVALID_CREDENTIAL";
+    // Read, not remembered: a developer just added must not wait for the next refresh.
+    const developer = (await developers.get(key.developerId)) ?? (await store.developer(key.developerId));
+    if (developer === undefined) return "INVALID_CREDENTIAL";
+    noteUse(store, key, now()).catch((error: unknown) => onFault?.(error));
+    return {
+      principal: { kind: "api-key", developerId: developer.id, developerName: developer.name, keyId: key.id },
+      developer,
+      stillGood: async () => {
+        const again = await store.key(key.id);
+        return again !== undefined && again.revokedAt === undefined;
+      },
+    };
+  };
+
+  const session: Auth["session"] = async (untrusted) => {
+    const claims = readSessionToken(keyRing, chainId, untrusted);
+    if (claims === undefined) return "INVALID_CREDENTIAL";
+    const developer =
+      (await developers.get(claims.developerId)) ?? (await store.developer(claims.developerId));
+    // Revoked before expired: a revoked token must not be told to be exchanged as if it were merely old.
+    if (developer === undefined || claims.epoch < developer.sessionEpoch) return "INVALID_CREDENTIAL";
+    if (now() >= claims.exp * 1000) return "SESSION_EXPIRED";
+    const { sub, perms, exp } = claims;
+    return {
+      principal: {
+        kind: "session",
+        developerId: developer.id,
+        developerName: developer.name,
+        sub,
+        perms,
+        exp,
+      },
+      developer,
+      stillGood: async () => {
+        const again = await developers.get(claims.developerId);
+        return again !== undefined && claims.epoch >= again.sessionEpoch && now() < exp * 1000;
+      },
+    };
+  };
+
+  return {
+    apiKey,
+    session,
+    origins: () => developers.origins(),
+    mint: async (developerId, sub, perms, ttlSecs) => {
+      // From the store: a token made in the moment after a revocation must carry the new epoch.
+      const developer = await store.developer(developerId);
+      if (developer === undefined) return undefined;
+      const exp = Math.floor(now() / 1000) + ttlSecs;
+      const claims = { developerId, sub, perms, exp, epoch: developer.sessionEpoch };
+      return { token: mintSessionToken(keyRing, chainId, claims), exp };
+    },
+  };
+}

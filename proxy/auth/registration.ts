@@ -1,0 +1,69 @@
+/** What an operator does to developers: add them, change their limits and origins, end their sessions. */
+import { randomBytes } from "node:crypto";
+import type { Developer, DeveloperLimits, KeyStore } from "../store/keys.ts";
+
+export interface NewDeveloper {
+  readonly name: string;
+  /** Chosen at random when absent. */
+  readonly id?: string;
+  readonly limits?: DeveloperLimits;
+  readonly origins?: readonly string[];
+}
+
+/** No space and no slash: ids stand in window keys and on command lines. */
+const ID = /^[a-z0-9][a-z0-9_-]{1,62}$/;
+
+/** Throws on an id that is taken or malformed, and on what is no origin. */
+export async function addDeveloper(store: KeyStore, wanted: NewDeveloper): Promise<Developer> {
+  const { name, id = `dev_${randomBytes(6).toString("hex")}`, limits = {}, origins = [] } = wanted;
+  if (!ID.test(id)) throw new Error("a developer's id is 2 to 63 lower-case letters, digits, - and _");
+  if (name.trim() === "" || name.length > 100) throw new Error("a developer's name has 1 to 100 characters");
+  const createdAt = new Date().toISOString();
+  const developer: Developer = {
+    id,
+    name,
+    createdAt,
+    sessionEpoch: 1,
+    limits,
+    origins: checkOrigins(origins),
+  };
+  if (!(await store.addDeveloper(developer))) throw new Error(`there is a developer ${id} already`);
+  return developer;
+}
+
+export async function changeLimits(store: KeyStore, id: string, limits: DeveloperLimits): Promise<Developer> {
+  return must(
+    id,
+    await store.updateDeveloper(id, (now) => ({ ...now, limits: { ...now.limits, ...limits } })),
+  );
+}
+
+/** Replaces the list. */
+export async function changeOrigins(
+  store: KeyStore,
+  id: string,
+  origins: readonly string[],
+): Promise<Developer> {
+  const checked = checkOrigins(origins);
+  return must(id, await store.updateDeveloper(id, (now) => ({ ...now, origins: checked })));
+}
+
+/** Every session of the developer is refused from now on, on every proxy within 5 s. */
+export async function revokeSessions(store: KeyStore, id: string): Promise<Developer> {
+  return must(id, await store.updateDeveloper(id, (now) => ({ ...now, sessionEpoch: now.sessionEpoch + 1 })));
+}
+
+function must(id: string, developer: Developer | undefined): Developer {
+  if (developer === undefined) throw new Error(`there is no developer ${id}`);
+  return developer;
+}
+
+/** Exactly as a browser sends it, or it would never match: scheme, host, port, nothing behind. */
+function checkOrigins(origins: readonly string[]): readonly string[] {
+  for (const origin of origins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin || !/^https?:/.test(origin)) {
+      throw new Error("an origin looks like https://app.example, without a path");
+    }
+  }
+  return [...new Set(origins)];
+}

@@ -1,0 +1,127 @@
+/**
+ * The guard: which row of ENDPOINTS a request is, and whether its caller may have it. Every path that is
+ * not in the table ends here, so a route that somebody forgot to guard cannot be reached.
+ */
+import type { Middleware } from "koa";
+import { ENDPOINTS, type Access, type Endpoint } from "../../shared/api/endpoints.ts";
+import type { ErrorCode } from "../../shared/api/errors.ts";
+import { ApiError, type FieldError } from "../http/errors.ts";
+import type { Principal, RequestState } from "../http/state.ts";
+
+/** Paths of the specification whose feature this instance does not run. They exist, so they are not 404. */
+export const OFF: readonly {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly code: ErrorCode;
+}[] = [
+  { method: "POST", path: "/session/exchange", code: "FEATURE_DISABLED" },
+  { method: "POST", path: "/sequence/spend9", code: "FEATURE_DISABLED" },
+  { method: "POST", path: "/sequence/private-swap", code: "SWAPS_DISABLED" },
+  { method: "POST", path: "/attest/spend9", code: "FEATURE_DISABLED" },
+  { method: "POST", path: "/attest/private-swap", code: "SWAPS_DISABLED" },
+  { method: "POST", path: "/swap/quote", code: "SWAPS_DISABLED" },
+  { method: "POST", path: "/bridge/perpvenue/in-address", code: "FEATURE_DISABLED" },
+  { method: "POST", path: "/bridge/perpvenue/out-address", code: "FEATURE_DISABLED" },
+  { method: "POST", path: "/bridge/altchain/deposit-address", code: "FEATURE_DISABLED" },
+  { method: "GET", path: "/bridge/status", code: "FEATURE_DISABLED" },
+];
+
+/** `/relay` names its kind in the body. */
+const OFF_KINDS: ReadonlyMap<unknown, ErrorCode> = new Map([
+  ["private-swap", "SWAPS_DISABLED"],
+  ["spend9", "FEATURE_DISABLED"],
+]);
+
+interface Row {
+  readonly method: "GET" | "POST";
+  readonly matches: (path: string) => boolean;
+  readonly endpoint?: Endpoint;
+  readonly off?: ErrorCode;
+}
+
+const rows: readonly Row[] = [
+  ...Object.values<Endpoint>(ENDPOINTS).map((endpoint) => ({
+    method: endpoint.method,
+    matches: matcher(endpoint.path),
+    endpoint,
+  })),
+  ...OFF.map(({ method, path, code }) => ({ method, matches: matcher(path), off: code })),
+];
+
+export function guard(): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const here = rows.filter((row) => row.matches(ctx.path));
+    if (here.length === 0) throw new ApiError("NOT_FOUND", "There is nothing at this path");
+    const allowed = methodsOf(here);
+    if (ctx.method === "OPTIONS") {
+      ctx.set("Allow", allowed.join(", "));
+      ctx.status = 204;
+      return;
+    }
+    const row = here.find(({ method }) => method === (ctx.method === "HEAD" ? "GET" : ctx.method));
+    if (row === undefined || !allowed.includes(ctx.method)) {
+      ctx.set("Allow", allowed.join(", "));
+      throw new ApiError("METHOD_NOT_ALLOWED", `This path answers ${allowed.join(", ")}`);
+    }
+    if (row.off !== undefined) throw off(row.off);
+    const { endpoint } = row;
+    if (endpoint === undefined) throw new Error("a row is an endpoint or off");
+    requireAccess(ctx.state.principal, endpoint.access);
+    // Routes parse the queries they have; where there is none, a stray parameter is an unknown field too.
+    if (endpoint.query === undefined && ctx.querystring !== "") throw unknownQuery(Object.keys(ctx.query));
+    ctx.state.endpoint = endpoint;
+    await next();
+  };
+}
+
+/** After the body is read: kinds of `/relay` that are switched off. Their shape is not looked at. */
+export function guardKind(): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const { endpoint, json } = ctx.state;
+    if (
+      endpoint.path === ENDPOINTS.relay.path &&
+      typeof json === "object" &&
+      json !== null &&
+      "kind" in json
+    ) {
+      const code = OFF_KINDS.get(json.kind);
+      if (code !== undefined) throw off(code);
+    }
+    await next();
+  };
+}
+
+function requireAccess(principal: Principal, access: Access): void {
+  if (principal.kind === "api-key") return;
+  if (access === "api-key") throw new ApiError("FORBIDDEN", "An API key is needed here");
+  if (!principal.perms.includes(access))
+    throw new ApiError("FORBIDDEN", `The session lacks the permission ${access}`);
+}
+
+/** HEAD comes with GET, except for a stream: it would be opened and never read. */
+function methodsOf(here: readonly Row[]): string[] {
+  const methods = here.flatMap(({ method, endpoint }): string[] => {
+    const isStream = endpoint !== undefined && Object.values(endpoint.responses).includes(null);
+    return method === "GET" && !isStream ? ["GET", "HEAD"] : [method];
+  });
+  return [...methods, "OPTIONS"];
+}
+
+function off(code: ErrorCode): ApiError {
+  return new ApiError(code, "This instance does not run the feature; see `features` in GET /info");
+}
+
+function unknownQuery(names: readonly string[]): ApiError {
+  const fields = names.slice(0, 8).map((name): FieldError => ({
+    path: name.replaceAll(/[^A-Za-z0-9_-]/g, "?").slice(0, 64),
+    message: "unknown field",
+  }));
+  return new ApiError("INVALID_REQUEST", "This endpoint takes no query parameters", { fields });
+}
+
+/** Exact: another case or a trailing slash is another path. */
+function matcher(template: string): (path: string) => boolean {
+  if (!template.includes("{")) return (path) => path === template;
+  const pattern = new RegExp(`^${template.replaceAll(/\{[a-z_]+\}/g, "[^/]+")}$`);
+  return (path) => pattern.test(path);
+}

@@ -1,0 +1,223 @@
+/**
+ * The pool contract in domain types: what it says, the calldata it takes, its events and its reasons.
+ * Trusts the ABI that the compiler wrote; what a node answers is decoded strictly or refused.
+ */
+import { Interface, type InterfaceAbi } from "ethers";
+import { POOL_ABI } from "../../shared/contracts/abi.ts";
+import type { RootUpdate, SignedBy } from "../../shared/protocol/attestation.ts";
+import {
+  mustField,
+  type Address,
+  type Bytes32,
+  type Field,
+} from "../../shared/protocol/brands.ts";
+import { concatBytes, mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
+import { KINDS, kindById, type Home, type Kind } from "../../shared/protocol/statements.ts";
+import { ChainAway, type BlockTag, type Chain, type LogData, type LogRange, type RawLog } from "./provider.ts";
+
+/** One member of a batch as the pool takes it. */
+export interface PoolTransaction {
+  readonly statement: Bytes32;
+  readonly kind: Kind;
+  readonly deadline: bigint;
+  readonly signals: readonly Field[];
+  readonly ext: Uint8Array;
+  /** 128 compressed bytes. */
+  readonly proof: Uint8Array;
+  /** Empty for everything but deposits. */
+  readonly authorization: Uint8Array;
+  readonly attestations: readonly SignedBy[];
+}
+
+export interface AttestedRootUpdate extends RootUpdate {
+  readonly attestations: readonly SignedBy[];
+}
+
+export type PoolEvent =
+  | {
+      readonly kind: "executed";
+      readonly statement: Bytes32;
+      readonly statementKind: Kind;
+      readonly firstLeafIndex: number;
+      readonly nullifiers: readonly Field[];
+      readonly commitments: readonly Field[];
+      readonly ciphertexts: Uint8Array;
+    }
+  | { readonly kind: "rejected"; readonly statement: Bytes32; readonly reason: string }
+  | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
+  | { readonly kind: "root-skipped"; readonly fromIndex: number; readonly toIndex: number; readonly reason: string };
+
+/** An error of the pool by name, `Unknown` when its selector is none of ours. `inner` is a token's own revert data. */
+export interface PoolReason {
+  readonly name: string;
+  readonly inner: string;
+}
+
+export interface Pool {
+  readonly home: Home;
+  readonly address: Address;
+  currentRoot(at?: BlockTag): Promise<{ root: Field; leafCount: number; sequence: number }>;
+  queue(at?: BlockTag): Promise<{ leafCount: number; head: Bytes32 }>;
+  isKnownRoot(root: Field, at?: BlockTag): Promise<boolean>;
+  isSpent(nullifier: Field): Promise<boolean>;
+  isSigner(signer: Address): Promise<boolean>;
+  isAsset(asset: Address): Promise<boolean>;
+  threshold(): Promise<number>;
+  verifyingKeyHash(kind: Kind): Promise<Bytes32>;
+  logs(range: LogRange): Promise<RawLog[]>;
+  /** Undefined for an event that is no business of ours (signers). */
+  parseLog(log: LogData): PoolEvent | undefined;
+  encodeExecute(transactions: readonly PoolTransaction[], update?: AttestedRootUpdate): string;
+  /**
+   * What the pool would say to this `execute` on the newest block: which members it would refuse and why,
+   * and whether it would take the update. Undefined when the node cannot simulate; `reverted` when the call
+   * would fail as a whole.
+   */
+  simulate(calldata: string, sender: Address): Promise<PoolEvent[] | "reverted" | undefined>;
+  readReason(data: string): PoolReason;
+}
+
+const EMPTY_UPDATE = [0n, 0n, 0n, 0n, `0x${"00".repeat(32)}`, `0x${"00".repeat(32)}`, "0x"] as const;
+
+export function createPool(chain: Chain, address: Address): Pool {
+  const abi = new Interface(POOL_ABI as unknown as InterfaceAbi);
+
+  async function read(name: string, args: readonly unknown[], at: BlockTag = "latest"): Promise<readonly unknown[]> {
+    const answer = await chain.call({ to: address, data: abi.encodeFunctionData(name, args) }, at);
+    try {
+      return [...(abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
+    } catch (cause) {
+      throw new ChainAway(`the pool did not answer ${name}`, { cause });
+    }
+  }
+
+  const keyHashOf = (kind: Kind): (() => Promise<Bytes32>) =>
+    once(async () => (await read("verifyingKeyHash", [KINDS[kind].id]))[0] as Bytes32);
+  const keyHashes: Readonly<Record<Kind, () => Promise<Bytes32>>> = {
+    "deposit-shield": keyHashOf("deposit-shield"),
+    spend: keyHashOf("spend"),
+  };
+
+  return {
+    home: { chainId: chain.chainId, pool: address },
+    address,
+    async currentRoot(at) {
+      const [root, leafCount, sequence] = await read("currentRoot", [], at);
+      return { root: mustField(root as bigint), leafCount: Number(leafCount), sequence: Number(sequence) };
+    },
+    async queue(at) {
+      const [leafCount, head] = await read("queue", [], at);
+      return { leafCount: Number(leafCount), head: head as Bytes32 };
+    },
+    isKnownRoot: async (root, at) => (await read("rootSequence", [root], at))[0] !== 0n,
+    isSpent: async (nullifier) => (await read("isSpent", [nullifier]))[0] === true,
+    isSigner: async (signer) => (await read("isSigner", [signer]))[0] === true,
+    isAsset: async (asset) => (await read("isAsset", [asset]))[0] === true,
+    // Immutable in the contract, so each is read once.
+    threshold: once(async () => Number((await read("threshold", []))[0])),
+    verifyingKeyHash: (kind) => keyHashes[kind](),
+    logs: (range) => chain.logs(address, range),
+    parseLog: (log) => parseLog(abi, log),
+    encodeExecute: (transactions, update) =>
+      abi.encodeFunctionData("execute", [
+        transactions.map(memberTuple),
+        update === undefined ? EMPTY_UPDATE : updateTuple(update),
+      ]),
+    async simulate(calldata, sender) {
+      const logs = await chain.simulate({ from: sender, to: address, data: calldata });
+      if (logs === undefined || logs === "reverted") return logs;
+      return logs.flatMap((log) => (log.address.toLowerCase() === address ? (parseLog(abi, log) ?? []) : []));
+    },
+    readReason: (data) => readReason(abi, data),
+  };
+}
+
+/** Remembers the first answer; a failure is asked again. */
+function once<T>(question: () => Promise<T>): () => Promise<T> {
+  let answer: Promise<T> | undefined;
+  return () => {
+    answer ??= question().catch((error: unknown) => {
+      answer = undefined;
+      throw error;
+    });
+    return answer;
+  };
+}
+
+/** Signers ascending, as the pool demands. */
+function attestationBytes(attestations: readonly SignedBy[]): string {
+  const ordered = [...attestations].sort((a, b) => (a.signer < b.signer ? -1 : 1));
+  return toHex(concatBytes(...ordered.map(({ signature }) => signature)));
+}
+
+function memberTuple(transaction: PoolTransaction): readonly unknown[] {
+  return [
+    KINDS[transaction.kind].id,
+    transaction.deadline,
+    transaction.signals,
+    toHex(transaction.ext),
+    toHex(transaction.proof),
+    toHex(transaction.authorization),
+    attestationBytes(transaction.attestations),
+  ];
+}
+
+function updateTuple(update: AttestedRootUpdate): readonly unknown[] {
+  const { oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter } = update;
+  return [oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter, attestationBytes(update.attestations)];
+}
+
+function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
+  const parsed = abi.parseLog({ topics: [...log.topics], data: log.data });
+  if (parsed === null) return undefined;
+  const args: unknown = parsed.args.toObject();
+  switch (parsed.name) {
+    case "Executed": {
+      const { statementHash, kind, firstLeafIndex, nullifiers, commitments, ciphertexts } = args as {
+        statementHash: Bytes32;
+        kind: bigint;
+        firstLeafIndex: bigint;
+        nullifiers: Iterable<bigint>;
+        commitments: Iterable<bigint>;
+        ciphertexts: string;
+      };
+      const statementKind = kindById(Number(kind));
+      if (statementKind === undefined) throw new ChainAway("the pool executed a kind that this proxy does not know");
+      return {
+        kind: "executed",
+        statement: statementHash,
+        statementKind,
+        firstLeafIndex: Number(firstLeafIndex),
+        nullifiers: [...nullifiers].map(mustField),
+        commitments: [...commitments].map(mustField),
+        ciphertexts: mustFromHex(ciphertexts),
+      };
+    }
+    case "Rejected": {
+      const { statementHash, reason } = args as { statementHash: Bytes32; reason: string };
+      return { kind: "rejected", statement: statementHash, reason };
+    }
+    case "RootUpdated": {
+      const { root, leafCount, sequence } = args as { root: bigint; leafCount: bigint; sequence: bigint };
+      return { kind: "root", root: mustField(root), leafCount: Number(leafCount), sequence: Number(sequence) };
+    }
+    case "RootUpdateSkipped": {
+      const { fromIndex, toIndex, reason } = args as { fromIndex: bigint; toIndex: bigint; reason: string };
+      return { kind: "root-skipped", fromIndex: Number(fromIndex), toIndex: Number(toIndex), reason };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function readReason(abi: Interface, data: string): PoolReason {
+  try {
+    const error = abi.parseError(data);
+    if (error === null) return { name: "Unknown", inner: "0x" };
+    const inner: unknown = error.name === "TransferRefused" ? error.args[0] : "0x";
+    return { name: error.name, inner: typeof inner === "string" ? inner : "0x" };
+  } catch {
+    // Fewer than four bytes: only running out of gas leaves that.
+    return { name: "Unknown", inner: "0x" };
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * The chain's JSON-RPC, one request at a time and nothing remembered: every answer is the node's answer of
+ * this moment. The node is untrusted in the sense that it may be away, late or behind; what it says is
+ * checked against what else it says (parent hashes, roots), never against a cache.
+ */
+import { asBytes32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+
+export interface Header {
+  readonly number: number;
+  readonly hash: Bytes32;
+  readonly parentHash: Bytes32;
+  /** Unix seconds. */
+  readonly timestamp: number;
+  readonly baseFee: bigint;
+}
+
+/** What a contract said, without where. */
+export interface LogData {
+  readonly address: string;
+  readonly topics: readonly string[];
+  readonly data: string;
+}
+
+export interface RawLog extends LogData {
+  readonly blockNumber: number;
+  readonly blockHash: Bytes32;
+  readonly txHash: Bytes32;
+  readonly logIndex: number;
+}
+
+export type LogRange = { readonly fromBlock: number; readonly toBlock: number } | { readonly blockHash: Bytes32 };
+export type BlockTag = number | "latest";
+
+export interface CallRequest {
+  readonly from?: Address;
+  readonly to: Address;
+  readonly data: string;
+  readonly gas?: bigint;
+}
+
+export interface Receipt {
+  readonly blockNumber: number;
+  readonly blockHash: Bytes32;
+  readonly succeeded: boolean;
+}
+
+/** The node could not be asked, or its answer was no answer. Says nothing about the question. */
+export class ChainAway extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ChainAway";
+  }
+}
+
+/** The node answered, with an error. */
+export class ChainRefused extends Error {
+  readonly code: number;
+  /** Revert data of a call, `0x` when there is none. */
+  readonly data: string;
+
+  constructor(code: number, message: string, data: string) {
+    super(message);
+    this.name = "ChainRefused";
+    this.code = code;
+    this.data = data;
+  }
+}
+
+export interface Chain {
+  readonly chainId: bigint;
+  /** False when the node serves another chain than the configured one. */
+  isConfiguredChain(): Promise<boolean>;
+  header(at: BlockTag | Bytes32): Promise<Header | undefined>;
+  logs(address: Address, range: LogRange): Promise<RawLog[]>;
+  call(request: CallRequest, at?: BlockTag): Promise<string>;
+  /**
+   * The logs that this call would leave on the newest block (`eth_simulateV1`). `reverted` when it would
+   * fail as a whole; undefined when the node does not offer the method.
+   */
+  simulate(request: CallRequest): Promise<readonly LogData[] | "reverted" | undefined>;
+  estimateGas(request: CallRequest): Promise<bigint>;
+  /** Transactions of `account` that are mined. */
+  nonce(account: Address): Promise<number>;
+  balance(account: Address): Promise<bigint>;
+  code(account: Address): Promise<string>;
+  priorityFee(): Promise<bigint>;
+  /** Throws ChainRefused with the node's words. */
+  broadcast(raw: string): Promise<void>;
+  /** Whether the node holds this transaction, mined or waiting. */
+  knows(txHash: Bytes32): Promise<boolean>;
+  receipt(txHash: Bytes32): Promise<Receipt | undefined>;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** JSON-RPC 2.0, section 5.1. */
+const METHOD_NOT_FOUND = -32601;
+
+export function createChain(
+  url: string,
+  chainId: bigint,
+  { timeoutMs = DEFAULT_TIMEOUT_MS }: { timeoutMs?: number } = {},
+): Chain {
+  let lastId = 0;
+
+  async function send(method: string, params: readonly unknown[]): Promise<unknown> {
+    let reply: unknown;
+    try {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params }),
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const text = await response.text();
+      // Some nodes answer an error of the call with a 4xx and the JSON-RPC body all the same.
+      reply = text.startsWith("{") ? JSON.parse(text) : undefined;
+      if (!response.ok && errorOf(reply) === undefined) throw new Error(`HTTP ${String(response.status)}`);
+    } catch (cause) {
+      throw new ChainAway(`${method} was not answered`, { cause });
+    }
+    const error = errorOf(reply);
+    if (error !== undefined) throw error;
+    if (typeof reply !== "object" || reply === null || !("result" in reply)) {
+      throw new ChainAway(`${method} was answered without a result`);
+    }
+    return reply.result;
+  }
+
+  async function quantity(method: string, params: readonly unknown[]): Promise<bigint> {
+    return readQuantity(await send(method, params), method);
+  }
+
+  return {
+    chainId,
+    isConfiguredChain: async () => (await quantity("eth_chainId", [])) === chainId,
+    async header(at) {
+      const block =
+        typeof at === "string" && at !== "latest"
+          ? await send("eth_getBlockByHash", [at, false])
+          : await send("eth_getBlockByNumber", [tag(at), false]);
+      return readHeader(block);
+    },
+    async logs(address, range) {
+      const where =
+        "blockHash" in range
+          ? { blockHash: range.blockHash }
+          : { fromBlock: hex(range.fromBlock), toBlock: hex(range.toBlock) };
+      const answer = await send("eth_getLogs", [{ address, ...where }]);
+      if (!Array.isArray(answer)) throw new ChainAway("eth_getLogs was answered with something else");
+      return answer.map(readLog);
+    },
+    async call(request, at = "latest") {
+      const answer = await send("eth_call", [callObject(request), tag(at)]);
+      if (typeof answer !== "string") throw new ChainAway("eth_call was answered with something else");
+      return answer;
+    },
+    async simulate(request) {
+      let answer: unknown;
+      try {
+        const block = { calls: [callObject(request)] };
+        answer = await send("eth_simulateV1", [{ blockStateCalls: [block] }, "latest"]);
+      } catch (error) {
+        if (error instanceof ChainRefused && error.code === METHOD_NOT_FOUND) return undefined;
+        throw error;
+      }
+      const blocks = Array.isArray(answer) ? (answer as unknown[]) : [];
+      const { calls } = record(blocks[0]);
+      const { status, logs } = record(Array.isArray(calls) ? (calls as unknown[])[0] : undefined);
+      if (status !== "0x1") return "reverted";
+      if (!Array.isArray(logs)) throw new ChainAway("a simulation has another form");
+      return logs.map(readLogData);
+    },
+    estimateGas: (request) => quantity("eth_estimateGas", [callObject(request)]),
+    nonce: async (account) => Number(await quantity("eth_getTransactionCount", [account, "latest"])),
+    balance: (account) => quantity("eth_getBalance", [account, "latest"]),
+    async code(account) {
+      const answer = await send("eth_getCode", [account, "latest"]);
+      if (typeof answer !== "string") throw new ChainAway("eth_getCode was answered with something else");
+      return answer;
+    },
+    priorityFee: () => quantity("eth_maxPriorityFeePerGas", []),
+    async broadcast(raw) {
+      await send("eth_sendRawTransaction", [raw]);
+    },
+    async knows(txHash) {
+      return (await send("eth_getTransactionByHash", [txHash])) !== null;
+    },
+    async receipt(txHash) {
+      const answer = await send("eth_getTransactionReceipt", [txHash]);
+      if (answer === null) return undefined;
+      const fields = record(answer);
+      return {
+        blockNumber: Number(readQuantity(fields["blockNumber"], "receipt")),
+        blockHash: readHash(fields["blockHash"]),
+        succeeded: readQuantity(fields["status"], "receipt") === 1n,
+      };
+    },
+  };
+}
+
+function callObject({ from, to, data, gas }: CallRequest): Record<string, string> {
+  return {
+    to,
+    data,
+    ...(from === undefined ? {} : { from }),
+    ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
+  };
+}
+
+function errorOf(reply: unknown): ChainRefused | ChainAway | undefined {
+  if (typeof reply !== "object" || reply === null || !("error" in reply)) return undefined;
+  const { code, message, data } = record(reply.error);
+  const text = typeof message === "string" ? message : "the node gave no reason";
+  // -32005 and 429 mean "too many requests": nothing was decided, ask again.
+  if (code === -32005 || code === 429) return new ChainAway(text);
+  return new ChainRefused(typeof code === "number" ? code : 0, text, revertData(data));
+}
+
+/** Nodes put revert data into `error.data`, as hex or inside another object. */
+function revertData(data: unknown): string {
+  if (typeof data === "string") return /0x[0-9a-fA-F]*/.exec(data)?.[0] ?? "0x";
+  if (typeof data === "object" && data !== null && "data" in data) return revertData(data.data);
+  return "0x";
+}
+
+function readHeader(block: unknown): Header | undefined {
+  if (block === null) return undefined;
+  const fields = record(block);
+  return {
+    number: Number(readQuantity(fields["number"], "header")),
+    hash: readHash(fields["hash"]),
+    parentHash: readHash(fields["parentHash"]),
+    timestamp: Number(readQuantity(fields["timestamp"], "header")),
+    baseFee: fields["baseFeePerGas"] === undefined ? 0n : readQuantity(fields["baseFeePerGas"], "header"),
+  };
+}
+
+function readLogData(log: unknown): LogData {
+  const { address, topics, data } = record(log);
+  if (typeof address !== "string" || typeof data !== "string" || !Array.isArray(topics)) {
+    throw new ChainAway("a log has another form");
+  }
+  return { address, topics: topics as string[], data };
+}
+
+function readLog(log: unknown): RawLog {
+  const { blockNumber, blockHash, transactionHash, logIndex } = record(log);
+  return {
+    ...readLogData(log),
+    blockNumber: Number(readQuantity(blockNumber, "log")),
+    blockHash: readHash(blockHash),
+    txHash: readHash(transactionHash),
+    logIndex: Number(readQuantity(logIndex, "log")),
+  };
+}
+
+function record(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) throw new ChainAway("an answer has another form");
+  return value as Record<string, unknown>;
+}
+
+function readHash(value: unknown): Bytes32 {
+  const hash = asBytes32(value);
+  if (hash === undefined) throw new ChainAway("an answer holds no hash where one belongs");
+  return hash;
+}
+
+function readQuantity(value: unknown, what: string): bigint {
+  if (typeof value !== "string" || !/^0x[0-9a-fA-F]+$/.test(value)) {
+    throw new ChainAway(`${what}: a number has another form`);
+  }
+  return BigInt(value);
+}
+
+function hex(value: number): string {
+  return `0x${value.toString(16)}`;
+}
+
+function tag(at: BlockTag | Bytes32): string {
+  return typeof at === "number" ? hex(at) : at;
+}

@@ -1,0 +1,78 @@
+/**
+ * What the proxy asks of a deposited token (EIP-20, EIP-3009), and the EIP-3009 digest that a depositor signs.
+ * The token's own domain separator is used as it stands, so no name or version has to be configured.
+ */
+import { Interface, type InterfaceAbi, recoverAddress } from "ethers";
+import { TOKEN_ABI } from "../../shared/contracts/abi.ts";
+import { asAddress, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
+import { keccak256, keccakHex } from "../../shared/protocol/hash.ts";
+import { ChainAway, type BlockTag, type Chain } from "./provider.ts";
+
+/** EIP-3009, `receiveWithAuthorization`. */
+const RECEIVE_TYPE =
+  "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)";
+
+export interface ReceiveAuthorization {
+  readonly from: Address;
+  readonly to: Address;
+  readonly value: bigint;
+  readonly validAfter: bigint;
+  readonly validBefore: bigint;
+  readonly nonce: Bytes32;
+}
+
+export interface Tokens {
+  balanceOf(token: Address, account: Address, at?: BlockTag): Promise<bigint>;
+  /** True once the authorization is used or cancelled. */
+  isAuthorizationUsed(token: Address, authorizer: Address, nonce: Bytes32, at?: BlockTag): Promise<boolean>;
+  domainSeparator(token: Address): Promise<Bytes32>;
+  /** A contract signs by EIP-1271, which no signature check of ours can foresee. */
+  isContract(account: Address): Promise<boolean>;
+}
+
+export function createTokens(chain: Chain): Tokens {
+  const abi = new Interface(TOKEN_ABI as unknown as InterfaceAbi);
+
+  async function read(token: Address, name: string, args: readonly unknown[], at: BlockTag = "latest"): Promise<unknown> {
+    const answer = await chain.call({ to: token, data: abi.encodeFunctionData(name, args) }, at);
+    try {
+      return abi.decodeFunctionResult(name, answer)[0] as unknown;
+    } catch (cause) {
+      throw new ChainAway(`the token did not answer ${name}`, { cause });
+    }
+  }
+
+  return {
+    balanceOf: async (token, account, at) => (await read(token, "balanceOf", [account], at)) as bigint,
+    isAuthorizationUsed: async (token, authorizer, nonce, at) =>
+      (await read(token, "authorizationState", [authorizer, nonce], at)) === true,
+    domainSeparator: async (token) => (await read(token, "DOMAIN_SEPARATOR", [])) as Bytes32,
+    isContract: async (account) => (await chain.code(account)) !== "0x",
+  };
+}
+
+/** EIP-712 digest of the authorization under the token's domain. */
+export function authorizationDigest(domainSeparator: Bytes32, message: ReceiveAuthorization): Bytes32 {
+  const structHash = keccak256(
+    keccak256(new TextEncoder().encode(RECEIVE_TYPE)),
+    word(BigInt(message.from)),
+    word(BigInt(message.to)),
+    word(message.value),
+    word(message.validAfter),
+    word(message.validBefore),
+    mustFromHex(message.nonce),
+  );
+  return keccakHex(Uint8Array.of(0x19, 0x01), mustFromHex(domainSeparator), structHash);
+}
+
+/** Who signed, undefined for bytes that are no canonical signature (r ‖ s ‖ v, v 27 or 28, s in the lower half). */
+export function recoverSigner(digest: Uint8Array | Bytes32, signature: Uint8Array): Address | undefined {
+  const v = signature[64];
+  if (signature.length !== 65 || (v !== 27 && v !== 28)) return undefined;
+  try {
+    return asAddress(recoverAddress(digest, toHex(signature)));
+  } catch {
+    return undefined;
+  }
+}

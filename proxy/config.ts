@@ -1,0 +1,324 @@
+/**
+ * The proxy's settings: environment in, one frozen typed value out, or every fault at once. Trusts the
+ * operator's environment to be meant, not to be right.
+ */
+import { z } from "zod";
+import { address as addressText, amount as amountText } from "../shared/api/values.ts";
+import { feeOperation } from "../shared/api/credentials.ts";
+import { decodeShieldedAddress, type ShieldedAddress } from "../shared/notes/address.ts";
+import { asAddress, type Address } from "../shared/protocol/brands.ts";
+import type { FeeOperation } from "../shared/protocol/fees.ts";
+
+export interface Asset {
+  readonly address: Address;
+  readonly symbol: string;
+  readonly decimals: number;
+}
+
+/** fee = flat + floor(amount × bps / 10,000), paid to `serviceFee.sink`. */
+export interface FeeScheduleEntry {
+  readonly asset: Address;
+  readonly operation: FeeOperation;
+  readonly flat: bigint;
+  readonly bps: number;
+}
+
+export interface Minimum {
+  readonly asset: Address;
+  readonly operation: FeeOperation;
+  readonly minimum: bigint;
+}
+
+/** Where an enclave listens: the platform's Unix socket and the port behind its CONNECT handshake. */
+export interface EnclaveAddress {
+  readonly path: string;
+  readonly port: number;
+}
+
+export interface Config {
+  readonly production: boolean;
+  readonly network: string;
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
+  /** How many of our own hops stand in front and append to X-Forwarded-For. */
+  readonly trustedHops: number;
+
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly pool: Address;
+  readonly deploymentBlock: number;
+  readonly confirmations: number;
+  readonly blockPollMs: number;
+  /** Listed assets; the first is the one `/balance/usdc` speaks of. */
+  readonly assets: readonly [Asset, ...Asset[]];
+  readonly addressPrefix: string;
+
+  readonly enclaves: readonly EnclaveAddress[];
+  readonly artefactManifestFile: string;
+
+  readonly senderKeyFile: string;
+  readonly sessionKeysFile: string;
+  readonly pepperFile: string;
+
+  /** Undefined when the service takes no fee. */
+  readonly serviceFee: { readonly text: string; readonly sink: ShieldedAddress } | undefined;
+  readonly feeSchedule: readonly FeeScheduleEntry[];
+  readonly minimums: readonly Minimum[];
+  readonly limits: LimitDefaults;
+}
+
+/** What a developer gets whose record says nothing else. */
+export interface LimitDefaults {
+  readonly sessionPerMinute: number;
+  readonly keyPerMinute: number;
+  readonly keyPerDay: number;
+  readonly streamsPerUser: number;
+  readonly streamsPerDeveloper: number;
+  /** Bad credentials from one address before it hears 429 instead of 401. */
+  readonly failuresPerMinute: number;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Thrown with all faults; the message is meant for the operator's terminal. Values are not repeated. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `the settings have ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n  ${faults.join("\n  ")}`,
+    );
+    this.name = "ConfigError";
+    this.faults = faults;
+  }
+}
+
+/** Name, default (undefined: required), and what it is. Help and reading both go by this table. */
+const SETTINGS = {
+  CLOISTER_ENV: [
+    "development",
+    "development | production; production refuses everything marked development only",
+  ],
+  CLOISTER_NETWORK: ["first", "name of the network in /info"],
+  CLOISTER_HOST: ["127.0.0.1", "address to listen on"],
+  CLOISTER_PORT: ["8080", "port to listen on, 0 for a free one"],
+  CLOISTER_DATA_DIR: [undefined, "folder of the store"],
+  CLOISTER_LOG_LEVEL: ["info", "trace | debug | info | warn | error | silent"],
+  CLOISTER_TRUSTED_HOPS: ["0", "own hops in front that append to X-Forwarded-For"],
+  CLOISTER_RPC_URL: [undefined, "JSON-RPC of the chain, http or https"],
+  CLOISTER_CHAIN_ID: [undefined, "EIP-155 chain id; the RPC must agree"],
+  CLOISTER_POOL: [undefined, "address of the pool"],
+  CLOISTER_DEPLOYMENT_BLOCK: ["0", "block in which the pool was created"],
+  CLOISTER_CONFIRMATIONS: ["6", "blocks after which a ticket is finalized"],
+  CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
+  CLOISTER_USDC: [undefined, "address of the USDC token"],
+  CLOISTER_USDC_SYMBOL: ["USDC", "its symbol"],
+  CLOISTER_USDC_DECIMALS: ["6", "its decimals"],
+  CLOISTER_ADDRESS_PREFIX: [undefined, "human-readable part of this network's shielded addresses"],
+  CLOISTER_ENCLAVES: [undefined, "comma-separated unix:<path>:<port>"],
+  CLOISTER_ARTEFACT_MANIFEST: [undefined, "manifest.json of the proving keys, for /info"],
+  CLOISTER_SENDER_KEY_FILE: [
+    undefined,
+    "private key of the gas wallet, 0x and 64 hex digits, file mode 0600",
+  ],
+  CLOISTER_SESSION_KEYS_FILE: [undefined, "key ring of the session tokens, JSON, file mode 0600"],
+  CLOISTER_API_KEY_PEPPER_FILE: [undefined, "pepper of the API keys, 0x and 64 hex digits, file mode 0600"],
+  CLOISTER_SERVICE_FEE_ADDRESS: ["", "shielded address that receives the service's fees"],
+  CLOISTER_FEE_SCHEDULE: [
+    "[]",
+    'JSON list of {"asset","operation","flat","bps"}; operation deposit|transfer|withdraw|swap',
+  ],
+  CLOISTER_MINIMUMS: ["[]", 'JSON list of {"asset","operation","minimum"}'],
+  CLOISTER_LIMIT_SESSION_PER_MINUTE: ["120", "requests a minute per user with a session"],
+  CLOISTER_LIMIT_KEY_PER_MINUTE: ["60", "requests a minute per developer with an API key"],
+  CLOISTER_LIMIT_KEY_PER_DAY: ["10000", "requests a day per developer with an API key"],
+  CLOISTER_LIMIT_STREAMS_PER_USER: ["5", "open event streams per user"],
+  CLOISTER_LIMIT_STREAMS_PER_DEVELOPER: ["50", "open event streams per developer's API keys"],
+  CLOISTER_LIMIT_FAILURES_PER_MINUTE: ["30", "refused credentials a minute per address"],
+} as const satisfies Record<string, readonly [string | undefined, string]>;
+
+type Setting = keyof typeof SETTINGS;
+
+export function configHelp(): string {
+  const width = Math.max(...Object.keys(SETTINGS).map((name) => name.length));
+  const rows = Object.entries(SETTINGS).map(([name, [preset, text]]) => {
+    const note = preset === undefined ? "(required)" : preset === "" ? "" : `(default ${preset})`;
+    return `  ${name.padEnd(width)}  ${text} ${note}`.trimEnd();
+  });
+  return `Settings, from the environment:\n${rows.join("\n")}\n`;
+}
+
+const feeScheduleShape = z.array(
+  z.strictObject({
+    asset: addressText,
+    operation: feeOperation,
+    flat: amountText,
+    bps: z.int().min(0).max(10_000).default(0),
+  }),
+);
+const minimumsShape = z.array(
+  z.strictObject({ asset: addressText, operation: feeOperation, minimum: amountText }),
+);
+
+export function readConfig(environment: Environment): Config {
+  const faults: string[] = [];
+  const fault = (name: Setting, text: string): void => {
+    faults.push(`${name} ${text}`);
+  };
+
+  const text = (name: Setting): string => {
+    const given = environment[name]?.trim();
+    if (given !== undefined && given !== "") return given;
+    const [preset] = SETTINGS[name];
+    if (preset === undefined) fault(name, `is required: ${SETTINGS[name][1]}`);
+    return preset ?? "";
+  };
+  const integer = (name: Setting, least: number, most: number): number => {
+    const given = text(name);
+    if (given === "") return least;
+    const value = /^(0|[1-9][0-9]{0,15})$/.test(given) ? Number(given) : NaN;
+    if (value >= least && value <= most) return value;
+    fault(name, `must be an integer from ${least} to ${most}`);
+    return least;
+  };
+  const choice = <T extends string>(name: Setting, choices: readonly [T, ...T[]]): T => {
+    const given = text(name);
+    const found = choices.find((one) => one === given);
+    if (found === undefined) fault(name, `must be one of ${choices.join(", ")}`);
+    return found ?? choices[0];
+  };
+  const address = (name: Setting): Address | undefined => {
+    const given = text(name);
+    if (given === "") return undefined;
+    const checked = addressText.safeParse(given);
+    if (checked.success) return asAddress(given);
+    fault(name, "must be an address: 0x and 40 hex digits");
+    return undefined;
+  };
+  const json = <S extends z.ZodType>(name: Setting, shape: S): z.output<S> | undefined => {
+    let value: unknown;
+    try {
+      value = JSON.parse(text(name));
+    } catch {
+      fault(name, "is not JSON");
+      return undefined;
+    }
+    const result = shape.safeParse(value);
+    if (result.success) return result.data;
+    const [first] = result.error.issues;
+    fault(name, `does not fit: ${first?.path.join(".") ?? ""} ${first?.message ?? ""}`);
+    return undefined;
+  };
+
+  const production = choice("CLOISTER_ENV", ["development", "production"]) === "production";
+  const rpcUrl = text("CLOISTER_RPC_URL");
+  if (rpcUrl !== "" && !isHttpUrl(rpcUrl)) fault("CLOISTER_RPC_URL", "must be an http or https URL");
+  const addressPrefix = text("CLOISTER_ADDRESS_PREFIX");
+  if (addressPrefix !== "" && !/^[a-z][a-z0-9]{0,31}$/.test(addressPrefix)) {
+    fault("CLOISTER_ADDRESS_PREFIX", "must be 1 to 32 lower-case letters and digits");
+  }
+
+  const usdc = address("CLOISTER_USDC");
+  const symbol = text("CLOISTER_USDC_SYMBOL");
+  const decimals = integer("CLOISTER_USDC_DECIMALS", 0, 36);
+  const listed = (name: Setting, asset: string): Address | undefined => {
+    const known = asAddress(asset);
+    if (known !== undefined && known === usdc) return known;
+    fault(name, "names an asset that is not listed");
+    return undefined;
+  };
+
+  const feeSchedule = (json("CLOISTER_FEE_SCHEDULE", feeScheduleShape) ?? []).flatMap((entry) => {
+    const asset = listed("CLOISTER_FEE_SCHEDULE", entry.asset);
+    return asset === undefined ? [] : [{ ...entry, asset, flat: BigInt(entry.flat) }];
+  });
+  oneRuleEach("CLOISTER_FEE_SCHEDULE", feeSchedule, fault);
+  const minimums = (json("CLOISTER_MINIMUMS", minimumsShape) ?? []).flatMap((entry) => {
+    const asset = listed("CLOISTER_MINIMUMS", entry.asset);
+    return asset === undefined ? [] : [{ ...entry, asset, minimum: BigInt(entry.minimum) }];
+  });
+  oneRuleEach("CLOISTER_MINIMUMS", minimums, fault);
+  for (const { operation, bps } of feeSchedule) {
+    // The amount of a transfer is hidden from us; a proportional fee could be asked but never checked.
+    if (operation === "transfer" && bps > 0) fault("CLOISTER_FEE_SCHEDULE", "cannot hold bps for transfers");
+  }
+
+  const sinkText = text("CLOISTER_SERVICE_FEE_ADDRESS");
+  const sink = sinkText === "" ? undefined : decodeShieldedAddress(sinkText, addressPrefix);
+  if (sinkText !== "" && sink === undefined) {
+    fault("CLOISTER_SERVICE_FEE_ADDRESS", "is no shielded address of this network");
+  }
+  if (sinkText === "" && feeSchedule.some(({ flat, bps }) => flat > 0n || bps > 0)) {
+    fault("CLOISTER_SERVICE_FEE_ADDRESS", "is required when the schedule asks for a fee");
+  }
+
+  const pool = address("CLOISTER_POOL");
+  const enclaves = readEnclaves(text("CLOISTER_ENCLAVES"), (reason) => fault("CLOISTER_ENCLAVES", reason));
+  const config: Omit<Config, "pool" | "assets"> = {
+    production,
+    network: text("CLOISTER_NETWORK"),
+    host: text("CLOISTER_HOST"),
+    port: integer("CLOISTER_PORT", 0, 65_535),
+    dataDir: text("CLOISTER_DATA_DIR"),
+    logLevel: choice("CLOISTER_LOG_LEVEL", ["trace", "debug", "info", "warn", "error", "silent"]),
+    trustedHops: integer("CLOISTER_TRUSTED_HOPS", 0, 8),
+    rpcUrl,
+    chainId: integer("CLOISTER_CHAIN_ID", 1, Number.MAX_SAFE_INTEGER),
+    deploymentBlock: integer("CLOISTER_DEPLOYMENT_BLOCK", 0, Number.MAX_SAFE_INTEGER),
+    confirmations: integer("CLOISTER_CONFIRMATIONS", 1, 10_000),
+    blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),
+    addressPrefix,
+    enclaves,
+    artefactManifestFile: text("CLOISTER_ARTEFACT_MANIFEST"),
+    senderKeyFile: text("CLOISTER_SENDER_KEY_FILE"),
+    sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
+    pepperFile: text("CLOISTER_API_KEY_PEPPER_FILE"),
+    serviceFee: sink === undefined ? undefined : Object.freeze({ text: sinkText, sink }),
+    feeSchedule: Object.freeze(feeSchedule),
+    minimums: Object.freeze(minimums),
+    limits: Object.freeze({
+      sessionPerMinute: integer("CLOISTER_LIMIT_SESSION_PER_MINUTE", 1, 1_000_000),
+      keyPerMinute: integer("CLOISTER_LIMIT_KEY_PER_MINUTE", 1, 1_000_000),
+      keyPerDay: integer("CLOISTER_LIMIT_KEY_PER_DAY", 1, 10_000_000),
+      streamsPerUser: integer("CLOISTER_LIMIT_STREAMS_PER_USER", 1, 10_000),
+      streamsPerDeveloper: integer("CLOISTER_LIMIT_STREAMS_PER_DEVELOPER", 1, 100_000),
+      failuresPerMinute: integer("CLOISTER_LIMIT_FAILURES_PER_MINUTE", 1, 100_000),
+    }),
+  };
+  if (faults.length > 0 || pool === undefined || usdc === undefined) throw new ConfigError(faults);
+  const assets: [Asset] = [{ address: usdc, symbol, decimals }];
+  return Object.freeze({ ...config, pool, assets: Object.freeze(assets) });
+}
+
+function readEnclaves(text: string, fault: (reason: string) => void): readonly EnclaveAddress[] {
+  const found: EnclaveAddress[] = [];
+  for (const entry of text.split(",").map((part) => part.trim())) {
+    if (entry === "") continue;
+    const unix = /^unix:(.+):([1-9][0-9]{0,9})$/.exec(entry);
+    if (unix?.[1] !== undefined && Number(unix[2]) <= 0xffff_ffff) {
+      found.push({ path: unix[1], port: Number(unix[2]) });
+    } else if (entry.startsWith("vsock:")) {
+      fault(
+        "has a vsock: address: Node cannot open AF_VSOCK; run a vsock bridge on the host and give its unix:<path>:<port>",
+      );
+    } else {
+      fault("must hold unix:<path>:<port> entries");
+    }
+  }
+  return Object.freeze(found);
+}
+
+/** Two rules for one thing would make it a matter of order which one a client must obey. */
+function oneRuleEach(
+  name: Setting,
+  rules: readonly { readonly asset: string; readonly operation: string }[],
+  fault: (name: Setting, text: string) => void,
+): void {
+  const seen = new Set(rules.map(({ asset, operation }) => `${asset} ${operation}`));
+  if (seen.size !== rules.length) fault(name, "has two entries for one asset and operation");
+}
+
+function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+}

@@ -1,0 +1,28 @@
+/** Ids of stream events: the chain's own position, the same on every proxy and after a rebuild. */
+import { asBytes32 } from "../../shared/protocol/brands.ts";
+import { HASH_PREFIX_DIGITS, type LoggedEvent, type Position } from "../store/chain-data.ts";
+
+const FORM = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{8})-(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$/;
+
+export interface EventId {
+  readonly position: Position;
+  readonly hashPrefix: string;
+}
+
+export function hashPrefixOf(blockHash: string): string {
+  if (asBytes32(blockHash) === undefined) throw new TypeError("not a block hash");
+  return blockHash.slice(2, 2 + HASH_PREFIX_DIGITS);
+}
+
+/** `block-hash-log.part` */
+export function idOf({ position, blockHash }: Pick<LoggedEvent, "position" | "blockHash">): string {
+  const { block, logIndex, part } = position;
+  return `${block}-${hashPrefixOf(blockHash)}-${logIndex}.${part}`;
+}
+
+/** Undefined for a text that no stream of ours ever sent. */
+export function parseId(untrusted: string): EventId | undefined {
+  const [, block, hashPrefix, logIndex, part] = FORM.exec(untrusted) ?? [];
+  if (block === undefined || hashPrefix === undefined || logIndex === undefined || part === undefined) return undefined;
+  return { position: { block: Number(block), logIndex: Number(logIndex), part: Number(part) }, hashPrefix };
+}

@@ -1,0 +1,36 @@
+/** One line a request. The path is logged without its query, because `?session=` is a credential; bodies and headers never. */
+import type { Middleware } from "koa";
+import type { Logger } from "../logging.ts";
+import type { RequestState } from "./state.ts";
+
+const MAX_PATH = 200;
+
+export function accessLog(logger: Logger): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    ctx.res.once("close", () => {
+      // Absent until the credential is known.
+      const principal = (ctx.state as Partial<RequestState>).principal;
+      logger.info(
+        {
+          request_id: ctx.state.requestId,
+          method: ctx.method,
+          path: loggable(ctx.path),
+          status: ctx.res.statusCode,
+          ms: Math.round((performance.now() - startedAt) * 10) / 10,
+          finished: ctx.res.writableFinished,
+          ...(principal === undefined
+            ? {}
+            : { developer: principal.developerId, credential: principal.kind }),
+        },
+        "request",
+      );
+    });
+    await next();
+  };
+}
+
+/** Somebody will paste a credential into a path one day. */
+function loggable(path: string): string {
+  return path.slice(0, MAX_PATH).replaceAll(/(ck|sst)_[^/]*/g, "$1_(not logged)");
+}

@@ -1,0 +1,80 @@
+/**
+ * Reads a JSON body of bounded size. Refuses what is no JSON, no UTF-8, too large or of another type before
+ * anybody looks inside; what comes out is still `unknown`.
+ */
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Middleware } from "koa";
+import { MAX_BODY_BYTES } from "../../shared/api/endpoints.ts";
+import { ApiError } from "./errors.ts";
+import type { RequestState } from "./state.ts";
+
+export function jsonBody(): Middleware<RequestState> {
+  return async (ctx, next) => {
+    if (ctx.state.endpoint.body !== undefined) {
+      requireJson(ctx.req);
+      let bytes: Buffer;
+      try {
+        bytes = await readBody(ctx.req);
+      } catch (error) {
+        // The rest of an oversize body is not waited for.
+        if (error instanceof ApiError && error.code === "BODY_TOO_LARGE") ctx.set("Connection", "close");
+        throw error;
+      }
+      ctx.state.json = parseJson(bytes);
+      ctx.state.bodyDigest = createHash("sha256").update(bytes).digest("base64url");
+    }
+    await next();
+  };
+}
+
+function requireJson(request: IncomingMessage): void {
+  const [type = "", ...parameters] = (request.headers["content-type"] ?? "")
+    .split(";")
+    .map((part) => part.trim());
+  const charsets = parameters.filter((parameter) => /^charset=/i.test(parameter));
+  if (
+    type.toLowerCase() !== "application/json" ||
+    charsets.some((charset) => !/^charset="?utf-8"?$/i.test(charset)) ||
+    (request.headers["content-encoding"] ?? "identity") !== "identity"
+  ) {
+    throw new ApiError("UNSUPPORTED_MEDIA_TYPE", "The body must be application/json in UTF-8, not encoded");
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const tooLarge = (): ApiError =>
+    new ApiError("BODY_TOO_LARGE", `The body may have ${MAX_BODY_BYTES} bytes`);
+  if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    // Events, not `for await`: leaving such a loop destroys the socket, and the answer with it.
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length;
+      if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+      else finish(() => reject(tooLarge()));
+    };
+    const onEnd = (): void => finish(() => resolve(Buffer.concat(chunks)));
+    const onGone = (): void =>
+      finish(() => reject(new ApiError("INVALID_REQUEST", "The connection ended within the body")));
+    const finish = (settle: () => void): void => {
+      request.off("data", onData).off("end", onEnd).off("aborted", onGone).off("error", onGone);
+      // Late errors of a connection we have given up on belong to nobody.
+      request.on("error", () => undefined);
+      request.resume();
+      settle();
+    };
+    request.on("data", onData).on("end", onEnd).on("aborted", onGone).on("error", onGone);
+  });
+}
+
+function parseJson(bytes: Buffer): unknown {
+  try {
+    // Fatal, and a byte order mark is not skipped: RFC 8259 section 8.1 forbids to send one.
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch {
+    // The parser's own message quotes the body.
+    throw new ApiError("INVALID_REQUEST", "The body is not valid JSON in UTF-8");
+  }
+}

@@ -1,0 +1,30 @@
+/** Headers of every answer, errors included: its API version, and what keeps a browser from misusing it. */
+import type { Middleware } from "koa";
+import { API_VERSION } from "../../shared/api/endpoints.ts";
+import { ApiError } from "./errors.ts";
+
+export function responseHeaders(): Middleware {
+  return async (ctx, next) => {
+    ctx.set({
+      "API-Version": API_VERSION,
+      // Answers are private to their caller; a route that may be cached says so itself.
+      "Cache-Control": "no-store",
+      "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+      "Cross-Origin-Resource-Policy": "same-origin",
+      "Referrer-Policy": "no-referrer",
+      "X-Content-Type-Options": "nosniff",
+    });
+    await next();
+  };
+}
+
+/** A client may say which version it was written for. */
+export function apiVersion(): Middleware {
+  return async (ctx, next) => {
+    const asked = ctx.get("API-Version");
+    if (asked !== "" && asked !== API_VERSION) {
+      throw new ApiError("UNSUPPORTED_VERSION", `This service speaks version ${API_VERSION}`);
+    }
+    await next();
+  };
+}

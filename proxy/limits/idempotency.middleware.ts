@@ -1,0 +1,104 @@
+/**
+ * Idempotency-Key (IETF httpapi draft): the same key and body runs once and is answered the same for 24 h.
+ * Stands in limits/ because it, too, decides how often a request may count. Answers that hold a
+ * credential never pass here: only endpoints whose table row names the idempotency codes do.
+ */
+import { createHash } from "node:crypto";
+import type { Middleware, ParameterizedContext } from "koa";
+import { ERRORS } from "../../shared/api/errors.ts";
+import { problemOf } from "../http/error-handler.ts";
+import { ApiError } from "../http/errors.ts";
+import type { RequestState } from "../http/state.ts";
+import type { IdempotencyStore, StoredAnswer } from "../store/idempotency.ts";
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+export function idempotency(
+  store: IdempotencyStore,
+  now: () => number,
+  onFault: (error: unknown) => void,
+): Middleware<RequestState> {
+  return async (ctx, next) => {
+    const [key, second] = ctx.req.headersDistinct["idempotency-key"] ?? [];
+    if (key === undefined || !ctx.state.endpoint.codes.includes("IDEMPOTENCY_MISMATCH")) {
+      await next();
+      return;
+    }
+    if (second !== undefined || !KEY.test(key)) {
+      throw new ApiError(
+        "INVALID_REQUEST",
+        "Idempotency-Key must be one value of 1 to 255 printable ASCII characters",
+      );
+    }
+    const scope = scopeOf(ctx, key);
+    const claim = await store.claim(scope, ctx.state.bodyDigest, now());
+    switch (claim.kind) {
+      case "running":
+        throw new ApiError("IDEMPOTENCY_IN_PROGRESS", "The first request with this key is still running", {
+          retryAfterSecs: 1,
+        });
+      case "other-body":
+        throw new ApiError("IDEMPOTENCY_MISMATCH", "This key was used with another body");
+      case "answered":
+        replay(ctx, claim.answer);
+        return;
+      case "claimed":
+        return run(claim.token);
+    }
+
+    async function run(token: string): Promise<void> {
+      try {
+        await next();
+      } catch (error) {
+        await keep(token, error instanceof ApiError ? refusalOf(error, ctx.state.requestId) : undefined);
+        throw error;
+      }
+      await keep(token, answerOf(ctx));
+    }
+
+    /** The work is done either way; when only its record fails, the caller still gets the answer. */
+    async function keep(token: string, answer: StoredAnswer | undefined): Promise<void> {
+      const isKept = answer !== undefined && answer.status !== 429 && answer.status < 500;
+      try {
+        if (isKept) await store.answer(scope, token, answer, now());
+        else await store.release(scope, token);
+      } catch (error) {
+        onFault(error);
+      }
+    }
+  };
+}
+
+/** Lengths are fixed by the hash, so no choice of `sub` or key can spell another caller's scope. */
+function scopeOf(ctx: ParameterizedContext<RequestState>, key: string): string {
+  const { principal } = ctx.state;
+  const sub = principal.kind === "session" ? ["session", principal.sub] : ["api-key"];
+  return digest(JSON.stringify([principal.developerId, sub, ctx.method, ctx.path, key]));
+}
+
+function replay(ctx: ParameterizedContext, answer: StoredAnswer): void {
+  ctx.status = answer.status;
+  ctx.body = answer.body;
+  ctx.type = answer.type;
+  if (answer.location !== undefined) ctx.set("Location", answer.location);
+}
+
+function answerOf(ctx: ParameterizedContext): StoredAnswer {
+  const location = ctx.response.get("Location");
+  return {
+    status: ctx.status,
+    body: typeof ctx.body === "string" ? ctx.body : JSON.stringify(ctx.body),
+    type: "application/json",
+    location: location === "" ? undefined : location,
+  };
+}
+
+/** Kept word for word, the first request's id included: that is the request which was refused. */
+function refusalOf(error: ApiError, requestId: string): StoredAnswer {
+  const body = JSON.stringify(problemOf(error, requestId));
+  return { status: ERRORS[error.code].status, body, type: "application/problem+json", location: undefined };
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
+}

@@ -1,0 +1,240 @@
+/**
+ * Follows the pool's log into the store and the tree. The node is believed only as far as its answers fit
+ * together: a block must name its parent, a leaf must be the next one, a root must be the root of the leaves
+ * before it. A block that is no longer canonical is noticed by its hash, since not every node announces it.
+ */
+import type { Logger } from "../logging.ts";
+import type { Pool } from "../chain/pool.ts";
+import { ChainAway, type Chain, type Header, type RawLog } from "../chain/provider.ts";
+import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
+import { CIPHERTEXT_BYTES } from "../../shared/protocol/statements.ts";
+import { CommitmentTree } from "./tree.ts";
+
+export type IndexChange =
+  | { readonly type: "advanced"; readonly tip: IndexedBlock }
+  /** Every block above `ancestor` was taken back. */
+  | { readonly type: "reorg"; readonly ancestor: number };
+
+export interface IndexState {
+  readonly tip: IndexedBlock | undefined;
+  /** Milliseconds since 1970 of the last pass that reached the chain's head. */
+  readonly syncedAt: number | undefined;
+  /** Set while what the chain says does not fit together: nothing of the tree is served then. */
+  readonly fault: string | undefined;
+}
+
+export interface Indexer {
+  readonly tree: CommitmentTree;
+  /** Rebuilds the tree from the store, then follows the chain until `stop`. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** One pass to the chain's head; several callers share one pass. */
+  sync(): Promise<void>;
+  state(): IndexState;
+  onChange(listener: (change: IndexChange) => void): () => void;
+}
+
+export interface IndexerOptions {
+  readonly deploymentBlock: number;
+  readonly pollIntervalMs: number;
+}
+
+/** This near to the head blocks are taken one by one with their parents checked; below it in ranges. */
+const CAREFUL_BLOCKS = 64;
+const RANGE_BLOCKS = 2_000;
+const REBUILD_SLICE = 512;
+
+export function createIndexer(
+  chain: Chain,
+  pool: Pool,
+  store: ChainDataStore,
+  logger: Logger,
+  { deploymentBlock, pollIntervalMs }: IndexerOptions,
+): Indexer {
+  const tree = new CommitmentTree();
+  const listeners = new Set<(change: IndexChange) => void>();
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let syncedAt: number | undefined;
+  let fault: string | undefined;
+
+  function tell(change: IndexChange): void {
+    for (const listener of listeners) listener(change);
+  }
+
+  async function rebuild(): Promise<void> {
+    for (let from = 0; from < store.leafCount(); from += REBUILD_SLICE) {
+      for (const leaf of store.leaves(from, from + REBUILD_SLICE)) tree.append(leaf.commitment);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const current = store.currentRoot();
+    if (current !== undefined && tree.root(current.leafCount) !== current.root) {
+      // The store is a copy of the chain and nothing else, so a damaged one is simply read again.
+      logger.error({ leafCount: current.leafCount }, "the stored leaves do not give the stored root; indexing anew");
+      await store.clear();
+      tree.truncate(0);
+    }
+  }
+
+  async function pass(): Promise<void> {
+    const head = await chain.header("latest");
+    if (head === undefined) throw new ChainAway("the node has no newest block");
+    await leaveOrphans();
+    for (;;) {
+      const tip = store.tip();
+      const next = tip === undefined ? deploymentBlock : tip.number + 1;
+      if (next > head.number || isStopped) break;
+      const careful = head.number - CAREFUL_BLOCKS;
+      if (next < careful) await takeRange(next, Math.min(next + RANGE_BLOCKS - 1, careful));
+      else if (!(await takeBlock(next, tip))) return;
+    }
+    syncedAt = Date.now();
+  }
+
+  /** Goes back to the newest block of ours that the chain still has. */
+  async function leaveOrphans(): Promise<void> {
+    const tip = store.tip();
+    if (tip === undefined || (await isCanonical(tip))) return;
+    let candidate = store.blockAtOrBelow(tip.number - 1);
+    while (candidate !== undefined && !(await isCanonical(candidate))) {
+      candidate = store.blockAtOrBelow(candidate.number - 1);
+    }
+    const ancestor = candidate?.number ?? deploymentBlock - 1;
+    logger.warn({ from: tip.number, to: ancestor }, "the chain was reorganised");
+    await store.rollbackTo(ancestor);
+    tree.truncate(store.leafCount());
+    fault = undefined;
+    tell({ type: "reorg", ancestor });
+  }
+
+  async function isCanonical(block: IndexedBlock): Promise<boolean> {
+    return (await chain.header(block.number))?.hash === block.hash;
+  }
+
+  /** False when the block does not follow the tip: the next pass goes back first. */
+  async function takeBlock(number: number, tip: IndexedBlock | undefined): Promise<boolean> {
+    const header = await chain.header(number);
+    if (header === undefined) return false;
+    if (tip?.number === number - 1 && header.parentHash !== tip.hash) return false;
+    await take([header], await pool.logs({ blockHash: header.hash }));
+    return true;
+  }
+
+  async function takeRange(from: number, to: number): Promise<void> {
+    const last = await chain.header(to);
+    if (last === undefined) throw new ChainAway("the node lost a block");
+    const logs = await pool.logs({ fromBlock: from, toBlock: to });
+    const headers: Header[] = [];
+    for (const number of [...new Set(logs.map((log) => log.blockNumber))].sort((a, b) => a - b)) {
+      const header = number === to ? last : await chain.header(number);
+      if (header === undefined) throw new ChainAway("the node lost a block");
+      headers.push(header);
+    }
+    if (headers.at(-1)?.number !== to) headers.push(last);
+    // Nothing may have moved while the range was read in several answers.
+    if ((await chain.header(to))?.hash !== last.hash) throw new ChainAway("the chain moved while it was read");
+    await take(headers, logs);
+  }
+
+  async function take(headers: readonly Header[], logs: readonly RawLog[]): Promise<void> {
+    const hashes = new Map(headers.map(({ number, hash }) => [number, hash]));
+    const events: LoggedEvent[] = [];
+    const ordered = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    let leafCount = tree.leafCount;
+    for (const log of ordered) {
+      if (hashes.get(log.blockNumber) !== log.blockHash) throw new ChainAway("a log is of another block");
+      for (const event of expand(pool, log)) {
+        if (event.event.kind === "leaf" && event.event.index !== leafCount++) {
+          throw new ChainAway("the node left out leaves of the pool");
+        }
+        events.push(event);
+      }
+    }
+    const blocks = headers.map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
+    await store.append(blocks, events);
+    for (const { event } of events) {
+      if (event.kind === "leaf") tree.append(event.commitment);
+      if (event.kind === "root" && tree.root(event.leafCount) !== event.root) {
+        // An enclave attested a root that is not the root: never serve paths that end nowhere.
+        fault = "the pool's root is not the root of its leaves";
+        logger.fatal({ leafCount: event.leafCount, sequence: event.sequence }, fault);
+      }
+    }
+    const tip = blocks.at(-1);
+    if (tip !== undefined) tell({ type: "advanced", tip });
+  }
+
+  function sync(): Promise<void> {
+    running ??= pass().finally(() => (running = undefined));
+    return running;
+  }
+
+  async function loop(): Promise<void> {
+    try {
+      await sync();
+    } catch (error) {
+      if (error instanceof ChainAway) logger.warn({ reason: error.message }, "indexing waits for the chain");
+      else logger.error({ err: error }, "indexing failed");
+    }
+    if (!isStopped) timer = setTimeout(() => void loop(), pollIntervalMs);
+  }
+
+  return {
+    tree,
+    async start() {
+      await rebuild();
+      void loop();
+    },
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running?.catch(() => undefined);
+    },
+    sync,
+    state: () => ({ tip: store.tip(), syncedAt, fault }),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** One log as the events it carries, `part` by `part`. */
+function expand(pool: Pool, log: RawLog): LoggedEvent[] {
+  const parsed = pool.parseLog(log);
+  const events: LoggedEvent["event"][] = [];
+  switch (parsed?.kind) {
+    case "executed": {
+      const { statement, statementKind, firstLeafIndex, nullifiers, commitments, ciphertexts } = parsed;
+      events.push({ kind: "executed", statement, firstLeafIndex, leafCount: commitments.length, nullifiers });
+      for (const nullifier of nullifiers) events.push({ kind: "nullifier", nullifier });
+      for (const [i, commitment] of commitments.entries()) {
+        events.push({
+          kind: "leaf",
+          index: firstLeafIndex + i,
+          commitment,
+          ciphertext: ciphertexts.slice(i * CIPHERTEXT_BYTES, (i + 1) * CIPHERTEXT_BYTES),
+          source: statementKind === "deposit-shield" ? "deposit" : "spend",
+          isLast: i === commitments.length - 1,
+        });
+      }
+      break;
+    }
+    case "rejected":
+      events.push({ kind: "rejected", statement: parsed.statement, reason: parsed.reason });
+      break;
+    case "root":
+      events.push({ kind: "root", root: parsed.root, leafCount: parsed.leafCount, sequence: parsed.sequence });
+      break;
+    case "root-skipped":
+    case undefined:
+      break;
+  }
+  return events.map((event, part) => ({
+    position: { block: log.blockNumber, logIndex: log.logIndex, part },
+    blockHash: log.blockHash,
+    txHash: log.txHash,
+    event,
+  }));
+}

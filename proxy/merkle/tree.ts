@@ -1,0 +1,117 @@
+/**
+ * The commitment tree in memory: each level one packed array of 32-byte nodes, complete nodes only, so
+ * appending never changes a kept node and a page is a slice. Answers for any prefix of its leaves, because
+ * the pool's root covers a prefix of the queue. Believes its leaves; roots are compared by the indexer.
+ */
+import { mustField, type Field } from "../../shared/protocol/brands.ts";
+import { bytesToUint, word } from "../../shared/protocol/bytes.ts";
+import { poseidon4 } from "../../shared/protocol/hash.ts";
+import { digitAt, emptyNode, TREE_ARITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
+
+export const NODE_BYTES = 32;
+type Children = [Field, Field, Field, Field];
+
+export class CommitmentTree {
+  /** Level 0 is the leaves. */
+  readonly #levels = Array.from({ length: TREE_DEPTH + 1 }, () => new PackedNodes());
+
+  get leafCount(): number {
+    return this.#levels[0]!.length;
+  }
+
+  append(leaf: Field): void {
+    let node = leaf;
+    for (const [level, row] of this.#levels.entries()) {
+      row.push(node);
+      if (level === TREE_DEPTH || row.length % TREE_ARITY !== 0) return;
+      node = poseidon4(...(this.#complete(level, row.length - TREE_ARITY, row.length) as Children));
+    }
+  }
+
+  /** Forgets every leaf from `leafCount` on. */
+  truncate(leafCount: number): void {
+    let keep = Math.min(leafCount, this.leafCount);
+    for (const row of this.#levels) {
+      row.length = keep;
+      keep = Math.floor(keep / TREE_ARITY);
+    }
+  }
+
+  /** Root over the first `leafCount` leaves. */
+  root(leafCount: number): Field {
+    return this.#edges(leafCount)[TREE_DEPTH]!;
+  }
+
+  /** Complete siblings left of the next leaf, level 0 first: what an `attest-root` request carries. */
+  frontier(leafCount: number): Field[] {
+    this.#require(leafCount);
+    return this.#levels.slice(0, TREE_DEPTH).flatMap((_, level) => {
+      const count = Math.floor(leafCount / TREE_ARITY ** level);
+      return this.#complete(level, count - digitAt(BigInt(leafCount), level), count);
+    });
+  }
+
+  /** How many nodes a level of the tree over `leafCount` leaves has; what lies right of them is empty. */
+  static width(level: number, leafCount: number): number {
+    return Math.ceil(leafCount / TREE_ARITY ** level);
+  }
+
+  /** Nodes `from` (inclusive) to `to` (exclusive) of a level, packed, in the tree over the first `leafCount` leaves. */
+  nodes(level: number, from: number, to: number, leafCount: number): Uint8Array {
+    this.#require(leafCount);
+    const complete = Math.floor(leafCount / TREE_ARITY ** level);
+    const row = this.#levels[level]!;
+    if (to <= complete) return row.slice(from, to);
+    const page = new Uint8Array((to - from) * NODE_BYTES);
+    page.set(row.slice(from, complete));
+    page.set(word(this.#edges(leafCount)[level]!), (complete - from) * NODE_BYTES);
+    return page;
+  }
+
+  /** By level, the node over the first free place: the only ones that are partly filled. */
+  #edges(leafCount: number): Field[] {
+    this.#require(leafCount);
+    const edges: Field[] = [emptyNode(0)];
+    for (let level = 0; level < TREE_DEPTH; level++) {
+      const count = Math.floor(leafCount / TREE_ARITY ** level);
+      const children = this.#complete(level, count - (count % TREE_ARITY), count);
+      children.push(edges[level]!);
+      while (children.length < TREE_ARITY) children.push(emptyNode(level));
+      edges.push(poseidon4(...(children as Children)));
+    }
+    return edges;
+  }
+
+  #complete(level: number, from: number, to: number): Field[] {
+    return Array.from({ length: to - from }, (_, i) => this.#levels[level]!.at(from + i));
+  }
+
+  #require(leafCount: number): void {
+    if (leafCount > this.leafCount) throw new RangeError("more leaves than this tree has");
+  }
+}
+
+/** A growing array of nodes in one piece of memory. */
+class PackedNodes {
+  #bytes = new Uint8Array(64 * NODE_BYTES);
+  length = 0;
+
+  push(node: Field): void {
+    if ((this.length + 1) * NODE_BYTES > this.#bytes.length) {
+      const larger = new Uint8Array(this.#bytes.length * 2);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(word(node), this.length * NODE_BYTES);
+    this.length += 1;
+  }
+
+  at(index: number): Field {
+    return mustField(bytesToUint(this.slice(index, index + 1)));
+  }
+
+  /** A copy: a reorganisation must not change a page that is being sent. */
+  slice(from: number, to: number): Uint8Array {
+    return this.#bytes.slice(from * NODE_BYTES, to * NODE_BYTES);
+  }
+}

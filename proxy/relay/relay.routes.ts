@@ -1,0 +1,19 @@
+/** POST /relay. */
+import Router from "@koa/router";
+import { relayBody } from "../../shared/api/transactions.ts";
+import { parse } from "../http/parse.ts";
+import { ownerOf, type RequestState } from "../http/state.ts";
+import { answerTicket } from "../submission/answer.ts";
+import type { Tickets } from "../submission/tickets.ts";
+import type { Relay } from "./relay.service.ts";
+
+export function relayRoutes(relay: Relay, tickets: Tickets): Router<RequestState> {
+  return new Router<RequestState>().post("/relay", async (ctx) => {
+    const body = parse(relayBody, ctx.state.json, "body");
+    const ticket = await relay.relay(ownerOf(ctx.state.principal), body);
+    const answer = await answerTicket(tickets, ticket, ctx.get("Prefer"));
+    ctx.status = answer.status;
+    ctx.set(answer.headers);
+    ctx.body = answer.ticket;
+  });
+}

@@ -1,0 +1,24 @@
+/** Accepts a statement for submission: cheap checks, the enclave, then a durable ticket in the pool's order. */
+import type { Owner } from "../http/state.ts";
+import type { Attest } from "../attest/attest.service.ts";
+import type { TicketRecord } from "../store/tickets.ts";
+import { ticketTransaction, type Admission, type Submission } from "../submission/admission.ts";
+import type { Tickets } from "../submission/tickets.ts";
+
+export interface Sequence {
+  /** The ticket, on disk; the earlier one when this statement has one of the same owner. A refusal leaves nothing behind. */
+  accept(owner: Owner, submission: Submission): Promise<TicketRecord>;
+}
+
+export function createSequence(admission: Admission, attest: Attest, tickets: Tickets): Sequence {
+  return {
+    async accept(owner, submission) {
+      const stated = admission.state(submission);
+      const existing = await tickets.existing(owner, stated.statement.hash);
+      if (existing !== undefined) return existing;
+      await admission.admit(stated);
+      const { attestations } = await attest.verify(stated);
+      return tickets.accept(owner, stated.statement, ticketTransaction(stated, attestations));
+    },
+  };
+}

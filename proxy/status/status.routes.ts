@@ -1,0 +1,38 @@
+/** GET /health, /info, /whoami and /openapi.json. */
+import Router from "@koa/router";
+import { infoQuery } from "../../shared/api/service.ts";
+import { fromHex } from "../../shared/protocol/bytes.ts";
+import { invalidField, parse } from "../http/parse.ts";
+import type { RequestState } from "../http/state.ts";
+import type { Status } from "./status.service.ts";
+
+export function statusRoutes(status: Status, openApiDocument: () => unknown): Router<RequestState> {
+  const router = new Router<RequestState>();
+
+  router.get("/health", async (ctx) => {
+    const health = await status.health();
+    ctx.status = health.status === "ok" ? 200 : 503;
+    ctx.body = health;
+  });
+
+  router.get("/info", async (ctx) => {
+    const { nonce } = parse(infoQuery, ctx.query, "query");
+    ctx.body = await status.info(nonce === undefined ? undefined : readNonce(nonce));
+  });
+
+  router.get("/whoami", (ctx) => {
+    ctx.body = status.whoami(ctx.state.principal, ctx.state.limitOverrides);
+  });
+
+  router.get("/openapi.json", (ctx) => {
+    ctx.body = openApiDocument();
+  });
+
+  return router;
+}
+
+function readNonce(text: string): Uint8Array {
+  const bytes = fromHex(text.startsWith("0x") ? text : `0x${text}`);
+  if (bytes === undefined) throw invalidField("nonce", "not hex");
+  return bytes;
+}

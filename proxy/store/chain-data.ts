@@ -1,0 +1,125 @@
+/**
+ * What the proxy remembers of the pool's log. All of it can be read from the chain again at any time, so
+ * every proxy keeps its own copy and reads it without waiting; only the indexer writes.
+ */
+import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+
+/** Hex digits of a block hash by which an event id names its block: two blocks of one height never share them by chance. */
+export const HASH_PREFIX_DIGITS = 8;
+
+export interface BlockRef {
+  readonly number: number;
+  readonly hash: Bytes32;
+}
+
+export interface IndexedBlock extends BlockRef {
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
+
+/** Where on the chain an event stands: `part` counts the events that one log carries. */
+export interface Position {
+  readonly block: number;
+  readonly logIndex: number;
+  readonly part: number;
+}
+
+export type ChainEvent =
+  | {
+      readonly kind: "leaf";
+      readonly index: number;
+      readonly commitment: Field;
+      readonly ciphertext: Uint8Array;
+      readonly source: "deposit" | "spend";
+      /** The last leaf of its statement. */
+      readonly isLast: boolean;
+    }
+  | { readonly kind: "nullifier"; readonly nullifier: Field }
+  | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
+  /** The two below are for tickets; no stream shows them. */
+  | {
+      readonly kind: "executed";
+      readonly statement: Bytes32;
+      readonly firstLeafIndex: number;
+      readonly leafCount: number;
+      readonly nullifiers: readonly Field[];
+    }
+  | { readonly kind: "rejected"; readonly statement: Bytes32; readonly reason: string };
+
+export interface LoggedEvent {
+  readonly position: Position;
+  readonly blockHash: Bytes32;
+  readonly txHash: Bytes32;
+  readonly event: ChainEvent;
+}
+
+export interface Execution {
+  readonly txHash: Bytes32;
+  readonly block: number;
+  readonly leafIndexes: readonly number[];
+}
+
+export interface Rejection {
+  readonly txHash: Bytes32;
+  readonly block: number;
+  /** Revert data, hex. */
+  readonly reason: string;
+}
+
+export interface StoredLeaf {
+  readonly index: number;
+  readonly commitment: Field;
+  /** Head of the queue after this leaf. */
+  readonly head: Bytes32;
+  readonly block: number;
+  readonly txHash: Bytes32;
+  /** The last leaf of its statement. */
+  readonly isLast: boolean;
+}
+
+export interface StoredRoot {
+  readonly root: Field;
+  readonly leafCount: number;
+  readonly sequence: number;
+  readonly block: number;
+}
+
+export interface ChainDataStore {
+  /** The last indexed block. */
+  tip(): IndexedBlock | undefined;
+  /** The newest kept block at or below a height; blocks with events and recent ones are kept. */
+  blockAtOrBelow(number: number): IndexedBlock | undefined;
+  /**
+   * Adds blocks in order with their events, all or nothing, and makes the last one the tip. Blocks in a
+   * gap have no event of the pool.
+   */
+  append(blocks: readonly IndexedBlock[], events: readonly LoggedEvent[]): Promise<void>;
+  /** Forgets every block above `number`, and remembers that they were orphaned from there. */
+  rollbackTo(number: number): Promise<void>;
+  /** Forgets everything. */
+  clear(): Promise<void>;
+
+  /** In order, strictly after `position`; from the beginning without one. */
+  eventsAfter(position: Position | undefined, limit: number): LoggedEvent[];
+  eventAt(position: Position): LoggedEvent | undefined;
+  /** The last event in a block at or below `block` that is of one of these kinds. */
+  lastEventUpTo(block: number, kinds: readonly ChainEvent["kind"][]): LoggedEvent | undefined;
+  /** Where the branch that held an orphaned block left the canonical chain, if this store has seen it. */
+  forkPoint(block: number, hashPrefix: string): number | undefined;
+
+  leafCount(): number;
+  leaf(index: number): StoredLeaf | undefined;
+  /** Leaves `from` (inclusive) to `to` (exclusive) in order. */
+  leaves(from: number, to: number): StoredLeaf[];
+  /** Head of the queue after `count` leaves. */
+  headAt(count: number): Bytes32 | undefined;
+
+  /** The statement that spent a nullifier. */
+  spender(nullifier: Field): { readonly statement: Bytes32; readonly block: number } | undefined;
+  execution(statement: Bytes32): Execution | undefined;
+  /** The newest rejection of a statement. */
+  rejection(statement: Bytes32): Rejection | undefined;
+  /** The newest root. */
+  currentRoot(): StoredRoot | undefined;
+  root(root: Field): StoredRoot | undefined;
+}

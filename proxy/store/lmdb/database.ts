@@ -1,0 +1,70 @@
+/**
+ * One LMDB environment in the data folder, handed out as named tables. What this file promises:
+ * a transaction is whole or absent, and its promise resolves only when the disk has it.
+ */
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { open, type Database as LmdbTable, type Key } from "lmdb";
+
+/** Values are MessagePack: plain objects, arrays, strings, numbers, bigints (below 2^64), bytes. */
+export type Table<V, K extends Key = Key> = LmdbTable<V, K>;
+
+/** The disk did not take it. The HTTP edge knows it by its code and answers STORE_UNAVAILABLE. */
+export class StoreUnavailable extends Error {
+  readonly code = "STORE_UNAVAILABLE";
+  constructor(cause: unknown) {
+    super("the store could not write", { cause });
+    this.name = "StoreUnavailable";
+  }
+}
+
+export interface Database {
+  /** A named table; the same name gives the same table. At most 64 names. */
+  table<V, K extends Key = Key>(name: string): Table<V, K>;
+  /**
+   * Runs `work` inside one write transaction over all tables. Inside, use `table.put`, `table.remove`
+   * and `table.get` (it sees the writes before it) and await nothing. A throw undoes everything and is
+   * passed on. Other processes on the same folder wait.
+   */
+  transaction<T>(work: () => T): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function openDatabase(folder: string): Database {
+  // Keys' hashes, tickets and signed transactions are nobody else's business on this host.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, "store.lmdb");
+  const root = open({ path, noSubdir: true, maxDbs: 64, encoding: "msgpack" });
+  chmodSync(path, 0o600);
+  const tables = new Map<string, Table<unknown>>();
+
+  return {
+    table<V, K extends Key = Key>(name: string): Table<V, K> {
+      const known = tables.get(name) ?? root.openDB<unknown>({ name, encoding: "msgpack" });
+      tables.set(name, known);
+      return known as unknown as Table<V, K>;
+    },
+    async transaction<T>(work: () => T): Promise<T> {
+      const faults: unknown[] = [];
+      let result: T;
+      try {
+        // The synchronous form: with lmdb 3.5.6 the queued `transaction` never ends on Node 20 (tried).
+        // It also gives true rollback, which the queued form has only through child transactions.
+        result = root.transactionSync(() => {
+          try {
+            return work();
+          } catch (thrown) {
+            faults.push(thrown);
+            throw thrown;
+          }
+        });
+        await root.flushed;
+      } catch (error) {
+        if (faults.length > 0) throw faults[0];
+        throw new StoreUnavailable(error);
+      }
+      return result;
+    },
+    close: () => root.close(),
+  };
+}

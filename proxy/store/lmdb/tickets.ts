@@ -1,0 +1,206 @@
+/**
+ * Tickets and outgoing transactions in LMDB: one table, keys are tuples that begin with what they hold.
+ * Every change is one transaction, and its promise resolves when it is on disk.
+ */
+import { mustField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import type {
+  Outgoing,
+  TicketChange,
+  TicketRecord,
+  TicketStatus,
+  TicketStore,
+} from "../tickets.ts";
+import type { Database } from "./database.ts";
+
+const LAST = Number.MAX_SAFE_INTEGER;
+
+export function openTicketStore(database: Database): TicketStore {
+  const table = database.table("tickets");
+  const get = (key: Key): unknown => table.get(key) as unknown;
+
+  function read(id: string): TicketRecord | undefined {
+    const stored = get(["ticket", id]) as StoredTicket | undefined;
+    return stored === undefined ? undefined : readTicket(stored);
+  }
+
+  function applyChanges(changes: readonly TicketChange[], at: number): TicketRecord[] {
+    return changes.map(({ id, status, attestations }) => {
+      const before = read(id);
+      if (before === undefined) throw new RangeError("a ticket that is not there cannot change");
+      const ticket: TicketRecord = {
+        ...before,
+        status,
+        updatedAt: Math.max(at, before.updatedAt),
+        ...(attestations === undefined ? {} : { transaction: { ...before.transaction, attestations } }),
+      };
+      table.putSync(["ticket", id], storeTicket(ticket));
+      if (isOver(status)) {
+        table.removeSync(["open", ticket.sequence]);
+        // The notes of one that ended without effect are free again; those of a final one are spent on the
+        // chain. Only what this ticket itself holds is released.
+        for (const nullifier of ticket.nullifiers) {
+          if (get(["reserved", hex(nullifier)]) === ticket.statement) table.removeSync(["reserved", hex(nullifier)]);
+        }
+      }
+      return ticket;
+    });
+  }
+
+  function countWaiting(): number {
+    let count = 0;
+    for (const { value } of table.getRange({ start: ["open", -1], end: ["open", LAST] })) {
+      const state = (get(["ticket", value as string]) as StoredTicket | undefined)?.status.state;
+      if (state === "queued" || state === "submitted") count++;
+    }
+    return count;
+  }
+
+  return {
+    accept: (draft, maxOpen) =>
+      database.transaction(() => {
+        const knownId = get(["statement", draft.statement]) as string | undefined;
+        const known = knownId === undefined ? undefined : read(knownId);
+        if (known !== undefined && known.status.state !== "failed" && known.status.state !== "expired") {
+          const isTheirs =
+            known.owner.developerId === draft.owner.developerId && known.owner.sub === draft.owner.sub;
+          return isTheirs ? { kind: "same" as const, ticket: known } : { kind: "reserved" as const };
+        }
+        if (draft.nullifiers.some((nullifier) => get(["reserved", hex(nullifier)]) !== undefined)) {
+          return { kind: "reserved" as const };
+        }
+        if (countWaiting() >= maxOpen) return { kind: "full" as const };
+
+        const sequence = ((get(["last-sequence"]) as number | undefined) ?? 0) + 1;
+        const ticket: TicketRecord = {
+          ...draft,
+          sequence,
+          status: { state: "queued" },
+          updatedAt: draft.createdAt,
+        };
+        table.putSync(["last-sequence"], sequence);
+        table.putSync(["ticket", ticket.id], storeTicket(ticket));
+        table.putSync(["statement", ticket.statement], ticket.id);
+        table.putSync(["open", sequence], ticket.id);
+        for (const nullifier of ticket.nullifiers) table.putSync(["reserved", hex(nullifier)], ticket.statement);
+        return { kind: "accepted" as const, ticket };
+      }),
+
+    get: async (id) => read(id),
+    async byStatement(statement) {
+      const id = get(["statement", statement]) as string | undefined;
+      return id === undefined ? undefined : read(id);
+    },
+    reservedBy: async (nullifier) => get(["reserved", hex(nullifier)]) as Bytes32 | undefined,
+    async open() {
+      return [...table.getRange({ start: ["open", -1], end: ["open", LAST] })]
+        .map(({ value }) => read(value as string))
+        .filter((ticket) => ticket !== undefined);
+    },
+    change: (changes, at) =>
+      changes.length === 0 ? Promise.resolve([]) : database.transaction(() => applyChanges(changes, at)),
+
+    async outgoing() {
+      return [...table.getRange({ start: ["outgoing", -1], end: ["outgoing", LAST] })].map(({ value }) =>
+        readOutgoing(value as StoredOutgoing),
+      );
+    },
+    putOutgoing: (entry, previousAttempts, changes, at) =>
+      database.transaction(() => {
+        const existing = get(["outgoing", entry.nonce]) as StoredOutgoing | undefined;
+        if ((existing?.attempts.length ?? 0) !== previousAttempts) return false;
+        table.putSync(["outgoing", entry.nonce], storeOutgoing(entry));
+        applyChanges(changes, at);
+        return true;
+      }),
+    markMined: (nonce, block) =>
+      database.transaction(() => {
+        const existing = get(["outgoing", nonce]) as StoredOutgoing | undefined;
+        if (existing === undefined) return;
+        const { minedIn: _old, ...rest } = existing;
+        table.putSync(["outgoing", nonce], block === undefined ? rest : { ...rest, minedIn: block });
+      }),
+    dropOutgoing: (nonce, changes, at) =>
+      database.transaction(() => {
+        table.removeSync(["outgoing", nonce]);
+        applyChanges(changes, at);
+      }),
+  };
+}
+
+type Key = (string | number)[];
+
+/** What the encoder cannot hold (integers above 64 bits) is text on disk. */
+interface StoredTicket extends Omit<TicketRecord, "nullifiers" | "transaction"> {
+  readonly nullifiers: readonly string[];
+  readonly transaction: Omit<TicketRecord["transaction"], "deadline" | "signals"> & {
+    readonly deadline: string;
+    readonly signals: readonly string[];
+  };
+}
+
+interface StoredOutgoing extends Omit<Outgoing, "gasLimit" | "attempts"> {
+  readonly gasLimit: string;
+  readonly attempts: readonly (Omit<Outgoing["attempts"][number], "maxFeePerGas" | "maxPriorityFeePerGas"> & {
+    readonly maxFeePerGas: string;
+    readonly maxPriorityFeePerGas: string;
+  })[];
+}
+
+function storeTicket(ticket: TicketRecord): StoredTicket {
+  const { transaction } = ticket;
+  return {
+    ...ticket,
+    nullifiers: ticket.nullifiers.map(String),
+    transaction: {
+      ...transaction,
+      deadline: String(transaction.deadline),
+      signals: transaction.signals.map(String),
+    },
+  };
+}
+
+function readTicket(stored: StoredTicket): TicketRecord {
+  const { transaction } = stored;
+  const fields = (texts: readonly string[]): Field[] => texts.map((text) => mustField(BigInt(text)));
+  return {
+    ...stored,
+    nullifiers: fields(stored.nullifiers),
+    transaction: {
+      ...transaction,
+      deadline: BigInt(transaction.deadline),
+      signals: fields(transaction.signals),
+    },
+  };
+}
+
+function storeOutgoing(entry: Outgoing): StoredOutgoing {
+  return {
+    ...entry,
+    gasLimit: String(entry.gasLimit),
+    attempts: entry.attempts.map((attempt) => ({
+      ...attempt,
+      maxFeePerGas: String(attempt.maxFeePerGas),
+      maxPriorityFeePerGas: String(attempt.maxPriorityFeePerGas),
+    })),
+  };
+}
+
+function readOutgoing(stored: StoredOutgoing): Outgoing {
+  return {
+    ...stored,
+    gasLimit: BigInt(stored.gasLimit),
+    attempts: stored.attempts.map((attempt) => ({
+      ...attempt,
+      maxFeePerGas: BigInt(attempt.maxFeePerGas),
+      maxPriorityFeePerGas: BigInt(attempt.maxPriorityFeePerGas),
+    })),
+  };
+}
+
+function isOver(status: TicketStatus): boolean {
+  return status.state === "finalized" || status.state === "failed" || status.state === "expired";
+}
+
+function hex(value: Field): string {
+  return value.toString(16);
+}

@@ -1,0 +1,146 @@
+/**
+ * Accepted transactions and what was sent for them. Everything here must survive a crash: a promise of
+ * this store resolves when the change is on disk, and not before. Reads are asynchronous, because another
+ * implementation asks a server.
+ */
+import type { TicketErrorCode } from "../../shared/api/errors.ts";
+import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import type { Address, Bytes32, Field } from "../../shared/protocol/brands.ts";
+import type { Kind } from "../../shared/protocol/statements.ts";
+
+export interface TicketOwner {
+  readonly developerId: string;
+  /** Undefined: accepted with an API key. */
+  readonly sub: string | undefined;
+}
+
+/** Why a ticket is not executed (yet). `retryable`: a new statement over the same notes may succeed. */
+export interface TicketError {
+  readonly code: TicketErrorCode;
+  readonly detail: string;
+  readonly retryable: boolean;
+}
+
+/** Where and how a statement was executed, whoever carried it. */
+export interface Outcome {
+  readonly txHash: Bytes32;
+  readonly block: number;
+  readonly leafIndexes: readonly number[];
+}
+
+/**
+ * `error` on a waiting ticket is provisional. `carrier` is the nonce of the transaction of ours that carries
+ * it now; a submitted ticket without one waits to be sent again.
+ */
+export type TicketStatus =
+  | { readonly state: "queued"; readonly error?: TicketError }
+  | {
+      readonly state: "submitted";
+      readonly carrier?: number;
+      readonly txHash: Bytes32;
+      readonly error?: TicketError;
+    }
+  | { readonly state: "confirmed"; readonly outcome: Outcome }
+  | { readonly state: "finalized"; readonly outcome: Outcome }
+  | { readonly state: "failed"; readonly error: TicketError }
+  | { readonly state: "expired"; readonly error: TicketError };
+
+/** All that is needed to have it attested again and sent, so a restart asks the client for nothing. */
+export interface TicketTransaction {
+  readonly kind: Kind;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  readonly signals: readonly Field[];
+  readonly ext: Uint8Array;
+  /** 256 bytes uncompressed, as the enclave takes it. */
+  readonly proof: Uint8Array;
+  readonly authorization: Uint8Array;
+  readonly attestations: readonly SignedBy[];
+}
+
+export interface TicketRecord {
+  readonly id: string;
+  /** Place in the pool's order of acceptance; strictly increasing. */
+  readonly sequence: number;
+  readonly owner: TicketOwner;
+  readonly statement: Bytes32;
+  readonly nullifiers: readonly Field[];
+  readonly transaction: TicketTransaction;
+  readonly status: TicketStatus;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export type TicketDraft = Omit<TicketRecord, "sequence" | "status" | "updatedAt">;
+
+export type Acceptance =
+  | { readonly kind: "accepted"; readonly ticket: TicketRecord }
+  /** The same statement of the same owner is under way or done. */
+  | { readonly kind: "same"; readonly ticket: TicketRecord }
+  /** A nullifier (or this statement) is reserved by another ticket. */
+  | { readonly kind: "reserved" }
+  | { readonly kind: "full" };
+
+/** One signed transaction for a nonce; a replacement adds another under the same nonce. */
+export interface SignedAttempt {
+  readonly hash: Bytes32;
+  readonly raw: string;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly signedAt: number;
+}
+
+/** What occupies a nonce of the gas wallet. */
+export interface Outgoing {
+  readonly sender: Address;
+  readonly nonce: number;
+  readonly ticketIds: readonly string[];
+  readonly gasLimit: bigint;
+  readonly data: string;
+  /** Oldest first, never empty. */
+  readonly attempts: readonly SignedAttempt[];
+  /** Block in which one attempt was seen mined. */
+  readonly minedIn?: number;
+}
+
+export interface TicketChange {
+  readonly id: string;
+  readonly status: TicketStatus;
+  /** Present when it was attested again. */
+  readonly attestations?: readonly SignedBy[];
+}
+
+export interface TicketStore {
+  /**
+   * One atomic durable write: place in the order, ticket, and reservations of its nullifiers and statement.
+   * A statement whose earlier ticket failed or expired gets a new one. Refuses with `full` when
+   * `maxOpen` tickets are neither confirmed nor over.
+   */
+  accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance>;
+  get(id: string): Promise<TicketRecord | undefined>;
+  byStatement(statement: Bytes32): Promise<TicketRecord | undefined>;
+  /** The statement of the ticket that has reserved a nullifier. */
+  reservedBy(nullifier: Field): Promise<Bytes32 | undefined>;
+  /** Every ticket that is not final, failed or expired, in order of acceptance. */
+  open(): Promise<TicketRecord[]>;
+  /** One atomic durable write. Tickets that come to an end release their reservations. */
+  change(changes: readonly TicketChange[], at: number): Promise<TicketRecord[]>;
+
+  /** In order of nonce. */
+  outgoing(): Promise<Outgoing[]>;
+  /**
+   * Stores signed bytes before they are broadcast, together with the changes of the tickets they carry.
+   * False, and nothing written, unless the entry at that nonce still is `previous` (by number of attempts;
+   * 0: there is none), so two writers can never both send.
+   */
+  putOutgoing(
+    entry: Outgoing,
+    previousAttempts: number,
+    changes: readonly TicketChange[],
+    at: number,
+  ): Promise<boolean>;
+  markMined(nonce: number, block: number | undefined): Promise<void>;
+  /** With the changes of the tickets it carried. */
+  dropOutgoing(nonce: number, changes: readonly TicketChange[], at: number): Promise<void>;
+}

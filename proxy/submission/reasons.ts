@@ -1,0 +1,66 @@
+/** The pool's refusals as what a ticket says about them. Nothing of a token's own text is repeated. */
+import type { PoolReason } from "../chain/pool.ts";
+import type { TicketError } from "../store/tickets.ts";
+
+export type Verdict =
+  /** The attestation, not the statement, is what the pool refuses: have it made again. */
+  | { readonly kind: "attest-again" }
+  /** The token said no; the token's state tells why. */
+  | { readonly kind: "ask-token" }
+  | { readonly kind: "hold"; readonly error: TicketError };
+
+export const TICKET_ERRORS = {
+  nullifierSpent: { code: "NULLIFIER_SPENT", detail: "another statement spent a note of this one", retryable: false },
+  rootUnknown: {
+    code: "ROOT_UNKNOWN",
+    detail: "the pool does not know the root this was proved against; prove again",
+    retryable: true,
+  },
+  authorizationUsed: {
+    code: "AUTHORIZATION_USED",
+    detail: "the depositor's authorization is used or cancelled",
+    retryable: true,
+  },
+  authorizationExpired: {
+    code: "AUTHORIZATION_EXPIRED",
+    detail: "the depositor's authorization is past its valid_before",
+    retryable: true,
+  },
+  insufficientFunds: {
+    code: "INSUFFICIENT_FUNDS",
+    detail: "the depositor does not hold the amount",
+    retryable: true,
+  },
+  deadlinePassed: { code: "DEADLINE_PASSED", detail: "the deadline of the statement has passed", retryable: true },
+  transferRefused: { code: "TRANSFER_REFUSED", detail: "the token refused the transfer", retryable: true },
+  rejected: { code: "REJECTED", detail: "the pool refused the statement", retryable: false },
+} as const satisfies Record<string, TicketError>;
+
+export function judge(reason: PoolReason): Verdict {
+  switch (reason.name) {
+    case "NullifierSpent":
+      return hold(TICKET_ERRORS.nullifierSpent);
+    case "RootUnknown":
+      return hold(TICKET_ERRORS.rootUnknown);
+    case "DeadlinePassed":
+      return hold(TICKET_ERRORS.deadlinePassed);
+    case "TransferRefused":
+    case "TransferMismatch":
+      return { kind: "ask-token" };
+    // A deposit of this statement is in: the index will say so, and until then the token's state does.
+    case "StatementRepeated":
+      return hold(TICKET_ERRORS.authorizationUsed);
+    case "SignerUnknown":
+    case "TooFewAttestations":
+    case "SignersNotAscending":
+    case "SignatureInvalid":
+    case "AttestationLength":
+      return { kind: "attest-again" };
+    default:
+      return hold({ ...TICKET_ERRORS.rejected, detail: `the pool refused the statement: ${reason.name}` });
+  }
+}
+
+function hold(error: TicketError): Verdict {
+  return { kind: "hold", error };
+}

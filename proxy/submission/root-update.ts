@@ -1,0 +1,118 @@
+/**
+ * Which root update to ask for: over leaves that wait in the queue, and optimistically over those a batch
+ * is about to add. Pure; the pool skips an update that no longer fits, so a wrong guess costs gas and harms
+ * nobody.
+ */
+import type { RootUpdate } from "../../shared/protocol/attestation.ts";
+import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import { Frontier, MAX_UPDATE_LEAVES, nextHead } from "../../shared/protocol/tree.ts";
+import type { StoredLeaf, StoredRoot } from "../store/chain-data.ts";
+
+/** Most outputs of any kind: the pool keeps a checkpoint whenever the next transaction could open a wider gap. */
+const MAX_OUTPUTS = 4;
+
+export interface QueueView {
+  currentRoot(): StoredRoot | undefined;
+  leafCount(): number;
+  leaves(from: number, to: number): StoredLeaf[];
+  leaf(index: number): StoredLeaf | undefined;
+  headAt(count: number): Bytes32 | undefined;
+}
+
+export interface PlannedUpdate {
+  readonly fromIndex: number;
+  readonly headBefore: Bytes32;
+  readonly frontier: readonly Field[];
+  readonly leaves: readonly Field[];
+  readonly expected: RootUpdate;
+}
+
+/**
+ * @param frontierAt complete siblings of a prefix of the queue
+ * @param batch commitments of each member of the batch that goes along, in order
+ * @param avoid ends that the pool has skipped before
+ */
+export function planRootUpdate(
+  queue: QueueView,
+  frontierAt: (leafCount: number) => Field[],
+  batch: readonly (readonly Field[])[],
+  avoid: ReadonlySet<number> = new Set(),
+): PlannedUpdate | undefined {
+  const root = queue.currentRoot();
+  const headBefore = root === undefined ? undefined : queue.headAt(root.leafCount);
+  if (root === undefined || headBefore === undefined) return undefined;
+  const from = root.leafCount;
+  const queued = queue.leafCount();
+  const most = from + MAX_UPDATE_LEAVES;
+
+  let to = queued;
+  const leaves: Field[] = [];
+  if (queued > most || avoid.size > 0) {
+    const end = endsOf(queue, from, Math.min(queued, most), avoid).at(-1);
+    if (end === undefined) return undefined;
+    to = end;
+  }
+  leaves.push(...queue.leaves(from, to).map(({ commitment }) => commitment));
+  if (to === queued) {
+    for (const commitments of batch) {
+      if (from + leaves.length + commitments.length > most) break;
+      leaves.push(...commitments);
+    }
+  }
+  if (leaves.length === 0) return undefined;
+
+  const frontier = frontierAt(from);
+  const after = Frontier.from(BigInt(from), frontier);
+  if (after === undefined) throw new RangeError("the frontier does not fit its leaf count");
+  let headAfter = headBefore;
+  for (const leaf of leaves) {
+    if (!after.append(leaf)) return undefined;
+    headAfter = nextHead(headAfter, leaf);
+  }
+  return {
+    fromIndex: from,
+    headBefore,
+    frontier,
+    leaves,
+    expected: {
+      oldRoot: root.root,
+      newRoot: after.root(),
+      fromIndex: BigInt(from),
+      toIndex: BigInt(from + leaves.length),
+      headBefore,
+      headAfter,
+    },
+  };
+}
+
+/**
+ * Positions in (from, most] that the pool may accept as an end, best last. First its checkpoints as it keeps
+ * them when each chain transaction makes one call; when one of those was skipped (a contract called the pool
+ * twice in a transaction), every end of a statement is tried in turn.
+ */
+function endsOf(queue: QueueView, from: number, most: number, avoid: ReadonlySet<number>): number[] {
+  const begin = startOfCall(queue, from);
+  const leaves = queue.leaves(begin, Math.min(most + 1, queue.leafCount()));
+  const checkpoints: number[] = [];
+  const boundaries: number[] = [];
+  let lastCheckpoint = begin;
+  for (const [i, leaf] of leaves.entries()) {
+    if (!leaf.isLast) continue;
+    const end = leaf.index + 1;
+    const next = leaves[i + 1];
+    const endsCall = next === undefined ? end === queue.leafCount() : next.txHash !== leaf.txHash;
+    if (end > from && end <= most) boundaries.push(end);
+    if (!endsCall && end + MAX_OUTPUTS - lastCheckpoint <= MAX_UPDATE_LEAVES) continue;
+    lastCheckpoint = end;
+    if (end > from && end <= most) checkpoints.push(end);
+  }
+  const fresh = checkpoints.filter((end) => !avoid.has(end));
+  return fresh.length > 0 ? fresh : boundaries.filter((end) => !avoid.has(end));
+}
+
+function startOfCall(queue: QueueView, index: number): number {
+  const call = queue.leaf(index)?.txHash;
+  let start = index;
+  while (start > 0 && queue.leaf(start - 1)?.txHash === call) start--;
+  return start;
+}

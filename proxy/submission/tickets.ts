@@ -1,0 +1,185 @@
+/**
+ * Tickets as their owners see them: acceptance, lookup, waiting, and news of every change. Other services
+ * reach the store of tickets only through here.
+ */
+import { v7 as uuid } from "uuid";
+import type { Ticket } from "../../shared/api/transactions.ts";
+import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import { toHex, word } from "../../shared/protocol/bytes.ts";
+import type { Statement } from "../../shared/protocol/statements.ts";
+import { ApiError } from "../http/errors.ts";
+import type { Owner } from "../http/state.ts";
+import type { TicketChange, TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
+import { isOver } from "./ticket.ts";
+
+export interface Tickets {
+  /** Durable, in its place in the order, notes reserved. Throws NULLIFIER_PENDING or QUEUE_FULL. */
+  accept(owner: Owner, statement: Statement, transaction: TicketTransaction): Promise<TicketRecord>;
+  /** Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
+  find(owner: Owner, id: string): Promise<TicketRecord>;
+  /** The ticket that this statement already has, when it is `owner`'s and not over in vain. Throws NULLIFIER_PENDING when it is another's. */
+  existing(owner: Owner, statement: Bytes32): Promise<TicketRecord | undefined>;
+  isReserved(nullifier: Field): Promise<boolean>;
+  /** Resolves when the ticket is executed or over, or with its state when the time is up. */
+  settled(id: string, withinMs: number): Promise<TicketRecord>;
+  /** Open tickets that a principal may see, in order of acceptance. */
+  openOf(owner: Owner): Promise<TicketRecord[]>;
+  open(): Promise<TicketRecord[]>;
+  view(ticket: TicketRecord): Promise<Ticket>;
+  /** For the submitter: durable, then told. */
+  change(changes: readonly TicketChange[]): Promise<void>;
+  /** For the submitter: these were changed together with an outgoing transaction. */
+  announce(ids: readonly string[]): Promise<void>;
+  onChange(listener: (ticket: TicketRecord) => void): () => void;
+}
+
+export interface TicketsOptions {
+  /** Tickets that are neither executed nor over; beyond it QUEUE_FULL. */
+  readonly maxWaiting: number;
+  /** Number of the last indexed block. */
+  readonly tipNumber: () => number | undefined;
+  /** What holds every waiting ticket and the operator can mend. */
+  readonly blockedBy: () => string | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export function maySee(owner: Owner, ticket: TicketRecord): boolean {
+  if (ticket.owner.developerId !== owner.developerId) return false;
+  return owner.sub === undefined || ticket.owner.sub === owner.sub;
+}
+
+export function createTickets(store: TicketStore, options: TicketsOptions): Tickets {
+  const listeners = new Set<(ticket: TicketRecord) => void>();
+  const tell = (ticket: TicketRecord): void => {
+    for (const listener of listeners) listener(ticket);
+  };
+  const onChange = (listener: (ticket: TicketRecord) => void): (() => void) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const isOwn = (owner: Owner, ticket: TicketRecord): boolean =>
+    ticket.owner.developerId === owner.developerId && ticket.owner.sub === owner.sub;
+
+  const pending = (): ApiError =>
+    new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this one, or is this one");
+
+  return {
+    async accept(owner, statement, transaction) {
+      const accepted = await store.accept(
+        {
+          id: uuid(),
+          owner: { developerId: owner.developerId, sub: owner.sub },
+          statement: statement.hash,
+          nullifiers: statement.facts.nullifiers,
+          transaction,
+          createdAt: options.now(),
+        },
+        options.maxWaiting,
+      );
+      switch (accepted.kind) {
+        case "accepted":
+          tell(accepted.ticket);
+          return accepted.ticket;
+        case "same":
+          return accepted.ticket;
+        case "reserved":
+          throw pending();
+        case "full":
+          throw new ApiError("QUEUE_FULL", "too many transactions wait to be sent", { retryAfterSecs: 15 });
+      }
+    },
+
+    async find(owner, id) {
+      const ticket = await store.get(id);
+      if (ticket === undefined || !maySee(owner, ticket)) {
+        throw new ApiError("TICKET_UNKNOWN", "no ticket of yours has this id");
+      }
+      return ticket;
+    },
+
+    async existing(owner, statement) {
+      const ticket = await store.byStatement(statement);
+      if (ticket === undefined || ticket.status.state === "failed" || ticket.status.state === "expired") return undefined;
+      if (isOwn(owner, ticket)) return ticket;
+      // Another's, and final: the chain's own record refuses it, with the better name.
+      if (ticket.status.state === "finalized") return undefined;
+      throw pending();
+    },
+
+    isReserved: async (nullifier) => (await store.reservedBy(nullifier)) !== undefined,
+
+    async settled(id, withinMs) {
+      const isSettled = (ticket: TicketRecord): boolean =>
+        ticket.status.state === "confirmed" || isOver(ticket.status);
+      return new Promise<TicketRecord>((resolve, reject) => {
+        const finish = (): void => {
+          clearTimeout(timer);
+          stop();
+          store.get(id).then(
+            (ticket) => (ticket === undefined ? reject(new RangeError("no such ticket")) : resolve(ticket)),
+            reject,
+          );
+        };
+        const timer = setTimeout(finish, withinMs);
+        // Listening begins before the first look, so a change in between is not missed.
+        const stop = onChange((ticket) => {
+          if (ticket.id === id && isSettled(ticket)) finish();
+        });
+        store.get(id).then(
+          (ticket) => {
+            if (ticket === undefined || isSettled(ticket)) finish();
+          },
+          (error: unknown) => {
+            clearTimeout(timer);
+            stop();
+            reject(error instanceof Error ? error : new Error("the store did not answer", { cause: error }));
+          },
+        );
+      });
+    },
+
+    openOf: async (owner) => (await store.open()).filter((ticket) => maySee(owner, ticket)),
+    open: () => store.open(),
+
+    async view(ticket) {
+      const { status, transaction } = ticket;
+      const outcome = "outcome" in status ? status.outcome : undefined;
+      const error = "error" in status ? status.error : undefined;
+      const tip = options.tipNumber();
+      const blockedBy = status.state === "queued" || status.state === "submitted" ? options.blockedBy() : undefined;
+      return {
+        ticket_id: ticket.id,
+        kind: transaction.kind,
+        state: status.state,
+        statement: ticket.statement,
+        ...(status.state === "queued" ? { position: await positionOf(ticket) } : {}),
+        created_at: new Date(ticket.createdAt).toISOString(),
+        updated_at: new Date(ticket.updatedAt).toISOString(),
+        tx_hash: outcome?.txHash ?? (status.state === "submitted" ? status.txHash : null),
+        block_number: outcome?.block ?? null,
+        confirmations: outcome === undefined || tip === undefined ? 0 : Math.max(0, tip - outcome.block + 1),
+        leaf_index: [...(outcome?.leafIndexes ?? [])],
+        nullifiers: ticket.nullifiers.map((nullifier) => toHex(word(nullifier))),
+        ...(blockedBy === undefined ? {} : { blocked_by: blockedBy }),
+        error: error ?? null,
+      };
+    },
+
+    async change(changes) {
+      for (const ticket of await store.change(changes, options.now())) tell(ticket);
+    },
+    async announce(ids) {
+      for (const id of ids) {
+        const ticket = await store.get(id);
+        if (ticket !== undefined) tell(ticket);
+      }
+    },
+    onChange,
+  };
+
+  async function positionOf(ticket: TicketRecord): Promise<number> {
+    const open = await store.open();
+    return open.filter(({ sequence, status }) => sequence < ticket.sequence && status.state === "queued").length;
+  }
+}

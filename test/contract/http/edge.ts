@@ -1,0 +1,268 @@
+// The real Koa app on an ephemeral port, with a real LMDB in a temporary folder. Only the money path's
+// routers are stand-ins that say so: these tests are about what happens before a route is reached.
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Router from "@koa/router";
+import { createApp } from "../../../proxy/app.ts";
+import { createApiKey } from "../../../proxy/auth/api-keys.ts";
+import { createAuth } from "../../../proxy/auth/auth.ts";
+import { addDeveloper } from "../../../proxy/auth/registration.ts";
+import type { KeyRing } from "../../../proxy/auth/session-tokens.ts";
+import type { Balances } from "../../../proxy/balances/balances.service.ts";
+import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
+import { createFees } from "../../../proxy/fees/fee-rules.ts";
+import { ApiError } from "../../../proxy/http/errors.ts";
+import { startHttpServer } from "../../../proxy/http/server.ts";
+import type { RequestState } from "../../../proxy/http/state.ts";
+import { Limits } from "../../../proxy/limits/limits.ts";
+import { createLogger } from "../../../proxy/logging.ts";
+import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
+import { loadCircuits } from "../../../proxy/status/circuits.ts";
+import { createStatus, type HealthChecks } from "../../../proxy/status/status.service.ts";
+import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
+import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
+import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
+import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
+import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+
+export const CHAIN_ID = 31_337;
+export const POOL = asAddress("0x5FbDB2315678afecb367f032d93F642f64180aa3") as Address;
+export const USDC = asAddress("0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512") as Address;
+
+const LIMITS: LimitDefaults = {
+  sessionPerMinute: 120,
+  keyPerMinute: 60,
+  keyPerDay: 10_000,
+  streamsPerUser: 5,
+  streamsPerDeveloper: 50,
+  failuresPerMinute: 30,
+};
+
+type MoneyRouters = Parameters<typeof createApp>[0]["routers"];
+type Feature = keyof MoneyRouters;
+
+export interface EdgeOptions {
+  readonly limits?: Partial<LimitDefaults>;
+  readonly routers?: Partial<MoneyRouters>;
+  readonly balances?: Balances;
+  readonly checks?: Partial<HealthChecks>;
+  readonly assets?: readonly [Asset];
+  readonly trustedHops?: number;
+  readonly origins?: readonly string[];
+}
+
+export interface Edge {
+  readonly url: string;
+  readonly port: number;
+  /** A developer's API key, with limits far above what a test asks for. */
+  readonly key: string;
+  readonly keyRing: KeyRing;
+  readonly pepper: Uint8Array;
+  readonly folder: string;
+  readonly store: ReturnType<typeof openKeyStore>;
+  /** Moves the clock of credentials, limits and idempotency. */
+  advance(ms: number): void;
+  now(): number;
+  log(): string;
+  session(options?: { sub?: string; perms?: string[]; ttl_secs?: number }): Promise<string>;
+  /** With the API key unless `headers` bring another credential or `credential` is false. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  newDeveloper(options?: Parameters<typeof addDeveloper>[1]): Promise<{ id: string; key: string }>;
+  stop(): Promise<void>;
+}
+
+export interface CallOptions {
+  readonly headers?: Record<string, string>;
+  readonly json?: unknown;
+  /** Sent as it is, as application/json unless `headers` say otherwise. */
+  readonly raw?: string | Uint8Array<ArrayBuffer>;
+  readonly credential?: false;
+  readonly session?: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- answers nobody has typed
+}
+
+export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
+  const folder = await mkdtemp(join(tmpdir(), "cloister-edge-"));
+  const database = openDatabase(folder);
+  const store = openKeyStore(database);
+  const pepper = Uint8Array.from(randomBytes(32));
+  const keyRing: KeyRing = { current: "k1", keys: new Map([["k1", Uint8Array.from(randomBytes(32))]]) };
+  let offset = 0;
+  const now = (): number => Date.now() + offset;
+  const lines: string[] = [];
+  const logger = createLogger("trace", { write: (line: string) => void lines.push(line) });
+  const auth = createAuth({ store, pepper, keyRing, chainId: CHAIN_ID, now });
+  const limits = new Limits({ ...LIMITS, ...options.limits }, now);
+  const assets = options.assets ?? [{ address: USDC, symbol: "USDC", decimals: 6 }];
+  const fees = createFees({ assets, serviceFee: undefined, feeSchedule: [], minimums: [] }, now);
+  const ok = { state: "ok", ageMs: 0 } as const;
+  const root = new URL("../../../", import.meta.url);
+  const status = createStatus({
+    config: {
+      network: "first",
+      chainId: CHAIN_ID,
+      pool: POOL,
+      deploymentBlock: 3,
+      addressPrefix: "clo",
+      confirmations: 2,
+      assets,
+    },
+    circuits: await loadCircuits(
+      new URL("shared/circuits/keys/development/manifest.json", root).pathname,
+      new URL("shared/protocol/verification-keys/", root),
+      false,
+    ),
+    fees,
+    limits,
+    describeEnclaves: async () => [],
+    threshold: async () => 1,
+    checks: {
+      enclave: () => ok,
+      chain: () => ok,
+      store: () => ok,
+      sequencer: () => ok,
+      indexer: () => ok,
+      ...options.checks,
+    },
+    randomBytes: (length) => Uint8Array.from(randomBytes(length)),
+    now,
+  });
+  const close = async (): Promise<void> => {
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+  };
+  const app = await orClose(close, () =>
+    createApp({
+      config: { trustedHops: options.trustedHops ?? 0 },
+      logger,
+      auth,
+      limits,
+      idempotency: openIdempotencyStore(database),
+      sessions: createSessions(auth),
+      status,
+      balances: options.balances ?? { usdc: async () => absent() },
+      routers: { ...absentRouters(), ...options.routers },
+      now,
+    }),
+  );
+  const handle = app.callback();
+  const server = await startHttpServer((request, response) => void handle(request, response), "127.0.0.1", 0);
+  const url = `http://127.0.0.1:${server.port}`;
+
+  const newDeveloper: Edge["newDeveloper"] = async (wanted = { name: "Another" }) => {
+    const developer = await addDeveloper(store, wanted);
+    const { key } = await createApiKey(store, pepper, developer.id, "main");
+    return { id: developer.id, key };
+  };
+  const { key } = await newDeveloper({
+    name: "Test",
+    id: "test",
+    limits: { keyPerMinute: 1_000_000, keyPerDay: 1_000_000, sessionPerMinute: 1_000_000 },
+    origins: options.origins ?? [],
+  });
+
+  const call: Edge["call"] = async (method, path, { headers = {}, json, raw, credential, session } = {}) => {
+    const content = raw ?? (json === undefined ? undefined : JSON.stringify(json));
+    const credentials =
+      session !== undefined
+        ? { Authorization: `Bearer ${session}` }
+        : credential === false
+          ? {}
+          : { "X-API-Key": key };
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: {
+        ...credentials,
+        ...(content === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(content === undefined ? {} : { body: content }),
+    });
+    const text = await response.text();
+    const isJson = /json$/.test(response.headers.get("content-type")?.split(";")[0] ?? "");
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== "" ? JSON.parse(text) : text,
+    };
+  };
+
+  return {
+    url,
+    port: server.port,
+    key,
+    keyRing,
+    pepper,
+    folder,
+    store,
+    advance: (ms) => {
+      offset += ms;
+    },
+    now,
+    log: () => lines.join(""),
+    session: async ({ sub = "user-1", perms = ["read", "write"], ttl_secs = 900 } = {}) => {
+      const { body } = await call("POST", "/session", { json: { sub, perms, ttl_secs } });
+      return body.token as string;
+    },
+    call,
+    newDeveloper,
+    stop: async () => {
+      await server.stop(0);
+      await close();
+    },
+  };
+}
+
+/** An app that refuses to start must not leave its store open. */
+async function orClose<T>(close: () => Promise<void>, make: () => T): Promise<T> {
+  try {
+    return make();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A route that a test puts in the place of a feature's; the feature's other endpoints stay absent. */
+export function standIn(
+  feature: Feature,
+  fill: (router: Router<RequestState>) => void,
+): Partial<MoneyRouters> {
+  const router = new Router<RequestState>();
+  fill(router);
+  for (const layer of absentRouters()[feature].stack) {
+    const isFilled = router.stack.some(
+      ({ path, methods }) => path === layer.path && methods.includes(layer.methods.at(-1) ?? ""),
+    );
+    if (!isFilled) router.register(layer.path, layer.methods, () => absent());
+  }
+  return { [feature]: router };
+}
+
+function absentRouters(): MoneyRouters {
+  const routers = {
+    merkle: new Router<RequestState>(),
+    events: new Router<RequestState>(),
+    sequence: new Router<RequestState>(),
+    attest: new Router<RequestState>(),
+    relay: new Router<RequestState>(),
+  };
+  for (const { method, path } of Object.values<Endpoint>(ENDPOINTS)) {
+    const feature = path.split("/")[1] ?? "";
+    if (!(feature in routers)) continue;
+    routers[feature as Feature].register(path.replaceAll(/\{([a-z_]+)\}/g, ":$1"), [method], () => absent());
+  }
+  return routers;
+}
+
+/** Reached only when everything before the routes let the request pass. */
+function absent(): never {
+  throw new ApiError("CHAIN_UNAVAILABLE", "this part is not on the stage of this test");
+}

@@ -1,0 +1,157 @@
+// Idempotency-Key on the transaction endpoints: one run, one answer, and what is not kept.
+import assert from "node:assert/strict";
+import { once, EventEmitter } from "node:events";
+import { ApiError } from "../../../proxy/http/errors.ts";
+import { startEdge, standIn, type Answer, type Edge } from "./edge.ts";
+
+describe("Idempotency-Key", () => {
+  let edge: Edge;
+  let runs = 0;
+  const gate = new EventEmitter();
+  let behaviour: (() => Promise<void> | void) | undefined;
+
+  before(async () => {
+    edge = await startEdge({
+      routers: standIn("sequence", (router) => {
+        router.post("/sequence/spend", async (ctx) => {
+          runs++;
+          gate.emit("running");
+          const run = String(runs);
+          await behaviour?.();
+          ctx.status = 202;
+          ctx.set("Location", `/sequence/ticket/${run}`);
+          ctx.body = { ticket_id: run };
+        });
+      }),
+    });
+  });
+  after(() => edge.stop());
+  beforeEach(() => {
+    runs = 0;
+    behaviour = undefined;
+  });
+
+  const send = (key: string, json: unknown = { a: 1 }, session?: string): Promise<Answer> =>
+    edge.call("POST", "/sequence/spend", {
+      json,
+      headers: { "Idempotency-Key": key },
+      ...(session === undefined ? {} : { session }),
+    });
+
+  it("gives the stored answer, status and Location included, for the same key and body", async () => {
+    const first = await send("one");
+    const second = await send("one");
+    assert.equal(runs, 1);
+    assert.equal(second.status, 202);
+    assert.deepEqual(second.body, first.body);
+    assert.equal(second.headers.get("location"), "/sequence/ticket/1");
+  });
+
+  it("runs without a key every time", async () => {
+    await edge.call("POST", "/sequence/spend", { json: {} });
+    await edge.call("POST", "/sequence/spend", { json: {} });
+    assert.equal(runs, 2);
+  });
+
+  it("refuses another body under the same key, and forgets after 24 h", async () => {
+    await send("two");
+    const { status, body } = await send("two", { a: 2 });
+    assert.equal(status, 422);
+    assert.equal(body.code, "IDEMPOTENCY_MISMATCH");
+    edge.advance(24 * 3_600_000 + 1);
+    assert.equal((await send("two", { a: 2 })).status, 202);
+    assert.equal(runs, 2);
+  });
+
+  it("answers 409 while the first is running", async () => {
+    let release = (): void => undefined;
+    behaviour = () => new Promise<void>((resolve) => (release = resolve));
+    const running = once(gate, "running");
+    const first = send("three");
+    await running;
+    const second = await send("three");
+    assert.equal(second.status, 409);
+    assert.equal(second.body.code, "IDEMPOTENCY_IN_PROGRESS");
+    assert.ok(Number(second.headers.get("retry-after")) > 0);
+    release();
+    assert.equal((await first).status, 202);
+    assert.equal((await send("three")).status, 202);
+    assert.equal(runs, 1);
+  });
+
+  it("keeps a refusal of the caller's own making, and neither 429 nor 5xx", async () => {
+    behaviour = () => {
+      throw new ApiError("PROOF_INVALID", "no");
+    };
+    const first = await send("four");
+    assert.equal(first.status, 422);
+    behaviour = undefined;
+    const second = await send("four");
+    assert.equal(second.body.code, "PROOF_INVALID");
+    assert.equal(second.body.request_id, first.body.request_id);
+    assert.match(second.headers.get("content-type") ?? "", /problem\+json/);
+    assert.equal(runs, 1);
+
+    for (const [key, code] of [
+      ["five", "ENCLAVE_UNAVAILABLE"],
+      ["six", "RATE_LIMITED"],
+    ] as const) {
+      behaviour = () => {
+        throw new ApiError(code, "later");
+      };
+      assert.equal((await send(key)).body.code, code);
+      behaviour = undefined;
+      assert.equal((await send(key)).status, 202);
+    }
+    behaviour = () => {
+      throw new Error("a fault of ours");
+    };
+    assert.equal((await send("seven")).status, 500);
+    behaviour = undefined;
+    assert.equal((await send("seven")).status, 202);
+  });
+
+  it("is scoped: another user, another developer or another path has the key to itself", async () => {
+    await send("eight");
+    await send("eight", { a: 2 }, await edge.session({ sub: "x" }));
+    await send("eight", { a: 3 }, await edge.session({ sub: "y" }));
+    assert.equal(runs, 3);
+    const other = await edge.call("POST", "/sequence/deposit-shield", {
+      json: { a: 4 },
+      headers: { "Idempotency-Key": "eight" },
+    });
+    assert.equal(other.body.code, "CHAIN_UNAVAILABLE");
+  });
+
+  it("a claim that a crash left behind ends with its lease", async () => {
+    let release = (): void => undefined;
+    behaviour = () => new Promise<void>((resolve) => (release = resolve));
+    const running = once(gate, "running");
+    const hung = send("nine");
+    await running;
+    behaviour = undefined;
+    edge.advance(120_001);
+    const later = await send("nine");
+    assert.equal(later.status, 202);
+    release();
+    await hung;
+    assert.equal(runs, 2);
+    // The one that outlived its claim has not written over the answer that was given.
+    assert.deepEqual((await send("nine")).body, later.body);
+  });
+
+  for (const [what, key] of [
+    ["256 characters", "k".repeat(256)],
+    ["a character beyond ASCII", "ké"],
+  ] as const) {
+    it(`refuses a key of ${what}`, async () => {
+      const { status, body } = await send(key);
+      assert.equal(status, 400);
+      assert.equal(body.code, "INVALID_REQUEST");
+    });
+  }
+
+  it("takes a key of 255 characters", async () => {
+    assert.equal((await send("k".repeat(255))).status, 202);
+  });
+});

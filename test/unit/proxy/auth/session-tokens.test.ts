@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import fc from "fast-check";
+import {
+  mintSessionToken,
+  readSessionToken,
+  type KeyRing,
+  type SessionClaims,
+} from "../../../../proxy/auth/session-tokens.ts";
+
+const key = new Uint8Array(32).fill(1);
+const ring: KeyRing = { current: "k1", keys: new Map([["k1", key]]) };
+const claims: SessionClaims = { developerId: "d", sub: "u", perms: ["read"], exp: 1_900_000_000, epoch: 3 };
+
+describe("session tokens", () => {
+  it("give back what was put in, whatever printable sub", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }), (sub) => {
+        const token = mintSessionToken(ring, 1, { ...claims, sub });
+        assert.match(token, /^sst_[A-Za-z0-9_.-]+$/);
+        assert.deepEqual(readSessionToken(ring, 1, token), { ...claims, sub });
+      }),
+    );
+  });
+
+  it("fit the query parameter of the event stream with the longest sub", () => {
+    assert.ok(
+      mintSessionToken(ring, 2 ** 52, { ...claims, sub: "\u4e2d".repeat(256), developerId: "d".repeat(63) })
+        .length <= 2_048,
+    );
+  });
+
+  it("are read by every key of the ring while keys rotate, and no longer", () => {
+    const old = mintSessionToken(ring, 1, claims);
+    const rotated: KeyRing = {
+      current: "k2",
+      keys: new Map([
+        ["k1", key],
+        ["k2", new Uint8Array(32).fill(2)],
+      ]),
+    };
+    assert.deepEqual(readSessionToken(rotated, 1, old), claims);
+    assert.match(mintSessionToken(rotated, 1, claims), /^sst_k2\./);
+    assert.equal(
+      readSessionToken({ current: "k2", keys: new Map([["k2", new Uint8Array(32).fill(2)]]) }, 1, old),
+      undefined,
+    );
+  });
+
+  it("cannot move to another key id or chain", () => {
+    const token = mintSessionToken(ring, 1, claims);
+    const twin: KeyRing = {
+      current: "k1",
+      keys: new Map([
+        ["k1", key],
+        ["k2", key],
+      ]),
+    };
+    assert.equal(readSessionToken(twin, 1, token.replace("sst_k1.", "sst_k2.")), undefined);
+    assert.equal(readSessionToken(ring, 2, token), undefined);
+  });
+
+  it("with a genuine MAC over another shape are refused, not a fault", () => {
+    const signed = `k1.${Buffer.from(JSON.stringify({ c: 1, d: "d" })).toString("base64url")}`;
+    const mac = createHmac("sha256", key).update(`cloister session v1:${signed}`).digest("base64url");
+    assert.equal(readSessionToken(ring, 1, `sst_${signed}.${mac}`), undefined);
+  });
+
+  it("never crash on what a stranger types", () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), (text) => {
+        assert.equal(readSessionToken(ring, 1, text), undefined);
+        assert.equal(readSessionToken(ring, 1, `sst_k1.${text}`), undefined);
+      }),
+    );
+  });
+});

@@ -1,0 +1,159 @@
+// Settings: every fault is told at once, none repeats a value, nothing is half read.
+import assert from "node:assert/strict";
+import { configHelp, ConfigError, readConfig } from "../../../proxy/config.ts";
+import { encodeShieldedAddress } from "../../../shared/notes/address.ts";
+import { mustField } from "../../../shared/protocol/brands.ts";
+
+const USDC = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
+const VIEWING = new Uint8Array(32).fill(9);
+const SINK = encodeShieldedAddress({ owner: mustField(7n), viewingKey: VIEWING }, "clo");
+
+const good: Readonly<Record<string, string>> = {
+  CLOISTER_DATA_DIR: "/var/lib/cloister",
+  CLOISTER_RPC_URL: "http://127.0.0.1:8545",
+  CLOISTER_CHAIN_ID: "31337",
+  CLOISTER_POOL: "0x5FbDB2315678afecb367f032d93F642f64180aa3",
+  CLOISTER_USDC: USDC,
+  CLOISTER_ADDRESS_PREFIX: "clo",
+  CLOISTER_ENCLAVES: "unix:/run/one.sock:5000, unix:/run/two.sock:5001",
+  CLOISTER_ARTEFACT_MANIFEST: "/srv/manifest.json",
+  CLOISTER_SENDER_KEY_FILE: "/srv/sender.key",
+  CLOISTER_SESSION_KEYS_FILE: "/srv/session-keys.json",
+  CLOISTER_API_KEY_PEPPER_FILE: "/srv/pepper",
+};
+
+function faultsOf(change: Readonly<Record<string, string | undefined>>): readonly string[] {
+  try {
+    readConfig({ ...good, ...change });
+  } catch (error) {
+    assert.ok(error instanceof ConfigError);
+    return error.faults;
+  }
+  return [];
+}
+
+describe("proxy configuration", () => {
+  it("reads what is needed, with the documented defaults, frozen", () => {
+    const config = readConfig(good);
+    assert.equal(config.pool, "0x5fbdb2315678afecb367f032d93f642f64180aa3");
+    assert.deepEqual(config.enclaves, [
+      { path: "/run/one.sock", port: 5000 },
+      { path: "/run/two.sock", port: 5001 },
+    ]);
+    assert.equal(config.production, false);
+    assert.equal(config.port, 8080);
+    assert.deepEqual(
+      [config.limits.sessionPerMinute, config.limits.keyPerMinute, config.limits.keyPerDay],
+      [120, 60, 10_000],
+    );
+    assert.equal(config.serviceFee, undefined);
+    assert.ok(Object.isFrozen(config) && Object.isFrozen(config.limits) && Object.isFrozen(config.assets));
+  });
+
+  it("tells all faults of an empty environment at once", () => {
+    try {
+      readConfig({});
+      assert.fail("accepted");
+    } catch (error) {
+      assert.ok(error instanceof ConfigError);
+      for (const name of Object.keys(good)) assert.match(error.message, new RegExp(`${name} is required`));
+    }
+  });
+
+  it("reads fees, minimums and the sink", () => {
+    const config = readConfig({
+      ...good,
+      CLOISTER_SERVICE_FEE_ADDRESS: SINK,
+      CLOISTER_FEE_SCHEDULE: JSON.stringify([{ asset: USDC, operation: "deposit", flat: "50000", bps: 15 }]),
+      CLOISTER_MINIMUMS: JSON.stringify([{ asset: USDC, operation: "withdraw", minimum: "1000000" }]),
+    });
+    assert.deepEqual(config.feeSchedule, [
+      { asset: USDC.toLowerCase(), operation: "deposit", flat: 50_000n, bps: 15 },
+    ]);
+    assert.equal(config.minimums[0]?.minimum, 1_000_000n);
+    assert.equal(config.serviceFee?.sink.owner, 7n);
+  });
+
+  const rule = (entry: object): string =>
+    JSON.stringify([{ asset: USDC, operation: "deposit", flat: "1", ...entry }]);
+  const faulty: [string, Record<string, string>, RegExp][] = [
+    ["a port too high", { CLOISTER_PORT: "65536" }, /^CLOISTER_PORT must be/],
+    ["a number with a sign", { CLOISTER_CHAIN_ID: "+1" }, /^CLOISTER_CHAIN_ID must be/],
+    ["a chain id of zero", { CLOISTER_CHAIN_ID: "0" }, /^CLOISTER_CHAIN_ID must be/],
+    [
+      "a wrong checksum",
+      { CLOISTER_POOL: "0x5FbDB2315678afecb367f032d93F642f64180aA3" },
+      /^CLOISTER_POOL must be/,
+    ],
+    ["another URL", { CLOISTER_RPC_URL: "file:///etc" }, /^CLOISTER_RPC_URL must be/],
+    ["a word for ENV", { CLOISTER_ENV: "prod" }, /^CLOISTER_ENV must be/],
+    ["vsock", { CLOISTER_ENCLAVES: "vsock:16:5000" }, /^CLOISTER_ENCLAVES .*AF_VSOCK.*unix:/],
+    ["a socket without a port", { CLOISTER_ENCLAVES: "unix:/run/one.sock" }, /^CLOISTER_ENCLAVES must hold/],
+    ["no JSON", { CLOISTER_FEE_SCHEDULE: "[" }, /^CLOISTER_FEE_SCHEDULE is not JSON/],
+    ["an unknown field", { CLOISTER_FEE_SCHEDULE: rule({ x: 1 }) }, /^CLOISTER_FEE_SCHEDULE does not fit/],
+    [
+      "an amount with a leading zero",
+      { CLOISTER_FEE_SCHEDULE: rule({ flat: "01" }) },
+      /^CLOISTER_FEE_SCHEDULE does not fit/,
+    ],
+    [
+      "an asset that is not listed",
+      {
+        CLOISTER_MINIMUMS: JSON.stringify([
+          { asset: good["CLOISTER_POOL"], operation: "deposit", minimum: "1" },
+        ]),
+      },
+      /^CLOISTER_MINIMUMS names an asset/,
+    ],
+    [
+      "bps on transfers",
+      { CLOISTER_FEE_SCHEDULE: rule({ operation: "transfer", bps: 1 }), CLOISTER_SERVICE_FEE_ADDRESS: SINK },
+      /^CLOISTER_FEE_SCHEDULE cannot hold bps/,
+    ],
+    [
+      "a fee without a sink",
+      { CLOISTER_FEE_SCHEDULE: rule({}) },
+      /^CLOISTER_SERVICE_FEE_ADDRESS is required/,
+    ],
+    [
+      "a sink of another network",
+      { CLOISTER_SERVICE_FEE_ADDRESS: SINK, CLOISTER_ADDRESS_PREFIX: "two" },
+      /^CLOISTER_SERVICE_FEE_ADDRESS is no/,
+    ],
+    ["a bad prefix", { CLOISTER_ADDRESS_PREFIX: "Clo" }, /^CLOISTER_ADDRESS_PREFIX must be/],
+    ["a trusted hop too many", { CLOISTER_TRUSTED_HOPS: "9" }, /^CLOISTER_TRUSTED_HOPS must be/],
+  ];
+  for (const [what, change, fault] of faulty) {
+    it(`refuses ${what}`, () => {
+      const faults = faultsOf(change);
+      assert.equal(faults.length, 1, faults.join("\n"));
+      assert.match(faults[0] ?? "", fault);
+    });
+  }
+
+  it("refuses two rules for one asset and operation", () => {
+    const twice = JSON.stringify(
+      [1, 2].map((flat) => ({ asset: USDC, operation: "deposit", flat: String(flat) })),
+    );
+    assert.deepEqual(faultsOf({ CLOISTER_FEE_SCHEDULE: twice, CLOISTER_SERVICE_FEE_ADDRESS: SINK }), [
+      "CLOISTER_FEE_SCHEDULE has two entries for one asset and operation",
+    ]);
+  });
+
+  it("does not repeat what was set: a secret put in the wrong place stays out of the log", () => {
+    const secret = "0xdeadbeefdeadbeef";
+    for (const name of [
+      "CLOISTER_POOL",
+      "CLOISTER_RPC_URL",
+      "CLOISTER_FEE_SCHEDULE",
+      "CLOISTER_ENCLAVES",
+      "CLOISTER_PORT",
+    ]) {
+      assert.doesNotMatch(faultsOf({ [name]: secret }).join("\n"), /deadbeef/);
+    }
+  });
+
+  it("help names every setting", () => {
+    for (const name of Object.keys(good)) assert.match(configHelp(), new RegExp(name));
+  });
+});

@@ -1,0 +1,218 @@
+// Fees against real commitments: what pays, what only looks like paying.
+import assert from "node:assert/strict";
+import { createFees, operationOf, type FeeOpening } from "../../../../proxy/fees/fee-rules.ts";
+import { ApiError } from "../../../../proxy/http/errors.ts";
+import {
+  addressToField,
+  asAddress,
+  mustField,
+  type Address,
+  type Field,
+} from "../../../../shared/protocol/brands.ts";
+import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
+import type { Facts, Kind } from "../../../../shared/protocol/statements.ts";
+
+const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;
+const OTHER = asAddress(`0x${"22".repeat(20)}`) as Address;
+const SINK = mustField(777n);
+const BLINDING = mustField(4242n);
+
+const commit = (owner: Field, asset: Address, value: bigint, blinding: Field = BLINDING): Field =>
+  poseidon3(poseidon2(owner, blinding), BigInt(asset), value);
+
+const opening = (
+  output: number,
+  value: bigint,
+  asset: Address = USDC,
+  blinding: Field = BLINDING,
+): FeeOpening => ({
+  output,
+  asset,
+  blinding: toHex(word(blinding)),
+  value: String(value),
+});
+
+const fees = createFees(
+  {
+    assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
+    serviceFee: { text: "clo1sink", sink: { owner: SINK } },
+    feeSchedule: [
+      { asset: USDC, operation: "deposit", flat: 50_000n, bps: 0 },
+      { asset: USDC, operation: "transfer", flat: 50_000n, bps: 0 },
+      { asset: USDC, operation: "withdraw", flat: 50_000n, bps: 15 },
+    ],
+    minimums: [
+      { asset: USDC, operation: "deposit", minimum: 100_000n },
+      { asset: USDC, operation: "withdraw", minimum: 10_000n },
+    ],
+  },
+  () => 0,
+);
+
+function facts(kind: Kind, amount: bigint, commitments: readonly Field[], asset: Address = USDC): Facts {
+  return {
+    context: mustField(0n),
+    root: kind === "spend" ? mustField(1n) : undefined,
+    asset: amount === 0n ? mustField(0n) : addressToField(asset),
+    amount: mustField(amount),
+    nullifiers: [],
+    commitments,
+  };
+}
+
+const dummy = mustField(99n);
+
+function codeOf(
+  kind: Kind,
+  amount: bigint,
+  commitments: readonly Field[],
+  openings: FeeOpening[],
+  asset = USDC,
+): string {
+  try {
+    fees.check({ kind, facts: facts(kind, amount, commitments, asset), openings });
+    return "passes";
+  } catch (error) {
+    assert.ok(error instanceof ApiError, String(error));
+    return error.code;
+  }
+}
+
+describe("fee rules", () => {
+  const paid = (value: bigint): Field[] => [dummy, commit(SINK, USDC, value), dummy, dummy];
+
+  const rows: [string, string, () => string][] = [
+    [
+      "a deposit with its fee note",
+      "passes",
+      () => codeOf("deposit-shield", 100_000_000n, paid(50_000n), [opening(1, 50_000n)]),
+    ],
+    [
+      "paying more",
+      "passes",
+      () => codeOf("deposit-shield", 100_000_000n, paid(50_001n), [opening(1, 50_001n)]),
+    ],
+    [
+      "one unit too little",
+      "FEE_TOO_LOW",
+      () => codeOf("deposit-shield", 100_000_000n, paid(49_999n), [opening(1, 49_999n)]),
+    ],
+    ["no opening", "FEE_MISSING", () => codeOf("deposit-shield", 100_000_000n, paid(50_000n), [])],
+    [
+      "a value that is not in the note",
+      "FEE_MISSING",
+      () => codeOf("deposit-shield", 100_000_000n, paid(1n), [opening(1, 50_000n)]),
+    ],
+    [
+      "another output's number",
+      "FEE_MISSING",
+      () => codeOf("deposit-shield", 100_000_000n, paid(50_000n), [opening(2, 50_000n)]),
+    ],
+    [
+      "an output that does not exist",
+      "FEE_MISSING",
+      () => codeOf("deposit-shield", 100_000_000n, paid(50_000n), [opening(15, 50_000n)]),
+    ],
+    [
+      "another blinding",
+      "FEE_MISSING",
+      () => codeOf("deposit-shield", 100_000_000n, paid(50_000n), [opening(1, 50_000n, USDC, mustField(1n))]),
+    ],
+    [
+      "a note to oneself",
+      "FEE_MISSING",
+      () =>
+        codeOf(
+          "deposit-shield",
+          100_000_000n,
+          [dummy, commit(mustField(5n), USDC, 50_000n), dummy],
+          [opening(1, 50_000n)],
+        ),
+    ],
+    [
+      "a fee in an asset that is not listed",
+      "ASSET_UNSUPPORTED",
+      () => codeOf("deposit-shield", 100_000_000n, paid(50_000n), [opening(1, 50_000n, OTHER)]),
+    ],
+    [
+      "a deposit of an asset that is not listed",
+      "ASSET_UNSUPPORTED",
+      () => codeOf("deposit-shield", 100_000_000n, paid(50_000n), [opening(1, 50_000n)], OTHER),
+    ],
+    [
+      "a deposit below the minimum",
+      "AMOUNT_TOO_SMALL",
+      () => codeOf("deposit-shield", 99_999n, paid(50_000n), [opening(1, 50_000n)]),
+    ],
+    [
+      "a deposit of exactly the minimum",
+      "passes",
+      () => codeOf("deposit-shield", 100_000n, paid(50_000n), [opening(1, 50_000n)]),
+    ],
+    [
+      "a transfer with its flat note",
+      "passes",
+      () => codeOf("spend", 0n, paid(50_000n), [opening(1, 50_000n)]),
+    ],
+    ["a transfer that opens nothing", "FEE_MISSING", () => codeOf("spend", 0n, paid(50_000n), [])],
+    [
+      "a transfer whose note is too small",
+      "FEE_TOO_LOW",
+      () => codeOf("spend", 0n, paid(1n), [opening(1, 1n)]),
+    ],
+    [
+      "a withdrawal of 12.5 with flat and 15 bps",
+      "passes",
+      () => codeOf("spend", 12_500_000n, paid(68_750n), [opening(1, 68_750n)]),
+    ],
+    [
+      "a withdrawal one unit short",
+      "FEE_TOO_LOW",
+      () => codeOf("spend", 12_500_000n, paid(68_749n), [opening(1, 68_749n)]),
+    ],
+    [
+      "a withdrawal below the minimum",
+      "AMOUNT_TOO_SMALL",
+      () => codeOf("spend", 9_999n, paid(68_750n), [opening(1, 68_750n)]),
+    ],
+  ];
+  for (const [what, code, run] of rows) it(`${what}: ${code}`, () => assert.equal(run(), code));
+
+  it("rounds the proportional part down", () => {
+    // 15 bps of 10,001 is 15.0015.
+    assert.equal(codeOf("spend", 10_001n, paid(50_015n), [opening(1, 50_015n)]), "passes");
+    assert.equal(codeOf("spend", 10_001n, paid(50_014n), [opening(1, 50_014n)]), "FEE_TOO_LOW");
+  });
+
+  it("takes the best of several openings, whatever their order", () => {
+    const commitments = [commit(SINK, USDC, 1n), commit(SINK, USDC, 60_000n), dummy, dummy];
+    assert.equal(codeOf("spend", 0n, commitments, [opening(0, 1n), opening(1, 60_000n)]), "passes");
+  });
+
+  it("asks for nothing where the service takes no fee", () => {
+    const free = createFees({
+      assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
+      serviceFee: undefined,
+      feeSchedule: [],
+      minimums: [],
+    });
+    free.check({ kind: "spend", facts: facts("spend", 0n, [dummy]), openings: [] });
+    free.check({ kind: "deposit-shield", facts: facts("deposit-shield", 1n, [dummy]), openings: [] });
+  });
+
+  it("knows the operation from kind and amount", () => {
+    assert.equal(operationOf("deposit-shield", { amount: mustField(1n) }), "deposit");
+    assert.equal(operationOf("spend", { amount: mustField(0n) }), "transfer");
+    assert.equal(operationOf("spend", { amount: mustField(1n) }), "withdraw");
+  });
+
+  it("shows rules with a sink and ten minutes of validity", () => {
+    const [deposit] = fees.effective("dev");
+    assert.ok(deposit);
+    assert.deepEqual(deposit.service, { flat: "50000", bps: 0, sink: "clo1sink", enforced: true });
+    assert.equal(deposit.valid_until, new Date(600_000).toISOString());
+    assert.equal(fees.schedule.service_address, "clo1sink");
+    assert.equal(fees.minimums.length, 2);
+  });
+});

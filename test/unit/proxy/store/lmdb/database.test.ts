@@ -1,0 +1,109 @@
+// Whole or absent, and on disk when the promise says so: a second process opens what was promised.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../../../../../proxy/store/lmdb/database.ts";
+import { openIdempotencyStore } from "../../../../../proxy/store/lmdb/idempotency.ts";
+import { KEEP_MS } from "../../../../../proxy/store/idempotency.ts";
+
+const SOURCE = new URL("../../../../../proxy/store/lmdb/database.ts", import.meta.url).href;
+
+describe("LMDB database", () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "cloister-lmdb-"));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it("sees its own writes inside, keeps bytes and bigints, and survives closing", async () => {
+    const first = openDatabase(folder);
+    const table = first.table<{ n: bigint; bytes: Uint8Array }>("t");
+    const inside = await first.transaction(() => {
+      void table.put("a", { n: 1n << 60n, bytes: Uint8Array.of(1, 2) });
+      return table.get("a");
+    });
+    assert.equal(inside?.n, 1n << 60n);
+    await first.close();
+    const second = openDatabase(folder);
+    assert.deepEqual([...(second.table<{ bytes: Uint8Array }>("t").get("a")?.bytes ?? [])], [1, 2]);
+    await second.close();
+  });
+
+  it("a throw undoes every table and reaches the caller as it was", async () => {
+    const database = openDatabase(folder);
+    const one = database.table<number>("one");
+    const two = database.table<number>("two");
+    const thrown = new Error("no");
+    await assert.rejects(
+      database.transaction(() => {
+        void one.put("a", 1);
+        void two.put("a", 1);
+        throw thrown;
+      }),
+      (error) => error === thrown,
+    );
+    assert.deepEqual([one.get("a"), two.get("a")], [undefined, undefined]);
+    await database.transaction(() => void one.put("a", 2));
+    assert.equal(one.get("a"), 2);
+    await database.close();
+  });
+
+  it("a process killed right after the promise has lost nothing", async () => {
+    const program = `
+      const { openDatabase } = await import(${JSON.stringify(SOURCE)});
+      const database = openDatabase(${JSON.stringify(folder)});
+      const table = database.table("t");
+      for (let i = 0; i < 50; i++) await database.transaction(() => void table.put(i, i));
+      process.stdout.write("written");
+      setInterval(() => undefined, 1000);
+    `;
+    const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(child.stdout, "data");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const database = openDatabase(folder);
+    assert.equal([...database.table<number, number>("t").getKeys()].length, 50);
+    await database.close();
+  });
+
+  it("another process's writes are seen while it is open", async () => {
+    const mine = openDatabase(folder);
+    const table = mine.table<number>("t");
+    assert.equal(table.get("a"), undefined);
+    const program = `
+      const { openDatabase } = await import(${JSON.stringify(SOURCE)});
+      const database = openDatabase(${JSON.stringify(folder)});
+      const table = database.table("t");
+      await database.transaction(() => void table.put("a", 5));
+      await database.close();
+    `;
+    const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", program], {
+      stdio: "inherit",
+    });
+    assert.deepEqual(await once(child, "exit"), [0, null]);
+    assert.equal(table.get("a"), 5);
+    await mine.close();
+  });
+
+  it("idempotency records past their end are removed a few at a time", async () => {
+    const database = openDatabase(folder);
+    const store = openIdempotencyStore(database);
+    const answer = { status: 200, body: "{}", type: "application/json", location: undefined };
+    for (let i = 0; i < 20; i++) {
+      const claim = await store.claim(`s${String(i)}`, "f", i);
+      assert.ok(claim.kind === "claimed");
+      await store.answer(`s${String(i)}`, claim.token, answer, i);
+    }
+    const records = database.table("idempotency");
+    assert.equal(records.getKeysCount(), 20);
+    for (let i = 0; i < 3; i++) await store.claim(`new${String(i)}`, "f", KEEP_MS + 100);
+    assert.equal(records.getKeysCount(), 3);
+    assert.equal(database.table("idempotency-ends").getKeysCount(), 3);
+    await database.close();
+  });
+});
