@@ -171,6 +171,9 @@ module.exports = {
     exclude: { path: "(^|/)(dist|coverage|\\.cloister)/" },
     // Type-only imports count: a border that only types cross is crossed by the reader all the same.
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { conditionNames: ["import", "require", "node", "default", "types"] },
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "require", "node", "default", "types"],
+    },
   },
 };

@@ -2,13 +2,7 @@
 // the running stack or on one it starts. Exit code 0 only if every balance is exact to the last unit.
 import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { parseArgs } from "node:util";
-import {
-  createClient,
-  createProver,
-  memoryStorage,
-  newSeed,
-  type Wallet,
-} from "../shared/client/index.ts";
+import { createClient, createProver, memoryStorage, newSeed, type Wallet } from "../shared/client/index.ts";
 import { folderArtefacts, readManifest } from "../shared/client/node/index.ts";
 import type { FeeOperation } from "../shared/protocol/fees.ts";
 import { feeOf } from "../shared/protocol/fees.ts";
@@ -49,7 +43,11 @@ interface Timing {
 interface Result {
   readonly checks: readonly Check[];
   readonly timings: readonly Timing[];
-  readonly transactions: readonly { readonly operation: string; readonly ticket_id: string; readonly tx_hash: string | null }[];
+  readonly transactions: readonly {
+    readonly operation: string;
+    readonly ticket_id: string;
+    readonly tx_hash: string | null;
+  }[];
 }
 
 async function main(): Promise<number> {
@@ -101,7 +99,12 @@ async function payments(stack: StackFile, folder: StackFolder, say: (text: strin
     };
     const timings: Timing[] = [];
     const transactions: Result["transactions"][number][] = [];
-    const run = async (operation: string, work: (progress: (step: string, ms: number) => void) => Promise<{ ticket: { ticket_id: string; tx_hash: string | null } }>): Promise<void> => {
+    const run = async (
+      operation: string,
+      work: (
+        progress: (step: string, ms: number) => void,
+      ) => Promise<{ ticket: { ticket_id: string; tx_hash: string | null } }>,
+    ): Promise<void> => {
       const { ticket } = await work((step, ms) => {
         timings.push({ operation, step, ms });
         say(`    ${step.padEnd(8)} ${(ms / 1000).toFixed(2).padStart(6)} s`);
@@ -127,10 +130,14 @@ async function payments(stack: StackFile, folder: StackFolder, say: (text: strin
     await run("deposit", (progress) => first.deposit(DEPOSIT, depositor, { progress }));
     say(`   First wallet holds ${showUsdc(first.balance(network.usdc).total)} in private.`);
 
-    say(`\n3. First wallet pays ${showUsdc(PAYMENT)} to the second. The chain sees neither amount, asset nor people.`);
+    say(
+      `\n3. First wallet pays ${showUsdc(PAYMENT)} to the second. The chain sees neither amount, asset nor people.`,
+    );
     await run("transfer", (progress) => first.pay(second.address, PAYMENT, { progress }));
     await second.sync();
-    say(`   First wallet holds ${showUsdc(first.balance(network.usdc).total)}, second ${showUsdc(second.balance(network.usdc).total)}.`);
+    say(
+      `   First wallet holds ${showUsdc(first.balance(network.usdc).total)}, second ${showUsdc(second.balance(network.usdc).total)}.`,
+    );
 
     say(`\n4. Second wallet withdraws ${showUsdc(WITHDRAWAL)} to ${recipient}.`);
     await run("withdraw", (progress) => second.withdraw(recipient, WITHDRAWAL, { progress }));
@@ -141,7 +148,9 @@ async function payments(stack: StackFile, folder: StackFolder, say: (text: strin
 
     const { fees } = await client.info();
     const fee = (operation: FeeOperation, amount: bigint): bigint => {
-      const rule = fees.schedule.find((row) => row.operation === operation && row.asset.toLowerCase() === network.usdc.toLowerCase());
+      const rule = fees.schedule.find(
+        (row) => row.operation === operation && row.asset.toLowerCase() === network.usdc.toLowerCase(),
+      );
       return rule === undefined ? 0n : feeOf({ flat: BigInt(rule.flat), bps: rule.bps }, amount);
     };
     const feeOfDeposit = fee("deposit", DEPOSIT);
@@ -150,12 +159,20 @@ async function payments(stack: StackFile, folder: StackFolder, say: (text: strin
     const held = (of: Wallet): bigint => of.balance(network.usdc).total;
     const secondExpected = PAYMENT - WITHDRAWAL - feeOfWithdrawal;
     const checks: Check[] = [
-      { name: "first wallet", expected: DEPOSIT - feeOfDeposit - PAYMENT - feeOfTransfer, actual: held(first) },
+      {
+        name: "first wallet",
+        expected: DEPOSIT - feeOfDeposit - PAYMENT - feeOfTransfer,
+        actual: held(first),
+      },
       { name: "second wallet", expected: secondExpected, actual: held(second) },
       { name: "second wallet, restored", expected: secondExpected, actual: held(restored) },
       { name: "depositor's public account", expected: 0n, actual: await usdc.balanceOf(depositor.address) },
       { name: "recipient's public account", expected: WITHDRAWAL, actual: await usdc.balanceOf(recipient) },
-      { name: "service's fees of this demo", expected: feeOfDeposit + feeOfTransfer + feeOfWithdrawal, actual: held(service) - feesBefore },
+      {
+        name: "service's fees of this demo",
+        expected: feeOfDeposit + feeOfTransfer + feeOfWithdrawal,
+        actual: held(service) - feesBefore,
+      },
     ];
     return { checks, timings, transactions };
   } finally {
@@ -173,7 +190,9 @@ function report({ checks, timings }: Result, exact: boolean, say: (text: string)
     say(`  ${name.padEnd(width)}  ${showUsdc(actual).padStart(12)}  ${verdict}`);
   }
   const proofs = timings.filter(({ step }) => step === "prove");
-  say(`\nProofs: ${proofs.map(({ operation, ms }) => `${operation} ${(ms / 1000).toFixed(2)} s`).join(", ")}`);
+  say(
+    `\nProofs: ${proofs.map(({ operation, ms }) => `${operation} ${(ms / 1000).toFixed(2)} s`).join(", ")}`,
+  );
   say(exact ? "\nEvery balance is exact." : "\nA balance is not what it should be.");
 }
 
@@ -181,7 +200,12 @@ function asData({ checks, timings, transactions }: Result, exact: boolean): unkn
   return {
     ok: exact,
     decimals: TestUsdc.decimals,
-    balances: checks.map(({ name, expected, actual }) => ({ name, expected: String(expected), actual: String(actual), exact: expected === actual })),
+    balances: checks.map(({ name, expected, actual }) => ({
+      name,
+      expected: String(expected),
+      actual: String(actual),
+      exact: expected === actual,
+    })),
     timings,
     transactions,
   };
@@ -189,7 +213,8 @@ function asData({ checks, timings, transactions }: Result, exact: boolean): unkn
 
 function bytesOf(hex: string): Uint8Array {
   const bytes = fromHex(hex);
-  if (bytes === undefined) throw new Error("a secret of the stack is damaged. Begin anew with: npm start -- --fresh");
+  if (bytes === undefined)
+    throw new Error("a secret of the stack is damaged. Begin anew with: npm start -- --fresh");
   return bytes;
 }
 
@@ -204,7 +229,8 @@ function readArguments(): { json: boolean; folder: string } | "help" | undefined
       },
     });
     if (values.help) return "help";
-    if (values.only !== "payments") throw new Error(`--only ${values.only}: only payments can be shown so far`);
+    if (values.only !== "payments")
+      throw new Error(`--only ${values.only}: only payments can be shown so far`);
     return { json: values.json, folder: values.folder };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);

@@ -1,6 +1,13 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
 import { parseArgs } from "node:util";
-import { DEFAULT_CHAIN_PORT, DEFAULT_FOLDER, DEFAULT_PORT, StackError, startStack, type Stack } from "./dev/local-stack.ts";
+import {
+  DEFAULT_CHAIN_PORT,
+  DEFAULT_FOLDER,
+  DEFAULT_PORT,
+  StackError,
+  startStack,
+  type Stack,
+} from "./dev/local-stack.ts";
 
 const HELP = `Usage: npm start -- [options]
 
@@ -88,7 +95,8 @@ function readArguments(): Arguments | "help" | undefined {
       },
     });
     if (values.help) return "help";
-    if (values.network !== "first") throw new Error(`--network ${values.network}: only first can be run so far`);
+    if (values.network !== "first")
+      throw new Error(`--network ${values.network}: only first can be run so far`);
     return {
       fresh: values.fresh,
       folder: values.folder,
@@ -102,7 +110,12 @@ function readArguments(): Arguments | "help" | undefined {
   }
 }
 
-function wholeNumber(text: string | undefined, option: string, least: number, most: number): number | undefined {
+function wholeNumber(
+  text: string | undefined,
+  option: string,
+  least: number,
+  most: number,
+): number | undefined {
   if (text === undefined) return undefined;
   const value = /^[0-9]{1,5}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;

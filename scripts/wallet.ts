@@ -46,7 +46,8 @@ async function main(): Promise<void> {
     console.log(HELP);
     return;
   }
-  if (!/^[a-z0-9-]{1,32}$/.test(values.name)) throw new UsageError("--name takes lower-case letters, digits and dashes");
+  if (!/^[a-z0-9-]{1,32}$/.test(values.name))
+    throw new UsageError("--name takes lower-case letters, digits and dashes");
   const stack = await new StackFolder(values.folder).running();
   if (stack === undefined) throw new UsageError("no stack runs here; start one with npm start");
   const network = stack.networks.first;
@@ -85,7 +86,8 @@ async function run(
   args: readonly string[],
   fund: (amount: bigint) => Promise<EthereumWallet>,
 ): Promise<void> {
-  const progress = (step: string, ms: number): void => console.error(`  ${step.padEnd(8)} ${(ms / 1000).toFixed(2)} s`);
+  const progress = (step: string, ms: number): void =>
+    console.error(`  ${step.padEnd(8)} ${(ms / 1000).toFixed(2)} s`);
   const [first, second] = args;
   switch (command) {
     case "address":
@@ -94,7 +96,9 @@ async function run(
     case "balance": {
       await wallet.sync();
       const { total, spendable, pending, inFlight } = wallet.balance();
-      console.log(`${showUsdc(total)} USDC (spendable ${showUsdc(spendable)}, pending ${showUsdc(pending)}, in flight ${showUsdc(inFlight)})`);
+      console.log(
+        `${showUsdc(total)} USDC (spendable ${showUsdc(spendable)}, pending ${showUsdc(pending)}, in flight ${showUsdc(inFlight)})`,
+      );
       return;
     }
     case "deposit": {
@@ -113,8 +117,16 @@ async function run(
   }
 }
 
-function done({ ticket, fees }: { ticket: { ticket_id: string; state: string; tx_hash: string | null }; fees: bigint }): void {
-  console.log(`${ticket.state}: ticket ${ticket.ticket_id}, transaction ${ticket.tx_hash ?? "–"}, fee ${showUsdc(fees)} USDC`);
+function done({
+  ticket,
+  fees,
+}: {
+  ticket: { ticket_id: string; state: string; tx_hash: string | null };
+  fees: bigint;
+}): void {
+  console.log(
+    `${ticket.state}: ticket ${ticket.ticket_id}, transaction ${ticket.tx_hash ?? "–"}, fee ${showUsdc(fees)} USDC`,
+  );
 }
 
 function intercepting(client: Client): Client {
@@ -136,7 +148,8 @@ async function secret(folder: string, name: string): Promise<Uint8Array> {
 
 function readAmount(text: string | undefined): bigint {
   const amount = text === undefined ? undefined : parseUsdc(text);
-  if (amount === undefined || amount === 0n) throw new UsageError("an amount in USDC is needed, such as 12.5");
+  if (amount === undefined || amount === 0n)
+    throw new UsageError("an amount in USDC is needed, such as 12.5");
   return amount;
 }
 

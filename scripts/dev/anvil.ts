@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { createRequire } from "node:module";
 import path from "node:path";
+import { dieWithOwner } from "./watchdog.ts";
 
 export interface AnvilOptions {
   /** Default 31337. */
@@ -79,9 +80,7 @@ async function startOnce(options: AnvilOptions): Promise<Anvil> {
       end();
     });
   });
-  const killWithUs = (): void => void child.kill("SIGKILL");
-  process.once("exit", killWithUs);
-  void ended.then(() => process.off("exit", killWithUs));
+  void ended.then(dieWithOwner(child.pid));
 
   const url = `http://127.0.0.1:${String(port)}`;
   const deadline = Date.now() + START_DEADLINE_MS;

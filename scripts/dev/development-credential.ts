@@ -7,8 +7,8 @@ import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
 
 const DEVELOPER_ID = "development";
-/** A demo, a test and a person with curl share this key. */
-const LIMITS = { sessionPerMinute: 1_200, keyPerMinute: 6_000, keyPerDay: 1_000_000 };
+/** A demo, a test and a person with curl share this key. Sessions keep the ordinary limit. */
+const LIMITS = { keyPerMinute: 6_000, keyPerDay: 1_000_000 };
 
 export interface DevelopmentCredentialOptions {
   readonly dataDir: string;
@@ -30,7 +30,12 @@ export async function developmentCredential(options: DevelopmentCredentialOption
       limits: LIMITS,
       origins: [],
     });
-    const { key } = await createApiKey(store, await loadPepper(options.pepperFile), DEVELOPER_ID, "local stack");
+    const { key } = await createApiKey(
+      store,
+      await loadPepper(options.pepperFile),
+      DEVELOPER_ID,
+      "local stack",
+    );
     await writeFile(options.keptIn, `${key}\n`, { mode: 0o600 });
     return key;
   } finally {

@@ -1,7 +1,12 @@
 // Asks a serving enclave for its signing address, over the same socket that the proxy uses.
 import { createConnection } from "node:net";
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
-import { decodeReply, ENCLAVE_PORT, encodeRequest, FrameSplitter } from "../../shared/protocol/enclave-messages.ts";
+import {
+  decodeReply,
+  ENCLAVE_PORT,
+  encodeRequest,
+  FrameSplitter,
+} from "../../shared/protocol/enclave-messages.ts";
 
 const DEADLINE_MS = 10_000;
 
@@ -28,7 +33,8 @@ export function enclaveSigner(vsockPath: string): Promise<Address> {
       const payload = splitter.push(bytes)?.[0];
       if (payload === undefined) return;
       const reply = decodeReply(payload)?.message;
-      if (reply?.type !== "status" || reply.phase !== "serving" || reply.signer === ZERO_ADDRESS) return fail("it does not serve");
+      if (reply?.type !== "status" || reply.phase !== "serving" || reply.signer === ZERO_ADDRESS)
+        return fail("it does not serve");
       socket.destroy();
       resolve(reply.signer);
     });

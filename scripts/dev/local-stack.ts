@@ -75,7 +75,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const folder = new StackFolder(options.folder);
   const holder = await folder.lock();
   if (holder !== undefined) {
-    throw new StackError(`a stack already runs in ${folder.path} (process ${String(holder)}); stop it first, or give --folder`);
+    throw new StackError(
+      `a stack already runs in ${folder.path} (process ${String(holder)}); stop it first, or give --folder`,
+    );
   }
   const started: { stop(): Promise<void> }[] = [];
   const stopAll = async (): Promise<void> => {
@@ -150,7 +152,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     let stopping = false;
     const watch = (service: Service): void => {
       void service.ended.then((how) => {
-        if (!stopping && (service === enclave || service === proxy)) fail(`the ${service.name} ended (${how}); see ${folder.log(service.name)}`);
+        if (!stopping && (service === enclave || service === proxy))
+          fail(`the ${service.name} ended (${how}); see ${folder.log(service.name)}`);
       });
     };
     watch(enclave);
@@ -229,7 +232,13 @@ function startEnclave(folder: StackFolder): Promise<Service> {
   return startService({
     name: "enclave",
     command: process.execPath,
-    args: ["--import", import.meta.resolve("tsx"), path.join(ROOT, "scripts", "dev", "simulated-platform.ts"), "--folder", folder.first("enclave")],
+    args: [
+      "--import",
+      import.meta.resolve("tsx"),
+      path.join(ROOT, "scripts", "dev", "simulated-platform.ts"),
+      "--folder",
+      folder.first("enclave"),
+    ],
     env: childEnvironment(),
     logFile: folder.log("enclave"),
     isReady: (line) => typeof line["vsockPath"] === "string",
@@ -301,7 +310,9 @@ async function stateFile(folder: StackFolder): Promise<string> {
 async function choosePort(wanted: number | undefined, preferred: number, option: string): Promise<number> {
   if (wanted !== undefined && wanted !== 0) {
     if (await isFree(wanted)) return wanted;
-    throw new StackError(`port ${String(wanted)} is taken; choose another with ${option}, or 0 for a free one`);
+    throw new StackError(
+      `port ${String(wanted)} is taken; choose another with ${option}, or 0 for a free one`,
+    );
   }
   if (wanted === undefined && (await isFree(preferred))) return preferred;
   return new Promise((resolve, reject) => {

@@ -6,6 +6,7 @@ import { createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { dieWithOwner } from "./watchdog.ts";
 
 export interface ServiceOptions {
   readonly name: string;
@@ -49,10 +50,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     child.once("error", (error) => resolve(error.message));
     child.once("close", (code, signal) => resolve(signal ?? `exit code ${String(code)}`));
   });
-  const killWithUs = (): void => void child.kill("SIGKILL");
-  process.once("exit", killWithUs);
+  const release = dieWithOwner(child.pid);
   void ended.then(() => {
-    process.off("exit", killWithUs);
+    release();
     log.end();
   });
 
@@ -106,4 +106,3 @@ function parseLine(line: string): Record<string, unknown> | undefined {
     return undefined;
   }
 }
-

@@ -24,6 +24,7 @@ import { ENCLAVE_FOLDER, imageFiles, measureImage, type Measurement } from "../m
 import { makeRoot, openRoot, toPem, type Authority } from "./certificates.ts";
 import { serveModule, simulatedModule } from "./simulated-nsm.ts";
 import { vsockBridge } from "./vsock-bridge.ts";
+import { dieWithOwner } from "./watchdog.ts";
 
 export interface SimulatedEnclaveOptions {
   /** Keeps the test root between starts; holds the copy of the image that runs, and the sockets. */
@@ -82,9 +83,10 @@ export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): P
       stdio: ["ignore", "ignore", "pipe"],
     });
     const child = enclave;
-    const guard = dieTogether(child);
+    // Inside an image the init program is what the enclave dies with.
+    const release = dieWithOwner(child.pid, { orderly: false });
     const ended = once(child, "exit").then(async () => {
-      guard.kill("SIGKILL");
+      release();
       await cleanUp();
     });
     await servesUntil(child, guestPath);
@@ -138,17 +140,6 @@ async function listening(server: Server, at: string): Promise<Server> {
   server.listen(at);
   await once(server, "listening");
   return server;
-}
-
-/**
- * Ends the enclave when this process is killed too hard to do it itself: a shell waits on a pipe that
- * only we hold. (Inside an image the init program is what the enclave dies with.)
- */
-function dieTogether(enclave: ChildProcess): ChildProcess {
-  return spawn("/bin/sh", ["-c", 'read -r _; kill -9 "$1"', "sh", String(enclave.pid)], {
-    env: {},
-    stdio: ["pipe", "ignore", "ignore"],
-  });
 }
 
 async function servesUntil(enclave: ChildProcess, guestPath: string): Promise<void> {

@@ -1,5 +1,11 @@
 // A wallet of the client library on the local stack, with the pins that the stack's own file gives.
-import { createWallet, type Client, type Prover, type Wallet, type WalletStorage } from "../../shared/client/index.ts";
+import {
+  createWallet,
+  type Client,
+  type Prover,
+  type Wallet,
+  type WalletStorage,
+} from "../../shared/client/index.ts";
 import type { StackFile } from "./stack-folder.ts";
 
 /** The most that this client lets a service charge: one test dollar. */
@@ -12,7 +18,10 @@ export interface StackWalletOptions {
   readonly storage: WalletStorage;
 }
 
-export function openStackWallet(network: StackFile["networks"]["first"], options: StackWalletOptions): Promise<Wallet> {
+export function openStackWallet(
+  network: StackFile["networks"]["first"],
+  options: StackWalletOptions,
+): Promise<Wallet> {
   const { seed, client, prover, storage } = options;
   return createWallet({
     key: { seed },

@@ -1,7 +1,10 @@
 // The local chain's test dollar: 6 decimals, anybody may mint it. DEVELOPMENT ONLY.
 import { Contract, type JsonRpcProvider } from "ethers";
 
-const ABI = ["function mint(address to, uint256 amount)", "function balanceOf(address) view returns (uint256)"];
+const ABI = [
+  "function mint(address to, uint256 amount)",
+  "function balanceOf(address) view returns (uint256)",
+];
 const DECIMALS = 6;
 
 interface Calls {

@@ -40,11 +40,9 @@ const feePart = z.object({
   flat: amount,
   bps: z.int().min(0).max(10_000),
   sink: z.string().meta({ description: "Shielded address that the fee note pays" }),
-  enforced: z
-    .boolean()
-    .meta({
-      description: "False where the service cannot see the amount and the client library applies the rule",
-    }),
+  enforced: z.boolean().meta({
+    description: "False where the service cannot see the amount and the client library applies the rule",
+  }),
 });
 
 /** The caller's effective rules: fee = flat + floor(amount × bps / 10,000), each part to its own sink. */

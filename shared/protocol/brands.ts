@@ -50,12 +50,16 @@ export function asBytes32(text: unknown): Bytes32 | undefined {
 
 /** Any mixture of case; the result is lower case. Does not look at an EIP-55 checksum. */
 export function asAddress(text: unknown): Address | undefined {
-  return typeof text === "string" && /^0x[0-9a-fA-F]{40}$/.test(text) ? (text.toLowerCase() as Address) : undefined;
+  return typeof text === "string" && /^0x[0-9a-fA-F]{40}$/.test(text)
+    ? (text.toLowerCase() as Address)
+    : undefined;
 }
 
 /** An address as the integer that circuits and signals use; undefined at or above 2^160. */
 export function addressFromField(value: bigint): Address | undefined {
-  return value >= 0n && value < 1n << 160n ? (`0x${value.toString(16).padStart(40, "0")}` as Address) : undefined;
+  return value >= 0n && value < 1n << 160n
+    ? (`0x${value.toString(16).padStart(40, "0")}` as Address)
+    : undefined;
 }
 
 export function addressToField(address: Address): Field {

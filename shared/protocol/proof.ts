@@ -27,7 +27,14 @@ export function decodeProof(bytes: Uint8Array): Proof | undefined {
   const numbers = reader.list(8, 32).map((part) => new ByteReader(part).uint(32));
   if (!reader.done() || numbers.some((coordinate) => coordinate >= BASE_FIELD_ORDER)) return undefined;
   const [ax, ay, bx1, bx0, by1, by0, cx, cy] = numbers as [
-    bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
   ];
   return {
     a: [ax, ay],
@@ -65,14 +72,16 @@ const COORDINATE = /^(0|[1-9][0-9]{0,76})$/;
 export function parseSnarkjsProof(untrusted: unknown): Proof | undefined {
   if (typeof untrusted !== "object" || untrusted === null) return undefined;
   const { pi_a, pi_b, pi_c, protocol, curve } = untrusted as Record<string, unknown>;
-  if ((protocol !== undefined && protocol !== "groth16") || (curve !== undefined && curve !== "bn128")) return undefined;
+  if ((protocol !== undefined && protocol !== "groth16") || (curve !== undefined && curve !== "bn128"))
+    return undefined;
   const a = g1(pi_a);
   const c = g1(pi_c);
   const b = triple(pi_b);
   const bx = pair(b?.[0]);
   const by = pair(b?.[1]);
   const bz = pair(b?.[2]);
-  if (a === undefined || c === undefined || bx === undefined || by === undefined || bz === undefined) return undefined;
+  if (a === undefined || c === undefined || bx === undefined || by === undefined || bz === undefined)
+    return undefined;
   if (bz[0] !== 1n || bz[1] !== 0n) return undefined;
   return { a, b: [bx, by], c };
 }

@@ -29,7 +29,8 @@ export interface KindShape {
   readonly signals: readonly { readonly name: SignalName; readonly count: number }[];
 }
 
-export type SignalName = "context" | "root" | "asset" | "amountIn" | "amountOut" | "nullifiers" | "commitments";
+export type SignalName =
+  "context" | "root" | "asset" | "amountIn" | "amountOut" | "nullifiers" | "commitments";
 
 /** The one place where a signal's position is written. */
 export const KINDS: Readonly<Record<Kind, KindShape>> = {
@@ -192,7 +193,8 @@ export function encodeExt(ext: Ext): Uint8Array {
 export function decodeExt(kind: Kind, bytes: Uint8Array): Ext | undefined {
   const reader = new ByteReader(bytes);
   const party = reader.take(20);
-  const bounds = kind === "deposit-shield" ? { validAfter: reader.uint(8), validBefore: reader.uint(8) } : undefined;
+  const bounds =
+    kind === "deposit-shield" ? { validAfter: reader.uint(8), validBefore: reader.uint(8) } : undefined;
   const ciphertexts = reader.list(KINDS[kind].outputs, CIPHERTEXT_BYTES);
   if (!reader.done()) return undefined;
   return bounds === undefined
@@ -229,7 +231,12 @@ export function contextOf(home: Home, kind: Kind, deadline: bigint, ext: Uint8Ar
  * statement's name. Proof, authorization and attestation are not in it, so proving again changes nothing.
  * It is the EIP-3009 nonce of a deposit, the key of a ticket, and what success events carry.
  */
-export function statementHashOf(kind: Kind, deadline: bigint, signals: readonly bigint[], ext: Uint8Array): Bytes32 {
+export function statementHashOf(
+  kind: Kind,
+  deadline: bigint,
+  signals: readonly bigint[],
+  ext: Uint8Array,
+): Bytes32 {
   return keccakHex(
     word(BigInt(KINDS[kind].id)),
     word(deadline),
@@ -243,11 +250,7 @@ export function statementHashOf(kind: Kind, deadline: bigint, signals: readonly 
 // ---------------------------------------------------------------- validity
 
 export type StatementFault =
-  | SignalFault
-  | "EXT_MALFORMED"
-  | "NULLIFIERS_NOT_DISTINCT"
-  | "CONTEXT_MISMATCH"
-  | "STATEMENT_INVALID";
+  SignalFault | "EXT_MALFORMED" | "NULLIFIERS_NOT_DISTINCT" | "CONTEXT_MISMATCH" | "STATEMENT_INVALID";
 
 /** A statement that passed every check that needs neither chain nor pairing. */
 export interface Statement {

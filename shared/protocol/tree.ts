@@ -47,7 +47,10 @@ export class Frontier {
   }
 
   static empty(): Frontier {
-    return new Frontier(0n, Array.from({ length: TREE_DEPTH }, () => []));
+    return new Frontier(
+      0n,
+      Array.from({ length: TREE_DEPTH }, () => []),
+    );
   }
 
   /** From the flat list of `nodes()`; undefined when the count does not fit the index or the tree is full. */
@@ -73,7 +76,10 @@ export class Frontier {
   }
 
   clone(): Frontier {
-    return new Frontier(this.#leafCount, this.#siblings.map((row) => [...row]));
+    return new Frontier(
+      this.#leafCount,
+      this.#siblings.map((row) => [...row]),
+    );
   }
 
   /** False, and nothing changed, when the tree is full: the last place stays empty so that an index always has its frontier. */

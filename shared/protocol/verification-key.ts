@@ -15,7 +15,8 @@ export interface VerificationKey {
 /** Throws on any shape but snarkjs's: keys are our own files, so a bad one is a fault of ours. */
 export function parseVerificationKey(json: unknown): VerificationKey {
   const key = json as Record<string, unknown>;
-  if (key["protocol"] !== "groth16" || key["curve"] !== "bn128") throw new TypeError("not a BN254 Groth16 key");
+  if (key["protocol"] !== "groth16" || key["curve"] !== "bn128")
+    throw new TypeError("not a BN254 Groth16 key");
   const ic = (key["IC"] as unknown[]).map(g1);
   if (ic.length !== Number(key["nPublic"]) + 1) throw new TypeError("IC does not match nPublic");
   return {
@@ -35,7 +36,8 @@ export function verificationKeyHash(key: VerificationKey): Bytes32 {
 
 function number(value: unknown): bigint {
   const parsed = BigInt(value as string);
-  if (typeof value !== "string" || parsed < 0n || parsed >= BASE_FIELD_ORDER) throw new TypeError("bad coordinate in a key");
+  if (typeof value !== "string" || parsed < 0n || parsed >= BASE_FIELD_ORDER)
+    throw new TypeError("bad coordinate in a key");
   return parsed;
 }
 
