@@ -13,6 +13,7 @@ import { createHash } from "node:crypto";
 import { lstat, readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 
 export const ENCLAVE_FOLDER = fileURLToPath(new URL("../enclave", import.meta.url));
 
@@ -70,24 +71,25 @@ function sha384(data: string | Uint8Array): string {
   return createHash("sha384").update(data).digest("hex");
 }
 
-const HELP = `Usage: node --import tsx scripts/measure.ts [--json]
+const HELP = `Usage: npm run measure -- [--json]
 
 Prints the measurement of enclave/ as it is built now (see enclave/README.md).
 
   --json   all three registers and the list of files
   --help   this text`;
 
-async function main(args: readonly string[]): Promise<void> {
-  if (args.includes("--help")) {
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { json: { type: "boolean" }, help: { type: "boolean" } } });
+  if (values.help === true) {
     console.log(HELP);
     return;
   }
   const measurement = await measureImage(ENCLAVE_FOLDER);
   console.log(
-    args.includes("--json")
+    values.json === true
       ? JSON.stringify({ ...measurement, files: await imageFiles(ENCLAVE_FOLDER) })
       : measurement.pcr0,
   );
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main(process.argv.slice(2));
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

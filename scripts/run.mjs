@@ -45,4 +45,10 @@ const loader = import.meta.resolve("tsx");
 // What the script forks reads TypeScript too.
 process.execArgv = [...process.execArgv, "--import", loader];
 await import(loader);
-await import(pathToFileURL(file).href);
+try {
+  await import(pathToFileURL(file).href);
+} catch (error) {
+  if (!String(error?.code).startsWith("ERR_PARSE_ARGS")) throw error;
+  console.error(`${error.message}\nSee --help.`);
+  process.exit(2);
+}

@@ -25,7 +25,10 @@ export function enclaveSigner(vsockPath: string): Promise<Address> {
       let bytes = chunk;
       if (!greeted) {
         const end = chunk.indexOf("\n");
-        if (!chunk.toString("latin1").startsWith("OK ") || end === -1) return fail("no OK to CONNECT");
+        if (!chunk.toString("latin1").startsWith("OK ") || end === -1) {
+          fail("no OK to CONNECT");
+          return;
+        }
         greeted = true;
         socket.write(encodeRequest(1, { type: "status" }));
         bytes = chunk.subarray(end + 1);
@@ -33,8 +36,10 @@ export function enclaveSigner(vsockPath: string): Promise<Address> {
       const payload = splitter.push(bytes)?.[0];
       if (payload === undefined) return;
       const reply = decodeReply(payload)?.message;
-      if (reply?.type !== "status" || reply.phase !== "serving" || reply.signer === ZERO_ADDRESS)
-        return fail("it does not serve");
+      if (reply?.type !== "status" || reply.phase !== "serving" || reply.signer === ZERO_ADDRESS) {
+        fail("it does not serve");
+        return;
+      }
       socket.destroy();
       resolve(reply.signer);
     });

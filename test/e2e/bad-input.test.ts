@@ -1,0 +1,299 @@
+// Every kind of bad input on the running service: its own code, a clear text, no ticket, no gas.
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
+import {
+  createClient,
+  createProver,
+  memoryStorage,
+  newSeed,
+  type Client,
+  type Prover,
+  type Wallet,
+} from "../../shared/client/index.ts";
+import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
+import type { DepositBody, SpendBody } from "../../shared/api/transactions.ts";
+import { FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
+import { fromHex } from "../../shared/protocol/bytes.ts";
+import { contextOf, encodeExt } from "../../shared/protocol/statements.ts";
+import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
+import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
+import { TestUsdc } from "../../scripts/dev/usdc.ts";
+import { capture, capturing } from "../support/captured.ts";
+
+const DEPOSIT = "/sequence/deposit-shield";
+const SPEND = "/sequence/spend";
+const STRANGER = "0x00000000000000000000000000000000000000AA";
+
+describe("bad input at the running service", function () {
+  this.timeout(240_000);
+  let folder: string;
+  let stack: Stack;
+  let chain: JsonRpcProvider;
+  let prover: Prover;
+  let client: Client;
+  let rich: Wallet;
+  let depositor: EthereumWallet;
+  let usdc: TestUsdc;
+  let sender: string;
+  /** Proved and never sent. */
+  let deposit: DepositBody;
+  let transfer: SpendBody;
+  let withdrawal: SpendBody;
+
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "cloister-bad-input-"));
+    stack = await startStack({ folder, port: 0, chainPort: 0 });
+    const { base_url, chain_rpc, chain_id, usdc: token } = stack.file.networks.first;
+    chain = new JsonRpcProvider(chain_rpc, chain_id, { staticNetwork: true, pollingInterval: 100 });
+    prover = createProver({ source: folderArtefacts(), manifest: await readManifest() });
+    client = createClient({ baseUrl: base_url, credential: { apiKey: stack.file.api_key } });
+    usdc = await TestUsdc.at(token, chain);
+    depositor = new EthereumWallet(EthereumWallet.createRandom().privateKey, chain);
+    await usdc.mint(depositor.address, 500n * TestUsdc.unit);
+    sender = new EthereumWallet(await stack.folder.secret("sender.key")).address;
+
+    const seed = newSeed();
+    const open = (through: Client): Promise<Wallet> =>
+      openStackWallet(stack.file.networks.first, { seed, client: through, prover, storage: memoryStorage() });
+    rich = await open(client);
+    await rich.deposit(100n * TestUsdc.unit, depositor);
+    // A wallet for each: one that was interrupted keeps its notes back, since the payment may still come.
+    const silent = (): Promise<Wallet> => open(capturing(client));
+    deposit = await capture(await silent(), (wallet) => wallet.deposit(40n * TestUsdc.unit, depositor));
+    transfer = await capture(await silent(), (wallet) => wallet.pay(rich.address, 30n * TestUsdc.unit));
+    withdrawal = await capture(await silent(), (wallet) => wallet.withdraw(STRANGER, 5n * TestUsdc.unit));
+  });
+
+  after(async () => {
+    await prover?.close();
+    chain?.destroy();
+    await stack?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  interface Answer {
+    readonly status: number;
+    readonly body: { code?: string; detail?: string; ticket_id?: string; errors?: { path: string }[] };
+  }
+
+  async function post(to: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await fetch(stack.file.networks.first.base_url + to, {
+      method: "POST",
+      headers: { "x-api-key": stack.file.api_key, "content-type": "application/json", ...headers },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+    return { status: response.status, body: (await response.json()) as Answer["body"] };
+  }
+
+  /** Asserts status and code, and that neither gas nor a ticket came of it. */
+  async function refused(
+    expected: [status: number, code: string],
+    to: string,
+    body: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const nonce = await chain.getTransactionCount(sender, "pending");
+    const answer = await post(to, body, headers);
+    assert.deepEqual([answer.status, answer.body.code], expected);
+    assert.ok((answer.body.detail ?? "").length > 10, "a refusal says why");
+    assert.equal(answer.body.ticket_id, undefined);
+    assert.deepEqual(await openTickets(), []);
+    assert.equal(await chain.getTransactionCount(sender, "pending"), nonce, "gas was spent");
+    return answer;
+  }
+
+  /** The stream sends every open ticket after `ready`. */
+  async function openTickets(): Promise<string[]> {
+    const abort = new AbortController();
+    const seen: string[] = [];
+    for await (const event of client.events({ types: ["ready", "ticket", "synced"], signal: abort.signal })) {
+      if (event.kind === "ticket" && !["finalized", "confirmed"].includes(event.data.state))
+        seen.push(event.data.ticket_id);
+      if (event.kind === "synced") break;
+    }
+    abort.abort();
+    return seen;
+  }
+
+  const changed = <T extends DepositBody | SpendBody>(body: T, change: (copy: T) => void): T => {
+    const copy = structuredClone(body);
+    change(copy);
+    return copy;
+  };
+  const recontext = (body: SpendBody): void => {
+    const { pool, chain_id } = stack.file.networks.first;
+    const ext = encodeExt({
+      kind: "spend",
+      recipient: body.ext.recipient.toLowerCase() as Address,
+      ciphertexts: body.ext.ciphertexts.map((text) => fromHex(text)!),
+    });
+    const home = { chainId: BigInt(chain_id), pool: pool.toLowerCase() as Address };
+    body.public_signals[0] = String(contextOf(home, "spend", BigInt(body.deadline), ext));
+  };
+
+  it("malformed JSON is INVALID_REQUEST", async () => {
+    await refused([400, "INVALID_REQUEST"], SPEND, '{"proof":');
+  });
+
+  it("an unknown field is INVALID_REQUEST and named", async () => {
+    const { body } = await refused([400, "INVALID_REQUEST"], SPEND, { ...transfer, tip: "1" });
+    assert.match(JSON.stringify(body.errors), /tip/);
+  });
+
+  it("a wrong credential is INVALID_CREDENTIAL, none is MISSING_CREDENTIAL", async () => {
+    await refused([401, "INVALID_CREDENTIAL"], SPEND, transfer, {
+      "x-api-key": `${stack.file.api_key.slice(0, -1)}!`,
+    });
+    const response = await fetch(`${stack.file.networks.first.base_url}${SPEND}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(transfer),
+    });
+    assert.equal(((await response.json()) as Answer["body"]).code, "MISSING_CREDENTIAL");
+  });
+
+  it("a proof with one changed digit is PROOF_INVALID", async () => {
+    for (const part of ["pi_a", "pi_c"] as const) {
+      const body = changed(transfer, (copy) => {
+        copy.proof[part][0] = String(BigInt(copy.proof[part][0]) ^ 1n);
+      });
+      await refused([422, "PROOF_INVALID"], SPEND, body);
+    }
+  });
+
+  it("a proof for another statement is PROOF_INVALID", async () => {
+    await refused([422, "PROOF_INVALID"], SPEND, { ...transfer, proof: withdrawal.proof });
+  });
+
+  it("a proof for another recipient is CONTEXT_MISMATCH, and with the context recomputed PROOF_INVALID", async () => {
+    const body = changed(withdrawal, (copy) => {
+      copy.ext.recipient = "0x00000000000000000000000000000000000000BB".toLowerCase();
+    });
+    await refused([422, "CONTEXT_MISMATCH"], SPEND, body);
+    recontext(body);
+    await refused([422, "PROOF_INVALID"], SPEND, body);
+  });
+
+  it("a changed ciphertext or deadline is CONTEXT_MISMATCH", async () => {
+    const ciphertext = changed(transfer, (copy) => {
+      const text = copy.ext.ciphertexts[0]!;
+      copy.ext.ciphertexts[0] = text.slice(0, -1) + (text.endsWith("0") ? "1" : "0");
+    });
+    await refused([422, "CONTEXT_MISMATCH"], SPEND, ciphertext);
+    await refused([422, "CONTEXT_MISMATCH"], SPEND, { ...transfer, deadline: transfer.deadline + 1 });
+  });
+
+  it("a changed amount is PROOF_INVALID", async () => {
+    await refused(
+      [422, "PROOF_INVALID"],
+      SPEND,
+      changed(withdrawal, (copy) => {
+        copy.public_signals[3] = String(BigInt(copy.public_signals[3]!) + 1n);
+      }),
+    );
+  });
+
+  it("an unknown root is ROOT_UNKNOWN", async () => {
+    await refused(
+      [422, "ROOT_UNKNOWN"],
+      SPEND,
+      changed(transfer, (copy) => (copy.public_signals[1] = "12345")),
+    );
+  });
+
+  it("a signal at or above the group order is INVALID_REQUEST", async () => {
+    for (const position of [0, 1, 4, 6]) {
+      const body = changed(transfer, (copy) => {
+        copy.public_signals[position] = String(BigInt(copy.public_signals[position]!) + FIELD_ORDER);
+      });
+      await refused([400, "INVALID_REQUEST"], SPEND, body);
+    }
+  });
+
+  it("an amount with a sign, a leading zero, an exponent or a fraction is INVALID_REQUEST", async () => {
+    for (const value of ["-1", "+50000", "050000", "5e4", "50000.0", "", " 50000"]) {
+      const body = changed(transfer, (copy) => (copy.fees[0]!.value = value));
+      await refused([400, "INVALID_REQUEST"], SPEND, body);
+    }
+  });
+
+  it("a fee that is not opened is FEE_MISSING, one that is too low FEE_TOO_LOW or FEE_MISSING", async () => {
+    await refused([422, "FEE_MISSING"], SPEND, { ...transfer, fees: [] });
+    const lower = changed(transfer, (copy) => (copy.fees[0]!.value = "49999"));
+    const { status, body } = await post(SPEND, lower);
+    assert.equal(status, 422);
+    assert.ok(["FEE_MISSING", "FEE_TOO_LOW"].includes(body.code ?? ""));
+  });
+
+  it("a deadline that is past or a day away is INVALID_REQUEST", async () => {
+    await refused(
+      [400, "INVALID_REQUEST"],
+      SPEND,
+      changed(transfer, (copy) => {
+        copy.deadline = 1_000_000_000;
+        recontext(copy);
+      }),
+    );
+    await refused(
+      [400, "INVALID_REQUEST"],
+      SPEND,
+      changed(transfer, (copy) => {
+        copy.deadline += 90_000;
+        recontext(copy);
+      }),
+    );
+  });
+
+  it("an authorization for another statement, or by another hand, is AUTHORIZATION_INVALID", async () => {
+    const other = await capture<DepositBody>(
+      await openStackWallet(stack.file.networks.first, {
+        seed: newSeed(),
+        client: capturing(client),
+        prover,
+        storage: memoryStorage(),
+      }),
+      (wallet) => wallet.deposit(40n * TestUsdc.unit, depositor),
+    );
+    await refused([422, "AUTHORIZATION_INVALID"], DEPOSIT, {
+      ...deposit,
+      authorization: other.authorization,
+    });
+    const byte = deposit.authorization.slice(10, 12) === "00" ? "01" : "00";
+    const bent = deposit.authorization.slice(0, 10) + byte + deposit.authorization.slice(12);
+    await refused([422, "AUTHORIZATION_INVALID"], DEPOSIT, { ...deposit, authorization: bent });
+  });
+
+  it("the same codes come from /attest, which reserves nothing", async () => {
+    await refused([422, "CONTEXT_MISMATCH"], "/attest/spend", {
+      ...transfer,
+      deadline: transfer.deadline + 1,
+    });
+    const answer = await post("/attest/spend", transfer);
+    assert.equal(answer.status, 200);
+    assert.deepEqual(await openTickets(), []);
+  });
+
+  it("an attestation by nobody is ATTESTATION_INVALID at /relay", async () => {
+    const stranger = EthereumWallet.createRandom();
+    const signature = stranger.signingKey.sign(`0x${"11".repeat(32)}`).serialized;
+    const body = { kind: "spend", ...transfer, attestations: [{ signer: stranger.address, signature }] };
+    await refused([422, "ATTESTATION_INVALID"], "/relay", body);
+  });
+
+  it("a nullifier that is pending is NULLIFIER_PENDING, and NULLIFIER_SPENT once it is spent", async () => {
+    // No block until we say so: the first payment stays on its way.
+    await chain.send("evm_setIntervalMining", [0]);
+    const accepted = await post(SPEND, transfer);
+    assert.equal(accepted.status, 202);
+    const again = await post(SPEND, transfer);
+    assert.equal(again.body.ticket_id, accepted.body.ticket_id, "the same statement is the same ticket");
+    const rival = await post(SPEND, withdrawal);
+    assert.deepEqual([rival.status, rival.body.code], [409, "NULLIFIER_PENDING"]);
+    await chain.send("evm_setIntervalMining", [1]);
+    await rich.waitForTicket(accepted.body.ticket_id ?? "", "finalized", { timeoutMs: 60_000 });
+    await refused([409, "NULLIFIER_SPENT"], SPEND, withdrawal);
+  });
+});

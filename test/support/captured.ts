@@ -1,0 +1,31 @@
+// Real requests that were made, proved and signed, and not sent: what a hostile caller starts from.
+import type { Client, Wallet } from "../../shared/client/index.ts";
+import type { DepositBody, SpendBody } from "../../shared/api/transactions.ts";
+
+class Captured extends Error {
+  readonly body: DepositBody | SpendBody;
+  constructor(body: DepositBody | SpendBody) {
+    super("captured");
+    this.body = body;
+  }
+}
+
+/** A client whose wallet builds everything and sends nothing. */
+export function capturing(client: Client): Client {
+  const stop = (body: DepositBody | SpendBody): Promise<never> => Promise.reject(new Captured(body));
+  return { ...client, sequenceDeposit: stop, sequenceSpend: stop };
+}
+
+/** The body that `act` would have sent. The wallet keeps the notes back afterwards: take another for the next. */
+export async function capture<T extends DepositBody | SpendBody>(
+  wallet: Wallet,
+  act: (wallet: Wallet) => Promise<unknown>,
+): Promise<T> {
+  try {
+    await act(wallet);
+  } catch (error) {
+    if (error instanceof Captured) return structuredClone(error.body) as T;
+    throw error;
+  }
+  throw new Error("the wallet sent nothing");
+}
