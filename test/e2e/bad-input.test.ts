@@ -29,7 +29,8 @@ const STRANGER = "0x00000000000000000000000000000000000000AA";
 
 describe("bad input at the running service", function () {
   this.timeout(240_000);
-  let folder: string;
+  /** In the order of starting, so that a failed start is cleaned up as far as it came. */
+  const cleanUps: (() => Promise<void> | void)[] = [];
   let stack: Stack;
   let chain: JsonRpcProvider;
   let prover: Prover;
@@ -44,11 +45,15 @@ describe("bad input at the running service", function () {
   let withdrawal: SpendBody;
 
   before(async () => {
-    folder = await mkdtemp(path.join(tmpdir(), "cloister-bad-input-"));
+    const folder = await mkdtemp(path.join(tmpdir(), "cloister-bad-input-"));
+    cleanUps.push(() => rm(folder, { recursive: true, force: true }));
     stack = await startStack({ folder, port: 0, chainPort: 0 });
+    cleanUps.push(() => stack.stop());
     const { base_url, chain_rpc, chain_id, usdc: token } = stack.file.networks.first;
     chain = new JsonRpcProvider(chain_rpc, chain_id, { staticNetwork: true, pollingInterval: 100 });
+    cleanUps.push(() => chain.destroy());
     prover = createProver({ source: folderArtefacts(), manifest: await readManifest() });
+    cleanUps.push(() => prover.close());
     client = createClient({ baseUrl: base_url, credential: { apiKey: stack.file.api_key } });
     usdc = await TestUsdc.at(token, chain);
     depositor = new EthereumWallet(EthereumWallet.createRandom().privateKey, chain);
@@ -68,10 +73,7 @@ describe("bad input at the running service", function () {
   });
 
   after(async () => {
-    await prover?.close();
-    chain?.destroy();
-    await stack?.stop();
-    await rm(folder, { recursive: true, force: true });
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
   });
 
   interface Answer {
