@@ -57,7 +57,12 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   const app = new Koa<RequestState>();
 
   // What Koa itself catches (a broken answer after the error handler): logged by us, not on stderr.
-  app.on("error", (error: unknown) => logger.error({ err: error }, "answer failed"));
+  app.on("error", (error: unknown) => {
+    // A reader of the event stream that went away is how every stream ends.
+    const isGone = error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
+    if (isGone) logger.debug("a caller left in the middle of an answer");
+    else logger.error({ err: error }, "answer failed");
+  });
 
   app.use(requestId());
   app.use(accessLog(logger));

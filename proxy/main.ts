@@ -148,7 +148,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       events: eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
       sequence: sequenceRoutes(createSequence(admission, attest, tickets), tickets),
       attest: attestRoutes(attest),
-      relay: relayRoutes(createRelay(admission, attestor, tickets, () => pool.threshold()), tickets),
+      relay: relayRoutes(
+        createRelay(admission, attestor, tickets, () => pool.threshold()),
+        tickets,
+      ),
     },
   });
 
@@ -173,10 +176,12 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 /** A pool with other circuits would refuse everything we send; a node that is away may come back. */
 async function requireSamePool(chain: Chain, pool: Pool, circuits: Circuits, logger: Logger): Promise<void> {
   try {
-    if (!(await chain.isConfiguredChain())) throw new Error("the chain's node serves another chain than CLOISTER_CHAIN_ID");
+    if (!(await chain.isConfiguredChain()))
+      throw new Error("the chain's node serves another chain than CLOISTER_CHAIN_ID");
     for (const kind of KIND_NAMES) {
       const ours = circuits.find((circuit) => circuit.kind === kind)?.verification_key_hash;
-      if ((await pool.verifyingKeyHash(kind)) !== ours) throw new Error(`the pool was made for another circuit ${kind}`);
+      if ((await pool.verifyingKeyHash(kind)) !== ours)
+        throw new Error(`the pool was made for another circuit ${kind}`);
     }
   } catch (error) {
     if (!(error instanceof ChainAway)) throw error;
@@ -198,7 +203,11 @@ function healthChecks(
       const phases = await directory.phases();
       const serving = phases.filter((phase) => phase === "serving").length;
       if (serving === phases.length) return { state: "ok", ageMs: 0 };
-      return { state: serving === 0 ? "down" : "degraded", ageMs: 0, detail: `${serving} of ${phases.length} serve` };
+      return {
+        state: serving === 0 ? "down" : "degraded",
+        ageMs: 0,
+        detail: `${serving} of ${phases.length} serve`,
+      };
     },
     chain: async () =>
       (await chain.isConfiguredChain())
@@ -210,7 +219,8 @@ function healthChecks(
     },
     sequencer: () => {
       const { blockedBy, lastTurnAt } = submitter.state();
-      if (blockedBy !== undefined) return { state: "degraded", ageMs: age(lastTurnAt), detail: `blocked by ${blockedBy}` };
+      if (blockedBy !== undefined)
+        return { state: "degraded", ageMs: age(lastTurnAt), detail: `blocked by ${blockedBy}` };
       const isAlive = lastTurnAt !== undefined && age(lastTurnAt) < STALE_MS;
       return { state: isAlive ? "ok" : "degraded", ageMs: age(lastTurnAt) };
     },
@@ -236,12 +246,14 @@ function listen(server: Server, { host, port }: Config): Promise<void> {
 /** Takes no new request, lets those under way end, and cuts what takes too long. */
 function drain(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+    const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+    // A connection whose last answer just ended would else be kept open for a next request.
+    const sweep = setInterval(() => server.closeIdleConnections(), 50);
     server.close(() => {
-      clearTimeout(timer);
+      clearTimeout(cut);
+      clearInterval(sweep);
       resolve();
     });
-    server.closeIdleConnections();
   });
 }
 

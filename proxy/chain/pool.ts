@@ -2,18 +2,20 @@
  * The pool contract in domain types: what it says, the calldata it takes, its events and its reasons.
  * Trusts the ABI that the compiler wrote; what a node answers is decoded strictly or refused.
  */
-import { Interface, type InterfaceAbi } from "ethers";
+import { Interface } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { RootUpdate, SignedBy } from "../../shared/protocol/attestation.ts";
-import {
-  mustField,
-  type Address,
-  type Bytes32,
-  type Field,
-} from "../../shared/protocol/brands.ts";
+import { mustField, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { KINDS, kindById, type Home, type Kind } from "../../shared/protocol/statements.ts";
-import { ChainAway, type BlockTag, type Chain, type LogData, type LogRange, type RawLog } from "./provider.ts";
+import {
+  ChainAway,
+  type BlockTag,
+  type Chain,
+  type LogData,
+  type LogRange,
+  type RawLog,
+} from "./provider.ts";
 
 /** One member of a batch as the pool takes it. */
 export interface PoolTransaction {
@@ -45,7 +47,12 @@ export type PoolEvent =
     }
   | { readonly kind: "rejected"; readonly statement: Bytes32; readonly reason: string }
   | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
-  | { readonly kind: "root-skipped"; readonly fromIndex: number; readonly toIndex: number; readonly reason: string };
+  | {
+      readonly kind: "root-skipped";
+      readonly fromIndex: number;
+      readonly toIndex: number;
+      readonly reason: string;
+    };
 
 /** An error of the pool by name, `Unknown` when its selector is none of ours. `inner` is a token's own revert data. */
 export interface PoolReason {
@@ -80,9 +87,13 @@ export interface Pool {
 const EMPTY_UPDATE = [0n, 0n, 0n, 0n, `0x${"00".repeat(32)}`, `0x${"00".repeat(32)}`, "0x"] as const;
 
 export function createPool(chain: Chain, address: Address): Pool {
-  const abi = new Interface(POOL_ABI as unknown as InterfaceAbi);
+  const abi = new Interface(POOL_ABI);
 
-  async function read(name: string, args: readonly unknown[], at: BlockTag = "latest"): Promise<readonly unknown[]> {
+  async function read(
+    name: string,
+    args: readonly unknown[],
+    at: BlockTag = "latest",
+  ): Promise<readonly unknown[]> {
     const answer = await chain.call({ to: address, data: abi.encodeFunctionData(name, args) }, at);
     try {
       return [...(abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
@@ -182,7 +193,8 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
         ciphertexts: string;
       };
       const statementKind = kindById(Number(kind));
-      if (statementKind === undefined) throw new ChainAway("the pool executed a kind that this proxy does not know");
+      if (statementKind === undefined)
+        throw new ChainAway("the pool executed a kind that this proxy does not know");
       return {
         kind: "executed",
         statement: statementHash,
@@ -199,7 +211,12 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
     }
     case "RootUpdated": {
       const { root, leafCount, sequence } = args as { root: bigint; leafCount: bigint; sequence: bigint };
-      return { kind: "root", root: mustField(root), leafCount: Number(leafCount), sequence: Number(sequence) };
+      return {
+        kind: "root",
+        root: mustField(root),
+        leafCount: Number(leafCount),
+        sequence: Number(sequence),
+      };
     }
     case "RootUpdateSkipped": {
       const { fromIndex, toIndex, reason } = args as { fromIndex: bigint; toIndex: bigint; reason: string };

@@ -28,7 +28,8 @@ export interface RawLog extends LogData {
   readonly logIndex: number;
 }
 
-export type LogRange = { readonly fromBlock: number; readonly toBlock: number } | { readonly blockHash: Bytes32 };
+export type LogRange =
+  { readonly fromBlock: number; readonly toBlock: number } | { readonly blockHash: Bytes32 };
 export type BlockTag = number | "latest";
 
 export interface CallRequest {

@@ -2,7 +2,7 @@
  * What the proxy asks of a deposited token (EIP-20, EIP-3009), and the EIP-3009 digest that a depositor signs.
  * The token's own domain separator is used as it stands, so no name or version has to be configured.
  */
-import { Interface, type InterfaceAbi, recoverAddress } from "ethers";
+import { Interface, recoverAddress } from "ethers";
 import { TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import { asAddress, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
@@ -32,9 +32,14 @@ export interface Tokens {
 }
 
 export function createTokens(chain: Chain): Tokens {
-  const abi = new Interface(TOKEN_ABI as unknown as InterfaceAbi);
+  const abi = new Interface(TOKEN_ABI);
 
-  async function read(token: Address, name: string, args: readonly unknown[], at: BlockTag = "latest"): Promise<unknown> {
+  async function read(
+    token: Address,
+    name: string,
+    args: readonly unknown[],
+    at: BlockTag = "latest",
+  ): Promise<unknown> {
     const answer = await chain.call({ to: token, data: abi.encodeFunctionData(name, args) }, at);
     try {
       return abi.decodeFunctionResult(name, answer)[0] as unknown;

@@ -7,6 +7,9 @@ export async function orUnavailable<T>(question: Promise<T>): Promise<T> {
     return await question;
   } catch (cause) {
     if (!(cause instanceof ChainAway)) throw cause;
-    throw new ApiError("CHAIN_UNAVAILABLE", "the chain cannot be asked at the moment", { retryAfterSecs: 5, cause });
+    throw new ApiError("CHAIN_UNAVAILABLE", "the chain cannot be asked at the moment", {
+      retryAfterSecs: 5,
+      cause,
+    });
   }
 }

@@ -3,9 +3,19 @@
  * recovered over the digest that we computed ourselves, and the signer is one the pool accepts: whoever sits
  * at the socket can refuse service, but cannot make the proxy send anything the pool would not take.
  */
-import { attestationDigest, rootUpdateDigest, type RootUpdate, type SignedBy } from "../../shared/protocol/attestation.ts";
+import {
+  attestationDigest,
+  rootUpdateDigest,
+  type RootUpdate,
+  type SignedBy,
+} from "../../shared/protocol/attestation.ts";
 import type { Address, Bytes32, Field } from "../../shared/protocol/brands.ts";
-import type { AttestRequest, AttestRootRequest, EnclaveReply, EnclaveRequest } from "../../shared/protocol/enclave-messages.ts";
+import type {
+  AttestRequest,
+  AttestRootRequest,
+  EnclaveReply,
+  EnclaveRequest,
+} from "../../shared/protocol/enclave-messages.ts";
 import { encodeProof, proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
 import { KINDS, type Home, type Kind, type Statement } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
@@ -75,7 +85,9 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
       signed.push({ signer, signature });
     }
     if (signed.length < needed) {
-      throw new ApiError("ENCLAVE_UNAVAILABLE", "too few enclaves answer at the moment", { retryAfterSecs: 2 });
+      throw new ApiError("ENCLAVE_UNAVAILABLE", "too few enclaves answer at the moment", {
+        retryAfterSecs: 2,
+      });
     }
     return signed;
   }
@@ -111,7 +123,8 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
     },
 
     async attestRoot({ fromIndex, headBefore, frontier, leaves, expected }) {
-      if (leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES) throw new RangeError("a root update covers 1 to 256 leaves");
+      if (leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES)
+        throw new RangeError("a root update covers 1 to 256 leaves");
       const request: AttestRootRequest = {
         type: "attest-root",
         chainId: home.chainId,

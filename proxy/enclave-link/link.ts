@@ -92,7 +92,11 @@ export function createLink(address: EnclaveAddress, options: LinkOptions = {}): 
   };
 }
 
-async function openConnection(address: EnclaveAddress, timeoutMs: number, maxPending: number): Promise<Connection> {
+async function openConnection(
+  address: EnclaveAddress,
+  timeoutMs: number,
+  maxPending: number,
+): Promise<Connection> {
   const socket = connect({ path: address.path });
   try {
     const rest = await handshake(socket, address.port, timeoutMs);
@@ -107,7 +111,10 @@ async function openConnection(address: EnclaveAddress, timeoutMs: number, maxPen
 function handshake(socket: Socket, port: number, timeoutMs: number): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     let held = Buffer.alloc(0);
-    const timer = setTimeout(() => fail(new EnclaveAway("the enclave did not answer the handshake")), timeoutMs);
+    const timer = setTimeout(
+      () => fail(new EnclaveAway("the enclave did not answer the handshake")),
+      timeoutMs,
+    );
     const stop = (): void => {
       clearTimeout(timer);
       socket.off("data", onData).off("error", fail).off("close", onClose);
@@ -188,7 +195,10 @@ function speak(socket: Socket, rest: Uint8Array, timeoutMs: number, maxPending: 
         do lastId = (lastId + 1) >>> 0;
         while (waiting.has(lastId));
         const id = lastId;
-        const timer = setTimeout(() => settle(() => reject(new EnclaveAway("the enclave did not answer in time"))), timeoutMs);
+        const timer = setTimeout(
+          () => settle(() => reject(new EnclaveAway("the enclave did not answer in time"))),
+          timeoutMs,
+        );
         const settle = (finish: () => void): void => {
           clearTimeout(timer);
           waiting.delete(id);

@@ -14,7 +14,8 @@ export function readMeasurements(document: Uint8Array): Record<string, string> {
   if (!(registers instanceof Map)) return {};
   const measurements: Record<string, string> = {};
   for (const [index, value] of registers as Map<unknown, unknown>) {
-    if (typeof index !== "number" || !(value instanceof Uint8Array) || value.every((byte) => byte === 0)) continue;
+    if (typeof index !== "number" || !(value instanceof Uint8Array) || value.every((byte) => byte === 0))
+      continue;
     measurements[`PCR${String(index)}`] = toHex(value).slice(2);
   }
   return measurements;
@@ -57,7 +58,9 @@ class CborReader {
       case 2:
         return this.#take(isIndefinite ? Number.NaN : value);
       case 3:
-        return new TextDecoder("utf-8", { fatal: true }).decode(this.#take(isIndefinite ? Number.NaN : value));
+        return new TextDecoder("utf-8", { fatal: true }).decode(
+          this.#take(isIndefinite ? Number.NaN : value),
+        );
       case 4:
         return this.#items(isIndefinite ? undefined : value, depth);
       case 5: {

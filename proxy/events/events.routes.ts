@@ -49,7 +49,9 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
   });
 }
 
-async function* lines(batches: AsyncGenerator<StreamItem[], void, undefined>): AsyncGenerator<string, void, undefined> {
+async function* lines(
+  batches: AsyncGenerator<StreamItem[], void, undefined>,
+): AsyncGenerator<string, void, undefined> {
   yield `retry: ${String(RETRY_MS)}\n\n`;
   for await (const batch of batches) {
     const text = batch.map(toText).join("");
@@ -77,13 +79,16 @@ function parseKinds(types: string): ReadonlySet<EventKind> {
 function closeWhenStalled(stream: Readable, stalledAfterMs: number): () => void {
   let waitingSince: number | undefined;
   let lastLength = -1;
-  const timer = setInterval(() => {
-    const length = stream.readableLength;
-    // Nothing buffered, or something was taken since the last look: it reads.
-    if (length === 0 || length !== lastLength) waitingSince = undefined;
-    else waitingSince ??= Date.now();
-    lastLength = length;
-    if (waitingSince !== undefined && Date.now() - waitingSince >= stalledAfterMs) stream.destroy();
-  }, Math.max(stalledAfterMs / 4, 50));
+  const timer = setInterval(
+    () => {
+      const length = stream.readableLength;
+      // Nothing buffered, or something was taken since the last look: it reads.
+      if (length === 0 || length !== lastLength) waitingSince = undefined;
+      else waitingSince ??= Date.now();
+      lastLength = length;
+      if (waitingSince !== undefined && Date.now() - waitingSince >= stalledAfterMs) stream.destroy();
+    },
+    Math.max(stalledAfterMs / 4, 50),
+  );
   return () => clearInterval(timer);
 }

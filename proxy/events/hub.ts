@@ -27,7 +27,8 @@ export interface Subscription {
 }
 
 /** A comment keeps the connection alive and finds out whether it still is. */
-export type StreamItem = { readonly type: "event"; readonly event: StreamEvent } | { readonly type: "comment" };
+export type StreamItem =
+  { readonly type: "event"; readonly event: StreamEvent } | { readonly type: "comment" };
 
 export interface Hub {
   /** Ends after `session_expired`, or when the hub closes; the reader ends it with `return()`. */

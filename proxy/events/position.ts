@@ -23,6 +23,7 @@ export function idOf({ position, blockHash }: Pick<LoggedEvent, "position" | "bl
 /** Undefined for a text that no stream of ours ever sent. */
 export function parseId(untrusted: string): EventId | undefined {
   const [, block, hashPrefix, logIndex, part] = FORM.exec(untrusted) ?? [];
-  if (block === undefined || hashPrefix === undefined || logIndex === undefined || part === undefined) return undefined;
+  if (block === undefined || hashPrefix === undefined || logIndex === undefined || part === undefined)
+    return undefined;
   return { position: { block: Number(block), logIndex: Number(logIndex), part: Number(part) }, hashPrefix };
 }

@@ -71,7 +71,10 @@ export function createIndexer(
     const current = store.currentRoot();
     if (current !== undefined && tree.root(current.leafCount) !== current.root) {
       // The store is a copy of the chain and nothing else, so a damaged one is simply read again.
-      logger.error({ leafCount: current.leafCount }, "the stored leaves do not give the stored root; indexing anew");
+      logger.error(
+        { leafCount: current.leafCount },
+        "the stored leaves do not give the stored root; indexing anew",
+      );
       await store.clear();
       tree.truncate(0);
     }
@@ -133,7 +136,8 @@ export function createIndexer(
     }
     if (headers.at(-1)?.number !== to) headers.push(last);
     // Nothing may have moved while the range was read in several answers.
-    if ((await chain.header(to))?.hash !== last.hash) throw new ChainAway("the chain moved while it was read");
+    if ((await chain.header(to))?.hash !== last.hash)
+      throw new ChainAway("the chain moved while it was read");
     await take(headers, logs);
   }
 
@@ -225,7 +229,12 @@ function expand(pool: Pool, log: RawLog): LoggedEvent[] {
       events.push({ kind: "rejected", statement: parsed.statement, reason: parsed.reason });
       break;
     case "root":
-      events.push({ kind: "root", root: parsed.root, leafCount: parsed.leafCount, sequence: parsed.sequence });
+      events.push({
+        kind: "root",
+        root: parsed.root,
+        leafCount: parsed.leafCount,
+        sequence: parsed.sequence,
+      });
       break;
     case "root-skipped":
     case undefined:

@@ -32,13 +32,15 @@ export function merkleRoutes(merkle: Merkle): Router<RequestState> {
   router.get("/merkle/tree", (ctx) => {
     const { level = 0, from = 0, limit = MAX_PAGE_NODES } = parse(merkleTreeQuery, ctx.query, "query");
     const type = ctx.accepts(JSON_TYPE, PACKED_TYPE);
-    if (type === false) throw new ApiError("NOT_ACCEPTABLE", `one of ${JSON_TYPE} and ${PACKED_TYPE} is served here`);
+    if (type === false)
+      throw new ApiError("NOT_ACCEPTABLE", `one of ${JSON_TYPE} and ${PACKED_TYPE} is served here`);
     const page = merkle.page(level, from, limit);
     ctx.status = 200;
     ctx.vary("Accept");
     ctx.set("Cache-Control", page.isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
-    ctx.set("ETag", etagOf(page, type));
-    if (ctx.fresh) {
+    const etag = etagOf(page, type);
+    ctx.set("ETag", etag);
+    if (matches(ctx.get("If-None-Match"), etag)) {
       ctx.status = 304;
       return;
     }
@@ -47,6 +49,14 @@ export function merkleRoutes(merkle: Merkle): Router<RequestState> {
   });
 
   return router;
+}
+
+/**
+ * RFC 9110, section 13.1.2. Not Koa's `fresh`, which ignores the condition beside `Cache-Control: no-cache`;
+ * fetch adds that by itself to every request with a condition, and we are the origin, so the tag is fresh.
+ */
+function matches(condition: string, etag: string): boolean {
+  return condition.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
 }
 
 /** Strong: over every byte of the answer. */

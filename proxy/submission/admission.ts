@@ -66,7 +66,11 @@ export function createAdmission(parts: AdmissionParts): Admission {
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
   const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
 
-  async function requireAuthorization(statement: Statement, ext: DepositExt, signature: Uint8Array): Promise<void> {
+  async function requireAuthorization(
+    statement: Statement,
+    ext: DepositExt,
+    signature: Uint8Array,
+  ): Promise<void> {
     const token = assetOf(statement);
     const message = {
       from: ext.depositor,
@@ -82,7 +86,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
     }
     const seconds = BigInt(nowSecs());
     if (ext.validBefore <= seconds) throw unauthorized("ext.valid_before", "the authorization has expired");
-    if (ext.validAfter >= seconds) throw unauthorized("ext.valid_after", "the authorization is not valid yet");
+    if (ext.validAfter >= seconds)
+      throw unauthorized("ext.valid_after", "the authorization is not valid yet");
     if (await tokens.isAuthorizationUsed(token, ext.depositor, statement.hash)) {
       throw unauthorized("authorization", "the authorization is used or cancelled");
     }
@@ -94,7 +99,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
   async function requireSpendable(statement: Statement): Promise<void> {
     const { root, nullifiers } = statement.facts;
     if (root !== undefined && data.root(root) === undefined && !(await pool.isKnownRoot(root))) {
-      throw new ApiError("ROOT_UNKNOWN", "the pool does not know the root this was proved against; prove again");
+      throw new ApiError(
+        "ROOT_UNKNOWN",
+        "the pool does not know the root this was proved against; prove again",
+      );
     }
     for (const nullifier of nullifiers) {
       if (data.spender(nullifier) !== undefined || (await pool.isSpent(nullifier))) {
@@ -119,7 +127,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
       if (typeof statement === "string") throw faultError(statement);
       requirePoolTerms(statement, pool.address);
       const proof = parseSnarkjsProof(body.proof);
-      if (proof === undefined) throw new ApiError("PROOF_INVALID", "the proof's coordinates are not canonical");
+      if (proof === undefined)
+        throw new ApiError("PROOF_INVALID", "the proof's coordinates are not canonical");
       return {
         statement,
         proof,
@@ -216,7 +225,10 @@ function faultError(fault: StatementFault): ApiError {
     case "STATEMENT_INVALID":
       return invalid("public_signals", "asset, amount and the other party do not fit together");
     case "CONTEXT_MISMATCH":
-      return new ApiError("CONTEXT_MISMATCH", "the context signal is not the hash of this chain, pool, deadline and ext");
+      return new ApiError(
+        "CONTEXT_MISMATCH",
+        "the context signal is not the hash of this chain, pool, deadline and ext",
+      );
   }
 }
 

@@ -20,9 +20,14 @@ export function preferredWait(prefer: string): number | undefined {
   return undefined;
 }
 
-export async function answerTicket(tickets: Tickets, accepted: TicketRecord, prefer: string): Promise<TicketAnswer> {
+export async function answerTicket(
+  tickets: Tickets,
+  accepted: TicketRecord,
+  prefer: string,
+): Promise<TicketAnswer> {
   const wait = preferredWait(prefer);
-  const ticket = wait === undefined || wait === 0 ? accepted : await tickets.settled(accepted.id, wait * 1000);
+  const ticket =
+    wait === undefined || wait === 0 ? accepted : await tickets.settled(accepted.id, wait * 1000);
   const { state } = ticket.status;
   const isExecuted = wait !== undefined && (state === "confirmed" || state === "finalized");
   return {

@@ -10,7 +10,11 @@ export type Verdict =
   | { readonly kind: "hold"; readonly error: TicketError };
 
 export const TICKET_ERRORS = {
-  nullifierSpent: { code: "NULLIFIER_SPENT", detail: "another statement spent a note of this one", retryable: false },
+  nullifierSpent: {
+    code: "NULLIFIER_SPENT",
+    detail: "another statement spent a note of this one",
+    retryable: false,
+  },
   rootUnknown: {
     code: "ROOT_UNKNOWN",
     detail: "the pool does not know the root this was proved against; prove again",
@@ -31,7 +35,11 @@ export const TICKET_ERRORS = {
     detail: "the depositor does not hold the amount",
     retryable: true,
   },
-  deadlinePassed: { code: "DEADLINE_PASSED", detail: "the deadline of the statement has passed", retryable: true },
+  deadlinePassed: {
+    code: "DEADLINE_PASSED",
+    detail: "the deadline of the statement has passed",
+    retryable: true,
+  },
   transferRefused: { code: "TRANSFER_REFUSED", detail: "the token refused the transfer", retryable: true },
   rejected: { code: "REJECTED", detail: "the pool refused the statement", retryable: false },
 } as const satisfies Record<string, TicketError>;

@@ -150,12 +150,17 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       }
     }
     const { status } = ticket;
-    const isSuspect = "error" in status && status.error?.code === "AUTHORIZATION_USED";
+    const isSuspect = "error" in status && status.error.code === "AUTHORIZATION_USED";
     if (!isSuspect || (status.state !== "queued" && status.state !== "submitted")) return undefined;
     const deposit = depositOf(ticket);
     if (deposit === undefined || finalBlock < 0) return undefined;
     // Used in a final block, and no final block executed this statement: cancelled, or used elsewhere.
-    const isFinal = await tokens.isAuthorizationUsed(deposit.token, deposit.depositor, ticket.statement, finalBlock);
+    const isFinal = await tokens.isAuthorizationUsed(
+      deposit.token,
+      deposit.depositor,
+      ticket.statement,
+      finalBlock,
+    );
     return isFinal ? { block: finalBlock, error: TICKET_ERRORS.authorizationUsed } : undefined;
   }
 
@@ -190,7 +195,10 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       if (count < MISSES_BEFORE_DROPPED) return true;
       // Somebody else has the wallet's key, or the wallet serves two proxies. Outcomes are read by
       // statement, so whatever that transaction did is seen; what it did not do is sent again.
-      logger.fatal({ nonce: entry.nonce }, "the gas wallet's nonce was used by a transaction that is not ours");
+      logger.fatal(
+        { nonce: entry.nonce },
+        "the gas wallet's nonce was used by a transaction that is not ours",
+      );
       await giveUp(entry);
       return false;
     }
@@ -215,7 +223,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     const changes: TicketChange[] = [];
     for (const ticket of await carriedBy(entry)) {
       const rejection = data.rejection(ticket.statement);
-      const reason: PoolReason | undefined = rejection === undefined ? undefined : pool.readReason(rejection.reason);
+      const reason: PoolReason | undefined =
+        rejection === undefined ? undefined : pool.readReason(rejection.reason);
       const error = reason === undefined ? TICKET_ERRORS.rejected : await errorOf(ticket, reason, tip);
       const status = refused(ticket.status, error ?? TICKET_ERRORS.rejected);
       if (status === undefined) continue;
@@ -373,13 +382,16 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     if (events === "reverted") {
       // Together they need more gas than a block has: half of them first.
       if (more.length > 1) return executable(chosen, more.slice(0, Math.ceil(more.length / 2)), tip);
-      if (chosen.length === 0) logger.error({ ticket: more[0]?.ticket.id }, "a call with one member would fail as a whole");
+      if (chosen.length === 0)
+        logger.error({ ticket: more[0]?.ticket.id }, "a call with one member would fail as a whole");
       return [];
     }
     // A node that cannot simulate: the pool isolates its members, so a bad one costs us gas and no neighbour.
     if (events === undefined) return [...more];
     const reasons = new Map(
-      events.flatMap((event) => (event.kind === "rejected" ? [[event.statement, event.reason] as const] : [])),
+      events.flatMap((event) =>
+        event.kind === "rejected" ? [[event.statement, event.reason] as const] : [],
+      ),
     );
     const good: Candidate[] = [];
     for (const candidate of more) {
@@ -421,7 +433,11 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   }
 
   /** What the ticket says about a refusal of the pool; undefined when the attestation is to blame. */
-  async function errorOf(ticket: TicketRecord, reason: PoolReason, tip: IndexedBlock): Promise<TicketError | undefined> {
+  async function errorOf(
+    ticket: TicketRecord,
+    reason: PoolReason,
+    tip: IndexedBlock,
+  ): Promise<TicketError | undefined> {
     const verdict = judge(reason);
     switch (verdict.kind) {
       case "hold":
@@ -432,7 +448,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         const deposit = depositOf(ticket);
         if (deposit === undefined) return TICKET_ERRORS.transferRefused;
         const { token, depositor, amount, validBefore } = deposit;
-        if (await tokens.isAuthorizationUsed(token, depositor, ticket.statement)) return TICKET_ERRORS.authorizationUsed;
+        if (await tokens.isAuthorizationUsed(token, depositor, ticket.statement))
+          return TICKET_ERRORS.authorizationUsed;
         if (validBefore <= BigInt(tip.timestamp)) return TICKET_ERRORS.authorizationExpired;
         if ((await tokens.balanceOf(token, depositor)) < amount) return TICKET_ERRORS.insufficientFunds;
         return TICKET_ERRORS.transferRefused;
@@ -469,7 +486,12 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     return estimate + estimate / 8n + 100_000n;
   }
 
-  async function send(batch: readonly Candidate[], calldata: string, gasLimit: bigint, head: Header): Promise<void> {
+  async function send(
+    batch: readonly Candidate[],
+    calldata: string,
+    gasLimit: bigint,
+    head: Header,
+  ): Promise<void> {
     const fees = firstFees(head.baseFee, await chain.priorityFee(), feeCap);
     if ((await chain.balance(wallet.address)) < gasLimit * fees.maxFeePerGas) {
       blockedBy = "gas";
@@ -484,7 +506,14 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       return status === undefined ? [] : [{ id: ticket.id, status, attestations: member.attestations }];
     });
     const ticketIds = batch.map(({ ticket }) => ticket.id);
-    const entry: Outgoing = { sender: wallet.address, nonce, ticketIds, gasLimit, data: calldata, attempts: [attempt] };
+    const entry: Outgoing = {
+      sender: wallet.address,
+      nonce,
+      ticketIds,
+      gasLimit,
+      data: calldata,
+      attempts: [attempt],
+    };
     if (!(await store.putOutgoing(entry, await attemptsAt(nonce), changes, now()))) {
       throw new Error("another writer uses this store's gas wallet");
     }

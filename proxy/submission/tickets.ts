@@ -100,7 +100,8 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
 
     async existing(owner, statement) {
       const ticket = await store.byStatement(statement);
-      if (ticket === undefined || ticket.status.state === "failed" || ticket.status.state === "expired") return undefined;
+      if (ticket === undefined || ticket.status.state === "failed" || ticket.status.state === "expired")
+        return undefined;
       if (isOwn(owner, ticket)) return ticket;
       // Another's, and final: the chain's own record refuses it, with the better name.
       if (ticket.status.state === "finalized") return undefined;
@@ -116,10 +117,12 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
         const finish = (): void => {
           clearTimeout(timer);
           stop();
-          store.get(id).then(
-            (ticket) => (ticket === undefined ? reject(new RangeError("no such ticket")) : resolve(ticket)),
-            reject,
-          );
+          store
+            .get(id)
+            .then(
+              (ticket) => (ticket === undefined ? reject(new RangeError("no such ticket")) : resolve(ticket)),
+              reject,
+            );
         };
         const timer = setTimeout(finish, withinMs);
         // Listening begins before the first look, so a change in between is not missed.
@@ -147,7 +150,8 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       const outcome = "outcome" in status ? status.outcome : undefined;
       const error = "error" in status ? status.error : undefined;
       const tip = options.tipNumber();
-      const blockedBy = status.state === "queued" || status.state === "submitted" ? options.blockedBy() : undefined;
+      const blockedBy =
+        status.state === "queued" || status.state === "submitted" ? options.blockedBy() : undefined;
       return {
         ticket_id: ticket.id,
         kind: transaction.kind,
@@ -180,6 +184,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
 
   async function positionOf(ticket: TicketRecord): Promise<number> {
     const open = await store.open();
-    return open.filter(({ sequence, status }) => sequence < ticket.sequence && status.state === "queued").length;
+    return open.filter(({ sequence, status }) => sequence < ticket.sequence && status.state === "queued")
+      .length;
   }
 }

@@ -55,7 +55,7 @@ interface RootRow {
 
 export function openChainDataStore(database: Database): ChainDataStore {
   const table = database.table("chain");
-  const get = (key: Key): unknown => table.get(key) as unknown;
+  const get = (key: Key): unknown => table.get(key);
 
   const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
   const leafCount = (): number => (get(["leaf-count"]) as number | undefined) ?? 0;
@@ -76,12 +76,18 @@ export function openChainDataStore(database: Database): ChainDataStore {
 
   /** The pool is born with it, whether or not its creation said so in an event. */
   function emptyRoot(): StoredRoot | undefined {
-    return tip() === undefined ? undefined : { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
+    return tip() === undefined
+      ? undefined
+      : { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
   }
 
   function write({ position, blockHash, txHash, event }: LoggedEvent): void {
     const { block, logIndex, part } = position;
-    table.putSync(["log", block, logIndex, part], { h: blockHash, t: txHash, e: storeEvent(event) } satisfies LogRow);
+    table.putSync(["log", block, logIndex, part], {
+      h: blockHash,
+      t: txHash,
+      e: storeEvent(event),
+    } satisfies LogRow);
     switch (event.kind) {
       case "leaf": {
         const before = headAt(event.index);
@@ -99,7 +105,11 @@ export function openChainDataStore(database: Database): ChainDataStore {
       case "nullifier":
         return;
       case "root":
-        table.putSync(["root", event.sequence], { r: word(event.root), l: event.leafCount, b: block } satisfies RootRow);
+        table.putSync(["root", event.sequence], {
+          r: word(event.root),
+          l: event.leafCount,
+          b: block,
+        } satisfies RootRow);
         table.putSync(["root-sequence", hex(event.root)], event.sequence);
         table.putSync(["current-root"], event.sequence);
         return;
@@ -112,7 +122,11 @@ export function openChainDataStore(database: Database): ChainDataStore {
         return;
       }
       case "rejected":
-        table.putSync(["rejection", event.statement], { txHash, block, reason: event.reason } satisfies Rejection);
+        table.putSync(["rejection", event.statement], {
+          txHash,
+          block,
+          reason: event.reason,
+        } satisfies Rejection);
         return;
     }
   }
@@ -145,7 +159,12 @@ export function openChainDataStore(database: Database): ChainDataStore {
   return {
     tip,
     blockAtOrBelow(number) {
-      for (const { value } of table.getRange({ start: ["block", number], end: ["block", -1], reverse: true, limit: 1 })) {
+      for (const { value } of table.getRange({
+        start: ["block", number],
+        end: ["block", -1],
+        reverse: true,
+        limit: 1,
+      })) {
         return value as IndexedBlock;
       }
       return undefined;
@@ -164,14 +183,19 @@ export function openChainDataStore(database: Database): ChainDataStore {
           const number = key[1] as number;
           if (!hasKey(["log", number, -1, -1], ["log", number, LAST, LAST])) table.removeSync(key);
         }
-        for (const key of keys(["orphan", -1], ["orphan", last.number - KEPT_ORPHANS], KEPT_BLOCKS)) table.removeSync(key);
+        for (const key of keys(["orphan", -1], ["orphan", last.number - KEPT_ORPHANS], KEPT_BLOCKS))
+          table.removeSync(key);
       });
     },
 
     async rollbackTo(number) {
       await database.transaction(() => {
         const doomed = [
-          ...table.getRange({ start: ["log", LAST, LAST, LAST], end: ["log", number, LAST, LAST], reverse: true }),
+          ...table.getRange({
+            start: ["log", LAST, LAST, LAST],
+            end: ["log", number, LAST, LAST],
+            reverse: true,
+          }),
         ].map(({ key, value }) => readRow(key as Key, value as LogRow));
         for (const event of doomed) erase(event);
         for (const { key, value } of [
@@ -182,10 +206,12 @@ export function openChainDataStore(database: Database): ChainDataStore {
           const orphan: Key = ["orphan", block.number, prefixOf(block.hash)];
           const known = get(orphan) as number | undefined;
           table.putSync(orphan, Math.min(known ?? number, number));
-          table.removeSync(key as Key);
+          table.removeSync(key);
         }
-        for (const { key, value } of [...table.getRange({ start: ["orphan", number + 1], end: ["orphan", LAST] })]) {
-          if ((value as number) > number) table.putSync(key as Key, number);
+        for (const { key, value } of [
+          ...table.getRange({ start: ["orphan", number + 1], end: ["orphan", LAST] }),
+        ]) {
+          if ((value as number) > number) table.putSync(key, number);
         }
         const newTip = this.blockAtOrBelow(number);
         if (newTip === undefined) table.removeSync(["tip"]);
@@ -195,7 +221,7 @@ export function openChainDataStore(database: Database): ChainDataStore {
 
     async clear() {
       await database.transaction(() => {
-        for (const key of [...table.getKeys()]) table.removeSync(key as Key);
+        for (const key of [...table.getKeys()]) table.removeSync(key);
       });
     },
 

@@ -3,20 +3,14 @@
  * Every change is one transaction, and its promise resolves when it is on disk.
  */
 import { mustField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
-import type {
-  Outgoing,
-  TicketChange,
-  TicketRecord,
-  TicketStatus,
-  TicketStore,
-} from "../tickets.ts";
+import type { Outgoing, TicketChange, TicketRecord, TicketStatus, TicketStore } from "../tickets.ts";
 import type { Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 
 export function openTicketStore(database: Database): TicketStore {
   const table = database.table("tickets");
-  const get = (key: Key): unknown => table.get(key) as unknown;
+  const get = (key: Key): unknown => table.get(key);
 
   function read(id: string): TicketRecord | undefined {
     const stored = get(["ticket", id]) as StoredTicket | undefined;
@@ -39,7 +33,8 @@ export function openTicketStore(database: Database): TicketStore {
         // The notes of one that ended without effect are free again; those of a final one are spent on the
         // chain. Only what this ticket itself holds is released.
         for (const nullifier of ticket.nullifiers) {
-          if (get(["reserved", hex(nullifier)]) === ticket.statement) table.removeSync(["reserved", hex(nullifier)]);
+          if (get(["reserved", hex(nullifier)]) === ticket.statement)
+            table.removeSync(["reserved", hex(nullifier)]);
         }
       }
       return ticket;
@@ -81,7 +76,8 @@ export function openTicketStore(database: Database): TicketStore {
         table.putSync(["ticket", ticket.id], storeTicket(ticket));
         table.putSync(["statement", ticket.statement], ticket.id);
         table.putSync(["open", sequence], ticket.id);
-        for (const nullifier of ticket.nullifiers) table.putSync(["reserved", hex(nullifier)], ticket.statement);
+        for (const nullifier of ticket.nullifiers)
+          table.putSync(["reserved", hex(nullifier)], ticket.statement);
         return { kind: "accepted" as const, ticket };
       }),
 

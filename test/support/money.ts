@@ -1,0 +1,410 @@
+/**
+ * The proxy's money path on a real chain with the real contracts and a real store on disk. Only the enclave
+ * is stood in for: a link that signs the true digests with a test key and verifies no proof, so that these
+ * tests need no proving. The end-to-end tests use the real one.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import type { HDNodeWallet } from "ethers";
+import { Contract, JsonRpcProvider, Wallet, type JsonRpcSigner } from "ethers";
+import { pino } from "pino";
+import { loadArtifact } from "../../scripts/build-contracts.ts";
+import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
+import {
+  attester,
+  authorize,
+  depositDraft,
+  seal,
+  signalsOf,
+  signatureBytes,
+  spendDraft,
+  type Attester,
+  type Draft,
+  type Setting,
+} from "../../scripts/dev/statement-maker.ts";
+import { createPool, type Pool } from "../../proxy/chain/pool.ts";
+import { createChain, type Chain } from "../../proxy/chain/provider.ts";
+import { createTokens, recoverSigner, type Tokens } from "../../proxy/chain/token.ts";
+import { createAttestor, type Attestor } from "../../proxy/enclave-link/attestor.ts";
+import { EnclaveAway, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
+import type { Owner } from "../../proxy/http/state.ts";
+import { createIndexer, type Indexer } from "../../proxy/merkle/indexer.ts";
+import type { ChainDataStore } from "../../proxy/store/chain-data.ts";
+import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
+import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
+import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
+import type { TicketRecord, TicketStore } from "../../proxy/store/tickets.ts";
+import { createGasWallet } from "../../proxy/submission/gas-wallet.ts";
+import { createSubmitter, type Submitter, type SubmitterOptions } from "../../proxy/submission/submitter.ts";
+import { createTickets, type Tickets } from "../../proxy/submission/tickets.ts";
+import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
+import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
+import { mustFromHex } from "../../shared/protocol/bytes.ts";
+import { decodeProof, encodeProof, proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
+import {
+  checkStatement,
+  kindById,
+  statementHashOf,
+  type Home,
+  type Statement,
+} from "../../shared/protocol/statements.ts";
+import { Frontier, nextHead } from "../../shared/protocol/tree.ts";
+import { startAnvil, type Anvil } from "./chain.ts";
+import { until } from "./until.ts";
+
+export const OWNER: Owner = { developerId: "d1", sub: "user" };
+/** Canonical coordinates, and no proof of anything. */
+export const NO_PROOF: Proof = {
+  a: [1n, 2n],
+  b: [
+    [3n, 4n],
+    [5n, 6n],
+  ],
+  c: [7n, 8n],
+};
+export const SILENT = pino({ level: "silent" });
+const SENDER_KEY = `0x${"5e".repeat(32)}`;
+
+export interface MadeStatement {
+  readonly statement: Statement;
+  readonly authorization: Uint8Array;
+  readonly draft: Draft;
+}
+
+/** Signs what it is asked to, as an enclave whose every proof verifies. Can be switched off. */
+export class SigningLink implements EnclaveLink {
+  isAway = false;
+  asked = 0;
+  signer: Attester;
+  readonly #keyHashes: Readonly<Record<string, string>>;
+
+  constructor(signer: Attester, keyHashes: Readonly<Record<string, string>>) {
+    this.signer = signer;
+    this.#keyHashes = keyHashes;
+  }
+
+  ask: EnclaveLink["ask"] = async (request) => {
+    if (this.isAway) throw new EnclaveAway("switched off");
+    this.asked += 1;
+    switch (request.type) {
+      case "status":
+        return {
+          type: "status",
+          phase: "serving",
+          signer: this.signer.address,
+          configurationHash: `0x${"00".repeat(32)}` as never,
+        };
+      case "attestation":
+        return { type: "attestation", document: request.nonce };
+      case "attest": {
+        const kind = kindById(request.kindId)!;
+        const proofHash = proofHashOf(decodeProof(request.proof)!);
+        const statementHash = statementHashOf(kind, request.deadline, request.signals, request.ext);
+        const verifyingKeyHash = this.#keyHashes[kind] as never;
+        const message = { kind, verifyingKeyHash, statementHash, proofHash, deadline: request.deadline };
+        const signature = signatureBytes(this.signer.key, attestationDigest(request, message));
+        return { type: "attest", statementHash, proofHash, signature };
+      }
+      case "attest-root": {
+        const tree = Frontier.from(request.fromIndex, request.frontier.map(mustField))!;
+        const oldRoot = tree.root();
+        let headAfter = request.headBefore;
+        for (const leaf of request.leaves) {
+          tree.append(mustField(leaf));
+          headAfter = nextHead(headAfter, leaf);
+        }
+        const { fromIndex, headBefore } = request;
+        const message = {
+          oldRoot,
+          newRoot: tree.root(),
+          fromIndex,
+          toIndex: tree.leafCount,
+          headBefore,
+          headAfter,
+        };
+        const signature = signatureBytes(this.signer.key, rootUpdateDigest(request, message));
+        return {
+          type: "attest-root",
+          oldRoot,
+          newRoot: message.newRoot,
+          toIndex: message.toIndex,
+          headAfter,
+          signature,
+        };
+      }
+    }
+  };
+
+  close(): void {
+    this.isAway = true;
+  }
+}
+
+/** What a process has in memory; `Money.restart` throws it away and begins again on the same folder. */
+interface Running {
+  readonly database: Database;
+  readonly data: ChainDataStore;
+  readonly store: TicketStore;
+  readonly indexer: Indexer;
+  readonly tickets: Tickets;
+  readonly submitter: Submitter;
+}
+
+export class Money {
+  readonly anvil: Anvil;
+  readonly provider: JsonRpcProvider;
+  readonly owner: JsonRpcSigner;
+  readonly chain: Chain;
+  readonly pool: Pool;
+  readonly tokens: Tokens;
+  readonly usdc: Contract;
+  readonly usdcAddress: Address;
+  readonly home: Home;
+  readonly setting: Setting;
+  readonly link: SigningLink;
+  readonly attestor: Attestor;
+  readonly options: SubmitterOptions;
+  readonly sender: Address;
+  now: () => number = Date.now;
+  #running: Running;
+  readonly #folder: string;
+  readonly #deploymentBlock: number;
+
+  static async start(options: Partial<SubmitterOptions> = {}): Promise<Money> {
+    const folder = await mkdtemp(path.join(tmpdir(), "cloister-money-"));
+    const anvil = await startAnvil();
+    const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
+      staticNetwork: true,
+      cacheTimeout: -1,
+      pollingInterval: 20,
+    });
+    const owner = await provider.getSigner(0);
+    const usdc = await deployTestUsdc(owner);
+    const keyHashes = await committedKeyHashes();
+    const signers = [attester(1).address, attester(2).address];
+    const deployed = await deployPool(owner, {
+      signers,
+      threshold: 1,
+      signerDelay: 1,
+      assets: [usdc.address],
+      verifyingKeyHashes: keyHashes,
+    });
+    const contract = new Contract(usdc.address, (await loadArtifact("TestUSDC")).abi as never, owner);
+    return new Money(
+      folder,
+      anvil,
+      provider,
+      owner,
+      contract,
+      deployed.address,
+      deployed.block,
+      keyHashes,
+      options,
+    );
+  }
+
+  private constructor(
+    folder: string,
+    anvil: Anvil,
+    provider: JsonRpcProvider,
+    owner: JsonRpcSigner,
+    usdc: Contract,
+    poolAddress: Address,
+    deploymentBlock: number,
+    keyHashes: Awaited<ReturnType<typeof committedKeyHashes>>,
+    options: Partial<SubmitterOptions>,
+  ) {
+    this.#folder = folder;
+    this.#deploymentBlock = deploymentBlock;
+    this.anvil = anvil;
+    this.provider = provider;
+    this.owner = owner;
+    this.usdc = usdc;
+    this.usdcAddress = asAddress(usdc.target)!;
+    this.chain = createChain(anvil.url, BigInt(anvil.chainId));
+    this.pool = createPool(this.chain, poolAddress);
+    this.home = this.pool.home;
+    this.tokens = createTokens(this.chain);
+    this.link = new SigningLink(attester(1), keyHashes);
+    this.attestor = createAttestor([this.link], {
+      home: this.home,
+      threshold: () => this.pool.threshold(),
+      isSigner: (signer) => this.pool.isSigner(signer),
+      verifyingKeyHash: (kind) => this.pool.verifyingKeyHash(kind),
+      recover: recoverSigner,
+    });
+    this.setting = {
+      home: this.home,
+      deadline: BigInt(Math.floor(Date.now() / 1000) + 3600),
+      verifyingKeyHashes: keyHashes,
+      attesters: [attester(1)],
+    };
+    this.options = { confirmations: 3, pollIntervalMs: 40, ...options };
+    this.sender = createGasWallet(SENDER_KEY, this.home.chainId).address;
+    this.#running = this.#open();
+  }
+
+  get data(): ChainDataStore {
+    return this.#running.data;
+  }
+  get store(): TicketStore {
+    return this.#running.store;
+  }
+  get indexer(): Indexer {
+    return this.#running.indexer;
+  }
+  get tickets(): Tickets {
+    return this.#running.tickets;
+  }
+  get submitter(): Submitter {
+    return this.#running.submitter;
+  }
+
+  #open(): Running {
+    const database = openDatabase(this.#folder);
+    const data = openChainDataStore(database);
+    const store = openTicketStore(database);
+    const indexer = createIndexer(this.chain, this.pool, data, SILENT, {
+      deploymentBlock: this.#deploymentBlock,
+      pollIntervalMs: 40,
+    });
+    const tickets = createTickets(store, {
+      maxWaiting: 50,
+      tipNumber: () => data.tip()?.number,
+      blockedBy: () => this.submitter.state().blockedBy,
+      now: () => this.now(),
+    });
+    const submitter = createSubmitter(
+      {
+        chain: this.chain,
+        pool: this.pool,
+        tokens: this.tokens,
+        attestor: this.attestor,
+        tickets,
+        store,
+        data,
+        frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
+        sync: () => indexer.sync(),
+        wallet: createGasWallet(SENDER_KEY, this.home.chainId),
+        logger: SILENT,
+        now: () => this.now(),
+      },
+      this.options,
+    );
+    return { database, data, store, indexer, tickets, submitter };
+  }
+
+  /** Starts indexer and submitter; the wallet gets its coins. */
+  async run(): Promise<void> {
+    await this.fund(10n ** 21n);
+    await this.indexer.start();
+    this.submitter.start();
+  }
+
+  fund(wei: bigint): Promise<unknown> {
+    return this.rpc("anvil_setBalance", [this.sender, `0x${wei.toString(16)}`]);
+  }
+
+  async halt(): Promise<void> {
+    await this.submitter.stop();
+    await this.indexer.stop();
+    await this.#running.database.close();
+  }
+
+  /** After `halt`: a new process on the same folder, as far as memory goes. */
+  async reopen(): Promise<void> {
+    this.#running = this.#open();
+  }
+  async restart(): Promise<void> {
+    await this.halt();
+    await this.reopen();
+  }
+
+  async stop(): Promise<void> {
+    await this.halt();
+    this.provider.destroy();
+    await this.anvil.stop();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  rpc(method: string, params: unknown[] = []): Promise<unknown> {
+    return this.provider.send(method, params) as Promise<unknown>;
+  }
+  mine(blocks = 1): Promise<unknown> {
+    return this.rpc("anvil_mine", [`0x${blocks.toString(16)}`]);
+  }
+
+  /** A fresh account with so much USDC. */
+  async depositor(amount: bigint): Promise<HDNodeWallet> {
+    const account = Wallet.createRandom(this.provider);
+    await (
+      await (this.usdc["mint"]!(account.address, amount) as Promise<{ wait(): Promise<unknown> }>)
+    ).wait();
+    return account;
+  }
+
+  async deposit(
+    amount = 5_000_000n,
+    terms: { validBefore?: bigint; deadline?: bigint; depositor?: HDNodeWallet } = {},
+  ): Promise<MadeStatement> {
+    const account = terms.depositor ?? (await this.depositor(amount));
+    const setting = { ...this.setting, deadline: terms.deadline ?? this.setting.deadline };
+    const draft = depositDraft(setting, {
+      asset: this.usdcAddress,
+      amount,
+      depositor: asAddress(account.address)!,
+      ...(terms.validBefore === undefined ? {} : { validBefore: terms.validBefore }),
+    });
+    const sealed = await authorize(account, seal(draft));
+    return { ...this.stated(draft), authorization: mustFromHex(sealed.transaction.authorization) };
+  }
+
+  spend(root: Field, bend: Partial<Draft> = {}): MadeStatement {
+    return this.stated({ ...spendDraft(this.setting, root, undefined), ...bend });
+  }
+
+  stated(draft: Draft): MadeStatement {
+    const statement = checkStatement(this.home, draft.kind, draft.deadline, signalsOf(draft), draft.ext);
+    if (typeof statement === "string") throw new Error(`the draft is no statement: ${statement}`);
+    return { statement, authorization: new Uint8Array(0), draft };
+  }
+
+  /** What the routes do after their checks. */
+  async accept({ statement, authorization }: MadeStatement, owner: Owner = OWNER): Promise<TicketRecord> {
+    const attestations = await this.attestor.attest(statement, NO_PROOF);
+    return this.tickets.accept(owner, statement, {
+      kind: statement.kind,
+      deadline: statement.deadline,
+      signals: statement.signals,
+      ext: statement.extBytes,
+      proof: encodeProof(NO_PROOF),
+      authorization,
+      attestations,
+    });
+  }
+
+  async reaches(ticket: TicketRecord, state: TicketRecord["status"]["state"]): Promise<TicketRecord> {
+    return until(
+      `ticket to be ${state}`,
+      async () => {
+        const now = await this.store.get(ticket.id);
+        return now?.status.state === state ? now : undefined;
+      },
+      15_000,
+    );
+  }
+
+  /** Events of the pool from its creation on, as the chain has them now. */
+  async events(): Promise<NonNullable<ReturnType<Pool["parseLog"]>>[]> {
+    const head = await this.chain.header("latest");
+    const logs = await this.pool.logs({ fromBlock: this.#deploymentBlock, toBlock: head!.number });
+    return logs.flatMap((log) => this.pool.parseLog(log) ?? []);
+  }
+
+  async executions(made: MadeStatement): Promise<number> {
+    const events = await this.events();
+    return events.filter((event) => event.kind === "executed" && event.statement === made.statement.hash)
+      .length;
+  }
+}

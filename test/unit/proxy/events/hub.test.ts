@@ -1,0 +1,183 @@
+import assert from "node:assert/strict";
+import { createHub, type Hub, type Subscription } from "../../../../proxy/events/hub.ts";
+import { idOf, parseId } from "../../../../proxy/events/position.ts";
+import { EVENTS, type StreamEvent } from "../../../../shared/api/data.ts";
+import { Money, OWNER } from "../../../support/money.ts";
+import { until } from "../../../support/until.ts";
+
+/** Reads a stream in the background, as a client would, checking every payload against its schema. */
+class Reader {
+  readonly events: StreamEvent[] = [];
+  isOver = false;
+  readonly #stream: ReturnType<Hub["read"]>;
+
+  constructor(hub: Hub, subscription: Partial<Subscription> = {}) {
+    this.#stream = hub.read({
+      owner: OWNER,
+      from: undefined,
+      kinds: undefined,
+      stillGood: () => Promise.resolve(true),
+      endsAt: undefined,
+      ...subscription,
+    });
+    void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    for await (const items of this.#stream) {
+      for (const item of items) {
+        if (item.type === "comment") continue;
+        EVENTS[item.event.kind].parse(item.event.data);
+        this.events.push(item.event);
+      }
+    }
+    this.isOver = true;
+  }
+
+  kinds(): string[] {
+    return this.events.map(({ kind }) => kind);
+  }
+  /** Ids of what the chain said, in order. */
+  ids(): string[] {
+    return this.events.flatMap(({ id, kind }) => (id !== undefined && kind !== "reorg" ? [id] : []));
+  }
+  synced(): Promise<unknown> {
+    return until("the stream to be synced", () => this.kinds().includes("synced"));
+  }
+}
+
+describe("events/hub on a real chain", function () {
+  this.timeout(60_000);
+  let on: Money;
+  let hub: Hub;
+
+  beforeEach(async () => {
+    on = await Money.start();
+    await on.run();
+    await on.reaches(await on.accept(await on.deposit()), "confirmed");
+    hub = createHub(on.indexer, on.data, on.tickets, {
+      chainId: on.anvil.chainId,
+      pool: on.pool.address,
+      checkEveryMs: 50,
+      commentEveryMs: 60,
+      now: Date.now,
+    });
+  });
+  afterEach(async () => {
+    hub.close();
+    await on.stop();
+  });
+
+  const spend = async () => on.reaches(await on.accept(on.spend(on.data.currentRoot()!.root)), "confirmed");
+
+  it("replays the whole history without an id: ready, leaves, root, synced", async () => {
+    const reader = new Reader(hub);
+    await reader.synced();
+    const kinds = reader.kinds().filter((kind) => kind !== "ticket");
+    assert.deepEqual(kinds, ["ready", "leaf", "leaf", "leaf", "root", "synced"]);
+  });
+
+  it("resumes after any event with nothing lost and nothing twice", async () => {
+    await spend();
+    const whole = new Reader(hub);
+    await whole.synced();
+    const ids = whole.ids();
+    assert.equal(new Set(ids).size, ids.length);
+    for (const [i, from] of ids.entries()) {
+      const rest = new Reader(hub, { from });
+      await rest.synced();
+      assert.deepEqual(rest.ids(), ids.slice(i + 1));
+      assert.ok(!rest.kinds().includes("reorg"));
+    }
+  });
+
+  it("tells what happens while it is open, and the caller's own tickets", async () => {
+    const reader = new Reader(hub);
+    const stranger = new Reader(hub, { owner: { developerId: "other", sub: undefined } });
+    await reader.synced();
+    const ticket = await spend();
+    await until("the root of the spend", () => reader.kinds().filter((kind) => kind === "root").length === 2);
+    const states = reader.events.flatMap((event) =>
+      event.kind === "ticket" && event.data.ticket_id === ticket.id ? [event.data.state] : [],
+    );
+    await until("the confirmed ticket", () =>
+      reader.events.some(
+        (event) =>
+          event.kind === "ticket" && event.data.ticket_id === ticket.id && event.data.state === "confirmed",
+      ),
+    );
+    assert.equal(states[0], "queued");
+    assert.equal(reader.kinds().filter((kind) => kind === "nullifier").length, 2);
+    assert.ok(!stranger.kinds().includes("ticket"));
+  });
+
+  it("filters kinds, and always tells what it took back", async () => {
+    const reader = new Reader(hub, { kinds: new Set(["root"]), from: "7-00000000-0.0" });
+    await until("the root", () => reader.kinds().includes("root"));
+    assert.deepEqual(reader.kinds(), ["reorg", "root"]);
+  });
+
+  it("takes back what a reorganisation took, and replays from the common ancestor", async () => {
+    const reader = new Reader(hub);
+    await reader.synced();
+    const before = reader.ids();
+    await spend();
+    await until("the spend's root", () => reader.kinds().filter((kind) => kind === "root").length === 2);
+    await on.submitter.stop();
+    const lost = reader.ids().at(-1)!;
+    await on.rpc("anvil_reorg", [1, []]);
+    await until("the reorg event", () => reader.kinds().includes("reorg"));
+    const event = reader.events.find(({ kind }) => kind === "reorg")!;
+    assert.deepEqual(event.data, { from_id: before.at(-1) });
+    assert.equal(event.id, before.at(-1));
+    // Who comes back later with an id of that branch hears the same.
+    const late = new Reader(hub, { from: lost });
+    await late.synced();
+    const told = late.events.find(({ kind }) => kind === "reorg")!;
+    assert.deepEqual(told.data, { from_id: before.at(-1) });
+  });
+
+  it("answers an id that it never gave with a replay from the beginning", async () => {
+    for (const from of ["nonsense", "3-abcdef01-0.0"]) {
+      const reader = new Reader(hub, { from });
+      await reader.synced();
+      const event = reader.events.find(({ kind }) => kind === "reorg")!;
+      assert.deepEqual(event.data, { from_id: null });
+      assert.equal(event.id, "");
+      assert.equal(reader.kinds().filter((kind) => kind === "leaf").length, 3);
+    }
+  });
+
+  it("ends with session_expired when the session ends or is revoked", async () => {
+    const timed = new Reader(hub, { endsAt: Date.now() + 100 });
+    let isGood = true;
+    const revoked = new Reader(hub, { stillGood: () => Promise.resolve(isGood) });
+    await revoked.synced();
+    assert.equal(revoked.isOver, false);
+    isGood = false;
+    for (const reader of [timed, revoked]) {
+      await until("the end", () => reader.isOver);
+      assert.equal(reader.kinds().at(-1), "session_expired");
+    }
+  });
+});
+
+describe("events/position", () => {
+  it("reads exactly what it writes", () => {
+    const position = { block: 12, logIndex: 3, part: 4 };
+    const id = idOf({ position, blockHash: `0x${"ab".repeat(32)}` as never });
+    assert.equal(id, "12-abababab-3.4");
+    assert.deepEqual(parseId(id), { position, hashPrefix: "abababab" });
+    for (const text of [
+      "",
+      "12",
+      "12-ABABABAB-3.4",
+      "012-abababab-3.4",
+      "12-abababab-3",
+      "12-abababab-3.4 ",
+      "-1-abababab-3.4",
+    ]) {
+      assert.equal(parseId(text), undefined, text);
+    }
+  });
+});

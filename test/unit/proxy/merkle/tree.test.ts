@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { CommitmentTree, NODE_BYTES } from "../../../../proxy/merkle/tree.ts";
+import { mustField } from "../../../../shared/protocol/brands.ts";
+import { bytesToUint } from "../../../../shared/protocol/bytes.ts";
+import { NoteTree } from "../../../../shared/notes/merkle.ts";
+import { emptyNode, Frontier, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
+
+const COUNT = 150;
+const leafAt = (index: number) => mustField(BigInt(index + 1));
+
+describe("merkle/tree", () => {
+  const tree = new CommitmentTree();
+  const frontiers = [Frontier.empty()];
+  before(() => {
+    for (let i = 0; i < COUNT; i++) {
+      tree.append(leafAt(i));
+      const next = frontiers.at(-1)!.clone();
+      next.append(leafAt(i));
+      frontiers.push(next);
+    }
+  });
+
+  it("has the root and the frontier of the protocol for every prefix", () => {
+    for (const count of [0, 1, 3, 4, 5, 15, 16, 17, 63, 64, 65, 149, 150]) {
+      assert.equal(tree.root(count), frontiers[count]!.root(), String(count));
+      assert.deepEqual(tree.frontier(count), frontiers[count]!.nodes(), String(count));
+    }
+    assert.equal(tree.root(0), emptyNode(TREE_DEPTH));
+  });
+
+  it("serves levels from which a client gets the paths of its own tree", () => {
+    const client = new NoteTree();
+    for (let i = 0; i < COUNT; i++) client.append(leafAt(i));
+    const rooted = 133;
+    for (const index of [0, 64, 131, 132]) {
+      client.path(index, rooted).forEach((siblings, level) => {
+        const own = Math.floor(index / 4 ** level);
+        const first = own - (own % 4);
+        const width = CommitmentTree.width(level, rooted);
+        const page = tree.nodes(level, 0, width, rooted);
+        const node = (place: number) =>
+          place < width
+            ? bytesToUint(page.slice(place * NODE_BYTES, (place + 1) * NODE_BYTES))
+            : emptyNode(level);
+        const served = [0, 1, 2, 3]
+          .map((i) => first + i)
+          .filter((place) => place !== own)
+          .map(node);
+        assert.deepEqual(served, siblings);
+      });
+    }
+  });
+
+  it("forgets leaves and grows another way", () => {
+    const bent = new CommitmentTree();
+    for (let i = 0; i < COUNT; i++) bent.append(leafAt(i));
+    bent.truncate(70);
+    assert.equal(bent.root(70), tree.root(70));
+    for (let i = 70; i < COUNT; i++) bent.append(leafAt(i));
+    assert.equal(bent.root(COUNT), tree.root(COUNT));
+  });
+
+  it("does not answer for leaves that it has not", () => {
+    assert.throws(() => tree.root(COUNT + 1), RangeError);
+    assert.throws(() => tree.frontier(COUNT + 1), RangeError);
+  });
+});

@@ -1,0 +1,318 @@
+import assert from "node:assert/strict";
+import { Wallet } from "ethers";
+import { attester } from "../../../../scripts/dev/statement-maker.ts";
+import { isOver } from "../../../../proxy/submission/ticket.ts";
+import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { poolContract } from "../../../support/pool-contract.ts";
+import { Money, NO_PROOF, OWNER } from "../../../support/money.ts";
+import { until } from "../../../support/until.ts";
+
+describe("submission/submitter on a real chain with the real pool", function () {
+  this.timeout(60_000);
+  let on: Money;
+
+  beforeEach(async () => {
+    on = await Money.start();
+  });
+  afterEach(() => on.stop());
+
+  /** Something rooted to spend against. */
+  async function seeded(): Promise<void> {
+    await on.run();
+    await on.reaches(await on.accept(await on.deposit()), "confirmed");
+  }
+  const rooted = () => on.data.currentRoot()!;
+
+  it("executes a deposit and puts its leaves into the tree in the same call", async () => {
+    await on.run();
+    const made = await on.deposit();
+    const ticket = await on.reaches(await on.accept(made), "confirmed");
+    assert.ok(ticket.status.state === "confirmed");
+    assert.deepEqual(ticket.status.outcome.leafIndexes, [0, 1, 2]);
+    assert.equal(rooted().leafCount, 3);
+    assert.equal((await on.pool.currentRoot()).root, on.indexer.tree.root(3));
+    assert.equal(await on.chain.nonce(on.sender), 1);
+  });
+
+  it("makes a ticket final after the configured number of blocks, and not before", async () => {
+    await on.run();
+    const ticket = await on.reaches(await on.accept(await on.deposit()), "confirmed");
+    await on.mine(1);
+    await on.indexer.sync();
+    assert.equal((await on.store.get(ticket.id))?.status.state, "confirmed");
+    await on.mine(1);
+    await on.reaches(ticket, "finalized");
+    assert.deepEqual(await on.store.open(), []);
+    await until(
+      "the outgoing transaction to be forgotten",
+      async () => (await on.store.outgoing()).length === 0,
+    );
+  });
+
+  it("sends everything that waits in one call, in order of acceptance", async () => {
+    await seeded();
+    on.link.isAway = false;
+    await on.rpc("evm_setAutomine", [false]);
+    const first = await on.accept(on.spend(rooted().root));
+    await until(
+      "the first to be sent",
+      async () => (await on.store.get(first.id))?.status.state === "submitted",
+    );
+    const rest = [];
+    for (let i = 0; i < 5; i++) rest.push(await on.accept(on.spend(rooted().root)));
+    await on.rpc("evm_setAutomine", [true]);
+    await on.mine();
+    const done = [];
+    for (const ticket of [first, ...rest]) done.push(await on.reaches(ticket, "confirmed"));
+    const outcomes = done.map(({ status }) =>
+      status.state === "confirmed" ? status.outcome : assert.fail(),
+    );
+    assert.equal(new Set(outcomes.slice(1).map(({ txHash }) => txHash)).size, 1);
+    const leaves = outcomes.map(({ leafIndexes }) => leafIndexes[0]!);
+    assert.deepEqual(
+      leaves,
+      [...leaves].sort((a, b) => a - b),
+    );
+    assert.equal(rooted().leafCount, 27);
+  });
+
+  it("sets an impossible ticket aside with its reason and no gas, lets its neighbour pass, and executes it once it can", async () => {
+    await seeded();
+    const depositor = await on.depositor(5_000_000n);
+    const made = await on.deposit(5_000_000n, { depositor });
+    await on.rpc("anvil_setBalance", [depositor.address, "0xde0b6b3a7640000"]);
+    const away = Wallet.createRandom().address;
+    const data = on.usdc.interface.encodeFunctionData("transfer", [away, 1n]);
+    await (await depositor.sendTransaction({ to: on.usdcAddress, data })).wait();
+    const nonce = await on.chain.nonce(on.sender);
+    const ticket = await on.accept(made);
+    const neighbour = await on.accept(on.spend(rooted().root));
+    const held = await until("the reason", async () => {
+      const { status } = (await on.store.get(ticket.id))!;
+      return "error" in status ? status.error : undefined;
+    });
+    assert.equal(held.code, "INSUFFICIENT_FUNDS");
+    await on.reaches(neighbour, "confirmed");
+    assert.equal(await on.chain.nonce(on.sender), nonce + 1);
+    assert.equal((await on.store.get(ticket.id))?.status.state, "queued");
+    await (await (on.usdc["mint"]!(depositor.address, 1n) as Promise<{ wait(): Promise<unknown> }>)).wait();
+    await on.reaches(ticket, "confirmed");
+  });
+
+  it("roots leaves that a stranger added, alone, when nothing else is to be sent", async () => {
+    await seeded();
+    const before = rooted();
+    const stranger = on.spend(before.root);
+    const attestations = await on.attestor.attest(stranger.statement, NO_PROOF);
+    await poolContract(on).execute(stranger, attestations);
+    await until("the stranger's leaves to be in the tree", () => rooted().leafCount === before.leafCount + 4);
+    assert.equal((await on.pool.currentRoot()).leafCount, 7);
+  });
+
+  it("confirms a statement that somebody else carried, with that transaction's hash", async () => {
+    await seeded();
+    await on.submitter.stop();
+    const made = on.spend(rooted().root);
+    const ticket = await on.accept(made);
+    const hash = await poolContract(on).execute(made, ticket.transaction.attestations);
+    await on.restart();
+    await on.run();
+    const now = await on.reaches(ticket, "confirmed");
+    assert.ok(now.status.state === "confirmed");
+    assert.equal(now.status.outcome.txHash, hash);
+    assert.equal(await on.executions(made), 1);
+  });
+
+  it("fails a ticket whose note another statement spent, once that is final, and frees its other note", async () => {
+    await seeded();
+    await on.submitter.stop();
+    const mine = on.spend(rooted().root);
+    const [shared, other] = mine.statement.facts.nullifiers;
+    const theirs = on.spend(rooted().root, { nullifiers: [shared!, 99n] });
+    const ticket = await on.accept(mine);
+    const attestations = await on.attestor.attest(theirs.statement, NO_PROOF);
+    await poolContract(on).execute(theirs, attestations);
+    await on.restart();
+    await on.run();
+    const provisional = await until("the provisional reason", async () => {
+      const { status } = (await on.store.get(ticket.id))!;
+      return "error" in status && status.state === "queued" ? status.error : undefined;
+    });
+    assert.equal(provisional.code, "NULLIFIER_SPENT");
+    await on.mine(3);
+    const failed = await on.reaches(ticket, "failed");
+    assert.ok(failed.status.state === "failed");
+    assert.equal(failed.status.error.code, "NULLIFIER_SPENT");
+    assert.equal(await on.store.reservedBy(other!), undefined);
+  });
+
+  it("expires a ticket that was never sent when a final block is past its deadline", async () => {
+    await seeded();
+    const made = await on.deposit(5_000_000n, { deadline: BigInt(Math.floor(Date.now() / 1000) + 600) });
+    await on.fund(0n);
+    const ticket = await on.accept(made);
+    await until("the submitter to ask for gas", () => on.submitter.state().blockedBy === "gas");
+    assert.equal((await on.tickets.view(ticket)).blocked_by, "gas");
+    await on.rpc("evm_increaseTime", [700]);
+    await on.mine(1);
+    await on.indexer.sync();
+    assert.ok(!isOver((await on.store.get(ticket.id))!.status));
+    await on.mine(3);
+    const expired = await on.reaches(ticket, "expired");
+    assert.ok(expired.status.state === "expired");
+    assert.equal(await on.executions(made), 0);
+  });
+
+  it("keeps tickets while it has no gas, and sends them when it has", async () => {
+    await seeded();
+    await on.fund(0n);
+    const ticket = await on.accept(on.spend(rooted().root));
+    await until("the submitter to ask for gas", () => on.submitter.state().blockedBy === "gas");
+    await on.fund(10n ** 20n);
+    await on.reaches(ticket, "confirmed");
+    assert.equal(on.submitter.state().blockedBy, undefined);
+  });
+
+  it("executes payments without an enclave for the root, and roots their leaves when one is back", async () => {
+    await seeded();
+    const before = rooted().leafCount;
+    await on.submitter.stop();
+    const ticket = await on.accept(on.spend(rooted().root));
+    on.link.isAway = true;
+    await on.restart();
+    await on.run();
+    await on.reaches(ticket, "confirmed");
+    assert.equal(rooted().leafCount, before);
+    on.link.isAway = false;
+    await until("the leaves to be rooted", () => rooted().leafCount === before + 4);
+  });
+
+  it("has a ticket attested again when its signer was removed", async () => {
+    await seeded();
+    await on.submitter.stop();
+    const made = on.spend(rooted().root);
+    const ticket = await on.accept(made);
+    await poolContract(on).removeSigner(attester(1).address);
+    on.link.signer = attester(2);
+    await on.restart();
+    await on.run();
+    const done = await on.reaches(ticket, "confirmed");
+    assert.deepEqual(
+      done.transaction.attestations.map(({ signer }) => signer),
+      [attester(2).address],
+    );
+  });
+
+  it("adopts stored bytes after a restart: the node forgot them, and they are sent again", async () => {
+    await seeded();
+    await on.rpc("evm_setAutomine", [false]);
+    const made = on.spend(rooted().root);
+    const ticket = await on.accept(made);
+    await until("it to be sent", async () => (await on.store.get(ticket.id))?.status.state === "submitted");
+    const [entry] = (await on.store.outgoing()).slice(-1);
+    await on.halt();
+    await on.rpc("anvil_dropAllTransactions");
+    await on.reopen();
+    await on.run();
+    await until("the same bytes to be in the node's pool", () => on.chain.knows(entry!.attempts[0]!.hash));
+    await on.rpc("evm_setAutomine", [true]);
+    await on.mine();
+    const done = await on.reaches(ticket, "confirmed");
+    assert.ok(done.status.state === "confirmed");
+    assert.equal(done.status.outcome.txHash, entry!.attempts[0]!.hash);
+    assert.equal(await on.executions(made), 1);
+  });
+
+  it("sends what a reorganisation took back again, and executes it once", async () => {
+    await seeded();
+    await on.mine(3);
+    const made = on.spend(rooted().root);
+    const ticket = await on.reaches(await on.accept(made), "confirmed");
+    // anvil does not return reorganised transactions to its pool: ours has to be sent again.
+    await on.rpc("anvil_reorg", [1, []]);
+    await until("the ticket to be back in a block", async () => {
+      const now = (await on.store.get(ticket.id))!;
+      return (
+        now.status.state === "confirmed" &&
+        (await on.executions(made)) === 1 &&
+        on.data.execution(made.statement.hash)
+      );
+    });
+    await on.mine(3);
+    await on.reaches(ticket, "finalized");
+    assert.equal(await on.executions(made), 1);
+    assert.equal((await on.pool.currentRoot()).root, on.indexer.tree.root(rooted().leafCount));
+  });
+
+  it("goes on after a foreign transaction took its nonce", async () => {
+    await seeded();
+    await on.rpc("evm_setAutomine", [false]);
+    const made = on.spend(rooted().root);
+    const ticket = await on.accept(made);
+    await until("it to be sent", async () => (await on.store.get(ticket.id))?.status.state === "submitted");
+    await on.rpc("anvil_dropAllTransactions");
+    await on.rpc("anvil_impersonateAccount", [on.sender]);
+    const stranger = asAddress(Wallet.createRandom().address)!;
+    const nonce = await on.chain.nonce(on.sender);
+    await on.rpc("eth_sendTransaction", [
+      {
+        from: on.sender,
+        to: stranger,
+        value: "0x1",
+        nonce: `0x${nonce.toString(16)}`,
+        maxFeePerGas: "0x174876e800",
+        maxPriorityFeePerGas: "0x2540be400",
+      },
+    ]);
+    await on.rpc("evm_setAutomine", [true]);
+    await on.mine();
+    await on.reaches(ticket, "confirmed");
+    assert.equal(await on.executions(made), 1);
+  });
+
+  it("tells one owner's tickets from another's", async () => {
+    await seeded();
+    const made = on.spend(rooted().root);
+    const ticket = await on.accept(made);
+    assert.equal((await on.accept(made)).id, ticket.id);
+    await assert.rejects(on.accept(made, { developerId: "d1", sub: "other" }), { code: "NULLIFIER_PENDING" });
+    await assert.rejects(on.tickets.find({ developerId: "d2", sub: undefined }, ticket.id), {
+      code: "TICKET_UNKNOWN",
+    });
+    await assert.rejects(on.tickets.find({ developerId: "d1", sub: "other" }, ticket.id), {
+      code: "TICKET_UNKNOWN",
+    });
+    assert.equal((await on.tickets.find({ developerId: "d1", sub: undefined }, ticket.id)).id, ticket.id);
+    assert.equal((await on.tickets.find(OWNER, ticket.id)).id, ticket.id);
+  });
+});
+
+describe("submission/submitter and a stuck transaction", function () {
+  this.timeout(60_000);
+
+  it("replaces it under the same nonce for at least an eighth more, and keeps every hash", async () => {
+    const on = await Money.start({ stuckAfterMs: 150 });
+    try {
+      await on.run();
+      const made = await on.deposit();
+      await on.rpc("evm_setAutomine", [false]);
+      const ticket = await on.accept(made);
+      const entry = await until("a replacement", async () =>
+        (await on.store.outgoing()).find(({ attempts }) => attempts.length >= 3),
+      );
+      for (const [i, attempt] of entry.attempts.entries()) {
+        const previous = entry.attempts[i - 1];
+        if (previous === undefined) continue;
+        assert.ok(attempt.maxFeePerGas * 8n >= previous.maxFeePerGas * 9n);
+        assert.ok(attempt.maxPriorityFeePerGas * 8n >= previous.maxPriorityFeePerGas * 9n);
+      }
+      await on.rpc("evm_setAutomine", [true]);
+      await on.mine();
+      await on.reaches(ticket, "confirmed");
+      assert.equal(await on.executions(made), 1);
+      assert.equal(await on.chain.nonce(on.sender), 1);
+    } finally {
+      await on.stop();
+    }
+  });
+});
