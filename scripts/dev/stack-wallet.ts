@@ -31,6 +31,7 @@ export function openStackWallet(
     pins: {
       chainId: network.chain_id,
       pool: network.pool,
+      assets: [network.usdc],
       addressPrefix: network.address_prefix,
       feeCeiling: { deposit: CEILING, transfer: CEILING, withdraw: CEILING },
       feeSinks: [network.service_address],

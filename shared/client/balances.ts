@@ -1,11 +1,11 @@
 /** What a wallet holds, by what can be done with it now. Pure. */
 import type { Address } from "../protocol/brands.ts";
+import { holdsNotes } from "./exposure.ts";
 import type { OwnedNote, WalletState } from "./state.ts";
 
 /** total = spendable + pending + inFlight, in the token's smallest units. */
 export interface Balance {
-  /** Undefined while the wallet has never met an asset. */
-  readonly asset: Address | undefined;
+  readonly asset: Address;
   readonly total: bigint;
   /** In the tree under a root of the pool, and not promised to a payment. */
   readonly spendable: bigint;
@@ -13,34 +13,49 @@ export interface Balance {
   readonly pending: bigint;
   /** Notes of payments under way; part of it comes back as change. */
   readonly inFlight: bigint;
+  /**
+   * The part of `total` that rests on the service's word: no `verifyRoot` has confirmed a root over it. A
+   * service can invent such income; it cannot be spent, since the pool knows no such root.
+   */
+  readonly unverified: bigint;
 }
 
 export type NoteState = "spent" | "in-flight" | "pending" | "spendable";
 
-/** Past its deadline by this much a statement is dead on any honest chain, whatever our clock thinks. */
-export const CLOCK_MARGIN_SECS = 900;
-
 export function stateOfNote(state: WalletState, note: OwnedNote, nowSecs: number): NoteState {
   if (note.spent !== undefined) return "spent";
-  for (const { leafIndexes, deadline } of state.reservations.values()) {
-    if (leafIndexes.includes(note.leafIndex) && nowSecs <= deadline + CLOCK_MARGIN_SECS) return "in-flight";
+  for (const reservation of state.reservations.values()) {
+    if (reservation.leafIndexes.includes(note.leafIndex) && holdsNotes(reservation, nowSecs))
+      return "in-flight";
   }
   return note.leafIndex < (state.latestRoot?.leafCount ?? 0) ? "spendable" : "pending";
 }
 
 export function balancesOf(state: WalletState, nowSecs: number): Balance[] {
-  const byAsset = new Map<Address, Record<Exclude<NoteState, "spent">, bigint>>();
+  const byAsset = new Map<Address, Record<Exclude<NoteState, "spent"> | "unverified", bigint>>();
   for (const note of state.notes.values()) {
     let sums = byAsset.get(note.asset);
-    if (sums === undefined) byAsset.set(note.asset, (sums = { "in-flight": 0n, pending: 0n, spendable: 0n }));
+    if (sums === undefined) {
+      sums = { "in-flight": 0n, pending: 0n, spendable: 0n, unverified: 0n };
+      byAsset.set(note.asset, sums);
+    }
     const where = stateOfNote(state, note, nowSecs);
-    if (where !== "spent") sums[where] += note.value;
+    if (where === "spent") continue;
+    sums[where] += note.value;
+    if (note.leafIndex >= state.confirmedLeaves) sums.unverified += note.value;
   }
-  return [...byAsset].map(([asset, { spendable, pending, "in-flight": inFlight }]) => ({
+  return [...byAsset].map(([asset, { spendable, pending, "in-flight": inFlight, unverified }]) => ({
     asset,
     total: spendable + pending + inFlight,
     spendable,
     pending,
     inFlight,
+    unverified,
   }));
+}
+
+/** Zeros for an asset that the wallet never held. */
+export function balanceOf(state: WalletState, asset: Address, nowSecs: number): Balance {
+  const found = balancesOf(state, nowSecs).find((balance) => balance.asset === asset);
+  return found ?? { asset, total: 0n, spendable: 0n, pending: 0n, inFlight: 0n, unverified: 0n };
 }

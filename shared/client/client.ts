@@ -6,7 +6,13 @@ import { ENDPOINTS } from "../api/endpoints.ts";
 import type { Health, Info } from "../api/service.ts";
 import type { AttestResponse, DepositBody, RelayBody, SpendBody, Ticket } from "../api/transactions.ts";
 import { streamEvents, type StreamTiming } from "./events.ts";
-import { createTransport, type CallOptions, type TransportOptions } from "./http.ts";
+import {
+  createTransport,
+  type Call,
+  type CallOptions,
+  type Delivery,
+  type TransportOptions,
+} from "./http.ts";
 import { credentialSource, type Credential } from "./session.ts";
 
 export interface ClientOptions extends Omit<TransportOptions, "credential"> {
@@ -17,6 +23,8 @@ export interface ClientOptions extends Omit<TransportOptions, "credential"> {
 export interface SubmitOptions extends CallOptions {
   /** Default: random, so that this call's own retries count as one. */
   readonly idempotencyKey?: string;
+  /** Written by this client, for a caller who must know whether the request can have left the device. */
+  readonly delivery?: Delivery;
 }
 
 export interface EventsOptions extends CallOptions {
@@ -54,12 +62,10 @@ export interface Client {
 
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport({ ...options, credential: credentialSource(options.credential) });
-  const submit = ({ idempotencyKey, signal }: SubmitOptions = {}): {
-    idempotencyKey: string;
-    signal: AbortSignal | undefined;
-  } => ({
+  const submit = ({ idempotencyKey, signal, delivery }: SubmitOptions = {}): Call => ({
     idempotencyKey: idempotencyKey ?? bytesToHex(randomBytes(16)),
     signal,
+    ...(delivery === undefined ? {} : { delivery }),
   });
   const text = (value: number | undefined): string | undefined =>
     value === undefined ? undefined : String(value);

@@ -54,6 +54,10 @@ export const CLIENT_ERRORS = {
   STREAM_INCONSISTENT: "the event stream contradicts itself or the roots of the pool",
   STORAGE_CORRUPT: "the stored wallet cannot be read",
   STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",
+  PAYMENT_UNRESOLVED:
+    "a payment that the service refused may still be executed, and this one would not exclude it",
+  EXECUTED_AFTER_REFUSAL:
+    "a payment that the service had refused was executed after all; nothing was sent now",
   OUTCOME_UNKNOWN: "no answer to the payment; it may still happen until its deadline",
   TICKET_FAILED: "the transaction ended without being executed",
   TIMED_OUT: "it did not happen in the time allowed",

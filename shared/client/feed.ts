@@ -121,21 +121,23 @@ export class Feed {
   async #connect(): Promise<void> {
     const connection = new AbortController();
     this.#connection = connection;
+    // A function, because it changes while we wait.
+    const left = (): boolean => connection.signal.aborted;
     try {
       for await (const event of this.#client.events({
         from: this.#target.lastEventId(),
         signal: connection.signal,
       })) {
         // What an aborted connection still had in its buffer belongs to a state that is gone.
-        if (connection.signal.aborted) return;
+        if (left()) return;
         await this.#target.apply(event);
-        if (connection.signal.aborted) return;
+        if (left()) return;
         this.#take(event);
         this.#wake();
         if (this.#waiters.size === 0) return;
       }
     } catch (error) {
-      if (connection.signal.aborted) return;
+      if (left()) return;
       for (const waiter of [...this.#waiters]) waiter.reject(error);
       // They leave in a later turn; until then nobody else may find them and connect again.
       this.#waiters.clear();

@@ -12,11 +12,17 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** `sent` is false from the start of a call until its first byte may have left; undefined says nothing. */
+export interface Delivery {
+  sent?: boolean;
+}
+
 export interface Call extends CallOptions {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly idempotencyKey?: string;
+  readonly delivery?: Delivery;
 }
 
 export interface TransportOptions {
@@ -61,6 +67,8 @@ export function createTransport(options: TransportOptions): Transport {
       ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       ...(call.signal === undefined ? {} : { signal: call.signal }),
     };
+    call.signal?.throwIfAborted();
+    if (call.delivery !== undefined) call.delivery.sent = true;
     let response: Response;
     let text: string;
     try {
@@ -97,6 +105,7 @@ export function createTransport(options: TransportOptions): Transport {
     fetch: send,
     credential,
     async call<T>(endpoint: Endpoint, call: Call): Promise<T> {
+      if (call.delivery !== undefined) call.delivery.sent = false;
       const repeatable = endpoint.method === "GET" || call.idempotencyKey !== undefined;
       for (let attempt = 1; ; attempt++) {
         try {

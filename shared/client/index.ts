@@ -15,7 +15,6 @@ export type { StreamTiming } from "./events.ts";
 
 export {
   createWallet,
-  TicketFailed,
   type Payment,
   type PaymentOptions,
   type Progress,
@@ -23,6 +22,9 @@ export {
   type Wallet,
   type WalletOptions,
 } from "./wallet.ts";
+export { TicketFailed } from "./tickets.ts";
+export { PaymentUnresolved } from "./exposure.ts";
+export { poolRootVerifier, type PoolRootVerifierOptions, type RootVerifier } from "./root-verifier.ts";
 export type { Balance } from "./balances.ts";
 export type { OwnedNote } from "./state.ts";
 export type { WaitOptions } from "./feed.ts";

@@ -6,11 +6,13 @@ import type { StreamEvent } from "../api/data.ts";
 import type { Address, Bytes32 } from "../protocol/brands.ts";
 import type { Home, Statement } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
-import { balanceOf, CLOCK_MARGIN_SECS, stateOfNote } from "./balances.ts";
+import { balanceOf, stateOfNote } from "./balances.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
+import { executedAfterRefusal, exposedPayments, forgetDead, holdsNotes, type Exposure } from "./exposure.ts";
 import { Feed, type WaitOptions } from "./feed.ts";
 import { checkPins, type Pins } from "./pins.ts";
+import type { RootVerifier } from "./root-verifier.ts";
 import { applyEvent, verifiedRoot } from "./scanner.ts";
 import { selectNotes } from "./selection.ts";
 import { openState, sealState } from "./state-codec.ts";
@@ -23,6 +25,7 @@ export interface LedgerOptions {
   readonly pins: Pins;
   readonly home: Home;
   readonly keys: SpendingKey;
+  readonly verifyRoot: RootVerifier | undefined;
   /** Unix seconds. */
   readonly now: () => number;
 }
@@ -76,6 +79,20 @@ export class Ledger {
   async #catchUp(options: WaitOptions): Promise<void> {
     await this.feed.until(() => this.feed.synced, options);
     verifiedRoot(this.state);
+    await this.#confirm();
+  }
+
+  /** Asks the application's own source whether the newest root is the pool's. Without a yes nothing changes. */
+  async #confirm(): Promise<void> {
+    const { verifyRoot } = this.#options;
+    const mark = this.state.latestRoot;
+    if (verifyRoot === undefined || mark === undefined || mark.leafCount <= this.state.confirmedLeaves)
+      return;
+    const isPools = await verifyRoot(mark.root).catch(() => false);
+    // What was asked about may have been rolled back while we waited.
+    const { tree } = this.state;
+    if (isPools && mark.leafCount <= tree.leafCount && tree.root(mark.leafCount) === mark.root)
+      this.state.confirmedLeaves = mark.leafCount;
   }
 
   async #apply(event: StreamEvent): Promise<void> {
@@ -84,7 +101,10 @@ export class Ledger {
     if (finding.type === "nothing") return;
     this.#dirty = true;
     // While catching up the save comes at the end, not after each of a hundred thousand events.
-    if (this.feed.synced) await this.save();
+    if (this.feed.synced) {
+      if (finding.type === "rooted") await this.#confirm();
+      await this.save();
+    }
     // In a turn of their own: a listener that throws must not end the stream for everybody.
     for (const listener of this.#listeners) queueMicrotask(listener);
   }
@@ -115,9 +135,32 @@ export class Ledger {
     await this.save();
   }
 
+  /** Only for what never left the device. */
   async release(statement: Bytes32): Promise<void> {
     this.state.reservations.delete(statement);
     await this.save();
+  }
+
+  /** The service said no: the notes are free, but it has the proof. */
+  async refused(statement: Bytes32): Promise<void> {
+    const reservation = this.state.reservations.get(statement);
+    if (reservation !== undefined) this.state.reservations.set(statement, { ...reservation, refused: true });
+    await this.save();
+  }
+
+  /** Throws EXECUTED_AFTER_REFUSAL, once for each such payment. To be called when the stream is up to date. */
+  async settleRefused(asset: Address): Promise<void> {
+    const executed = executedAfterRefusal(this.state, asset);
+    if (executed !== undefined) {
+      this.state.reservations.set(executed.statement, { ...executed, refused: false });
+      await this.save();
+      throw new ClientError("EXECUTED_AFTER_REFUSAL", `statement ${executed.statement}`);
+    }
+    forgetDead(this.state, this.#options.now());
+  }
+
+  exposed(asset: Address): Exposure[] {
+    return exposedPayments(this.state, asset, this.#options.now());
   }
 
   spendable(asset: Address): OwnedNote[] {
@@ -131,7 +174,7 @@ export class Ledger {
   async choose(asset: Address, needed: bigint, options: WaitOptions): Promise<OwnedNote[]> {
     const attempt = (): OwnedNote[] | ClientError => {
       try {
-        return selectNotes(this.spendable(asset), needed);
+        return selectNotes(this.spendable(asset), needed, this.exposed(asset));
       } catch (error) {
         if (error instanceof ClientError) return error;
         throw error;
@@ -154,8 +197,10 @@ export class Ledger {
     const now = this.#options.now();
     const { spendable, pending } = balanceOf(this.state, asset, now);
     const change = [...this.state.reservations.values()]
-      .filter((reservation) => reservation.asset === asset && now <= reservation.deadline + CLOCK_MARGIN_SECS)
-      .filter(({ leafIndexes }) => leafIndexes.some((index) => this.state.notes.get(index)?.spent === undefined))
+      .filter((reservation) => reservation.asset === asset && holdsNotes(reservation, now))
+      .filter(({ leafIndexes }) =>
+        leafIndexes.some((index) => this.state.notes.get(index)?.spent === undefined),
+      )
       .reduce((sum, reservation) => sum + reservation.change, 0n);
     return spendable + pending + change;
   }

@@ -11,6 +11,8 @@ import { ClientError } from "./errors.ts";
 export interface Pins {
   readonly chainId: number;
   readonly pool: string;
+  /** Tokens that this wallet deposits and pays with, by address; at least one. The first is meant where a caller names none. */
+  readonly assets: readonly string[];
   /** Human-readable part of this network's shielded addresses. */
   readonly addressPrefix: string;
   /** Most that all fees of one payment together may be, by operation: flat + amount × bps / 10,000. */
@@ -40,6 +42,16 @@ export function checkInfo(pins: Pins, info: Info): void {
   checkPins(pins, info);
   if (info.address_prefix !== pins.addressPrefix)
     throw new ClientError("PIN_MISMATCH", "another address prefix");
+  const offered = info.assets.map(({ address }) => asAddress(address));
+  if (!assetsOf(pins).every((asset) => offered.includes(asset)))
+    throw new ClientError("PIN_MISMATCH", "the service does not carry a pinned asset");
+}
+
+/** The pinned tokens, first the default. Throws TypeError when there is none or one is no address. */
+export function assetsOf({ assets }: Pins): readonly [Address, ...Address[]] {
+  const [first, ...others] = assets;
+  if (first === undefined) throw new TypeError("pins name no asset");
+  return [requireAddress(first, "asset"), ...others.map((asset) => requireAddress(asset, "asset"))];
 }
 
 export function tokenDomainOf(pins: Pins, asset: Address): TokenDomain {

@@ -16,14 +16,20 @@ import { ClientError } from "./errors.ts";
 import { WalletState, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
 
 const MAGIC = new TextEncoder().encode("CLSTRWLT");
-const VERSION = 1;
+const VERSION = 2;
 const HEADER_BYTES = MAGIC.length + 1;
 const SUM_BYTES = 32;
 const NONCE_BYTES = 24;
 const NODE_BYTES = 32;
 
 /** Bigints travel as decimal text. */
-type Text<T> = { readonly [K in keyof T]: T[K] extends bigint ? string : T[K] };
+type Text<T> = {
+  readonly [K in keyof T]: T[K] extends bigint
+    ? string
+    : T[K] extends readonly bigint[]
+      ? readonly string[]
+      : T[K];
+};
 
 interface Stored {
   readonly chainId: string;
@@ -119,6 +125,7 @@ function restore(stored: Stored, nodes: Uint8Array): WalletState {
   for (const reservation of stored.reservations) {
     state.reservations.set(must(asBytes32(reservation.statement)), {
       ...reservation,
+      commitments: reservation.commitments.map(fieldOf),
       change: BigInt(reservation.change),
       asset: must(asAddress(reservation.asset)),
     });

@@ -24,9 +24,13 @@ export interface RootMark {
   readonly block: number;
 }
 
-/** Notes that a payment under way is spending, so that a second payment does not pick them. */
+/** A payment that has left this device, or is about to: which notes it spends and until when it can happen. */
 export interface Reservation {
   readonly statement: Bytes32;
+  /** Its leaves: in the tree once it was executed. */
+  readonly commitments: readonly Field[];
+  /** The service has said no. Its notes may be spent again, under the rules of ./exposure.ts. */
+  readonly refused: boolean;
   readonly leafIndexes: readonly number[];
   /** The statement's own deadline, Unix seconds: after it the payment can never happen. */
   readonly deadline: number;
@@ -47,6 +51,8 @@ export class WalletState {
   /** First leaf of each block that has leaves, ascending. */
   blocks: { readonly block: number; readonly firstLeaf: number }[] = [];
   lastEventId: string | undefined;
+  /** So many leaves are under a root that somebody else than the service confirmed. Not stored: asked again. */
+  confirmedLeaves = 0;
   readonly reservations = new Map<Bytes32, Reservation>();
   readonly #byNullifier = new Map<Field, number>();
 
@@ -89,6 +95,7 @@ export class WalletState {
     const first = this.blocks.find((entry) => entry.block > block);
     if (first !== undefined) this.tree.truncate(first.firstLeaf);
     this.blocks = this.blocks.filter((entry) => entry.block <= block);
+    if (this.confirmedLeaves > this.tree.leafCount) this.confirmedLeaves = 0;
     for (const note of [...this.notes.values()]) {
       if (note.block > block) {
         this.notes.delete(note.leafIndex);
@@ -109,6 +116,7 @@ export class WalletState {
     this.roots = [];
     this.rootsDropped = false;
     this.blocks = [];
+    this.confirmedLeaves = 0;
     this.lastEventId = undefined;
   }
 }

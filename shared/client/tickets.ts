@@ -4,7 +4,7 @@ import type { Client } from "./client.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
 import type { Feed, WaitOptions } from "./feed.ts";
 
-/** The transaction ended `failed` or `expired`; its notes are free again. */
+/** The transaction ended `failed` or `expired`; its notes are free again, under the rules of ./exposure.ts. */
 export class TicketFailed extends ClientError {
   readonly ticket: Ticket;
   constructor(ticket: Ticket) {

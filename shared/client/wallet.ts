@@ -2,7 +2,6 @@
  * A wallet: keys, notes, and the three things people do with them. It believes its own keys, its pins and
  * the chain's arithmetic; the service is asked for data and for carrying, and is checked or refused.
  */
-import type { StreamEvent } from "../api/data.ts";
 import type { Ticket, TicketState } from "../api/transactions.ts";
 import { asAddress, asField, type Address, type Bytes32 } from "../protocol/brands.ts";
 import type { FeeOperation } from "../protocol/fees.ts";
@@ -10,17 +9,20 @@ import type { Home } from "../protocol/statements.ts";
 import { decodeShieldedAddress } from "../notes/address.ts";
 import { SpendingKey } from "../notes/keys.ts";
 import { depositAuthorization, signAuthorization, type DepositSigner } from "./authorization.ts";
-import { balancesOf, CLOCK_MARGIN_SECS, stateOfNote, type Balance } from "./balances.ts";
+import { balanceOf, balancesOf, type Balance } from "./balances.ts";
 import type { Client } from "./client.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
-import { Feed, type WaitOptions } from "./feed.ts";
+import type { WaitOptions } from "./feed.ts";
 import { feesFor, type Fees } from "./fees.ts";
-import { checkInfo, checkPins, homeOf, requireAddress, tokenDomainOf, type Pins } from "./pins.ts";
+import { assetsOf, checkInfo, homeOf, requireAddress, tokenDomainOf, type Pins } from "./pins.ts";
+import type { Delivery } from "./http.ts";
 import type { Prover } from "./prover.ts";
-import { applyEvent, verifiedRoot } from "./scanner.ts";
-import { selectForConsolidation, selectNotes, sumOf } from "./selection.ts";
-import { openState, sealState } from "./state-codec.ts";
-import { WalletState, type OwnedNote } from "./state.ts";
+import type { RootVerifier } from "./root-verifier.ts";
+import { verifiedRoot } from "./scanner.ts";
+import { selectForConsolidation, sumOf } from "./selection.ts";
+import { Ledger } from "./ledger.ts";
+import type { OwnedNote } from "./state.ts";
+import { isRefusal, TicketFailed, unknownOutcome, waitForTicket } from "./tickets.ts";
 import { prepareDeposit, prepareSpend, type Prepared, type SpendPlan } from "./statements.ts";
 import type { WalletStorage } from "./storage.ts";
 import { depositBody, spendBody, wireProof, type WireProof } from "./bodies.ts";
@@ -32,6 +34,12 @@ export interface WalletOptions {
   readonly storage: WalletStorage;
   readonly prover: Prover;
   readonly pins: Pins;
+  /**
+   * Asks a source of the application's own whether the pool has a root: `poolRootVerifier` for a chain node.
+   * Without it all income is `unverified`. A payment may be made either way: a false root only makes a proof
+   * that the pool refuses.
+   */
+  readonly verifyRoot?: RootVerifier;
   /** How long a payment may wait for change that is still on its way. Default 2 minutes. */
   readonly changeTimeoutMs?: number;
   /** Unix seconds; for tests. */
@@ -44,9 +52,9 @@ export type Step = "sync" | "prepare" | "sign" | "prove" | "submit" | "confirm" 
 export type Progress = (step: Step, ms: number) => void;
 
 export interface PaymentOptions extends WaitOptions {
-  /** The token. Default: the only asset of the instance. */
+  /** The token, one of the pinned. Default: the first of them. */
   readonly asset?: string;
-  /** After this many seconds the payment can no longer happen. Default 3600, at most 86,400. */
+  /** After this many seconds the payment can no longer happen. Default 900, at most 86,400. */
   readonly deadlineSecs?: number;
   /** `queued` returns as soon as the service has taken it. Default `confirmed`: on chain and seen by this wallet. */
   readonly until?: "queued" | "confirmed" | "finalized";
@@ -58,15 +66,6 @@ export interface Payment {
   readonly statement: Bytes32;
   /** All fees of this payment together. */
   readonly fees: bigint;
-}
-
-/** The transaction ended `failed` or `expired`; its notes are free again. */
-export class TicketFailed extends ClientError {
-  readonly ticket: Ticket;
-  constructor(ticket: Ticket) {
-    super("TICKET_FAILED", ticket.error === null ? ticket.state : `${ticket.state}: ${ticket.error.code}`);
-    this.ticket = ticket;
-  }
 }
 
 export interface Wallet {
@@ -97,91 +96,71 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   const keys =
     "seed" in key ? SpendingKey.fromSeed(key.seed) : SpendingKey.fromPhrase(key.phrase, key.passphrase);
   const home = homeOf(options.pins);
-  const bytes = await options.storage.load();
-  const state = bytes === undefined ? new WalletState() : openState(bytes, home, keys.storageKey());
-  return new LiveWallet(options, keys, home, state);
+  const assets = assetsOf(options.pins);
+  const { client, storage, pins, verifyRoot } = options;
+  const now = (): number => nowOf(options);
+  const ledger = await Ledger.open({ client, storage, pins, home, keys, verifyRoot, now });
+  return new LiveWallet(options, keys, home, assets, ledger);
 }
 
-const DEFAULT_DEADLINE_SECS = 3600;
-const TICKET_POLL_MS = 15_000;
-const RANK: Readonly<Record<TicketState, number>> = {
-  queued: 0,
-  submitted: 1,
-  confirmed: 2,
-  finalized: 3,
-  failed: -1,
-  expired: -1,
-};
+/**
+ * As long as whoever holds a proof can use it, so short: long enough for a busy chain, and not so long that a
+ * refused payment binds its notes for an hour or a deposit made again is made twice.
+ */
+const DEFAULT_DEADLINE_SECS = 900;
 
 class LiveWallet implements Wallet {
   readonly address: string;
   readonly #options: WalletOptions;
   readonly #keys: SpendingKey;
   readonly #home: Home;
-  readonly #feed: Feed;
-  readonly #state: WalletState;
-  readonly #listeners = new Set<() => void>();
-  #saving: Promise<void> = Promise.resolve();
-  #dirty = false;
+  readonly #assets: readonly [Address, ...Address[]];
+  readonly #ledger: Ledger;
   #working: Promise<unknown> = Promise.resolve();
-  #defaultAsset: Address | undefined;
-  #rescanned = false;
+  #isInfoChecked = false;
 
-  constructor(options: WalletOptions, keys: SpendingKey, home: Home, state: WalletState) {
+  constructor(
+    options: WalletOptions,
+    keys: SpendingKey,
+    home: Home,
+    assets: readonly [Address, ...Address[]],
+    ledger: Ledger,
+  ) {
     this.#options = options;
     this.#keys = keys;
     this.#home = home;
-    this.#state = state;
+    this.#assets = assets;
+    this.#ledger = ledger;
     this.address = keys.viewing.addressText(options.pins.addressPrefix);
-    this.#feed = new Feed(options.client, {
-      lastEventId: () => this.#state.lastEventId,
-      apply: (event) => this.#apply(event),
-    });
   }
 
-  async sync(options: WaitOptions = {}): Promise<void> {
-    try {
-      await this.#feed.until(() => this.#feed.synced, options);
-      verifiedRoot(this.#state);
-      this.#rescanned = false;
-    } catch (error) {
-      // A stream that no longer fits what we hold: hold nothing and read it once from its beginning.
-      const contradiction = error instanceof ClientError && error.code === "STREAM_INCONSISTENT";
-      if (!contradiction || this.#rescanned) throw error;
-      this.#rescanned = true;
-      this.#state.clear();
-      this.#feed.restart();
-      await this.sync(options);
-    }
-    await this.#save();
+  sync(options: WaitOptions = {}): Promise<void> {
+    return this.#ledger.sync(options);
   }
 
   watch(
     onChange: () => void = () => undefined,
     onError: (error: unknown) => void = () => undefined,
   ): () => void {
-    this.#listeners.add(onChange);
-    const release = this.#feed.hold(onError);
+    const stopListening = this.#ledger.listen(onChange);
+    const release = this.#ledger.feed.hold(onError);
     return () => {
-      this.#listeners.delete(onChange);
+      stopListening();
       release();
     };
   }
 
   balances(): Balance[] {
-    return balancesOf(this.#state, this.#nowSecs());
+    return balancesOf(this.#ledger.state, nowOf(this.#options));
   }
 
   balance(asset?: string): Balance {
-    const all = this.balances();
-    const wanted =
-      asset === undefined ? (this.#defaultAsset ?? all[0]?.asset) : requireAddress(asset, "asset");
-    const found = all.find((balance) => balance.asset === wanted);
-    return found ?? { asset: wanted, total: 0n, spendable: 0n, pending: 0n, inFlight: 0n };
+    const wanted = asset === undefined ? this.#assets[0] : requireAddress(asset, "asset");
+    return balanceOf(this.#ledger.state, wanted, nowOf(this.#options));
   }
 
   notes(): readonly OwnedNote[] {
-    return [...this.#state.notes.values()];
+    return [...this.#ledger.state.notes.values()];
   }
 
   async deposit(amount: bigint, signer: DepositSigner, options: PaymentOptions = {}): Promise<Payment> {
@@ -238,39 +217,17 @@ class LiveWallet implements Wallet {
     return this.#spend("transfer", (value) => ({ type: "transfer", to: own, value }), undefined, options);
   }
 
-  async waitForTicket(
+  waitForTicket(
     ticketId: string,
     until: TicketState = "confirmed",
     options: WaitOptions = {},
   ): Promise<Ticket> {
-    const end = options.timeoutMs === undefined ? Infinity : Date.now() + options.timeoutMs;
-    let failure: { error: unknown } | undefined;
-    const release = this.#feed.hold((error) => (failure = { error }));
-    this.#feed.watchTicket(ticketId);
-    try {
-      await this.#feed.opened(options);
-      // After `ready` the stream sends every change; a ticket that ended before it is seen by asking once.
-      let ticket = this.#feed.ticket(ticketId) ?? (await this.#options.client.ticket(ticketId, options));
-      while (!reached(ticket, until)) {
-        if (RANK[ticket.state] < 0) throw new TicketFailed(ticket);
-        if (failure !== undefined) throw failure.error;
-        const left = end - Date.now();
-        if (left <= 0) throw new ClientError("TIMED_OUT");
-        ticket = await this.#changed(ticket, {
-          signal: options.signal,
-          timeoutMs: Math.min(TICKET_POLL_MS, left),
-        });
-      }
-      return ticket;
-    } finally {
-      this.#feed.forgetTicket(ticketId);
-      release();
-    }
+    return waitForTicket(this.#options.client, this.#ledger.feed, ticketId, until, options);
   }
 
   async close(): Promise<void> {
-    await this.#working.catch(() => undefined);
-    await this.#save();
+    await this.#working;
+    await this.#ledger.save();
   }
 
   // ---------------------------------------------------------------- spending
@@ -295,16 +252,23 @@ class LiveWallet implements Wallet {
           proof = await step("prove", () => this.#prove(prepared));
           options.signal?.throwIfAborted();
         } catch (error) {
-          await this.#release(hash);
+          await this.#ledger.release(hash);
           throw error;
         }
+        const delivery: Delivery = {};
         try {
           const body = spendBody(prepared, proof);
-          const ticket = await step("submit", () => this.#options.client.sequenceSpend(body, options));
+          const ticket = await step("submit", () =>
+            this.#options.client.sequenceSpend(body, { ...options, delivery }),
+          );
           return { made: { ticket, statement: hash, fees: fees.total }, prepared };
         } catch (error) {
+          if (delivery.sent === false) {
+            await this.#ledger.release(hash);
+            throw error;
+          }
           if (!isRefusal(error)) throw unknownOutcome(error);
-          await this.#release(hash);
+          await this.#ledger.refused(hash);
           // A reorganisation took the root away between proof and check: prove again on a newer one.
           const stale = error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < 3;
           if (!stale) throw error;
@@ -322,15 +286,22 @@ class LiveWallet implements Wallet {
     options: PaymentOptions,
   ): Promise<{ prepared: Prepared; fees: Fees }> {
     const asset = await this.#asset(options);
-    const merged = amount === undefined ? selectForConsolidation(this.#spendable(asset)) : undefined;
+    await this.#ledger.settleRefused(asset);
+    const merged =
+      amount === undefined
+        ? selectForConsolidation(this.#ledger.spendable(asset), this.#ledger.exposed(asset))
+        : undefined;
     // When merging, the fees of all that is merged are at least those of what is left after them.
     const charged = amount ?? sumOf(merged ?? []);
     const fees = await this.#fees(operation, asset, charged, options);
     const notes = merged ?? (await this.#choose(asset, charged + fees.total, options));
+    // Again: while we waited for change a refused payment may have been executed, and then bound us no more.
+    await this.#ledger.settleRefused(asset);
     const value = merged === undefined ? charged : charged - fees.total;
     if (value <= 0n) throw new ClientError("AMOUNT_INVALID", "the fees take all of it");
-    const mark = verifiedRoot(this.#state);
+    const mark = verifiedRoot(this.#ledger.state);
     if (mark === undefined) throw new ClientError("INSUFFICIENT_FUNDS", "no note is in the tree yet");
+    const { tree } = this.#ledger.state;
     const deadline = this.#deadline(options);
     const prepared = prepareSpend({
       home: this.#home,
@@ -339,53 +310,30 @@ class LiveWallet implements Wallet {
       fees,
       deadline,
       root: mark.root,
-      inputs: notes.map((note) => ({ note, path: this.#state.tree.path(note.leafIndex, mark.leafCount) })),
+      inputs: notes.map((note) => ({ note, path: tree.path(note.leafIndex, mark.leafCount) })),
       payment: payment(value),
     });
-    this.#state.reservations.set(prepared.statement.hash, {
-      statement: prepared.statement.hash,
-      leafIndexes: notes.map((note) => note.leafIndex),
-      deadline,
-      change: prepared.own,
-      asset,
+    const leafIndexes = notes.map((note) => note.leafIndex);
+    const { hash: statement, facts } = prepared.statement;
+    const { commitments } = facts;
+    const change = prepared.own;
+    await this.#ledger.reserve({
+      ...{ statement, commitments, refused: false },
+      ...{ leafIndexes, deadline, change, asset },
     });
-    // On disk before the service can have it: a restart must not pick the same notes for another payment.
-    await this.#save();
     return { prepared, fees };
   }
 
-  /** Waits for change that is on its way when that would be enough. */
   async #choose(asset: Address, needed: bigint, options: PaymentOptions): Promise<OwnedNote[]> {
-    const attempt = (): OwnedNote[] | ClientError => {
-      try {
-        return selectNotes(this.#spendable(asset), needed);
-      } catch (error) {
-        if (error instanceof ClientError) return error;
-        throw error;
-      }
-    };
-    const first = attempt();
-    if (Array.isArray(first)) return first;
-    if (this.#expected(asset) < needed) throw first;
-    let found: OwnedNote[] | undefined;
     const timeoutMs = this.#options.changeTimeoutMs ?? 120_000;
     try {
-      await this.#feed.until(
-        () => {
-          const next = attempt();
-          if (Array.isArray(next)) found = next;
-          // Nothing more is on its way: waiting on would be in vain.
-          return found !== undefined || !this.#awaits(asset);
-        },
-        { signal: options.signal, timeoutMs },
-      );
+      return await this.#ledger.choose(asset, needed, { signal: options.signal, timeoutMs });
     } catch (error) {
-      if (error instanceof ClientError && error.code === "TIMED_OUT") throw first;
-      throw error;
+      const late = error instanceof ClientError && error.code === "TIMED_OUT";
+      throw late
+        ? new ClientError("TIMED_OUT", "money on its way did not come under a root of the pool")
+        : error;
     }
-    const last = found ?? attempt();
-    if (Array.isArray(last)) return last;
-    throw last;
   }
 
   async #prove({ statement, witness }: Prepared): Promise<WireProof> {
@@ -401,119 +349,36 @@ class LiveWallet implements Wallet {
   ): Promise<Payment> {
     const until = options.until ?? "confirmed";
     if (until === "queued") return made;
-    const release = this.#feed.hold();
+    const release = this.#ledger.feed.hold();
     try {
       const ticket = await step("confirm", () => this.waitForTicket(made.ticket.ticket_id, until, options));
       await step("deliver", () =>
-        this.#feed.until(() => this.#delivered(ticket, prepared), { timeoutMs: 120_000, ...options }),
+        this.#ledger.feed.until(() => this.#ledger.holds(prepared.statement), {
+          timeoutMs: 120_000,
+          ...options,
+        }),
       );
-      await this.#save();
+      await this.#ledger.save();
       return { ...made, ticket };
     } catch (error) {
-      if (error instanceof TicketFailed) await this.#release(made.statement);
+      if (error instanceof TicketFailed) await this.#ledger.refused(made.statement);
       throw error;
     } finally {
       release();
     }
   }
 
-  /** The stream has brought every leaf of it and the end of every note it spent. */
-  #delivered(ticket: Ticket, { statement }: Prepared): boolean {
-    const { commitments, nullifiers } = statement.facts;
-    const { tree } = this.#state;
-    const leaves = commitments.every((commitment, at) => {
-      const place = ticket.leaf_index[at];
-      return place === undefined ? tree.includes(commitment) : tree.leaf(place) === commitment;
-    });
-    const spent = nullifiers.every((nullifier) => {
-      const note = this.#state.noteOf(nullifier);
-      return note === undefined || note.spent !== undefined;
-    });
-    return leaves && spent;
-  }
-
-  async #changed(ticket: Ticket, options: WaitOptions): Promise<Ticket> {
-    const { ticket_id: id } = ticket;
-    const differs = (): boolean => {
-      const seen = this.#feed.ticket(id);
-      return seen !== undefined && (seen.state !== ticket.state || seen.updated_at !== ticket.updated_at);
-    };
-    try {
-      await this.#feed.until(differs, options);
-      return this.#feed.ticket(id) ?? ticket;
-    } catch (error) {
-      if (!(error instanceof ClientError) || error.code !== "TIMED_OUT") throw error;
-      // The stream may have gone quiet without closing; ask.
-      return this.#options.client.ticket(id, options);
-    }
-  }
-
-  // ---------------------------------------------------------------- state
-
-  async #apply(event: StreamEvent): Promise<void> {
-    if (event.kind === "ready") checkPins(this.#options.pins, event.data);
-    const finding = applyEvent(this.#state, this.#keys.viewing, event);
-    if (event.kind === "session_expired" || finding.type === "nothing") return;
-    this.#dirty = true;
-    if (this.#feed.synced) await this.#save();
-    for (const listener of this.#listeners) listener();
-  }
-
-  /** One save at a time; what changes meanwhile is in the next one. */
-  #save(): Promise<void> {
-    this.#dirty = true;
-    const next = this.#saving.then(async () => {
-      if (!this.#dirty) return;
-      this.#dirty = false;
-      await this.#options.storage.save(sealState(this.#state, this.#home, this.#keys.storageKey()));
-    });
-    this.#saving = next.catch(() => {
-      this.#dirty = true;
-    });
-    return next;
-  }
-
-  async #release(statement: Bytes32): Promise<void> {
-    this.#state.reservations.delete(statement);
-    await this.#save();
-  }
-
-  #spendable(asset: Address): OwnedNote[] {
-    const now = this.#nowSecs();
-    return this.notes().filter(
-      (note) => note.asset === asset && stateOfNote(this.#state, note, now) === "spendable",
-    );
-  }
-
-  /** What could be spendable once everything under way has arrived. */
-  #expected(asset: Address): bigint {
-    const { spendable, pending } = this.balance(asset);
-    const now = this.#nowSecs();
-    const change = [...this.#state.reservations.values()]
-      .filter((reservation) => reservation.asset === asset && now <= reservation.deadline + CLOCK_MARGIN_SECS)
-      .filter(({ leafIndexes }) =>
-        leafIndexes.some((index) => this.#state.notes.get(index)?.spent === undefined),
-      )
-      .reduce((sum, reservation) => sum + reservation.change, 0n);
-    return spendable + pending + change;
-  }
-
-  #awaits(asset: Address): boolean {
-    const { pending, inFlight } = this.balance(asset);
-    return pending > 0n || inFlight > 0n;
-  }
-
   // ---------------------------------------------------------------- asking
 
   async #asset(options: PaymentOptions): Promise<Address> {
-    if (this.#defaultAsset === undefined) {
+    const asset = options.asset === undefined ? this.#assets[0] : requireAddress(options.asset, "asset");
+    if (!this.#assets.includes(asset)) throw new ClientError("PIN_MISMATCH", "not a pinned asset");
+    if (!this.#isInfoChecked) {
       const info = await this.#options.client.info(options);
       checkInfo(this.#options.pins, info);
       this.#options.prover.checkInfo(info);
-      this.#defaultAsset = asAddress(info.assets[0]?.address);
+      this.#isInfoChecked = true;
     }
-    const asset = options.asset === undefined ? this.#defaultAsset : requireAddress(options.asset, "asset");
-    if (asset === undefined) throw new ClientError("UNEXPECTED_ANSWER", "the instance has no asset");
     return asset;
   }
 
@@ -528,11 +393,7 @@ class LiveWallet implements Wallet {
   }
 
   #deadline({ deadlineSecs = DEFAULT_DEADLINE_SECS }: PaymentOptions): number {
-    return this.#nowSecs() + deadlineSecs;
-  }
-
-  #nowSecs(): number {
-    return this.#options.now?.() ?? Math.floor(Date.now() / 1000);
+    return nowOf(this.#options) + deadlineSecs;
   }
 
   /** One payment at a time picks notes and proves; a failed one does not stop the next. */
@@ -543,21 +404,8 @@ class LiveWallet implements Wallet {
   }
 }
 
-function reached(ticket: Ticket, until: TicketState): boolean {
-  return RANK[until] < 0 ? ticket.state === until : RANK[ticket.state] >= RANK[until];
-}
-
-/** The service certainly has not taken the payment. After no answer, a busy one or a 5xx it may have, by an earlier try. */
-function isRefusal(error: unknown): boolean {
-  if (error instanceof ApiProblem) {
-    return error.status < 500 && error.status !== 429 && error.code !== "IDEMPOTENCY_IN_PROGRESS";
-  }
-  return error instanceof ClientError && error.code !== "NETWORK" && error.code !== "UNEXPECTED_ANSWER";
-}
-
-function unknownOutcome(cause: unknown): unknown {
-  const code = cause instanceof ApiProblem || cause instanceof ClientError ? cause.code : undefined;
-  return code === undefined ? cause : new ClientError("OUTCOME_UNKNOWN", code, { cause });
+function nowOf({ now }: WalletOptions): number {
+  return now?.() ?? Math.floor(Date.now() / 1000);
 }
 
 function requireAmount(amount: bigint): void {

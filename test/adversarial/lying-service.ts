@@ -28,6 +28,8 @@ export class LyingService {
   readonly payments: unknown[] = [];
   /** The answer to every payment. */
   answer: ErrorCode = "PROOF_INVALID";
+  /** Runs before a payment is answered. */
+  beforeAnswer: () => Promise<void> = () => Promise.resolve();
   readonly baseUrl: string;
   readonly #server: Server;
 
@@ -64,6 +66,7 @@ export class LyingService {
     const path = new URL(request.url ?? "/", this.baseUrl).pathname;
     if (request.method === "POST") {
       this.payments.push(JSON.parse(Buffer.concat(body).toString()));
+      await this.beforeAnswer();
       problem(response, this.answer);
       return;
     }

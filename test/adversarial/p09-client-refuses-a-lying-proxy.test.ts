@@ -7,8 +7,10 @@ import {
   createClient,
   createWallet,
   memoryStorage,
+  poolRootVerifier,
   type Pins,
   type Wallet,
+  type WalletOptions,
 } from "../../shared/client/index.ts";
 import type { FeeRules, WhoAmI } from "../../shared/api/credentials.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
@@ -21,11 +23,15 @@ import {
   flipped,
   freshAddress,
   freshKeys,
+  leavesOf,
   mustAddress,
   restoreFrom,
 } from "../support/adversary.ts";
 import { LyingService, PREFIX, type Lies } from "./lying-service.ts";
+import { encryptNote } from "../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
+import { newNote, noteCommitment } from "../../shared/notes/note.ts";
+import { Frontier } from "../../shared/protocol/tree.ts";
 
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 const FEE = 50_000n;
@@ -55,18 +61,20 @@ describe("P9 the client refuses a lying proxy", function () {
     service.payments.length = 0;
   });
 
-  function open(changes: Partial<Pins> = {}): Promise<Wallet> {
+  function open(changes: Partial<Pins> = {}, more: Partial<WalletOptions> = {}): Promise<Wallet> {
     const ceiling = { flat: FEE, bps: 0 };
     const pins: Pins = {
       ...{ chainId: Number(field.home.chainId), pool: field.home.pool, addressPrefix: PREFIX },
       ...{
+        assets: [field.usdcAddress],
         feeCeiling: { deposit: ceiling, transfer: ceiling, withdraw: ceiling },
         feeSinks: [sink],
         ...changes,
       },
     };
     const client = createClient({ baseUrl: service.baseUrl, credential: { apiKey: "k" }, tries: 1 });
-    return createWallet({ key: { seed }, client, storage: memoryStorage(), prover: field.prover, pins });
+    const storage = memoryStorage();
+    return createWallet({ key: { seed }, client, storage, prover: field.prover, pins, ...more });
   }
 
   /** Every payment must be refused with this code, and the depositor asked for no signature. */
@@ -103,6 +111,31 @@ describe("P9 the client refuses a lying proxy", function () {
     await refuses({ info: (truth) => ({ ...truth, address_prefix: "other" }) }, "PIN_MISMATCH");
     await refuses({ ready: (truth) => ({ ...truth, pool }) }, "PIN_MISMATCH");
     await refuses({ ready: (truth) => ({ ...truth, chain_id: 1 }) }, "PIN_MISMATCH");
+  });
+
+  it("P9 another token, alone or put before the right one", async () => {
+    const address = freshAddress();
+    const other = { address, symbol: "USDC", decimals: 6 };
+    await refuses({ info: (truth) => ({ ...truth, assets: [other] }) }, "PIN_MISMATCH");
+    await refuses({ info: (truth) => ({ ...truth, assets: [] }) }, "PIN_MISMATCH");
+    // Listed first, it is still not what the depositor is asked to sign away.
+    service.lies = { info: (truth) => ({ ...truth, assets: [other, ...truth.assets] }) };
+    const tokens: unknown[] = [];
+    const signer = {
+      getAddress: () => Promise.resolve(field.depositor.address),
+      signTypedData: (...data: Parameters<typeof field.depositor.signTypedData>) => {
+        tokens.push(data[0].verifyingContract);
+        return field.depositor.signTypedData(...data);
+      },
+    };
+    await assert.rejects((await open()).deposit(1_000_000n, signer), refusal("PROOF_INVALID"));
+    assert.deepEqual(tokens, [field.usdcAddress]);
+    service.payments.length = 0;
+    // Nor when the caller names it.
+    const named = (await open()).deposit(1_000_000n, signer, { asset: address });
+    await assert.rejects(named, refusal("PIN_MISMATCH"));
+    assert.equal(tokens.length, 1);
+    assert.deepEqual(service.payments, []);
   });
 
   const ruled = (change: (rule: FeeRules) => FeeRules) => (truth: WhoAmI) => ({
@@ -214,6 +247,63 @@ describe("P9 the client refuses a lying proxy", function () {
     await robbed.sync();
     assert.equal(robbed.balance(field.usdcAddress).total, 5_000_000n);
     assert.equal(restoreFrom(SpendingKey.fromSeed(seed), truth).balance, 15_000_000n);
+  });
+
+  it("P9 invented income is unverified until a chain node of the user's own knows its root", async () => {
+    const { chainId, pool } = field.home;
+    const verifyRoot = poolRootVerifier(field.chain.url, Number(chainId), pool);
+    const honest = await open({}, { verifyRoot });
+    await honest.sync();
+    assert.equal(honest.balance().total, 15_000_000n);
+    assert.equal(honest.balance().unverified, 0n);
+    const trusting = await open();
+    await trusting.sync();
+    assert.equal(trusting.balance().unverified, 15_000_000n);
+
+    // A note that opens to the user, in a leaf of the liar's own, under a root that fits it.
+    const truth = await field.events();
+    const note = newNote(field.usdcAddress, 787_000_000n);
+    const frontier = Frontier.empty();
+    for (const leaf of leavesOf(truth)) frontier.append(parseField(String(leaf))!);
+    const commitment = noteCommitment(keys.owner, note);
+    frontier.append(commitment);
+    const at = { tx_hash: toHex(word(1n)), block_number: 1_000 };
+    const count = leavesOf(truth).length;
+    const ciphertext = toHex(encryptNote(keys.viewing.address, note));
+    const leaf = {
+      index: count,
+      commitment: toHex(word(commitment)),
+      ciphertext,
+      source: "spend" as const,
+      ...at,
+    };
+    const root = { root: toHex(word(frontier.root())), leaf_count: count + 1, block_number: 1_000 };
+    service.lies = {
+      events: (told) => [
+        ...told,
+        { kind: "leaf", id: undefined, data: leaf },
+        { kind: "root", id: undefined, data: root },
+      ],
+    };
+    const wallet = await open({}, { verifyRoot });
+    await wallet.sync();
+    assert.equal(wallet.balance().total, 802_000_000n);
+    // Not even the true part: this history ends in a root that the pool does not have.
+    assert.equal(wallet.balance().unverified, 802_000_000n);
+    // Without the root that gives it away, the true part is confirmed and the invention is not.
+    service.lies = { events: (told) => [...told, { kind: "leaf", id: undefined, data: leaf }] };
+    const second = await open({}, { verifyRoot });
+    await second.sync();
+    assert.equal(second.balance().pending, 787_000_000n);
+    assert.equal(second.balance().unverified, 787_000_000n);
+
+    const invented = parseField(String(BigInt(root.root)))!;
+    assert.equal(await verifyRoot(invented), false);
+    const real = truth.findLast((event) => event.kind === "root")!.data.root;
+    const known = parseField(String(BigInt(real)))!;
+    assert.equal(await verifyRoot(known), true);
+    assert.equal(await poolRootVerifier(field.chain.url, 1, pool)(known), false);
+    assert.equal(await poolRootVerifier(field.chain.url, Number(chainId), freshAddress())(known), false);
   });
 
   it("P9 what an honest answer leads to leaves the device bound: pool, recipient, amount, fee and deadline", async () => {

@@ -91,6 +91,7 @@ describe("P10 a hostile caller of the real service", function () {
     const ceiling = { flat: FEE, bps: 0 };
     const pins: Pins = {
       ...{ chainId: first.chain_id, pool: first.pool, addressPrefix: first.address_prefix },
+      assets: [first.usdc],
       ...{
         feeCeiling: { deposit: ceiling, transfer: ceiling, withdraw: ceiling },
         feeSinks: [first.service_address],

@@ -8,6 +8,7 @@ import {
   indexedDbStorage,
   type ArtefactManifest,
   type Payment,
+  type Pins,
   type Wallet,
 } from "../../shared/client/index.ts";
 
@@ -16,7 +17,7 @@ interface Given {
   readonly manifest: ArtefactManifest;
   readonly seed: readonly number[];
   readonly depositor: string;
-  readonly pins: { readonly chainId: number; readonly pool: string; readonly addressPrefix: string };
+  readonly pins: Pick<Pins, "chainId" | "pool" | "assets" | "addressPrefix">;
 }
 
 declare global {

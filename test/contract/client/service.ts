@@ -190,9 +190,14 @@ export class TestService {
     this.#streams.clear();
   }
 
-  failTicket(ticketId: string, code: "NULLIFIER_SPENT" | "INSUFFICIENT_FUNDS"): void {
+  /** `executeAllTheSame` is what a liar does: the next block has it. */
+  failTicket(
+    ticketId: string,
+    code: "NULLIFIER_SPENT" | "INSUFFICIENT_FUNDS",
+    { executeAllTheSame = false } = {},
+  ): void {
     const at = this.#queue.findIndex((waiting) => waiting.ticketId === ticketId);
-    if (at !== -1) this.#queue.splice(at, 1);
+    if (at !== -1 && !executeAllTheSame) this.#queue.splice(at, 1);
     this.#changeTicket(ticketId, { state: "failed", error: { code, detail: "in a test", retryable: false } });
   }
 
@@ -215,7 +220,10 @@ export class TestService {
     for (const fault of [...this.faults]) {
       const code = fault(seen);
       if (code === "hang-up") return void request.socket.destroy();
-      if (code !== undefined) return problem(response, code);
+      if (code !== undefined) {
+        problem(response, code);
+        return;
+      }
     }
     const url = new URL(request.url!, "http://test");
     const file = this.files.get(url.pathname);
@@ -223,16 +231,29 @@ export class TestService {
     const bearer = /^Bearer (.*)$/.exec(request.headers.authorization ?? "")?.[1];
     const token = bearer ?? url.searchParams.get("session") ?? undefined;
     if (request.headers["x-api-key"] === undefined) {
-      if (token === undefined) return problem(response, "MISSING_CREDENTIAL");
-      if (this.expiredTokens.has(token)) return problem(response, "SESSION_EXPIRED");
-      if (!this.goodTokens.has(token)) return problem(response, "INVALID_CREDENTIAL");
+      if (token === undefined) {
+        problem(response, "MISSING_CREDENTIAL");
+        return;
+      }
+      if (this.expiredTokens.has(token)) {
+        problem(response, "SESSION_EXPIRED");
+        return;
+      }
+      if (!this.goodTokens.has(token)) {
+        problem(response, "INVALID_CREDENTIAL");
+        return;
+      }
     } else if (request.headers["x-api-key"] !== API_KEY || token !== undefined) {
-      return problem(response, "INVALID_CREDENTIAL");
+      problem(response, "INVALID_CREDENTIAL");
+      return;
     }
     try {
       await this.#route(seen.method, url, Buffer.concat(chunks).toString(), request, response);
     } catch (error) {
-      if (error instanceof Refused) return problem(response, error.code);
+      if (error instanceof Refused) {
+        problem(response, error.code);
+        return;
+      }
       throw error;
     }
   }
@@ -247,23 +268,32 @@ export class TestService {
     const ticketId = /^\/sequence\/ticket\/(.+)$/.exec(url.pathname)?.[1];
     if (method === "GET" && ticketId !== undefined) {
       const ticket = this.tickets.get(ticketId);
-      return ticket === undefined ? problem(response, "TICKET_UNKNOWN") : json(response, 200, ticket);
+      if (ticket === undefined) problem(response, "TICKET_UNKNOWN");
+      else json(response, 200, ticket);
+      return;
     }
     switch (`${method} ${url.pathname}`) {
       case "GET /health":
-        return json(response, 200, { status: "ok" });
+        json(response, 200, { status: "ok" });
+        return;
       case "GET /info":
-        return json(response, 200, await this.#info());
+        json(response, 200, await this.#info());
+        return;
       case "GET /whoami":
-        return json(response, 200, this.#whoami());
+        json(response, 200, this.#whoami());
+        return;
       case "GET /events/stream":
-        return this.#stream(url, request, response);
+        this.#stream(url, request, response);
+        return;
       case "POST /sequence/deposit-shield":
-        return json(response, 202, await this.#accept("deposit-shield", JSON.parse(body)));
+        json(response, 202, await this.#accept("deposit-shield", JSON.parse(body)));
+        return;
       case "POST /sequence/spend":
-        return json(response, 202, await this.#accept("spend", JSON.parse(body)));
+        json(response, 202, await this.#accept("spend", JSON.parse(body)));
+        return;
       default:
-        return problem(response, "NOT_FOUND");
+        problem(response, "NOT_FOUND");
+        return;
     }
   }
 

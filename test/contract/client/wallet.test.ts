@@ -5,6 +5,7 @@ import {
   createClient,
   createWallet,
   memoryStorage,
+  PaymentUnresolved,
   TicketFailed,
   type Client,
   type Pins,
@@ -21,6 +22,7 @@ const ceiling = { flat: 100_000n, bps: 0 };
 const PINS: Pins = {
   chainId: CHAIN_ID,
   pool: POOL,
+  assets: [USDC],
   addressPrefix: PREFIX,
   feeCeiling: { deposit: ceiling, transfer: ceiling, withdraw: ceiling },
 };
@@ -158,6 +160,131 @@ describe("wallet against a service with real proofs", function () {
     service.failTicket(ticket.ticket_id, "NULLIFIER_SPENT");
     await assert.rejects(paying, (error) => error instanceof TicketFailed && error.ticket.state === "failed");
     assert.equal(wallet.balance().spendable, 10_000_000n - FLAT_FEE);
+    // The same note again: the service has a proof for the first attempt, whatever it says.
+    service.automine = true;
+    const again = await wallet.pay(wallet.address, 1_000_000n);
+    assert.ok(again.ticket.nullifiers.some((nullifier) => ticket.nullifiers.includes(nullifier)));
+  });
+
+  it("binds every payment to one that was refused until it is dead, over a restart too, and says until when", async () => {
+    const storage = memoryStorage();
+    let now = Math.floor(Date.now() / 1000);
+    const openAt = (): Promise<Wallet> =>
+      createWallet({ key: { seed: seed(1) }, client, storage, prover, pins: PINS, now: () => now });
+    const wallet = await openAt();
+    await wallet.deposit(1_000_000n, depositor);
+    let refusing = true;
+    service.faults.push(({ url }) =>
+      refusing && url === "/sequence/spend" ? "NULLIFIER_PENDING" : undefined,
+    );
+    await assert.rejects(wallet.pay(wallet.address, 500_000n), refusal("NULLIFIER_PENDING"));
+    refusing = false;
+    for (let i = 0; i < 2; i++) await wallet.deposit(10_000_000n, depositor);
+    await wallet.close();
+
+    const again = await openAt();
+    // Two other notes would pay it; with a note of the refused payment no two are enough.
+    await assert.rejects(
+      again.pay(again.address, 15_000_000n),
+      (error) => error instanceof PaymentUnresolved && error.until === now + 1800,
+    );
+    // Merging the refused payment's note ends it: then everything is free.
+    const { ticket } = await again.consolidate();
+    assert.equal(ticket.state, "confirmed");
+    await again.pay(again.address, 15_000_000n);
+
+    await again.deposit(1_000_000n, depositor);
+    await again.deposit(30_000_000n, depositor);
+    refusing = true;
+    await assert.rejects(again.pay(again.address, 4_000_000n), refusal("NULLIFIER_PENDING"));
+    refusing = false;
+    await assert.rejects(again.pay(again.address, 40_000_000n), refusal("PAYMENT_UNRESOLVED"));
+    now += 1801;
+    await again.pay(again.address, 40_000_000n);
+  });
+
+  it("leaves nothing bound when the payment never left the device", async () => {
+    let failing = false;
+    service.goodTokens.add("sst_1");
+    const sessionProvider = (): Promise<string> =>
+      failing ? Promise.reject(new Error("no server")) : Promise.resolve("sst_1");
+    const own = createClient({ baseUrl, credential: { sessionProvider }, tries: 2 });
+    // Payments go through a client that has no token yet, so that the provider is asked first thing in them.
+    const fresh = createClient({ baseUrl, credential: { sessionProvider }, tries: 1 });
+    const handed: Client = { ...own, sequenceSpend: (body, options) => fresh.sequenceSpend(body, options) };
+    const wallet = await createWallet({
+      ...{ key: { seed: seed(1) }, client: handed, storage: memoryStorage(), prover, pins: PINS },
+    });
+    await wallet.deposit(1_000_000n, depositor);
+    await wallet.deposit(10_000_000n, depositor);
+    await wallet.deposit(10_000_000n, depositor);
+    failing = true;
+    await assert.rejects(wallet.pay(wallet.address, 500_000n), refusal("SESSION_PROVIDER_FAILED"));
+    failing = false;
+    assert.equal(wallet.balance().inFlight, 0n);
+    await wallet.pay(wallet.address, 15_000_000n);
+  });
+
+  it("says before paying again that a refused payment was executed after all", async () => {
+    const wallet = await open(1);
+    await wallet.deposit(10_000_000n, depositor);
+    await wallet.deposit(10_000_000n, depositor);
+    service.automine = false;
+    const paying = wallet.pay(wallet.address, 1_000_000n);
+    await until(() =>
+      [...service.tickets.values()].some(({ kind, state }) => kind === "spend" && state === "queued"),
+    );
+    const ticket = [...service.tickets.values()].find(({ kind }) => kind === "spend")!;
+    service.failTicket(ticket.ticket_id, "NULLIFIER_SPENT", { executeAllTheSame: true });
+    await assert.rejects(paying, (error) => error instanceof TicketFailed);
+    service.automine = true;
+    service.mine();
+    await assert.rejects(wallet.pay(wallet.address, 1_000_000n), refusal("EXECUTED_AFTER_REFUSAL"));
+    await wallet.pay(wallet.address, 1_000_000n);
+    assert.equal(wallet.balance().total, 20_000_000n - 4n * FLAT_FEE);
+  });
+
+  it("counts income as verified when the application's own source knows the root, and not before", async () => {
+    const asked: bigint[] = [];
+    let answer: () => Promise<boolean> = () => Promise.resolve(false);
+    const wallet = await createWallet({
+      ...{ key: { seed: seed(1) }, client, storage: memoryStorage(), prover, pins: PINS },
+      verifyRoot: (root) => {
+        asked.push(root);
+        return answer();
+      },
+    });
+    await wallet.deposit(10_000_000n, depositor);
+    assert.equal(wallet.balance().unverified, 10_000_000n - FLAT_FEE);
+    answer = () => Promise.reject(new Error("the node is away"));
+    await wallet.sync();
+    assert.equal(wallet.balance().unverified, 10_000_000n - FLAT_FEE);
+    answer = () => Promise.resolve(true);
+    await wallet.sync();
+    assert.equal(wallet.balance().unverified, 0n);
+    const roots = service.log.filter(({ kind }) => kind === "root");
+    assert.equal(asked.at(-1), BigInt(roots.at(-1)!.data["root"] as string));
+    // A new root is asked about by itself; an old yes says nothing about what came after.
+    answer = () => Promise.resolve(false);
+    await wallet.deposit(5_000_000n, depositor);
+    assert.equal(wallet.balance().unverified, 5_000_000n - FLAT_FEE);
+    service.reorg(2);
+    await wallet.sync();
+    assert.equal(wallet.balance().unverified, 0n);
+    service.reorg(2);
+    service.addLeaves([]);
+    await wallet.sync();
+    assert.equal(wallet.balance().total, 0n);
+  });
+
+  it("pays and deposits only in pinned tokens, and with a service that carries them", async () => {
+    const other = "0x00000000000000000000000000000000000000dd";
+    const wallet = await open(1);
+    await assert.rejects(wallet.deposit(10_000_000n, depositor, { asset: other }), refusal("PIN_MISMATCH"));
+    const elsewhere = await open(1, memoryStorage(), { ...PINS, assets: [other, USDC] });
+    await assert.rejects(elsewhere.deposit(10_000_000n, depositor), refusal("PIN_MISMATCH"));
+    await assert.rejects(open(1, memoryStorage(), { ...PINS, assets: [] }), TypeError);
+    assert.ok(!service.requests.some(({ method }) => method === "POST"), "nothing was sent");
   });
 
   it("keeps the notes and says OUTCOME_UNKNOWN when no answer to a payment came", async () => {

@@ -18,6 +18,7 @@ const pins = (flat: bigint, bps = 0, more: Partial<Pins> = {}): Pins => {
   return {
     chainId: 1,
     pool: asset,
+    assets: [asset],
     addressPrefix: "cltest",
     feeCeiling: { transfer: ceiling, withdraw: ceiling },
     ...more,

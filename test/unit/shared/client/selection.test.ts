@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { ClientError } from "../../../../shared/client/errors.ts";
+import type { Exposure } from "../../../../shared/client/exposure.ts";
 import { selectForConsolidation, selectNotes, sumOf } from "../../../../shared/client/selection.ts";
 import type { OwnedNote } from "../../../../shared/client/state.ts";
 import { mustField, type Address } from "../../../../shared/protocol/brands.ts";
@@ -19,9 +20,16 @@ const aNote = (value: bigint, leafIndex: number): OwnedNote => ({
 const notes = fc
   .array(fc.bigInt(1n, 1000n), { maxLength: 12 })
   .map((values) => values.map((value, at) => aNote(value, at)));
-const select = (from: readonly OwnedNote[], amount: bigint): OwnedNote[] | string => {
+const refused = fc
+  .array(fc.uniqueArray(fc.nat(11), { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 3 })
+  .map((all) => all.map((leafIndexes): Exposure => ({ leafIndexes, until: 0 })));
+const select = (
+  from: readonly OwnedNote[],
+  amount: bigint,
+  exposed: readonly Exposure[] = [],
+): OwnedNote[] | string => {
   try {
-    return selectNotes(from, amount);
+    return selectNotes(from, amount, exposed);
   } catch (error) {
     return (error as ClientError).code;
   }
@@ -57,6 +65,48 @@ describe("note selection", () => {
     );
   });
 
+  it("holds a note of every refused payment, in the smallest pair that does, or says that there is none", () => {
+    fc.assert(
+      fc.property(notes, fc.bigInt(1n, 1500n), refused, (from, amount, exposed) => {
+        const pairs =
+          from.length === 1 ? [from] : from.flatMap((a, i) => from.slice(i + 1).map((b) => [a, b]));
+        const sums = pairs
+          .filter((pair) =>
+            exposed.every(({ leafIndexes }) => pair.some((note) => leafIndexes.includes(note.leafIndex))),
+          )
+          .map(sumOf)
+          .filter((sum) => sum >= amount);
+        const chosen = select(from, amount, exposed);
+        if (sums.length > 0) {
+          assert.ok(Array.isArray(chosen));
+          assert.equal(
+            sumOf(chosen),
+            sums.reduce((a, b) => (a < b ? a : b)),
+          );
+          for (const { leafIndexes } of exposed)
+            assert.ok(chosen.some((note) => leafIndexes.includes(note.leafIndex)));
+        } else {
+          const free = select(from, amount);
+          assert.equal(chosen, Array.isArray(free) ? "PAYMENT_UNRESOLVED" : free);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("consolidation takes a note of every refused payment too", () => {
+    const from = [1n, 2n, 3n, 4n].map((value, at) => aNote(value, at));
+    const taken = (...groups: number[][]): bigint[] =>
+      selectForConsolidation(
+        from,
+        groups.map((leafIndexes) => ({ leafIndexes, until: 0 })),
+      ).map(({ value }) => value);
+    assert.deepEqual(taken([0]), [1n, 4n]);
+    assert.deepEqual(taken([0, 1], [1, 2]), [2n, 4n]);
+    assert.throws(() => taken([0], [1], [2]), ClientError);
+    assert.throws(() => taken([7]), ClientError);
+  });
+
   it("consolidation merges the two largest, and repeated it makes any covered amount payable", () => {
     fc.assert(
       fc.property(notes, (from) => {
@@ -66,7 +116,7 @@ describe("note selection", () => {
         }
         let held = [...from];
         const total = sumOf(held);
-        for (let round = 0; Array.isArray(select(held, total)) === false; round++) {
+        for (let round = 0; !Array.isArray(select(held, total)); round++) {
           assert.ok(round < from.length);
           const merged = selectForConsolidation(held);
           held = [...held.filter((note) => !merged.includes(note)), aNote(sumOf(merged), 1000 + round)];

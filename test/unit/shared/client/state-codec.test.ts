@@ -27,6 +27,8 @@ function aState(): WalletState {
   const statement = toHex(word(6n)) as Bytes32;
   state.reservations.set(statement, {
     statement,
+    commitments: [mustField(3n), mustField(4n)],
+    refused: true,
     leafIndexes: [2],
     deadline: 99,
     change: 4n,
@@ -56,7 +58,7 @@ describe("stored wallet state", () => {
       assert.throws(() => openState(bytes.slice(0, length), HOME, KEY), code("STORAGE_CORRUPT"));
     }
     const version = bytes.slice();
-    version[8] = 2;
+    version[8] = 1;
     assert.throws(() => openState(version, HOME, KEY), code("STORAGE_CORRUPT"));
     assert.throws(() => openState(bytes, HOME, KEY.slice().fill(2)), code("STORAGE_FOREIGN"));
     assert.throws(() => openState(bytes, { ...HOME, chainId: 8n }, KEY), code("STORAGE_FOREIGN"));
