@@ -166,6 +166,11 @@ async function payments(stack: StackFile, folder: StackFolder, say: (text: strin
       },
       { name: "second wallet", expected: secondExpected, actual: held(second) },
       { name: "second wallet, restored", expected: secondExpected, actual: held(restored) },
+      {
+        name: "not verified on the chain",
+        expected: 0n,
+        actual: [first, second, restored].reduce((sum, of) => sum + of.balance(network.usdc).unverified, 0n),
+      },
       { name: "depositor's public account", expected: 0n, actual: await usdc.balanceOf(depositor.address) },
       { name: "recipient's public account", expected: WITHDRAWAL, actual: await usdc.balanceOf(recipient) },
       {

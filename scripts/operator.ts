@@ -6,7 +6,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createApiKey } from "../proxy/auth/api-keys.ts";
-import { addDeveloper, changeLimits, changeOrigins, revokeSessions } from "../proxy/auth/registration.ts";
+import {
+  addDeveloper,
+  changeLimits,
+  changeOrigins,
+  revokeSessions,
+  revokeUserSessions,
+} from "../proxy/auth/registration.ts";
 import { loadPepper } from "../proxy/auth/secret-files.ts";
 import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/store/keys.ts";
 import { openDatabase } from "../proxy/store/lmdb/database.ts";
@@ -18,7 +24,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json
   developers list                                         all of them
   developers limits ID [limits]                           raise or lower limits
   developers origins ID [--origin URL]…                   replace the browser origins
-  developers revoke-sessions ID                           end every session, felt within 5 s
+  developers revoke-sessions ID [--sub USER]              end every session, or one user's; felt within 5 s
   keys create DEVELOPER NAME                              a new API key; it is shown this once
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); felt at once
@@ -46,6 +52,7 @@ async function main(): Promise<void> {
       data: { type: "string" },
       pepper: { type: "string" },
       id: { type: "string" },
+      sub: { type: "string" },
       origin: { type: "string", multiple: true },
       "session-per-minute": { type: "string" },
       "key-per-minute": { type: "string" },
@@ -66,6 +73,7 @@ async function main(): Promise<void> {
     const limits = readLimits(values);
     const result = await run(openKeyStore(database), positionals, {
       ...(values.id === undefined ? {} : { id: values.id }),
+      ...(values.sub === undefined ? {} : { sub: values.sub }),
       origins: values.origin ?? [],
       limits,
       pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
@@ -78,6 +86,7 @@ async function main(): Promise<void> {
 
 interface Options {
   readonly id?: string;
+  readonly sub?: string;
   readonly origins: readonly string[];
   readonly limits: DeveloperLimits;
   readonly pepperFile: string | undefined;
@@ -86,7 +95,7 @@ interface Options {
 async function run(store: KeyStore, words: readonly string[], options: Options): Promise<Result> {
   const [noun, verb, first, second, ...rest] = words;
   if (rest.length > 0) throw new UsageError("too many words");
-  const { id, origins, limits } = options;
+  const { id, sub, origins, limits } = options;
   switch (`${noun ?? ""} ${verb ?? ""}`) {
     case "developers add":
       return shown(
@@ -105,8 +114,12 @@ async function run(store: KeyStore, words: readonly string[], options: Options):
       return shown(await changeLimits(store, need(first, "ID"), limits));
     case "developers origins":
       return shown(await changeOrigins(store, need(first, "ID"), origins));
-    case "developers revoke-sessions":
-      return shown(await revokeSessions(store, need(first, "ID")));
+    case "developers revoke-sessions": {
+      const developerId = need(first, "ID");
+      if (sub === undefined) return shown(await revokeSessions(store, developerId));
+      await revokeUserSessions(store, developerId, sub);
+      return { data: { developer: developerId, sub }, text: `revoked the sessions of ${sub}` };
+    }
     case "keys create":
       return createKey(store, need(first, "DEVELOPER"), need(second, "NAME"), options.pepperFile);
     case "keys list": {

@@ -95,9 +95,9 @@ async function run(
       return;
     case "balance": {
       await wallet.sync();
-      const { total, spendable, pending, inFlight } = wallet.balance();
+      const { total, spendable, pending, inFlight, unverified } = wallet.balance();
       console.log(
-        `${showUsdc(total)} USDC (spendable ${showUsdc(spendable)}, pending ${showUsdc(pending)}, in flight ${showUsdc(inFlight)})`,
+        `${showUsdc(total)} USDC (spendable ${showUsdc(spendable)}, pending ${showUsdc(pending)}, in flight ${showUsdc(inFlight)}, unverified ${showUsdc(unverified)})`,
       );
       return;
     }

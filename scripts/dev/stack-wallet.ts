@@ -1,6 +1,7 @@
 // A wallet of the client library on the local stack, with the pins that the stack's own file gives.
 import {
   createWallet,
+  poolRootVerifier,
   type Client,
   type Prover,
   type Wallet,
@@ -28,6 +29,8 @@ export function openStackWallet(
     client,
     prover,
     storage,
+    // Income is believed when the chain itself has the root, whatever the service says.
+    verifyRoot: poolRootVerifier(network.chain_rpc, network.chain_id, network.pool),
     pins: {
       chainId: network.chain_id,
       pool: network.pool,

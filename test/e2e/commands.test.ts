@@ -76,6 +76,7 @@ describe("commands", function () {
       "first wallet": "69900000",
       "second wallet": "17450000",
       "second wallet, restored": "17450000",
+      "not verified on the chain": "0",
       "depositor's public account": "0",
       "recipient's public account": "12500000",
       "service's fees of this demo": "150000",
