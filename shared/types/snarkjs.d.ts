@@ -31,7 +31,12 @@ declare module "snarkjs" {
       logger?: SnarkLogger,
       options?: { singleThread?: boolean },
     ): Promise<{ proof: Groth16Proof; publicSignals: string[] }>;
-    verify(verificationKey: unknown, publicSignals: readonly string[], proof: unknown, logger?: SnarkLogger): Promise<boolean>;
+    verify(
+      verificationKey: unknown,
+      publicSignals: readonly string[],
+      proof: unknown,
+      logger?: SnarkLogger,
+    ): Promise<boolean>;
   };
   export const wtns: {
     calculate(input: CircuitSignals, wasm: FastFile, witness: FastFile, options?: unknown): Promise<void>;
@@ -44,7 +49,13 @@ declare module "snarkjs" {
   };
   export const zKey: {
     newZKey(r1cs: FastFile, ptau: FastFile, zkey: FastFile, logger?: SnarkLogger): Promise<unknown>;
-    contribute(from: FastFile, to: FastFile, name: string, entropy: string | Uint8Array, logger?: SnarkLogger): Promise<unknown>;
+    contribute(
+      from: FastFile,
+      to: FastFile,
+      name: string,
+      entropy: string | Uint8Array,
+      logger?: SnarkLogger,
+    ): Promise<unknown>;
     beacon(
       from: FastFile,
       to: FastFile,
@@ -58,7 +69,13 @@ declare module "snarkjs" {
   };
   export const powersOfTau: {
     newAccumulator(curve: unknown, power: number, file: FastFile, logger?: SnarkLogger): Promise<unknown>;
-    contribute(from: FastFile, to: FastFile, name: string, entropy: string | Uint8Array, logger?: SnarkLogger): Promise<unknown>;
+    contribute(
+      from: FastFile,
+      to: FastFile,
+      name: string,
+      entropy: string | Uint8Array,
+      logger?: SnarkLogger,
+    ): Promise<unknown>;
     beacon(
       from: FastFile,
       to: FastFile,
@@ -71,6 +88,9 @@ declare module "snarkjs" {
     verify(file: FastFile, logger?: SnarkLogger): Promise<boolean>;
   };
   export const curves: {
-    getCurveFromName(name: string, options?: { singleThread?: boolean }): Promise<{ terminate(): Promise<void> }>;
+    getCurveFromName(
+      name: string,
+      options?: { singleThread?: boolean },
+    ): Promise<{ terminate(): Promise<void> }>;
   };
 }
