@@ -3,28 +3,27 @@
  * is put together here and nowhere else.
  */
 import { randomBytes } from "node:crypto";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { KIND_NAMES } from "../shared/protocol/statements.ts";
 import { createApp } from "./app.ts";
 import { attestRoutes } from "./attest/attest.routes.ts";
 import { createAttest } from "./attest/attest.service.ts";
 import { createAuth } from "./auth/auth.ts";
 import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
-import { createPool, type Pool } from "./chain/pool.ts";
-import { ChainAway, createChain, type Chain } from "./chain/provider.ts";
+import { createPool } from "./chain/pool.ts";
+import { createChain } from "./chain/provider.ts";
+import { requireSamePool } from "./chain/same-pool.ts";
 import { createTokens, recoverSigner } from "./chain/token.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
-import { createDirectory, type EnclaveDirectory } from "./enclave-link/directory.ts";
+import { createDirectory } from "./enclave-link/directory.ts";
 import { createLink } from "./enclave-link/link.ts";
 import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFees } from "./fees/fee-rules.ts";
+import { startHttpServer } from "./http/server.ts";
 import { Limits } from "./limits/limits.ts";
 import { createLogger, type Logger } from "./logging.ts";
-import { createIndexer, type Indexer } from "./merkle/indexer.ts";
+import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
 import { relayRoutes } from "./relay/relay.routes.ts";
@@ -32,10 +31,11 @@ import { createRelay } from "./relay/relay.service.ts";
 import { sequenceRoutes } from "./sequence/sequence.routes.ts";
 import { createSequence } from "./sequence/sequence.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
-import { loadCircuits, type Circuits } from "./status/circuits.ts";
-import { createStatus, type HealthChecks } from "./status/status.service.ts";
+import { loadCircuits } from "./status/circuits.ts";
+import { createHealthChecks } from "./status/health-checks.ts";
+import { createStatus } from "./status/status.service.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
-import { openDatabase, type Database } from "./store/lmdb/database.ts";
+import { openDatabase } from "./store/lmdb/database.ts";
 import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
 import { openKeyStore } from "./store/lmdb/keys.ts";
 import { openTicketStore } from "./store/lmdb/tickets.ts";
@@ -47,10 +47,9 @@ import { createTickets } from "./submission/tickets.ts";
 
 /** Tickets that may wait before QUEUE_FULL. */
 const MAX_WAITING = 2_000;
-/** How long requests under way may take when the process is asked to stop. */
-const DRAIN_MS = 10_000;
-/** Older than this, what the indexer or the submitter last did is no sign of life. */
-const STALE_MS = 30_000;
+/** What a stop may take: a supervisor's usual patience is 10 s, and what is cut is found again at the next start. */
+const REQUESTS_MS = 5_000;
+const CHAIN_MS = 3_000;
 const VERIFICATION_KEYS = new URL("../shared/protocol/verification-keys/", import.meta.url);
 
 async function start(config: Config, logger: Logger): Promise<() => Promise<void>> {
@@ -62,10 +61,12 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     loadCircuits(config.artefactManifestFile, VERIFICATION_KEYS, config.production),
   ]);
 
-  const chain = createChain(config.rpcUrl, BigInt(config.chainId));
+  const leaving = new AbortController();
+  const chain = createChain(config.rpcUrl, BigInt(config.chainId), { signal: leaving.signal });
   const pool = createPool(chain, config.pool);
   const tokens = createTokens(chain);
-  await requireSamePool(chain, pool, circuits, logger);
+  const ourKeys = new Map(circuits.map((circuit) => [circuit.kind, circuit.verification_key_hash]));
+  await requireSamePool(chain, pool, (kind) => ourKeys.get(kind), logger);
 
   const database = openDatabase(config.dataDir);
   const data = openChainDataStore(database);
@@ -139,7 +140,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       limits,
       describeEnclaves: (nonce) => directory.describe(nonce),
       threshold: () => pool.threshold(),
-      checks: healthChecks(chain, database, indexer, submitter, directory),
+      checks: createHealthChecks({ chain, database, indexer, submitter, directory }),
       randomBytes: (length) => randomBytes(length),
     }),
     balances: createBalances(chain, tokens, config.assets[0]),
@@ -158,103 +159,25 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   await indexer.start();
   submitter.start();
   const handle = app.callback();
-  const server = createServer((request, response) => void handle(request, response));
-  await listen(server, config);
-  const { address, port } = server.address() as AddressInfo;
-  logger.info({ host: address, port, chain_id: config.chainId, pool: config.pool }, "listening");
+  const server = await startHttpServer(
+    (request, response) => void handle(request, response),
+    config.host,
+    config.port,
+  );
+  const { chainId: chain_id, pool: poolAddress, host } = config;
+  logger.info({ host, port: server.port, chain_id, pool: poolAddress }, "listening");
 
   return async () => {
+    // First what would keep a request waiting; what is asked meanwhile still finds everything running.
     hub.close();
-    await drain(server);
-    await submitter.stop();
-    await indexer.stop();
+    tickets.close();
+    await server.stop(REQUESTS_MS);
+    const hurry = setTimeout(() => leaving.abort(), CHAIN_MS);
+    await Promise.all([submitter.stop(), indexer.stop()]);
+    clearTimeout(hurry);
     for (const link of links) link.close();
     await database.close();
   };
-}
-
-/** A pool with other circuits would refuse everything we send; a node that is away may come back. */
-async function requireSamePool(chain: Chain, pool: Pool, circuits: Circuits, logger: Logger): Promise<void> {
-  try {
-    if (!(await chain.isConfiguredChain()))
-      throw new Error("the chain's node serves another chain than CLOISTER_CHAIN_ID");
-    for (const kind of KIND_NAMES) {
-      const ours = circuits.find((circuit) => circuit.kind === kind)?.verification_key_hash;
-      if ((await pool.verifyingKeyHash(kind)) !== ours)
-        throw new Error(`the pool was made for another circuit ${kind}`);
-    }
-  } catch (error) {
-    if (!(error instanceof ChainAway)) throw error;
-    logger.warn({ reason: error.message }, "the chain cannot be asked; starting all the same");
-  }
-}
-
-function healthChecks(
-  chain: Chain,
-  database: Database,
-  indexer: Indexer,
-  submitter: Submitter,
-  directory: EnclaveDirectory,
-): HealthChecks {
-  const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
-  const table = database.table("health");
-  return {
-    enclave: async () => {
-      const phases = await directory.phases();
-      const serving = phases.filter((phase) => phase === "serving").length;
-      if (serving === phases.length) return { state: "ok", ageMs: 0 };
-      return {
-        state: serving === 0 ? "down" : "degraded",
-        ageMs: 0,
-        detail: `${serving} of ${phases.length} serve`,
-      };
-    },
-    chain: async () =>
-      (await chain.isConfiguredChain())
-        ? { state: "ok", ageMs: 0 }
-        : { state: "down", ageMs: 0, detail: "the node serves another chain" },
-    store: async () => {
-      await database.transaction(() => table.putSync("last", Date.now()));
-      return { state: "ok", ageMs: 0 };
-    },
-    sequencer: () => {
-      const { blockedBy, lastTurnAt } = submitter.state();
-      if (blockedBy !== undefined)
-        return { state: "degraded", ageMs: age(lastTurnAt), detail: `blocked by ${blockedBy}` };
-      const isAlive = lastTurnAt !== undefined && age(lastTurnAt) < STALE_MS;
-      return { state: isAlive ? "ok" : "degraded", ageMs: age(lastTurnAt) };
-    },
-    indexer: () => {
-      const { syncedAt, fault } = indexer.state();
-      if (fault !== undefined) return { state: "down", ageMs: age(syncedAt), detail: fault };
-      const isAlive = syncedAt !== undefined && age(syncedAt) < STALE_MS;
-      return { state: isAlive ? "ok" : "degraded", ageMs: age(syncedAt) };
-    },
-  };
-}
-
-function listen(server: Server, { host, port }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
-/** Takes no new request, lets those under way end, and cuts what takes too long. */
-function drain(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
-    // A connection whose last answer just ended would else be kept open for a next request.
-    const sweep = setInterval(() => server.closeIdleConnections(), 50);
-    server.close(() => {
-      clearTimeout(cut);
-      clearInterval(sweep);
-      resolve();
-    });
-  });
 }
 
 async function main(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Principal } from "../http/state.ts";
 import type { Developer, KeyStore } from "../store/keys.ts";
 import { noteUse, verifyApiKey } from "./api-keys.ts";
 import { Developers } from "./developers.ts";
-import { mintSessionToken, readSessionToken, type KeyRing } from "./session-tokens.ts";
+import { mintSessionToken, readSessionToken, type KeyRing, type SessionClaims } from "./session-tokens.ts";
 
 export interface Caller {
   readonly principal: Principal;
@@ -60,13 +60,18 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     };
   };
 
+  /** Developers from memory; the user's epoch is one read of a map that the system keeps in memory. */
+  const isRevoked = async (claims: SessionClaims, developer: Developer): Promise<boolean> =>
+    claims.epoch < developer.sessionEpoch ||
+    claims.userEpoch < (await store.userEpoch(claims.developerId, claims.sub));
+
   const session: Auth["session"] = async (untrusted) => {
     const claims = readSessionToken(keyRing, chainId, untrusted);
     if (claims === undefined) return "INVALID_CREDENTIAL";
     const developer =
       (await developers.get(claims.developerId)) ?? (await store.developer(claims.developerId));
     // Revoked before expired: a revoked token must not be told to be exchanged as if it were merely old.
-    if (developer === undefined || claims.epoch < developer.sessionEpoch) return "INVALID_CREDENTIAL";
+    if (developer === undefined || (await isRevoked(claims, developer))) return "INVALID_CREDENTIAL";
     if (now() >= claims.exp * 1000) return "SESSION_EXPIRED";
     const { sub, perms, exp } = claims;
     return {
@@ -81,7 +86,7 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
       developer,
       stillGood: async () => {
         const again = await developers.get(claims.developerId);
-        return again !== undefined && claims.epoch >= again.sessionEpoch && now() < exp * 1000;
+        return again !== undefined && !(await isRevoked(claims, again)) && now() < exp * 1000;
       },
     };
   };
@@ -95,7 +100,8 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
       const developer = await store.developer(developerId);
       if (developer === undefined) return undefined;
       const exp = Math.floor(now() / 1000) + ttlSecs;
-      const claims = { developerId, sub, perms, exp, epoch: developer.sessionEpoch };
+      const userEpoch = await store.userEpoch(developerId, sub);
+      const claims = { developerId, sub, perms, exp, epoch: developer.sessionEpoch, userEpoch };
       return { token: mintSessionToken(keyRing, chainId, claims), exp };
     },
   };

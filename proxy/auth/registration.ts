@@ -53,6 +53,12 @@ export async function revokeSessions(store: KeyStore, id: string): Promise<Devel
   return must(id, await store.updateDeveloper(id, (now) => ({ ...now, sessionEpoch: now.sessionEpoch + 1 })));
 }
 
+/** Only this user's sessions; the developer need not know whether there are any. */
+export async function revokeUserSessions(store: KeyStore, id: string, sub: string): Promise<void> {
+  must(id, await store.developer(id));
+  await store.raiseUserEpoch(id, sub);
+}
+
 function must(id: string, developer: Developer | undefined): Developer {
   if (developer === undefined) throw new Error(`there is no developer ${id}`);
   return developer;

@@ -14,6 +14,8 @@ export interface SessionClaims {
   readonly exp: number;
   /** The developer's session epoch at issue. */
   readonly epoch: number;
+  /** The user's own at issue, 0 for a user whose sessions were never revoked. */
+  readonly userEpoch: number;
 }
 
 /** New tokens are made with `current`; tokens of every key listed are accepted, so keys can rotate. */
@@ -30,6 +32,7 @@ const payloadShape = z.strictObject({
   s: z.string(),
   p: permissions,
   i: z.int(),
+  u: z.int().optional(),
   x: z.int(),
 });
 
@@ -40,6 +43,7 @@ export function mintSessionToken(ring: KeyRing, chainId: number, claims: Session
     s: claims.sub,
     p: [...claims.perms],
     i: claims.epoch,
+    ...(claims.userEpoch === 0 ? {} : { u: claims.userEpoch }),
     x: claims.exp,
   };
   const signed = `${ring.current}.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
@@ -67,8 +71,8 @@ export function readSessionToken(
   const payload = payloadShape.safeParse(JSON.parse(Buffer.from(payloadText, "base64url").toString("utf8")));
   // The other instance may share our keys by mistake; its tokens are still not ours.
   if (!payload.success || payload.data.c !== chainId) return undefined;
-  const { d: developerId, s: sub, p: perms, i: epoch, x: exp } = payload.data;
-  return { developerId, sub, perms, epoch, exp };
+  const { d: developerId, s: sub, p: perms, i: epoch, u: userEpoch = 0, x: exp } = payload.data;
+  return { developerId, sub, perms, epoch, userEpoch, exp };
 }
 
 function macOf(key: Uint8Array, signed: string): string {

@@ -14,6 +14,8 @@ export interface EventStreamOptions {
 }
 
 const RETRY_MS = 3_000;
+/** How long a reader may take to read what was under way when the service stops. */
+const LAST_WORDS_MS = 500;
 
 export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<RequestState> {
   return new Router<RequestState>().get("/events/stream", (ctx) => {
@@ -30,13 +32,22 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
     const release = options.openStream(principal);
     const stream = Readable.from(lines(hub.read(subscription)), { objectMode: false, highWaterMark: 65_536 });
     const stopWatching = closeWhenStalled(stream, options.stalledAfterMs ?? 60_000);
+    let cut: NodeJS.Timeout | undefined;
+    // One that reads comes to the end by itself; one that does not must not hold the server.
+    const stopListening = hub.onClose(() => {
+      cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
+    });
     const finish = (): void => {
       stopWatching();
       release();
     };
     stream.once("close", finish);
     // The client may be gone already, before anything would pull on the stream and notice.
-    ctx.res.once("close", () => stream.destroy());
+    ctx.res.once("close", () => {
+      clearTimeout(cut);
+      stopListening();
+      stream.destroy();
+    });
 
     ctx.status = 200;
     ctx.set({

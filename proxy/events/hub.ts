@@ -35,6 +35,8 @@ export interface Hub {
   read(subscription: Subscription): AsyncGenerator<StreamItem[], void, undefined>;
   /** Ends every stream. */
   close(): void;
+  /** Told of `close`; a reader that takes nothing never sees the end. The result unsubscribes. */
+  onClose(listener: () => void): () => void;
 }
 
 export interface HubOptions {
@@ -58,10 +60,8 @@ export function createHub(
 ): Hub {
   const { commentEveryMs = 15_000, checkEveryMs = 5_000, now } = options;
   const wakers = new Set<() => void>();
+  const closers = new Set<() => void>();
   let isClosed = false;
-  const wakeAll = (): void => {
-    for (const wake of wakers) wake();
-  };
 
   async function* read(subscription: Subscription): AsyncGenerator<StreamItem[], void, undefined> {
     const { owner, kinds, stillGood, endsAt } = subscription;
@@ -150,6 +150,11 @@ export function createHub(
     /** Until something changes, or the time is up. What changed before the call is not missed: nothing runs in between. */
     function pause(ms: number): Promise<void> {
       return new Promise((resolve) => {
+        // The hub may have closed while the credential was looked up: nobody would wake us again.
+        if (isClosed) {
+          resolve();
+          return;
+        }
         const timer = setTimeout(finish, Math.max(ms, 1));
         function finish(): void {
           clearTimeout(timer);
@@ -219,7 +224,12 @@ export function createHub(
     read,
     close() {
       isClosed = true;
-      wakeAll();
+      for (const wake of wakers) wake();
+      for (const tell of closers) tell();
+    },
+    onClose(listener) {
+      closers.add(listener);
+      return () => closers.delete(listener);
     },
   };
 }

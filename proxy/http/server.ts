@@ -1,7 +1,7 @@
 /** The listening socket: deadlines for slow senders, a problem document for what is no HTTP, an orderly end. */
 import { randomUUID } from "node:crypto";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
 import { problemOf } from "./error-handler.ts";
@@ -9,7 +9,10 @@ import { ApiError } from "./errors.ts";
 
 export interface HttpServer {
   readonly port: number;
-  /** Takes no new connection, lets requests under way finish, and cuts what is left after `graceMs`. */
+  /**
+   * Takes no new connection, closes those on which nothing is under way at once, answers the requests that
+   * are, and cuts what is left after `graceMs`.
+   */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -22,7 +25,29 @@ export async function startHttpServer(
   host: string,
   port: number,
 ): Promise<HttpServer> {
-  const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS }, listener);
+  // Ours and not `closeIdleConnections`: that one leaves a connection alone which has not sent anything yet,
+  // and a client's pool holds such ones open for seconds.
+  const connections = new Map<Socket, Set<ServerResponse>>();
+  let isStopping = false;
+
+  const server = createServer(
+    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS },
+    (request, response) => {
+      const { socket } = request;
+      const underWay = connections.get(socket);
+      underWay?.add(response);
+      response.once("close", () => {
+        underWay?.delete(response);
+        if (isStopping && underWay?.size === 0) socket.destroySoon();
+      });
+      if (isStopping) response.setHeader("Connection", "close");
+      listener(request, response);
+    },
+  );
+  server.on("connection", (socket) => {
+    connections.set(socket, new Set());
+    socket.once("close", () => connections.delete(socket));
+  });
   server.on("clientError", (_error, socket) => refuse(socket));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -31,6 +56,16 @@ export async function startHttpServer(
       resolve();
     });
   });
+
+  function letGo(): void {
+    isStopping = true;
+    for (const [socket, underWay] of connections) {
+      if (underWay.size === 0) socket.destroySoon();
+      // So that the client sends no further request on it, which nobody would answer.
+      for (const response of underWay) if (!response.headersSent) response.setHeader("Connection", "close");
+    }
+  }
+
   return {
     port: (server.address() as AddressInfo).port,
     stop: (graceMs) =>
@@ -40,7 +75,7 @@ export async function startHttpServer(
           clearTimeout(cut);
           resolve();
         });
-        server.closeIdleConnections();
+        letGo();
       }),
   };
 }

@@ -28,7 +28,7 @@ export interface Indexer {
   /** Rebuilds the tree from the store, then follows the chain until `stop`. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** One pass to the chain's head; several callers share one pass. */
+  /** One pass to the chain's head as it is now or later; several callers share one pass. */
   sync(): Promise<void>;
   state(): IndexState;
   onChange(listener: (change: IndexChange) => void): () => void;
@@ -54,6 +54,7 @@ export function createIndexer(
   const tree = new CommitmentTree();
   const listeners = new Set<(change: IndexChange) => void>();
   let running: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let syncedAt: number | undefined;
@@ -169,9 +170,19 @@ export function createIndexer(
     if (tip !== undefined) tell({ type: "advanced", tip });
   }
 
+  /** A pass that was under way may have looked at the head before the caller's news; it is followed by another. */
   function sync(): Promise<void> {
-    running ??= pass().finally(() => (running = undefined));
-    return running;
+    if (running === undefined) {
+      running = pass().finally(() => (running = undefined));
+      return running;
+    }
+    following ??= running
+      .catch(() => undefined)
+      .then(() => {
+        following = undefined;
+        return isStopped ? undefined : sync();
+      });
+    return following;
   }
 
   async function loop(): Promise<void> {
@@ -193,7 +204,7 @@ export function createIndexer(
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await running?.catch(() => undefined);
+      await (following ?? running)?.catch(() => undefined);
     },
     sync,
     state: () => ({ tip: store.tip(), syncedAt, fault }),

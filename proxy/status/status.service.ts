@@ -78,7 +78,8 @@ export function createStatus(parts: StatusParts): Status {
       measurements: { ...measurements },
       attestation: Buffer.from(document).toString("base64"),
     }));
-    if (nonce === undefined) remembered = { at: now(), enclaves };
+    // "None answers" is not worth remembering: the next caller may find one.
+    if (nonce === undefined && enclaves.length > 0) remembered = { at: now(), enclaves };
     return enclaves;
   }
 

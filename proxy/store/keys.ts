@@ -39,6 +39,10 @@ export interface KeyStore {
   /** Changes what `change` returns; undefined when there is no such developer. */
   updateDeveloper(id: string, change: (now: Developer) => Developer): Promise<Developer | undefined>;
 
+  /** Like `sessionEpoch`, for one user of a developer; 0 until that user's sessions are revoked the first time. */
+  userEpoch(developerId: string, sub: string): Promise<number>;
+  raiseUserEpoch(developerId: string, sub: string): Promise<number>;
+
   key(id: string): Promise<ApiKey | undefined>;
   keys(developerId?: string): Promise<readonly ApiKey[]>;
   addKey(key: ApiKey): Promise<void>;

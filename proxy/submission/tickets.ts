@@ -20,7 +20,7 @@ export interface Tickets {
   /** The ticket that this statement already has, when it is `owner`'s and not over in vain. Throws NULLIFIER_PENDING when it is another's. */
   existing(owner: Owner, statement: Bytes32): Promise<TicketRecord | undefined>;
   isReserved(nullifier: Field): Promise<boolean>;
-  /** Resolves when the ticket is executed or over, or with its state when the time is up. */
+  /** Resolves when the ticket is executed or over, or with its state when the time is up or `close` is called. */
   settled(id: string, withinMs: number): Promise<TicketRecord>;
   /** Open tickets that a principal may see, in order of acceptance. */
   openOf(owner: Owner): Promise<TicketRecord[]>;
@@ -31,6 +31,8 @@ export interface Tickets {
   /** For the submitter: these were changed together with an outgoing transaction. */
   announce(ids: readonly string[]): Promise<void>;
   onChange(listener: (ticket: TicketRecord) => void): () => void;
+  /** Ends every wait, so that a stop does not take as long as a caller was ready to wait. */
+  close(): void;
 }
 
 export interface TicketsOptions {
@@ -58,6 +60,8 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
     listeners.add(listener);
     return () => listeners.delete(listener);
   };
+  const waiting = new Set<() => void>();
+  let isClosed = false;
   const isOwn = (owner: Owner, ticket: TicketRecord): boolean =>
     ticket.owner.developerId === owner.developerId && ticket.owner.sub === owner.sub;
 
@@ -116,6 +120,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       return new Promise<TicketRecord>((resolve, reject) => {
         const finish = (): void => {
           clearTimeout(timer);
+          waiting.delete(finish);
           stop();
           store
             .get(id)
@@ -124,7 +129,8 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
               reject,
             );
         };
-        const timer = setTimeout(finish, withinMs);
+        const timer = setTimeout(finish, isClosed ? 0 : withinMs);
+        waiting.add(finish);
         // Listening begins before the first look, so a change in between is not missed.
         const stop = onChange((ticket) => {
           if (ticket.id === id && isSettled(ticket)) finish();
@@ -135,6 +141,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
           },
           (error: unknown) => {
             clearTimeout(timer);
+            waiting.delete(finish);
             stop();
             reject(error instanceof Error ? error : new Error("the store did not answer", { cause: error }));
           },
@@ -180,6 +187,10 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       }
     },
     onChange,
+    close() {
+      isClosed = true;
+      for (const finish of waiting) finish();
+    },
   };
 
   async function positionOf(ticket: TicketRecord): Promise<number> {

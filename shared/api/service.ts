@@ -54,14 +54,16 @@ export const info = z
           .meta({ description: "SHA-256 of the uncompressed proving key and witness program" }),
       }),
     ),
-    enclaves: z.array(
-      z.object({
-        signer: address,
-        accepted: z.boolean().meta({ description: "Whether the pool accepts this signer now" }),
-        measurements: z.record(z.string(), z.string()),
-        attestation: z.string().meta({ description: "Attestation document (COSE_Sign1), base64" }),
-      }),
-    ),
+    enclaves: z
+      .array(
+        z.object({
+          signer: address,
+          accepted: z.boolean().meta({ description: "Whether the pool accepts this signer now" }),
+          measurements: z.record(z.string(), z.string()),
+          attestation: z.string().meta({ description: "Attestation document (COSE_Sign1), base64" }),
+        }),
+      )
+      .meta({ description: "Those that answer now; empty when none does" }),
     threshold: z.int(),
     limits: z.object({
       body_bytes: z.int(),

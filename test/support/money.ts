@@ -52,6 +52,7 @@ import {
 import { Frontier, nextHead } from "../../shared/protocol/tree.ts";
 import { startAnvil, type Anvil } from "./chain.ts";
 import { until } from "./until.ts";
+import { startWire, type Wire } from "./wire.ts";
 
 export const OWNER: Owner = { developerId: "d1", sub: "user" };
 /** Canonical coordinates, and no proof of anything. */
@@ -153,6 +154,8 @@ interface Running {
 
 export class Money {
   readonly anvil: Anvil;
+  /** Between the proxy's parts and the chain; `provider` and `rpc` go past it. */
+  readonly wire: Wire;
   readonly provider: JsonRpcProvider;
   readonly owner: JsonRpcSigner;
   readonly chain: Chain;
@@ -174,6 +177,7 @@ export class Money {
   static async start(options: Partial<SubmitterOptions> = {}): Promise<Money> {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-money-"));
     const anvil = await startAnvil();
+    const wire = await startWire(anvil.port);
     const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
       staticNetwork: true,
       cacheTimeout: -1,
@@ -194,6 +198,7 @@ export class Money {
     return new Money(
       folder,
       anvil,
+      wire,
       provider,
       owner,
       contract,
@@ -207,6 +212,7 @@ export class Money {
   private constructor(
     folder: string,
     anvil: Anvil,
+    wire: Wire,
     provider: JsonRpcProvider,
     owner: JsonRpcSigner,
     usdc: Contract,
@@ -218,11 +224,12 @@ export class Money {
     this.#folder = folder;
     this.#deploymentBlock = deploymentBlock;
     this.anvil = anvil;
+    this.wire = wire;
     this.provider = provider;
     this.owner = owner;
     this.usdc = usdc;
     this.usdcAddress = asAddress(usdc.target)!;
-    this.chain = createChain(anvil.url, BigInt(anvil.chainId));
+    this.chain = createChain(wire.url, BigInt(anvil.chainId));
     this.pool = createPool(this.chain, poolAddress);
     this.home = this.pool.home;
     this.tokens = createTokens(this.chain);
@@ -324,6 +331,7 @@ export class Money {
   async stop(): Promise<void> {
     await this.halt();
     this.provider.destroy();
+    await this.wire.close();
     await this.anvil.stop();
     await rm(this.#folder, { recursive: true, force: true });
   }

@@ -1,9 +1,11 @@
-/** Developers and API keys in LMDB: two small tables, one record each. Another process (the operator's tool) may write too. */
+/** Developers, their users' epochs and API keys in LMDB: small tables, one record each. Another process (the operator's tool) may write too. */
+import { createHash } from "node:crypto";
 import type { ApiKey, Developer, KeyStore } from "../keys.ts";
 import type { Database } from "./database.ts";
 
 export function openKeyStore(database: Database): KeyStore {
   const developers = database.table<Developer, string>("developers");
+  const userEpochs = database.table<number, string>("user-epochs");
   const keys = database.table<ApiKey, string>("api-keys");
 
   return {
@@ -21,6 +23,15 @@ export function openKeyStore(database: Database): KeyStore {
         if (now === undefined) return undefined;
         const next = change(now);
         void developers.put(id, next);
+        return next;
+      }),
+
+    userEpoch: async (developerId, sub) => userEpochs.get(userKey(developerId, sub)) ?? 0,
+    raiseUserEpoch: (developerId, sub) =>
+      database.transaction(() => {
+        const key = userKey(developerId, sub);
+        const next = (userEpochs.get(key) ?? 0) + 1;
+        void userEpochs.put(key, next);
         return next;
       }),
 
@@ -44,4 +55,9 @@ export function openKeyStore(database: Database): KeyStore {
         if (key !== undefined) void keys.put(id, { ...key, lastUsedAt: at });
       }),
   };
+}
+
+/** A `sub` may be longer than a key of LMDB; an id of a developer has no slash. */
+function userKey(developerId: string, sub: string): string {
+  return `${developerId}/${createHash("sha256").update(sub, "utf8").digest("base64url")}`;
 }

@@ -107,6 +107,7 @@ describe("credentials at the HTTP border", () => {
       perms: ["read" as const],
       exp: Math.floor(edge.now() / 1000) + 600,
       epoch: 1,
+      userEpoch: 0,
     };
     const forger = { current: "k1", keys: new Map([["k1", Uint8Array.from(randomBytes(32))]]) };
     const unknown = { current: "k9", keys: new Map([["k9", edge.keyRing.keys.get("k1")!]]) };
@@ -127,7 +128,7 @@ describe("credentials at the HTTP border", () => {
 
   it("calls a genuine token past its exp SESSION_EXPIRED, to the second, and only that", async () => {
     const exp = Math.floor(edge.now() / 1000) - 1;
-    const claims = { developerId: "test", sub: "u", perms: ["read" as const], exp, epoch: 1 };
+    const claims = { developerId: "test", sub: "u", perms: ["read" as const], exp, epoch: 1, userEpoch: 0 };
     const answer = await edge.call("GET", "/whoami", {
       session: mintSessionToken(edge.keyRing, CHAIN_ID, claims),
     });

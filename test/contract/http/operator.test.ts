@@ -67,6 +67,16 @@ describe("operator and openapi commands", () => {
     assert.equal((await operator("keys", "revoke", id)).code, 2);
   });
 
+  it("ends one user's sessions and leaves the others alone", async () => {
+    const [mine, theirs] = [await edge.session({ sub: "one" }), await edge.session({ sub: "two" })];
+    const { developer } = (await edge.call("GET", "/whoami")).body;
+    const ended = await operator("developers", "revoke-sessions", developer.id, "--sub", "one");
+    assert.equal(ended.code, 0, ended.err);
+    const status = async (session: string): Promise<number> =>
+      (await edge.call("GET", "/whoami", { session })).status;
+    assert.deepEqual([await status(mine), await status(theirs)], [401, 200]);
+  });
+
   it("refuses what it does not understand, with words and exit code 2", async () => {
     for (const args of [
       ["keys", "destroy"],

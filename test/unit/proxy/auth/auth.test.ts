@@ -10,6 +10,7 @@ import {
   changeLimits,
   changeOrigins,
   revokeSessions,
+  revokeUserSessions,
 } from "../../../../proxy/auth/registration.ts";
 import { createKeyRing, createPepper, loadKeyRing, loadPepper } from "../../../../proxy/auth/secret-files.ts";
 import type { KeyStore } from "../../../../proxy/store/keys.ts";
@@ -122,6 +123,32 @@ describe("auth on its store", () => {
     now += 5_000;
     assert.equal(await revoked.stillGood(), false);
     assert.equal(await (await session()).stillGood(), true);
+  });
+
+  it("revokes one user's sessions, at once and nobody else's", async () => {
+    const { id } = await addDeveloper(store, { name: "D" });
+    const other = await addDeveloper(store, { name: "E" });
+    const keyRing = { current: "k", keys: new Map([["k", pepper]]) };
+    const auth = createAuth({ store, pepper, keyRing, chainId: 1 });
+    const longSub = "\u4e2d".repeat(256);
+    const token = async (developerId: string, sub: string): Promise<string> =>
+      (await auth.mint(developerId, sub, ["read"], 60))!.token;
+    const theirs = await token(id, longSub);
+    const neighbours = [
+      await token(id, `${longSub.slice(1)}x`),
+      await token(other.id, longSub),
+      await token(id, "u"),
+    ];
+    const open = await auth.session(theirs);
+    assert.ok(typeof open !== "string");
+    await revokeUserSessions(store, id, longSub);
+    assert.equal(await auth.session(theirs), "INVALID_CREDENTIAL");
+    assert.equal(await open.stillGood(), false);
+    for (const neighbour of neighbours) assert.notEqual(typeof (await auth.session(neighbour)), "string");
+    assert.notEqual(typeof (await auth.session(await token(id, longSub))), "string");
+    await revokeUserSessions(store, id, longSub);
+    assert.equal(await auth.session(theirs), "INVALID_CREDENTIAL");
+    await assert.rejects(revokeUserSessions(store, "nobody", "u"), /no developer nobody/);
   });
 
   it("registers developers under checked names, ids, limits and origins", async () => {

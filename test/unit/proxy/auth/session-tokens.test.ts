@@ -10,7 +10,14 @@ import {
 
 const key = new Uint8Array(32).fill(1);
 const ring: KeyRing = { current: "k1", keys: new Map([["k1", key]]) };
-const claims: SessionClaims = { developerId: "d", sub: "u", perms: ["read"], exp: 1_900_000_000, epoch: 3 };
+const claims: SessionClaims = {
+  developerId: "d",
+  sub: "u",
+  perms: ["read"],
+  exp: 1_900_000_000,
+  epoch: 3,
+  userEpoch: 0,
+};
 
 describe("session tokens", () => {
   it("give back what was put in, whatever printable sub", () => {
@@ -21,6 +28,11 @@ describe("session tokens", () => {
         assert.deepEqual(readSessionToken(ring, 1, token), { ...claims, sub });
       }),
     );
+  });
+
+  it("carry the user's epoch once there is one", () => {
+    const token = mintSessionToken(ring, 1, { ...claims, userEpoch: 2 });
+    assert.deepEqual(readSessionToken(ring, 1, token), { ...claims, userEpoch: 2 });
   });
 
   it("fit the query parameter of the event stream with the longest sub", () => {

@@ -12,6 +12,7 @@ describe("events/events.routes", () => {
   let script: StreamItem[][] = [];
   let isEndless = false;
   let pulled = 0;
+  const closers = new Set<() => void>();
 
   const hub: Hub = {
     async *read(subscription) {
@@ -27,7 +28,13 @@ describe("events/events.routes", () => {
         ];
       }
     },
-    close: () => undefined,
+    close: () => {
+      for (const tell of closers) tell();
+    },
+    onClose: (listener) => {
+      closers.add(listener);
+      return () => closers.delete(listener);
+    },
   };
 
   before(async () => {
@@ -99,6 +106,24 @@ describe("events/events.routes", () => {
     assert.equal(open, 1);
     leaving.abort();
     await until("the count to be given back", () => open === 0);
+  });
+
+  it("gives up on a reader that does not read when the hub closes, and on no other", async () => {
+    isEndless = true;
+    const patient = await serveRoutes(
+      eventsRoutes(hub, { openStream: () => () => (open -= 1), stalledAfterMs: 3_600_000 }),
+    );
+    try {
+      open = 1;
+      const response = await fetch(`${patient.url}/events/stream`);
+      assert.equal(response.status, 200);
+      hub.close();
+      await until("the reader to be cut", () => open === 0);
+      await assert.rejects(response.text());
+      assert.equal(closers.size, 0);
+    } finally {
+      await patient.close();
+    }
   });
 
   it("reads no further than the caller does, and closes one that stops reading", async () => {

@@ -148,6 +148,29 @@ describe("events/hub on a real chain", function () {
     }
   });
 
+  it("ends a reader whose credential is being looked up when the hub closes", async () => {
+    // A clock that stands: without the end, the reader would sleep until an hour later.
+    let clock = 0;
+    const hour = 3_600_000;
+    const slow = createHub(on.indexer, on.data, on.tickets, {
+      chainId: on.anvil.chainId,
+      pool: on.pool.address,
+      checkEveryMs: hour,
+      commentEveryMs: 10 * hour,
+      now: () => clock,
+    });
+    let answer: ((isGood: boolean) => void) | undefined;
+    const stillGood = (): Promise<boolean> => new Promise((resolve) => (answer = resolve));
+    const reader = new Reader(slow, { stillGood });
+    await reader.synced();
+    clock += hour;
+    await on.mine();
+    await until("the question", () => answer !== undefined);
+    slow.close();
+    answer!(true);
+    await until("the end", () => reader.isOver);
+  });
+
   it("ends with session_expired when the session ends or is revoked", async () => {
     const timed = new Reader(hub, { endsAt: Date.now() + 100 });
     let isGood = true;

@@ -86,6 +86,15 @@ describe("status service", () => {
     assert.equal(asked.length, 4);
   });
 
+  it("does not remember that no enclave answered", async () => {
+    const answers = [[], [{ signer: SIGNER, accepted: true, measurements: {}, document: new Uint8Array(1) }]];
+    const describeEnclaves = async () =>
+      (answers.shift() ?? []).map((one) => ({ ...one, configurationHash: `0x${"00".repeat(32)}` as never }));
+    const status = createStatus(parts({ now: () => 0, describeEnclaves }));
+    assert.equal((await status.info(undefined)).enclaves.length, 0);
+    assert.equal((await status.info(undefined)).enclaves.length, 1);
+  });
+
   it("an absent chain is CHAIN_UNAVAILABLE, any other fault stays one", async () => {
     const away = createStatus(parts({ threshold: () => Promise.reject(new ChainAway("gone")) }));
     await assert.rejects(

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Wallet } from "ethers";
+import { Signature, Wallet, type HDNodeWallet } from "ethers";
 import { attester } from "../../../../scripts/dev/statement-maker.ts";
 import { isOver } from "../../../../proxy/submission/ticket.ts";
 import { asAddress } from "../../../../shared/protocol/brands.ts";
@@ -146,6 +146,47 @@ describe("submission/submitter on a real chain with the real pool", function () 
     assert.equal(await on.store.reservedBy(other!), undefined);
   });
 
+  /** EIP-3009, "cancelAuthorization". */
+  async function cancel(depositor: HDNodeWallet, nonce: string): Promise<void> {
+    const signature = await depositor.signTypedData(
+      { name: "USD Coin", version: "2", chainId: on.home.chainId, verifyingContract: on.usdcAddress },
+      {
+        CancelAuthorization: [
+          { name: "authorizer", type: "address" },
+          { name: "nonce", type: "bytes32" },
+        ],
+      },
+      { authorizer: depositor.address, nonce },
+    );
+    const { v, r, s } = Signature.from(signature);
+    const call = "cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)";
+    await (
+      await (on.usdc[call]!(depositor.address, nonce, v, r, s) as Promise<{ wait(): Promise<unknown> }>)
+    ).wait();
+  }
+
+  it("fails a deposit whose authorization was cancelled after acceptance, once that is final", async () => {
+    await seeded();
+    await on.fund(0n);
+    const depositor = await on.depositor(5_000_000n);
+    const made = await on.deposit(5_000_000n, { depositor });
+    const ticket = await on.accept(made);
+    await until("the submitter to ask for gas", () => on.submitter.state().blockedBy === "gas");
+    await cancel(depositor, made.statement.hash);
+    await on.fund(10n ** 20n);
+    const provisional = await until("the provisional reason", async () => {
+      const { status } = (await on.store.get(ticket.id))!;
+      return "error" in status && status.state === "queued" ? status.error : undefined;
+    });
+    assert.equal(provisional.code, "AUTHORIZATION_USED");
+    await on.mine(3);
+    const failed = await on.reaches(ticket, "failed");
+    assert.ok(failed.status.state === "failed");
+    assert.equal(failed.status.error.code, "AUTHORIZATION_USED");
+    assert.equal(await on.executions(made), 0);
+    assert.equal(await on.tokens.balanceOf(on.usdcAddress, asAddress(depositor.address)!), 5_000_000n);
+  });
+
   it("expires a ticket that was never sent when a final block is past its deadline", async () => {
     await seeded();
     const made = await on.deposit(5_000_000n, { deadline: BigInt(Math.floor(Date.now() / 1000) + 600) });
@@ -171,6 +212,45 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.fund(10n ** 20n);
     await on.reaches(ticket, "confirmed");
     assert.equal(on.submitter.state().blockedBy, undefined);
+  });
+
+  it("holds a queued ticket while the chain is away, and sends it when the chain is back", async () => {
+    await seeded();
+    await on.submitter.stop();
+    const made = on.spend(rooted().root);
+    const ticket = await on.accept(made);
+    await on.restart();
+    on.wire.cut();
+    await on.run();
+    await until("the submitter to wait for the chain", () => on.submitter.state().blockedBy === "chain");
+    const held = await on.tickets.view((await on.store.get(ticket.id))!);
+    assert.deepEqual([held.state, held.blocked_by, held.error], ["queued", "chain", null]);
+    on.wire.mend();
+    const done = await on.reaches(ticket, "confirmed");
+    assert.equal(await on.executions(made), 1);
+    assert.equal((await on.tickets.view(done)).blocked_by, undefined);
+    await until("nothing to be blocked", () => on.submitter.state().blockedBy === undefined);
+  });
+
+  it("learns after the chain was away what was mined meanwhile, and sends nothing twice", async () => {
+    await seeded();
+    await on.rpc("evm_setAutomine", [false]);
+    const made = on.spend(rooted().root);
+    const ticket = await on.accept(made);
+    const hash = await until("it to be sent", async () => {
+      const { status } = (await on.store.get(ticket.id))!;
+      return status.state === "submitted" && (await on.chain.knows(status.txHash)) && status.txHash;
+    });
+    on.wire.cut();
+    await on.mine();
+    await until("the submitter to wait for the chain", () => on.submitter.state().blockedBy === "chain");
+    const held = await on.tickets.view((await on.store.get(ticket.id))!);
+    assert.deepEqual([held.state, held.blocked_by, held.error], ["submitted", "chain", null]);
+    on.wire.mend();
+    const done = await on.reaches(ticket, "confirmed");
+    assert.ok(done.status.state === "confirmed");
+    assert.equal(done.status.outcome.txHash, hash);
+    assert.equal(await on.executions(made), 1);
   });
 
   it("executes payments without an enclave for the root, and roots their leaves when one is back", async () => {
@@ -268,6 +348,16 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.mine();
     await on.reaches(ticket, "confirmed");
     assert.equal(await on.executions(made), 1);
+  });
+
+  it("answers a caller that waits for a ticket when the service stops", async () => {
+    await seeded();
+    await on.fund(0n);
+    const ticket = await on.accept(on.spend(rooted().root));
+    const waiting = on.tickets.settled(ticket.id, 3_600_000);
+    on.tickets.close();
+    assert.equal((await waiting).status.state, "queued");
+    assert.equal((await on.tickets.settled(ticket.id, 3_600_000)).status.state, "queued");
   });
 
   it("tells one owner's tickets from another's", async () => {

@@ -1,0 +1,57 @@
+/** How each part fares, asked of the part itself. The details are shown to callers: no upstream text. */
+import type { Chain } from "../chain/provider.ts";
+import type { EnclaveDirectory } from "../enclave-link/directory.ts";
+import type { Indexer } from "../merkle/indexer.ts";
+import type { Database } from "../store/lmdb/database.ts";
+import type { Submitter } from "../submission/submitter.ts";
+import type { HealthChecks } from "./status.service.ts";
+
+export interface HealthCheckParts {
+  readonly chain: Pick<Chain, "isConfiguredChain">;
+  readonly database: Database;
+  readonly indexer: Pick<Indexer, "state">;
+  readonly submitter: Pick<Submitter, "state">;
+  readonly directory: Pick<EnclaveDirectory, "phases">;
+}
+
+/** Older than this, what the indexer or the submitter last did is no sign of life. */
+const STALE_MS = 30_000;
+
+export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
+  const { chain, database, indexer, submitter, directory } = parts;
+  const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
+  const table = database.table("health");
+  return {
+    enclave: async () => {
+      const phases = await directory.phases();
+      const serving = phases.filter((phase) => phase === "serving").length;
+      if (serving === phases.length) return { state: "ok", ageMs: 0 };
+      return {
+        state: serving === 0 ? "down" : "degraded",
+        ageMs: 0,
+        detail: `${serving} of ${phases.length} serve`,
+      };
+    },
+    chain: async () =>
+      (await chain.isConfiguredChain())
+        ? { state: "ok", ageMs: 0 }
+        : { state: "down", ageMs: 0, detail: "the node serves another chain" },
+    store: async () => {
+      await database.transaction(() => table.putSync("last", Date.now()));
+      return { state: "ok", ageMs: 0 };
+    },
+    sequencer: () => {
+      const { blockedBy, lastTurnAt } = submitter.state();
+      if (blockedBy !== undefined)
+        return { state: "degraded", ageMs: age(lastTurnAt), detail: `blocked by ${blockedBy}` };
+      const isAlive = lastTurnAt !== undefined && age(lastTurnAt) < STALE_MS;
+      return { state: isAlive ? "ok" : "degraded", ageMs: age(lastTurnAt) };
+    },
+    indexer: () => {
+      const { syncedAt, fault } = indexer.state();
+      if (fault !== undefined) return { state: "down", ageMs: age(syncedAt), detail: fault };
+      const isAlive = syncedAt !== undefined && age(syncedAt) < STALE_MS;
+      return { state: isAlive ? "ok" : "degraded", ageMs: age(syncedAt) };
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/** The next `execute`: chosen members, a root update over the leaves that will wait, within gas and calldata. */
+import type { Chain } from "../chain/provider.ts";
+import type { AttestedRootUpdate, Pool } from "../chain/pool.ts";
+import type { Attestor } from "../enclave-link/attestor.ts";
+import { ApiError } from "../http/errors.ts";
+import type { Logger } from "../logging.ts";
+import type { Field } from "../../shared/protocol/brands.ts";
+import type { IndexedBlock } from "../store/chain-data.ts";
+import type { Blockage } from "./blocked.ts";
+import type { GasWallet } from "./gas-wallet.ts";
+import type { Candidate, Members } from "./members.ts";
+import { planRootUpdate, type QueueView } from "./root-update.ts";
+import { commitmentsOf } from "./stored-ticket.ts";
+
+/** Ready to be signed. Without candidates it is a root update alone. */
+export interface Batch {
+  readonly candidates: readonly Candidate[];
+  readonly calldata: string;
+  readonly gasLimit: bigint;
+}
+
+export interface BatchParts {
+  readonly chain: Chain;
+  readonly pool: Pool;
+  readonly attestor: Attestor;
+  readonly data: QueueView;
+  /** Complete siblings of a prefix of the queue. */
+  readonly frontierAt: (leafCount: number) => Field[];
+  readonly members: Members;
+  readonly wallet: Pick<GasWallet, "address">;
+  readonly blockage: Blockage;
+  readonly logger: Logger;
+}
+
+export interface Batches {
+  /** Undefined when there is nothing to do. */
+  next(tip: IndexedBlock): Promise<Batch | undefined>;
+}
+
+/** Bounds of one call, however many members it has. */
+const MAX_DATA_CHARS = 2 + 2 * 100 * 1024;
+const MAX_GAS = 12_000_000n;
+
+export function createBatches(parts: BatchParts): Batches {
+  const { chain, pool, attestor, data, frontierAt, members, wallet, blockage, logger } = parts;
+
+  /** Over what waits in the queue and what the batch will add; undefined when there is nothing or nobody to sign. */
+  async function attestedUpdate(
+    candidates: readonly Candidate[],
+    avoid: ReadonlySet<number>,
+  ): Promise<AttestedRootUpdate | undefined> {
+    const added = candidates.map(({ member }) => commitmentsOf(member));
+    const plan = planRootUpdate(data, frontierAt, added, avoid);
+    if (plan === undefined) return undefined;
+    try {
+      return { ...plan.expected, attestations: await attestor.attestRoot(plan) };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      // Payments go on without it; the leaves follow when an enclave is back.
+      logger.warn({ code: error.code }, "no enclave signs the root update");
+      if (error.code === "ENCLAVE_UNAVAILABLE") blockage.report("enclave");
+      return undefined;
+    }
+  }
+
+  async function gasFor(calldata: string): Promise<bigint> {
+    const estimate = await chain.estimateGas({ from: wallet.address, to: pool.address, data: calldata });
+    // The queue may be longer by then and slots colder; what is not used is not paid.
+    return estimate + estimate / 8n + 100_000n;
+  }
+
+  async function wouldSkip(calldata: string): Promise<boolean> {
+    const events = await pool.simulate(calldata, wallet.address);
+    return Array.isArray(events) && events.some(({ kind }) => kind === "root-skipped");
+  }
+
+  return {
+    async next(tip) {
+      let candidates = await members.choose(tip);
+      const avoid = new Set<number>();
+      for (;;) {
+        const update = await attestedUpdate(candidates, avoid);
+        if (candidates.length === 0 && update === undefined) return undefined;
+        const calldata = pool.encodeExecute(
+          candidates.map(({ member }) => member),
+          update,
+        );
+        const gasLimit = await gasFor(calldata);
+        const isTooBig = calldata.length > MAX_DATA_CHARS || gasLimit > MAX_GAS;
+        if (isTooBig && candidates.length > 1) {
+          candidates = candidates.slice(0, Math.ceil(candidates.length / 2));
+          continue;
+        }
+        if (candidates.length === 0 && update !== undefined && (await wouldSkip(calldata))) {
+          // Not one of the pool's checkpoints: the next lower end is tried.
+          avoid.add(Number(update.toIndex));
+          continue;
+        }
+        return { candidates, calldata, gasLimit };
+      }
+    },
+  };
+}

@@ -1,0 +1,154 @@
+/**
+ * Tends what was sent until it is final: mined, refused by the pool, stuck, dropped by the node, or beaten
+ * to its nonce by a transaction that is not ours. Decides nothing about tickets that were executed; the
+ * index does.
+ */
+import type { Chain } from "../chain/provider.ts";
+import type { Pool } from "../chain/pool.ts";
+import type { Tokens } from "../chain/token.ts";
+import type { Logger } from "../logging.ts";
+import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
+import type { Outgoing, TicketChange, TicketRecord, TicketStore } from "../store/tickets.ts";
+import type { Backoff } from "./backoff.ts";
+import type { GasWallet } from "./gas-wallet.ts";
+import { TICKET_ERRORS } from "./reasons.ts";
+import { explainRefusal } from "./refusals.ts";
+import type { Sending } from "./sending.ts";
+import { dropped, refused } from "./ticket.ts";
+import type { Tickets } from "./tickets.ts";
+
+export interface OutgoingParts {
+  readonly chain: Chain;
+  readonly pool: Pool;
+  readonly tokens: Tokens;
+  readonly data: ChainDataStore;
+  readonly store: TicketStore;
+  readonly tickets: Tickets;
+  readonly wallet: Pick<GasWallet, "address">;
+  readonly sending: Sending;
+  readonly backoff: Backoff;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A transaction that waits longer is replaced by one that pays more. */
+  readonly stuckAfterMs: number;
+}
+
+export interface OutgoingTransactions {
+  /** True while a nonce of ours is not mined, or not yet indexed: nothing new is sent then. */
+  tend(tip: IndexedBlock, finalBlock: number): Promise<boolean>;
+}
+
+/** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
+const MISSES_BEFORE_DROPPED = 3;
+
+export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
+  const { chain, pool, tokens, data, store, tickets, wallet, sending, backoff, logger, now } = parts;
+  /** By nonce. Forgotten by a restart, which only costs a few turns. */
+  const misses = new Map<number, number>();
+
+  /** The nonce is used. True until the index has the block that used it. */
+  async function tendMined(entry: Outgoing, tip: IndexedBlock, finalBlock: number): Promise<boolean> {
+    const block = await minedIn(entry);
+    if (block === undefined) {
+      const count = (misses.get(entry.nonce) ?? 0) + 1;
+      misses.set(entry.nonce, count);
+      if (count < MISSES_BEFORE_DROPPED) return true;
+      // Somebody else has the wallet's key, or the wallet serves two proxies. Outcomes are read by
+      // statement, so whatever that transaction did is seen; what it did not do is sent again.
+      logger.fatal(
+        { nonce: entry.nonce },
+        "the gas wallet's nonce was used by a transaction that is not ours",
+      );
+      await giveUp(entry);
+      return false;
+    }
+    misses.delete(entry.nonce);
+    if (entry.minedIn !== block) await store.markMined(entry.nonce, block);
+    if (block > tip.number) return true;
+    await releaseRefused(entry, tip);
+    if (block <= finalBlock) await store.dropOutgoing(entry.nonce, [], now());
+    return false;
+  }
+
+  async function minedIn(entry: Outgoing): Promise<number | undefined> {
+    for (const attempt of entry.attempts) {
+      const receipt = await chain.receipt(attempt.hash);
+      if (receipt !== undefined) return receipt.blockNumber;
+    }
+    return undefined;
+  }
+
+  /** Members that the pool refused, or that a failed call never reached, wait to be sent again. */
+  async function releaseRefused(entry: Outgoing, tip: IndexedBlock): Promise<void> {
+    const changes: TicketChange[] = [];
+    for (const ticket of await carriedBy(entry)) {
+      const rejection = data.rejection(ticket.statement);
+      const reason = rejection === undefined ? undefined : pool.readReason(rejection.reason);
+      const error =
+        reason === undefined
+          ? TICKET_ERRORS.rejected
+          : await explainRefusal(tokens, ticket, reason, tip.timestamp);
+      const status = refused(ticket.status, error ?? TICKET_ERRORS.rejected);
+      if (status === undefined) continue;
+      backoff.refused(ticket.id, tip.number);
+      logger.warn({ ticket: ticket.id, reason: reason?.name }, "the pool refused a member of a batch");
+      changes.push({ id: ticket.id, status });
+    }
+    await tickets.change(changes);
+  }
+
+  /** Tickets that were in this transaction and were not executed. */
+  async function carriedBy(entry: Outgoing): Promise<TicketRecord[]> {
+    const open = await tickets.open();
+    return open.filter(
+      ({ id, status, statement }) =>
+        entry.ticketIds.includes(id) &&
+        status.state === "submitted" &&
+        status.carrier === entry.nonce &&
+        data.execution(statement) === undefined,
+    );
+  }
+
+  async function giveUp(entry: Outgoing): Promise<void> {
+    misses.delete(entry.nonce);
+    const changes: TicketChange[] = [];
+    for (const { id, status } of await carriedBy(entry)) {
+      const next = dropped(status);
+      if (next !== undefined) changes.push({ id, status: next });
+    }
+    await store.dropOutgoing(entry.nonce, changes, now());
+    await tickets.announce(changes.map(({ id }) => id));
+  }
+
+  /** Sends dropped bytes again, and pays more for stuck ones. */
+  async function tendWaiting(entry: Outgoing): Promise<void> {
+    const last = entry.attempts.at(-1)!;
+    if (entry.minedIn !== undefined) await store.markMined(entry.nonce, undefined);
+    if (!(await chain.knows(last.hash))) await sending.repeat(entry);
+    const head = await chain.header("latest");
+    if (head === undefined || now() - last.signedAt < parts.stuckAfterMs) return;
+    await sending.replace(entry, await carriedBy(entry), head);
+  }
+
+  return {
+    async tend(tip, finalBlock) {
+      const outgoing = await store.outgoing();
+      if (outgoing.length === 0) return false;
+      const minedCount = await chain.nonce(wallet.address);
+      let isBusy = false;
+      for (const entry of outgoing) {
+        if (entry.sender !== wallet.address) {
+          // The gas wallet was exchanged: its predecessor's bytes may still be mined, but not by us.
+          logger.warn({ nonce: entry.nonce }, "a transaction of another gas wallet is given up");
+          await giveUp(entry);
+        } else if (entry.nonce < minedCount) isBusy = (await tendMined(entry, tip, finalBlock)) || isBusy;
+        else {
+          await tendWaiting(entry);
+          isBusy = true;
+        }
+      }
+      return isBusy;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** Why the pool would not execute a ticket, in the ticket's own terms; where the token said no, its state is asked. */
+import type { PoolReason } from "../chain/pool.ts";
+import type { Tokens } from "../chain/token.ts";
+import type { TicketError, TicketRecord } from "../store/tickets.ts";
+import { judge, TICKET_ERRORS } from "./reasons.ts";
+import { depositOf } from "./stored-ticket.ts";
+
+/** Undefined when the attestation is to blame. `tipTime`: the newest block's, Unix seconds. */
+export async function explainRefusal(
+  tokens: Tokens,
+  ticket: TicketRecord,
+  reason: PoolReason,
+  tipTime: number,
+): Promise<TicketError | undefined> {
+  const verdict = judge(reason);
+  switch (verdict.kind) {
+    case "hold":
+      return verdict.error;
+    case "attest-again":
+      return undefined;
+    case "ask-token": {
+      const deposit = depositOf(ticket);
+      if (deposit === undefined) return TICKET_ERRORS.transferRefused;
+      const { token, depositor, amount, validBefore } = deposit;
+      if (await tokens.isAuthorizationUsed(token, depositor, ticket.statement))
+        return TICKET_ERRORS.authorizationUsed;
+      if (validBefore <= BigInt(tipTime)) return TICKET_ERRORS.authorizationExpired;
+      if ((await tokens.balanceOf(token, depositor)) < amount) return TICKET_ERRORS.insufficientFunds;
+      return TICKET_ERRORS.transferRefused;
+    }
+  }
+}

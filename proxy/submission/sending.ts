@@ -1,0 +1,124 @@
+/**
+ * Signs with the gas wallet and sends. Bytes are stored, together with the tickets they carry, before they
+ * are sent: a crash at any instruction leaves either nothing or bytes that the next start finds again.
+ */
+import { ChainAway, ChainRefused, type Chain, type Header } from "../chain/provider.ts";
+import type { Pool } from "../chain/pool.ts";
+import type { Logger } from "../logging.ts";
+import type { Outgoing, SignedAttempt, TicketChange, TicketRecord, TicketStore } from "../store/tickets.ts";
+import type { Batch } from "./batch.ts";
+import type { Blockage } from "./blocked.ts";
+import { firstFees, higherFees, type Fees, type GasWallet } from "./gas-wallet.ts";
+import { sent } from "./ticket.ts";
+import type { Tickets } from "./tickets.ts";
+
+export interface SendingParts {
+  readonly chain: Chain;
+  readonly pool: Pool;
+  readonly store: TicketStore;
+  readonly tickets: Tickets;
+  readonly wallet: GasWallet;
+  readonly blockage: Blockage;
+  readonly logger: Logger;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** Wei; never bid above it. */
+  readonly maxFeePerGas: bigint;
+}
+
+export interface Sending {
+  /** A batch under the wallet's next nonce. False when there is no gas for it. */
+  send(batch: Batch, head: Header): Promise<boolean>;
+  /** The same call under the same nonce for a higher fee. */
+  replace(entry: Outgoing, carried: readonly TicketRecord[], head: Header): Promise<void>;
+  /** The last bytes of an entry, once more. */
+  repeat(entry: Outgoing): Promise<void>;
+}
+
+export function createSending(parts: SendingParts): Sending {
+  const { chain, pool, store, tickets, wallet, blockage, logger, now, maxFeePerGas: feeCap } = parts;
+
+  function sign(nonce: number, data: string, gasLimit: bigint, fees: Fees): SignedAttempt {
+    const signed = wallet.sign({ nonce, to: pool.address, data, gasLimit, ...fees });
+    return { ...signed, ...fees, signedAt: now() };
+  }
+
+  /** A refusal is no verdict: the bytes are stored, and the next turn looks what became of them. */
+  async function broadcast({ raw }: SignedAttempt, nonce: number): Promise<void> {
+    try {
+      await chain.broadcast(raw);
+    } catch (error) {
+      if (!(error instanceof ChainRefused)) throw error;
+      if (/insufficient funds/i.test(error.message)) blockage.report("gas");
+      logger.warn({ nonce, code: error.code }, "the node did not take a transaction");
+    }
+  }
+
+  async function repeat(entry: Outgoing): Promise<void> {
+    await broadcast(entry.attempts.at(-1)!, entry.nonce);
+  }
+
+  /** An entry under a nonce that the chain calls unused is one that a reorganisation took back and that is sent again as it is: never overwritten. */
+  async function requireFree(nonce: number): Promise<void> {
+    if ((await store.outgoing()).some((entry) => entry.nonce === nonce)) {
+      throw new ChainAway("the node's view of the nonce moved during a turn");
+    }
+  }
+
+  return {
+    repeat,
+
+    async send({ candidates, calldata, gasLimit }, head) {
+      const fees = firstFees(head.baseFee, await chain.priorityFee(), feeCap);
+      if ((await chain.balance(wallet.address)) < gasLimit * fees.maxFeePerGas) {
+        blockage.report("gas");
+        logger.error({ sender: wallet.address }, "the gas wallet cannot pay the next transaction");
+        return false;
+      }
+      const nonce = await chain.nonce(wallet.address);
+      const attempt = sign(nonce, calldata, gasLimit, fees);
+      const changes = candidates.flatMap(({ ticket, member }): TicketChange[] => {
+        const status = sent(ticket.status, nonce, attempt.hash);
+        return status === undefined ? [] : [{ id: ticket.id, status, attestations: member.attestations }];
+      });
+      const ticketIds = candidates.map(({ ticket }) => ticket.id);
+      const entry: Outgoing = {
+        sender: wallet.address,
+        nonce,
+        ticketIds,
+        gasLimit,
+        data: calldata,
+        attempts: [attempt],
+      };
+      await requireFree(nonce);
+      if (!(await store.putOutgoing(entry, 0, changes, now()))) {
+        throw new Error("another writer uses this store's gas wallet");
+      }
+      await tickets.announce(ticketIds);
+      logger.info({ nonce, members: candidates.length, tx: attempt.hash }, "a batch is sent");
+      await broadcast(attempt, nonce);
+      return true;
+    },
+
+    async replace(entry, carried, head) {
+      const { nonce, data, gasLimit } = entry;
+      const fees = higherFees(entry.attempts.at(-1)!, head.baseFee, await chain.priorityFee(), feeCap);
+      if (fees === undefined) {
+        logger.error({ nonce }, "a transaction is stuck at the highest fee that is allowed");
+        await repeat(entry);
+        return;
+      }
+      const attempt = sign(nonce, data, gasLimit, fees);
+      const { minedIn: _old, ...rest } = entry;
+      const next: Outgoing = { ...rest, attempts: [...entry.attempts, attempt] };
+      const changes = carried.flatMap(({ id, status }) => {
+        const replaced = sent(status, nonce, attempt.hash);
+        return replaced === undefined ? [] : [{ id, status: replaced }];
+      });
+      if (!(await store.putOutgoing(next, entry.attempts.length, changes, now()))) return;
+      logger.info({ nonce, attempts: next.attempts.length }, "a stuck transaction is replaced");
+      await tickets.announce(changes.map(({ id }) => id));
+      await broadcast(attempt, nonce);
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import { createConnection, type Socket } from "node:net";
+import { startHttpServer, type HttpServer } from "../../../../proxy/http/server.ts";
+import { until } from "../../../support/until.ts";
+
+/** Longer than a test may take: a stop that waits for it fails by mocha's own deadline. */
+const NEVER_MS = 3_600_000;
+
+describe("http/server and its orderly end", () => {
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  interface Caller {
+    readonly socket: Socket;
+    text(): string;
+    readonly closed: Promise<unknown>;
+  }
+  async function connect(server: HttpServer): Promise<Caller> {
+    const socket = createConnection(server.port, "127.0.0.1");
+    sockets.push(socket);
+    let text = "";
+    socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
+    const closed = new Promise((resolve) => socket.once("close", resolve));
+    await once(socket, "connect");
+    return { socket, text: () => text, closed };
+  }
+  const start = (listener: RequestListener): Promise<HttpServer> => startHttpServer(listener, "127.0.0.1", 0);
+  const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+
+  it("closes a connection that was never used, and one that is kept alive", async () => {
+    const server = await start((_request, response) => response.end("hello"));
+    const used = await connect(server);
+    used.socket.write(GET);
+    await until("the answer", () => used.text().endsWith("hello"));
+    const unused = await connect(server);
+    // The server has accepted `unused` when it answers a later one.
+    const later = await connect(server);
+    later.socket.write(GET);
+    await until("the answer", () => later.text().endsWith("hello"));
+    await server.stop(NEVER_MS);
+    await Promise.all([used.closed, unused.closed, later.closed]);
+  });
+
+  it("answers a request that is under way, says that the connection closes, and closes it", async () => {
+    let answer: (() => void) | undefined;
+    const server = await start((_request, response) => {
+      answer = () => response.end("late");
+    });
+    const caller = await connect(server);
+    caller.socket.write(GET);
+    await until("the request", () => answer !== undefined);
+    const stopped = server.stop(NEVER_MS);
+    answer!();
+    await stopped;
+    await caller.closed;
+    assert.match(caller.text(), /^HTTP\/1\.1 200 OK\r\n/);
+    assert.match(caller.text(), /\r\nConnection: close\r\n/);
+    assert.match(caller.text(), /late/);
+  });
+
+  it("lets an answer that has begun come to its end", async () => {
+    let finish: (() => void) | undefined;
+    const server = await start((_request, response) => {
+      response.write("begin");
+      finish = () => response.end("end");
+    });
+    const caller = await connect(server);
+    caller.socket.write(GET);
+    await until("the beginning", () => caller.text().includes("begin"));
+    const stopped = server.stop(NEVER_MS);
+    finish!();
+    await stopped;
+    await caller.closed;
+    assert.ok(caller.text().includes("end"));
+  });
+
+  it("cuts what is left when the time is up", async () => {
+    const server = await start((_request, response) => response.write("never ends"));
+    const caller = await connect(server);
+    caller.socket.write(GET);
+    await until("the beginning", () => caller.text().includes("never ends"));
+    await server.stop(1);
+    await caller.closed;
+  });
+
+  it("answers bytes that are no HTTP with a problem document", async () => {
+    const server = await start((_request, response) => response.end());
+    const caller = await connect(server);
+    caller.socket.write("\u0000\u0001 nonsense\r\n\r\n");
+    await caller.closed;
+    assert.match(
+      caller.text(),
+      /^HTTP\/1\.1 400 Bad Request\r\nContent-Type: application\/problem\+json\r\n/,
+    );
+    assert.match(caller.text(), /"code":"INVALID_REQUEST"/);
+    await server.stop(NEVER_MS);
+  });
+});
