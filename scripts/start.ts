@@ -1,13 +1,14 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
+import path from "node:path";
 import { parseArgs } from "node:util";
 import {
   DEFAULT_CHAIN_PORT,
   DEFAULT_FOLDER,
   DEFAULT_PORT,
-  StackError,
   startStack,
   type Stack,
 } from "./dev/local-stack.ts";
+import { StackError } from "./dev/stack-folder.ts";
 
 const HELP = `Usage: npm start -- [options]
 
@@ -62,6 +63,7 @@ async function main(): Promise<number> {
 
 function banner({ file, folder }: Stack): string {
   const { base_url, chain_rpc, pool, usdc } = file.networks.first;
+  const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
   return `
 Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
@@ -73,7 +75,7 @@ Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
   state           ${folder.path}   (addresses in stack.json, logs in first/logs)
 
 Try:
-  npm run demo
+  npm run demo${elsewhere}
   curl -H 'X-API-Key: ${file.api_key}' ${base_url}/info
   curl -H 'X-API-Key: ${file.api_key}' ${base_url}/merkle/root
   curl -N -H 'X-API-Key: ${file.api_key}' ${base_url}/events/stream

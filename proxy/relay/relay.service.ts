@@ -46,11 +46,10 @@ export function createRelay(
   return {
     async relay(owner, body) {
       const stated = admission.state(submissionOf(body));
-      const existing = await tickets.existing(owner, stated.statement.hash);
-      if (existing !== undefined) return existing;
-      await admission.admit(stated);
-      const attestations = await accepted(stated, body);
-      return tickets.accept(owner, stated.statement, ticketTransaction(stated, attestations));
+      return tickets.accept(owner, stated.statement, async () => {
+        await admission.admit(stated);
+        return ticketTransaction(stated, await accepted(stated, body));
+      });
     },
   };
 }

@@ -14,11 +14,11 @@ export function createSequence(admission: Admission, attest: Attest, tickets: Ti
   return {
     async accept(owner, submission) {
       const stated = admission.state(submission);
-      const existing = await tickets.existing(owner, stated.statement.hash);
-      if (existing !== undefined) return existing;
-      await admission.admit(stated);
-      const { attestations } = await attest.verify(stated);
-      return tickets.accept(owner, stated.statement, ticketTransaction(stated, attestations));
+      return tickets.accept(owner, stated.statement, async () => {
+        await admission.admit(stated);
+        const { attestations } = await attest.verify(stated);
+        return ticketTransaction(stated, attestations);
+      });
     },
   };
 }

@@ -13,12 +13,20 @@ import type { TicketChange, TicketRecord, TicketStore, TicketTransaction } from 
 import { isOver } from "./ticket.ts";
 
 export interface Tickets {
-  /** Durable, in its place in the order, notes reserved. Throws NULLIFIER_PENDING or QUEUE_FULL. */
-  accept(owner: Owner, statement: Statement, transaction: TicketTransaction): Promise<TicketRecord>;
+  /**
+   * Durable, in its place in the order, notes reserved. Throws NULLIFIER_PENDING or QUEUE_FULL, and what
+   * `prepare` (checks, attestation) throws. The owner's earlier ticket of this statement is the answer
+   * instead, unless it is over in vain, also when it came while `prepare` was running: twenty copies of a
+   * request sent at once are one ticket and twenty equal answers, and a retry never learns "pending" of its
+   * own payment.
+   */
+  accept(
+    owner: Owner,
+    statement: Statement,
+    prepare: () => Promise<TicketTransaction>,
+  ): Promise<TicketRecord>;
   /** Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
   find(owner: Owner, id: string): Promise<TicketRecord>;
-  /** The ticket that this statement already has, when it is `owner`'s and not over in vain. Throws NULLIFIER_PENDING when it is another's. */
-  existing(owner: Owner, statement: Bytes32): Promise<TicketRecord | undefined>;
   isReserved(nullifier: Field): Promise<boolean>;
   /** Resolves when the ticket is executed or over, or with its state when the time is up or `close` is called. */
   settled(id: string, withinMs: number): Promise<TicketRecord>;
@@ -68,29 +76,56 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   const pending = (): ApiError =>
     new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this one, or is this one");
 
+  /** The ticket that this statement already has, when it is `owner`'s and not over in vain. Throws NULLIFIER_PENDING when it is another's. */
+  async function existing(owner: Owner, statement: Bytes32): Promise<TicketRecord | undefined> {
+    const ticket = await store.byStatement(statement);
+    if (ticket === undefined || ticket.status.state === "failed" || ticket.status.state === "expired")
+      return undefined;
+    if (isOwn(owner, ticket)) return ticket;
+    // Another's, and final: the chain's own record refuses it, with the better name.
+    if (ticket.status.state === "finalized") return undefined;
+    throw pending();
+  }
+
+  async function keep(
+    owner: Owner,
+    statement: Statement,
+    transaction: TicketTransaction,
+  ): Promise<TicketRecord> {
+    const accepted = await store.accept(
+      {
+        id: uuid(),
+        owner: { developerId: owner.developerId, sub: owner.sub },
+        statement: statement.hash,
+        nullifiers: statement.facts.nullifiers,
+        transaction,
+        createdAt: options.now(),
+      },
+      options.maxWaiting,
+    );
+    switch (accepted.kind) {
+      case "accepted":
+        tell(accepted.ticket);
+        return accepted.ticket;
+      case "same":
+        return accepted.ticket;
+      case "reserved":
+        throw pending();
+      case "full":
+        throw new ApiError("QUEUE_FULL", "too many transactions wait to be sent", { retryAfterSecs: 15 });
+    }
+  }
+
   return {
-    async accept(owner, statement, transaction) {
-      const accepted = await store.accept(
-        {
-          id: uuid(),
-          owner: { developerId: owner.developerId, sub: owner.sub },
-          statement: statement.hash,
-          nullifiers: statement.facts.nullifiers,
-          transaction,
-          createdAt: options.now(),
-        },
-        options.maxWaiting,
-      );
-      switch (accepted.kind) {
-        case "accepted":
-          tell(accepted.ticket);
-          return accepted.ticket;
-        case "same":
-          return accepted.ticket;
-        case "reserved":
-          throw pending();
-        case "full":
-          throw new ApiError("QUEUE_FULL", "too many transactions wait to be sent", { retryAfterSecs: 15 });
+    async accept(owner, statement, prepare) {
+      const earlier = await existing(owner, statement.hash);
+      if (earlier !== undefined) return earlier;
+      try {
+        return await keep(owner, statement, await prepare());
+      } catch (error) {
+        const meanwhile = await existing(owner, statement.hash).catch(() => undefined);
+        if (meanwhile !== undefined) return meanwhile;
+        throw error;
       }
     },
 
@@ -100,16 +135,6 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
         throw new ApiError("TICKET_UNKNOWN", "no ticket of yours has this id");
       }
       return ticket;
-    },
-
-    async existing(owner, statement) {
-      const ticket = await store.byStatement(statement);
-      if (ticket === undefined || ticket.status.state === "failed" || ticket.status.state === "expired")
-        return undefined;
-      if (isOwn(owner, ticket)) return ticket;
-      // Another's, and final: the chain's own record refuses it, with the better name.
-      if (ticket.status.state === "finalized") return undefined;
-      throw pending();
     },
 
     isReserved: async (nullifier) => (await store.reservedBy(nullifier)) !== undefined,

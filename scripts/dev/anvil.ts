@@ -26,6 +26,8 @@ export interface Anvil {
   readonly url: string;
   readonly port: number;
   readonly chainId: number;
+  /** Resolves when the process is gone, however that came. */
+  readonly ended: Promise<void>;
   /** Resolves when the process is gone. Harmless when called twice. */
   stop(): Promise<void>;
 }
@@ -96,6 +98,7 @@ async function startOnce(options: AnvilOptions): Promise<Anvil> {
     url,
     port,
     chainId,
+    ended,
     stop: () => {
       if (!life.hasEnded) child.kill("SIGTERM");
       return ended;

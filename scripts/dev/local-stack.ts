@@ -17,7 +17,7 @@ import { developmentCredential } from "./development-credential.ts";
 import { enclaveSigner } from "./enclave-signer.ts";
 import { startService, type Service } from "./service.ts";
 import { registerSigner } from "./signers.ts";
-import { StackFolder, type Deployment, type StackFile } from "./stack-folder.ts";
+import { StackError, StackFolder, type Deployment, type StackFile } from "./stack-folder.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 const MANIFEST = path.join(ROOT, "shared", "circuits", "keys", "development", "manifest.json");
@@ -66,9 +66,6 @@ export interface Stack {
   /** Proxy first, so that nothing is accepted that could not be carried out; the chain last. */
   stop(): Promise<void>;
 }
-
-/** A refusal to start that is meant for the person at the keyboard. */
-export class StackError extends Error {}
 
 export async function startStack(options: StackOptions): Promise<Stack> {
   const say = options.say ?? ((): void => undefined);
@@ -158,6 +155,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     };
     watch(enclave);
     watch(proxy);
+    void chain.ended.then(() => {
+      if (!stopping) fail("the chain ended");
+    });
     return {
       file,
       folder,

@@ -1,6 +1,7 @@
 // What a local stack keeps on disk: its one lock, its secrets, what was deployed, and the stack.json
 // that tells others where everything is. Nothing here is for production.
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
@@ -46,6 +47,9 @@ const stackFile = z.object({
 });
 export type StackFile = z.infer<typeof stackFile>;
 
+/** A refusal to start that is meant for the person at the keyboard. */
+export class StackError extends Error {}
+
 export class StackFolder {
   readonly path: string;
 
@@ -64,13 +68,18 @@ export class StackFolder {
 
   /** One supervisor a folder: two chains with one state file would destroy it. Undefined when it was free, else the pid that holds it. */
   async lock(): Promise<number | undefined> {
-    await mkdir(this.path, { recursive: true, mode: 0o700 });
     const file = path.join(this.path, "lock");
     for (;;) {
       try {
+        await mkdir(this.path, { recursive: true, mode: 0o700 });
         await writeFile(file, String(process.pid), { flag: "wx", mode: 0o600 });
         return undefined;
-      } catch {
+      } catch (error) {
+        // A file in the folder's place answers EEXIST to mkdir too: only a lock that is there is looked at.
+        if (!existsSync(file)) {
+          const reason = (error as NodeJS.ErrnoException).code ?? "unknown";
+          throw new StackError(`${this.path} cannot be used as the stack's folder (${reason})`);
+        }
         const holder = Number(await readFile(file, "utf8").catch(() => "0"));
         if (holder > 0 && isAlive(holder)) return holder;
         await rm(file, { force: true });
@@ -131,7 +140,7 @@ async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | unde
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    throw new Error(`${file} is damaged or from another version. Begin anew with: npm start -- --fresh`);
+    throw new StackError(`${file} is damaged or from another version. Begin anew with: npm start -- --fresh`);
   }
 }
 

@@ -381,7 +381,7 @@ export class Money {
   /** What the routes do after their checks. */
   async accept({ statement, authorization }: MadeStatement, owner: Owner = OWNER): Promise<TicketRecord> {
     const attestations = await this.attestor.attest(statement, NO_PROOF);
-    return this.tickets.accept(owner, statement, {
+    const transaction = {
       kind: statement.kind,
       deadline: statement.deadline,
       signals: statement.signals,
@@ -389,7 +389,8 @@ export class Money {
       proof: encodeProof(NO_PROOF),
       authorization,
       attestations,
-    });
+    };
+    return this.tickets.accept(owner, statement, () => Promise.resolve(transaction));
   }
 
   async reaches(ticket: TicketRecord, state: TicketRecord["status"]["state"]): Promise<TicketRecord> {
