@@ -22,12 +22,14 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
     const { from, types } = parse(eventsQuery, ctx.query, "query");
     const lastEventId = ctx.get("Last-Event-ID");
     const { principal, stillGood } = ctx.state;
+    const left = new AbortController();
     const subscription: Subscription = {
       owner: ownerOf(principal),
       from: lastEventId === "" ? from : lastEventId,
       kinds: types === undefined ? undefined : parseKinds(types),
       stillGood,
       endsAt: principal.kind === "session" ? principal.exp * 1000 : undefined,
+      left: left.signal,
     };
     const release = options.openStream(principal);
     const stream = Readable.from(lines(hub.read(subscription)), { objectMode: false, highWaterMark: 65_536 });
@@ -37,17 +39,26 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
     const stopListening = hub.onClose(() => {
       cut = setTimeout(() => ctx.res.destroy(), LAST_WORDS_MS);
     });
+    let isFinished = false;
     const finish = (): void => {
+      if (isFinished) return;
+      isFinished = true;
       stopWatching();
       release();
     };
     stream.once("close", finish);
-    // The client may be gone already, before anything would pull on the stream and notice.
-    ctx.res.once("close", () => {
+    // Not left to the stream: it closes only after the hub's next word, which is seconds away on a quiet
+    // chain, and a few reloads of a page would use up the caller's streams meanwhile.
+    const leave = (): void => {
       clearTimeout(cut);
       stopListening();
+      left.abort();
       stream.destroy();
-    });
+      finish();
+    };
+    // The client may be gone already, before anything would pull on the stream and notice.
+    if (ctx.res.destroyed) leave();
+    else ctx.res.once("close", leave);
 
     ctx.status = 200;
     ctx.set({

@@ -24,6 +24,8 @@ export interface Subscription {
   readonly stillGood: () => Promise<boolean>;
   /** Milliseconds since 1970 at which the session ends. */
   readonly endsAt: number | undefined;
+  /** Aborted when the reader is gone: `return()` alone waits for what a quiet stream says next. */
+  readonly left: AbortSignal;
 }
 
 /** A comment keeps the connection alive and finds out whether it still is. */
@@ -31,7 +33,7 @@ export type StreamItem =
   { readonly type: "event"; readonly event: StreamEvent } | { readonly type: "comment" };
 
 export interface Hub {
-  /** Ends after `session_expired`, or when the hub closes; the reader ends it with `return()`. */
+  /** Ends after `session_expired`, when the hub closes, or when the reader has left. */
   read(subscription: Subscription): AsyncGenerator<StreamItem[], void, undefined>;
   /** Ends every stream. */
   close(): void;
@@ -64,7 +66,8 @@ export function createHub(
   let isClosed = false;
 
   async function* read(subscription: Subscription): AsyncGenerator<StreamItem[], void, undefined> {
-    const { owner, kinds, stillGood, endsAt } = subscription;
+    const { owner, kinds, stillGood, endsAt, left } = subscription;
+    const isOver = (): boolean => isClosed || left.aborted;
     const wants = (kind: EventKind): boolean => kinds?.has(kind) !== false;
     const only = (...events: readonly StreamEvent[]): StreamItem[] =>
       events.filter(({ kind }) => wants(kind) || kind === "session_expired" || kind === "reorg").map(asItem);
@@ -75,6 +78,7 @@ export function createHub(
     const changed: TicketRecord[] = [];
     const poke = (): void => wake();
     wakers.add(poke);
+    left.addEventListener("abort", poke);
     const stopIndex = indexer.onChange((change) => {
       if (change.type === "reorg") ancestor = Math.min(ancestor ?? change.ancestor, change.ancestor);
       wake();
@@ -91,7 +95,7 @@ export function createHub(
       if (open.length > 0) yield only(...(await Promise.all(open.map(ticketEvent))));
 
       // An id that we do not know yet may be one that we have not indexed yet.
-      while (subscription.from !== undefined && !isCaughtUp() && !isClosed) await pause(checkEveryMs);
+      while (subscription.from !== undefined && !isCaughtUp() && !isOver()) await pause(checkEveryMs);
       const start = startOf(subscription.from);
       let cursor = start.cursor;
       if (start.reorg !== undefined) yield only(start.reorg);
@@ -99,7 +103,7 @@ export function createHub(
       let commentAt = now() + commentEveryMs;
       let checkAt = now() + checkEveryMs;
 
-      while (!isClosed) {
+      while (!isOver()) {
         if ((endsAt !== undefined && now() >= endsAt) || (now() >= checkAt && !(await stillGood()))) {
           yield only({ kind: "session_expired", id: undefined, data: {} });
           return;
@@ -143,6 +147,7 @@ export function createHub(
       }
     } finally {
       wakers.delete(poke);
+      left.removeEventListener("abort", poke);
       stopIndex();
       stopTickets();
     }
@@ -150,8 +155,8 @@ export function createHub(
     /** Until something changes, or the time is up. What changed before the call is not missed: nothing runs in between. */
     function pause(ms: number): Promise<void> {
       return new Promise((resolve) => {
-        // The hub may have closed while the credential was looked up: nobody would wake us again.
-        if (isClosed) {
+        // The end may have come while the credential was looked up: nobody would wake us again.
+        if (isOver()) {
           resolve();
           return;
         }

@@ -11,6 +11,7 @@ describe("events/events.routes", () => {
   let open = 0;
   let script: StreamItem[][] = [];
   let isEndless = false;
+  let isQuiet = false;
   let pulled = 0;
   const closers = new Set<() => void>();
 
@@ -18,6 +19,8 @@ describe("events/events.routes", () => {
     async *read(subscription) {
       seen.push(subscription);
       for (const items of script) yield items;
+      // A chain on which nothing happens; the real hub says a comment after 15 s, this one never.
+      if (isQuiet) await new Promise<void>(() => undefined);
       while (isEndless) {
         pulled += 1;
         yield [
@@ -49,6 +52,7 @@ describe("events/events.routes", () => {
     seen = [];
     script = [];
     isEndless = false;
+    isQuiet = false;
     pulled = 0;
   });
 
@@ -106,6 +110,20 @@ describe("events/events.routes", () => {
     assert.equal(open, 1);
     leaving.abort();
     await until("the count to be given back", () => open === 0);
+  });
+
+  it("gives the count back, and tells the hub, when the caller leaves a stream that says nothing", async () => {
+    isQuiet = true;
+    const leaving = new AbortController();
+    const response = await fetch(`${served.url}/events/stream`, { signal: leaving.signal });
+    await response.body!.getReader().read();
+    await until("the subscription", () => seen.length === 1);
+    assert.equal(open, 1);
+    assert.equal(seen[0]!.left.aborted, false);
+    leaving.abort();
+    await until("the count to be given back", () => open === 0);
+    assert.equal(seen[0]!.left.aborted, true);
+    assert.equal(closers.size, 0);
   });
 
   it("gives up on a reader that does not read when the hub closes, and on no other", async () => {

@@ -18,6 +18,7 @@ class Reader {
       kinds: undefined,
       stillGood: () => Promise.resolve(true),
       endsAt: undefined,
+      left: new AbortController().signal,
       ...subscription,
     });
     void this.#run();
@@ -169,6 +170,37 @@ describe("events/hub on a real chain", function () {
     slow.close();
     answer!(true);
     await until("the end", () => reader.isOver);
+  });
+
+  it("ends a quiet stream at once when its reader leaves, and listens to nothing for it any more", async () => {
+    const hour = 3_600_000;
+    let listeners = 0;
+    const count = (stop: () => void): (() => void) => {
+      listeners += 1;
+      return () => {
+        listeners -= 1;
+        stop();
+      };
+    };
+    const quiet = createHub(
+      { state: () => on.indexer.state(), onChange: (listener) => count(on.indexer.onChange(listener)) },
+      on.data,
+      on.tickets,
+      {
+        chainId: on.anvil.chainId,
+        pool: on.pool.address,
+        checkEveryMs: hour,
+        commentEveryMs: hour,
+        now: Date.now,
+      },
+    );
+    const leaving = new AbortController();
+    const reader = new Reader(quiet, { left: leaving.signal });
+    await reader.synced();
+    assert.equal(listeners, 1);
+    leaving.abort();
+    await until("the end", () => reader.isOver);
+    assert.equal(listeners, 0);
   });
 
   it("ends with session_expired when the session ends or is revoked", async () => {
