@@ -52,15 +52,15 @@ export interface AppParts {
   readonly now?: () => number;
 }
 
+const GONE: ReadonlySet<string> = new Set(["ERR_STREAM_PREMATURE_CLOSE", "ECONNRESET", "EPIPE"]);
+
 export function createApp(parts: AppParts): Koa<RequestState> {
   const { config, logger, auth, limits, routers, now = Date.now } = parts;
   const app = new Koa<RequestState>();
 
   // What Koa itself catches (a broken answer after the error handler): logged by us, not on stderr.
   app.on("error", (error: unknown) => {
-    // A reader of the event stream that went away is how every stream ends.
-    const isGone = error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
-    if (isGone) logger.debug("a caller left in the middle of an answer");
+    if (isGone(error)) logger.debug("a caller left in the middle");
     else logger.error({ err: error }, "answer failed");
   });
 
@@ -95,6 +95,15 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   requireEveryEndpoint(mounted);
   for (const router of mounted) app.use(router.routes());
   return app;
+}
+
+/**
+ * A connection that ended in the middle of an answer (how every event stream ends) or of a body: the
+ * caller's affair, which must not fill the log with errors at anybody's will.
+ */
+function isGone(error: unknown): boolean {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
+  return GONE.has(error.code) || error.code.startsWith("HPE_");
 }
 
 /** The table and the routes are written in different places; a gap between them ends the start, not a request. */

@@ -1,6 +1,6 @@
 /** The listening socket: deadlines for slow senders, a problem document for what is no HTTP, an orderly end. */
 import { randomUUID } from "node:crypto";
-import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
@@ -30,25 +30,37 @@ export async function startHttpServer(
   const connections = new Map<Socket, Set<ServerResponse>>();
   let isStopping = false;
 
+  function track(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const underWay = connections.get(socket);
+    underWay?.add(response);
+    response.once("close", () => {
+      underWay?.delete(response);
+      if (isStopping && underWay?.size === 0) socket.destroySoon();
+    });
+    if (isStopping) response.setHeader("Connection", "close");
+  }
+
   const server = createServer(
-    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS },
+    // Node's own refusal of a missing Host has no body; ours is below.
+    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, requireHostHeader: false },
     (request, response) => {
-      const { socket } = request;
-      const underWay = connections.get(socket);
-      underWay?.add(response);
-      response.once("close", () => {
-        underWay?.delete(response);
-        if (isStopping && underWay?.size === 0) socket.destroySoon();
-      });
-      if (isStopping) response.setHeader("Connection", "close");
-      listener(request, response);
+      track(request, response);
+      // RFC 9112 section 3.2: none, or more than one, is answered with 400.
+      if (request.httpVersion === "1.1" && request.headersDistinct.host?.length !== 1) {
+        refuse(request.socket, "A request names its Host, once");
+      } else listener(request, response);
     },
   );
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    track(request, response);
+    refuse(request.socket, "Expect may only say 100-continue");
+  });
   server.on("connection", (socket) => {
     connections.set(socket, new Set());
     socket.once("close", () => connections.delete(socket));
   });
-  server.on("clientError", (_error, socket) => refuse(socket));
+  server.on("clientError", (_error, socket) => refuse(socket, "This is not an HTTP request"));
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
@@ -80,18 +92,18 @@ export async function startHttpServer(
   };
 }
 
-/** Bytes that Node's parser refused never become a request, so the error handler cannot answer them. */
-function refuse(socket: Duplex): void {
+/** For what never becomes a request to the app, so that the error handler cannot answer it. */
+function refuse(socket: Duplex, detail: string): void {
   if (!socket.writable) return void socket.destroy();
   const requestId = randomUUID();
-  const body = JSON.stringify(
-    problemOf(new ApiError("INVALID_REQUEST", "This is not an HTTP request"), requestId),
-  );
+  const body = JSON.stringify(problemOf(new ApiError("INVALID_REQUEST", detail), requestId));
   socket.end(
     [
       "HTTP/1.1 400 Bad Request",
       "Content-Type: application/problem+json",
       `Content-Length: ${Buffer.byteLength(body)}`,
+      "Cache-Control: no-store",
+      "Vary: Origin",
       `API-Version: ${API_VERSION}`,
       `X-Request-Id: ${requestId}`,
       "Connection: close",

@@ -99,4 +99,53 @@ describe("http/server and its orderly end", () => {
     assert.match(caller.text(), /"code":"INVALID_REQUEST"/);
     await server.stop(NEVER_MS);
   });
+
+  for (const [what, head] of [
+    ["bytes that are no HTTP", "nonsense\r\n\r\n"],
+    ["a request without Host", "GET / HTTP/1.1\r\n\r\n"],
+    ["a request with two Hosts", "GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"],
+    ["an unknown Expect", "POST / HTTP/1.1\r\nHost: x\r\nExpect: foo\r\nContent-Length: 2\r\n\r\n{}"],
+  ] as const) {
+    it(`refuses ${what} with a problem document that no cache keeps`, async () => {
+      let heard = 0;
+      const server = await start((_request, response) => {
+        heard += 1;
+        response.end();
+      });
+      const caller = await connect(server);
+      caller.socket.write(head);
+      await caller.closed;
+      const [lines = "", body = ""] = caller.text().split("\r\n\r\n");
+      assert.match(lines, /^HTTP\/1\.1 400 Bad Request\r\n/);
+      for (const line of [
+        "Content-Type: application/problem+json",
+        "Cache-Control: no-store",
+        "Vary: Origin",
+        "Connection: close",
+      ]) {
+        assert.ok(lines.split("\r\n").includes(line), `${line} in ${lines}`);
+      }
+      const problem = JSON.parse(body) as { code: string; status: number; request_id: string };
+      assert.equal(problem.code, "INVALID_REQUEST");
+      assert.equal(problem.status, 400);
+      assert.ok(lines.includes(`\r\nX-Request-Id: ${problem.request_id}`));
+      assert.equal(heard, 0);
+      await server.stop(NEVER_MS);
+    });
+  }
+
+  it("takes HTTP/1.0 without Host, and Expect: 100-continue", async () => {
+    const server = await start((_request, response) => response.end("hello"));
+    const old = await connect(server);
+    old.socket.write("GET / HTTP/1.0\r\n\r\n");
+    await until("the answer", () => old.text().endsWith("hello"));
+    const polite = await connect(server);
+    polite.socket.write("GET / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n");
+    await until(
+      "the answer",
+      () => polite.text().endsWith("hello\r\n0\r\n\r\n") || polite.text().endsWith("hello"),
+    );
+    assert.match(polite.text(), /^HTTP\/1\.1 100 Continue\r\n/);
+    await server.stop(NEVER_MS);
+  });
 });
