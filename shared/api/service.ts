@@ -1,7 +1,7 @@
 /** Health and what an instance is. */
 import { z } from "zod";
 import { feeOperation } from "./credentials.ts";
-import { address, amount, bytes32, count, hexBytes } from "./values.ts";
+import { address, amount, bytes32, count } from "./values.ts";
 
 const check = z.object({
   state: z.enum(["ok", "degraded", "down"]),
@@ -72,6 +72,3 @@ export const info = z
   })
   .meta({ id: "Info" });
 export type Info = z.infer<typeof info>;
-
-/** A nonce in hex, with or without 0x. */
-export const nonceHex = hexBytes(64);

@@ -7,7 +7,6 @@ import {
   bytes32,
   count,
   fieldElement,
-  hexBytes,
   signal,
   ticketId,
   timestamp,
@@ -136,4 +135,3 @@ export const attestResponse = z
 export type AttestResponse = z.infer<typeof attestResponse>;
 
 export const ticketPath = z.strictObject({ ticket_id: ticketId });
-export { hexBytes };

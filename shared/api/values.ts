@@ -40,14 +40,6 @@ export const fieldElement = z
   .refine((text) => text < FIELD_ORDER_TEXT, "must be below the group order")
   .meta({ id: "FieldElement", description: "Canonical BN254 scalar as 0x and 64 lower-case hex digits" });
 
-/** Hex bytes of any length up to `maxBytes`. */
-export function hexBytes(maxBytes: number): z.ZodString {
-  return z
-    .string()
-    .max(2 + 2 * maxBytes)
-    .regex(/^0x([0-9a-fA-F]{2})*$/, "0x and an even number of hex digits");
-}
-
 /** A public signal as snarkjs prints it. Range is checked by the statement rules, so that it has its own code. */
 export const signal = z
   .string()
@@ -68,6 +60,5 @@ export const timestamp = z.iso.datetime().meta({ id: "Timestamp", description: "
 /** UUID version 7. */
 export const ticketId = z.uuid().meta({ id: "TicketId", description: "UUID version 7" });
 
-export const uint32 = z.int().min(0).max(0xffff_ffff);
 /** Block numbers, leaf indexes and counts. */
 export const count = z.int().min(0).max(MAX_INT64);
