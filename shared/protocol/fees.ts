@@ -12,3 +12,23 @@ export interface FeeRule {
 export function feeOf(rule: FeeRule, amount: bigint): bigint {
   return rule.flat + (amount * BigInt(rule.bps)) / 10_000n;
 }
+
+/**
+ * The fees of a swap are of its gross amount (what the user gives up) and come out of it before the venue sees
+ * the rest, while a statement shows that rest only. The least gross amount whose fees leave `toVenue`: with a
+ * division rounded down, two neighbours can leave the same, and nobody owes for the larger.
+ */
+export function grossOf(toVenue: bigint, rules: readonly FeeRule[]): bigint {
+  const flat = rules.reduce((sum, rule) => sum + rule.flat, 0n);
+  const bps = BigInt(rules.reduce((sum, rule) => sum + rule.bps, 0));
+  if (bps >= 10_000n) throw new RangeError("fees that leave nothing of a swap");
+  // Each division loses less than one, so no gross amount below this start can be the one; from there the
+  // fees of a too small gross amount are at most the right ones, and every step comes nearer from below.
+  const start = ((toVenue + flat - BigInt(rules.length)) * 10_000n) / (10_000n - bps);
+  let gross = start > toVenue ? start : toVenue;
+  for (;;) {
+    const next = rules.reduce((sum, rule) => sum + feeOf(rule, gross), toVenue);
+    if (next === gross) return gross;
+    gross = next;
+  }
+}

@@ -18,13 +18,17 @@ import {
 import { addressBytes, ByteReader, concatBytes, toAddress, uintToBytes, word } from "./bytes.ts";
 import { keccak256, keccakHex } from "./hash.ts";
 
-export type Kind = "deposit-shield" | "spend";
+export type Kind = "deposit-shield" | "spend" | "spend9" | "private-swap";
 
 export interface KindShape {
-  /** On the wire, in `context`, in `statementHash` and in Solidity. 3 spend9, 4 private-swap, 5 exit-spend, 6 exit-spend9 are reserved. */
+  /** On the wire, in `context`, in `statementHash` and in Solidity. 5 exit-spend and 6 exit-spend9 are reserved. */
   readonly id: number;
+  /** Notes spent: one nullifier each. */
   readonly inputs: number;
+  /** Notes that the proof makes: one commitment each. */
   readonly outputs: number;
+  /** Leaves that the statement adds to the tree, each with a ciphertext: `outputs`, and for a swap the note that the pool hashes. */
+  readonly leaves: number;
   /** Public signals in circuit order; a count above one is that many consecutive signals. */
   readonly signals: readonly { readonly name: SignalName; readonly count: number }[];
 }
@@ -32,12 +36,22 @@ export interface KindShape {
 export type SignalName =
   "context" | "root" | "asset" | "amountIn" | "amountOut" | "nullifiers" | "commitments";
 
-/** The one place where a signal's position is written. */
+const SPEND_SIGNALS = (inputs: number, outputs: number): KindShape["signals"] => [
+  { name: "context", count: 1 },
+  { name: "root", count: 1 },
+  { name: "asset", count: 1 },
+  { name: "amountOut", count: 1 },
+  { name: "nullifiers", count: inputs },
+  { name: "commitments", count: outputs },
+];
+
+/** The one place where a signal's position is written. In order of id. */
 export const KINDS: Readonly<Record<Kind, KindShape>> = {
   "deposit-shield": {
     id: 1,
     inputs: 0,
     outputs: 3,
+    leaves: 3,
     signals: [
       { name: "context", count: 1 },
       { name: "asset", count: 1 },
@@ -45,19 +59,9 @@ export const KINDS: Readonly<Record<Kind, KindShape>> = {
       { name: "commitments", count: 3 },
     ],
   },
-  spend: {
-    id: 2,
-    inputs: 2,
-    outputs: 4,
-    signals: [
-      { name: "context", count: 1 },
-      { name: "root", count: 1 },
-      { name: "asset", count: 1 },
-      { name: "amountOut", count: 1 },
-      { name: "nullifiers", count: 2 },
-      { name: "commitments", count: 4 },
-    ],
-  },
+  spend: { id: 2, inputs: 2, outputs: 4, leaves: 4, signals: SPEND_SIGNALS(2, 4) },
+  spend9: { id: 3, inputs: 9, outputs: 4, leaves: 4, signals: SPEND_SIGNALS(9, 4) },
+  "private-swap": { id: 4, inputs: 2, outputs: 3, leaves: 4, signals: SPEND_SIGNALS(2, 3) },
 };
 
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
@@ -111,7 +115,7 @@ export function readSignals(kind: Kind, untrusted: readonly bigint[]): Facts | S
     context: one("context"),
     root: all("root")[0],
     asset: one("asset"),
-    amount: one(kind === "deposit-shield" ? "amountIn" : "amountOut"),
+    amount: one(named.has("amountIn") ? "amountIn" : "amountOut"),
     nullifiers: all("nullifiers"),
     commitments: all("commitments"),
   };
@@ -154,53 +158,121 @@ export interface DepositExt {
 }
 
 export interface SpendExt {
-  readonly kind: "spend";
+  readonly kind: "spend" | "spend9";
   /** Zero exactly when amountOut is zero. */
   readonly recipient: Address;
   readonly ciphertexts: readonly Uint8Array[];
 }
 
-export type Ext = DepositExt | SpendExt;
+/** One or two pools of Uniswap v3, one after the other. Fees are tiers in hundredths of a basis point, below 2^24. */
+export interface SwapPath {
+  readonly feeFirst: number;
+  /** The token between two pools; zero when there is one pool. */
+  readonly middle: Address;
+  /** 0 when there is one pool. */
+  readonly feeSecond: number;
+}
+
+export interface SwapExt {
+  readonly kind: "private-swap";
+  readonly tokenOut: Address;
+  /** The floor: with less than this, in tokenOut's smallest units, the swap fails and the notes stay unspent. */
+  readonly minAmountOut: bigint;
+  /** Whose note the bought tokens become. A bigint and not a Field: `checkStatement` looks at its range. */
+  readonly npkOut: bigint;
+  readonly path: SwapPath;
+  /** One a leaf: the commitments' in order, then that of the bought note. */
+  readonly ciphertexts: readonly Uint8Array[];
+}
+
+export type Ext = DepositExt | SpendExt | SwapExt;
+
+/** Tiers of Uniswap v3 that a path may name, in hundredths of a basis point. */
+export const FEE_TIERS: readonly number[] = [100, 500, 3_000, 10_000];
 
 /**
  * The exact bytes that the pool decodes and obeys (tightly packed, fixed length by kind):
  *   deposit-shield: depositor[20] validAfter[8] validBefore[8] ciphertexts[3 × 117]
- *   spend:          recipient[20] ciphertexts[4 × 117]
+ *   spend, spend9:  recipient[20] ciphertexts[4 × 117]
+ *   private-swap:   tokenOut[20] minAmountOut[16] npkOut[32] feeFirst[3] middle[20] feeSecond[3] ciphertexts[4 × 117]
  * Throws when a ciphertext has another length or number; borders check that first.
  */
 export function encodeExt(ext: Ext): Uint8Array {
   if (
-    ext.ciphertexts.length !== KINDS[ext.kind].outputs ||
+    ext.ciphertexts.length !== KINDS[ext.kind].leaves ||
     ext.ciphertexts.some((ciphertext) => ciphertext.length !== CIPHERTEXT_BYTES)
   ) {
-    throw new RangeError("an ext carries one full ciphertext for each output");
+    throw new RangeError("an ext carries one full ciphertext for each leaf");
   }
-  const ciphertexts = concatBytes(...ext.ciphertexts);
+  return concatBytes(encodeTerms(ext), ...ext.ciphertexts);
+}
+
+function encodeTerms(ext: Ext): Uint8Array {
   switch (ext.kind) {
     case "deposit-shield":
       return concatBytes(
         addressBytes(ext.depositor),
         uintToBytes(ext.validAfter, 8),
         uintToBytes(ext.validBefore, 8),
-        ciphertexts,
       );
     case "spend":
-      return concatBytes(addressBytes(ext.recipient), ciphertexts);
+    case "spend9":
+      return addressBytes(ext.recipient);
+    case "private-swap":
+      return concatBytes(
+        addressBytes(ext.tokenOut),
+        uintToBytes(ext.minAmountOut, 16),
+        word(ext.npkOut),
+        uintToBytes(BigInt(ext.path.feeFirst), 3),
+        addressBytes(ext.path.middle),
+        uintToBytes(BigInt(ext.path.feeSecond), 3),
+      );
   }
 }
 
 /** Undefined unless `bytes` has exactly the length of its kind. Every such byte string is a valid ext. */
 export function decodeExt(kind: Kind, bytes: Uint8Array): Ext | undefined {
+  const { leaves } = KINDS[kind];
+  if (bytes.length !== TERMS_BYTES[kind] + leaves * CIPHERTEXT_BYTES) return undefined;
   const reader = new ByteReader(bytes);
-  const party = reader.take(20);
-  const bounds =
-    kind === "deposit-shield" ? { validAfter: reader.uint(8), validBefore: reader.uint(8) } : undefined;
-  const ciphertexts = reader.list(KINDS[kind].outputs, CIPHERTEXT_BYTES);
-  if (!reader.done()) return undefined;
-  return bounds === undefined
-    ? { kind: "spend", recipient: toAddress(party), ciphertexts }
-    : { kind: "deposit-shield", depositor: toAddress(party), ...bounds, ciphertexts };
+  return { ...decodeTerms(kind, reader), ciphertexts: reader.list(leaves, CIPHERTEXT_BYTES) };
 }
+
+const TERMS_BYTES: Readonly<Record<Kind, number>> = {
+  "deposit-shield": 36,
+  spend: 20,
+  spend9: 20,
+  "private-swap": 94,
+};
+
+function decodeTerms(kind: Kind, reader: ByteReader): Terms {
+  switch (kind) {
+    case "deposit-shield":
+      return {
+        kind,
+        depositor: toAddress(reader.take(20)),
+        validAfter: reader.uint(8),
+        validBefore: reader.uint(8),
+      };
+    case "spend":
+    case "spend9":
+      return { kind, recipient: toAddress(reader.take(20)) };
+    case "private-swap":
+      return {
+        kind,
+        tokenOut: toAddress(reader.take(20)),
+        minAmountOut: reader.uint(16),
+        npkOut: reader.uint(32),
+        path: {
+          feeFirst: reader.number(3),
+          middle: toAddress(reader.take(20)),
+          feeSecond: reader.number(3),
+        },
+      };
+  }
+}
+
+type Terms = Omit<DepositExt, "ciphertexts"> | Omit<SpendExt, "ciphertexts"> | Omit<SwapExt, "ciphertexts">;
 
 // ---------------------------------------------------------------- hashes
 
@@ -267,8 +339,8 @@ export interface Statement {
 /**
  * All rules of a statement, in the enclave's order: exact number of signals, each canonical; nullifiers
  * distinct; context equals the hash of chain, pool, kind, deadline and ext; asset and amount rules
- * (asset < 2^160, amount < 2^128; a deposit moves something; asset is zero exactly when amountOut is;
- * recipient is zero exactly when amountOut is; validAfter < validBefore).
+ * (asset < 2^160, amount < 2^128; asset is zero exactly when the amount is), and the terms of its kind, see
+ * `termsHold`.
  */
 export function checkStatement(
   home: Home,
@@ -284,18 +356,37 @@ export function checkStatement(
   if (ext === undefined) return "EXT_MALFORMED";
   if (new Set(facts.nullifiers).size !== facts.nullifiers.length) return "NULLIFIERS_NOT_DISTINCT";
   if (facts.context !== contextOf(home, kind, deadline, extBytes)) return "CONTEXT_MISMATCH";
-  if (addressFromField(facts.asset) === undefined || facts.amount >= VALUE_LIMIT) return "STATEMENT_INVALID";
+  const asset = addressFromField(facts.asset);
+  if (asset === undefined || facts.amount >= VALUE_LIMIT) return "STATEMENT_INVALID";
   if ((facts.asset === 0n) !== (facts.amount === 0n)) return "STATEMENT_INVALID";
-  switch (ext.kind) {
-    case "deposit-shield":
-      if (facts.amount === 0n || ext.depositor === ZERO_ADDRESS) return "STATEMENT_INVALID";
-      if (ext.validAfter >= ext.validBefore) return "STATEMENT_INVALID";
-      break;
-    case "spend":
-      if ((ext.recipient === ZERO_ADDRESS) !== (facts.amount === 0n)) return "STATEMENT_INVALID";
-      break;
-  }
+  if (!termsHold(ext, asset, facts.amount)) return "STATEMENT_INVALID";
   const signals = writeSignals(kind, facts);
   const hash = statementHashOf(kind, deadline, signals, extBytes);
   return { home, kind, deadline, signals, facts, ext, extBytes, hash };
+}
+
+function termsHold(ext: Ext, asset: Address, amount: bigint): boolean {
+  switch (ext.kind) {
+    case "deposit-shield":
+      return amount !== 0n && ext.depositor !== ZERO_ADDRESS && ext.validAfter < ext.validBefore;
+    case "spend":
+    case "spend9":
+      return (ext.recipient === ZERO_ADDRESS) === (amount === 0n);
+    case "private-swap":
+      return (
+        amount !== 0n &&
+        ext.tokenOut !== ZERO_ADDRESS &&
+        ext.tokenOut !== asset &&
+        // A floor of nothing would hand the whole amount to whoever trades around the swap.
+        ext.minAmountOut !== 0n &&
+        asField(ext.npkOut) !== undefined &&
+        pathHolds(ext.path, asset, ext.tokenOut)
+      );
+  }
+}
+
+function pathHolds({ feeFirst, middle, feeSecond }: SwapPath, asset: Address, tokenOut: Address): boolean {
+  if (!FEE_TIERS.includes(feeFirst)) return false;
+  if (middle === ZERO_ADDRESS) return feeSecond === 0;
+  return FEE_TIERS.includes(feeSecond) && middle !== asset && middle !== tokenOut;
 }

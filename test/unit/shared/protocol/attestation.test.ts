@@ -12,7 +12,7 @@ import {
 } from "../../../../shared/protocol/attestation.ts";
 import { FIELD_ORDER, mustField, type Field } from "../../../../shared/protocol/brands.ts";
 import { toAddress, toBytes32, toHex } from "../../../../shared/protocol/bytes.ts";
-import { KINDS, type Home } from "../../../../shared/protocol/statements.ts";
+import { KIND_NAMES, KINDS, type Home } from "../../../../shared/protocol/statements.ts";
 
 /** "Name(type field,…)" as ethers wants it, so that the strings in the source are what is compared. */
 function typesOf(text: string): Record<string, { name: string; type: string }[]> {
@@ -47,7 +47,7 @@ describe("shared/protocol/attestation beside ethers' TypedDataEncoder", () => {
 
   it("hashes attestations the same", () => {
     const message = fc.record({
-      kind: fc.constantFrom("deposit-shield" as const, "spend" as const),
+      kind: fc.constantFrom(...KIND_NAMES),
       verifyingKeyHash: bytes32,
       statementHash: bytes32,
       proofHash: bytes32,

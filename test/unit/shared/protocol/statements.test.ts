@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { AbiCoder, keccak256, solidityPacked } from "ethers";
 import fc from "fast-check";
 import { FIELD_ORDER, mustField, ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
-import { toAddress, toHex } from "../../../../shared/protocol/bytes.ts";
+import { toAddress, toHex, uintToBytes } from "../../../../shared/protocol/bytes.ts";
 import {
   checkStatement,
   CIPHERTEXT_BYTES,
@@ -20,7 +20,10 @@ import {
   type Ext,
   type Home,
   type Kind,
+  type SpendExt,
   type Statement,
+  type SwapExt,
+  type SwapPath,
 } from "../../../../shared/protocol/statements.ts";
 
 const abi = AbiCoder.defaultAbiCoder();
@@ -28,20 +31,37 @@ const HOME: Home = { chainId: 31_337n, pool: `0x${"c1".repeat(20)}` as Address }
 const TOKEN = BigInt(`0x${"0a".repeat(20)}`);
 const SOMEBODY = `0x${"5b".repeat(20)}` as Address;
 const DEADLINE = 1_900_000_000n;
+const toAddressOf = (value: bigint): Address => toAddress(uintToBytes(value, 20));
 
 const uint64 = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n });
 const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map(toAddress);
 const kind = fc.constantFrom<Kind>(...KIND_NAMES);
 const ciphertexts = (of: Kind): fc.Arbitrary<Uint8Array[]> =>
   fc.array(fc.uint8Array({ minLength: CIPHERTEXT_BYTES, maxLength: CIPHERTEXT_BYTES }), {
-    minLength: KINDS[of].outputs,
-    maxLength: KINDS[of].outputs,
+    minLength: KINDS[of].leaves,
+    maxLength: KINDS[of].leaves,
   });
+const uint24 = fc.nat({ max: (1 << 24) - 1 });
 /** Objects like ours, to be compared with ours. */
 const PLAIN = { noNullPrototype: true } as const;
 const anExt: fc.Arbitrary<Ext> = fc.oneof(
   fc.record(
-    { kind: fc.constant("spend" as const), recipient: address, ciphertexts: ciphertexts("spend") },
+    {
+      kind: fc.constantFrom("spend" as const, "spend9" as const),
+      recipient: address,
+      ciphertexts: ciphertexts("spend"),
+    },
+    PLAIN,
+  ),
+  fc.record(
+    {
+      kind: fc.constant("private-swap" as const),
+      tokenOut: address,
+      minAmountOut: fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }),
+      npkOut: fc.bigInt({ min: 0n, max: (1n << 256n) - 1n }),
+      path: fc.record({ feeFirst: uint24, middle: address, feeSecond: uint24 }, PLAIN),
+      ciphertexts: ciphertexts("private-swap"),
+    },
     PLAIN,
   ),
   fc.record(
@@ -56,10 +76,35 @@ const anExt: fc.Arbitrary<Ext> = fc.oneof(
   ),
 );
 
+/** What stands before the ciphertexts, as Solidity types and values. */
+function termsOf(ext: Ext): [types: string[], values: unknown[]] {
+  switch (ext.kind) {
+    case "deposit-shield":
+      return [
+        ["address", "uint64", "uint64"],
+        [ext.depositor, ext.validAfter, ext.validBefore],
+      ];
+    case "spend":
+    case "spend9":
+      return [["address"], [ext.recipient]];
+    case "private-swap": {
+      const { feeFirst, middle, feeSecond } = ext.path;
+      return [
+        ["address", "uint128", "uint256", "uint24", "address", "uint24"],
+        [ext.tokenOut, ext.minAmountOut, ext.npkOut, feeFirst, middle, feeSecond],
+      ];
+    }
+  }
+}
+
 describe("shared/protocol/statements", () => {
   it("has distinct ids, and no kind for any other", () => {
     const known = Array.from({ length: 256 }, (_, id) => kindById(id)).filter((found) => found !== undefined);
-    assert.deepEqual(known, ["deposit-shield", "spend"]);
+    assert.deepEqual(known, ["deposit-shield", "spend", "spend9", "private-swap"]);
+    assert.deepEqual(
+      known.map((of) => KINDS[of].id),
+      [1, 2, 3, 4],
+    );
   });
 
   it("names the signals in circuit order", () => {
@@ -83,6 +128,13 @@ describe("shared/protocol/statements", () => {
       "commitments[2]",
       "commitments[3]",
     ]);
+    const nullifiers = (count: number): string[] =>
+      Array.from({ length: count }, (_, i) => `nullifiers[${i}]`);
+    const commitments = (count: number): string[] =>
+      Array.from({ length: count }, (_, i) => `commitments[${i}]`);
+    const shown = ["context", "root", "asset", "amountOut"];
+    assert.deepEqual(signalNames("spend9"), [...shown, ...nullifiers(9), ...commitments(4)]);
+    assert.deepEqual(signalNames("private-swap"), [...shown, ...nullifiers(2), ...commitments(3)]);
   });
 
   it("reads signals into facts and back", () => {
@@ -91,12 +143,14 @@ describe("shared/protocol/statements", () => {
       const facts = readSignals(of, signals);
       assert.ok(typeof facts === "object");
       assert.deepEqual(writeSignals(of, facts), signals);
+      const isDeposit = of === "deposit-shield";
       assert.equal(facts.context, 100n);
-      assert.equal(facts.root, of === "spend" ? 101n : undefined);
-      assert.equal(facts.asset, of === "spend" ? 102n : 101n);
-      assert.equal(facts.amount, of === "spend" ? 103n : 102n);
-      assert.deepEqual(facts.nullifiers, of === "spend" ? [104n, 105n] : []);
-      assert.deepEqual(facts.commitments, of === "spend" ? [106n, 107n, 108n, 109n] : [103n, 104n, 105n]);
+      assert.equal(facts.root, isDeposit ? undefined : 101n);
+      assert.equal(facts.asset, isDeposit ? 101n : 102n);
+      assert.equal(facts.amount, isDeposit ? 102n : 103n);
+      const { inputs, outputs } = KINDS[of];
+      assert.deepEqual(facts.nullifiers, signals.slice(4, 4 + inputs));
+      assert.deepEqual(facts.commitments, signals.slice(-outputs));
     }
   });
 
@@ -120,17 +174,14 @@ describe("shared/protocol/statements", () => {
         const bytes = encodeExt(ext);
         const sealed = ext.ciphertexts.map((bytes) => toHex(bytes));
         const types = sealed.map(() => "bytes");
-        const packed =
-          ext.kind === "spend"
-            ? solidityPacked(["address", ...types], [ext.recipient, ...sealed])
-            : solidityPacked(
-                ["address", "uint64", "uint64", ...types],
-                [ext.depositor, ext.validAfter, ext.validBefore, ...sealed],
-              );
+        const [head, terms] = termsOf(ext);
+        const packed = solidityPacked([...head, ...types], [...terms, ...sealed]);
         assert.equal(toHex(bytes), packed);
         assert.deepEqual(decodeExt(ext.kind, bytes), ext);
-        const other: Kind = ext.kind === "spend" ? "deposit-shield" : "spend";
-        assert.equal(decodeExt(other, bytes), undefined);
+        for (const other of KIND_NAMES) {
+          const isTwin = other.startsWith("spend") && ext.kind.startsWith("spend");
+          if (other !== ext.kind && !isTwin) assert.equal(decodeExt(other, bytes), undefined);
+        }
         assert.equal(decodeExt(ext.kind, bytes.slice(1)), undefined);
         assert.equal(decodeExt(ext.kind, new Uint8Array([...bytes, 0])), undefined);
       }),
@@ -193,8 +244,8 @@ describe("shared/protocol/statements", () => {
       context?: bigint;
     }
     const sealed = (of: Kind): Uint8Array[] =>
-      Array.from({ length: KINDS[of].outputs }, () => new Uint8Array(CIPHERTEXT_BYTES));
-    const spendExt = (recipient: Address): Ext => ({
+      Array.from({ length: KINDS[of].leaves }, () => new Uint8Array(CIPHERTEXT_BYTES));
+    const spendExt = (recipient: Address): SpendExt => ({
       kind: "spend",
       recipient,
       ciphertexts: sealed("spend"),
@@ -213,6 +264,25 @@ describe("shared/protocol/statements", () => {
       nullifiers: [1n, 2n],
       deadline: DEADLINE,
     };
+    const OTHER_TOKEN = `0x${"0b".repeat(20)}` as Address;
+    const MIDDLE = `0x${"0c".repeat(20)}` as Address;
+    const swapExt = (changes: Partial<SwapExt> = {}, path: Partial<SwapPath> = {}): Ext => ({
+      kind: "private-swap",
+      tokenOut: OTHER_TOKEN,
+      minAmountOut: 1n,
+      npkOut: 9n,
+      path: { feeFirst: 3_000, middle: ZERO_ADDRESS, feeSecond: 0, ...path },
+      ciphertexts: sealed("private-swap"),
+      ...changes,
+    });
+    const aSwap: Draft = { ...aSpend, ext: swapExt() };
+    const swapWith = (changes: Partial<SwapExt>, path: Partial<SwapPath> = {}): Draft => ({
+      ...aSwap,
+      ext: swapExt(changes, path),
+    });
+    const twoHops = { middle: MIDDLE, feeSecond: 500 };
+    const nine = Array.from({ length: 9 }, (_, i) => BigInt(i + 1));
+    const aSpend9: Draft = { ...aSpend, ext: { ...spendExt(SOMEBODY), kind: "spend9" }, nullifiers: nine };
     const aTransfer: Draft = { ...aSpend, ext: spendExt(ZERO_ADDRESS), asset: 0n, amount: 0n };
     const aDeposit: Draft = { ...aSpend, ext: depositExt(), nullifiers: [] };
 
@@ -220,7 +290,7 @@ describe("shared/protocol/statements", () => {
       const bytes = encodeExt(draft.ext);
       const of = draft.ext.kind;
       const context = draft.context ?? contextOf(HOME, of, draft.deadline & ((1n << 64n) - 1n), bytes);
-      const before = of === "spend" ? [context, 77n] : [context];
+      const before = KINDS[of].inputs === 0 ? [context] : [context, 77n];
       const commitments = Array.from({ length: KINDS[of].outputs }, (_, i) => BigInt(50 + i));
       const signals = [...before, draft.asset, draft.amount, ...draft.nullifiers, ...commitments];
       return checkStatement(HOME, of, draft.deadline, signals, bytes);
@@ -232,6 +302,11 @@ describe("shared/protocol/statements", () => {
       "a private transfer": aTransfer,
       "the greatest amount": { ...aSpend, amount: (1n << 128n) - 1n },
       "the greatest asset": { ...aSpend, asset: (1n << 160n) - 1n },
+      "a payment of nine notes": aSpend9,
+      "a swap through one pool": aSwap,
+      "a swap through two pools": swapWith({}, twoHops),
+      "the greatest npk": swapWith({ npkOut: FIELD_ORDER - 1n }),
+      "the greatest floor": swapWith({ minAmountOut: (1n << 128n) - 1n }),
       "the greatest deadline": { ...aSpend, deadline: (1n << 64n) - 1n },
     })) {
       it(`passes ${what}`, () => {
@@ -259,6 +334,28 @@ describe("shared/protocol/statements", () => {
       ],
       ["a deadline of 2^64", "STATEMENT_INVALID", { ...aSpend, deadline: 1n << 64n }],
       ["a deadline below zero", "STATEMENT_INVALID", { ...aSpend, deadline: -1n }],
+      ["a swap of nothing", "STATEMENT_INVALID", { ...aSwap, asset: 0n, amount: 0n }],
+      ["a swap into nothing", "STATEMENT_INVALID", swapWith({ tokenOut: ZERO_ADDRESS })],
+      ["a swap into the same token", "STATEMENT_INVALID", swapWith({ tokenOut: toAddressOf(TOKEN) })],
+      ["a floor of nothing", "STATEMENT_INVALID", swapWith({ minAmountOut: 0n })],
+      ["an npk of r", "STATEMENT_INVALID", swapWith({ npkOut: FIELD_ORDER })],
+      ["an npk of 2^256 - 1", "STATEMENT_INVALID", swapWith({ npkOut: (1n << 256n) - 1n })],
+      ["a tier that is not known", "STATEMENT_INVALID", swapWith({}, { feeFirst: 3_001 })],
+      ["no first tier", "STATEMENT_INVALID", swapWith({}, { feeFirst: 0 })],
+      ["a second tier to nowhere", "STATEMENT_INVALID", swapWith({}, { feeSecond: 500 })],
+      ["a second pool without tier", "STATEMENT_INVALID", swapWith({}, { middle: MIDDLE })],
+      ["a second tier not known", "STATEMENT_INVALID", swapWith({}, { ...twoHops, feeSecond: 42 })],
+      [
+        "a way back to the start",
+        "STATEMENT_INVALID",
+        swapWith({}, { ...twoHops, middle: toAddressOf(TOKEN) }),
+      ],
+      ["a way past the end", "STATEMENT_INVALID", swapWith({}, { ...twoHops, middle: OTHER_TOKEN })],
+      [
+        "one of nine nullifiers twice",
+        "NULLIFIERS_NOT_DISTINCT",
+        { ...aSpend9, nullifiers: nine.with(8, 3n) },
+      ],
       ["one nullifier twice", "NULLIFIERS_NOT_DISTINCT", { ...aSpend, nullifiers: [3n, 3n] }],
       ["another context", "CONTEXT_MISMATCH", { ...aSpend, context: 1n }],
     ] as [string, string, Draft][]) {
