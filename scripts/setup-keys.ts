@@ -12,10 +12,12 @@ import {
   emptyManifest,
   keysFolder,
   packageVersion,
+  readManifest,
   verificationKeysFolder,
   writeCompressed,
   writeManifest,
   type CircuitEntry,
+  type Manifest,
 } from "./circuits/artefacts.ts";
 import { mustNotBeFalse, releaseCurve } from "./circuits/ceremony.ts";
 import {
@@ -41,20 +43,22 @@ const SHARED_PTAU_SHA256 = "eca68cd46c0b0e1551745e686523fd785300c14f6a45b2a6cf8a
 const BEACON_HEX = createHash("sha256").update("Cloister development keys, not for money").digest("hex");
 const BEACON_ITERATIONS_EXPONENT = 10;
 
-const HELP = `Usage: tsx scripts/setup-keys.ts [--ptau <file>]
+const HELP = `Usage: tsx scripts/setup-keys.ts [--only <circuit> ...] [--ptau <file>]
 
-Makes DEVELOPMENT keys for every circuit: compiles it, runs ${String(CONTRIBUTIONS)} contributions with fresh randomness and
+Makes DEVELOPMENT keys for every circuit, or for those named: compiles it, runs ${String(CONTRIBUTIONS)} contributions with fresh randomness and
 a beacon with snarkjs, verifies the outcome, and writes
   shared/circuits/keys/development/   proving keys and witness programs (Brotli), manifest.json
   shared/protocol/verification-keys/  verification keys
 
 Every run makes other keys: pools and enclaves that pinned the old ones must be set up again.
 
-  --ptau <file>  powers of tau prepared for phase 2, power ${String(POWER)} or more. Without it:
-                 ${SHARED_PTAU} when it is there (its hash is checked), else
-                 .cloister/build/ptau/development-${String(POWER)}.ptau, which scripts/make-ptau.ts makes
-                 first when missing (about half an hour)
-  --help         this text`;
+  --only <circuit>  this circuit and no other; may be repeated. The other circuits keep their files, and
+                    the new keys must come from the same tools and powers of tau as theirs
+  --ptau <file>     powers of tau prepared for phase 2, power ${String(POWER)} or more. Without it:
+                    ${SHARED_PTAU} when it is there (its hash is checked), else
+                    .cloister/build/ptau/development-${String(POWER)}.ptau, which scripts/make-ptau.ts makes
+                    first when missing (about half an hour)
+  --help            this text`;
 
 interface Ptau {
   readonly file: string;
@@ -68,20 +72,68 @@ interface Keys {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { ptau: { type: "string" }, help: { type: "boolean" } } });
+  const { values } = parseArgs({
+    options: {
+      only: { type: "string", multiple: true },
+      ptau: { type: "string" },
+      help: { type: "boolean" },
+    },
+  });
   if (values.help) {
     console.log(HELP);
     return;
   }
+  const chosen = chooseCircuits(values.only);
   console.log("DEVELOPMENT KEYS ONLY: never use what this makes with money.");
   const ptau = await findPtau(values.ptau);
   console.log(`powers of tau: ${path.basename(ptau.file)} ${ptau.sha256}`);
+  const manifest = await freshManifest(ptau);
+  // Asked twice: a refusal should come before the work, and another run may end during it.
+  const kept = (): Promise<Partial<Record<CircuitName, CircuitEntry>>> => keptCircuits(manifest, chosen);
+  await kept();
 
   // Nothing is written to its final place before every circuit is verified: keys of two runs never mix.
   const made: Keys[] = [];
-  for (const name of CIRCUITS) made.push(await makeKeys(name, ptau));
-  await writeArtefacts(made, ptau);
+  for (const name of chosen) made.push(await makeKeys(name, ptau));
+  const written = await writeArtefacts(made);
+  const circuits = { ...(await kept()), ...written };
+  const inOrder = CIRCUITS.flatMap((name) => (circuits[name] ? [[name, circuits[name]] as const] : []));
+  await writeManifest({ ...manifest, circuits: Object.fromEntries(inOrder) });
   await releaseCurve();
+}
+
+/** Throws for a name that no circuit has. */
+function chooseCircuits(names: readonly string[] | undefined): readonly CircuitName[] {
+  const unknown = names?.find((name) => !CIRCUITS.some((known) => known === name));
+  if (unknown !== undefined) throw new Error(`${unknown} is no circuit; there are ${CIRCUITS.join(", ")}`);
+  return CIRCUITS.filter((name) => names?.includes(name) ?? true);
+}
+
+async function freshManifest(ptau: Ptau): Promise<Manifest> {
+  return {
+    ...(await emptyManifest()),
+    setup: {
+      snarkjs: await packageVersion("snarkjs"),
+      ptau: { file: path.basename(ptau.file), sha256: ptau.sha256 },
+      beacon: { hex: BEACON_HEX, iterationsExponent: BEACON_ITERATIONS_EXPONENT },
+    },
+  };
+}
+
+/** The manifest names tools and powers of tau once for all circuits, so old and new must agree on them. */
+async function keptCircuits(
+  fresh: Manifest,
+  replaced: readonly CircuitName[],
+): Promise<Partial<Record<CircuitName, CircuitEntry>>> {
+  const committed = await readManifest();
+  if (committed === undefined) return {};
+  const origin = ({ compiler, setup }: Manifest): string => JSON.stringify([compiler, setup]);
+  const kept = Object.entries(committed.circuits).filter(
+    ([name]) => !replaced.some((other) => other === name),
+  );
+  if (kept.length > 0 && origin(committed) !== origin(fresh))
+    throw new Error("the keys that would stay come from other tools or powers of tau: make all of them");
+  return Object.fromEntries(kept);
 }
 
 async function findPtau(given: string | undefined): Promise<Ptau> {
@@ -135,7 +187,7 @@ async function makeKeys(name: CircuitName, ptau: Ptau): Promise<Keys> {
   return { compiled, zkey, verificationKey };
 }
 
-async function writeArtefacts(made: readonly Keys[], ptau: Ptau): Promise<void> {
+async function writeArtefacts(made: readonly Keys[]): Promise<Partial<Record<CircuitName, CircuitEntry>>> {
   await mkdir(keysFolder, { recursive: true });
   await mkdir(verificationKeysFolder, { recursive: true });
   const circuits: Partial<Record<CircuitName, CircuitEntry>> = {};
@@ -155,15 +207,7 @@ async function writeArtefacts(made: readonly Keys[], ptau: Ptau): Promise<void> 
       `${name}: proving key ${String(entry.zkey?.bytes)} bytes, ${String(entry.zkey?.compressedBytes)} compressed`,
     );
   }
-  await writeManifest({
-    ...(await emptyManifest()),
-    setup: {
-      snarkjs: await packageVersion("snarkjs"),
-      ptau: { file: path.basename(ptau.file), sha256: ptau.sha256 },
-      beacon: { hex: BEACON_HEX, iterationsExponent: BEACON_ITERATIONS_EXPONENT },
-    },
-    circuits,
-  });
+  return circuits;
 }
 
 await main();

@@ -6,10 +6,11 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 
-/** The circuits with a main file. A kind of statement that shares another's circuit is not here. */
-export const CIRCUITS = ["deposit-shield", "spend"] as const;
-export type CircuitName = (typeof CIRCUITS)[number];
+/** Every kind of statement has a circuit of its own, whose main file is named after it. */
+export const CIRCUITS: readonly Kind[] = KIND_NAMES;
+export type CircuitName = Kind;
 
 export const repositoryRoot = fileURLToPath(new URL("../../", import.meta.url));
 export const defaultBuildFolder = path.join(repositoryRoot, ".cloister", "build", "circuits");

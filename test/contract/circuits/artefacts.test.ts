@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import {
+  keysFolder,
   readCompressed,
   readManifest,
   verificationKeysFolder,
   type CircuitEntry,
   type Manifest,
 } from "../../../scripts/circuits/artefacts.ts";
-import { CIRCUITS, sha256Hex, type CircuitName } from "../../../scripts/circuits/compile.ts";
-import { KINDS, signalNames } from "../../../shared/protocol/statements.ts";
+import { CIRCUITS, repositoryRoot, sha256Hex, type CircuitName } from "../../../scripts/circuits/compile.ts";
+import { KIND_NAMES, KINDS, signalNames } from "../../../shared/protocol/statements.ts";
 import { compiled } from "./compiled.ts";
 
 describe("the committed artefacts of the circuits", function () {
@@ -81,11 +82,43 @@ describe("the committed artefacts of the circuits", function () {
     });
   }
 
-  it("stay within their budgets: spend fits 2^14, its proving key 6 MB", () => {
-    const { constraints, publicSignals, zkey } = entry("spend");
+  it("are there for every kind, and for nothing else", async () => {
+    assert.deepEqual(Object.keys(manifest.circuits), [...KIND_NAMES]);
+    const files = KIND_NAMES.flatMap((kind) => [`${kind}.wasm.br`, `${kind}.zkey.br`]);
+    assert.deepEqual((await readdir(keysFolder)).sort(), [...files, "README.md", "manifest.json"].sort());
+    const keys = KIND_NAMES.map((kind) => `${kind}.json`);
+    assert.deepEqual((await readdir(verificationKeysFolder)).sort(), keys.sort());
+  });
+
+  it("stay within their budgets: spend fits 2^14 and spend9 2^16 with everything, spend's key 6 MB", () => {
     // Groth16 takes one more row for each public signal and one for the constant.
-    assert.ok(constraints + publicSignals + 1 <= 1 << 14);
-    assert.ok((zkey?.compressedBytes ?? Infinity) <= 6_000_000);
+    const rows = (name: CircuitName): number => entry(name).constraints + entry(name).publicSignals + 1;
+    assert.ok(rows("spend") <= 1 << 14);
+    assert.ok(rows("private-swap") <= 1 << 14);
+    assert.ok(rows("spend9") <= 1 << 16);
+    assert.ok((entry("spend").zkey?.compressedBytes ?? Infinity) <= 6_000_000);
+  });
+
+  it("have the constraint counts that the README tells", async () => {
+    const readme = await readFile(path.join(repositoryRoot, "shared", "circuits", "README.md"), "utf8");
+    const told = [...readme.matchAll(/^\| `([\w-]+)` +\| (\d) → (\d) \| ([\d,]+) +\| 2\^(\d+)/gm)].map(
+      ([, name, inputs, outputs, count, exponent]) => [
+        name,
+        ...[inputs, outputs, count?.replace(",", ""), exponent].map(Number),
+      ],
+    );
+    const domain = ({ constraints, publicSignals }: CircuitEntry): number =>
+      Math.ceil(Math.log2(constraints + publicSignals + 1));
+    assert.deepEqual(
+      told,
+      KIND_NAMES.map((kind) => [
+        kind,
+        KINDS[kind].inputs,
+        KINDS[kind].outputs,
+        entry(kind).constraints,
+        domain(entry(kind)),
+      ]),
+    );
   });
 
   it("are refused when their bytes are not the pinned ones", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { compiled, type Compiled } from "./compiled.ts";
-import { countBroken, FIELD_ORDER } from "./r1cs.ts";
+import fc from "fast-check";
+import { FIELD_ORDER, isAccepted } from "./r1cs.ts";
 import { aDeposit, depositInputs, Dice, madeNotes, type DepositInputs } from "./statements.ts";
-import { WitnessProgram } from "./witness.ts";
+import { subject, type Subject } from "./subjects.ts";
 
 const LARGEST = (1n << 128n) - 1n;
 const RANGE = "Num2Bits: lc1 === in;";
@@ -10,14 +10,12 @@ const BALANCE = "JoinSplit: total === amountOut;";
 const COMMITMENT = "JoinSplit: commitments[j] === outCommitments[j];";
 
 describe("the circuit of deposit-shield", function () {
-  let circuit: Compiled;
-  let program: WitnessProgram;
+  let attacked: Subject;
   let dice: Dice;
 
   before(async function () {
     this.timeout(180_000);
-    circuit = await compiled("deposit-shield");
-    program = await WitnessProgram.load(new Uint8Array(circuit.wasm));
+    attacked = await subject("deposit-shield");
   });
 
   beforeEach(function () {
@@ -25,16 +23,16 @@ describe("the circuit of deposit-shield", function () {
   });
 
   async function accepts(inputs: DepositInputs): Promise<void> {
-    const witness = await program.honest(inputs);
-    assert.equal(countBroken(circuit.r1cs, witness), 0);
+    const witness = await attacked.program.honest(inputs);
+    assert.ok(isAccepted(attacked.circuit.r1cs, witness));
   }
 
   /** The honest program stops; the attacker's witness breaks this rule alone, and a constraint sees it. */
   async function refuses(inputs: DepositInputs, rule: string): Promise<void> {
-    await assert.rejects(program.honest(inputs), /witness program refused \(4\)/);
-    const { witness, brokenRules } = await program.forge(inputs);
+    await assert.rejects(attacked.program.honest(inputs), /witness program refused \(4\)/);
+    const { witness, brokenRules } = await attacked.program.forge(inputs);
     assert.deepEqual(brokenRules, [rule]);
-    assert.ok(countBroken(circuit.r1cs, witness) > 0, "the constraints accept what the program refuses");
+    assert.ok(!isAccepted(attacked.circuit.r1cs, witness), "the constraints accept what the program refuses");
   }
 
   it("accepts a deposit with fees, and one without", async () => {
@@ -46,14 +44,17 @@ describe("the circuit of deposit-shield", function () {
     accepts(depositInputs(aDeposit(dice, { amountIn: LARGEST, made: madeNotes(dice, [LARGEST, 0n, 0n]) }))));
 
   it("accepts random deposits", async () => {
-    const seed = process.env["SEED"] ?? String(Date.now());
-    console.log(`      SEED=${seed}`);
-    dice = new Dice(seed);
-    for (let round = 0; round < 10; round++) {
-      const values = [1, 2, 3].map(() => dice.below(1n << 126n));
-      const amountIn = values.reduce((sum, value) => sum + value, 0n);
-      await accepts(depositInputs(aDeposit(dice, { amountIn, made: madeNotes(dice, values) })));
-    }
+    const seed = Number(process.env["SEED"] ?? Date.now());
+    console.log(`      SEED=${String(seed)}`);
+    const value = fc.bigInt({ min: 0n, max: 1n << 126n });
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(value, value, value), fc.string(), async (values, name) => {
+        dice = new Dice(name);
+        const amountIn = values.reduce((sum, each) => sum + each, 0n);
+        await accepts(depositInputs(aDeposit(dice, { amountIn, made: madeNotes(dice, values) })));
+      }),
+      { numRuns: 25, seed },
+    );
   });
 
   it("refuses notes worth more or less than the amount", async () => {

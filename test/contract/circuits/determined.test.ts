@@ -1,163 +1,164 @@
 import assert from "node:assert/strict";
-import { compiled, type Compiled } from "./compiled.ts";
-import { evaluate, FIELD_ORDER, mod, type Constraint } from "./r1cs.ts";
-import { aDeposit, aSpend, depositInputs, Dice, madeNotes, spendInputs } from "./statements.ts";
-import { WitnessProgram, type Inputs } from "./witness.ts";
+import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
+import { Order } from "./order.ts";
+import {
+  constraintsByWire,
+  FIELD_ORDER,
+  inOneWire,
+  isAccepted,
+  without,
+  wiresOf,
+  type R1cs,
+} from "./r1cs.ts";
+import { secondWitness } from "./second-witness.ts";
+import { aSpend, Dice, spendInputs } from "./statements.ts";
+import { nameOf, subject, type Subject } from "./subjects.ts";
+import { bitsOf, fixedBits, twoValuedOf } from "./two-valued.ts";
 
 /**
- * A search for under-constrained signals. At a valid witness in which every input matters (two real
- * notes, a payment in public), no wire may be free: neither alone (first test) nor, once the inputs are
- * fixed, together with others (second test: the constraints' slopes have full rank in all other wires).
- * That is uniqueness near this witness; that 128 or 32 bits have one sum below the field's order is
- * what makes it global for range checks.
+ * A search for under-constrained wires, in three ways.
+ *
+ * 1. Every wire alone, changed by one, breaks a constraint.
+ * 2. Once the inputs are fixed, all wires follow: constraint after constraint has a single unknown sum,
+ *    in the first power with a slope other than 0, and bits are the binary form of a number that is
+ *    known. This leaves one witness for these inputs in the whole field, not only nearby.
+ * 3. Private inputs are let go as well. Public signals and all wires but a few that hang together are
+ *    fixed, and every other solution for those few is asked for.
+ *
+ * Not found: what shows up only with inputs of another shape than those tried (2 holds where its slopes
+ * do: amountOut is not 0, nullifiers differ; amountOut = 0 is tried apart), a second witness that
+ * differs in more wires than 3 lets go, and above all a rule that is missing from the source. The rules
+ * are the business of the tests that break them one by one.
  */
 describe("no signal of a circuit is left free", function () {
-  const cases: readonly { name: "deposit-shield" | "spend"; inputs: () => Inputs }[] = [
-    { name: "deposit-shield", inputs: () => depositInputs(aDeposit(new Dice("determined"))) },
-    {
-      name: "spend",
-      inputs: () => {
-        const dice = new Dice("determined");
-        return spendInputs(aSpend(dice, { amountOut: 60n, made: madeNotes(dice, [5n, 33n, 1n, 1n]) }));
-      },
-    },
-  ];
+  this.timeout(900_000);
+  const SUBSETS = 120;
+  const LARGEST = 6;
+  const seed = process.env["SEED"] ?? String(Date.now());
 
-  for (const { name, inputs } of cases) {
-    describe(name, () => {
-      let circuit: Compiled;
-      let witness: readonly bigint[];
-      let slopes: readonly ReadonlyMap<number, bigint>[];
+  for (const kind of KIND_NAMES) {
+    describe(kind, () => {
+      let searched: Subject;
 
-      before(async function () {
-        this.timeout(180_000);
-        circuit = await compiled(name);
-        const program = await WitnessProgram.load(new Uint8Array(circuit.wasm));
-        witness = await program.honest(inputs());
-        slopes = circuit.r1cs.constraints.map((constraint) => slopesAt(constraint, witness));
+      before(async () => {
+        searched = await subject(kind);
       });
 
       it("each wire alone, changed by one, breaks a constraint", () => {
+        const { circuit, paying } = searched;
         const noticed = new Set<number>();
-        circuit.r1cs.constraints.forEach(({ a, b, c }, i) => {
-          // a(w + e) · b(w + e) − c(w + e) = slope + (coefficient in a) · (coefficient in b)
-          const inA = new Map(a);
-          const inB = new Map(b);
-          for (const wire of [...a, ...b, ...c].map(([touched]) => touched)) {
-            const slope = slopes[i]?.get(wire) ?? 0n;
-            if (mod(slope + (inA.get(wire) ?? 0n) * (inB.get(wire) ?? 0n)) !== 0n) noticed.add(wire);
+        for (const constraint of circuit.r1cs.constraints) {
+          for (const wire of wiresOf(constraint)) {
+            if (noticed.has(wire)) continue;
+            const { square, slope } = inOneWire(constraint, wire, paying.honest);
+            const now = paying.honest[wire] ?? 0n;
+            // p(x + 1) − p(x) = square · (2x + 1) + slope
+            if ((square * (2n * now + 1n) + slope) % FIELD_ORDER !== 0n) noticed.add(wire);
           }
-        });
-        assert.deepEqual(missing(circuit, noticed), []);
+        }
+        const wires = [...circuit.r1cs.constraints.flatMap((constraint) => [...wiresOf(constraint)])];
+        assert.equal(new Set(wires).size, circuit.r1cs.wires - 1, "every wire stands in a constraint");
+        assert.deepEqual(
+          [...new Set(wires)].filter((wire) => !noticed.has(wire)).map((wire) => nameOf(searched, wire)),
+          [],
+        );
       });
 
-      it("all wires follow from the inputs", function () {
-        this.timeout(180_000);
-        const given = inputWires(circuit);
-        const rows = slopes.map((row) => new Map([...row].filter(([wire]) => !given.has(wire))));
-        assert.deepEqual(missing(circuit, new Set([...given, ...solvable(rows)])), []);
+      it("all wires follow from the inputs", () => {
+        assert.deepEqual(undetermined(searched, searched.circuit.r1cs, searched.order.free), []);
       });
 
-      it("and the search sees a signal that lost its constraint", () => {
-        const freed = circuit.wires.get("main.statement.contextSquared") ?? -1;
-        const given = inputWires(circuit);
-        const rows = slopes
-          .filter((row) => !row.has(freed))
-          .map((row) => new Map([...row].filter(([wire]) => !given.has(wire))));
-        assert.deepEqual(missing(circuit, new Set([...given, ...solvable(rows)])), [
-          "main.statement.contextSquared",
-        ]);
+      it("few wires let go, private inputs among them, have no second solution", () => {
+        const { circuit, paying } = searched;
+        const { r1cs } = circuit;
+        const touching = constraintsByWire(r1cs);
+        const dice = new Dice(`${seed}: ${kind}`);
+        const tally = { "only the honest one": 0, another: 0, undecided: 0 };
+        for (let round = 0; round < SUBSETS; round++) {
+          const open = connected(r1cs, touching, dice, 1 + (round % LARGEST));
+          const answer = secondWitness(r1cs, paying.honest, touching, open);
+          tally[answer.found] += 1;
+          if (answer.found !== "another") continue;
+          assert.fail(`a second solution for ${[...open].map((wire) => nameOf(searched, wire)).join(", ")}`);
+        }
+        console.log(`        SEED=${seed}: ${String(tally.undecided)} of ${String(SUBSETS)} undecided`);
+        assert.ok(tally["only the honest one"] > SUBSETS / 2, "most questions are answered");
       });
     });
   }
+
+  it("a private transfer leaves one wire free, the inverse of an amount that is 0, and it changes nothing", async () => {
+    const { circuit, program, given, inputs } = await subject("spend");
+    const { r1cs } = circuit;
+    const honest = await program.honest(spendInputs(aSpend(new Dice("private"), "spend")));
+    // All inputs are fixed here, and it is by the asset shown that isPrivate is known.
+    const shown = [...inputs].filter(([, name]) => name === "asset").map(([wire]) => wire);
+    const order = new Order(r1cs, honest, new Set([...given, ...shown]));
+    const names = order.free.map((wire) => nameOf({ circuit }, wire));
+    assert.equal(names.length, 1);
+    assert.match(names[0] ?? "", /ShownAsset_\w+\.IsZero_\w+\.inv$/);
+    const [inverse = -1] = order.free;
+    const other = honest.map((value, wire) => (wire === inverse ? 12_345n : value));
+    assert.equal(isAccepted(r1cs, other), true);
+  });
+
+  describe("the search", () => {
+    it("sees every wire whose constraint is taken away", async () => {
+      const searched = await subject("deposit-shield");
+      const { circuit, paying, given } = searched;
+      const { r1cs } = circuit;
+      const dice = new Dice(seed);
+      const steps = Array.from(
+        { length: 12 },
+        () => searched.order.steps[Number(dice.below(BigInt(searched.order.steps.length)))],
+      );
+      for (const step of steps) {
+        assert.ok(step);
+        const weaker = without(r1cs, step.at);
+        assert.notDeepEqual(new Order(weaker, paying.honest, given).free, [], String(step.at));
+      }
+    });
+
+    it("sees a bit that may be any number", async () => {
+      const searched = await subject("deposit-shield");
+      const { circuit, paying } = searched;
+      const { r1cs } = circuit;
+      for (const at of [800, 1_000, 1_300]) {
+        const [bit = -1] = twoValuedOf(r1cs).get(at)?.form.keys() ?? [];
+        const weaker = without(r1cs, at);
+        const left = undetermined(searched, weaker, searched.order.free);
+        assert.ok(left.includes(nameOf(searched, bit)));
+        const answer = secondWitness(weaker, paying.honest, constraintsByWire(weaker), new Set([bit]));
+        assert.ok(answer.found === "another" && isAccepted(weaker, answer.witness));
+      }
+    });
+  });
+
+  function connected(
+    r1cs: R1cs,
+    touching: readonly (readonly number[])[],
+    dice: Dice,
+    size: number,
+  ): Set<number> {
+    const pick = (from: readonly number[]): number => from[Number(dice.below(BigInt(from.length)))] ?? 0;
+    const isPrivate = (wire: number): boolean => wire > r1cs.publicInputs;
+    const open = new Set([
+      r1cs.publicInputs + 1 + Number(dice.below(BigInt(r1cs.wires - r1cs.publicInputs - 1))),
+    ]);
+    for (let tries = 0; open.size < size && tries < 20; tries++) {
+      const constraint = r1cs.constraints[pick(touching[pick([...open])] ?? [])];
+      if (constraint === undefined) continue;
+      const next = pick([...wiresOf(constraint)]);
+      if (isPrivate(next)) open.add(next);
+    }
+    return open;
+  }
 });
 
-/** How a · b − c changes with each wire; a wire whose slope is 0 is left out, for it is not held here. */
-function slopesAt({ a, b, c }: Constraint, witness: readonly bigint[]): Map<number, bigint> {
-  const atA = evaluate(a, witness);
-  const atB = evaluate(b, witness);
-  const slopes = new Map<number, bigint>();
-  const add = (wire: number, slope: bigint): void => {
-    slopes.set(wire, mod((slopes.get(wire) ?? 0n) + slope));
-  };
-  for (const [wire, coefficient] of a) add(wire, coefficient * atB);
-  for (const [wire, coefficient] of b) add(wire, coefficient * atA);
-  for (const [wire, coefficient] of c) add(wire, -coefficient);
-  for (const [wire, slope] of slopes) if (slope === 0n) slopes.delete(wire);
-  return slopes;
-}
-
-/**
- * The unknowns that a system of linear equations fixes (Gaussian elimination, shortest row first, which
- * keeps the rows short: a circuit computes forward, so most rows have one unknown when their turn comes).
- * The rows are used up.
- */
-function solvable(rows: readonly Map<number, bigint>[]): Set<number> {
-  const rowsOf = new Map<number, Set<Map<number, bigint>>>();
-  const byLength: Set<Map<number, bigint>>[] = [];
-  const file = (row: Map<number, bigint>): void => {
-    (byLength[row.size] ??= new Set()).add(row);
-  };
-  for (const row of rows) {
-    for (const wire of row.keys()) {
-      const touching = rowsOf.get(wire) ?? new Set();
-      rowsOf.set(wire, touching.add(row));
-    }
-    file(row);
-  }
-  const pivots = new Set<number>();
-  for (;;) {
-    const [pivotRow] = byLength.find((group, length) => length > 0 && group.size > 0) ?? [];
-    if (pivotRow === undefined) return pivots;
-    byLength[pivotRow.size]?.delete(pivotRow);
-    const touchCount = (wire: number): number => rowsOf.get(wire)?.size ?? 0;
-    const [pivot, slope] = [...pivotRow].reduce((best, next) =>
-      touchCount(next[0]) < touchCount(best[0]) ? next : best,
-    );
-    pivots.add(pivot);
-    for (const wire of pivotRow.keys()) rowsOf.get(wire)?.delete(pivotRow);
-    const scale = pivotRow.size > 1 ? inverse(slope) : 0n;
-    for (const row of [...(rowsOf.get(pivot) ?? [])]) {
-      byLength[row.size]?.delete(row);
-      const factor = mod((row.get(pivot) ?? 0n) * scale);
-      for (const [wire, coefficient] of pivotRow) {
-        const rest = wire === pivot ? 0n : mod((row.get(wire) ?? 0n) - factor * coefficient);
-        if (rest === 0n) {
-          row.delete(wire);
-          rowsOf.get(wire)?.delete(row);
-        } else {
-          row.set(wire, rest);
-          rowsOf.get(wire)?.add(row);
-        }
-      }
-      file(row);
-    }
-  }
-}
-
-/** By Euclid's algorithm; of 0 there is none. */
-function inverse(value: bigint): bigint {
-  let [rest, last] = [mod(value), FIELD_ORDER];
-  let [factor, lastFactor] = [1n, 0n];
-  while (rest > 1n) {
-    const quotient = last / rest;
-    [rest, last] = [last % rest, rest];
-    [factor, lastFactor] = [lastFactor - quotient * factor, factor];
-  }
-  if (rest === 0n) throw new RangeError("0 has no inverse");
-  return mod(factor);
-}
-
-/** The constant wire and those of the main component's own signals, which are all inputs. */
-function inputWires(circuit: Compiled): Set<number> {
-  const own = [...circuit.wires].filter(([name, wire]) => wire > 0 && /^main\.[^.]+$/.test(name));
-  return new Set([0, ...own.map(([, wire]) => wire)]);
-}
-
-/** Names of the wires that are not in the set; wire 0 is the constant one. */
-function missing(circuit: Compiled, found: ReadonlySet<number>): string[] {
-  const names = new Map([...circuit.wires].map(([name, wire]) => [wire, name]));
-  return Array.from({ length: circuit.r1cs.wires }, (_, wire) => wire)
-    .filter((wire) => wire !== 0 && !found.has(wire))
-    .map((wire) => names.get(wire) ?? String(wire));
+/** Names of the wires that the constraints leave free once the inputs are fixed. */
+function undetermined(searched: Subject, r1cs: R1cs, free: readonly number[]): string[] {
+  const forms = twoValuedOf(r1cs);
+  const fixed = fixedBits(forms, bitsOf(forms), new Set(searched.inputs.keys()));
+  const loose = [...searched.bits].filter((bit) => !fixed.has(bit));
+  return [...free, ...loose].map((wire) => nameOf(searched, wire));
 }

@@ -2,28 +2,84 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { groth16, type Groth16Proof } from "snarkjs";
+import { attest } from "../../../enclave/attest.ts";
+import type { Tools } from "../../../enclave/phase.ts";
+import { Signer } from "../../../enclave/signer.ts";
+import { loadVerificationKeys } from "../../../enclave/verification-keys.ts";
+import { buildVerifier } from "../../../enclave/verify.ts";
 import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
-import type { CircuitName } from "../../../scripts/circuits/compile.ts";
-import { signalCount, signalNames } from "../../../shared/protocol/statements.ts";
+import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
+import { toAddress } from "../../../shared/protocol/bytes.ts";
+import type { EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
+import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
+import {
+  CIPHERTEXT_BYTES,
+  contextOf,
+  encodeExt,
+  KIND_NAMES,
+  KINDS,
+  readSignals,
+  signalCount,
+  signalNames,
+  type Ext,
+  type Home,
+  type Kind,
+} from "../../../shared/protocol/statements.ts";
 import { FIELD_ORDER } from "./r1cs.ts";
-import { aDeposit, aSpend, depositInputs, Dice, madeNotes, spendInputs } from "./statements.ts";
+import { aDeposit, aSpend, depositInputs, Dice, spendInputs } from "./statements.ts";
 import type { Inputs } from "./witness.ts";
 
-const STATEMENTS: Readonly<Record<CircuitName, () => Inputs>> = {
-  "deposit-shield": () => depositInputs(aDeposit(new Dice("groth16"))),
-  spend: () => {
-    const dice = new Dice("groth16");
-    return spendInputs(aSpend(dice, { amountOut: 60n, made: madeNotes(dice, [5n, 33n, 1n, 1n]) }));
-  },
-};
+const HOME: Home = { chainId: 31_337n, pool: toAddress(new Uint8Array(20).fill(0xc1)) };
+const SOMEBODY = toAddress(new Uint8Array(20).fill(0x5b));
+const DEADLINE = 1_900_000_000n;
+
+/** What a statement of each kind asks of the pool; value leaves in public wherever a kind lets it. */
+function extOf(kind: Kind): Ext {
+  const ciphertexts = Array.from({ length: KINDS[kind].leaves }, () => new Uint8Array(CIPHERTEXT_BYTES));
+  switch (kind) {
+    case "deposit-shield":
+      return { kind, depositor: SOMEBODY, validAfter: 0n, validBefore: DEADLINE, ciphertexts };
+    case "spend":
+    case "spend9":
+      return { kind, recipient: SOMEBODY, ciphertexts };
+    case "private-swap":
+      return {
+        kind,
+        tokenOut: SOMEBODY,
+        minAmountOut: 1n,
+        npkOut: 1n,
+        path: { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
+        ciphertexts,
+      };
+  }
+}
+
+function inputsOf(kind: Kind): Inputs {
+  const dice = new Dice(`groth16: ${kind}`);
+  const context = contextOf(HOME, kind, DEADLINE, encodeExt(extOf(kind)));
+  return kind === "deposit-shield"
+    ? depositInputs(aDeposit(dice, { context }))
+    : spendInputs(aSpend(dice, kind, { context, amountOut: 60n }));
+}
 
 describe("proofs with the committed keys", function () {
   this.timeout(180_000);
 
+  let enclave: Pick<Tools, "signer" | "verifier">;
+
+  before(async () => {
+    const randomBytes = (length: number): Promise<Uint8Array> =>
+      Promise.resolve(new Uint8Array(length).fill(7));
+    enclave = {
+      signer: await Signer.draw({ randomBytes }),
+      verifier: await buildVerifier(loadVerificationKeys()),
+    };
+  });
+
   after(releaseCurve);
 
-  for (const name of Object.keys(STATEMENTS) as CircuitName[]) {
+  for (const name of KIND_NAMES) {
     describe(name, () => {
       let verificationKey: unknown;
       let proof: Groth16Proof;
@@ -38,14 +94,14 @@ describe("proofs with the committed keys", function () {
           await readFile(path.join(verificationKeysFolder, `${name}.json`), "utf8"),
         );
         ({ proof, publicSignals: signals } = await groth16.fullProve(
-          STATEMENTS[name](),
+          inputsOf(name),
           new Uint8Array(wasm),
           new Uint8Array(zkey),
         ));
       });
 
       it("verify, and carry the statement's own signals in the protocol's order", async () => {
-        const inputs = STATEMENTS[name]();
+        const inputs = inputsOf(name);
         const told = signalNames(name).map((signal) => {
           const [, base = "", index] = /^(\w+)(?:\[(\d+)\])?$/.exec(signal) ?? [];
           const value = inputs[base];
@@ -55,13 +111,38 @@ describe("proofs with the committed keys", function () {
         assert.equal(await groth16.verify(verificationKey, signals, proof), true);
       });
 
+      const attested = (said: readonly bigint[]): EnclaveReply => {
+        const points = parseSnarkjsProof(proof);
+        assert.ok(points);
+        return attest(enclave, {
+          type: "attest",
+          ...HOME,
+          kindId: KINDS[name].id,
+          deadline: DEADLINE,
+          proof: encodeProof(points),
+          signals: said,
+          ext: encodeExt(extOf(name)),
+        });
+      };
+
+      it("are attested by the enclave as they are", () => {
+        assert.equal(attested(signals.map(BigInt)).type, "attest");
+      });
+
       for (let place = 0; place < signalCount(name); place++) {
         it(`are refused with another ${signalNames(name)[place] ?? ""}`, async () => {
           const changed = (change: bigint): string[] =>
             signals.map((signal, i) => (i === place ? String(BigInt(signal) + change) : signal));
           assert.equal(await groth16.verify(verificationKey, changed(1n), proof), false);
-          // The same scalar under a second spelling; our own verifiers refuse it before the pairing too.
-          assert.equal(await groth16.verify(verificationKey, changed(FIELD_ORDER), proof), false);
+        });
+
+        it(`are refused with ${signalNames(name)[place] ?? ""} spelled a second time`, () => {
+          // x + r is x to the pairing: a second nullifier for a note, a second hash for a statement.
+          for (const other of [FIELD_ORDER, -FIELD_ORDER]) {
+            const spelled = signals.map((signal, i) => BigInt(signal) + (i === place ? other : 0n));
+            assert.equal(readSignals(name, spelled), "SIGNAL_RANGE");
+            assert.deepEqual(attested(spelled), { type: "refused", code: "SIGNAL_RANGE" });
+          }
         });
       }
 

@@ -47,6 +47,13 @@ describe("the key scripts", function () {
     assert.match(again.output, /is there already/);
   });
 
+  it("setup-keys --only refuses a circuit that does not exist, before it does anything", async () => {
+    const { code, output } = await run("setup-keys", "--only", "spend", "--only", "spend8");
+    assert.notEqual(code, 0);
+    assert.match(output, /spend8 is no circuit/);
+    assert.doesNotMatch(output, /DEVELOPMENT KEYS/);
+  });
+
   it("make-ptau refuses a power it cannot make", async () => {
     assert.notEqual((await run("make-ptau", "--power", "0")).code, 0);
     assert.notEqual((await run("make-ptau", "--power", "-1")).code, 0);

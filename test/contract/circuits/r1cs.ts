@@ -69,10 +69,80 @@ export function evaluate(linear: Linear, witness: readonly bigint[]): bigint {
   return mod(sum);
 }
 
-/** How many constraints a witness breaks. */
-export function countBroken(r1cs: R1cs, witness: readonly bigint[]): number {
+/** By how much a witness misses a constraint; 0 when it holds. */
+export function defect({ a, b, c }: Constraint, witness: readonly bigint[]): bigint {
+  return mod(evaluate(a, witness) * evaluate(b, witness) - evaluate(c, witness));
+}
+
+export function holds(constraint: Constraint, witness: readonly bigint[]): boolean {
+  return defect(constraint, witness) === 0n;
+}
+
+/** Whether the constraints accept a witness. */
+export function isAccepted(r1cs: R1cs, witness: readonly bigint[]): boolean {
   if (witness.length !== r1cs.wires || witness[0] !== 1n) throw new Error("not a witness of this circuit");
-  return r1cs.constraints.filter(
-    ({ a, b, c }) => mod(evaluate(a, witness) * evaluate(b, witness)) !== evaluate(c, witness),
-  ).length;
+  return r1cs.constraints.every((constraint) => holds(constraint, witness));
+}
+
+/** The circuit with one constraint fewer. */
+export function without(r1cs: R1cs, at: number): R1cs {
+  return { ...r1cs, constraints: r1cs.constraints.filter((_, other) => other !== at) };
+}
+
+/** The wires of a constraint, each once, the constant one left out. */
+export function wiresOf({ a, b, c }: Constraint): Set<number> {
+  const wires = new Set([...a, ...b, ...c].map(([wire]) => wire));
+  wires.delete(0);
+  return wires;
+}
+
+/** For each wire the constraints that it takes part in. */
+export function constraintsByWire({ wires, constraints }: R1cs): readonly (readonly number[])[] {
+  const found: number[][] = Array.from({ length: wires }, () => []);
+  constraints.forEach((constraint, at) => {
+    for (const wire of wiresOf(constraint)) found[wire]?.push(at);
+  });
+  return found;
+}
+
+/** A constraint as a polynomial in one wire, α·x² + β·x + γ, while the other wires are as in `witness`. */
+export function inOneWire(
+  { a, b, c }: Constraint,
+  wire: number,
+  witness: readonly bigint[],
+): { readonly square: bigint; readonly slope: bigint; readonly rest: bigint } {
+  const [inA, restA] = apart(a, wire, witness);
+  const [inB, restB] = apart(b, wire, witness);
+  const [inC, restC] = apart(c, wire, witness);
+  return {
+    square: mod(inA * inB),
+    slope: mod(inA * restB + inB * restA - inC),
+    rest: mod(restA * restB - restC),
+  };
+}
+
+function apart(
+  linear: Linear,
+  wire: number,
+  witness: readonly bigint[],
+): [coefficient: bigint, rest: bigint] {
+  let [coefficient, rest] = [0n, 0n];
+  for (const [other, factor] of linear) {
+    if (other === wire) coefficient += factor;
+    else rest += factor * (witness[other] ?? 0n);
+  }
+  return [mod(coefficient), mod(rest)];
+}
+
+/** By Euclid's algorithm; of 0 there is none. */
+export function inverse(value: bigint): bigint {
+  let [rest, last] = [mod(value), FIELD_ORDER];
+  let [factor, lastFactor] = [1n, 0n];
+  while (rest > 1n) {
+    const quotient = last / rest;
+    [rest, last] = [last % rest, rest];
+    [factor, lastFactor] = [lastFactor - quotient * factor, factor];
+  }
+  if (rest === 0n) throw new RangeError("0 has no inverse");
+  return mod(factor);
 }

@@ -3,10 +3,14 @@
 
 import { createHash } from "node:crypto";
 import { poseidon2, poseidon3, poseidon4 } from "poseidon-lite";
+import { KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
 import { FIELD_ORDER } from "./r1cs.ts";
 import type { Inputs } from "./witness.ts";
 
 export const DEPTH = 16;
+
+export type SpendKind = Exclude<Kind, "deposit-shield">;
+export const SPEND_KINDS = KIND_NAMES.filter((kind): kind is SpendKind => kind !== "deposit-shield");
 
 /** Repeatable randomness: print the seed, and a failure can be seen again. */
 export class Dice {
@@ -98,19 +102,47 @@ export function madeNotes(dice: Dice, values: readonly bigint[]): MadeNote[] {
   return values.map((value) => ({ npk: poseidon2([dice.field(), dice.field()]), value }));
 }
 
-/** Two notes of 70 and 30 pay 60 with 38 in change and two fees of 1. */
-export function aSpend(dice: Dice, changes: Partial<SpendPlan> = {}): SpendPlan {
+/** One unit for each place, and the rest of `total` in the first. */
+export function spread(total: bigint, places: number): bigint[] {
+  return Array.from({ length: places }, (_, i) => (i === 0 ? total - BigInt(places - 1) : 1n));
+}
+
+/** `total` in the place given, nothing in the others. */
+export function alone(total: bigint, place: number, places: number): bigint[] {
+  return Array.from({ length: places }, (_, i) => (i === place ? total : 0n));
+}
+
+/** As many notes as the kind takes, 100 in all, of which `amountOut` (nothing, unless said) leaves in public. */
+export function aSpend(dice: Dice, kind: SpendKind, changes: Partial<SpendPlan> = {}): SpendPlan {
+  const { inputs, outputs } = KINDS[kind];
   const spendingKey = changes.spendingKey ?? dice.field();
   const noteAsset = changes.noteAsset ?? dice.below(1n << 160n);
+  const amountOut = changes.amountOut ?? 0n;
   return {
     context: dice.field(),
     spendingKey,
     noteAsset,
-    spent: [70n, 30n].map((value) => aNote(dice, { spendingKey, asset: noteAsset, value })),
-    made: madeNotes(dice, [60n, 38n, 1n, 1n]),
-    amountOut: 0n,
+    spent: spread(100n, inputs).map((value) => aNote(dice, { spendingKey, asset: noteAsset, value })),
+    made: madeNotes(dice, spread(100n - amountOut, outputs)),
+    amountOut,
     ...changes,
   };
+}
+
+/** Notes worth nothing become notes worth nothing: valid, and no step leads from a note to the root. */
+export function anEmptySpend(dice: Dice, kind: SpendKind): SpendPlan {
+  const { inputs, outputs } = KINDS[kind];
+  return aSpend(dice, kind, {
+    spent: Array.from({ length: inputs }, () => aDummy(dice)),
+    made: madeNotes(dice, alone(0n, 0, outputs)),
+  });
+}
+
+/** A statement in which every input matters: all notes real, and a payment in public. */
+export function anyInputs(dice: Dice, kind: Kind): Inputs {
+  return kind === "deposit-shield"
+    ? depositInputs(aDeposit(dice))
+    : spendInputs(aSpend(dice, kind, { amountOut: 60n }));
 }
 
 export function aDeposit(dice: Dice, changes: Partial<DepositPlan> = {}): DepositPlan {
@@ -185,7 +217,7 @@ export function depositInputs(plan: DepositPlan): DepositInputs {
 }
 
 /** The tree by its definition: a node is the hash of its four children, an empty leaf is 0. */
-class SparseTree {
+export class SparseTree {
   readonly #leaves: ReadonlyMap<bigint, bigint>;
   readonly #nodes = new Map<string, bigint>();
 
