@@ -1,38 +1,63 @@
-// Puts the pool, and for local chains the test dollar, on a chain. Trusts the caller's choice of signers
-// and owner; a pool cannot be changed afterwards, so every argument is checked before money is spent.
+// Puts the pool with its verifiers, its hasher and the venue for swaps on a chain, and for local chains the
+// test dollar. Trusts the caller's choice of keys, signers and owner; a pool cannot be changed afterwards, so
+// every argument is checked before money is spent.
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ContractFactory, JsonRpcProvider, Wallet, type Signer } from "ethers";
+import { ContractFactory, JsonRpcProvider, NonceManager, Wallet, ZeroAddress, type Signer } from "ethers";
 import { asAddress, type Address, type Bytes32 } from "../shared/protocol/brands.ts";
+import { concatBytes, toHex, word } from "../shared/protocol/bytes.ts";
 import { KIND_NAMES, type Kind } from "../shared/protocol/statements.ts";
-import { parseVerificationKey, verificationKeyHash } from "../shared/protocol/verification-key.ts";
+import {
+  parseVerificationKey,
+  verificationKeyHash,
+  type VerificationKey,
+} from "../shared/protocol/verification-key.ts";
 import { loadArtifact } from "./build-contracts.ts";
+import { refuseDevelopmentKeys } from "./circuits/key-purpose.ts";
 
-const HELP = `Usage: DEPLOYER_KEY=0x… tsx scripts/deploy-pool.ts --rpc <url> --signer <address>… --asset <address>…
+const DAY_SECS = 86_400;
+/**
+ * The service accepts deadlines up to one day ahead. With a longer delay nobody's signed swap can meet an
+ * executor that was not announced when it was signed.
+ */
+const SHORTEST_DELAY_SECS = 2 * DAY_SECS;
 
-Deploys a pool with the committed verification keys and prints one JSON object. The deployer's key is read
+const HELP = `Usage: DEPLOYER_KEY=0x… tsx scripts/deploy-pool.ts --rpc <url> --keys <folder> --signer <address>… --asset <address>…
+
+Deploys the four verifiers, the note hasher and a pool, and prints one JSON object. The deployer's key is read
 from the environment, never from the command line, where other users of the machine could see it.
 
-  --signer <address>       an enclave's signing address; may be given several times
-  --asset <address>        a token that may be deposited; may be given several times
-  --threshold <n>          attestations that a statement needs (default 1)
-  --signer-delay <seconds> before a proposed signer may be added (default ${String(7 * 86_400)})
-  --owner <address>        who may propose and remove signers (default: the deployer)
-  --help                   this text`;
+  --keys <folder>            verification keys of a ceremony: <kind>.json for each of the four kinds
+  --signer <address>         an enclave's signing address; may be given several times
+  --asset <address>          a token that may be deposited; may be given several times
+  --threshold <n>            attestations that a statement needs (default 1)
+  --change-delay <seconds>   before a proposed signer, asset or executor may be admitted (default ${String(7 * DAY_SECS)},
+                             at least ${String(SHORTEST_DELAY_SECS)})
+  --executor <address>       the venue for swaps (default: none, unless the next option is given)
+  --uniswap-factory <address>  deploys an executor over this Uniswap v3 first, and uses it
+  --owner <address>          who may propose and remove signers, assets and executors (default: the deployer)
+  --development              not for money: takes any delay, and without --keys the committed keys, whose
+                             maker could forge any statement
+  --help                     this text`;
 
 export interface PoolSettings {
   /** Signing addresses of the enclaves accepted from the start. */
   readonly signers: readonly Address[];
   /** Attestations by distinct signers that a statement needs. */
   readonly threshold: number;
-  /** Seconds between a signer's proposal and the moment it may be added. */
-  readonly signerDelay: number;
+  /** Seconds between the proposal of a signer, asset or executor and the moment it may be admitted. */
+  readonly changeDelay: number;
   readonly assets: readonly Address[];
-  readonly verifyingKeyHashes: Readonly<Record<Kind, Bytes32>>;
+  /** Default: none, so no swaps. */
+  readonly executor?: Address;
   /** Default: the deployer. */
   readonly owner?: Address;
+  /** Deployed before, for these or other keys. Default: new ones for the committed keys. */
+  readonly verifiers?: Readonly<Record<Kind, Address>>;
+  /** Deployed before. Default: a new one. */
+  readonly noteHasher?: Address;
 }
 
 export interface Deployed {
@@ -42,15 +67,30 @@ export interface Deployed {
 }
 
 export async function deployPool(wallet: Signer, settings: PoolSettings): Promise<Deployed> {
-  const owner = settings.owner ?? (await wallet.getAddress());
+  const verifiers = settings.verifiers ?? (await deployVerifiers(wallet, await readKeys(COMMITTED_KEYS)));
+  const noteHasher = settings.noteHasher ?? (await deployContract(wallet, "PoseidonNoteHasher", [])).address;
   return deployContract(wallet, "Pool", [
-    owner,
-    settings.signers,
-    settings.threshold,
-    settings.signerDelay,
-    settings.assets,
-    KIND_NAMES.map((kind) => settings.verifyingKeyHashes[kind]),
+    {
+      owner: settings.owner ?? (await wallet.getAddress()),
+      signers: settings.signers,
+      threshold: settings.threshold,
+      changeDelay: settings.changeDelay,
+      assets: settings.assets,
+      executor: settings.executor ?? ZeroAddress,
+      verifiers: KIND_NAMES.map((kind) => verifiers[kind]),
+      noteHasher,
+    },
   ]);
+}
+
+/** One verifier a kind, each with its key in its code. */
+export async function deployVerifiers(
+  wallet: Signer,
+  keys: Readonly<Record<Kind, VerificationKey>>,
+): Promise<Record<Kind, Address>> {
+  return eachKind(
+    async (kind) => (await deployContract(wallet, "Groth16Verifier", [keyBytes(keys[kind])])).address,
+  );
 }
 
 /** DEVELOPMENT ONLY: a token that anybody may mint. */
@@ -72,31 +112,52 @@ export async function deployContract(
   return { address, block: receipt.blockNumber };
 }
 
+const COMMITTED_KEYS = path.join(
+  path.dirname(path.dirname(fileURLToPath(import.meta.url))),
+  "shared",
+  "protocol",
+  "verification-keys",
+);
+
+/** `<kind>.json` of every kind, as snarkjs writes them. */
+export async function readKeys(folder: string): Promise<Record<Kind, VerificationKey>> {
+  return eachKind(async (kind) =>
+    parseVerificationKey(JSON.parse(await readFile(path.join(folder, `${kind}.json`), "utf8"))),
+  );
+}
+
 /** Hashes of the keys in shared/protocol/verification-keys, by which pool and enclave name the circuits. */
 export async function committedKeyHashes(): Promise<Record<Kind, Bytes32>> {
-  const folder = path.join(
-    path.dirname(fileURLToPath(import.meta.url)),
-    "..",
-    "shared",
-    "protocol",
-    "verification-keys",
-  );
-  const hashOf = async (kind: Kind): Promise<Bytes32> =>
-    verificationKeyHash(
-      parseVerificationKey(JSON.parse(await readFile(path.join(folder, `${kind}.json`), "utf8"))),
-    );
-  return { "deposit-shield": await hashOf("deposit-shield"), spend: await hashOf("spend") };
+  const keys = await readKeys(COMMITTED_KEYS);
+  return eachKind(async (kind) => verificationKeyHash(keys[kind]));
+}
+
+/** What Groth16Verifier takes and `verificationKeyHash` hashes: words, Fp2 with the imaginary part first. */
+export function keyBytes(key: VerificationKey): string {
+  const twisted = [key.beta, key.gamma, key.delta].flatMap(([x, y]) => [x[1], x[0], y[1], y[0]]);
+  return toHex(concatBytes(...[...key.alpha, ...twisted, ...key.ic.flat()].map(word)));
+}
+
+/** One after the other: the caller's wallet may count its transactions itself. */
+async function eachKind<T>(make: (kind: Kind) => Promise<T>): Promise<Record<Kind, T>> {
+  const made: [Kind, T][] = [];
+  for (const kind of KIND_NAMES) made.push([kind, await make(kind)]);
+  return Object.fromEntries(made) as Record<Kind, T>;
 }
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       rpc: { type: "string" },
+      keys: { type: "string" },
       signer: { type: "string", multiple: true, default: [] },
       asset: { type: "string", multiple: true, default: [] },
       threshold: { type: "string", default: "1" },
-      "signer-delay": { type: "string", default: String(7 * 86_400) },
+      "change-delay": { type: "string", default: String(7 * DAY_SECS) },
+      executor: { type: "string" },
+      "uniswap-factory": { type: "string" },
       owner: { type: "string" },
+      development: { type: "boolean", default: false },
       help: { type: "boolean" },
     },
   });
@@ -104,22 +165,55 @@ async function main(): Promise<void> {
     console.log(HELP);
     return;
   }
-  const key = process.env["DEPLOYER_KEY"];
-  if (values.rpc === undefined || key === undefined) {
+  const deployerKey = process.env["DEPLOYER_KEY"];
+  if (values.rpc === undefined || deployerKey === undefined) {
     throw new Error("--rpc and the environment's DEPLOYER_KEY are needed; see --help");
   }
-  const provider = new JsonRpcProvider(values.rpc);
-  const pool = await deployPool(new Wallet(key, provider), {
+  if (values.keys === undefined && !values.development) {
+    throw new Error("--keys is needed: the committed keys are for development only; see --help");
+  }
+  if (values.executor !== undefined && values["uniswap-factory"] !== undefined) {
+    throw new Error("--executor and --uniswap-factory exclude each other");
+  }
+  const settings = {
     signers: values.signer.map((text) => address(text, "--signer")),
     threshold: wholeNumber(values.threshold, "--threshold"),
-    signerDelay: wholeNumber(values["signer-delay"], "--signer-delay"),
+    changeDelay: wholeNumber(values["change-delay"], "--change-delay"),
     assets: values.asset.map((text) => address(text, "--asset")),
-    verifyingKeyHashes: await committedKeyHashes(),
     ...(values.owner === undefined ? {} : { owner: address(values.owner, "--owner") }),
-  });
+  };
+  if (settings.changeDelay < SHORTEST_DELAY_SECS && !values.development) {
+    throw new Error(`--change-delay must be at least ${String(SHORTEST_DELAY_SECS)}; see --help`);
+  }
+  const given = optionalAddress(values.executor, "--executor");
+  const factory = optionalAddress(values["uniswap-factory"], "--uniswap-factory");
+  const keys = await readKeys(values.keys ?? COMMITTED_KEYS);
+
+  const provider = new JsonRpcProvider(values.rpc);
   const { chainId } = await provider.getNetwork();
+  const keyHashes = new Map(KIND_NAMES.map((kind) => [kind, verificationKeyHash(keys[kind])]));
+  await refuseDevelopmentKeys({ chainId, keyHashes, development: values.development });
+  const wallet = new NonceManager(new Wallet(deployerKey, provider));
+  const executor =
+    factory === undefined ? given : (await deployContract(wallet, "UniswapV3Executor", [factory])).address;
+  const pool = await deployPool(wallet, {
+    ...settings,
+    verifiers: await deployVerifiers(wallet, keys),
+    ...(executor === undefined ? {} : { executor }),
+  });
   provider.destroy();
-  console.log(JSON.stringify({ chain_id: String(chainId), pool: pool.address, block: pool.block }));
+  console.log(
+    JSON.stringify({
+      chain_id: String(chainId),
+      pool: pool.address,
+      block: pool.block,
+      executor: executor ?? null,
+    }),
+  );
+}
+
+function optionalAddress(text: string | undefined, option: string): Address | undefined {
+  return text === undefined ? undefined : address(text, option);
 }
 
 function address(text: string, option: string): Address {

@@ -9,11 +9,12 @@ import {
   JsonRpcProvider,
   NonceManager,
   type ContractTransactionReceipt,
+  type LogDescription,
   type ContractTransactionResponse,
   type Signer,
 } from "ethers";
 import { POOL_ABI, TOKEN_ABI } from "../shared/contracts/abi.ts";
-import { asAddress, mustField, type Address, type Bytes32 } from "../shared/protocol/brands.ts";
+import { asAddress, mustField, ZERO_ADDRESS, type Address, type Bytes32 } from "../shared/protocol/brands.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../shared/protocol/tree.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil } from "./dev/anvil.ts";
 import {
@@ -26,15 +27,17 @@ import {
   seal,
   sealUpdate,
   spendDraft,
+  swapDraft,
   type PoolRootUpdate,
   type Sealed,
   type Setting,
 } from "./dev/statement-maker.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc } from "./deploy-pool.ts";
+import { createUniswapPool, deployUniswap, wrapCoins } from "./dev/uniswap.ts";
+import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "./deploy-pool.ts";
 
 const HELP = `Usage: npm run gas [-- --json]
 
-Deploys pool and test dollar on a fresh anvil and prints gas per operation, calldata and root update included.
+Deploys pool, test dollar and Uniswap v3 on a fresh anvil and prints gas per operation, calldata and root update included.
 
   --json   one JSON object last, as described for benchmarks
   --help   this text`;
@@ -57,15 +60,18 @@ export async function measureGas(): Promise<GasFigures> {
 
 async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Promise<GasFigures> {
   const usdc = (await deployTestUsdc(sender)).address;
+  const token = new Contract(usdc, [...TOKEN_ABI, "function mint(address to, uint256 value)"], sender);
+  await transact(token, "mint", await ownAddress(sender), 10n ** 14n);
+  const { weth, last, executor } = await openMarket(sender, usdc);
   const verifyingKeyHashes = await committedKeyHashes();
   const attesters = [attester(0)];
-  const settings = {
+  const { address: pool } = await deployPool(sender, {
     signers: attesters.map((a) => a.address),
     threshold: 1,
-    signerDelay: 60,
-    assets: [usdc],
-  };
-  const pool = (await deployPool(sender, { ...settings, verifyingKeyHashes })).address;
+    changeDelay: 60,
+    assets: [usdc, weth, last],
+    executor,
+  });
   const setting: Setting = {
     home: { chainId, pool },
     deadline: 4_000_000_000n,
@@ -75,7 +81,6 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
   const bench = new Bench(setting, new Contract(pool, POOL_ABI, sender));
 
   const holder = await ownAddress(depositor);
-  const token = new Contract(usdc, [...TOKEN_ABI, "function mint(address to, uint256 value)"], sender);
   const recipients = Array.from({ length: 64 }, (_, i) => payee(i));
   for (const account of [holder, ...recipients]) await transact(token, "mint", account, 10n ** 12n);
 
@@ -85,6 +90,18 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
       seal(depositDraft(setting, { asset: usdc, amount: 25_000_000n, depositor: holder })),
     );
   const transfer = (root = bench.newestRoot): Sealed => seal(spendDraft(setting, root, undefined));
+  const transfer9 = (): Sealed => seal(spendDraft(setting, bench.newestRoot, undefined, "spend9"));
+  const swap = (isTwoHops = false): Sealed =>
+    seal(
+      swapDraft(setting, bench.newestRoot, {
+        asset: usdc,
+        amount: 1_500_000n,
+        tokenOut: isTwoHops ? last : weth,
+        path: isTwoHops
+          ? { feeFirst: 500, middle: weth, feeSecond: 3_000 }
+          : { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
+      }),
+    );
   const withdrawal = (i: number): Sealed =>
     seal(
       spendDraft(setting, bench.newestRoot, {
@@ -101,6 +118,7 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
 
   // A pool in use: some history of roots, and money.
   for (let i = 0; i < 20; i++) await bench.execute([await deposit()]);
+  for (let i = 0; i < 4; i++) await bench.execute([swap(i % 2 === 1)]);
 
   const older = bench.roots.slice(-BATCH);
   const figures: Record<string, number> = {
@@ -112,12 +130,42 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     deposit_alone: await bench.execute([await deposit()]),
     withdrawal: (await bench.execute(await many(BATCH, (i) => withdrawal(i)))) / BATCH,
     withdrawal_alone: await bench.execute([withdrawal(BATCH)]),
+    swap: (await bench.execute(await many(BATCH, () => swap()))) / BATCH,
+    swap_alone: await bench.execute([swap()]),
+    swap_two_hops: (await bench.execute(await many(BATCH, () => swap(true)))) / BATCH,
+    spend9_batch16: (await bench.execute(await many(BATCH, transfer9))) / BATCH,
+    spend9_alone: await bench.execute([transfer9()]),
     private_transfer_without_update: await bench.execute([transfer()], false),
     root_update: await bench.execute([]),
   };
   return Object.fromEntries(
     Object.entries(figures).map(([name, value]) => [name, { value: Math.ceil(value), unit: "gas" as const }]),
   );
+}
+
+/** Uniswap v3: dollars – 500 – wrapped ether – 3000 – another token, whose liquidity no figure here exhausts. */
+async function openMarket(
+  sender: Signer,
+  usdc: Address,
+): Promise<{ weth: Address; last: Address; executor: Address }> {
+  const uniswap = await deployUniswap(sender);
+  const { weth } = uniswap;
+  const last = (await deployContract(sender, "TestToken", ["Test Token", "TEST", 18])).address;
+  const printed = new Contract(last, ["function mint(address to, uint256 value)"], sender);
+  await transact(printed, "mint", await ownAddress(sender), 10n ** 24n);
+  await wrapCoins(sender, weth, 2n * 10n ** 21n);
+  await createUniswapPool(sender, uniswap, {
+    ...{ tokenA: usdc, amountA: 2_500_000_000_000n },
+    ...{ tokenB: weth, amountB: 10n ** 21n },
+    fee: 500,
+  });
+  await createUniswapPool(sender, uniswap, {
+    ...{ tokenA: weth, amountA: 10n ** 21n },
+    ...{ tokenB: last, amountB: 10n ** 23n },
+    fee: 3_000,
+  });
+  const { address: executor } = await deployContract(sender, "UniswapV3Executor", [uniswap.factory]);
+  return { weth, last, executor };
 }
 
 /** The pool with the queue as everybody can follow it, so that each call brings the root update for its own leaves. */
@@ -137,13 +185,27 @@ class Bench {
     return this.roots.at(-1) ?? 0n;
   }
 
-  /** Gas used; throws when anything in the call was refused. */
+  /**
+   * Gas used; throws when anything in the call was refused. The last leaf of a swap is known only afterwards, so
+   * the update travels in a call of its own then, and counts.
+   */
   async execute(members: readonly Sealed[], withUpdate = true): Promise<number> {
-    for (const { draft } of members) {
-      for (const commitment of draft.commitments) {
-        this.#queue = { count: this.#queue.count + 1n, head: nextHead(this.#queue.head, commitment) };
-      }
+    const isKnown = members.every(({ draft }) => draft.kind !== "private-swap");
+    if (isKnown) {
+      for (const { draft } of members) draft.commitments.forEach((commitment) => this.#append(commitment));
     }
+    const receipt = await this.#send(members, withUpdate && isKnown);
+    if (isKnown) return Number(receipt.gasUsed);
+    for (const log of this.#logsOf(receipt)) {
+      if (log.name === "Executed")
+        (log.args["commitments"] as bigint[]).forEach((leaf) => this.#append(leaf));
+      if (log.name === "NoteHashed") this.#append(log.args["commitment"] as bigint);
+    }
+    const update = withUpdate ? (await this.#send([], true)).gasUsed : 0n;
+    return Number(receipt.gasUsed + update);
+  }
+
+  async #send(members: readonly Sealed[], withUpdate: boolean): Promise<ContractTransactionReceipt> {
     const update = withUpdate ? this.#update() : NO_UPDATE;
     const receipt = await transact(
       this.#pool,
@@ -151,12 +213,25 @@ class Bench {
       members.map(({ transaction }) => transaction),
       update,
     );
-    const names = receipt.logs
-      .filter((log) => asAddress(log.address) === this.#setting.home.pool)
-      .map((log) => this.#pool.interface.parseLog(log)?.name);
-    const wanted = [...members.map(() => "Executed"), ...(withUpdate ? ["RootUpdated"] : [])];
+    const names = this.#logsOf(receipt).map(({ name }) => name);
+    const wanted = [
+      ...members.flatMap(({ draft }) =>
+        draft.kind === "private-swap" ? ["Executed", "NoteHashed"] : ["Executed"],
+      ),
+      ...(withUpdate ? ["RootUpdated"] : []),
+    ];
     if (String(names) !== String(wanted)) throw new Error(`the pool answered ${String(names)}`);
-    return Number(receipt.gasUsed);
+    return receipt;
+  }
+
+  #logsOf(receipt: ContractTransactionReceipt): LogDescription[] {
+    return receipt.logs
+      .filter((log) => asAddress(log.address) === this.#setting.home.pool)
+      .flatMap((log) => this.#pool.interface.parseLog(log) ?? []);
+  }
+
+  #append(commitment: bigint): void {
+    this.#queue = { count: this.#queue.count + 1n, head: nextHead(this.#queue.head, commitment) };
   }
 
   #update(): PoolRootUpdate {

@@ -6,26 +6,28 @@ import type { Address } from "../../shared/protocol/brands.ts";
 
 interface SignerCalls {
   isSigner(signer: string): Promise<boolean>;
-  proposeSigner(signer: string): Promise<{ wait(): Promise<unknown> }>;
+  proposeSigner(signer: string, genesisDocument: string): Promise<{ wait(): Promise<unknown> }>;
   addSigner(signer: string): Promise<{ wait(): Promise<unknown> }>;
   removeSigner(signer: string): Promise<{ wait(): Promise<unknown> }>;
-  signerDelay(): Promise<bigint>;
+  changeDelay(): Promise<bigint>;
 }
 
 /**
  * Adds `signer` unless the pool has it, then removes `former`. The new one is added first, so the pool is
  * never without a signer.
+ * @param genesisDocument `0x` and hex: goes into the proposal's event, for everybody to verify during the delay
  */
 export async function registerSigner(
   owner: Signer,
   pool: Address,
   signer: Address,
   former: readonly Address[],
+  genesisDocument = "0x",
 ): Promise<void> {
   const calls = new Contract(pool, POOL_ABI, owner) as unknown as SignerCalls;
   if (!(await calls.isSigner(signer))) {
-    await (await calls.proposeSigner(signer)).wait();
-    await waitForDelay(owner, Number(await calls.signerDelay()));
+    await (await calls.proposeSigner(signer, genesisDocument)).wait();
+    await waitForDelay(owner, Number(await calls.changeDelay()));
     await (await calls.addSigner(signer)).wait();
   }
   for (const gone of former) {

@@ -7,6 +7,7 @@ import {
   asAddress,
   mustField,
   ZERO_ADDRESS,
+  ZERO_BYTES32,
   type Address,
   type Bytes32,
   type Field,
@@ -24,6 +25,8 @@ import {
   statementHashOf,
   type Home,
   type Kind,
+  type SignalName,
+  type SwapPath,
 } from "../../shared/protocol/statements.ts";
 
 /** `Transaction` of IPool.sol. */
@@ -137,21 +140,22 @@ export function draftOf(setting: Setting, kind: Kind, ext: Uint8Array): Draft {
 }
 
 export function drawCiphertexts(kind: Kind): Uint8Array[] {
-  return Array.from({ length: KINDS[kind].outputs }, () => drawBytes(CIPHERTEXT_BYTES));
+  return Array.from({ length: KINDS[kind].leaves }, () => drawBytes(CIPHERTEXT_BYTES));
 }
 
 export function spendDraft(
   setting: Setting,
   root: bigint,
   payout: { readonly asset: Address; readonly amount: bigint; readonly recipient: Address } | undefined,
+  kind: "spend" | "spend9" = "spend",
 ): Draft {
   const ext = encodeExt({
-    kind: "spend",
+    kind,
     recipient: payout?.recipient ?? ZERO_ADDRESS,
-    ciphertexts: drawCiphertexts("spend"),
+    ciphertexts: drawCiphertexts(kind),
   });
   return {
-    ...draftOf(setting, "spend", ext),
+    ...draftOf(setting, kind, ext),
     root,
     asset: payout === undefined ? 0n : BigInt(payout.asset),
     amount: payout?.amount ?? 0n,
@@ -178,16 +182,69 @@ export function depositDraft(
   return { ...draftOf(setting, "deposit-shield", ext), asset: BigInt(terms.asset), amount: terms.amount };
 }
 
+export function swapDraft(
+  setting: Setting,
+  root: bigint,
+  terms: {
+    readonly asset: Address;
+    readonly amount: bigint;
+    readonly tokenOut: Address;
+    readonly minAmountOut?: bigint;
+    readonly npkOut?: bigint;
+    readonly path: SwapPath;
+  },
+): Draft {
+  const ext = encodeExt({
+    kind: "private-swap",
+    tokenOut: terms.tokenOut,
+    minAmountOut: terms.minAmountOut ?? 1n,
+    npkOut: terms.npkOut ?? drawField(),
+    path: terms.path,
+    ciphertexts: drawCiphertexts("private-swap"),
+  });
+  return {
+    ...draftOf(setting, "private-swap", ext),
+    root,
+    asset: BigInt(terms.asset),
+    amount: terms.amount,
+  };
+}
+
+/** `writeSignals` for numbers that need not be in the field: tests send such. */
 export function signalsOf(draft: Draft): bigint[] {
-  const context = draft.context ?? contextOf(draft.home, draft.kind, draft.deadline, draft.ext);
-  const shown = draft.kind === "spend" ? [draft.root, draft.asset] : [draft.asset];
-  return [context, ...shown, draft.amount, ...draft.nullifiers, ...draft.commitments];
+  const valuesOf: Readonly<Record<SignalName, readonly bigint[]>> = {
+    context: [draft.context ?? contextOf(draft.home, draft.kind, draft.deadline, draft.ext)],
+    root: [draft.root],
+    asset: [draft.asset],
+    amountIn: [draft.amount],
+    amountOut: [draft.amount],
+    nullifiers: draft.nullifiers,
+    commitments: draft.commitments,
+  };
+  return KINDS[draft.kind].signals.flatMap(({ name }) => valuesOf[name]);
 }
 
 /** Computes context, statement hash and attestations. */
 export function seal(draft: Draft): Sealed {
-  const signals = signalsOf(draft);
-  const statementHash = statementHashOf(draft.kind, draft.deadline, signals, draft.ext);
+  return reattested({
+    draft,
+    statementHash: ZERO_BYTES32,
+    transaction: {
+      kind: KINDS[draft.kind].id,
+      deadline: draft.deadline,
+      signals: signalsOf(draft),
+      ext: toHex(draft.ext),
+      proof: toHex(draft.proof),
+      authorization: toHex(draft.authorization),
+      attestations: "0x",
+    },
+  });
+}
+
+/** Named and signed for the signals that its transaction carries now, as a lying signer would do. */
+export function reattested(sealed: Sealed): Sealed {
+  const { draft, transaction } = sealed;
+  const statementHash = statementHashOf(draft.kind, draft.deadline, transaction.signals, draft.ext);
   const digest = attestationDigest(draft.home, {
     kind: draft.kind,
     verifyingKeyHash: draft.verifyingKeyHash,
@@ -195,19 +252,8 @@ export function seal(draft: Draft): Sealed {
     proofHash: keccakHex(draft.proof),
     deadline: draft.deadline,
   });
-  return {
-    draft,
-    statementHash,
-    transaction: {
-      kind: KINDS[draft.kind].id,
-      deadline: draft.deadline,
-      signals,
-      ext: toHex(draft.ext),
-      proof: toHex(draft.proof),
-      authorization: toHex(draft.authorization),
-      attestations: toHex(signAll(digest, draft.attesters)),
-    },
-  };
+  const attestations = toHex(signAll(digest, draft.attesters));
+  return { draft, statementHash, transaction: { ...transaction, attestations } };
 }
 
 export function sealUpdate(home: Home, message: RootUpdate, attesters: readonly Attester[]): PoolRootUpdate {

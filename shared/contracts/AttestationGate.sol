@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {Admissions} from "./Admissions.sol";
 import {IPool} from "./interfaces/IPool.sol";
 
 /// @title Whose word the pool takes, and how it recognises it
-/// @notice Enclaves sign EIP-712 messages; the pool recomputes every digest from calldata. The owner may
-/// admit a signer after a delay that everybody can see, and remove one at once; nothing else is the owner's.
-abstract contract AttestationGate is IPool {
-    enum Standing {
-        Unknown,
-        Proposed,
-        Accepted,
-        Removed
-    }
-
-    struct Signer {
-        Standing standing;
-        uint64 acceptableAt;
-    }
-
+/// @notice Enclaves sign EIP-712 messages; the pool recomputes every digest from calldata.
+abstract contract AttestationGate is Admissions {
     bytes32 private constant DOMAIN_TYPE =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
     bytes32 private constant ATTESTATION_TYPE = keccak256(
@@ -32,69 +20,47 @@ abstract contract AttestationGate is IPool {
     /// Half the order of secp256k1 (EIP-2): above it lies the second spelling of the same signature.
     uint256 private constant MAX_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
-    address public immutable owner;
     uint256 public immutable threshold;
-    uint64 public immutable signerDelay;
     uint256 private immutable homeChainId;
     bytes32 private immutable homeDomain;
 
-    mapping(address signer => Signer) private signers;
+    mapping(address signer => Admission) private signers;
 
-    constructor(address owner_, address[] memory signers_, uint256 threshold_, uint64 signerDelay_) {
-        if (owner_ == address(0) || threshold_ == 0 || threshold_ > signers_.length) revert ConfigurationInvalid();
-        owner = owner_;
+    constructor(address[] memory signers_, uint256 threshold_) {
+        if (threshold_ == 0 || threshold_ > signers_.length) revert ConfigurationInvalid();
         threshold = threshold_;
-        signerDelay = signerDelay_;
         homeChainId = block.chainid;
         homeDomain = _domain();
         for (uint256 i = 0; i < signers_.length; ++i) {
             if (signers_[i] == address(0) || isSigner(signers_[i])) revert ConfigurationInvalid();
-            _accept(signers_[i]);
+            signers[signers_[i]].standing = Standing.Admitted;
+            emit SignerAdded(signers_[i]);
         }
     }
 
     // ------------------------------------------------------------------ signers
 
     function isSigner(address signer) public view returns (bool) {
-        return signers[signer].standing == Standing.Accepted;
+        return signers[signer].standing == Standing.Admitted;
     }
 
     /// @inheritdoc IPool
-    function proposeSigner(address signer) external onlyOwner {
-        Standing standing = signers[signer].standing;
-        if (standing == Standing.Removed || signer == address(0)) revert SignerBarred(signer);
-        // A proposal made twice does not start a second clock: the announced time is the time.
-        if (standing != Standing.Unknown) revert SignerExists(signer);
-        uint64 acceptableAt = uint64(block.timestamp) + signerDelay;
-        signers[signer] = Signer(Standing.Proposed, acceptableAt);
-        emit SignerProposed(signer, acceptableAt);
+    function proposeSigner(address signer, bytes calldata genesisDocument) external {
+        // Removed is for good: a key that was ever in doubt never comes back.
+        if (signers[signer].standing == Standing.Removed) revert Inadmissible(signer);
+        emit SignerProposed(signer, _propose(signers, signer), genesisDocument);
     }
 
     /// @inheritdoc IPool
     function addSigner(address signer) external {
-        Signer memory candidate = signers[signer];
-        if (candidate.standing != Standing.Proposed) revert SignerNotProposed(signer);
-        if (block.timestamp < candidate.acceptableAt) revert SignerTooEarly(candidate.acceptableAt);
-        _accept(signer);
-    }
-
-    /// @inheritdoc IPool
-    function removeSigner(address signer) external onlyOwner {
-        Standing standing = signers[signer].standing;
-        if (standing == Standing.Removed) revert SignerBarred(signer);
-        if (standing == Standing.Unknown) revert SignerUnknown(signer);
-        signers[signer].standing = Standing.Removed;
-        emit SignerRemoved(signer);
-    }
-
-    function _accept(address signer) private {
-        signers[signer] = Signer(Standing.Accepted, 0);
+        _admit(signers, signer);
         emit SignerAdded(signer);
     }
 
-    modifier onlyOwner() {
-        if (msg.sender != owner) revert NotOwner();
-        _;
+    /// @inheritdoc IPool
+    function removeSigner(address signer) external {
+        _remove(signers, signer);
+        emit SignerRemoved(signer);
     }
 
     // ------------------------------------------------------------------ digests

@@ -61,10 +61,10 @@ abstract contract CommitmentQueue is AttestationGate {
 
     // ------------------------------------------------------------------ leaves
 
-    function _appendFault(uint256[] calldata commitments) internal view returns (bytes memory) {
-        uint256 length = commitments.length;
-        if (position.leafCount + length >= CAPACITY) return abi.encodeWithSelector(TreeFull.selector);
-        for (uint256 i = 0; i < length; ++i) {
+    /// @param leaves how many there will be: the pool may hash one more than the statement names
+    function _appendFault(uint256[] calldata commitments, uint256 leaves) internal view returns (bytes memory) {
+        if (position.leafCount + leaves >= CAPACITY) return abi.encodeWithSelector(TreeFull.selector);
+        for (uint256 i = 0; i < commitments.length; ++i) {
             // The empty leaf: as a commitment it would be a place that looks free.
             if (commitments.item(i) == 0) return abi.encodeWithSelector(CommitmentZero.selector);
         }
@@ -80,6 +80,13 @@ abstract contract CommitmentQueue is AttestationGate {
         }
         queueHead = head;
         position.leafCount = firstLeafIndex + uint64(commitments.length);
+    }
+
+    /// @dev A note that the pool completed. Its place was kept by `_appendFault`; that Poseidon gives 0 does not happen.
+    function _appendHashed(uint256 commitment) internal returns (uint64 leafIndex) {
+        leafIndex = position.leafCount;
+        queueHead = _nextHead(queueHead, commitment);
+        position.leafCount = leafIndex + 1;
     }
 
     function _nextHead(bytes32 head, uint256 commitment) private pure returns (bytes32 next) {
@@ -112,7 +119,7 @@ abstract contract CommitmentQueue is AttestationGate {
     }
 
     function _needsCheckpoint(uint256 leafCount, uint256 lastCheckpoint) internal pure returns (bool) {
-        return leafCount + StatementSignals.MAX_OUTPUTS - lastCheckpoint > MAX_UPDATE_LEAVES;
+        return leafCount + StatementSignals.MAX_LEAVES - lastCheckpoint > MAX_UPDATE_LEAVES;
     }
 
     // ------------------------------------------------------------------ roots

@@ -1,39 +1,42 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {Admissions} from "./Admissions.sol";
+import {Allowlist} from "./Allowlist.sol";
 import {AttestationGate} from "./AttestationGate.sol";
-import {StatementRules} from "./StatementRules.sol";
+import {Circuits} from "./Circuits.sol";
+import {SwapDesk} from "./SwapDesk.sol";
 import {IPool} from "./interfaces/IPool.sol";
 import {Ext} from "./libraries/Ext.sol";
+import {StatementSignals} from "./libraries/StatementSignals.sol";
 import {TokenCalls} from "./libraries/TokenCalls.sol";
 
 /// @title The shielded pool
 /// @notice Holds the tokens of every note. Trusts attestations by accepted signers, and otherwise only what
 /// it computes or measures itself. Not upgradable.
-contract Pool is StatementRules {
+contract Pool is SwapDesk {
     /// What a transaction that moves tokens may use, whatever its neighbours did: several times what an
     /// honest one needs with a token behind a proxy. A token that burns gas burns this much and no more.
     uint256 private constant MEMBER_GAS = 500_000;
-    /// With the 64th that the EVM keeps back (EIP-150), and the price of the call itself.
-    uint256 private constant MEMBER_GAS_NEEDED = MEMBER_GAS + MEMBER_GAS / 63 + 5_000;
+    /// Two hops that cross a dozen ticks between them fit.
+    uint256 private constant SWAP_GAS = 1_000_000;
 
     /// The one lock over every entry that moves tokens.
     bool private transient isEntered;
 
-    /// @param owner_ may propose and remove signers, and nothing else, for ever
-    /// @param signers_ accepted from the start, in any order
-    /// @param threshold_ attestations by distinct signers that a statement or root update needs
-    /// @param signerDelay_ seconds between a signer's proposal and its admission
-    /// @param assets_ tokens that the pool takes and pays
-    /// @param verifyingKeyHashes_ by kind, from kind 1 on
-    constructor(
-        address owner_,
-        address[] memory signers_,
-        uint256 threshold_,
-        uint64 signerDelay_,
-        address[] memory assets_,
-        bytes32[] memory verifyingKeyHashes_
-    ) AttestationGate(owner_, signers_, threshold_, signerDelay_) StatementRules(assets_, verifyingKeyHashes_) {}
+    constructor(Configuration memory configuration)
+        Admissions(configuration.owner, configuration.changeDelay)
+        AttestationGate(configuration.signers, configuration.threshold)
+        Allowlist(configuration.assets, configuration.executor)
+        Circuits(configuration.verifiers)
+        SwapDesk(configuration.noteHasher)
+    {}
+
+    /// @inheritdoc IPool
+    function memberGas(uint8 kind) public pure returns (uint256) {
+        if (kind == 0 || kind > StatementSignals.KINDS) return 0;
+        return kind == StatementSignals.PRIVATE_SWAP ? SWAP_GAS : MEMBER_GAS;
+    }
 
     /// @inheritdoc IPool
     function execute(Transaction[] calldata transactions, RootUpdate calldata update) external {
@@ -85,9 +88,12 @@ contract Pool is StatementRules {
         returns (bytes memory fault)
     {
         bytes memory data = abi.encodeCall(this.executeMember, (transaction, statement, msg.sender));
-        if (gasleft() < MEMBER_GAS_NEEDED) revert GasShort(MEMBER_GAS_NEEDED);
+        uint256 share = memberGas(statement.kind);
+        // With the 64th that the EVM keeps back (EIP-150), and the price of the call itself.
+        uint256 needed = share + share / 63 + 5_000;
+        if (gasleft() < needed) revert GasShort(needed);
         bool isDone;
-        (isDone, fault) = address(this).call{gas: MEMBER_GAS}(data);
+        (isDone, fault) = address(this).call{gas: share}(data);
         if (isDone) return "";
         // Only running out of gas says nothing; every refusal of ours has a selector.
         if (fault.length == 0) fault = abi.encodeWithSelector(GasExhausted.selector);
@@ -100,22 +106,24 @@ contract Pool is StatementRules {
         if (msg.sender != address(this)) revert OnlySelf();
         // All effects first, tokens last: a token may call anyone.
         _apply(transaction, statement);
-        if (statement.inputs == 0) _collect(transaction, statement, sender);
-        else TokenCalls.push(statement.token, statement.party, statement.amount);
+        if (statement.kind == StatementSignals.DEPOSIT_SHIELD) _collect(transaction, statement, sender);
+        else if (statement.kind == StatementSignals.PRIVATE_SWAP) _swap(transaction.ext, statement);
+        else TokenCalls.push(statement.token, Ext.party(transaction.ext), statement.amount);
     }
 
     function _collect(Transaction calldata transaction, Statement memory statement, address sender) private {
         bytes calldata authorization = transaction.authorization;
+        address depositor = Ext.party(transaction.ext);
         if (authorization.length == 0) {
             // An approval is to the pool, not to a note: only the depositor may say where the money goes.
-            if (sender != statement.party) revert AuthorizationMalformed();
-            TokenCalls.pull(statement.token, statement.party, statement.amount);
+            if (sender != depositor) revert AuthorizationMalformed();
+            TokenCalls.pull(statement.token, depositor, statement.amount);
             return;
         }
         if (authorization.length != 65) revert AuthorizationMalformed();
         TokenCalls.pullAuthorized(
             statement.token,
-            statement.party,
+            depositor,
             statement.amount,
             Ext.validAfter(transaction.ext),
             Ext.validBefore(transaction.ext),

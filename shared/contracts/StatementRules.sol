@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {Allowlist} from "./Allowlist.sol";
+import {Circuits} from "./Circuits.sol";
 import {CommitmentQueue} from "./CommitmentQueue.sol";
 import {IPool} from "./interfaces/IPool.sol";
 import {Ext} from "./libraries/Ext.sol";
@@ -10,7 +12,7 @@ import {StatementSignals} from "./libraries/StatementSignals.sol";
 /// @notice `_faultOf` looks and changes nothing; `_apply` changes and cannot fail. Between the two stands
 /// nothing, so a transaction without tokens needs no call of its own to be isolated from its neighbours
 /// (which saves about 4,000 gas a transfer). A fault is a value: the error that `Rejected` will carry.
-abstract contract StatementRules is CommitmentQueue {
+abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
     using StatementSignals for uint256[];
 
     /// @dev What is read from a transaction once and used often.
@@ -19,13 +21,12 @@ abstract contract StatementRules is CommitmentQueue {
         uint64 deadline;
         uint256 inputs;
         uint256 outputs;
+        uint256 leaves;
         bytes32 extHash;
         bytes32 hash;
         address token;
-        /// amountIn of a deposit, amountOut of a spend.
+        /// amountIn of a deposit, amountOut of all others.
         uint256 amount;
-        /// The depositor or the recipient.
-        address party;
     }
 
     uint256 private constant PROOF_BYTES = 128;
@@ -33,39 +34,12 @@ abstract contract StatementRules is CommitmentQueue {
     /// Unspent, by its absence. A number: a reservation by an exit will be another state.
     uint256 private constant SPENT = 1;
 
-    bytes32 private immutable depositShieldKeyHash;
-    bytes32 private immutable spendKeyHash;
-
     mapping(uint256 nullifier => uint256) private nullifierStates;
     /// A spend can only be made once because of its nullifiers; a deposit has none.
     mapping(bytes32 statementHash => bool) private deposited;
-    mapping(address asset => bool) private assets;
-
-    constructor(address[] memory assets_, bytes32[] memory verifyingKeyHashes_) {
-        if (verifyingKeyHashes_.length != 2) revert ConfigurationInvalid();
-        depositShieldKeyHash = verifyingKeyHashes_[0];
-        spendKeyHash = verifyingKeyHashes_[1];
-        if (depositShieldKeyHash == 0 || spendKeyHash == 0) revert ConfigurationInvalid();
-        for (uint256 i = 0; i < assets_.length; ++i) {
-            if (assets_[i].code.length == 0) revert ConfigurationInvalid();
-            assets[assets_[i]] = true;
-        }
-    }
 
     function isSpent(uint256 nullifier) external view returns (bool) {
         return nullifierStates[nullifier] == SPENT;
-    }
-
-    function isAsset(address asset) public view returns (bool) {
-        return assets[asset];
-    }
-
-    /// @inheritdoc IPool
-    /// @dev Zero for a kind that is not in the table.
-    function verifyingKeyHash(uint8 kind) public view returns (bytes32) {
-        if (kind == StatementSignals.SPEND) return spendKeyHash;
-        if (kind == StatementSignals.DEPOSIT_SHIELD) return depositShieldKeyHash;
-        return 0;
     }
 
     /// @dev The statement's name is known even when nothing else about it is right: `Rejected` needs it.
@@ -88,7 +62,7 @@ abstract contract StatementRules is CommitmentQueue {
     {
         uint256[] calldata signals = transaction.signals;
         fault = _formFault(signals, transaction.ext, transaction.proof.length, statement);
-        if (fault.length == 0) fault = _termsFault(signals, transaction.authorization.length, statement);
+        if (fault.length == 0) fault = _termsFault(transaction, statement);
         if (fault.length == 0) fault = _stateFault(signals, statement);
         if (fault.length == 0) {
             bytes32 digest = _attestationDigest(
@@ -111,7 +85,7 @@ abstract contract StatementRules is CommitmentQueue {
     ) private view returns (bytes memory) {
         uint8 kind = statement.kind;
         uint64 deadline = statement.deadline;
-        (uint256 inputs, uint256 outputs) = StatementSignals.shapeOf(kind);
+        (uint256 inputs, uint256 outputs, uint256 leaves) = StatementSignals.shapeOf(kind);
         if (outputs == 0) return abi.encodeWithSelector(UnknownKind.selector, kind);
         if (block.timestamp > deadline) return abi.encodeWithSelector(DeadlinePassed.selector, deadline);
 
@@ -120,7 +94,7 @@ abstract contract StatementRules is CommitmentQueue {
         uint256 position = signals.firstOutOfRange();
         if (position != count) return abi.encodeWithSelector(SignalOutOfRange.selector, position);
 
-        uint256 extLength = Ext.length(inputs, outputs);
+        uint256 extLength = Ext.length(kind, leaves);
         if (ext.length != extLength) return abi.encodeWithSelector(ExtLength.selector, ext.length, extLength);
         if (proofLength != PROOF_BYTES) return abi.encodeWithSelector(ProofLength.selector, proofLength);
 
@@ -131,39 +105,74 @@ abstract contract StatementRules is CommitmentQueue {
 
         statement.inputs = inputs;
         statement.outputs = outputs;
+        statement.leaves = leaves;
         statement.amount = signals.amount(inputs);
-        statement.party = Ext.party(ext);
         return "";
     }
 
-    /// @dev Who gets what: the rules over asset, amount and the other party.
-    function _termsFault(uint256[] calldata signals, uint256 authorizationLength, Statement memory statement)
+    /// @dev Who gets what: the rules over asset, amount and ext.
+    function _termsFault(Transaction calldata transaction, Statement memory statement)
         private
         view
         returns (bytes memory)
     {
-        uint256 asset = signals.asset(statement.inputs);
+        uint256 asset = transaction.signals.asset(statement.inputs);
         uint256 amount = statement.amount;
-        address party = statement.party;
         if (asset > type(uint160).max) return abi.encodeWithSelector(AssetOutOfRange.selector);
         if (amount > type(uint128).max) return abi.encodeWithSelector(AmountOutOfRange.selector);
         address token = address(uint160(asset));
         statement.token = token;
 
-        if (statement.inputs == 0) {
+        if (statement.kind == StatementSignals.DEPOSIT_SHIELD) {
             if (amount == 0) return abi.encodeWithSelector(ZeroAmount.selector);
+            if (!isAsset(token)) return abi.encodeWithSelector(AssetUnsupported.selector, token);
+            return "";
+        }
+        if (transaction.authorization.length != 0) return abi.encodeWithSelector(AuthorizationMalformed.selector);
+        if ((asset == 0) != (amount == 0)) return abi.encodeWithSelector(AssetMismatch.selector);
+        if (statement.kind == StatementSignals.PRIVATE_SWAP) {
+            if (amount == 0) return abi.encodeWithSelector(ZeroAmount.selector);
+            bytes memory fault = _swapFault(transaction.ext, token);
+            if (fault.length != 0) return fault;
         } else {
-            if (authorizationLength != 0) return abi.encodeWithSelector(AuthorizationMalformed.selector);
-            if ((asset == 0) != (amount == 0)) return abi.encodeWithSelector(AssetMismatch.selector);
-            if ((party == address(0)) != (amount == 0)) return abi.encodeWithSelector(RecipientMismatch.selector);
+            address recipient = Ext.party(transaction.ext);
+            if ((recipient == address(0)) != (amount == 0)) return abi.encodeWithSelector(RecipientMismatch.selector);
             if (amount == 0) return "";
-            if (party == address(this) || party == token) {
-                return abi.encodeWithSelector(RecipientForbidden.selector, party);
+            if (recipient == address(this) || recipient == token) {
+                return abi.encodeWithSelector(RecipientForbidden.selector, recipient);
             }
         }
         // For payments too: even a lying signer must not make the pool call an arbitrary contract.
-        if (!assets[token]) return abi.encodeWithSelector(AssetUnsupported.selector, token);
+        if (!_mayLeave(token)) return abi.encodeWithSelector(AssetUnsupported.selector, token);
         return "";
+    }
+
+    function _swapFault(bytes calldata ext, address token) private view returns (bytes memory) {
+        address tokenOut = Ext.tokenOut(ext);
+        if (tokenOut == address(0) || tokenOut == token) {
+            return abi.encodeWithSelector(TokenOutInvalid.selector, tokenOut);
+        }
+        if (Ext.minAmountOut(ext) == 0) return abi.encodeWithSelector(FloorZero.selector);
+        if (Ext.npkOut(ext) >= StatementSignals.FIELD_ORDER) return abi.encodeWithSelector(NpkOutOfRange.selector);
+
+        address middle = Ext.middle(ext);
+        uint24 feeSecond = Ext.feeSecond(ext);
+        bool isOneHop = middle == address(0);
+        if (
+            !_isTier(Ext.feeFirst(ext)) || (isOneHop ? feeSecond != 0 : !_isTier(feeSecond)) || middle == token
+                || middle == tokenOut
+        ) return abi.encodeWithSelector(PathInvalid.selector);
+
+        if (!isAsset(tokenOut)) return abi.encodeWithSelector(AssetUnsupported.selector, tokenOut);
+        // Not only what arrives: a hostile token in the middle would run in the middle of the call.
+        if (!isOneHop && !isAsset(middle)) return abi.encodeWithSelector(AssetUnsupported.selector, middle);
+        if (executor == address(0)) return abi.encodeWithSelector(ExecutorAbsent.selector);
+        return "";
+    }
+
+    /// @dev Uniswap v3's, in hundredths of a basis point.
+    function _isTier(uint24 fee) private pure returns (bool) {
+        return fee == 500 || fee == 3000 || fee == 100 || fee == 10_000;
     }
 
     /// @dev What depends on what happened before.
@@ -183,7 +192,7 @@ abstract contract StatementRules is CommitmentQueue {
                 }
             }
         }
-        return _appendFault(signals.commitments(inputs, statement.outputs));
+        return _appendFault(signals.commitments(inputs, statement.outputs), statement.leaves);
     }
 
     // ------------------------------------------------------------------ changing
@@ -205,7 +214,7 @@ abstract contract StatementRules is CommitmentQueue {
             firstLeafIndex,
             nullifiers,
             commitments,
-            Ext.ciphertexts(transaction.ext, inputs)
+            Ext.ciphertexts(transaction.ext, statement.kind)
         );
     }
 }

@@ -2,6 +2,16 @@
 
 /** The pool: `interfaces/IPool.sol`. */
 export const POOL_ABI = [
+  {
+    inputs: [{ internalType: "address", name: "subject", type: "address" }],
+    name: "AlreadyAdmitted",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "address", name: "subject", type: "address" }],
+    name: "AlreadyProposed",
+    type: "error",
+  },
   { inputs: [], name: "AmountOutOfRange", type: "error" },
   { inputs: [], name: "AssetMismatch", type: "error" },
   { inputs: [], name: "AssetOutOfRange", type: "error" },
@@ -24,6 +34,7 @@ export const POOL_ABI = [
     name: "DeadlinePassed",
     type: "error",
   },
+  { inputs: [], name: "ExecutorAbsent", type: "error" },
   {
     inputs: [
       { internalType: "uint256", name: "given", type: "uint256" },
@@ -32,9 +43,29 @@ export const POOL_ABI = [
     name: "ExtLength",
     type: "error",
   },
+  {
+    inputs: [
+      { internalType: "uint256", name: "floor", type: "uint256" },
+      { internalType: "uint256", name: "received", type: "uint256" },
+    ],
+    name: "FloorMissed",
+    type: "error",
+  },
+  { inputs: [], name: "FloorZero", type: "error" },
   { inputs: [], name: "GasExhausted", type: "error" },
   { inputs: [{ internalType: "uint256", name: "needed", type: "uint256" }], name: "GasShort", type: "error" },
+  {
+    inputs: [{ internalType: "address", name: "subject", type: "address" }],
+    name: "Inadmissible",
+    type: "error",
+  },
   { inputs: [], name: "NotOwner", type: "error" },
+  {
+    inputs: [{ internalType: "address", name: "subject", type: "address" }],
+    name: "NotProposed",
+    type: "error",
+  },
+  { inputs: [], name: "NpkOutOfRange", type: "error" },
   {
     inputs: [{ internalType: "uint256", name: "nullifier", type: "uint256" }],
     name: "NullifierSpent",
@@ -42,6 +73,7 @@ export const POOL_ABI = [
   },
   { inputs: [], name: "NullifiersNotDistinct", type: "error" },
   { inputs: [], name: "OnlySelf", type: "error" },
+  { inputs: [], name: "PathInvalid", type: "error" },
   {
     inputs: [{ internalType: "uint256", name: "given", type: "uint256" }],
     name: "ProofLength",
@@ -78,31 +110,22 @@ export const POOL_ABI = [
   { inputs: [], name: "SignatureInvalid", type: "error" },
   {
     inputs: [{ internalType: "address", name: "signer", type: "address" }],
-    name: "SignerBarred",
-    type: "error",
-  },
-  {
-    inputs: [{ internalType: "address", name: "signer", type: "address" }],
-    name: "SignerExists",
-    type: "error",
-  },
-  {
-    inputs: [{ internalType: "address", name: "signer", type: "address" }],
-    name: "SignerNotProposed",
-    type: "error",
-  },
-  {
-    inputs: [{ internalType: "uint64", name: "acceptableAt", type: "uint64" }],
-    name: "SignerTooEarly",
-    type: "error",
-  },
-  {
-    inputs: [{ internalType: "address", name: "signer", type: "address" }],
     name: "SignerUnknown",
     type: "error",
   },
   { inputs: [], name: "SignersNotAscending", type: "error" },
   { inputs: [], name: "StatementRepeated", type: "error" },
+  { inputs: [{ internalType: "bytes", name: "reason", type: "bytes" }], name: "SwapFailed", type: "error" },
+  {
+    inputs: [{ internalType: "address", name: "tokenOut", type: "address" }],
+    name: "TokenOutInvalid",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "uint64", name: "admissibleAt", type: "uint64" }],
+    name: "TooEarly",
+    type: "error",
+  },
   {
     inputs: [
       { internalType: "uint256", name: "given", type: "uint256" },
@@ -129,6 +152,27 @@ export const POOL_ABI = [
   { inputs: [], name: "ZeroAmount", type: "error" },
   {
     anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "asset", type: "address" }],
+    name: "AssetAdded",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "asset", type: "address" }],
+    name: "AssetDelisted",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "asset", type: "address" },
+      { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
+    ],
+    name: "AssetProposed",
+    type: "event",
+  },
+  {
+    anonymous: false,
     inputs: [
       { indexed: true, internalType: "bytes32", name: "statementHash", type: "bytes32" },
       { indexed: true, internalType: "uint8", name: "kind", type: "uint8" },
@@ -138,6 +182,40 @@ export const POOL_ABI = [
       { indexed: false, internalType: "bytes", name: "ciphertexts", type: "bytes" },
     ],
     name: "Executed",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "executor", type: "address" },
+      { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
+    ],
+    name: "ExecutorProposed",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "executor", type: "address" }],
+    name: "ExecutorRemoved",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "executor", type: "address" }],
+    name: "ExecutorSet",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "statementHash", type: "bytes32" },
+      { indexed: false, internalType: "uint64", name: "leafIndex", type: "uint64" },
+      { indexed: false, internalType: "uint256", name: "commitment", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "npk", type: "uint256" },
+      { indexed: false, internalType: "address", name: "asset", type: "address" },
+      { indexed: false, internalType: "uint256", name: "value", type: "uint256" },
+    ],
+    name: "NoteHashed",
     type: "event",
   },
   {
@@ -179,7 +257,8 @@ export const POOL_ABI = [
     anonymous: false,
     inputs: [
       { indexed: true, internalType: "address", name: "signer", type: "address" },
-      { indexed: false, internalType: "uint64", name: "acceptableAt", type: "uint64" },
+      { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
+      { indexed: false, internalType: "bytes", name: "genesisDocument", type: "bytes" },
     ],
     name: "SignerProposed",
     type: "event",
@@ -191,10 +270,24 @@ export const POOL_ABI = [
     type: "event",
   },
   {
+    inputs: [{ internalType: "address", name: "asset", type: "address" }],
+    name: "addAsset",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
     inputs: [{ internalType: "address", name: "signer", type: "address" }],
     name: "addSigner",
     outputs: [],
     stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "changeDelay",
+    outputs: [{ internalType: "uint64", name: "", type: "uint64" }],
+    stateMutability: "view",
     type: "function",
   },
   {
@@ -206,6 +299,13 @@ export const POOL_ABI = [
       { internalType: "uint64", name: "sequence", type: "uint64" },
     ],
     stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "asset", type: "address" }],
+    name: "delistAsset",
+    outputs: [],
+    stateMutability: "nonpayable",
     type: "function",
   },
   {
@@ -252,6 +352,13 @@ export const POOL_ABI = [
     type: "function",
   },
   {
+    inputs: [],
+    name: "executor",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
     inputs: [{ internalType: "address", name: "asset", type: "address" }],
     name: "isAsset",
     outputs: [{ internalType: "bool", name: "", type: "bool" }],
@@ -273,6 +380,20 @@ export const POOL_ABI = [
     type: "function",
   },
   {
+    inputs: [{ internalType: "uint8", name: "kind", type: "uint8" }],
+    name: "memberGas",
+    outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
+    stateMutability: "pure",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "noteHasher",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
     inputs: [],
     name: "owner",
     outputs: [{ internalType: "address", name: "", type: "address" }],
@@ -280,7 +401,24 @@ export const POOL_ABI = [
     type: "function",
   },
   {
-    inputs: [{ internalType: "address", name: "signer", type: "address" }],
+    inputs: [{ internalType: "address", name: "asset", type: "address" }],
+    name: "proposeAsset",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "venue", type: "address" }],
+    name: "proposeExecutor",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "signer", type: "address" },
+      { internalType: "bytes", name: "genesisDocument", type: "bytes" },
+    ],
     name: "proposeSigner",
     outputs: [],
     stateMutability: "nonpayable",
@@ -294,6 +432,13 @@ export const POOL_ABI = [
       { internalType: "bytes32", name: "head", type: "bytes32" },
     ],
     stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "venue", type: "address" }],
+    name: "removeExecutor",
+    outputs: [],
+    stateMutability: "nonpayable",
     type: "function",
   },
   {
@@ -311,16 +456,23 @@ export const POOL_ABI = [
     type: "function",
   },
   {
-    inputs: [],
-    name: "signerDelay",
-    outputs: [{ internalType: "uint64", name: "", type: "uint64" }],
-    stateMutability: "view",
+    inputs: [{ internalType: "address", name: "venue", type: "address" }],
+    name: "setExecutor",
+    outputs: [],
+    stateMutability: "nonpayable",
     type: "function",
   },
   {
     inputs: [],
     name: "threshold",
     outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "uint8", name: "kind", type: "uint8" }],
+    name: "verifier",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
     stateMutability: "view",
     type: "function",
   },

@@ -7,7 +7,7 @@ pragma solidity ^0.8.28;
 /// along in calldata so that every watcher can check them again.
 interface IPool {
     /// @notice One statement, everything the chain needs to obey it.
-    /// @param kind 1 deposit-shield, 2 spend (3 spend9, 4 private-swap, 5 and 6 exits are reserved)
+    /// @param kind 1 deposit-shield, 2 spend, 3 spend9, 4 private-swap (5 and 6, exits, are reserved)
     /// @param deadline Unix seconds, chosen and bound by the user; nothing executes after it
     /// @param signals public signals in circuit order, see StatementSignals
     /// @param ext tightly packed terms of its kind; the context signal binds its hash
@@ -36,10 +36,31 @@ interface IPool {
         bytes attestations;
     }
 
+    /// @notice Everything that is decided when the pool is made. See the constructor of Pool.
+    /// @param owner may propose signers, assets and executors, and remove them; nothing else, for ever
+    /// @param signers accepted from the start, in any order
+    /// @param threshold attestations by distinct signers that a statement or root update needs
+    /// @param changeDelay seconds between a proposal and the moment it may take effect
+    /// @param assets tokens that the pool takes from the start
+    /// @param executor the venue for swaps; 0 for none
+    /// @param verifiers Groth16 verifiers by kind, from kind 1 on; they name the circuits
+    /// @param noteHasher computes commitments that the pool completes itself
+    struct Configuration {
+        address owner;
+        address[] signers;
+        uint256 threshold;
+        uint64 changeDelay;
+        address[] assets;
+        address executor;
+        address[] verifiers;
+        address noteHasher;
+    }
+
     // ------------------------------------------------------------------ events
 
     /// @notice A statement was executed. Leaves are firstLeafIndex, firstLeafIndex + 1, … in order of `commitments`.
-    /// @param ciphertexts the output ciphertexts, 117 bytes each, in order of `commitments`
+    /// @param ciphertexts one of 117 bytes for each leaf, in order; of a swap one more than `commitments`, for
+    /// the leaf that `NoteHashed` reports
     event Executed(
         bytes32 indexed statementHash,
         uint8 indexed kind,
@@ -47,6 +68,17 @@ interface IPool {
         uint256[] nullifiers,
         uint256[] commitments,
         bytes ciphertexts
+    );
+    /// @notice The pool completed a note itself, from the value that it measured: the output of the swap whose
+    /// `Executed` stands before in the same call. commitment = Poseidon(npk, asset, value); its ciphertext is
+    /// the last one of that event.
+    event NoteHashed(
+        bytes32 indexed statementHash,
+        uint64 leafIndex,
+        uint256 commitment,
+        uint256 npk,
+        address asset,
+        uint256 value
     );
     /// @notice A member of a batch failed and changed nothing. Anyone can cause this for any statement, by
     /// carrying it with a wrong attestation or after it was executed: it tells the sender of the call why the
@@ -57,9 +89,17 @@ interface IPool {
     event RootUpdated(uint256 indexed root, uint64 leafCount, uint64 sequence);
     /// @notice The root update of this call did not match and was skipped.
     event RootUpdateSkipped(uint64 fromIndex, uint64 toIndex, bytes reason);
-    event SignerProposed(address indexed signer, uint64 acceptableAt);
+    /// @notice Anyone may admit the subject of a proposal from `admissibleAt` on, until the owner removes it.
+    /// @param genesisDocument the signer's proof of which code holds its key, for everybody to verify meanwhile
+    event SignerProposed(address indexed signer, uint64 admissibleAt, bytes genesisDocument);
     event SignerAdded(address indexed signer);
     event SignerRemoved(address indexed signer);
+    event AssetProposed(address indexed asset, uint64 admissibleAt);
+    event AssetAdded(address indexed asset);
+    event AssetDelisted(address indexed asset);
+    event ExecutorProposed(address indexed executor, uint64 admissibleAt);
+    event ExecutorSet(address indexed executor);
+    event ExecutorRemoved(address indexed executor);
 
     // ------------------------------------------------------------------ errors of a transaction
 
@@ -73,7 +113,7 @@ interface IPool {
     /// Asset above 160 bits or amount above 128 bits.
     error AssetOutOfRange();
     error AmountOutOfRange();
-    /// A deposit of nothing.
+    /// A deposit or a swap of nothing.
     error ZeroAmount();
     /// An asset without an amount or the reverse.
     error AssetMismatch();
@@ -82,6 +122,16 @@ interface IPool {
     /// The recipient is the pool or the token itself: the money would be stuck.
     error RecipientForbidden(address recipient);
     error AssetUnsupported(address asset);
+    /// The asset to receive is zero or the asset that is given.
+    error TokenOutInvalid(address tokenOut);
+    /// A swap without a floor: whoever stands around it could take the whole amount.
+    error FloorZero();
+    /// The output note's npk is not below r: no wallet could spend it.
+    error NpkOutOfRange();
+    /// An unknown fee tier, half a second hop, or a middle token that is one of the two ends.
+    error PathInvalid();
+    /// The pool has no executor now.
+    error ExecutorAbsent();
     error RootUnknown(uint256 root);
     error NullifierSpent(uint256 nullifier);
     error NullifiersNotDistinct();
@@ -95,7 +145,11 @@ interface IPool {
     error TransferMismatch(uint256 expected, uint256 measured);
     /// The token refused (reverted, returned false, or is no contract). Carries the token's own reason, at most 128 bytes.
     error TransferRefused(bytes reason);
-    /// The transaction used up the gas that its kind allows (a token that burns gas).
+    /// The venue refused. Carries its own reason, at most 128 bytes.
+    error SwapFailed(bytes reason);
+    /// The venue paid less than the user's floor.
+    error FloorMissed(uint256 floor, uint256 received);
+    /// The transaction used up the gas that its kind allows (a token or venue that burns gas).
     error GasExhausted();
 
     // ------------------------------------------------------------------ errors of an attestation
@@ -122,10 +176,14 @@ interface IPool {
     error NotOwner();
     error Reentered();
     error OnlySelf();
-    error SignerExists(address signer);
-    error SignerBarred(address signer);
-    error SignerNotProposed(address signer);
-    error SignerTooEarly(uint64 acceptableAt);
+    /// Proposed or admitted already. A proposal made twice does not start a second clock.
+    error AlreadyProposed(address subject);
+    error AlreadyAdmitted(address subject);
+    /// Neither proposed nor admitted.
+    error NotProposed(address subject);
+    error TooEarly(uint64 admissibleAt);
+    /// The zero address, an asset or executor that is no contract, the pool itself, or a signer that was removed.
+    error Inadmissible(address subject);
 
     // ------------------------------------------------------------------ calls
 
@@ -142,17 +200,40 @@ interface IPool {
     function rootSequence(uint256 root) external view returns (uint64 sequencePlusOne);
     function isSpent(uint256 nullifier) external view returns (bool);
     function isSigner(address signer) external view returns (bool);
+    /// @notice Whether the asset may be deposited, and swapped into or through. One that is delisted may not,
+    /// but can still be withdrawn and swapped away.
     function isAsset(address asset) external view returns (bool);
+    /// @notice Zero while there is none.
+    function executor() external view returns (address);
     function threshold() external view returns (uint256);
     function owner() external view returns (address);
+    function changeDelay() external view returns (uint64);
+    /// @notice Zero for a kind that is not in the table, as are `verifyingKeyHash` and `memberGas`.
+    function verifier(uint8 kind) external view returns (address);
     function verifyingKeyHash(uint8 kind) external view returns (bytes32);
+    function noteHasher() external view returns (address);
+    /// @notice Gas that a transaction of this kind gets when it moves tokens. Whoever calls `execute` must leave
+    /// as much to each of them.
+    function memberGas(uint8 kind) external pure returns (uint256);
     function domainSeparator() external view returns (bytes32);
 
-    /// @notice Owner: a signer may be added `signerDelay` seconds from now.
-    function proposeSigner(address signer) external;
-    /// @notice Anyone, once the delay is over.
+    // One way in for signers, assets and the executor: the owner proposes, everybody sees it for `changeDelay`
+    // seconds, then anyone may admit. One way out: the owner removes, at once, also what is only proposed.
+
+    /// @param genesisDocument not looked at here, see SignerProposed
+    function proposeSigner(address signer, bytes calldata genesisDocument) external;
     function addSigner(address signer) external;
-    /// @notice Owner: at once and for good.
+    /// @notice For good.
     function removeSigner(address signer) external;
-    function signerDelay() external view returns (uint64);
+
+    function proposeAsset(address asset) external;
+    function addAsset(address asset) external;
+    /// @notice Stops deposits of it and swaps into or through it; withdrawals and swaps out of it go on.
+    function delistAsset(address asset) external;
+
+    function proposeExecutor(address venue) external;
+    /// @notice It replaces the one there is.
+    function setExecutor(address venue) external;
+    /// @notice Takes the address, so that it removes the one that was meant, in use or only proposed.
+    function removeExecutor(address venue) external;
 }

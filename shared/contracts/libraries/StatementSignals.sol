@@ -17,16 +17,23 @@ library StatementSignals {
 
     uint8 internal constant DEPOSIT_SHIELD = 1;
     uint8 internal constant SPEND = 2;
-    // 3 spend9 (9 -> 4), 4 private-swap (2 -> 3), 5 exit-spend, 6 exit-spend9 are reserved.
+    uint8 internal constant SPEND9 = 3;
+    uint8 internal constant PRIVATE_SWAP = 4;
+    // 5 exit-spend and 6 exit-spend9 are reserved.
 
+    /// They are numbered from 1 on.
+    uint256 internal constant KINDS = 4;
     /// No kind adds more leaves than this; the queue's checkpoints rely on it.
-    uint256 internal constant MAX_OUTPUTS = 4;
+    uint256 internal constant MAX_LEAVES = 4;
 
     /// @return inputs notes spent: one nullifier each
-    /// @return outputs notes made: one commitment and one ciphertext each; 0 for a kind that is not in the table
-    function shapeOf(uint8 kind) internal pure returns (uint256 inputs, uint256 outputs) {
-        if (kind == SPEND) return (2, 4);
-        if (kind == DEPOSIT_SHIELD) return (0, 3);
+    /// @return outputs notes whose commitments are signals; 0 for a kind that is not in the table
+    /// @return leaves notes made, one ciphertext each; of a swap one more than `outputs`, which the pool hashes
+    function shapeOf(uint8 kind) internal pure returns (uint256 inputs, uint256 outputs, uint256 leaves) {
+        if (kind == SPEND) return (2, 4, 4);
+        if (kind == DEPOSIT_SHIELD) return (0, 3, 3);
+        if (kind == PRIVATE_SWAP) return (2, 3, 4);
+        if (kind == SPEND9) return (9, 4, 4);
     }
 
     function count(uint256 inputs, uint256 outputs) internal pure returns (uint256) {

@@ -12,9 +12,9 @@ contract SignalsHarness {
         return StatementSignals.FIELD_ORDER;
     }
 
-    function shapeOf(uint8 kind) external pure returns (uint256 inputs, uint256 outputs, uint256 signals, uint256 ext) {
-        (inputs, outputs) = StatementSignals.shapeOf(kind);
-        return (inputs, outputs, StatementSignals.count(inputs, outputs), Ext.length(inputs, outputs));
+    function shapeOf(uint8 kind) external pure returns (uint256[5] memory) {
+        (uint256 inputs, uint256 outputs, uint256 leaves) = StatementSignals.shapeOf(kind);
+        return [inputs, outputs, leaves, StatementSignals.count(inputs, outputs), Ext.length(kind, leaves)];
     }
 
     function read(uint8 kind, uint256[] calldata signals)
@@ -29,7 +29,7 @@ contract SignalsHarness {
             uint256[] memory commitments
         )
     {
-        (uint256 inputs, uint256 outputs) = StatementSignals.shapeOf(kind);
+        (uint256 inputs, uint256 outputs,) = StatementSignals.shapeOf(kind);
         return (
             signals.context(),
             inputs == 0 ? 0 : signals.root(),
@@ -44,13 +44,41 @@ contract SignalsHarness {
         return signals.firstOutOfRange();
     }
 
-    function readExt(uint8 kind, bytes calldata ext)
+    function ciphertexts(uint8 kind, bytes calldata ext) external pure returns (bytes memory) {
+        return Ext.ciphertexts(ext, kind);
+    }
+
+    function readDeposit(bytes calldata ext)
         external
         pure
-        returns (address party, uint64 validAfter, uint64 validBefore, bytes memory ciphertexts)
+        returns (address depositor, uint64 validAfter, uint64 validBefore)
     {
-        (uint256 inputs,) = StatementSignals.shapeOf(kind);
-        if (inputs == 0) (validAfter, validBefore) = (Ext.validAfter(ext), Ext.validBefore(ext));
-        return (Ext.party(ext), validAfter, validBefore, Ext.ciphertexts(ext, inputs));
+        return (Ext.party(ext), Ext.validAfter(ext), Ext.validBefore(ext));
+    }
+
+    function readSpend(bytes calldata ext) external pure returns (address recipient) {
+        return Ext.party(ext);
+    }
+
+    function readSwap(bytes calldata ext)
+        external
+        pure
+        returns (
+            address tokenOut,
+            uint128 minAmountOut,
+            uint256 npkOut,
+            uint24 feeFirst,
+            address middle,
+            uint24 feeSecond
+        )
+    {
+        return (
+            Ext.tokenOut(ext),
+            Ext.minAmountOut(ext),
+            Ext.npkOut(ext),
+            Ext.feeFirst(ext),
+            Ext.middle(ext),
+            Ext.feeSecond(ext)
+        );
     }
 }

@@ -175,6 +175,53 @@ describe("pool: tokens", () => {
     });
   });
 
+  describe("a token without EIP-3009", () => {
+    let plain: World;
+    before(async () => {
+      plain = await World.start({ withMarket: true });
+    });
+    after(() => plain.stop());
+
+    const erc20 = (asset: Address): Contract =>
+      new Contract(
+        asset,
+        [
+          "function approve(address, uint256) returns (bool)",
+          "function balanceOf(address) view returns (uint256)",
+        ],
+        plain.owner,
+      );
+    const depositOf = (asset: Address, amount: bigint): Sealed =>
+      seal(depositDraft(plain.setting, { asset, amount, depositor: mustAddress(plain.owner.address) }));
+
+    for (const name of ["weth", "token"] as const) {
+      it(`${name}: the depositor approves and sends it himself, and can withdraw it again`, async () => {
+        const asset = plain.market[name];
+        const amount = 10n ** 18n;
+        const member = depositOf(asset, amount);
+        const { error } = (await plain.executeOne(member)) as Fault;
+        assert.equal(error, "TransferRefused", "nothing approved");
+        await plain.call(erc20(asset), "approve", plain.setting.home.pool, amount);
+        assert.equal(typeof (await plain.executeOne(member)), "bigint");
+        assert.equal(await erc20(asset).getFunction("balanceOf")(plain.setting.home.pool), amount);
+        const recipient = freshAddress();
+        const back = seal(plain.withdrawalDraft(recipient, amount, asset));
+        assert.equal(typeof (await plain.executeOne(back)), "bigint");
+        assert.equal(await erc20(asset).getFunction("balanceOf")(recipient), amount);
+      });
+    }
+
+    it("weth: an authorization, which it has no call for, moves nothing", async () => {
+      // WETH9 answers every unknown call without a word, as if it had done it.
+      const member = depositOf(plain.market.weth, 10n ** 18n);
+      const signed = {
+        ...member,
+        transaction: { ...member.transaction, authorization: `0x${"11".repeat(65)}` },
+      };
+      assert.deepEqual(await plain.executeOne(signed), fault("TransferMismatch", 10n ** 18n, 0n));
+    });
+  });
+
   describe("a withdrawal", () => {
     it("pays the recipient, who need not exist, exactly the amount", async () => {
       const recipient = freshAddress();
@@ -280,11 +327,11 @@ describe("pool: tokens", () => {
         deadline: member.draft.deadline,
         inputs: 0,
         outputs: 3,
+        leaves: 3,
         extHash: member.statementHash,
         hash: member.statementHash,
         token: moodyAddress,
         amount: 1n,
-        party: world.owner.address,
       };
       const args = [member.transaction, statement, world.owner.address];
       assert.deepEqual(

@@ -14,6 +14,7 @@ import {
   decodeExt,
   KIND_NAMES,
   KINDS,
+  type Kind,
   readSignals,
   signalCount,
 } from "../../../shared/protocol/statements.ts";
@@ -29,21 +30,22 @@ describe("contracts: twins of shared/protocol", () => {
   });
   after(() => world.stop());
 
-  const extBytes = (kind: (typeof KIND_NAMES)[number]): number =>
-    (KINDS[kind].inputs === 0 ? 36 : 20) + KINDS[kind].outputs * CIPHERTEXT_BYTES;
+  /** Of everything before the ciphertexts. */
+  const HEAD_BYTES = { "deposit-shield": 36, spend: 20, spend9: 20, "private-swap": 94 };
+  const extBytes = (kind: Kind): number => HEAD_BYTES[kind] + KINDS[kind].leaves * CIPHERTEXT_BYTES;
 
   it("the table of kinds has the same rows, and no other", async () => {
-    const rows: unknown[] = [];
+    const rows: bigint[][] = [];
     for (let id = 0; id < 256; id++) {
-      const [inputs, outputs, signals, ext] = await harness.getFunction("shapeOf")(id);
-      if (outputs !== 0n) rows.push([id, inputs, outputs, signals, ext]);
+      const row = [...((await harness.getFunction("shapeOf")(id)) as bigint[])];
+      if (row[1] !== 0n) rows.push([BigInt(id), ...row]);
     }
-    const expected = KIND_NAMES.map((kind) =>
-      [KINDS[kind].inputs, KINDS[kind].outputs, signalCount(kind), extBytes(kind)].map(BigInt),
-    );
     assert.deepEqual(
       rows,
-      expected.map((row, i) => [KINDS[KIND_NAMES[i]!].id, ...row]),
+      KIND_NAMES.map((kind) => {
+        const { id, inputs, outputs, leaves } = KINDS[kind];
+        return [id, inputs, outputs, leaves, signalCount(kind), extBytes(kind)].map(BigInt);
+      }),
     );
   });
 
@@ -63,13 +65,36 @@ describe("contracts: twins of shared/protocol", () => {
       const bytes = drawBytes(extBytes(kind));
       const ext = decodeExt(kind, bytes);
       assert.ok(ext !== undefined);
-      const read = await harness.getFunction("readExt")(KINDS[kind].id, bytes);
-      assert.equal(mustAddress(read.party), ext.kind === "spend" ? ext.recipient : ext.depositor);
-      assert.equal(read.ciphertexts, toHex(concatBytes(...ext.ciphertexts)));
-      assert.deepEqual(
-        [read.validAfter, read.validBefore],
-        ext.kind === "spend" ? [0n, 0n] : [ext.validAfter, ext.validBefore],
+      assert.equal(
+        await harness.getFunction("ciphertexts")(KINDS[kind].id, bytes),
+        toHex(concatBytes(...ext.ciphertexts)),
       );
+      switch (ext.kind) {
+        case "deposit-shield": {
+          const read = await harness.getFunction("readDeposit")(bytes);
+          assert.deepEqual(
+            [mustAddress(read.depositor), read.validAfter, read.validBefore],
+            [ext.depositor, ext.validAfter, ext.validBefore],
+          );
+          break;
+        }
+        case "spend":
+        case "spend9":
+          assert.equal(mustAddress(await harness.getFunction("readSpend")(bytes)), ext.recipient);
+          break;
+        case "private-swap": {
+          const read = await harness.getFunction("readSwap")(bytes);
+          assert.deepEqual(
+            [mustAddress(read.tokenOut), read.minAmountOut, read.npkOut],
+            [ext.tokenOut, ext.minAmountOut, ext.npkOut],
+          );
+          assert.deepEqual(
+            [read.feeFirst, mustAddress(read.middle), read.feeSecond],
+            [BigInt(ext.path.feeFirst), ext.path.middle, BigInt(ext.path.feeSecond)],
+          );
+          break;
+        }
+      }
     });
   }
 
@@ -89,11 +114,34 @@ describe("contracts: twins of shared/protocol", () => {
     );
   });
 
-  it("the pool names the circuits by the committed keys", async () => {
-    const keyHash = world.pool.getFunction("verifyingKeyHash");
-    for (const kind of KIND_NAMES)
-      assert.equal(await keyHash(KINDS[kind].id), world.setting.verifyingKeyHashes[kind]);
-    assert.equal(BigInt(await keyHash(3)), 0n);
+  it("the pool names the circuits by the committed keys, and has nothing for any other kind", async () => {
+    const [keyHash, verifier, memberGas] = ["verifyingKeyHash", "verifier", "memberGas"].map((name) =>
+      world.pool.getFunction(name),
+    );
+    for (const kind of KIND_NAMES) {
+      const { id } = KINDS[kind];
+      assert.equal(await keyHash!(id), world.setting.verifyingKeyHashes[kind]);
+      const { abi } = await loadArtifact("Groth16Verifier");
+      const behind = new Contract(await verifier!(id), abi as never, world.provider);
+      assert.equal(await behind.getFunction("verifyingKeyHash")(), world.setting.verifyingKeyHashes[kind]);
+      assert.equal(await memberGas!(id), kind === "private-swap" ? 1_000_000n : 500_000n);
+    }
+    for (const id of [0, 5, 6, 255]) {
+      for (const read of [keyHash, verifier, memberGas]) assert.equal(BigInt(await read!(id)), 0n);
+    }
+  });
+
+  it("every contract fits into EIP-170's 24,576 bytes, with what it keeps in its code", async () => {
+    const addresses = [
+      world.setting.home.pool,
+      await world.pool.getFunction("noteHasher")(),
+      await world.pool.getFunction("verifier")(KINDS.spend9.id),
+      (await deployContract(world.owner, "UniswapV3Executor", [world.usdcAddress])).address,
+    ];
+    for (const address of addresses) {
+      const size = ((await world.provider.getCode(address)).length - 2) / 2;
+      assert.ok(size > 0 && size <= 24_576, `${size} bytes`);
+    }
   });
 
   it("shared/contracts/abi.ts is what the compiler says", async () => {

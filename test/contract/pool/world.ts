@@ -4,6 +4,8 @@ import {
   Contract,
   HDNodeWallet,
   JsonRpcProvider,
+  toBeHex,
+  zeroPadValue,
   type ContractTransactionReceipt,
   type JsonRpcSigner,
 } from "ethers";
@@ -13,6 +15,7 @@ import {
   seal,
   sealUpdate,
   spendDraft,
+  swapDraft,
   depositDraft,
   authorize,
   drawField,
@@ -36,12 +39,25 @@ import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
 import {
   asAddress,
   mustField,
+  ZERO_ADDRESS,
   ZERO_BYTES32,
   type Address,
   type Bytes32,
 } from "../../../shared/protocol/brands.ts";
+import type { Kind } from "../../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { openMarket, type Market } from "./market.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
+
+/** What `NoteHashed` says of the output of a swap. */
+export interface Bought {
+  readonly leafIndex: bigint;
+  readonly commitment: bigint;
+  readonly npk: bigint;
+  readonly asset: Address;
+  readonly value: bigint;
+}
+type Hashed = Bought & { readonly statementHash: string };
 
 /** A fault by the name that its selector has in IPool.sol. */
 export interface Fault {
@@ -65,9 +81,15 @@ interface Place {
 export interface WorldOptions {
   readonly attesters?: readonly Attester[];
   readonly threshold?: number;
-  readonly signerDelay?: number;
+  readonly changeDelay?: number;
   /** Artifacts to deploy and list beside the test dollar. */
   readonly moreAssets?: readonly string[];
+  /** Uniswap v3 with liquidity, its tokens listed, its executor in use. */
+  readonly withMarket?: boolean;
+  /** Artifact of another executor to begin with. */
+  readonly executor?: string;
+  /** With what `draftOf` needs for every kind: a venue that pays, a second dollar, an approval, some money. */
+  readonly forAllKinds?: boolean;
 }
 
 export class World {
@@ -76,6 +98,8 @@ export class World {
   readonly usdc: Contract;
   readonly usdcAddress: Address;
   readonly moreAssets: readonly Address[];
+  /** What the pool swaps with; undefined when it began without. */
+  readonly executor: Address | undefined;
   readonly setting: Setting;
   /** Account 0: deployer and owner. */
   readonly owner: JsonRpcSigner;
@@ -84,7 +108,10 @@ export class World {
   readonly depositorAddress: Address;
   queue: Place = { count: 0n, head: ZERO_BYTES32 };
   rooted: Place & { root: bigint } = { count: 0n, head: ZERO_BYTES32, root: emptyNode(TREE_DEPTH) };
+  /** Values of the notes that the pool hashed itself, by statement. */
+  readonly bought = new Map<string, Bought>();
   readonly #anvil: Anvil;
+  readonly #market: Market | undefined;
 
   private constructor(
     anvil: Anvil,
@@ -94,6 +121,8 @@ export class World {
       usdc: Contract;
       owner: JsonRpcSigner;
       moreAssets: readonly Address[];
+      executor: Address | undefined;
+      market: Market | undefined;
       setting: Setting;
     },
   ) {
@@ -104,6 +133,8 @@ export class World {
     this.usdcAddress = mustAddress(parts.usdc.target as string);
     this.owner = parts.owner;
     this.moreAssets = parts.moreAssets;
+    this.executor = parts.executor;
+    this.#market = parts.market;
     this.setting = parts.setting;
     this.depositor = HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC, "", "m/44'/60'/0'/0/1");
     this.depositorAddress = mustAddress(this.depositor.address);
@@ -119,7 +150,9 @@ export class World {
     }
   }
 
-  static async #startOn(anvil: Anvil, options: WorldOptions): Promise<World> {
+  static async #startOn(anvil: Anvil, given: WorldOptions): Promise<World> {
+    const options: WorldOptions =
+      given.forAllKinds === true ? { executor: "MoodyExecutor", moreAssets: ["TestUSDC"], ...given } : given;
     const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
       staticNetwork: true,
       cacheTimeout: -1,
@@ -131,19 +164,26 @@ export class World {
     const moreAssets: Address[] = [];
     for (const name of options.moreAssets ?? [])
       moreAssets.push((await deployContract(owner, name, [])).address);
+    const market = options.withMarket === true ? await openMarket(owner, usdc) : undefined;
+    const executor =
+      options.executor === undefined
+        ? market?.executor
+        : (await deployContract(owner, options.executor, [])).address;
     const verifyingKeyHashes = await committedKeyHashes();
     const pool = await deployPool(owner, {
       signers: attesters.map(({ address }) => address),
       threshold: options.threshold ?? 1,
-      signerDelay: options.signerDelay ?? 100,
-      assets: [usdc, ...moreAssets],
-      verifyingKeyHashes,
+      changeDelay: options.changeDelay ?? 100,
+      assets: [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])],
+      ...(executor === undefined ? {} : { executor }),
     });
     const world = new World(anvil, provider, {
       pool: new Contract(pool.address, POOL_ABI, owner),
       usdc: new Contract(usdc, (await loadArtifact("TestUSDC")).abi as never, owner),
       owner,
       moreAssets,
+      executor,
+      market,
       setting: {
         home: { chainId: BigInt(anvil.chainId), pool: pool.address },
         deadline: 4_000_000_000n,
@@ -152,7 +192,13 @@ export class World {
       },
     });
     await world.call(world.usdc, "mint", world.depositorAddress, 10n ** 15n);
+    if (given.forAllKinds === true) await world.#prepareForAllKinds();
     return world;
+  }
+
+  get market(): Market {
+    if (this.#market === undefined) throw new Error("this world has no market");
+    return this.#market;
   }
 
   async stop(): Promise<void> {
@@ -171,6 +217,27 @@ export class World {
 
   // ---------------------------------------------------------------- statements
 
+  async #prepareForAllKinds(): Promise<void> {
+    const { abi } = await loadArtifact("MoodyExecutor");
+    await this.call(new Contract(this.executor ?? "", abi as never, this.owner), "set", 0, 1_000n);
+    const asDepositor = actingAs(this.usdc, await this.account(1));
+    await this.call(asDepositor, "approve", this.setting.home.pool, 10n ** 15n);
+    await this.executeOne(await this.deposit());
+  }
+
+  /** One of that kind that the pool executes; of a deposit, when account 1, the depositor, sends it. */
+  draftOf(kind: Kind): Draft {
+    switch (kind) {
+      case "deposit-shield":
+        return this.depositDraft();
+      case "spend":
+      case "spend9":
+        return spendDraft(this.setting, this.rooted.root, undefined, kind);
+      case "private-swap":
+        return this.swapDraft({ tokenOut: this.moreAssets[0]!, amount: 1_000n });
+    }
+  }
+
   transferDraft(root = this.rooted.root): Draft {
     return spendDraft(this.setting, root, undefined);
   }
@@ -183,6 +250,17 @@ export class World {
     return spendDraft(this.setting, this.rooted.root, { asset, amount, recipient });
   }
 
+  /** One hop from the test dollar to wrapped ether when there is a market; every term may be another. */
+  swapDraft(terms: Partial<Parameters<typeof swapDraft>[2]> = {}): Draft {
+    return swapDraft(this.setting, this.rooted.root, {
+      asset: this.usdcAddress,
+      amount: 1_000_000n,
+      tokenOut: terms.tokenOut ?? this.market.weth,
+      path: { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
+      ...terms,
+    });
+  }
+
   depositDraft(amount = 5_000_000n, asset = this.usdcAddress): Draft {
     return depositDraft(this.setting, { asset, amount, depositor: this.depositorAddress });
   }
@@ -193,7 +271,7 @@ export class World {
 
   // ---------------------------------------------------------------- roots
 
-  /** Where the queue stands after these members, if all of them succeed. */
+  /** Where the queue stands after these members, if all of them succeed. Not for swaps, whose last leaf nobody knows before. */
   after(members: readonly Sealed[]): Place {
     let { count, head } = this.queue;
     for (const commitment of members.flatMap(({ draft }) => draft.commitments)) {
@@ -250,6 +328,14 @@ export class World {
           }
           break;
         }
+        case "NoteHashed": {
+          const { statementHash, leafIndex, commitment, npk, asset, value } = log.args.toObject() as Hashed;
+          // Executed of the same statement stands before it.
+          if (leafIndex !== this.queue.count) throw new Error("a note was hashed into another place");
+          this.queue = { count: this.queue.count + 1n, head: nextHead(this.queue.head, commitment) };
+          this.bought.set(statementHash, { leafIndex, commitment, npk, asset: mustAddress(asset), value });
+          break;
+        }
         case "Rejected":
           byMember.push(this.faultOf(log.args["reason"]));
           break;
@@ -291,6 +377,37 @@ export class World {
       throw error;
     }
     throw new Error("the call did not revert");
+  }
+
+  /** The chain and what this mirror knows of it, as they are now; the result brings both back, once. */
+  async remember(): Promise<() => Promise<void>> {
+    const id = (await this.provider.send("evm_snapshot", [])) as string;
+    const { queue, rooted } = this;
+    return async () => {
+      await this.provider.send("evm_revert", [id]);
+      this.queue = queue;
+      this.rooted = rooted;
+    };
+  }
+
+  /**
+   * Makes the pool believe that its queue is so long, past any promise; found by looking for the slot that
+   * holds leafCount in its lowest 64 bits.
+   */
+  async pretendLeafCount(count: bigint): Promise<void> {
+    const pool = this.setting.home.pool;
+    const low = 2n ** 64n - 1n;
+    for (let i = 0n; i < 16n; i++) {
+      const slot = zeroPadValue(toBeHex(i), 32);
+      const value = BigInt(await this.provider.getStorage(pool, slot));
+      if ((value & low) !== this.queue.count || ((value >> 64n) & low) !== this.rooted.count) continue;
+      if (value === 0n) continue;
+      const pretended = zeroPadValue(toBeHex(((value >> 64n) << 64n) | count), 32);
+      await this.provider.send("anvil_setStorageAt", [pool, slot, pretended]);
+      this.queue = { ...this.queue, count };
+      return;
+    }
+    throw new Error("the position is in none of the first slots");
   }
 
   async increaseTime(seconds: number): Promise<void> {

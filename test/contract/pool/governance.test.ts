@@ -1,0 +1,237 @@
+// What the owner may change, how long everybody sees it coming, and that it is nothing else. See governance.tree.
+import assert from "node:assert/strict";
+import { Contract } from "ethers";
+import { loadArtifact } from "../../../scripts/build-contracts.ts";
+import { deployContract } from "../../../scripts/deploy-pool.ts";
+import { attester, depositDraft, seal, type Sealed } from "../../../scripts/dev/statement-maker.ts";
+import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
+
+const DELAY = 1_000;
+const DOCUMENT = "0xd28444a1013822a0590102";
+
+/** The three roles go one way in and one way out. */
+const ROLES = {
+  signer: { propose: "proposeSigner", admit: "addSigner", remove: "removeSigner" },
+  asset: { propose: "proposeAsset", admit: "addAsset", remove: "delistAsset" },
+  executor: { propose: "proposeExecutor", admit: "setExecutor", remove: "removeExecutor" },
+} as const;
+const EVENTS = {
+  signer: ["SignerProposed", "SignerAdded", "SignerRemoved"],
+  asset: ["AssetProposed", "AssetAdded", "AssetDelisted"],
+  executor: ["ExecutorProposed", "ExecutorSet", "ExecutorRemoved"],
+} as const;
+type Role = keyof typeof ROLES;
+
+const asText = (outcome: Fault | bigint): string =>
+  typeof outcome === "bigint" ? "executed" : [outcome.error, ...outcome.args].join(" ").toLowerCase();
+
+describe("pool: governance", () => {
+  let world: World;
+  let restore: () => Promise<void>;
+  let moody: Address;
+  let venue: Address;
+  before(async () => {
+    world = await World.start({ changeDelay: DELAY });
+    moody = (await deployContract(world.owner, "MoodyToken", [])).address;
+    venue = (await deployContract(world.owner, "MoodyExecutor", [])).address;
+    await world.executeOne(await world.deposit());
+  });
+  beforeEach(async () => {
+    restore = await world.remember();
+  });
+  afterEach(() => restore());
+  after(() => world.stop());
+
+  const subjectOf = (role: Role): Address =>
+    ({ signer: attester(7).address, asset: moody, executor: venue })[role];
+  const argsOf = (name: string, subject: string): unknown[] =>
+    name === "proposeSigner" ? [subject, DOCUMENT] : [subject];
+  const send = async (name: string, subject: string, pool = world.pool): Promise<string> => {
+    const { logs } = await world.call(pool, name, ...argsOf(name, subject));
+    return logs.map((log) => world.pool.interface.parseLog(log)?.name).join();
+  };
+  const refusal = async (name: string, subject: string, pool = world.pool): Promise<string> =>
+    asText(await world.revertOf(pool.getFunction(name).staticCall(...argsOf(name, subject))));
+  const isIn = async (role: Role, subject = subjectOf(role)): Promise<boolean> => {
+    switch (role) {
+      case "signer":
+        return world.pool.getFunction("isSigner")(subject);
+      case "asset":
+        return world.pool.getFunction("isAsset")(subject);
+      case "executor":
+        return mustAddress(await world.pool.getFunction("executor")()) === subject;
+    }
+  };
+  const deposit = (): Sealed =>
+    seal(
+      depositDraft(world.setting, {
+        asset: moody,
+        amount: 1_000n,
+        depositor: mustAddress(world.owner.address),
+      }),
+    );
+
+  for (const role of Object.keys(ROLES) as Role[]) {
+    const { propose, admit, remove } = ROLES[role];
+    describe(`of ${role}s`, () => {
+      it("the owner proposes, everybody sees when it may be admitted, then anyone admits", async () => {
+        const subject = subjectOf(role);
+        const { logs, blockNumber } = await world.call(world.pool, propose, ...argsOf(propose, subject));
+        const at = BigInt((await world.provider.getBlock(blockNumber))!.timestamp + DELAY);
+        const log = world.pool.interface.parseLog(logs[0]!);
+        assert.deepEqual([log?.name, log?.args["admissibleAt"]], [EVENTS[role][0], at]);
+        const anyone = actingAs(world.pool, await world.account(8));
+        assert.equal(await refusal(admit, subject, anyone), `tooearly ${String(at)}`);
+        // The chain's clock runs a little by itself: the second before the time, and the time itself.
+        await world.provider.send("evm_setNextBlockTimestamp", [Number(at) - 1]);
+        await assert.rejects(world.call(anyone, admit, subject));
+        assert.equal(await isIn(role), false);
+        await world.provider.send("evm_setNextBlockTimestamp", [Number(at)]);
+        assert.equal(await send(admit, subject, anyone), EVENTS[role][1]);
+        assert.equal(await isIn(role), true);
+      });
+
+      it("AlreadyProposed, AlreadyAdmitted: a second proposal moves nothing", async () => {
+        const subject = subjectOf(role);
+        await send(propose, subject);
+        assert.equal(await refusal(propose, subject), `alreadyproposed ${subject}`);
+        await world.increaseTime(DELAY);
+        await send(admit, subject);
+        assert.equal(await refusal(propose, subject), `alreadyadmitted ${subject}`);
+      });
+
+      it("NotProposed: none is admitted without a proposal, nor twice, nor is an unknown one removed", async () => {
+        const subject = subjectOf(role);
+        assert.equal(await refusal(admit, subject), `notproposed ${subject}`);
+        assert.equal(await refusal(remove, subject), `notproposed ${subject}`);
+        await send(propose, subject);
+        await world.increaseTime(DELAY);
+        await send(admit, subject);
+        assert.equal(await refusal(admit, subject), `notproposed ${subject}`);
+      });
+
+      it("the owner removes at once, what is in and what is only proposed", async () => {
+        const subject = subjectOf(role);
+        await send(propose, subject);
+        assert.equal(await send(remove, subject), EVENTS[role][2]);
+        await world.increaseTime(DELAY);
+        assert.equal(await refusal(admit, subject), `notproposed ${subject}`);
+        if (role === "signer") return;
+        await send(propose, subject);
+        await world.increaseTime(DELAY);
+        await send(admit, subject);
+        await send(remove, subject);
+        assert.equal(await isIn(role), false);
+        assert.equal(await refusal(remove, subject), `notproposed ${subject}`);
+        // It comes back only as it came: announced, and after the delay.
+        assert.equal(await refusal(admit, subject), `notproposed ${subject}`);
+        await send(propose, subject);
+        assert.match(await refusal(admit, subject), /^tooearly /);
+      });
+
+      it("NotOwner: nobody else proposes or removes", async () => {
+        const stranger = actingAs(world.pool, await world.account(8));
+        assert.equal(await refusal(propose, subjectOf(role), stranger), "notowner");
+        await send(propose, subjectOf(role));
+        assert.equal(await refusal(remove, subjectOf(role), stranger), "notowner");
+      });
+
+      it("Inadmissible: zero, the pool itself, and what has no code where code is called", async () => {
+        const pool = world.setting.home.pool;
+        const bad = [ZERO_ADDRESS, pool, ...(role === "signer" ? [] : [freshAddress()])];
+        for (const subject of bad) assert.equal(await refusal(propose, subject), `inadmissible ${subject}`);
+      });
+    });
+  }
+
+  it("a signer's proposal carries its genesis document, and its word counts from its admission on", async () => {
+    const fresh = attester(7);
+    const { logs } = await world.call(world.pool, "proposeSigner", fresh.address, DOCUMENT);
+    assert.equal(world.pool.interface.parseLog(logs[0]!)?.args["genesisDocument"], DOCUMENT);
+    const member = world.transfer({ attesters: [fresh] });
+    assert.equal(asText(await world.executeOne(member)), `signerunknown ${fresh.address}`);
+    await world.increaseTime(DELAY);
+    await send("addSigner", fresh.address);
+    assert.equal(asText(await world.executeOne(member)), "executed");
+  });
+
+  it("a removed signer is out for good, before and after its admission", async () => {
+    for (const subject of [attester(0).address, attester(7).address]) {
+      if (subject === attester(7).address) await send("proposeSigner", subject);
+      await send("removeSigner", subject);
+      assert.equal(await refusal("proposeSigner", subject), `inadmissible ${subject}`);
+      assert.equal(await refusal("removeSigner", subject), `notproposed ${subject}`);
+      assert.equal(await refusal("addSigner", subject), `notproposed ${subject}`);
+    }
+    assert.equal(asText(await world.executeOne(world.transfer())), `signerunknown ${attester(0).address}`);
+  });
+
+  it("an asset is taken from its admission to its delisting, and can leave for ever", async () => {
+    const contract = new Contract(moody, (await loadArtifact("MoodyToken")).abi as never, world.owner);
+    await world.call(contract, "mint", world.owner.address, 10_000n);
+    const withdrawal = (): Sealed => seal(world.withdrawalDraft(freshAddress(), 100n, moody));
+    const unsupported = `assetunsupported ${moody}`;
+    assert.equal(asText(await world.executeOne(deposit())), unsupported);
+    await send("proposeAsset", moody);
+    assert.equal(asText(await world.executeOne(deposit())), unsupported);
+    assert.equal(asText(await world.executeOne(withdrawal())), unsupported);
+    await world.increaseTime(DELAY);
+    await send("addAsset", moody);
+    assert.equal(asText(await world.executeOne(deposit())), "executed");
+    await send("delistAsset", moody);
+    assert.equal(asText(await world.executeOne(deposit())), unsupported);
+    assert.equal(asText(await world.executeOne(withdrawal())), "executed");
+    await send("proposeAsset", moody);
+    assert.equal(asText(await world.executeOne(withdrawal())), "executed");
+    assert.equal(asText(await world.executeOne(deposit())), unsupported);
+  });
+
+  it("an asset that was proposed and taken back is a contract that the pool never calls", async () => {
+    await send("proposeAsset", moody);
+    await send("delistAsset", moody);
+    const member = seal(world.withdrawalDraft(freshAddress(), 100n, moody));
+    assert.equal(asText(await world.executeOne(member)), `assetunsupported ${moody}`);
+  });
+
+  it("one executor replaces another, which is out then, and a proposal is good for one admission", async () => {
+    const second = (await deployContract(world.owner, "MoodyExecutor", [])).address;
+    for (const subject of [venue, second]) await send("proposeExecutor", subject);
+    await world.increaseTime(DELAY);
+    assert.equal(await send("setExecutor", venue), "ExecutorSet");
+    assert.equal(await send("setExecutor", second), "ExecutorRemoved,ExecutorSet");
+    assert.equal(await isIn("executor", second), true);
+    // Nobody can bring the first back, nor remove it again.
+    assert.equal(await refusal("setExecutor", venue), `notproposed ${venue}`);
+    assert.equal(await refusal("removeExecutor", venue), `notproposed ${venue}`);
+    await send("removeExecutor", second);
+    assert.equal(mustAddress(await world.pool.getFunction("executor")()), ZERO_ADDRESS);
+  });
+
+  it("removing a proposed executor leaves the one in use", async () => {
+    await send("proposeExecutor", venue);
+    await world.increaseTime(DELAY);
+    await send("setExecutor", venue);
+    const second = (await deployContract(world.owner, "MoodyExecutor", [])).address;
+    await send("proposeExecutor", second);
+    await send("removeExecutor", second);
+    assert.equal(await isIn("executor"), true);
+  });
+
+  it("keeps what it was made with, and has no other call that writes", async () => {
+    assert.equal(await world.pool.getFunction("changeDelay")(), BigInt(DELAY));
+    const writing = world.pool.interface.fragments
+      .filter((fragment) => fragment.type === "function" && !("constant" in fragment && fragment.constant))
+      .map((fragment) => ("name" in fragment ? String(fragment.name) : ""));
+    const known = Object.values(ROLES).flatMap((role) => Object.values(role));
+    assert.deepEqual(writing.sort(), ["execute", ...known].sort());
+    assert.deepEqual(
+      fault("NotOwner"),
+      await world.revertOf(
+        actingAs(world.pool, await world.account(3))
+          .getFunction("removeSigner")
+          .staticCall(attester(0).address),
+      ),
+    );
+  });
+});

@@ -1,0 +1,173 @@
+// The verifiers on chain against real proofs by the committed keys, and against everything that is nearly one. See verifier.tree.
+import assert from "node:assert/strict";
+import { Contract, JsonRpcProvider } from "ethers";
+import { groth16 } from "snarkjs";
+import { loadArtifact } from "../../../scripts/build-contracts.ts";
+import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
+import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import {
+  committedKeyHashes,
+  deployContract,
+  deployVerifiers,
+  readKeys,
+} from "../../../scripts/deploy-pool.ts";
+import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
+import { bytesToUint } from "../../../shared/protocol/bytes.ts";
+import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
+import { KIND_NAMES, signalCount, type Kind } from "../../../shared/protocol/statements.ts";
+import { aDeposit, aSpend, depositInputs, Dice, spendInputs } from "../circuits/statements.ts";
+import { startAnvil, type Anvil } from "../../support/chain.ts";
+
+interface Proven {
+  /** In the order of EIP-197. */
+  readonly points: readonly bigint[];
+  readonly signals: readonly bigint[];
+}
+
+describe("contracts: verifiers", function () {
+  this.timeout(300_000);
+  let anvil: Anvil;
+  let provider: JsonRpcProvider;
+  let addresses: Record<Kind, Address>;
+  before(async () => {
+    anvil = await startAnvil();
+    provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, pollingInterval: 10 });
+    addresses = await deployVerifiers(await provider.getSigner(0), await readKeys(verificationKeysFolder));
+  });
+  after(async () => {
+    provider.destroy();
+    await anvil.stop();
+    await releaseCurve();
+  });
+
+  const verifier = async (kind: Kind): Promise<Contract> =>
+    new Contract(addresses[kind], (await loadArtifact("Groth16Verifier")).abi as never, provider);
+
+  for (const kind of KIND_NAMES) {
+    describe(kind, () => {
+      let proven: Proven;
+      let contract: Contract;
+      before(async () => {
+        contract = await verifier(kind);
+        proven = await prove(kind);
+      });
+      const verify = (
+        points = proven.points,
+        signals = proven.signals,
+        gasLimit = 10_000_000n,
+      ): Promise<boolean> => contract.getFunction("verify")(points, signals, { gasLimit });
+
+      it("names its key and its number of signals as everybody else does", async () => {
+        assert.equal(await contract.getFunction("verifyingKeyHash")(), (await committedKeyHashes())[kind]);
+        assert.equal(await contract.getFunction("signalCount")(), BigInt(signalCount(kind)));
+      });
+
+      it("accepts a proof, and the proof made again with both signs turned", async () => {
+        assert.equal(await verify(), true);
+        // (−A, −B, C): Groth16 proofs can be made again by anybody, and the enclave accepts this one too.
+        const turned = [1, 4, 5].reduce<readonly bigint[]>(
+          (points, i) => points.with(i, BASE_FIELD_ORDER - points[i]!),
+          proven.points,
+        );
+        assert.equal(await verify(turned), true);
+      });
+
+      it("refuses any signal changed, or spelled the second way", async () => {
+        for (const [i, signal] of proven.signals.entries()) {
+          assert.equal(await verify(undefined, proven.signals.with(i, (signal + 1n) % FIELD_ORDER)), false);
+          assert.equal(await verify(undefined, proven.signals.with(i, signal + FIELD_ORDER)), false);
+        }
+      });
+
+      it("refuses a signal less and a signal more", async () => {
+        assert.equal(await verify(undefined, proven.signals.slice(1)), false);
+        assert.equal(await verify(undefined, [...proven.signals, 0n]), false);
+        assert.equal(await verify(undefined, []), false);
+      });
+
+      it("refuses any coordinate changed, or spelled the second way", async () => {
+        for (const [i, coordinate] of proven.points.entries()) {
+          assert.equal(await verify(proven.points.with(i, (coordinate + 1n) % BASE_FIELD_ORDER)), false);
+          assert.equal(await verify(proven.points.with(i, coordinate + BASE_FIELD_ORDER)), false);
+        }
+      });
+
+      it("refuses the point at infinity for A, B and C, and the sign of one alone", async () => {
+        for (const places of [
+          [0, 1],
+          [2, 3, 4, 5],
+          [6, 7],
+          [0, 1, 2, 3, 4, 5, 6, 7],
+        ]) {
+          const none = places.reduce<readonly bigint[]>((points, i) => points.with(i, 0n), proven.points);
+          assert.equal(await verify(none), false);
+        }
+        assert.equal(await verify(proven.points.with(1, BASE_FIELD_ORDER - proven.points[1]!)), false);
+        assert.equal(await verify(proven.points.with(7, BASE_FIELD_ORDER - proven.points[7]!)), false);
+      });
+
+      it("never says no for want of gas: it reverts, at every limit up to the one that suffices", async () => {
+        const answers = new Set<string>();
+        for (let gasLimit = 40_000n; gasLimit < 1_200_000n; gasLimit += 30_000n) {
+          answers.add(await verify(undefined, undefined, gasLimit).then(String, () => "reverted"));
+        }
+        assert.deepEqual([...answers], ["reverted", "true"]);
+      });
+    });
+  }
+
+  it("a proof of one kind is none of another", async () => {
+    const { points, signals } = await prove("deposit-shield");
+    for (const kind of KIND_NAMES.filter((name) => name !== "deposit-shield")) {
+      const padded = Array.from({ length: signalCount(kind) }, (_, i) => signals[i] ?? 0n);
+      assert.equal(await (await verifier(kind)).getFunction("verify")(points, padded), false);
+    }
+  });
+
+  it("KeyInvalid: a key that is no list of points, too short or too long for one account", async () => {
+    const owner = await provider.getSigner(0);
+    for (const length of [0, 64 * 7, 64 * 8 + 32, 64 * 384]) {
+      await assert.rejects(
+        deployContract(owner, "Groth16Verifier", [`0x${"01".repeat(length)}`]),
+        (error: { data?: string }) => error.data === contractError("KeyInvalid()"),
+      );
+    }
+  });
+});
+
+/** Each once: the largest circuit takes seconds. */
+const made = new Map<Kind, Promise<Proven>>();
+
+function prove(kind: Kind): Promise<Proven> {
+  const known = made.get(kind);
+  if (known !== undefined) return known;
+  const proving = (async (): Promise<Proven> => {
+    const entry = (await readManifest())?.circuits[kind];
+    assert.ok(entry?.zkey);
+    const dice = new Dice(`verifier: ${kind}`);
+    const inputs =
+      kind === "deposit-shield"
+        ? depositInputs(aDeposit(dice, { context: 5n }))
+        : spendInputs(aSpend(dice, kind, { context: 5n, amountOut: 60n }));
+    const { proof, publicSignals } = await groth16.fullProve(
+      inputs,
+      new Uint8Array(await readCompressed(`${kind}.wasm.br`, entry.wasm)),
+      new Uint8Array(await readCompressed(`${kind}.zkey.br`, entry.zkey)),
+    );
+    const parsed = parseSnarkjsProof(proof);
+    assert.ok(parsed !== undefined);
+    const bytes = encodeProof(parsed);
+    return {
+      points: Array.from({ length: 8 }, (_, i) => bytesToUint(bytes.slice(32 * i, 32 * i + 32))),
+      signals: publicSignals.map(BigInt),
+    };
+  })();
+  made.set(kind, proving);
+  return proving;
+}
+
+function contractError(signature: string): string {
+  return (
+    new Contract(`0x${"00".repeat(20)}`, [`error ${signature}`]).interface.getError(signature)?.selector ?? ""
+  );
+}
