@@ -15,7 +15,7 @@ const TOP_LEVEL = new Set([
 
 /** Code and data that both sides agree on; a new folder needs import rules first. */
 const SHARED_FOLDERS = ["api", "circuits", "client", "contracts", "notes", "protocol", "types"];
-const TEST_FOLDERS = ["adversarial", "bench", "browser", "contract", "e2e", "support", "unit"];
+const TEST_FOLDERS = ["adversarial", "bench", "browser", "contract", "e2e", "forge", "support", "unit"];
 
 /** The whole trusted dependency list. A new name here is a decision of two people. */
 const ENCLAVE_PACKAGES = ["@noble/curves", "@noble/hashes", "ffjavascript"];
@@ -173,7 +173,7 @@ describe("borders: committed files", () => {
       .filter(([where, entry]) => where !== "" && !/^sha512-/.test(entry.integrity ?? ""))
       .map(([where]) => where);
     const elsewhere =
-      /^node_modules\/(@foundry-rs\/anvil|@msgpackr-extract\/msgpackr-extract)-(darwin|win32|linux-arm)/;
+      /^node_modules\/(@foundry-rs\/(anvil|forge)|@msgpackr-extract\/msgpackr-extract)-(darwin|win32|linux-arm)/;
     assert.deepEqual(
       lacking.filter((where) => !elsewhere.test(where)),
       [],

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {IExecutor} from "../../../shared/contracts/interfaces/IExecutor.sol";
+import {IToken} from "../../../shared/contracts/interfaces/IToken.sol";
+
+/// @title Names a circuit's key
+/// @notice The attested path reads a verifier's key hash once and never calls it again; what real verifiers do
+/// is tested elsewhere.
+contract VerifierStandIn {
+    uint256 public immutable signalCount;
+    bytes32 public immutable verifyingKeyHash;
+
+    constructor(uint256 signalCount_, bytes32 verifyingKeyHash_) {
+        signalCount = signalCount_;
+        verifyingKeyHash = verifyingKeyHash_;
+    }
+}
+
+/// @title A venue that does as it is told, also what no venue should
+/// @notice The real one is in the suites beside this one; this one can do what Uniswap never would.
+contract VenueStandIn is IExecutor {
+    enum Mood {
+        Pays,
+        Reverts,
+        BurnsGas,
+        Reenters
+    }
+
+    Mood private mood;
+    uint256 private payout;
+    uint256 private returned;
+    bytes private reason;
+    address private target;
+    bytes private message;
+
+    /// What came of calling `target`, and what the last swap was asked for.
+    bool public wasCalled;
+    bool public wasRefused;
+    bytes public answer;
+    bytes public asked;
+
+    /// @dev Pays `payout_` whatever comes in.
+    function willPay(uint256 payout_) external {
+        mood = Mood.Pays;
+        payout = payout_;
+    }
+
+    /// @dev Pays, and gives a part of the input back.
+    function willGiveBack(uint256 payout_, uint256 returned_) external {
+        mood = Mood.Pays;
+        payout = payout_;
+        returned = returned_;
+    }
+
+    function willRevert(bytes calldata reason_) external {
+        mood = Mood.Reverts;
+        reason = reason_;
+    }
+
+    function willBurnGas() external {
+        mood = Mood.BurnsGas;
+    }
+
+    /// @dev Then pays.
+    function willCall(address target_, bytes calldata message_, uint256 payout_) external {
+        mood = Mood.Reenters;
+        target = target_;
+        message = message_;
+        payout = payout_;
+        wasCalled = false;
+        wasRefused = false;
+    }
+
+    function swap(
+        address tokenIn,
+        uint256 amountIn,
+        uint24 feeFirst,
+        address middle,
+        uint24 feeSecond,
+        address tokenOut
+    ) external {
+        asked = abi.encode(tokenIn, amountIn, feeFirst, middle, feeSecond, tokenOut);
+        if (mood == Mood.Reverts) {
+            bytes memory data = reason;
+            assembly ("memory-safe") {
+                revert(add(data, 32), mload(data))
+            }
+        }
+        if (mood == Mood.BurnsGas) {
+            assembly ("memory-safe") {
+                invalid()
+            }
+        }
+        if (mood == Mood.Reenters) {
+            (bool isDone, bytes memory found) = target.call(message);
+            (wasCalled, wasRefused, answer) = (true, !isDone, found);
+        }
+        if (returned != 0) require(IToken(tokenIn).transfer(msg.sender, returned), "venue: not given back");
+        if (payout != 0) require(IToken(tokenOut).transfer(msg.sender, payout), "venue: not paid");
+    }
+}
+
+/// @title A token whose every answer is chosen from outside
+contract TokenStandIn {
+    struct Behaviour {
+        /// Of the amount asked for, what leaves the payer and what reaches the payee, in thousandths.
+        uint16 taken;
+        uint16 given;
+        /// Calls `target` before anything moves.
+        bool calls;
+        bool reverts;
+        bool burnsGas;
+        /// Of the answer: what it is, or the reason of the revert.
+        bytes answer;
+    }
+
+    Behaviour private behaviour;
+    mapping(address account => uint256) private balances;
+    address private target;
+    bytes private message;
+    bool private isCalling;
+    bool public wasCalled;
+    bytes4 public refusal;
+
+    function behave(Behaviour calldata behaviour_) external {
+        behaviour = behaviour_;
+    }
+
+    function setCall(address target_, bytes calldata message_) external {
+        target = target_;
+        message = message_;
+    }
+
+    function mint(address to, uint256 value) external {
+        balances[to] += value;
+    }
+
+    function balanceOf(address account) external view returns (uint256) {
+        return balances[account];
+    }
+
+    function transfer(address to, uint256 value) external {
+        _move(msg.sender, to, value);
+    }
+
+    function transferFrom(address from, address to, uint256 value) external {
+        _move(from, to, value);
+    }
+
+    function receiveWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256,
+        uint256,
+        bytes32,
+        uint8,
+        bytes32,
+        bytes32
+    ) external {
+        _move(from, to, value);
+    }
+
+    function _move(address from, address to, uint256 value) private {
+        Behaviour memory now_ = behaviour;
+        if (now_.calls && !isCalling) {
+            isCalling = true;
+            (bool isDone, bytes memory found) = target.call(message);
+            isCalling = false;
+            wasCalled = true;
+            refusal = isDone ? bytes4(0) : bytes4(found);
+        }
+        if (now_.burnsGas) {
+            assembly ("memory-safe") {
+                invalid()
+            }
+        }
+        balances[from] -= value * now_.taken / 1000;
+        balances[to] += value * now_.given / 1000;
+        bytes memory data = now_.answer;
+        if (now_.reverts) {
+            assembly ("memory-safe") {
+                revert(add(data, 32), mload(data))
+            }
+        }
+        assembly ("memory-safe") {
+            return(add(data, 32), mload(data))
+        }
+    }
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {IToken} from "../../../shared/contracts/interfaces/IToken.sol";
+
+/// @title The development dollar as tests see it: `dev/TestUSDC.sol`
+interface TestToken is IToken {
+    function mint(address to, uint256 value) external;
+}
