@@ -8,7 +8,7 @@ import { ENDPOINTS, type Endpoint } from "../shared/api/endpoints.ts";
 import { openApiDocument } from "../shared/api/openapi.ts";
 import type { Auth } from "./auth/auth.ts";
 import { credential } from "./auth/credential.middleware.ts";
-import { guard, guardKind } from "./auth/require.middleware.ts";
+import { guard, guardKind, type Switches } from "./auth/require.middleware.ts";
 import { balanceRoutes } from "./balances/balances.routes.ts";
 import type { Balances } from "./balances/balances.service.ts";
 import { accessLog } from "./http/access-log.ts";
@@ -31,7 +31,7 @@ import type { Status } from "./status/status.service.ts";
 import type { IdempotencyStore } from "./store/idempotency.ts";
 
 export interface AppParts {
-  readonly config: { readonly trustedHops: number };
+  readonly config: Switches & { readonly trustedHops: number };
   readonly logger: Logger;
   readonly auth: Auth;
   readonly limits: Limits;
@@ -43,7 +43,7 @@ export interface AppParts {
   readonly routers: {
     readonly merkle: Router<RequestState>;
     readonly events: Router<RequestState>;
-    /** /sequence/deposit-shield, /sequence/spend and the tickets. */
+    /** /sequence/<kind> and the tickets. */
     readonly sequence: Router<RequestState>;
     readonly attest: Router<RequestState>;
     readonly relay: Router<RequestState>;
@@ -73,9 +73,9 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   app.use(apiVersion());
   app.use(credential(auth, limits, clientAddress(config.trustedHops)));
   app.use(rateLimit(limits));
-  app.use(guard());
+  app.use(guard(config));
   app.use(jsonBody());
-  app.use(guardKind());
+  app.use(guardKind(config));
   app.use(
     idempotency(parts.idempotency, now, (error) =>
       logger.error({ err: error }, "idempotency record not kept"),

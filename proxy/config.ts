@@ -6,7 +6,7 @@ import { z } from "zod";
 import { address as addressText, amount as amountText } from "../shared/api/values.ts";
 import { feeOperation } from "../shared/api/credentials.ts";
 import { decodeShieldedAddress, type ShieldedAddress } from "../shared/notes/address.ts";
-import { asAddress, type Address } from "../shared/protocol/brands.ts";
+import { asAddress, ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
 import type { FeeOperation } from "../shared/protocol/fees.ts";
 
 export interface Asset {
@@ -53,6 +53,8 @@ export interface Config {
   readonly blockPollMs: number;
   /** Listed assets; the first is the one `/balance/usdc` speaks of. */
   readonly assets: readonly [Asset, ...Asset[]];
+  /** Whether private swaps are accepted. What was accepted before they were switched off is still carried. */
+  readonly swaps: boolean;
   readonly addressPrefix: string;
 
   readonly enclaves: readonly EnclaveAddress[];
@@ -115,6 +117,8 @@ const SETTINGS = {
   CLOISTER_USDC: [undefined, "address of the USDC token"],
   CLOISTER_USDC_SYMBOL: ["USDC", "its symbol"],
   CLOISTER_USDC_DECIMALS: ["6", "its decimals"],
+  CLOISTER_ASSETS: ["[]", 'further assets, JSON list of {"address","symbol","decimals"}'],
+  CLOISTER_SWAPS: ["off", "on | off: whether private swaps are accepted"],
   CLOISTER_ADDRESS_PREFIX: [undefined, "human-readable part of this network's shielded addresses"],
   CLOISTER_ENCLAVES: [undefined, "comma-separated unix:<path>:<port>"],
   CLOISTER_ARTEFACT_MANIFEST: [undefined, "manifest.json of the proving keys, for /info"],
@@ -155,6 +159,13 @@ const feeScheduleShape = z.array(
     operation: feeOperation,
     flat: amountText,
     bps: z.int().min(0).max(10_000).default(0),
+  }),
+);
+const assetsShape = z.array(
+  z.strictObject({
+    address: addressText,
+    symbol: z.string().regex(/^[\x21-\x7e]{1,32}$/, "1 to 32 printable characters"),
+    decimals: z.int().min(0).max(36),
   }),
 );
 const minimumsShape = z.array(
@@ -222,9 +233,16 @@ export function readConfig(environment: Environment): Config {
   const usdc = address("CLOISTER_USDC");
   const symbol = text("CLOISTER_USDC_SYMBOL");
   const decimals = integer("CLOISTER_USDC_DECIMALS", 0, 36);
+  const further = (json("CLOISTER_ASSETS", assetsShape) ?? []).flatMap(({ address, ...asset }) => {
+    const known = asAddress(address);
+    return known === undefined ? [] : [{ ...asset, address: known }];
+  });
+  const addresses = [...(usdc === undefined ? [] : [usdc]), ...further.map((asset) => asset.address)];
+  if (new Set(addresses).size !== addresses.length) fault("CLOISTER_ASSETS", "names an asset twice");
+  if (addresses.includes(ZERO_ADDRESS)) fault("CLOISTER_ASSETS", "names the zero address");
   const listed = (name: Setting, asset: string): Address | undefined => {
     const known = asAddress(asset);
-    if (known !== undefined && known === usdc) return known;
+    if (known !== undefined && addresses.includes(known)) return known;
     fault(name, "names an asset that is not listed");
     return undefined;
   };
@@ -242,6 +260,7 @@ export function readConfig(environment: Environment): Config {
   for (const { operation, bps } of feeSchedule) {
     // The amount of a transfer is hidden from us; a proportional fee could be asked but never checked.
     if (operation === "transfer" && bps > 0) fault("CLOISTER_FEE_SCHEDULE", "cannot hold bps for transfers");
+    if (operation === "swap" && bps >= 10_000) fault("CLOISTER_FEE_SCHEDULE", "leaves nothing of a swap");
   }
 
   const sinkText = text("CLOISTER_SERVICE_FEE_ADDRESS");
@@ -268,6 +287,7 @@ export function readConfig(environment: Environment): Config {
     deploymentBlock: integer("CLOISTER_DEPLOYMENT_BLOCK", 0, Number.MAX_SAFE_INTEGER),
     confirmations: integer("CLOISTER_CONFIRMATIONS", 1, 10_000),
     blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),
+    swaps: choice("CLOISTER_SWAPS", ["off", "on"]) === "on",
     addressPrefix,
     enclaves,
     artefactManifestFile: text("CLOISTER_ARTEFACT_MANIFEST"),
@@ -287,7 +307,7 @@ export function readConfig(environment: Environment): Config {
     }),
   };
   if (faults.length > 0 || pool === undefined || usdc === undefined) throw new ConfigError(faults);
-  const assets: [Asset] = [{ address: usdc, symbol, decimals }];
+  const assets: [Asset, ...Asset[]] = [{ address: usdc, symbol, decimals }, ...further];
   return Object.freeze({ ...config, pool, assets: Object.freeze(assets) });
 }
 

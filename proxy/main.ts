@@ -9,14 +9,16 @@ import { createAttest } from "./attest/attest.service.ts";
 import { createAuth } from "./auth/auth.ts";
 import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
+import { developmentKeyHashes, requireNoDevelopmentKeys } from "./chain/development-keys.ts";
 import { createPool } from "./chain/pool.ts";
 import { createChain } from "./chain/provider.ts";
-import { requireSamePool } from "./chain/same-pool.ts";
+import { requireSamePool, warnOfOffers } from "./chain/same-pool.ts";
 import { createTokens, recoverSigner } from "./chain/token.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
 import { createDirectory } from "./enclave-link/directory.ts";
 import { createLink } from "./enclave-link/link.ts";
+import { configurationHashOf, warnOfOtherCircuits } from "./enclave-link/same-circuits.ts";
 import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFees } from "./fees/fee-rules.ts";
@@ -31,7 +33,7 @@ import { createRelay } from "./relay/relay.service.ts";
 import { sequenceRoutes } from "./sequence/sequence.routes.ts";
 import { createSequence } from "./sequence/sequence.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
-import { loadCircuits } from "./status/circuits.ts";
+import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
 import { createStatus } from "./status/status.service.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
@@ -65,8 +67,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const chain = createChain(config.rpcUrl, BigInt(config.chainId), { signal: leaving.signal });
   const pool = createPool(chain, config.pool);
   const tokens = createTokens(chain);
-  const ourKeys = new Map(circuits.map((circuit) => [circuit.kind, circuit.verification_key_hash]));
+  const ourKeys = keyHashesOf(circuits);
+  if (config.production) await requireNoDevelopmentKeys(ourKeys, pool, await developmentKeyHashes());
   await requireSamePool(chain, pool, (kind) => ourKeys.get(kind), logger);
+  await warnOfOffers(pool, config, logger);
 
   const database = openDatabase(config.dataDir);
   const data = openChainDataStore(database);
@@ -74,6 +78,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const links = config.enclaves.map((address) => createLink(address));
   const directory = createDirectory(links, (signer) => pool.isSigner(signer));
+  void warnOfOtherCircuits(directory, configurationHashOf(ourKeys), logger);
   const attestor = createAttestor(links, {
     home: pool.home,
     threshold: () => pool.threshold(),
@@ -89,7 +94,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const tickets = createTickets(ticketStore, {
     maxWaiting: MAX_WAITING,
     tipNumber: () => data.tip()?.number,
-    blockedBy: () => submitter.state().blockedBy,
+    blockedBy: (kind) => submitter.blockedBy(kind),
     now,
   });
   const submitter: Submitter = createSubmitter(
@@ -123,7 +128,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     chainId: config.chainId,
     onFault: (error) => logger.error({ err: error }, "a key's use was not recorded"),
   });
-  const admission = createAdmission({ pool, tokens, fees, tickets, data, now });
+  const admission = createAdmission({ pool, tokens, assets: config.assets, fees, tickets, data, now });
   const attest = createAttest(admission, attestor, pool);
   const hub = createHub(indexer, data, tickets, { chainId: config.chainId, pool: config.pool, now });
   const app = createApp({

@@ -1,25 +1,21 @@
-/** POST /attest/deposit-shield and /attest/spend. */
+/** POST /attest/<kind> for every kind. */
 import Router from "@koa/router";
 import { checksumAddress } from "../../shared/api/checksum.ts";
-import { depositBody, spendBody, type AttestResponse } from "../../shared/api/transactions.ts";
+import type { AttestResponse } from "../../shared/api/transactions.ts";
 import { toHex } from "../../shared/protocol/bytes.ts";
-import { parse } from "../http/parse.ts";
+import { KIND_NAMES } from "../../shared/protocol/statements.ts";
 import type { RequestState } from "../http/state.ts";
+import { toAttest } from "../submission/submission.ts";
 import type { Attest, SendableStatement } from "./attest.service.ts";
 
 export function attestRoutes(attest: Attest): Router<RequestState> {
   const router = new Router<RequestState>();
 
-  router.post("/attest/deposit-shield", async (ctx) => {
-    const body = parse(depositBody, ctx.state.json, "body");
-    ctx.body = toResponse(await attest.attest({ kind: "deposit-shield", body }));
-  });
-
-  router.post("/attest/spend", async (ctx) => {
-    const body = parse(spendBody, ctx.state.json, "body");
-    ctx.body = toResponse(await attest.attest({ kind: "spend", body }));
-  });
-
+  for (const kind of KIND_NAMES) {
+    router.post(`/attest/${kind}`, async (ctx) => {
+      ctx.body = toResponse(await attest.attest(toAttest(kind, ctx.state.json)));
+    });
+  }
   return router;
 }
 

@@ -5,7 +5,8 @@ import type { Statement } from "../../shared/protocol/statements.ts";
 import type { Pool } from "../chain/pool.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
-import type { Admission, Stated, Submission } from "../submission/admission.ts";
+import type { Admission, Stated } from "../submission/admission.ts";
+import type { Submission } from "../submission/submission.ts";
 
 export interface Attested {
   readonly stated: Stated;

@@ -8,35 +8,35 @@ import type { ErrorCode } from "../../shared/api/errors.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import type { Principal, RequestState } from "../http/state.ts";
 
-/** Paths of the specification whose feature this instance does not run. They exist, so they are not 404. */
+/**
+ * Paths of the specification that nothing serves yet. They exist, so they are not 404. `offCode` is said
+ * instead while the feature they belong to is switched off.
+ */
 export const OFF: readonly {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly code: ErrorCode;
+  readonly offCode?: NonNullable<Endpoint["offCode"]>;
 }[] = [
   { method: "POST", path: "/session/exchange", code: "FEATURE_DISABLED" },
-  { method: "POST", path: "/sequence/spend9", code: "FEATURE_DISABLED" },
-  { method: "POST", path: "/sequence/private-swap", code: "SWAPS_DISABLED" },
-  { method: "POST", path: "/attest/spend9", code: "FEATURE_DISABLED" },
-  { method: "POST", path: "/attest/private-swap", code: "SWAPS_DISABLED" },
-  { method: "POST", path: "/swap/quote", code: "SWAPS_DISABLED" },
+  { method: "POST", path: "/swap/quote", code: "FEATURE_DISABLED", offCode: "SWAPS_DISABLED" },
   { method: "POST", path: "/bridge/perpvenue/in-address", code: "FEATURE_DISABLED" },
   { method: "POST", path: "/bridge/perpvenue/out-address", code: "FEATURE_DISABLED" },
   { method: "POST", path: "/bridge/altchain/deposit-address", code: "FEATURE_DISABLED" },
   { method: "GET", path: "/bridge/status", code: "FEATURE_DISABLED" },
 ];
 
-/** `/relay` names its kind in the body. */
-const OFF_KINDS: ReadonlyMap<unknown, ErrorCode> = new Map([
-  ["private-swap", "SWAPS_DISABLED"],
-  ["spend9", "FEATURE_DISABLED"],
-]);
+/** What an instance may have switched off. */
+export interface Switches {
+  readonly swaps: boolean;
+}
 
 interface Row {
   readonly method: "GET" | "POST";
   readonly matches: (path: string) => boolean;
   readonly endpoint?: Endpoint;
   readonly off?: ErrorCode;
+  readonly offCode: Endpoint["offCode"];
 }
 
 const rows: readonly Row[] = [
@@ -44,11 +44,12 @@ const rows: readonly Row[] = [
     method: endpoint.method,
     matches: matcher(endpoint.path),
     endpoint,
+    offCode: endpoint.offCode,
   })),
-  ...OFF.map(({ method, path, code }) => ({ method, matches: matcher(path), off: code })),
+  ...OFF.map(({ method, path, code, offCode }) => ({ method, matches: matcher(path), off: code, offCode })),
 ];
 
-export function guard(): Middleware<RequestState> {
+export function guard({ swaps }: Switches): Middleware<RequestState> {
   return async (ctx, next) => {
     const here = rows.filter((row) => row.matches(ctx.path));
     if (here.length === 0) throw new ApiError("NOT_FOUND", "There is nothing at this path");
@@ -63,6 +64,7 @@ export function guard(): Middleware<RequestState> {
       ctx.set("Allow", allowed.join(", "));
       throw new ApiError("METHOD_NOT_ALLOWED", `This path answers ${allowed.join(", ")}`);
     }
+    if (row.offCode !== undefined && !swaps) throw off(row.offCode);
     if (row.off !== undefined) throw off(row.off);
     const { endpoint } = row;
     if (endpoint === undefined) throw new Error("a row is an endpoint or off");
@@ -74,18 +76,19 @@ export function guard(): Middleware<RequestState> {
   };
 }
 
-/** After the body is read: kinds of `/relay` that are switched off. Their shape is not looked at. */
-export function guardKind(): Middleware<RequestState> {
+/** After the body is read, since `/relay` names its kind there: what is switched off. Its shape is not looked at. */
+export function guardKind({ swaps }: Switches): Middleware<RequestState> {
   return async (ctx, next) => {
     const { endpoint, json } = ctx.state;
     if (
       endpoint.path === ENDPOINTS.relay.path &&
       typeof json === "object" &&
       json !== null &&
-      "kind" in json
+      "kind" in json &&
+      json.kind === "private-swap" &&
+      !swaps
     ) {
-      const code = OFF_KINDS.get(json.kind);
-      if (code !== undefined) throw off(code);
+      throw off("SWAPS_DISABLED");
     }
     await next();
   };

@@ -5,9 +5,16 @@
 import { Interface } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { RootUpdate, SignedBy } from "../../shared/protocol/attestation.ts";
-import { mustField, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
+import {
+  asAddress,
+  mustField,
+  ZERO_ADDRESS,
+  type Address,
+  type Bytes32,
+  type Field,
+} from "../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
-import { KINDS, kindById, type Home, type Kind } from "../../shared/protocol/statements.ts";
+import { KIND_NAMES, KINDS, kindById, type Home, type Kind } from "../../shared/protocol/statements.ts";
 import {
   ChainAway,
   type BlockTag,
@@ -43,7 +50,18 @@ export type PoolEvent =
       readonly firstLeafIndex: number;
       readonly nullifiers: readonly Field[];
       readonly commitments: readonly Field[];
+      /** One a leaf: of a swap one more than `commitments`. */
       readonly ciphertexts: Uint8Array;
+    }
+  /** The note that the pool made of what a swap brought, in the same call and behind its `executed`. */
+  | {
+      readonly kind: "note-hashed";
+      readonly statement: Bytes32;
+      readonly leafIndex: number;
+      readonly commitment: Field;
+      readonly npk: Field;
+      readonly asset: Address;
+      readonly value: bigint;
     }
   | { readonly kind: "rejected"; readonly statement: Bytes32; readonly reason: string }
   | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
@@ -68,9 +86,14 @@ export interface Pool {
   isKnownRoot(root: Field, at?: BlockTag): Promise<boolean>;
   isSpent(nullifier: Field): Promise<boolean>;
   isSigner(signer: Address): Promise<boolean>;
+  /** Whether it may be deposited now, and swapped into or through. */
   isAsset(asset: Address): Promise<boolean>;
+  /** The venue for swaps; undefined while there is none. */
+  executor(): Promise<Address | undefined>;
   threshold(): Promise<number>;
   verifyingKeyHash(kind: Kind): Promise<Bytes32>;
+  /** What a transaction of this kind may use when it moves tokens, whatever tokens and venue do. */
+  memberGas(kind: Kind): Promise<bigint>;
   logs(range: LogRange): Promise<RawLog[]>;
   /** Undefined for an event that is no business of ours (signers). */
   parseLog(log: LogData): PoolEvent | undefined;
@@ -102,12 +125,13 @@ export function createPool(chain: Chain, address: Address): Pool {
     }
   }
 
-  const keyHashOf = (kind: Kind): (() => Promise<Bytes32>) =>
-    once(async () => (await read("verifyingKeyHash", [KINDS[kind].id]))[0] as Bytes32);
-  const keyHashes: Readonly<Record<Kind, () => Promise<Bytes32>>> = {
-    "deposit-shield": keyHashOf("deposit-shield"),
-    spend: keyHashOf("spend"),
-  };
+  /** Asked by kind and immutable in the contract, so each answer is read once. */
+  function byKind<T>(name: string): (kind: Kind) => Promise<T> {
+    const answers = new Map(
+      KIND_NAMES.map((kind) => [kind, once(async () => (await read(name, [KINDS[kind].id]))[0] as T)]),
+    );
+    return (kind) => answers.get(kind)!();
+  }
 
   return {
     home: { chainId: chain.chainId, pool: address },
@@ -124,9 +148,14 @@ export function createPool(chain: Chain, address: Address): Pool {
     isSpent: async (nullifier) => (await read("isSpent", [nullifier]))[0] === true,
     isSigner: async (signer) => (await read("isSigner", [signer]))[0] === true,
     isAsset: async (asset) => (await read("isAsset", [asset]))[0] === true,
-    // Immutable in the contract, so each is read once.
+    async executor() {
+      const executor = asAddress((await read("executor", []))[0]);
+      return executor === ZERO_ADDRESS ? undefined : executor;
+    },
+    // Immutable in the contract, so it is read once.
     threshold: once(async () => Number((await read("threshold", []))[0])),
-    verifyingKeyHash: (kind) => keyHashes[kind](),
+    verifyingKeyHash: byKind<Bytes32>("verifyingKeyHash"),
+    memberGas: byKind<bigint>("memberGas"),
     logs: (range) => chain.logs(address, range),
     parseLog: (log) => parseLog(abi, log),
     encodeExecute: (transactions, update) =>
@@ -203,6 +232,27 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
         nullifiers: [...nullifiers].map(mustField),
         commitments: [...commitments].map(mustField),
         ciphertexts: mustFromHex(ciphertexts),
+      };
+    }
+    case "NoteHashed": {
+      const { statementHash, leafIndex, commitment, npk, asset, value } = args as {
+        statementHash: Bytes32;
+        leafIndex: bigint;
+        commitment: bigint;
+        npk: bigint;
+        asset: string;
+        value: bigint;
+      };
+      const token = asAddress(asset);
+      if (token === undefined) throw new ChainAway("a note of the pool names no asset");
+      return {
+        kind: "note-hashed",
+        statement: statementHash,
+        leafIndex: Number(leafIndex),
+        commitment: mustField(commitment),
+        npk: mustField(npk),
+        asset: token,
+        value,
       };
     }
     case "Rejected": {

@@ -1,4 +1,5 @@
-/** Whether the configured pool is the one that our circuits were made for; asked once, at the start. */
+/** Whether the configured pool is the one that our circuits were made for, and takes what we offer; asked once, at the start. */
+import type { Address } from "../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "./pool.ts";
@@ -21,5 +22,24 @@ export async function requireSamePool(
   } catch (error) {
     if (!(error instanceof ChainAway)) throw error;
     logger.warn({ reason: error.message }, "the chain cannot be asked; starting all the same");
+  }
+}
+
+/** What the settings offer and the pool does not take now. No fault of the start: the pool's owner can mend it, or may have meant it. */
+export async function warnOfOffers(
+  pool: Pick<Pool, "isAsset" | "executor">,
+  offers: { readonly assets: readonly { readonly address: Address }[]; readonly swaps: boolean },
+  logger: Logger,
+): Promise<void> {
+  try {
+    for (const { address } of offers.assets) {
+      if (!(await pool.isAsset(address)))
+        logger.warn({ asset: address }, "the pool does not take this asset");
+    }
+    if (offers.swaps && (await pool.executor()) === undefined) {
+      logger.warn("swaps are on, and the pool has no executor");
+    }
+  } catch (error) {
+    if (!(error instanceof ChainAway)) throw error;
   }
 }

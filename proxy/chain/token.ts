@@ -7,7 +7,7 @@ import { TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import { asAddress, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
 import { keccak256, keccakHex } from "../../shared/protocol/hash.ts";
-import { ChainAway, type BlockTag, type Chain } from "./provider.ts";
+import { ChainAway, ChainRefused, type BlockTag, type Chain } from "./provider.ts";
 
 /** EIP-3009, `receiveWithAuthorization`. */
 const RECEIVE_TYPE =
@@ -24,9 +24,15 @@ export interface ReceiveAuthorization {
 
 export interface Tokens {
   balanceOf(token: Address, account: Address, at?: BlockTag): Promise<bigint>;
-  /** True once the authorization is used or cancelled. */
-  isAuthorizationUsed(token: Address, authorizer: Address, nonce: Bytes32, at?: BlockTag): Promise<boolean>;
-  domainSeparator(token: Address): Promise<Bytes32>;
+  /** True once the authorization is used or cancelled; undefined for a token without authorizations. */
+  isAuthorizationUsed(
+    token: Address,
+    authorizer: Address,
+    nonce: Bytes32,
+    at?: BlockTag,
+  ): Promise<boolean | undefined>;
+  /** Undefined for a token without EIP-712. */
+  domainSeparator(token: Address): Promise<Bytes32 | undefined>;
   /** A contract signs by EIP-1271, which no signature check of ours can foresee. */
   isContract(account: Address): Promise<boolean>;
 }
@@ -34,13 +40,21 @@ export interface Tokens {
 export function createTokens(chain: Chain): Tokens {
   const abi = new Interface(TOKEN_ABI);
 
-  async function read(
+  /** Undefined where the token has no such function: it reverts, or a fallback answers nothing (wrapped ether). */
+  async function ask(
     token: Address,
     name: string,
     args: readonly unknown[],
     at: BlockTag = "latest",
   ): Promise<unknown> {
-    const answer = await chain.call({ to: token, data: abi.encodeFunctionData(name, args) }, at);
+    let answer: string;
+    try {
+      answer = await chain.call({ to: token, data: abi.encodeFunctionData(name, args) }, at);
+    } catch (error) {
+      if (error instanceof ChainRefused && /revert/i.test(error.message)) return undefined;
+      throw error;
+    }
+    if (answer === "0x") return undefined;
     try {
       return abi.decodeFunctionResult(name, answer)[0] as unknown;
     } catch (cause) {
@@ -49,10 +63,14 @@ export function createTokens(chain: Chain): Tokens {
   }
 
   return {
-    balanceOf: async (token, account, at) => (await read(token, "balanceOf", [account], at)) as bigint,
+    async balanceOf(token, account, at) {
+      const balance = await ask(token, "balanceOf", [account], at);
+      if (typeof balance !== "bigint") throw new ChainAway("the token did not answer balanceOf");
+      return balance;
+    },
     isAuthorizationUsed: async (token, authorizer, nonce, at) =>
-      (await read(token, "authorizationState", [authorizer, nonce], at)) === true,
-    domainSeparator: async (token) => (await read(token, "DOMAIN_SEPARATOR", [])) as Bytes32,
+      (await ask(token, "authorizationState", [authorizer, nonce], at)) as boolean | undefined,
+    domainSeparator: async (token) => (await ask(token, "DOMAIN_SEPARATOR", [])) as Bytes32 | undefined,
     isContract: async (account) => (await chain.code(account)) !== "0x",
   };
 }

@@ -3,7 +3,7 @@
  * document. The documents are passed on, not judged: a client verifies them against its own pinned root.
  */
 import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
-import type { EnclavePhase } from "../../shared/protocol/enclave-messages.ts";
+import type { EnclavePhase, EnclaveReply } from "../../shared/protocol/enclave-messages.ts";
 import { readMeasurements } from "./measurement.ts";
 import { EnclaveAway, type EnclaveLink } from "./link.ts";
 
@@ -23,7 +23,11 @@ export interface EnclaveDirectory {
   describe(nonce: Uint8Array): Promise<EnclaveDescription[]>;
   /** Phase by enclave in order of configuration, undefined for one that is away. */
   phases(): Promise<(EnclavePhase | undefined)[]>;
+  /** Hash of the circuits each one knows, in the same order; undefined for one that is away. */
+  configurations(): Promise<(Bytes32 | undefined)[]>;
 }
+
+type Status = Extract<EnclaveReply, { type: "status" }>;
 
 export function createDirectory(
   links: readonly EnclaveLink[],
@@ -36,6 +40,15 @@ export function createDirectory(
       if (error instanceof EnclaveAway) return undefined;
       throw error;
     }
+  }
+
+  function statuses(): Promise<(Status | undefined)[]> {
+    return Promise.all(
+      links.map(async (link) => {
+        const reply = await orAway(link.ask({ type: "status" }));
+        return reply?.type === "status" ? reply : undefined;
+      }),
+    );
   }
 
   async function describeOne(link: EnclaveLink, nonce: Uint8Array): Promise<EnclaveDescription | undefined> {
@@ -58,12 +71,7 @@ export function createDirectory(
       const found = await Promise.all(links.map((link) => describeOne(link, nonce)));
       return found.filter((one) => one !== undefined);
     },
-    phases: () =>
-      Promise.all(
-        links.map(async (link) => {
-          const reply = await orAway(link.ask({ type: "status" }));
-          return reply?.type === "status" ? reply.phase : undefined;
-        }),
-      ),
+    phases: async () => (await statuses()).map((status) => status?.phase),
+    configurations: async () => (await statuses()).map((status) => status?.configurationHash),
   };
 }

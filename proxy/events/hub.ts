@@ -257,6 +257,13 @@ function streamEvent(logged: LoggedEvent): StreamEvent | undefined {
           commitment: toHex(word(event.commitment)),
           ciphertext: toHex(event.ciphertext),
           source: event.source,
+          ...(event.opening === undefined
+            ? {}
+            : {
+                npk: toHex(word(event.opening.npk)),
+                asset: checksumAddress(event.opening.asset),
+                value: String(event.opening.value),
+              }),
           tx_hash: txHash,
           block_number: position.block,
         },

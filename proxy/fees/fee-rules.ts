@@ -14,7 +14,7 @@ import {
   type Address,
   type Field,
 } from "../../shared/protocol/brands.ts";
-import { feeOf, type FeeOperation, type FeeRule } from "../../shared/protocol/fees.ts";
+import { feeOf, grossOf, type FeeOperation, type FeeRule } from "../../shared/protocol/fees.ts";
 import { poseidon2, poseidon3 } from "../../shared/protocol/hash.ts";
 import type { Facts, Kind } from "../../shared/protocol/statements.ts";
 import type { Asset, FeeScheduleEntry, Minimum } from "../config.ts";
@@ -140,17 +140,24 @@ export function createFees(parts: FeeParts, now: () => number = Date.now): Fees 
       throw missing("service");
     }
     const rule = ruleOf(asset, operation);
-    const fee = rule === undefined ? 0n : feeOf(rule, amount);
-    return fee === 0n ? [] : [{ asset, fee, sinkOwner: serviceFee.sink.owner }];
+    const rules = rule === undefined ? [] : [rule];
+    // The fees of a swap are of what the user gave up; its statement shows what was left of that.
+    const base = operation === "swap" ? grossOf(amount, rules) : amount;
+    return rules
+      .map((each) => ({ asset, fee: feeOf(each, base), sinkOwner: serviceFee.sink.owner }))
+      .filter(({ fee }) => fee > 0n);
   }
 }
 
-/** A deposit's amount is what comes in, a withdrawal's what goes out; the amount of a transfer is not known. */
+/** A deposit's amount is what comes in, a withdrawal's what goes out, a swap's what goes to the venue; the amount of a transfer is not known. */
 export function operationOf(kind: Kind, facts: Pick<Facts, "amount">): FeeOperation {
   switch (kind) {
     case "deposit-shield":
       return "deposit";
+    case "private-swap":
+      return "swap";
     case "spend":
+    case "spend9":
       return facts.amount === 0n ? "transfer" : "withdraw";
   }
 }

@@ -7,7 +7,7 @@ import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
 import { ChainAway, type Chain, type Header, type RawLog } from "../chain/provider.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
-import { CIPHERTEXT_BYTES } from "../../shared/protocol/statements.ts";
+import { createExpansion } from "./expansion.ts";
 import { CommitmentTree } from "./tree.ts";
 
 export type IndexChange =
@@ -147,15 +147,17 @@ export function createIndexer(
     const events: LoggedEvent[] = [];
     const ordered = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
     let leafCount = tree.leafCount;
+    const expand = createExpansion(pool);
     for (const log of ordered) {
       if (hashes.get(log.blockNumber) !== log.blockHash) throw new ChainAway("a log is of another block");
-      for (const event of expand(pool, log)) {
+      for (const event of expand.take(log)) {
         if (event.event.kind === "leaf" && event.event.index !== leafCount++) {
           throw new ChainAway("the node left out leaves of the pool");
         }
         events.push(event);
       }
     }
+    expand.done();
     const blocks = headers.map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
     await store.append(blocks, events);
     for (const { event } of events) {
@@ -213,48 +215,4 @@ export function createIndexer(
       return () => listeners.delete(listener);
     },
   };
-}
-
-/** One log as the events it carries, `part` by `part`. */
-function expand(pool: Pool, log: RawLog): LoggedEvent[] {
-  const parsed = pool.parseLog(log);
-  const events: LoggedEvent["event"][] = [];
-  switch (parsed?.kind) {
-    case "executed": {
-      const { statement, statementKind, firstLeafIndex, nullifiers, commitments, ciphertexts } = parsed;
-      events.push({ kind: "executed", statement, firstLeafIndex, leafCount: commitments.length, nullifiers });
-      for (const nullifier of nullifiers) events.push({ kind: "nullifier", nullifier });
-      for (const [i, commitment] of commitments.entries()) {
-        events.push({
-          kind: "leaf",
-          index: firstLeafIndex + i,
-          commitment,
-          ciphertext: ciphertexts.slice(i * CIPHERTEXT_BYTES, (i + 1) * CIPHERTEXT_BYTES),
-          source: statementKind === "deposit-shield" ? "deposit" : "spend",
-          isLast: i === commitments.length - 1,
-        });
-      }
-      break;
-    }
-    case "rejected":
-      events.push({ kind: "rejected", statement: parsed.statement, reason: parsed.reason });
-      break;
-    case "root":
-      events.push({
-        kind: "root",
-        root: parsed.root,
-        leafCount: parsed.leafCount,
-        sequence: parsed.sequence,
-      });
-      break;
-    case "root-skipped":
-    case undefined:
-      break;
-  }
-  return events.map((event, part) => ({
-    position: { block: log.blockNumber, logIndex: log.logIndex, part },
-    blockHash: log.blockHash,
-    txHash: log.txHash,
-    event,
-  }));
 }

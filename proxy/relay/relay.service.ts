@@ -12,7 +12,7 @@ import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Owner } from "../http/state.ts";
 import type { TicketRecord } from "../store/tickets.ts";
-import { ticketTransaction, type Admission, type Stated, type Submission } from "../submission/admission.ts";
+import { ticketTransaction, type Admission, type Stated } from "../submission/admission.ts";
 import type { Tickets } from "../submission/tickets.ts";
 
 export interface Relay {
@@ -45,15 +45,11 @@ export function createRelay(
 
   return {
     async relay(owner, body) {
-      const stated = admission.state(submissionOf(body));
+      const stated = admission.state(body);
       return tickets.accept(owner, stated.statement, async () => {
         await admission.admit(stated);
         return ticketTransaction(stated, await accepted(stated, body));
       });
     },
   };
-}
-
-function submissionOf(body: RelayBody): Submission {
-  return body.kind === "deposit-shield" ? { kind: body.kind, body } : { kind: body.kind, body };
 }

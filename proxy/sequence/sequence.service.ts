@@ -2,7 +2,8 @@
 import type { Owner } from "../http/state.ts";
 import type { Attest } from "../attest/attest.service.ts";
 import type { TicketRecord } from "../store/tickets.ts";
-import { ticketTransaction, type Admission, type Submission } from "../submission/admission.ts";
+import { ticketTransaction, type Admission } from "../submission/admission.ts";
+import type { Submission } from "../submission/submission.ts";
 import type { Tickets } from "../submission/tickets.ts";
 
 export interface Sequence {

@@ -30,6 +30,16 @@ export async function loadCircuits(
   return Promise.all(KIND_NAMES.map((kind) => loadCircuit(kind, manifest, keyFolder)));
 }
 
+/** Hashes of the verification keys by kind. */
+export function keyHashesOf(circuits: Circuits): ReadonlyMap<Kind, string> {
+  const hashes = new Map<Kind, string>();
+  for (const kind of KIND_NAMES) {
+    const circuit = circuits.find((each) => each.kind === kind);
+    if (circuit !== undefined) hashes.set(kind, circuit.verification_key_hash);
+  }
+  return hashes;
+}
+
 async function loadCircuit(
   kind: Kind,
   manifest: z.infer<typeof manifestShape>,

@@ -27,7 +27,14 @@ export type HealthChecks = Readonly<Record<Part, () => Promise<Finding> | Findin
 export interface StatusParts {
   readonly config: Pick<
     Config,
-    "network" | "chainId" | "pool" | "deploymentBlock" | "addressPrefix" | "confirmations" | "assets"
+    | "network"
+    | "chainId"
+    | "pool"
+    | "deploymentBlock"
+    | "addressPrefix"
+    | "confirmations"
+    | "assets"
+    | "swaps"
   >;
   readonly circuits: Circuits;
   readonly fees: Fees;
@@ -108,7 +115,7 @@ export function createStatus(parts: StatusParts): Status {
           address_prefix: config.addressPrefix,
           confirmations: config.confirmations,
           assets: config.assets.map((asset) => ({ ...asset, address: checksumAddress(asset.address) })),
-          features: { swaps: false, bridges: false, spend9: false },
+          features: { swaps: config.swaps, bridges: false, spend9: true },
           fees: fees.schedule,
           circuits,
           enclaves,

@@ -2,7 +2,7 @@
  * What the proxy remembers of the pool's log. All of it can be read from the chain again at any time, so
  * every proxy keeps its own copy and reads it without waiting; only the indexer writes.
  */
-import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import type { Address, Bytes32, Field } from "../../shared/protocol/brands.ts";
 
 /** Hex digits of a block hash by which an event id names its block: two blocks of one height never share them by chance. */
 export const HASH_PREFIX_DIGITS = 8;
@@ -24,15 +24,25 @@ export interface Position {
   readonly part: number;
 }
 
+/** commitment = H(npk, asset, value). */
+export interface NoteOpening {
+  readonly npk: Field;
+  readonly asset: Address;
+  /** Below 2^128. */
+  readonly value: bigint;
+}
+
 export type ChainEvent =
   | {
       readonly kind: "leaf";
       readonly index: number;
       readonly commitment: Field;
       readonly ciphertext: Uint8Array;
-      readonly source: "deposit" | "spend";
+      readonly source: "deposit" | "spend" | "swap";
       /** The last leaf of its statement. */
       readonly isLast: boolean;
+      /** Where the pool itself made the note and said what is in it. */
+      readonly opening?: NoteOpening;
     }
   | { readonly kind: "nullifier"; readonly nullifier: Field }
   | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }

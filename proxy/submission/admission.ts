@@ -3,7 +3,7 @@
  * statement says, what it owes, and whether the chain could still take it. Everything in a body is
  * untrusted; a refusal here costs no pairing, no place in the queue and no gas.
  */
-import type { DepositBody, SpendBody } from "../../shared/api/transactions.ts";
+import { decodeUniswapPath, type PathFault, type TokenPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, addressFromField, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { encodeProof, parseSnarkjsProof, type Proof } from "../../shared/protocol/proof.ts";
@@ -14,44 +14,44 @@ import {
   type Ext,
   type Statement,
   type StatementFault,
+  type SwapExt,
 } from "../../shared/protocol/statements.ts";
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import type { Pool } from "../chain/pool.ts";
 import { authorizationDigest, recoverSigner, type Tokens } from "../chain/token.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
+import type { Asset } from "../config.ts";
 import type { Fees } from "../fees/fee-rules.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import type { ChainDataStore } from "../store/chain-data.ts";
 import type { TicketTransaction } from "../store/tickets.ts";
+import type { Submission } from "./submission.ts";
 import type { Tickets } from "./tickets.ts";
-
-/** A body of one of the kinds, after its schema. */
-export type Submission =
-  | { readonly kind: "deposit-shield"; readonly body: DepositBody }
-  | { readonly kind: "spend"; readonly body: SpendBody };
 
 /** A statement whose form and rules are good; nothing is known yet about its proof or the chain. */
 export interface Stated {
   readonly statement: Statement;
   readonly proof: Proof;
-  /** Empty for everything but deposits. */
+  /** Empty for everything but deposits, and for one whose depositor is to send it. */
   readonly authorization: Uint8Array;
-  readonly openings: Submission["body"]["fees"];
+  readonly openings: Submission["fees"];
 }
 
 export interface Admission {
   /** Shape and statement rules. Throws INVALID_REQUEST, CONTEXT_MISMATCH or PROOF_INVALID. */
   state(submission: Submission): Stated;
-  /** Everything else that is cheap: deadline, asset, minimum, fees, root, nullifiers, authorization. */
+  /** Everything else that is cheap: deadline, assets, minimum, fees, root, nullifiers, authorization. */
   admit(stated: Stated): Promise<void>;
 }
 
 export interface AdmissionParts {
   readonly pool: Pool;
   readonly tokens: Tokens;
+  /** What this instance lists. */
+  readonly assets: readonly Asset[];
   readonly fees: Pick<Fees, "check">;
   readonly tickets: Pick<Tickets, "isReserved">;
-  readonly data: Pick<ChainDataStore, "root" | "spender" | "tip">;
+  readonly data: Pick<ChainDataStore, "root" | "spender" | "execution" | "tip">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -59,9 +59,10 @@ export interface AdmissionParts {
 const MAX_AHEAD_SECS = 24 * 3600;
 /** Callers' clocks differ; a deadline meant as exactly 24 h is not refused for a second. */
 const AHEAD_SLACK_SECS = 60;
+const EXECUTOR_RETRY_SECS = 60;
 
 export function createAdmission(parts: AdmissionParts): Admission {
-  const { pool, tokens, fees, tickets, data, now } = parts;
+  const { pool, tokens, assets, fees, tickets, data, now } = parts;
 
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
   const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
@@ -72,6 +73,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
     signature: Uint8Array,
   ): Promise<void> {
     const token = assetOf(statement);
+    const domainSeparator = await tokens.domainSeparator(token);
+    if (domainSeparator === undefined) throw needsDepositor();
     const message = {
       from: ext.depositor,
       to: pool.address,
@@ -80,7 +83,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       validBefore: ext.validBefore,
       nonce: statement.hash,
     };
-    const digest = authorizationDigest(await tokens.domainSeparator(token), message);
+    const digest = authorizationDigest(domainSeparator, message);
     if (recoverSigner(digest, signature) !== ext.depositor && !(await tokens.isContract(ext.depositor))) {
       throw unauthorized("authorization", "the depositor did not sign this statement");
     }
@@ -88,11 +91,54 @@ export function createAdmission(parts: AdmissionParts): Admission {
     if (ext.validBefore <= seconds) throw unauthorized("ext.valid_before", "the authorization has expired");
     if (ext.validAfter >= seconds)
       throw unauthorized("ext.valid_after", "the authorization is not valid yet");
-    if (await tokens.isAuthorizationUsed(token, ext.depositor, statement.hash)) {
-      throw unauthorized("authorization", "the authorization is used or cancelled");
+    const isUsed = await tokens.isAuthorizationUsed(token, ext.depositor, statement.hash);
+    if (isUsed === undefined) throw needsDepositor();
+    if (isUsed) throw unauthorized("authorization", "the authorization is used or cancelled");
+  }
+
+  /** A deposit that its depositor sends: there is no authorization that would be used up, the pool remembers the statement. */
+  function requireNew(statement: Statement): void {
+    if (data.execution(statement.hash) !== undefined) {
+      throw unauthorized("public_signals", "the deposit was executed before");
     }
+  }
+
+  async function requireDepositable(
+    statement: Statement,
+    ext: DepositExt,
+    signature: Uint8Array,
+  ): Promise<void> {
+    const token = assetOf(statement);
+    await requireTaken(token, "public_signals");
+    if (signature.length === 0) requireNew(statement);
+    else await requireAuthorization(statement, ext, signature);
     if ((await tokens.balanceOf(token, ext.depositor)) < statement.facts.amount) {
       throw unauthorized("ext.depositor", "the depositor does not hold the amount");
+    }
+  }
+
+  /** The pool would refuse these as long as the operator does nothing, and a ticket would hold its notes for it. */
+  async function requireTradable({ tokenOut, path }: SwapExt): Promise<void> {
+    await requireTaken(tokenOut, "ext.token_out");
+    if (path.middle !== ZERO_ADDRESS) await requireTaken(path.middle, "ext.path");
+    if ((await pool.executor()) === undefined) {
+      throw new ApiError("ROUTE_UNAVAILABLE", "the pool has no venue at the moment", {
+        retryAfterSecs: EXECUTOR_RETRY_SECS,
+      });
+    }
+  }
+
+  /** Listed by the pool now, for what comes in. What leaves only has to be listed by us, see `fees.check`. */
+  async function requireTaken(asset: Address, path: string): Promise<void> {
+    if (!(await pool.isAsset(asset))) throw unsupported(path, "the pool does not take this asset now");
+  }
+
+  /** Cheaper than asking the pool, and a token that we do not list is none we would show anybody. */
+  function requireListed({ tokenOut, path }: SwapExt): void {
+    const isListed = (asset: Address): boolean => assets.some(({ address }) => address === asset);
+    if (!isListed(tokenOut)) throw unsupported("ext.token_out", "this instance does not list the asset");
+    if (path.middle !== ZERO_ADDRESS && !isListed(path.middle)) {
+      throw unsupported("ext.path", "goes through an asset that this instance does not list");
     }
   }
 
@@ -115,25 +161,29 @@ export function createAdmission(parts: AdmissionParts): Admission {
   }
 
   return {
-    state({ kind, body }) {
-      const ext = extOf({ kind, body } as Submission);
+    state(submission) {
+      const path = submission.kind === "private-swap" ? pathOf(submission.ext) : undefined;
       const statement = checkStatement(
         pool.home,
-        kind,
-        BigInt(body.deadline),
-        body.public_signals.map(BigInt),
-        encodeExt(ext),
+        submission.kind,
+        BigInt(submission.deadline),
+        submission.public_signals.map(BigInt),
+        encodeExt(extOf(submission, path)),
       );
       if (typeof statement === "string") throw faultError(statement);
+      // Of the path's ends only the second is part of ext: the first is the statement's asset or a slip.
+      if (path !== undefined && path.tokenIn !== assetOf(statement)) {
+        throw invalid("ext.path", "does not begin with the asset of the statement");
+      }
       requirePoolTerms(statement, pool.address);
-      const proof = parseSnarkjsProof(body.proof);
+      const proof = parseSnarkjsProof(submission.proof);
       if (proof === undefined)
         throw new ApiError("PROOF_INVALID", "the proof's coordinates are not canonical");
       return {
         statement,
         proof,
-        authorization: "authorization" in body ? mustFromHex(body.authorization) : new Uint8Array(0),
-        openings: body.fees,
+        authorization: authorizationOf(submission),
+        openings: submission.fees,
       };
     },
 
@@ -143,11 +193,13 @@ export function createAdmission(parts: AdmissionParts): Admission {
       if (statement.deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
         throw invalid("deadline", "is more than 24 hours ahead");
       }
+      const { ext } = statement;
+      if (ext.kind === "private-swap") requireListed(ext);
       fees.check({ kind: statement.kind, facts: statement.facts, openings });
       await orUnavailable(requireSpendable(statement));
-      if (statement.ext.kind === "deposit-shield") {
-        await orUnavailable(requireAuthorization(statement, statement.ext, authorization));
-      }
+      if (ext.kind === "deposit-shield") {
+        await orUnavailable(requireDepositable(statement, ext, authorization));
+      } else if (ext.kind === "private-swap") await orUnavailable(requireTradable(ext));
     },
   };
 }
@@ -166,27 +218,64 @@ export function ticketTransaction(stated: Stated, attestations: readonly SignedB
   };
 }
 
-function extOf(submission: Submission): Ext {
+/** `path`: of a swap. */
+function extOf(submission: Submission, path: TokenPath | undefined): Ext {
+  const ciphertexts = submission.ext.ciphertexts.map(mustFromHex);
   switch (submission.kind) {
     case "deposit-shield": {
-      const { depositor, valid_after, valid_before, ciphertexts } = submission.body.ext;
+      const { depositor, valid_after, valid_before } = submission.ext;
       return {
-        kind: "deposit-shield",
+        kind: submission.kind,
         depositor: party(depositor, "ext.depositor"),
         validAfter: BigInt(valid_after),
         validBefore: BigInt(valid_before),
-        ciphertexts: ciphertexts.map(mustFromHex),
+        ciphertexts,
       };
     }
-    case "spend": {
-      const { recipient, ciphertexts } = submission.body.ext;
+    case "spend":
+    case "spend9":
       return {
-        kind: "spend",
-        recipient: party(recipient, "ext.recipient"),
-        ciphertexts: ciphertexts.map(mustFromHex),
+        kind: submission.kind,
+        recipient: party(submission.ext.recipient, "ext.recipient"),
+        ciphertexts,
+      };
+    case "private-swap": {
+      const { min_amount_out, npk_out } = submission.ext;
+      if (path === undefined) throw new TypeError("a swap has a path");
+      return {
+        kind: submission.kind,
+        tokenOut: path.tokenOut,
+        minAmountOut: BigInt(min_amount_out),
+        npkOut: BigInt(npk_out),
+        path: path.path,
+        ciphertexts,
       };
     }
   }
+}
+
+/** The path of a swap, with what `STATEMENT_INVALID` would not tell apart refused by name. */
+function pathOf(ext: Extract<Submission, { kind: "private-swap" }>["ext"]): TokenPath {
+  const path = decodeUniswapPath(ext.path);
+  if (typeof path === "string") throw invalid("ext.path", PATH_FAULTS[path]);
+  if (path.tokenOut !== party(ext.token_out, "ext.token_out")) {
+    throw invalid("ext.path", "does not end with ext.token_out");
+  }
+  if (BigInt(ext.min_amount_out) === 0n) {
+    throw invalid("ext.min_amount_out", "is zero: whoever trades around the swap could take it all");
+  }
+  return path;
+}
+
+const PATH_FAULTS: Readonly<Record<PathFault, string>> = {
+  PATH_LENGTH: "is no path of one or two pools",
+  PATH_TOKENS: "names the zero address or one token twice",
+  PATH_FEE_TIER: "names an unknown fee tier",
+};
+
+function authorizationOf(submission: Submission): Uint8Array {
+  const given = submission.kind === "deposit-shield" ? submission.authorization : undefined;
+  return given === undefined ? new Uint8Array(0) : mustFromHex(given);
 }
 
 function party(text: string, path: string): Address {
@@ -200,7 +289,7 @@ function requirePoolTerms({ ext, facts }: Statement, pool: Address): void {
   if (facts.commitments.some((commitment) => commitment === 0n)) {
     throw invalid("public_signals", "a commitment is zero");
   }
-  if (ext.kind !== "spend" || ext.recipient === ZERO_ADDRESS) return;
+  if (!("recipient" in ext) || ext.recipient === ZERO_ADDRESS) return;
   if (ext.recipient === pool || ext.recipient === addressFromField(facts.asset)) {
     throw invalid("ext.recipient", "is the pool or the token: the money would be stuck");
   }
@@ -223,7 +312,7 @@ function faultError(fault: StatementFault): ApiError {
     case "NULLIFIERS_NOT_DISTINCT":
       return invalid("public_signals", "the nullifiers are not distinct");
     case "STATEMENT_INVALID":
-      return invalid("public_signals", "asset, amount and the other party do not fit together");
+      return invalid("public_signals", "asset, amount and the terms of ext do not fit together");
     case "CONTEXT_MISMATCH":
       return new ApiError(
         "CONTEXT_MISMATCH",
@@ -234,6 +323,16 @@ function faultError(fault: StatementFault): ApiError {
 
 function invalid(path: string, message: string): ApiError {
   return new ApiError("INVALID_REQUEST", `${path} ${message}`, { fields: [{ path, message }] });
+}
+
+function unsupported(path: string, message: string): ApiError {
+  return new ApiError("ASSET_UNSUPPORTED", message, { fields: [{ path, message }] });
+}
+
+function needsDepositor(): ApiError {
+  const message =
+    "this token knows no EIP-3009 authorizations: the depositor approves the pool and sends the transaction of POST /attest/deposit-shield";
+  return unauthorized("authorization", message);
 }
 
 function unauthorized(path: string, message: string): ApiError {

@@ -10,9 +10,10 @@ import type { Blockage } from "./blocked.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import type { Candidate, Members } from "./members.ts";
 import { planRootUpdate, type QueueView } from "./root-update.ts";
+import { inSendingOrder, isSwap } from "./sending-order.ts";
 import { commitmentsOf } from "./stored-ticket.ts";
 
-/** Ready to be signed. Without candidates it is a root update alone. */
+/** Ready to be signed, members in the order in which they go. Without candidates it is a root update alone. */
 export interface Batch {
   readonly candidates: readonly Candidate[];
   readonly calldata: string;
@@ -44,12 +45,17 @@ const MAX_GAS = 12_000_000n;
 export function createBatches(parts: BatchParts): Batches {
   const { chain, pool, attestor, data, frontierAt, members, wallet, blockage, logger } = parts;
 
-  /** Over what waits in the queue and what the batch will add; undefined when there is nothing or nobody to sign. */
+  /**
+   * Over what waits in the queue and what the batch will add before its first swap; undefined when there is
+   * nothing or nobody to sign. Leaves from the first swap on follow in an update of their own.
+   */
   async function attestedUpdate(
     candidates: readonly Candidate[],
     avoid: ReadonlySet<number>,
   ): Promise<AttestedRootUpdate | undefined> {
-    const added = candidates.map(({ member }) => commitmentsOf(member));
+    const swapAt = candidates.findIndex(isSwap);
+    const known = swapAt < 0 ? candidates : candidates.slice(0, swapAt);
+    const added = known.map(({ member }) => commitmentsOf(member));
     const plan = planRootUpdate(data, frontierAt, added, avoid);
     if (plan === undefined) return undefined;
     try {
@@ -63,10 +69,14 @@ export function createBatches(parts: BatchParts): Batches {
     }
   }
 
-  async function gasFor(calldata: string): Promise<bigint> {
+  async function gasFor(calldata: string, candidates: readonly Candidate[]): Promise<bigint> {
     const estimate = await chain.estimateGas({ from: wallet.address, to: pool.address, data: calldata });
+    // Whoever trades at the venue first decides how much of its share a swap uses. A call that cannot give
+    // every member its share reverts as a whole, so the full share of each swap is there besides the estimate.
+    const swaps = BigInt(candidates.filter(isSwap).length);
+    const shares = swaps === 0n ? 0n : swaps * (await pool.memberGas("private-swap"));
     // The queue may be longer by then and slots colder; what is not used is not paid.
-    return estimate + estimate / 8n + 100_000n;
+    return estimate + estimate / 8n + 100_000n + shares;
   }
 
   async function wouldSkip(calldata: string): Promise<boolean> {
@@ -76,19 +86,21 @@ export function createBatches(parts: BatchParts): Batches {
 
   return {
     async next(tip) {
-      let candidates = await members.choose(tip);
+      let chosen = await members.choose(tip);
       const avoid = new Set<number>();
       for (;;) {
+        const candidates = inSendingOrder(chosen);
         const update = await attestedUpdate(candidates, avoid);
         if (candidates.length === 0 && update === undefined) return undefined;
         const calldata = pool.encodeExecute(
           candidates.map(({ member }) => member),
           update,
         );
-        const gasLimit = await gasFor(calldata);
+        const gasLimit = await gasFor(calldata, candidates);
         const isTooBig = calldata.length > MAX_DATA_CHARS || gasLimit > MAX_GAS;
-        if (isTooBig && candidates.length > 1) {
-          candidates = candidates.slice(0, Math.ceil(candidates.length / 2));
+        if (isTooBig && chosen.length > 1) {
+          // In order of acceptance, so that swaps are not put off for ever by what came after them.
+          chosen = chosen.slice(0, Math.ceil(chosen.length / 2));
           continue;
         }
         if (candidates.length === 0 && update !== undefined && (await wouldSkip(calldata))) {

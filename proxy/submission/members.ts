@@ -4,6 +4,7 @@
  * but gas: the pool isolates its members.
  */
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import { KINDS } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
 import type { Pool, PoolTransaction } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
@@ -16,7 +17,8 @@ import type { Backoff } from "./backoff.ts";
 import type { Blockage } from "./blocked.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import { explainRefusal } from "./refusals.ts";
-import { commitmentsOf, memberOf, proofOf, statementOf } from "./stored-ticket.ts";
+import { inSendingOrder, isSwap } from "./sending-order.ts";
+import { memberOf, proofOf, statementOf } from "./stored-ticket.ts";
 import { isWaiting, withError } from "./ticket.ts";
 import type { Tickets } from "./tickets.ts";
 
@@ -39,6 +41,7 @@ export interface MembersParts {
 }
 
 export interface Members {
+  /** In order of acceptance. */
   choose(tip: IndexedBlock): Promise<Candidate[]>;
 }
 
@@ -49,18 +52,20 @@ export function createMembers(parts: MembersParts): Members {
     tip: IndexedBlock,
     chosen: readonly Candidate[],
     put: Set<string>,
+    canSwap: () => Promise<boolean>,
   ): Promise<Candidate[]> {
     const batch: Candidate[] = [];
-    let leaves = chosen.reduce((sum, { member }) => sum + commitmentsOf(member).length, 0);
+    let leaves = chosen.reduce((sum, { member }) => sum + KINDS[member.kind].leaves, 0);
     for (const ticket of await tickets.open()) {
       if (chosen.length + batch.length >= maxBatch) break;
       if (!isWaiting(ticket.status) || put.has(ticket.id)) continue;
+      if (ticket.transaction.kind === "private-swap" && !(await canSwap())) continue;
       if (backoff.isWaiting(ticket.id, tip.number)) continue;
       const attestations = (await standing(ticket.transaction.attestations)) ?? (await attestAgain(ticket));
       put.add(ticket.id);
       if (attestations === undefined) continue;
       const member = memberOf(ticket, attestations);
-      leaves += commitmentsOf(member).length;
+      leaves += KINDS[member.kind].leaves;
       if (leaves > MAX_UPDATE_LEAVES) break;
       batch.push({ ticket, member });
     }
@@ -73,7 +78,7 @@ export function createMembers(parts: MembersParts): Members {
     more: readonly Candidate[],
     tip: IndexedBlock,
   ): Promise<Candidate[]> {
-    const calldata = pool.encodeExecute([...chosen, ...more].map(({ member }) => member));
+    const calldata = pool.encodeExecute(inSendingOrder([...chosen, ...more]).map(({ member }) => member));
     const events = await pool.simulate(calldata, wallet.address);
     if (events === "reverted") {
       // Together they need more gas than a block has: half of them first.
@@ -97,6 +102,8 @@ export function createMembers(parts: MembersParts): Members {
         good.push(candidate);
         continue;
       }
+      // Markets move with blocks: a swap that fails is not simulated again and again, nor in every block.
+      if (isSwap(candidate)) backoff.wouldBeRefused(ticket.id, tip.number);
       const error = await explainRefusal(tokens, ticket, pool.readReason(reason), tip.timestamp);
       const status = error === undefined ? ticket.status : withError(ticket.status, error);
       if (status !== ticket.status) await tickets.change([{ id: ticket.id, status }]);
@@ -112,6 +119,13 @@ export function createMembers(parts: MembersParts): Members {
       if (accepted.length < needed && (await pool.isSigner(attestation.signer))) accepted.push(attestation);
     }
     return accepted.length >= needed ? accepted : undefined;
+  }
+
+  /** Without one every swap would be refused; they wait, and their tickets say for what. */
+  async function hasExecutor(): Promise<boolean> {
+    const isThere = (await pool.executor()) !== undefined;
+    blockage.reportExecutor(isThere);
+    return isThere;
   }
 
   async function attestAgain(ticket: TicketRecord): Promise<readonly SignedBy[] | undefined> {
@@ -131,9 +145,12 @@ export function createMembers(parts: MembersParts): Members {
     async choose(tip) {
       const chosen: Candidate[] = [];
       const put = new Set<string>();
+      // Asked when the first swap waits, and once a turn.
+      let executor: Promise<boolean> | undefined;
+      const canSwap = (): Promise<boolean> => (executor ??= hasExecutor());
       // Those that the pool would refuse make room for the ones behind them.
       for (;;) {
-        const more = await nextCandidates(tip, chosen, put);
+        const more = await nextCandidates(tip, chosen, put, canSwap);
         if (more.length === 0) return chosen;
         chosen.push(...(await executable(chosen, more, tip)));
       }

@@ -2,6 +2,7 @@
  * What became of each open ticket, read from the index and never from a receipt: the pool's events are the
  * same whoever carried the statement. The one question to the chain is whether an authorization is used up.
  */
+import type { TicketErrorCode } from "../../shared/api/errors.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import type { TicketChange, TicketRecord } from "../store/tickets.ts";
@@ -20,6 +21,8 @@ export interface Outcomes {
   /** Gives every open ticket the state that the index demands, in one durable write. */
   settleAll(finalBlock: number): Promise<void>;
 }
+
+const MARKET_CODES: ReadonlySet<TicketErrorCode> = new Set(["SLIPPAGE_EXCEEDED", "ROUTE_UNAVAILABLE"]);
 
 /** The newest block that counts as final, given so many confirmations. */
 export function finalBlockOf(tip: IndexedBlock, confirmations: number): number {
@@ -41,13 +44,13 @@ export function createOutcomes({ data, tickets, tokens }: OutcomesParts): Outcom
     const deposit = depositOf(ticket);
     if (deposit === undefined || finalBlock < 0) return undefined;
     // Used in a final block, and no final block executed this statement: cancelled, or used elsewhere.
-    const isFinal = await tokens.isAuthorizationUsed(
+    const isUsed = await tokens.isAuthorizationUsed(
       deposit.token,
       deposit.depositor,
       ticket.statement,
       finalBlock,
     );
-    return isFinal ? { block: finalBlock, error: TICKET_ERRORS.authorizationUsed } : undefined;
+    return isUsed === true ? { block: finalBlock, error: TICKET_ERRORS.authorizationUsed } : undefined;
   }
 
   return {
@@ -73,6 +76,11 @@ export function createOutcomes({ data, tickets, tokens }: OutcomesParts): Outcom
 /** The last second at which the statement can execute, and what is said afterwards. */
 function expiryOf(ticket: TicketRecord): Pick<Findings, "lastSecond" | "expiry"> {
   const { deadline } = ticket.transaction;
+  // The market's own reason is worth more than "too late", which the deadline tells anyway.
+  const { status } = ticket;
+  if ("error" in status && MARKET_CODES.has(status.error.code)) {
+    return { lastSecond: deadline, expiry: status.error };
+  }
   const deposit = depositOf(ticket);
   // EIP-3009 is valid strictly before; the pool takes the deadline's own second.
   if (deposit !== undefined && deposit.validBefore - 1n < deadline) {

@@ -7,6 +7,8 @@ export type Verdict =
   | { readonly kind: "attest-again" }
   /** The token said no; the token's state tells why. */
   | { readonly kind: "ask-token" }
+  /** Token or venue used up the gas that its kind allows. */
+  | { readonly kind: "too-dear" }
   | { readonly kind: "hold"; readonly error: TicketError };
 
 export const TICKET_ERRORS = {
@@ -41,6 +43,21 @@ export const TICKET_ERRORS = {
     retryable: true,
   },
   transferRefused: { code: "TRANSFER_REFUSED", detail: "the token refused the transfer", retryable: true },
+  assetUnsupported: {
+    code: "ASSET_UNSUPPORTED",
+    detail: "the pool does not take an asset of this statement now",
+    retryable: true,
+  },
+  slippageExceeded: {
+    code: "SLIPPAGE_EXCEEDED",
+    detail: "the swap would bring less than its floor; it is tried again until its deadline",
+    retryable: true,
+  },
+  routeUnavailable: {
+    code: "ROUTE_UNAVAILABLE",
+    detail: "the venue does not execute the swap; it is tried again until its deadline",
+    retryable: true,
+  },
   rejected: { code: "REJECTED", detail: "the pool refused the statement", retryable: false },
 } as const satisfies Record<string, TicketError>;
 
@@ -55,6 +72,16 @@ export function judge(reason: PoolReason): Verdict {
     case "TransferRefused":
     case "TransferMismatch":
       return { kind: "ask-token" };
+    case "AssetUnsupported":
+      return hold(TICKET_ERRORS.assetUnsupported);
+    case "FloorMissed":
+      return hold(TICKET_ERRORS.slippageExceeded);
+    // The venue's own reason is the pool's to log; it may hold anything.
+    case "SwapFailed":
+    case "ExecutorAbsent":
+      return hold(TICKET_ERRORS.routeUnavailable);
+    case "GasExhausted":
+      return { kind: "too-dear" };
     // A deposit of this statement is in: the index will say so, and until then the token's state does.
     case "StatementRepeated":
       return hold(TICKET_ERRORS.authorizationUsed);

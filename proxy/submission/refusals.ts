@@ -18,11 +18,15 @@ export async function explainRefusal(
       return verdict.error;
     case "attest-again":
       return undefined;
+    case "too-dear":
+      return ticket.transaction.kind === "private-swap"
+        ? TICKET_ERRORS.routeUnavailable
+        : TICKET_ERRORS.transferRefused;
     case "ask-token": {
       const deposit = depositOf(ticket);
       if (deposit === undefined) return TICKET_ERRORS.transferRefused;
       const { token, depositor, amount, validBefore } = deposit;
-      if (await tokens.isAuthorizationUsed(token, depositor, ticket.statement))
+      if ((await tokens.isAuthorizationUsed(token, depositor, ticket.statement)) === true)
         return TICKET_ERRORS.authorizationUsed;
       if (validBefore <= BigInt(tipTime)) return TICKET_ERRORS.authorizationExpired;
       if ((await tokens.balanceOf(token, depositor)) < amount) return TICKET_ERRORS.insufficientFunds;

@@ -43,6 +43,7 @@ export function memberOf(ticket: TicketRecord, attestations: readonly SignedBy[]
   };
 }
 
+/** Those of the statement: a swap adds one more leaf that nobody knows before it is executed. */
 export function commitmentsOf(member: PoolTransaction): readonly Field[] {
   const facts = readSignals(member.kind, member.signals);
   return typeof facts === "string" ? [] : facts.commitments;

@@ -4,6 +4,7 @@
  * in flight at a time, so a nonce is never a hole; what became of it is read from the indexed events.
  */
 import type { Field } from "../../shared/protocol/brands.ts";
+import type { Kind } from "../../shared/protocol/statements.ts";
 import { ChainAway, type Chain } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
@@ -34,6 +35,8 @@ export interface Submitter {
   /** Ends the turn under way; stored bytes are adopted by the next start. */
   stop(): Promise<void>;
   state(): SubmitterState;
+  /** What holds waiting tickets of this kind and the operator can mend. */
+  blockedBy(kind: Kind): ReturnType<Blockage["of"]>;
 }
 
 export interface SubmitterParts {
@@ -146,5 +149,6 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       await running;
     },
     state: () => ({ blockedBy: blockage.by, lastTurnAt }),
+    blockedBy: (kind) => blockage.of(kind),
   };
 }

@@ -6,7 +6,7 @@ import { v7 as uuid } from "uuid";
 import type { Ticket } from "../../shared/api/transactions.ts";
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
-import type { Statement } from "../../shared/protocol/statements.ts";
+import type { Kind, Statement } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Owner } from "../http/state.ts";
 import type { TicketChange, TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
@@ -48,8 +48,8 @@ export interface TicketsOptions {
   readonly maxWaiting: number;
   /** Number of the last indexed block. */
   readonly tipNumber: () => number | undefined;
-  /** What holds every waiting ticket and the operator can mend. */
-  readonly blockedBy: () => string | undefined;
+  /** What holds every waiting ticket of a kind and the operator can mend. */
+  readonly blockedBy: (kind: Kind) => string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -183,7 +183,9 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       const error = "error" in status ? status.error : undefined;
       const tip = options.tipNumber();
       const blockedBy =
-        status.state === "queued" || status.state === "submitted" ? options.blockedBy() : undefined;
+        status.state === "queued" || status.state === "submitted"
+          ? options.blockedBy(transaction.kind)
+          : undefined;
       return {
         ticket_id: ticket.id,
         kind: transaction.kind,

@@ -74,7 +74,9 @@ export const EVENTS = {
     commitment: fieldElement,
     ciphertext: z.string(),
     source: z.enum(["deposit", "spend", "swap", "forwarder"]),
-    npk: fieldElement.optional(),
+    npk: fieldElement.optional().meta({
+      description: "With asset and value where the pool itself made the note: the last leaf of a swap",
+    }),
     asset: address.optional(),
     value: amount.optional(),
     tx_hash: bytes32,

@@ -8,7 +8,15 @@ import { sessionRequest, sessionResponse, whoami } from "./credentials.ts";
 import { balance, balanceQuery, eventsQuery, merkleRoot, merkleTree, merkleTreeQuery } from "./data.ts";
 import type { ErrorCode } from "./errors.ts";
 import { health, info, infoQuery } from "./service.ts";
-import { attestResponse, depositBody, relayBody, spendBody, ticket, ticketPath } from "./transactions.ts";
+import type { Kind } from "../protocol/statements.ts";
+import {
+  ATTEST_BODIES,
+  attestResponse,
+  relayBody,
+  SEQUENCE_BODIES,
+  ticket,
+  ticketPath,
+} from "./transactions.ts";
 
 /** Dated; additive changes only under one date. */
 export const API_VERSION = "2026-11-20";
@@ -30,6 +38,8 @@ export interface Endpoint {
   /** Answer bodies by success status; `null` where it is no JSON. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>;
   readonly codes: readonly ErrorCode[];
+  /** Switched by the instance's configuration; off, every request is refused with this code. */
+  readonly offCode?: "SWAPS_DISABLED";
 }
 
 const statementCodes = [
@@ -51,7 +61,31 @@ const acceptCodes = [
   "STORE_UNAVAILABLE",
   "IDEMPOTENCY_IN_PROGRESS",
   "IDEMPOTENCY_MISMATCH",
-] as const;
+] as const satisfies readonly ErrorCode[];
+
+function sequence<K extends Kind>(kind: K, what: string) {
+  return {
+    method: "POST",
+    path: `/sequence/${kind}`,
+    summary: `Verify and submit ${what}, in order`,
+    access: "write",
+    body: SEQUENCE_BODIES[kind],
+    responses: { 202: ticket, 200: ticket },
+    codes: [...statementCodes, ...acceptCodes],
+  } as const satisfies Endpoint;
+}
+
+function attest<K extends Kind>(kind: K, what: string) {
+  return {
+    method: "POST",
+    path: `/attest/${kind}`,
+    summary: `Attest ${what} without submitting it`,
+    access: "write",
+    body: ATTEST_BODIES[kind],
+    responses: { 200: attestResponse },
+    codes: statementCodes,
+  } as const satisfies Endpoint;
+}
 
 export const ENDPOINTS = {
   health: {
@@ -88,24 +122,10 @@ export const ENDPOINTS = {
     responses: { 201: sessionResponse },
     codes: [],
   },
-  sequenceDeposit: {
-    method: "POST",
-    path: "/sequence/deposit-shield",
-    summary: "Verify and submit a deposit, in order",
-    access: "write",
-    body: depositBody,
-    responses: { 202: ticket, 200: ticket },
-    codes: [...statementCodes, ...acceptCodes],
-  },
-  sequenceSpend: {
-    method: "POST",
-    path: "/sequence/spend",
-    summary: "Verify and submit a transfer or withdrawal",
-    access: "write",
-    body: spendBody,
-    responses: { 202: ticket, 200: ticket },
-    codes: [...statementCodes, ...acceptCodes],
-  },
+  sequenceDeposit: sequence("deposit-shield", "a deposit"),
+  sequenceSpend: sequence("spend", "a transfer or withdrawal"),
+  sequenceSpend9: sequence("spend9", "a transfer or withdrawal of up to nine notes"),
+  sequenceSwap: { ...sequence("private-swap", "a private swap"), offCode: "SWAPS_DISABLED" },
   ticket: {
     method: "GET",
     path: "/sequence/ticket/{ticket_id}",
@@ -115,24 +135,10 @@ export const ENDPOINTS = {
     responses: { 200: ticket },
     codes: ["TICKET_UNKNOWN"],
   },
-  attestDeposit: {
-    method: "POST",
-    path: "/attest/deposit-shield",
-    summary: "Attest a deposit without submitting it",
-    access: "write",
-    body: depositBody,
-    responses: { 200: attestResponse },
-    codes: statementCodes,
-  },
-  attestSpend: {
-    method: "POST",
-    path: "/attest/spend",
-    summary: "Attest a transfer or withdrawal without submitting it",
-    access: "write",
-    body: spendBody,
-    responses: { 200: attestResponse },
-    codes: statementCodes,
-  },
+  attestDeposit: attest("deposit-shield", "a deposit"),
+  attestSpend: attest("spend", "a transfer or withdrawal"),
+  attestSpend9: attest("spend9", "a transfer or withdrawal of up to nine notes"),
+  attestSwap: { ...attest("private-swap", "a private swap"), offCode: "SWAPS_DISABLED" },
   relay: {
     method: "POST",
     path: "/relay",
@@ -140,7 +146,7 @@ export const ENDPOINTS = {
     access: "write",
     body: relayBody,
     responses: { 202: ticket, 200: ticket },
-    codes: [...statementCodes, ...acceptCodes, "ATTESTATION_INVALID"],
+    codes: [...statementCodes, ...acceptCodes, "ATTESTATION_INVALID", "SWAPS_DISABLED"],
   },
   merkleRoot: {
     method: "GET",

@@ -65,15 +65,18 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]];
 
-/** What a ticket can end with, besides codes it shares with the table above. */
+/** What a ticket can say while it waits and end with. Those of the table above mean the same here. */
 export const TICKET_ERROR_CODES = [
   "NULLIFIER_SPENT",
   "ROOT_UNKNOWN",
+  "ASSET_UNSUPPORTED",
   "AUTHORIZATION_USED",
   "AUTHORIZATION_EXPIRED",
   "INSUFFICIENT_FUNDS",
   "DEADLINE_PASSED",
   "TRANSFER_REFUSED",
+  "SLIPPAGE_EXCEEDED",
+  "ROUTE_UNAVAILABLE",
   "REJECTED",
 ] as const;
 export type TicketErrorCode = (typeof TICKET_ERROR_CODES)[number];

@@ -145,7 +145,12 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** One answer a status, naming the codes it can carry. */
 function problems(endpoint: Endpoint): Record<string, Json> {
-  const codes = [...COMMON, ...(endpoint.body === undefined ? [] : WITH_BODY), ...endpoint.codes];
+  const codes = [
+    ...COMMON,
+    ...(endpoint.body === undefined ? [] : WITH_BODY),
+    ...endpoint.codes,
+    ...(endpoint.offCode === undefined ? [] : [endpoint.offCode]),
+  ];
   const byStatus = new Map<number, Set<ErrorCode>>();
   for (const code of codes) {
     const { status } = ERRORS[code];

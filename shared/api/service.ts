@@ -67,7 +67,9 @@ export const info = z
     threshold: z.int(),
     limits: z.object({
       body_bytes: z.int(),
-      minimums: z.array(z.object({ asset: address, operation: feeOperation, minimum: amount })),
+      minimums: z.array(z.object({ asset: address, operation: feeOperation, minimum: amount })).meta({
+        description: "Of the public amount; for a swap that is what goes to the venue, fees not counted",
+      }),
     }),
   })
   .meta({ id: "Info" });

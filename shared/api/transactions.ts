@@ -1,5 +1,6 @@
 /** Statements as clients send them, tickets, and attestations. */
 import { z } from "zod";
+import type { Kind } from "../protocol/statements.ts";
 import { TICKET_ERROR_CODES } from "./errors.ts";
 import {
   address,
@@ -48,6 +49,30 @@ export const spendExt = z
   })
   .meta({ id: "SpendExt" });
 
+const swapExt = z
+  .strictObject({
+    token_out: address,
+    min_amount_out: amount.meta({
+      description: "The floor, not zero: with less than this the swap fails and the notes stay unspent",
+    }),
+    path: z
+      .string()
+      .regex(
+        /^0x([0-9a-fA-F]{86}|[0-9a-fA-F]{132})$/,
+        "0x and the 43 or 66 bytes of a path of one or two pools",
+      )
+      .meta({
+        description:
+          "Uniswap v3's packed path (token 20 bytes, fee 3, token 20 …): begins with the statement's asset, ends with token_out",
+      }),
+    npk_out: fieldElement.meta({ description: "Whose note the bought tokens become: H(owner, blinding)" }),
+    ciphertexts: z.array(ciphertext).length(4).meta({
+      description:
+        "Of change, service fee, developer fee, and of the note that the pool makes of what it received",
+    }),
+  })
+  .meta({ id: "SwapExt" });
+
 /** Opens a fee note: commitments[output] must be H(H(owner of the sink, blinding), asset, value). */
 export const feeOpening = z
   .strictObject({
@@ -59,7 +84,9 @@ export const feeOpening = z
   .meta({ id: "FeeOpening" });
 
 /** r ‖ s ‖ v. */
-const signature = z.string().regex(/^0x([0-9a-fA-F]{2}){65}$/, "0x and 65 bytes of hex");
+const SIGNATURE = /^0x([0-9a-fA-F]{2}){65}$/;
+const SIGNATURE_FORM = "0x and 65 bytes of hex";
+const signature = z.string().regex(SIGNATURE, SIGNATURE_FORM);
 
 const common = {
   proof,
@@ -67,29 +94,58 @@ const common = {
   deadline: unixSeconds.meta({ description: "Chosen and bound by the user; at most 24 h ahead" }),
   fees: z.array(feeOpening).max(4),
 };
-const depositParts = {
-  ...common,
-  ext: depositExt,
-  authorization: signature.meta({
-    description: "The depositor's EIP-3009 signature; its nonce is the statement hash",
-  }),
-};
+/** Where the proxy is to send a deposit, it needs the depositor's word: only the depositor's own transaction does without. */
+const authorization = z
+  .string({
+    error: ({ input }) =>
+      input === undefined
+        ? "is needed: this service is not the depositor (POST /attest/deposit-shield does without, and the depositor sends the transaction)"
+        : undefined,
+  })
+  .regex(SIGNATURE, SIGNATURE_FORM)
+  .meta({ description: "The depositor's EIP-3009 signature; its nonce is the statement hash" });
+
+const depositParts = { ...common, ext: depositExt, authorization };
 const spendParts = { ...common, ext: spendExt };
+const swapParts = { ...common, ext: swapExt };
+
+export const depositBody = z.strictObject(depositParts).meta({ id: "DepositShieldRequest" });
+/** `/attest/deposit-shield` only: without an authorization the depositor approves the pool and sends the transaction itself. */
+const attestDepositBody = z
+  .strictObject({ ...depositParts, authorization: authorization.optional() })
+  .meta({ id: "AttestDepositShieldRequest" });
+export const spendBody = z.strictObject(spendParts).meta({ id: "SpendRequest" });
+const swapBody = z.strictObject(swapParts).meta({ id: "PrivateSwapRequest" });
+export type DepositBody = z.infer<typeof depositBody>;
+export type AttestDepositBody = z.infer<typeof attestDepositBody>;
+export type SpendBody = z.infer<typeof spendBody>;
+export type SwapBody = z.infer<typeof swapBody>;
+
+/** What `/sequence/<kind>` takes. */
+export const SEQUENCE_BODIES = {
+  "deposit-shield": depositBody,
+  spend: spendBody,
+  spend9: spendBody,
+  "private-swap": swapBody,
+} as const satisfies Readonly<Record<Kind, z.ZodType>>;
+
+/** What `/attest/<kind>` takes. */
+export const ATTEST_BODIES = {
+  ...SEQUENCE_BODIES,
+  "deposit-shield": attestDepositBody,
+} as const satisfies Readonly<Record<Kind, z.ZodType>>;
+
 const attestations = z
   .array(z.strictObject({ signer: address, signature }))
   .min(1)
   .max(16);
 
-export const depositBody = z.strictObject(depositParts).meta({ id: "DepositShieldRequest" });
-export const spendBody = z.strictObject(spendParts).meta({ id: "SpendRequest" });
-export type DepositBody = z.infer<typeof depositBody>;
-export type SpendBody = z.infer<typeof spendBody>;
-
-/** `/relay`: the same with its kind and attestations. */
+/** `/relay`: the same as `/sequence/<kind>`, with its kind and attestations. */
 export const relayBody = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("deposit-shield"), ...depositParts, attestations }),
-    z.strictObject({ kind: z.literal("spend"), ...spendParts, attestations }),
+    z.strictObject({ kind: z.enum(["spend", "spend9"]), ...spendParts, attestations }),
+    z.strictObject({ kind: z.literal("private-swap"), ...swapParts, attestations }),
   ])
   .meta({ id: "RelayRequest" });
 export type RelayBody = z.infer<typeof relayBody>;

@@ -2,7 +2,13 @@
  * Chain data in LMDB: one table, keys are tuples that begin with what they hold. Reads see the last
  * committed state at once; each append or rollback is one transaction, so a crash leaves whole blocks.
  */
-import { ZERO_BYTES32, asField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import {
+  ZERO_BYTES32,
+  asField,
+  type Address,
+  type Bytes32,
+  type Field,
+} from "../../../shared/protocol/brands.ts";
 import { bytesToUint, toBytes32, mustFromHex, word } from "../../../shared/protocol/bytes.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import {
@@ -12,6 +18,7 @@ import {
   type Execution,
   type IndexedBlock,
   type LoggedEvent,
+  type NoteOpening,
   type Position,
   type Rejection,
   type StoredLeaf,
@@ -27,13 +34,23 @@ const KEPT_ORPHANS = 10_000;
 
 const EMPTY_ROOT: StoredRoot = { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
 
-/** Fields and hashes are 32 raw bytes here: a leaf is read a million times. */
+/** Fields and hashes are 32 raw bytes here: a leaf is read a million times. `o` is absent in rows without an opening, so older rows read as they are. */
 type StoredEvent =
-  | { k: "leaf"; i: number; c: Uint8Array; x: Uint8Array; s: "deposit" | "spend"; z: boolean }
+  | {
+      k: "leaf";
+      i: number;
+      c: Uint8Array;
+      x: Uint8Array;
+      s: "deposit" | "spend" | "swap";
+      z: boolean;
+      o?: { n: Uint8Array; a: string; v: Uint8Array };
+    }
   | { k: "nullifier"; n: Uint8Array }
   | { k: "root"; r: Uint8Array; l: number; q: number }
   | { k: "executed"; s: string; f: number; l: number; n: Uint8Array[] }
   | { k: "rejected"; s: string; r: string };
+
+type StoredOpening = NonNullable<Extract<StoredEvent, { k: "leaf" }>["o"]>;
 
 interface LogRow {
   readonly h: string;
@@ -317,6 +334,14 @@ function readRow(key: Key, row: LogRow): LoggedEvent {
   return { position, blockHash: row.h as Bytes32, txHash: row.t as Bytes32, event: readEvent(row.e) };
 }
 
+function storeOpening({ npk, asset, value }: NoteOpening): StoredOpening {
+  return { n: word(npk), a: asset, v: word(value) };
+}
+
+function readOpening({ n, a, v }: StoredOpening): NoteOpening {
+  return { npk: field(n), asset: a as Address, value: bytesToUint(v) };
+}
+
 function storeEvent(event: ChainEvent): StoredEvent {
   switch (event.kind) {
     case "leaf":
@@ -327,6 +352,7 @@ function storeEvent(event: ChainEvent): StoredEvent {
         x: event.ciphertext,
         s: event.source,
         z: event.isLast,
+        ...(event.opening === undefined ? {} : { o: storeOpening(event.opening) }),
       };
     case "nullifier":
       return { k: "nullifier", n: word(event.nullifier) };
@@ -355,6 +381,7 @@ function readEvent(stored: StoredEvent): ChainEvent {
         ciphertext: stored.x,
         source: stored.s,
         isLast: stored.z,
+        ...(stored.o === undefined ? {} : { opening: readOpening(stored.o) }),
       };
     case "nullifier":
       return { kind: "nullifier", nullifier: field(stored.n) };

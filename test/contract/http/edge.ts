@@ -50,6 +50,7 @@ export interface EdgeOptions {
   readonly checks?: Partial<HealthChecks>;
   readonly assets?: readonly [Asset];
   readonly trustedHops?: number;
+  readonly swaps?: boolean;
   readonly origins?: readonly string[];
 }
 
@@ -101,6 +102,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const auth = createAuth({ store, pepper, keyRing, chainId: CHAIN_ID, now });
   const limits = new Limits({ ...LIMITS, ...options.limits }, now);
   const assets = options.assets ?? [{ address: USDC, symbol: "USDC", decimals: 6 }];
+  const { swaps = false } = options;
   const fees = createFees({ assets, serviceFee: undefined, feeSchedule: [], minimums: [] }, now);
   const ok = { state: "ok", ageMs: 0 } as const;
   const root = new URL("../../../", import.meta.url);
@@ -113,6 +115,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       addressPrefix: "clo",
       confirmations: 2,
       assets,
+      swaps,
     },
     circuits: await loadCircuits(
       new URL("shared/circuits/keys/development/manifest.json", root).pathname,
@@ -140,7 +143,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   };
   const app = await orClose(close, () =>
     createApp({
-      config: { trustedHops: options.trustedHops ?? 0 },
+      config: { trustedHops: options.trustedHops ?? 0, swaps },
       logger,
       auth,
       limits,

@@ -8,7 +8,8 @@ import { startEdge, standIn, type Edge } from "./edge.ts";
 describe("the form of requests", () => {
   let edge: Edge;
   before(async () => {
-    edge = await startEdge();
+    // With all there is, so that no path is off.
+    edge = await startEdge({ swaps: true });
   });
   after(() => edge.stop());
 

@@ -50,10 +50,10 @@ describe("service endpoints", () => {
     info.parse(body);
     assert.equal(body.api_version, API_VERSION);
     assert.equal(body.pool, "0x5FbDB2315678afecb367f032d93F642f64180aa3");
-    assert.deepEqual(body.features, { swaps: false, bridges: false, spend9: false });
+    assert.deepEqual(body.features, { swaps: false, bridges: false, spend9: true });
     assert.deepEqual(
       body.circuits.map(({ kind }: { kind: string }) => kind),
-      ["deposit-shield", "spend"],
+      ["deposit-shield", "spend", "spend9", "private-swap"],
     );
     const root = new URL("../../../shared/", import.meta.url);
     const key = JSON.parse(

@@ -41,10 +41,6 @@ const EXTRA = ["GET /openapi.json"];
 /** Not built yet. A feature that comes takes its lines out of here and out of the guard's table. */
 const LATER: Readonly<Record<string, "SWAPS_DISABLED" | "FEATURE_DISABLED">> = {
   "POST /session/exchange": "FEATURE_DISABLED",
-  "POST /sequence/spend9": "FEATURE_DISABLED",
-  "POST /attest/spend9": "FEATURE_DISABLED",
-  "POST /sequence/private-swap": "SWAPS_DISABLED",
-  "POST /attest/private-swap": "SWAPS_DISABLED",
   "POST /swap/quote": "SWAPS_DISABLED",
   "POST /bridge/perpvenue/in-address": "FEATURE_DISABLED",
   "POST /bridge/perpvenue/out-address": "FEATURE_DISABLED",
@@ -86,19 +82,48 @@ describe("the HTTP surface", () => {
     }
   });
 
-  it("says off for the kinds of /relay that are off, whatever else is in the body", async () => {
-    assert.equal(
-      (await edge.call("POST", "/relay", { json: { kind: "private-swap" } })).body.code,
-      "SWAPS_DISABLED",
-    );
-    assert.equal(
-      (await edge.call("POST", "/relay", { json: { kind: "spend9" } })).body.code,
-      "FEATURE_DISABLED",
-    );
-    assert.equal(
-      (await edge.call("POST", "/relay", { json: { kind: "constructor" } })).body.code,
-      "CHAIN_UNAVAILABLE",
-    );
+  it("says off for the kind of /relay that is off, whatever else is in the body", async () => {
+    const relay = async (kind: string): Promise<string> =>
+      (await edge.call("POST", "/relay", { json: { kind } })).body.code;
+    assert.equal(await relay("private-swap"), "SWAPS_DISABLED");
+    assert.equal(await relay("spend9"), "CHAIN_UNAVAILABLE");
+    assert.equal(await relay("constructor"), "CHAIN_UNAVAILABLE");
+  });
+
+  describe("private swaps", () => {
+    const SWAPPED = ["/sequence/private-swap", "/attest/private-swap"];
+    let on: Edge;
+    before(async () => {
+      on = await startEdge({ swaps: true });
+    });
+    after(() => on.stop());
+
+    it("are refused where they are off, before anybody looks at the body", async () => {
+      for (const path of SWAPPED) {
+        for (const options of [{ json: {} }, { raw: "{" }, { session: await edge.session() }]) {
+          const { status, body } = await edge.call("POST", path, options);
+          assert.deepEqual([status, body.code], [403, "SWAPS_DISABLED"], path);
+        }
+        const { headers } = await edge.call("GET", path);
+        assert.equal(headers.get("allow"), "POST, OPTIONS");
+      }
+      assert.equal((await edge.call("GET", "/info")).body.features.swaps, false);
+    });
+
+    it("reach their routes where they are on", async () => {
+      for (const path of [...SWAPPED, "/relay"]) {
+        const { body } = await on.call("POST", path, { json: { kind: "private-swap" } });
+        assert.equal(body.code, "CHAIN_UNAVAILABLE", path);
+      }
+      const { features } = (await on.call("GET", "/info")).body;
+      assert.deepEqual(features, { swaps: true, bridges: false, spend9: true });
+    });
+
+    it("have no quotes yet: the path says so by its own code where swaps are on", async () => {
+      const { status, body } = await on.call("POST", "/swap/quote", { json: {} });
+      assert.deepEqual([status, body.code], [403, "FEATURE_DISABLED"]);
+      assert.equal((await edge.call("POST", "/swap/quote", { json: {} })).body.code, "SWAPS_DISABLED");
+    });
   });
 
   it("does not start when a route of the table is missing or a route is in no table", async () => {
@@ -168,7 +193,10 @@ describe("the HTTP surface", () => {
         assert.equal(operation.requestBody !== undefined, endpoint.method === "POST");
         for (const status of Object.keys(endpoint.responses))
           assert.ok(operation.responses[status], endpoint.path);
-        for (const code of endpoint.codes) {
+        for (const code of [
+          ...endpoint.codes,
+          ...(endpoint.offCode === undefined ? [] : [endpoint.offCode]),
+        ]) {
           const { description } = operation.responses[ERRORS[code].status];
           assert.ok(
             description.includes(code) || ERRORS[code].status in endpoint.responses,

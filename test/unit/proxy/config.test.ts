@@ -50,6 +50,30 @@ describe("proxy configuration", () => {
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.limits) && Object.isFrozen(config.assets));
   });
 
+  const WETH = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
+  const assets = (...list: object[]): Record<string, string> => ({ CLOISTER_ASSETS: JSON.stringify(list) });
+
+  it("reads further assets behind USDC, and rules for them; swaps are off unless they are switched on", () => {
+    const config = readConfig({
+      ...good,
+      ...assets({ address: WETH, symbol: "WETH", decimals: 18 }),
+      CLOISTER_SWAPS: "on",
+      CLOISTER_SERVICE_FEE_ADDRESS: SINK,
+      CLOISTER_FEE_SCHEDULE: JSON.stringify([{ asset: WETH, operation: "swap", flat: "0", bps: 15 }]),
+      CLOISTER_MINIMUMS: JSON.stringify([{ asset: WETH, operation: "swap", minimum: "5" }]),
+    });
+    assert.deepEqual(config.assets, [
+      { address: USDC.toLowerCase(), symbol: "USDC", decimals: 6 },
+      { address: WETH.toLowerCase(), symbol: "WETH", decimals: 18 },
+    ]);
+    assert.equal(config.swaps, true);
+    assert.deepEqual(config.feeSchedule, [
+      { asset: WETH.toLowerCase(), operation: "swap", flat: 0n, bps: 15 },
+    ]);
+    assert.equal(config.minimums[0]?.asset, WETH.toLowerCase());
+    assert.equal(readConfig(good).swaps, false);
+  });
+
   it("tells all faults of an empty environment at once", () => {
     try {
       readConfig({});
@@ -119,6 +143,28 @@ describe("proxy configuration", () => {
       "a sink of another network",
       { CLOISTER_SERVICE_FEE_ADDRESS: SINK, CLOISTER_ADDRESS_PREFIX: "two" },
       /^CLOISTER_SERVICE_FEE_ADDRESS is no/,
+    ],
+    [
+      "a fee that leaves nothing of a swap",
+      { CLOISTER_FEE_SCHEDULE: rule({ operation: "swap", bps: 10_000 }), CLOISTER_SERVICE_FEE_ADDRESS: SINK },
+      /^CLOISTER_FEE_SCHEDULE leaves nothing/,
+    ],
+    ["a word for SWAPS", { CLOISTER_SWAPS: "true" }, /^CLOISTER_SWAPS must be/],
+    [
+      "USDC once more",
+      assets({ address: USDC, symbol: "USDC", decimals: 6 }),
+      /^CLOISTER_ASSETS names an asset twice/,
+    ],
+    [
+      "the zero address as an asset",
+      assets({ address: `0x${"00".repeat(20)}`, symbol: "ETH", decimals: 18 }),
+      /^CLOISTER_ASSETS names the zero address/,
+    ],
+    ["an asset without decimals", assets({ address: WETH, symbol: "WETH" }), /^CLOISTER_ASSETS does not fit/],
+    [
+      "a symbol with a space",
+      assets({ address: WETH, symbol: "W ETH", decimals: 18 }),
+      /^CLOISTER_ASSETS does not fit/,
     ],
     ["a bad prefix", { CLOISTER_ADDRESS_PREFIX: "Clo" }, /^CLOISTER_ADDRESS_PREFIX must be/],
     ["a trusted hop too many", { CLOISTER_TRUSTED_HOPS: "9" }, /^CLOISTER_TRUSTED_HOPS must be/],

@@ -11,7 +11,7 @@ import { NO_PROOF, SigningLink } from "../../../support/money.ts";
 
 const home = { chainId: 5n, pool: asAddress(`0x${"aa".repeat(20)}`)! };
 const keyHash = `0x${"bb".repeat(32)}` as Bytes32;
-const keyHashes = { "deposit-shield": keyHash, spend: keyHash };
+const keyHashes = { "deposit-shield": keyHash, spend: keyHash, spend9: keyHash, "private-swap": keyHash };
 const ACCEPTED = [attester(1), attester(2)];
 
 function statement(): Statement {

@@ -41,10 +41,12 @@ const fees = createFees(
       { asset: USDC, operation: "deposit", flat: 50_000n, bps: 0 },
       { asset: USDC, operation: "transfer", flat: 50_000n, bps: 0 },
       { asset: USDC, operation: "withdraw", flat: 50_000n, bps: 15 },
+      { asset: USDC, operation: "swap", flat: 0n, bps: 15 },
     ],
     minimums: [
       { asset: USDC, operation: "deposit", minimum: 100_000n },
       { asset: USDC, operation: "withdraw", minimum: 10_000n },
+      { asset: USDC, operation: "swap", minimum: 1_000n },
     ],
   },
   () => 0,
@@ -53,7 +55,7 @@ const fees = createFees(
 function facts(kind: Kind, amount: bigint, commitments: readonly Field[], asset: Address = USDC): Facts {
   return {
     context: mustField(0n),
-    root: kind === "spend" ? mustField(1n) : undefined,
+    root: kind === "deposit-shield" ? undefined : mustField(1n),
     asset: amount === 0n ? mustField(0n) : addressToField(asset),
     amount: mustField(amount),
     nullifiers: [],
@@ -176,6 +178,51 @@ describe("fee rules", () => {
       "AMOUNT_TOO_SMALL",
       () => codeOf("spend", 9_999n, paid(68_750n), [opening(1, 68_750n)]),
     ],
+    [
+      "a transfer of nine notes with its flat note",
+      "passes",
+      () => codeOf("spend9", 0n, paid(50_000n), [opening(1, 50_000n)]),
+    ],
+    [
+      "a withdrawal of nine notes one unit short",
+      "FEE_TOO_LOW",
+      () => codeOf("spend9", 12_500_000n, paid(68_749n), [opening(1, 68_749n)]),
+    ],
+    [
+      "a swap of 100 with 15 bps of the gross amount",
+      "passes",
+      () => codeOf("private-swap", 99_850_000n, paid(150_000n), [opening(1, 150_000n)]),
+    ],
+    [
+      "a swap with 15 bps of what is left",
+      "FEE_TOO_LOW",
+      () => codeOf("private-swap", 99_850_000n, paid(149_775n), [opening(1, 149_775n)]),
+    ],
+    [
+      "a swap that opens nothing",
+      "FEE_MISSING",
+      () => codeOf("private-swap", 99_850_000n, paid(150_000n), []),
+    ],
+    [
+      "a swap whose fee note is of another asset",
+      "ASSET_UNSUPPORTED",
+      () => codeOf("private-swap", 99_850_000n, paid(150_000n), [opening(1, 150_000n, OTHER)]),
+    ],
+    [
+      "a swap of an asset that is not listed",
+      "ASSET_UNSUPPORTED",
+      () => codeOf("private-swap", 99_850_000n, paid(150_000n), [opening(1, 150_000n)], OTHER),
+    ],
+    [
+      "a swap below the minimum",
+      "AMOUNT_TOO_SMALL",
+      () => codeOf("private-swap", 999n, paid(1n), [opening(1, 1n)]),
+    ],
+    [
+      "a swap of exactly the minimum",
+      "passes",
+      () => codeOf("private-swap", 1_000n, paid(1n), [opening(1, 1n)]),
+    ],
   ];
   for (const [what, code, run] of rows) it(`${what}: ${code}`, () => assert.equal(run(), code));
 
@@ -183,6 +230,16 @@ describe("fee rules", () => {
     // 15 bps of 10,001 is 15.0015.
     assert.equal(codeOf("spend", 10_001n, paid(50_015n), [opening(1, 50_015n)]), "passes");
     assert.equal(codeOf("spend", 10_001n, paid(50_014n), [opening(1, 50_014n)]), "FEE_TOO_LOW");
+  });
+
+  it("takes any swap that began with a gross amount and left its rounded-down fee out", () => {
+    for (const gross of [1_002n, 9_999n, 10_000n, 10_001n, 123_456_789n, 2n ** 100n]) {
+      const fee = (gross * 15n) / 10_000n;
+      const openings = (value: bigint): FeeOpening[] => [opening(1, value)];
+      assert.equal(codeOf("private-swap", gross - fee, paid(fee), openings(fee)), "passes", String(gross));
+      const less = codeOf("private-swap", gross - fee + 1n, paid(fee - 1n), openings(fee - 1n));
+      assert.equal(less, "FEE_TOO_LOW", String(gross));
+    }
   });
 
   it("takes the best of several openings, whatever their order", () => {
@@ -205,6 +262,9 @@ describe("fee rules", () => {
     assert.equal(operationOf("deposit-shield", { amount: mustField(1n) }), "deposit");
     assert.equal(operationOf("spend", { amount: mustField(0n) }), "transfer");
     assert.equal(operationOf("spend", { amount: mustField(1n) }), "withdraw");
+    assert.equal(operationOf("spend9", { amount: mustField(0n) }), "transfer");
+    assert.equal(operationOf("spend9", { amount: mustField(1n) }), "withdraw");
+    assert.equal(operationOf("private-swap", { amount: mustField(1n) }), "swap");
   });
 
   it("shows rules with a sink and ten minutes of validity", () => {
@@ -213,6 +273,8 @@ describe("fee rules", () => {
     assert.deepEqual(deposit.service, { flat: "50000", bps: 0, sink: "clo1sink", enforced: true });
     assert.equal(deposit.valid_until, new Date(600_000).toISOString());
     assert.equal(fees.schedule.service_address, "clo1sink");
-    assert.equal(fees.minimums.length, 2);
+    assert.equal(fees.minimums.length, 3);
+    const swap = fees.effective("dev").find(({ operation }) => operation === "swap");
+    assert.deepEqual(swap?.service, { flat: "0", bps: 15, sink: "clo1sink", enforced: true });
   });
 });

@@ -7,9 +7,10 @@ import { ChainAway } from "../../../../proxy/chain/provider.ts";
 import { createFees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { Limits } from "../../../../proxy/limits/limits.ts";
-import { loadCircuits } from "../../../../proxy/status/circuits.ts";
+import { keyHashesOf, loadCircuits } from "../../../../proxy/status/circuits.ts";
 import { createStatus, type StatusParts } from "../../../../proxy/status/status.service.ts";
 import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import { KIND_NAMES } from "../../../../shared/protocol/statements.ts";
 
 const USDC = asAddress("0xe7f1725e7734ce288f8367e1bb143e90bb3f0512") as Address;
 const SIGNER = asAddress("0x70997970c51812dc3a010c7d01b50e0d17dc79c8") as Address;
@@ -26,6 +27,7 @@ function parts(change: Partial<StatusParts> = {}): StatusParts {
       addressPrefix: "clo",
       confirmations: 1,
       assets,
+      swaps: false,
     },
     circuits: [],
     fees: createFees({ assets, serviceFee: undefined, feeSchedule: [], minimums: [] }),
@@ -127,12 +129,17 @@ describe("circuits of /info", () => {
   after(() => rm(folder, { recursive: true, force: true }));
 
   it("production refuses keys marked development only", async () => {
-    assert.equal((await loadCircuits(manifest, keys, false)).length, 2);
+    const circuits = await loadCircuits(manifest, keys, false);
+    assert.deepEqual(
+      circuits.map(({ kind }) => kind),
+      KIND_NAMES,
+    );
+    assert.deepEqual([...keyHashesOf(circuits).keys()], KIND_NAMES);
     await assert.rejects(loadCircuits(manifest, keys, true), /development only/);
   });
 
   it("refuses a verification key that is not the manifest's", async () => {
-    for (const kind of ["deposit-shield", "spend"]) {
+    for (const kind of KIND_NAMES) {
       await writeFile(
         join(folder, `${kind}.json`),
         `${await readFile(new URL(`${kind}.json`, keys), "utf8")} `,

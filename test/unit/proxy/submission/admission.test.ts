@@ -1,18 +1,20 @@
 import assert from "node:assert/strict";
 import { Wallet } from "ethers";
 import { attester, spendDraft } from "../../../../scripts/dev/statement-maker.ts";
-import { createAdmission, type Admission, type Submission } from "../../../../proxy/submission/admission.ts";
+import { createAdmission, type Admission } from "../../../../proxy/submission/admission.ts";
+import type { Submission } from "../../../../proxy/submission/submission.ts";
 import { createFees } from "../../../../proxy/fees/fee-rules.ts";
 import { createAttest } from "../../../../proxy/attest/attest.service.ts";
 import { createRelay } from "../../../../proxy/relay/relay.service.ts";
 import { createSequence } from "../../../../proxy/sequence/sequence.service.ts";
 import type { ErrorCode } from "../../../../shared/api/errors.ts";
-import { depositBody, spendBody, type RelayBody } from "../../../../shared/api/transactions.ts";
+import type { RelayBody } from "../../../../shared/api/transactions.ts";
 import { FIELD_ORDER, type Field } from "../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
 import { toSnarkjsProof } from "../../../../shared/protocol/proof.ts";
 import { Money, NO_PROOF, OWNER, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
+import { posted } from "./posted.ts";
 
 describe("submission/admission: each refusal has its code and leaves nothing behind", function () {
   this.timeout(60_000);
@@ -34,6 +36,7 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
     admission = createAdmission({
       pool: on.pool,
       tokens: on.tokens,
+      assets: [asset],
       fees,
       tickets: on.tickets,
       data: on.data,
@@ -48,34 +51,11 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
   });
 
   function submission(
-    { statement, authorization }: MadeStatement,
+    { draft, authorization }: MadeStatement,
     bend: Record<string, unknown> = {},
+    bendExt: Record<string, unknown> = {},
   ): Submission {
-    const { ext } = statement;
-    const common = {
-      proof: toSnarkjsProof(NO_PROOF),
-      public_signals: statement.signals.map(String),
-      deadline: Number(statement.deadline),
-      fees: [],
-    };
-    const ciphertexts = ext.ciphertexts.map(toHex);
-    if (ext.kind === "spend") {
-      return {
-        kind: "spend",
-        body: spendBody.parse({ ...common, ext: { recipient: ext.recipient, ciphertexts }, ...bend }),
-      };
-    }
-    const { depositor, validAfter, validBefore } = ext;
-    const terms = {
-      depositor,
-      valid_after: Number(validAfter),
-      valid_before: Number(validBefore),
-      ciphertexts,
-    };
-    return {
-      kind: "deposit-shield",
-      body: depositBody.parse({ ...common, ext: terms, authorization: toHex(authorization), ...bend }),
-    };
+    return posted({ ...draft, authorization }, bend, bendExt);
   }
   async function check(made: Submission): Promise<void> {
     await admission.admit(admission.state(made));
@@ -118,10 +98,7 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
     const made = on.spend(root());
     const other = on.spend(root());
     const ciphertexts = other.statement.ext.ciphertexts.map(toHex);
-    await refused(
-      submission(made, { ext: { recipient: `0x${"00".repeat(20)}`, ciphertexts } }),
-      "CONTEXT_MISMATCH",
-    );
+    await refused(submission(made, {}, { ciphertexts }), "CONTEXT_MISMATCH");
     await refused(submission(made, { deadline: Number(made.statement.deadline) + 1 }), "CONTEXT_MISMATCH");
   });
 
@@ -215,10 +192,10 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
   it("ATTESTATION_INVALID: none that the pool accepts, before any gas; a good one is relayed", async () => {
     const relay = createRelay(admission, on.attestor, on.tickets, () => on.pool.threshold());
     const made = on.spend(root());
-    const body = submission(made).body;
+    const body = submission(made);
     const [good] = await on.attestor.attest(made.statement, NO_PROOF);
     const relayed = (signer: string, signature: Uint8Array): RelayBody =>
-      ({ kind: "spend", ...body, attestations: [{ signer, signature: toHex(signature) }] }) as RelayBody;
+      ({ ...body, attestations: [{ signer, signature: toHex(signature) }] }) as RelayBody;
     // Leaves of the tests before must not be what moves the nonce.
     await until("an idle submitter", async () => {
       const isRooted = on.data.currentRoot()?.leafCount === (await on.pool.queue()).leafCount;

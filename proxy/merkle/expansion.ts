@@ -1,0 +1,104 @@
+/**
+ * The pool's logs, in order, as the events they carry. The last leaf of a swap is spread over two logs: its
+ * ciphertext comes with the statement, its commitment with the note that the pool made afterwards. A node that
+ * leaves out one of the two is not believed.
+ */
+import type { Pool } from "../chain/pool.ts";
+import { ChainAway, type RawLog } from "../chain/provider.ts";
+import type { ChainEvent, LoggedEvent } from "../store/chain-data.ts";
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
+import { CIPHERTEXT_BYTES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
+
+export interface Expansion {
+  /** The next log. Throws ChainAway when it does not follow the ones before. */
+  take(log: RawLog): LoggedEvent[];
+  /** After the last log of whole blocks. Throws ChainAway when something is still owed. */
+  done(): void;
+}
+
+type Leaf = Extract<ChainEvent, { kind: "leaf" }>;
+
+const SOURCES: Readonly<Record<Kind, Leaf["source"]>> = {
+  "deposit-shield": "deposit",
+  spend: "spend",
+  spend9: "spend",
+  "private-swap": "swap",
+};
+
+/** A leaf whose commitment the pool is about to tell. */
+interface Owed {
+  readonly statement: Bytes32;
+  readonly txHash: Bytes32;
+  readonly index: number;
+  readonly ciphertext: Uint8Array;
+}
+
+export function createExpansion(pool: Pick<Pool, "parseLog">): Expansion {
+  let owed: Owed | undefined;
+
+  function requireNothingOwed(): void {
+    if (owed !== undefined) throw new ChainAway("the node left out the note that a swap made");
+  }
+
+  function eventsOf(log: RawLog): ChainEvent[] {
+    const parsed = pool.parseLog(log);
+    switch (parsed?.kind) {
+      case "executed": {
+        requireNothingOwed();
+        const { statement, statementKind, firstLeafIndex, nullifiers, commitments, ciphertexts } = parsed;
+        const { leaves } = KINDS[statementKind];
+        const ciphertextOf = (i: number): Uint8Array =>
+          ciphertexts.slice(i * CIPHERTEXT_BYTES, (i + 1) * CIPHERTEXT_BYTES);
+        if (commitments.length < leaves) {
+          const i = commitments.length;
+          const index = firstLeafIndex + i;
+          owed = { statement, txHash: log.txHash, index, ciphertext: ciphertextOf(i) };
+        }
+        return [
+          { kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers },
+          ...nullifiers.map((nullifier) => ({ kind: "nullifier" as const, nullifier })),
+          ...commitments.map((commitment, i) => ({
+            kind: "leaf" as const,
+            index: firstLeafIndex + i,
+            commitment,
+            ciphertext: ciphertextOf(i),
+            source: SOURCES[statementKind],
+            isLast: i === leaves - 1,
+          })),
+        ];
+      }
+      case "note-hashed": {
+        const { statement, leafIndex, commitment, npk, asset, value } = parsed;
+        if (owed?.statement !== statement || owed.txHash !== log.txHash || owed.index !== leafIndex) {
+          throw new ChainAway("the node left out the swap that a note came from");
+        }
+        const { ciphertext } = owed;
+        owed = undefined;
+        const opening = { npk, asset, value };
+        return [
+          { kind: "leaf", index: leafIndex, commitment, ciphertext, source: "swap", isLast: true, opening },
+        ];
+      }
+      case "rejected":
+        return [{ kind: "rejected", statement: parsed.statement, reason: parsed.reason }];
+      case "root": {
+        const { root, leafCount, sequence } = parsed;
+        return [{ kind: "root", root, leafCount, sequence }];
+      }
+      case "root-skipped":
+      case undefined:
+        return [];
+    }
+  }
+
+  return {
+    take: (log) =>
+      eventsOf(log).map((event, part) => ({
+        position: { block: log.blockNumber, logIndex: log.logIndex, part },
+        blockHash: log.blockHash,
+        txHash: log.txHash,
+        event,
+      })),
+    done: requireNothingOwed,
+  };
+}

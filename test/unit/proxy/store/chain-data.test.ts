@@ -1,0 +1,128 @@
+// The swap's leaf on disk, back from disk, taken back by a reorganisation, and as a stream shows it.
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createHub } from "../../../../proxy/events/hub.ts";
+import { idOf } from "../../../../proxy/events/position.ts";
+import { createExpansion } from "../../../../proxy/merkle/expansion.ts";
+import type { ChainDataStore, LoggedEvent } from "../../../../proxy/store/chain-data.ts";
+import { openChainDataStore } from "../../../../proxy/store/lmdb/chain-data.ts";
+import { openDatabase, type Database } from "../../../../proxy/store/lmdb/database.ts";
+import type { Tickets } from "../../../../proxy/submission/tickets.ts";
+import { EVENTS, type StreamEvent } from "../../../../shared/api/data.ts";
+import { checksumAddress } from "../../../../shared/api/checksum.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { ciphertext, executed, hash, logReader, noteHashed, POOL_ADDRESS } from "../merkle/pool-log.ts";
+
+const WETH = `0x${"22".repeat(20)}` as Address;
+const VALUE = 2n ** 128n - 1n;
+
+describe("store/chain-data (LMDB): swaps", () => {
+  let folder: string;
+  let database: Database;
+  let data: ChainDataStore;
+  let logged: LoggedEvent[];
+
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "cloister-chain-data-"));
+    database = openDatabase(folder);
+    data = openChainDataStore(database);
+    const expansion = createExpansion(logReader());
+    logged = [
+      executed("deposit-shield", 1, 0, { logIndex: 0 }),
+      executed("private-swap", 2, 3, { block: 2, logIndex: 0 }),
+      noteHashed(2, 6, WETH, VALUE, { block: 2, logIndex: 5 }),
+    ].flatMap((log) => expansion.take(log));
+    const blocks = [1, 2].map((number) => ({ number, hash: hash(1_000 + number), timestamp: 10 * number }));
+    await data.append(blocks, logged);
+  });
+  after(async () => {
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** All that a stream shows behind an id, up to `synced`. */
+  async function streamed(from?: string): Promise<StreamEvent[]> {
+    const hub = createHub(
+      { onChange: () => () => undefined, state: () => ({ tip: data.tip(), syncedAt: 1, fault: undefined }) },
+      data,
+      { onChange: () => () => undefined, openOf: async () => [] } as unknown as Tickets,
+      { chainId: 1, pool: POOL_ADDRESS, now: () => 0 },
+    );
+    const events: StreamEvent[] = [];
+    const stream = hub.read({
+      owner: { developerId: "d", sub: undefined },
+      from,
+      kinds: undefined,
+      stillGood: async () => true,
+      endsAt: undefined,
+      left: new AbortController().signal,
+    });
+    for await (const items of stream) {
+      for (const item of items) if (item.type === "event") events.push(item.event);
+      if (events.at(-1)?.kind === "synced") break;
+    }
+    return events;
+  }
+
+  it("gives every event back as it was", () => {
+    // The store's bytes are Buffers; here only what is in them counts.
+    const plain = ({ event, ...rest }: LoggedEvent): unknown =>
+      event.kind === "leaf"
+        ? { ...rest, event: { ...event, ciphertext: toHex(event.ciphertext) } }
+        : { ...rest, event };
+    assert.deepEqual(data.eventsAfter(undefined, 100).map(plain), logged.map(plain));
+  });
+
+  it("counts the pool's leaf: four of one statement, in a queue whose head covers it", () => {
+    assert.equal(data.leafCount(), 7);
+    assert.deepEqual(data.execution(hash(2))?.leafIndexes, [3, 4, 5, 6]);
+    assert.equal(
+      data.spender(logged.flatMap(({ event }) => (event.kind === "nullifier" ? [event.nullifier] : []))[0]!)
+        ?.statement,
+      hash(2),
+    );
+    assert.deepEqual([data.leaf(5)?.isLast, data.leaf(6)?.isLast], [false, true]);
+    assert.notEqual(data.headAt(7), data.headAt(6));
+  });
+
+  it("shows it in the stream with npk, asset and value, and no other leaf with them", async () => {
+    const leaves = (await streamed()).filter((event) => event.kind === "leaf");
+    assert.equal(leaves.length, 7);
+    for (const { data: shown } of leaves) EVENTS.leaf.parse(shown);
+    assert.deepEqual(leaves.at(-1)?.data, {
+      index: 6,
+      commitment: toHex(word(106n)),
+      ciphertext: toHex(ciphertext(7)),
+      source: "swap",
+      npk: toHex(word(7n)),
+      asset: checksumAddress(WETH),
+      value: String(VALUE),
+      tx_hash: hash(2_001),
+      block_number: 2,
+    });
+    assert.ok(leaves.slice(0, -1).every(({ data: shown }) => !("npk" in shown || "value" in shown)));
+    assert.deepEqual(
+      leaves.map(({ data: shown }) => shown.source),
+      ["deposit", "deposit", "deposit", "swap", "swap", "swap", "swap"],
+    );
+  });
+
+  it("resumes between the swap and its note with the same ids", async () => {
+    const whole = (await streamed()).flatMap(({ id }) => (id === undefined ? [] : [id]));
+    const third = logged.findIndex(({ event }) => event.kind === "leaf" && event.index === 5);
+    const rest = await streamed(idOf(logged[third]!));
+    assert.ok(!rest.some(({ kind }) => kind === "reorg"));
+    const ids = rest.flatMap(({ id }) => (id === undefined ? [] : [id]));
+    assert.deepEqual(ids, whole.slice(-1));
+  });
+
+  it("takes all of the swap back with its block", async () => {
+    await data.rollbackTo(1);
+    assert.equal(data.leafCount(), 3);
+    assert.equal(data.execution(hash(2)), undefined);
+    assert.equal((await streamed()).filter(({ kind }) => kind === "leaf").length, 3);
+  });
+});

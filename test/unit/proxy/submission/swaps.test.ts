@@ -1,0 +1,171 @@
+// Calls with swaps in them: order, root update, gas, and what a swap that fails does to itself and its neighbours.
+import assert from "node:assert/strict";
+import { KIND_NAMES } from "../../../../shared/protocol/statements.ts";
+import { readCall, Scene } from "./scene.ts";
+
+const FLOOR = { name: "FloorMissed", args: [10n, 9n] };
+
+describe("submission: calls with swaps", () => {
+  it("puts swaps last and keeps the order of acceptance otherwise", async () => {
+    const on = new Scene();
+    const kinds = ["private-swap", "spend", "deposit-shield", "private-swap", "spend9"] as const;
+    for (const kind of kinds) on.accept(kind);
+    const batch = (await on.next())!;
+    assert.deepEqual(on.sent(batch), ["ticket-1", "ticket-2", "ticket-4", "ticket-0", "ticket-3"]);
+    assert.deepEqual(readCall(batch.calldata).kinds, [
+      "spend",
+      "deposit-shield",
+      "spend9",
+      "private-swap",
+      "private-swap",
+    ]);
+    // What was tried is what is sent.
+    assert.deepEqual(on.simulated.at(-1)?.kinds, readCall(batch.calldata).kinds);
+  });
+
+  it("asks for a root over what stands before the first swap, and over nothing when that is nothing", async () => {
+    const on = new Scene();
+    on.accept("private-swap");
+    const alone = (await on.next())!;
+    assert.equal(readCall(alone.calldata).toIndex, 0n);
+    assert.equal(on.rootRequests.length, 0);
+
+    on.accept("spend");
+    on.accept("deposit-shield");
+    const batch = (await on.next())!;
+    assert.equal(readCall(batch.calldata).toIndex, 7n);
+    const { signals } = readCall(batch.calldata);
+    assert.deepEqual(on.rootRequests[0]?.leaves, [...signals[0]!.slice(-4), ...signals[1]!.slice(-3)]);
+  });
+
+  it("covers the whole call where there is no swap", async () => {
+    const on = new Scene();
+    for (const kind of ["spend", "spend9", "deposit-shield"] as const) on.accept(kind);
+    assert.equal(readCall((await on.next())!.calldata).toIndex, 11n);
+  });
+
+  it("leaves room for a swap's full share of gas, so that a venue cannot starve the call", async () => {
+    const on = new Scene();
+    on.accept("spend");
+    const without = (await on.next())!.gasLimit;
+    on.accept("private-swap");
+    on.accept("private-swap");
+    const estimateOfTwo = 2n * on.memberCost + (2n * on.memberCost) / 8n;
+    assert.equal((await on.next())!.gasLimit, without + estimateOfTwo + 2_000_000n);
+  });
+
+  it("cuts a call that is too big in order of acceptance, so that no swap is put off for what came later", async () => {
+    const on = new Scene();
+    for (let i = 0; i < 4; i++) on.accept("private-swap");
+    for (let i = 0; i < 28; i++) on.accept("spend");
+    on.memberCost = 300_000n;
+    const batch = (await on.next())!;
+    assert.ok(batch.gasLimit <= 12_000_000n);
+    assert.equal(batch.candidates.length, 16);
+    assert.deepEqual(on.sent(batch).slice(-4), ["ticket-0", "ticket-1", "ticket-2", "ticket-3"]);
+  });
+
+  it("thirty-two members of any kind stay below what one call may hold", async () => {
+    for (const kind of KIND_NAMES) {
+      const on = new Scene();
+      on.memberCost = 1n;
+      for (let i = 0; i < 32; i++) on.accept(kind);
+      const { calldata, candidates } = (await on.next())!;
+      assert.ok(calldata.length <= 2 + 2 * 100 * 1024, kind);
+      // The full share of gas of a dozen swaps does not fit; everything else goes in one call.
+      assert.equal(candidates.length, kind === "private-swap" ? 8 : 32, kind);
+    }
+  });
+
+  it("counts four leaves for a swap: no more members than one root update could cover", async () => {
+    for (const kind of ["spend9", "private-swap"] as const) {
+      const on = new Scene(100);
+      for (let i = 0; i < 66; i++) on.accept(kind);
+      await on.next();
+      assert.equal(on.simulated[0]?.kinds.length, 64, kind);
+    }
+  });
+
+  it("holds a swap whose floor is missed, without gas, and its neighbours go", async () => {
+    const on = new Scene();
+    const missed = on.accept("private-swap");
+    on.refusals.set(missed.id, FLOOR);
+    const other = on.accept("private-swap");
+    const spend = on.accept("spend");
+    assert.deepEqual(on.sent((await on.next())!), [spend.id, other.id]);
+    const { status } = on.now(missed);
+    assert.ok(status.state === "queued");
+    assert.equal(status.error?.code, "SLIPPAGE_EXCEEDED");
+    assert.equal(status.error.retryable, true);
+  });
+
+  it("tries it again with a growing number of blocks between, at most eight, and sends it when it fits", async () => {
+    const on = new Scene();
+    const missed = on.accept("private-swap");
+    on.refusals.set(missed.id, FLOOR);
+    const tried: number[] = [];
+    for (on.tip = 1; on.tip <= 40; on.tip++) {
+      const before = on.simulated.length;
+      assert.equal(await on.next(), undefined);
+      // The same block brings the same market.
+      assert.equal(await on.next(), undefined);
+      if (on.simulated.length > before) tried.push(on.tip);
+      assert.ok(on.simulated.length <= before + 1);
+    }
+    assert.deepEqual(tried, [1, 2, 4, 8, 16, 24, 32, 40]);
+    on.refusals.clear();
+    on.tip = 48;
+    assert.deepEqual(on.sent((await on.next())!), [missed.id]);
+  });
+
+  const reasons: [string, readonly unknown[], string][] = [
+    ["FloorMissed", [10n, 9n], "SLIPPAGE_EXCEEDED"],
+    ["SwapFailed", ["0x1234"], "ROUTE_UNAVAILABLE"],
+    ["ExecutorAbsent", [], "ROUTE_UNAVAILABLE"],
+    ["AssetUnsupported", [`0x${"22".repeat(20)}`], "ASSET_UNSUPPORTED"],
+    ["NullifierSpent", [5n], "NULLIFIER_SPENT"],
+    ["RootUnknown", [5n], "ROOT_UNKNOWN"],
+    ["DeadlinePassed", [5n], "DEADLINE_PASSED"],
+    ["TransferRefused", ["0x"], "TRANSFER_REFUSED"],
+    ["GasExhausted", [], "ROUTE_UNAVAILABLE"],
+    ["PathInvalid", [], "REJECTED"],
+  ];
+  for (const [name, args, code] of reasons) {
+    it(`the pool's ${name} is ${code} on a ticket that goes on waiting`, async () => {
+      const on = new Scene();
+      const ticket = on.accept("private-swap");
+      on.refusals.set(ticket.id, { name, args });
+      assert.equal(await on.next(), undefined);
+      const { status } = on.now(ticket);
+      assert.ok(status.state === "queued");
+      assert.equal(status.error?.code, code);
+    });
+  }
+
+  it("without an executor swaps wait, say for what, and are tried when there is one; everything else goes", async () => {
+    const on = new Scene();
+    const swap = on.accept("private-swap");
+    const spend = on.accept("spend");
+    on.executor = undefined;
+    assert.deepEqual(on.sent((await on.next())!), [spend.id]);
+    assert.ok(on.simulated.every(({ kinds }) => !kinds.includes("private-swap")));
+    assert.equal(on.blockage.of("private-swap"), "executor");
+    assert.equal(on.blockage.of("spend"), undefined);
+    assert.equal(on.blockage.by, undefined);
+    assert.deepEqual(on.now(swap).status, { state: "queued" });
+    on.executor = on.tickets[0]!.transaction.attestations[0]!.signer;
+    assert.deepEqual(on.sent((await on.next())!), [spend.id, swap.id]);
+    assert.equal(on.blockage.of("private-swap"), undefined);
+  });
+
+  it("what holds everything is said before what holds swaps", async () => {
+    const on = new Scene();
+    on.accept("private-swap");
+    on.executor = undefined;
+    await on.next();
+    on.blockage.report("gas");
+    assert.equal(on.blockage.of("private-swap"), "gas");
+    on.blockage.clear();
+    assert.equal(on.blockage.of("private-swap"), "executor");
+  });
+});
