@@ -1,6 +1,14 @@
 /** Statements in the words of the HTTP interface. */
-import { proof, type DepositBody, type SpendBody } from "../api/transactions.ts";
-import { toHex } from "../protocol/bytes.ts";
+import {
+  proof,
+  type AttestDepositBody,
+  type DepositBody,
+  type SpendBody,
+  type SwapBody,
+} from "../api/transactions.ts";
+import { encodeUniswapPath } from "../api/uniswap-path.ts";
+import { addressFromField, type Address } from "../protocol/brands.ts";
+import { toHex, word } from "../protocol/bytes.ts";
 import type { SnarkjsProof } from "../protocol/proof.ts";
 import { ClientError } from "./errors.ts";
 import type { Prepared } from "./statements.ts";
@@ -14,36 +22,61 @@ export function wireProof(made: SnarkjsProof): WireProof {
   return parsed.data;
 }
 
-export function depositBody(
-  { statement, openings }: Prepared,
+export function depositBody(prepared: Prepared, proof: WireProof, authorization: string): DepositBody {
+  return { ...plainDepositBody(prepared, proof), authorization };
+}
+
+/** Of a deposit whose transaction the depositor sends itself. */
+export function plainDepositBody(
+  prepared: Prepared,
   proof: WireProof,
-  authorization: string,
-): DepositBody {
-  const { ext, signals, deadline } = statement;
+): Omit<AttestDepositBody, "authorization"> {
+  const { ext } = prepared.statement;
   if (ext.kind !== "deposit-shield") throw new TypeError("not a deposit");
   return {
-    proof,
-    public_signals: signals.map(String),
-    deadline: Number(deadline),
+    ...common(prepared, proof),
     ext: {
       depositor: ext.depositor,
       valid_after: Number(ext.validAfter),
       valid_before: Number(ext.validBefore),
       ciphertexts: ext.ciphertexts.map(toHex),
     },
-    authorization,
-    fees: [...openings],
   };
 }
 
-export function spendBody({ statement, openings }: Prepared, proof: WireProof): SpendBody {
-  const { ext, signals, deadline } = statement;
-  if (ext.kind !== "spend") throw new TypeError("not a spend");
+/** Of `spend` and `spend9`. */
+export function spendBody(prepared: Prepared, proof: WireProof): SpendBody {
+  const { ext } = prepared.statement;
+  if (ext.kind !== "spend" && ext.kind !== "spend9") throw new TypeError("not a spend");
+  return {
+    ...common(prepared, proof),
+    ext: { recipient: ext.recipient, ciphertexts: ext.ciphertexts.map(toHex) },
+  };
+}
+
+export function swapBody(prepared: Prepared, proof: WireProof): SwapBody {
+  const { ext, facts } = prepared.statement;
+  if (ext.kind !== "private-swap") throw new TypeError("not a swap");
+  const { tokenOut, path } = ext;
+  // A checked statement's asset is an address.
+  const tokenIn = addressFromField(facts.asset) as Address;
+  return {
+    ...common(prepared, proof),
+    ext: {
+      token_out: tokenOut,
+      min_amount_out: String(ext.minAmountOut),
+      path: encodeUniswapPath({ tokenIn, path, tokenOut }),
+      npk_out: toHex(word(ext.npkOut)),
+      ciphertexts: ext.ciphertexts.map(toHex),
+    },
+  };
+}
+
+function common({ statement, openings }: Prepared, proof: WireProof): Omit<SpendBody, "ext"> {
   return {
     proof,
-    public_signals: signals.map(String),
-    deadline: Number(deadline),
-    ext: { recipient: ext.recipient, ciphertexts: ext.ciphertexts.map(toHex) },
+    public_signals: statement.signals.map(String),
+    deadline: Number(statement.deadline),
     fees: [...openings],
   };
 }

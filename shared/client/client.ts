@@ -4,7 +4,15 @@ import type { SessionResponse, WhoAmI } from "../api/credentials.ts";
 import type { Balance, EventKind, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import type { Health, Info } from "../api/service.ts";
-import type { AttestResponse, DepositBody, RelayBody, SpendBody, Ticket } from "../api/transactions.ts";
+import type {
+  AttestDepositBody,
+  AttestResponse,
+  DepositBody,
+  RelayBody,
+  SpendBody,
+  SwapBody,
+  Ticket,
+} from "../api/transactions.ts";
 import { streamEvents, type StreamTiming } from "./events.ts";
 import {
   createTransport,
@@ -45,9 +53,14 @@ export interface Client {
   ): Promise<SessionResponse>;
   sequenceDeposit(body: DepositBody, options?: SubmitOptions): Promise<Ticket>;
   sequenceSpend(body: SpendBody, options?: SubmitOptions): Promise<Ticket>;
+  sequenceSpend9(body: SpendBody, options?: SubmitOptions): Promise<Ticket>;
+  sequenceSwap(body: SwapBody, options?: SubmitOptions): Promise<Ticket>;
   ticket(ticketId: string, options?: CallOptions): Promise<Ticket>;
-  attestDeposit(body: DepositBody, options?: CallOptions): Promise<AttestResponse>;
+  /** Without an authorization the answer's transaction is good for the depositor alone to send. */
+  attestDeposit(body: AttestDepositBody, options?: CallOptions): Promise<AttestResponse>;
   attestSpend(body: SpendBody, options?: CallOptions): Promise<AttestResponse>;
+  attestSpend9(body: SpendBody, options?: CallOptions): Promise<AttestResponse>;
+  attestSwap(body: SwapBody, options?: CallOptions): Promise<AttestResponse>;
   relay(body: RelayBody, options?: SubmitOptions): Promise<Ticket>;
   merkleRoot(options?: CallOptions): Promise<MerkleRoot>;
   merkleTree(
@@ -78,10 +91,14 @@ export function createClient(options: ClientOptions): Client {
     createSession: (body, call = {}) => transport.call(ENDPOINTS.createSession, { ...call, body }),
     sequenceDeposit: (body, call) => transport.call(ENDPOINTS.sequenceDeposit, { ...submit(call), body }),
     sequenceSpend: (body, call) => transport.call(ENDPOINTS.sequenceSpend, { ...submit(call), body }),
+    sequenceSpend9: (body, call) => transport.call(ENDPOINTS.sequenceSpend9, { ...submit(call), body }),
+    sequenceSwap: (body, call) => transport.call(ENDPOINTS.sequenceSwap, { ...submit(call), body }),
     ticket: (ticketId, call = {}) =>
       transport.call(ENDPOINTS.ticket, { ...call, params: { ticket_id: ticketId } }),
     attestDeposit: (body, call = {}) => transport.call(ENDPOINTS.attestDeposit, { ...call, body }),
     attestSpend: (body, call = {}) => transport.call(ENDPOINTS.attestSpend, { ...call, body }),
+    attestSpend9: (body, call = {}) => transport.call(ENDPOINTS.attestSpend9, { ...call, body }),
+    attestSwap: (body, call = {}) => transport.call(ENDPOINTS.attestSwap, { ...call, body }),
     relay: (body, call) => transport.call(ENDPOINTS.relay, { ...submit(call), body }),
     merkleRoot: (call = {}) => transport.call(ENDPOINTS.merkleRoot, call),
     merkleTree: ({ level, from, limit }, call = {}) =>

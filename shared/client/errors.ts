@@ -50,7 +50,10 @@ export const CLIENT_ERRORS = {
   ADDRESS_INVALID: "not a shielded address of this network",
   AMOUNT_INVALID: "not an amount this wallet can move",
   INSUFFICIENT_FUNDS: "the wallet does not hold that much",
-  NEEDS_CONSOLIDATION: "the amount is spread over more than two notes; consolidate first",
+  NEEDS_CONSOLIDATION:
+    "the amount is spread over more notes than one payment can spend; consolidate first, or let the payment do it",
+  FEATURE_OFF: "this instance of the service does not offer that",
+  PATH_INVALID: "not a path of one or two known pools from the one token to the other",
   STREAM_INCONSISTENT: "the event stream contradicts itself or the roots of the pool",
   STORAGE_CORRUPT: "the stored wallet cannot be read",
   STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",
@@ -58,6 +61,7 @@ export const CLIENT_ERRORS = {
     "a payment that the service refused may still be executed, and this one would not exclude it",
   EXECUTED_AFTER_REFUSAL:
     "a payment that the service had refused was executed after all; nothing was sent now",
+  DEPOSIT_NOT_EXECUTED: "the depositor's transaction was mined, but the pool did not execute the deposit",
   OUTCOME_UNKNOWN: "no answer to the payment; it may still happen until its deadline",
   TICKET_FAILED: "the transaction ended without being executed",
   TIMED_OUT: "it did not happen in the time allowed",

@@ -97,7 +97,12 @@ async function* connect(
 
   // Closes the connection when the caller leaves, when the server falls silent, and when this generator ends.
   const closing = new AbortController();
-  const leave = (): void => closing.abort();
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const leave = (): void => {
+    closing.abort();
+    // Node 20 forgets the tie between signal and body once its own request object is collected.
+    void reader?.cancel().catch(() => undefined);
+  };
   call.signal?.addEventListener("abort", leave, { once: true });
   let silence: ReturnType<typeof setTimeout> | undefined;
   const heard = (): void => {
@@ -122,7 +127,7 @@ async function* connect(
     }
     const parser = new SseParser();
     const decoder = new TextDecoder();
-    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    reader = (response.body as ReadableStream<Uint8Array>).getReader();
     while (true) {
       const chunk = await network(reader.read());
       heard();

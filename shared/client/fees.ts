@@ -4,7 +4,7 @@ import { asAddress, type Address } from "../protocol/brands.ts";
 import { feeOf, type FeeOperation } from "../protocol/fees.ts";
 import { decodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
 import { ClientError } from "./errors.ts";
-import type { Pins } from "./pins.ts";
+import { feeCeilingOf, type Pins } from "./pins.ts";
 
 export interface Fee {
   readonly to: ShieldedAddress;
@@ -33,7 +33,7 @@ export function feesFor(rules: readonly FeeRules[], charged: Charged, pins: Pins
   const service = feePart(rule?.service ?? null, charged, pins);
   const developer = feePart(rule?.developer ?? null, charged, pins);
   const total = (service?.value ?? 0n) + (developer?.value ?? 0n);
-  const ceiling = pins.feeCeiling[charged.operation];
+  const ceiling = feeCeilingOf(pins, charged.asset, charged.operation);
   if (total > 0n && (ceiling === undefined || total > feeOf(ceiling, charged.amount))) {
     throw new ClientError("FEE_ABOVE_CEILING", `${charged.operation}: ${total}`);
   }

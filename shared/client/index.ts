@@ -13,15 +13,25 @@ export type { CallOptions } from "./http.ts";
 export type { Credential, SessionProvider } from "./session.ts";
 export type { StreamTiming } from "./events.ts";
 
+export { createWallet, type Wallet, type WalletOptions } from "./wallet.ts";
+export type {
+  CarriedOptions,
+  Payment,
+  PaymentOptions,
+  Progress,
+  SpendOptions,
+  StatementOptions,
+  Step,
+} from "./payment.ts";
+export type { DepositOptions, PlainDeposit, PlainDepositOptions } from "./depositing.ts";
+export type { Swap, SwapOrder } from "./spending.ts";
 export {
-  createWallet,
-  type Payment,
-  type PaymentOptions,
-  type Progress,
-  type Step,
-  type Wallet,
-  type WalletOptions,
-} from "./wallet.ts";
+  eip1193Sender,
+  type OutgoingTransaction,
+  type SentTransaction,
+  type TransactionSender,
+} from "./sender.ts";
+export type { Receipt } from "./execute-call.ts";
 export { TicketFailed } from "./tickets.ts";
 export { PaymentUnresolved } from "./exposure.ts";
 export { poolRootVerifier, type PoolRootVerifierOptions, type RootVerifier } from "./root-verifier.ts";
@@ -54,7 +64,9 @@ export { decodeShieldedAddress, encodeShieldedAddress, type ShieldedAddress } fr
 export {
   prepareDeposit,
   prepareSpend,
+  prepareSwap,
   type DepositPlan,
   type Prepared,
   type SpendPlan,
+  type SwapPlan,
 } from "./statements.ts";

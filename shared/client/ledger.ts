@@ -3,8 +3,8 @@
  * needs to wait for the chain waits here.
  */
 import type { StreamEvent } from "../api/data.ts";
-import type { Address, Bytes32 } from "../protocol/brands.ts";
-import type { Home, Statement } from "../protocol/statements.ts";
+import type { Address, Bytes32, Field } from "../protocol/brands.ts";
+import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
 import type { Client } from "./client.ts";
@@ -17,6 +17,7 @@ import { applyEvent, verifiedRoot } from "./scanner.ts";
 import { selectNotes } from "./selection.ts";
 import { openState, sealState } from "./state-codec.ts";
 import { WalletState, type OwnedNote, type Reservation } from "./state.ts";
+import type { Prepared } from "./statements.ts";
 import type { WalletStorage } from "./storage.ts";
 
 export interface LedgerOptions {
@@ -170,11 +171,11 @@ export class Ledger {
     );
   }
 
-  /** At most two notes that cover `needed`; waits for change that is on its way when that would be enough. */
-  async choose(asset: Address, needed: bigint, options: WaitOptions): Promise<OwnedNote[]> {
+  /** At most `limit` notes that cover `needed`; waits for change that is on its way when that would be enough. */
+  async choose(asset: Address, needed: bigint, limit: number, options: WaitOptions): Promise<OwnedNote[]> {
     const attempt = (): OwnedNote[] | ClientError => {
       try {
-        return selectNotes(this.spendable(asset), needed, this.exposed(asset));
+        return selectNotes(this.spendable(asset), needed, limit, this.exposed(asset));
       } catch (error) {
         if (error instanceof ClientError) return error;
         throw error;
@@ -211,12 +212,17 @@ export class Ledger {
   }
 
   /** The stream has brought every leaf of a statement and the end of every note it spent. */
-  holds({ facts }: Statement): boolean {
+  holds({ statement: { facts }, boughtBlinding }: Prepared): boolean {
     const leaves = facts.commitments.every((commitment) => this.state.tree.includes(commitment));
     const spent = facts.nullifiers.every((nullifier) => {
       const note = this.state.noteOf(nullifier);
       return note === undefined || note.spent !== undefined;
     });
-    return leaves && spent;
+    return leaves && spent && (boughtBlinding === undefined || this.bought(boughtBlinding) !== undefined);
+  }
+
+  /** The note that a swap's output became. Its commitment could not be known before; its blinding is the wallet's own and used once. */
+  bought(blinding: Field): OwnedNote | undefined {
+    return [...this.state.notes.values()].find((note) => note.blinding === blinding);
   }
 }

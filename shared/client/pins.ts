@@ -17,6 +17,8 @@ export interface Pins {
   readonly addressPrefix: string;
   /** Most that all fees of one payment together may be, by operation: flat + amount × bps / 10,000. */
   readonly feeCeiling: Readonly<Partial<Record<FeeOperation, FeeRule>>>;
+  /** The same by token, in the place of `feeCeiling` for that token: a flat amount is another sum of money in each. */
+  readonly feeCeilings?: Readonly<Record<string, Pins["feeCeiling"]>>;
   /** When given, the only shielded addresses that fee notes may pay. */
   readonly feeSinks?: readonly string[];
   /** EIP-712 names of tokens that are deposited by EIP-3009, by address. Default for all: "USD Coin", version "2". */
@@ -54,9 +56,18 @@ export function assetsOf({ assets }: Pins): readonly [Address, ...Address[]] {
   return [requireAddress(first, "asset"), ...others.map((asset) => requireAddress(asset, "asset"))];
 }
 
-export function tokenDomainOf(pins: Pins, asset: Address): TokenDomain {
-  const named = Object.entries(pins.tokenDomains ?? {}).find(([token]) => asAddress(token) === asset);
-  return named?.[1] ?? { name: "USD Coin", version: "2" };
+export function tokenDomainOf({ tokenDomains }: Pins, asset: Address): TokenDomain {
+  return byToken(tokenDomains, asset) ?? { name: "USD Coin", version: "2" };
+}
+
+/** Undefined where no fee at all may be paid. */
+export function feeCeilingOf(pins: Pins, asset: Address, operation: FeeOperation): FeeRule | undefined {
+  return (byToken(pins.feeCeilings, asset) ?? pins.feeCeiling)[operation];
+}
+
+/** Whatever the case of the configuration's addresses. */
+function byToken<T>(table: Readonly<Record<string, T>> | undefined, asset: Address): T | undefined {
+  return Object.entries(table ?? {}).find(([token]) => asAddress(token) === asset)?.[1];
 }
 
 export function requireAddress(text: string, what: string): Address {

@@ -47,6 +47,7 @@ export interface Prover {
 }
 
 export function createProver({ source, manifest, singleThread = false }: ProverOptions): Prover {
+  // Files as they came, once for each kind that was ever used: snarkjs reads its points out of them anew for each proof.
   const loaded = new Map<Kind, Promise<Artefacts>>();
 
   function artefacts(kind: Kind): Promise<Artefacts> {
@@ -101,6 +102,12 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
   };
 }
 
+/**
+ * In pages of 64 kB. Programs of circom 2 bring their own memory; without this, circom_runtime 0.1 reserves 2 GB
+ * beside it that nobody uses, and a phone may refuse.
+ */
+const WITNESS_OPTIONS = { memorySize: 1 };
+
 type FullProof = Awaited<ReturnType<typeof snarkjs.groth16.fullProve>>;
 
 async function fullProve(
@@ -110,7 +117,7 @@ async function fullProve(
   singleThread: boolean,
 ): Promise<FullProof> {
   try {
-    return await snarkjs.groth16.fullProve({ ...witness }, wasm, zkey, undefined, undefined, {
+    return await snarkjs.groth16.fullProve({ ...witness }, wasm, zkey, undefined, WITNESS_OPTIONS, {
       singleThread,
     });
   } catch {
@@ -119,7 +126,10 @@ async function fullProve(
   }
 }
 
-/** Artefacts by fetch from `{baseUrl}/{kind}.zkey` and `.wasm`. The address may be anyone's: hashes decide. */
+/**
+ * Artefacts by fetch from `{baseUrl}/{kind}.zkey` and `.wasm`, each kind when it is first needed: the key of
+ * `spend9` is four times as large as that of `spend`. The address may be anyone's: hashes decide.
+ */
 export function fetchArtefacts(
   baseUrl: string,
   send: typeof fetch = (input, init) => fetch(input, init),

@@ -7,7 +7,8 @@ import { asAddress, asField, type Field } from "../protocol/brands.ts";
 import { mustFromHex } from "../protocol/bytes.ts";
 import { decryptNote } from "../notes/encryption.ts";
 import type { FullViewingKey } from "../notes/keys.ts";
-import { noteCommitment, npkOf, nullifierOf, type Note } from "../notes/note.ts";
+import { completeNote } from "../notes/measured-note.ts";
+import { noteCommitment, nullifierOf, type Note } from "../notes/note.ts";
 import { ClientError } from "./errors.ts";
 import type { OwnedNote, RootMark, WalletState } from "./state.ts";
 
@@ -78,9 +79,8 @@ function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Fi
   if (data.index !== state.tree.leafCount) throw inconsistent("a leaf is missing");
   state.addLeaf(commitment, data.block_number);
 
-  const note = readNote(keys, data);
-  if (note === undefined || note.value === 0n || noteCommitment(keys.owner, note) !== commitment)
-    return NOTHING;
+  const note = readNote(keys, data, commitment);
+  if (note === undefined || note.value === 0n) return NOTHING;
   const owned: OwnedNote = {
     ...note,
     leafIndex: data.index,
@@ -94,14 +94,15 @@ function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Fi
   return { type: "received", note: owned };
 }
 
-/** Where the pool hashed the note itself, its value is in the event and the ciphertext gives the blinding only. */
-function readNote(keys: FullViewingKey, data: LeafData): Note | undefined {
+/** Own notes that give this very leaf, whatever the service says about it. */
+function readNote(keys: FullViewingKey, data: LeafData, commitment: Field): Note | undefined {
   const opened = decryptNote(keys, mustFromHexOrEmpty(data.ciphertext));
-  if (opened === undefined || data.npk === undefined) return opened;
+  if (opened === undefined) return undefined;
+  if (data.npk === undefined) return noteCommitment(keys.owner, opened) === commitment ? opened : undefined;
   const asset = asAddress(data.asset);
   if (asset === undefined || data.value === undefined) return undefined;
-  if (npkOf(keys.owner, opened.blinding) !== field(data.npk)) return undefined;
-  return { asset, value: BigInt(data.value), blinding: opened.blinding };
+  const measured = { npk: field(data.npk), asset, value: BigInt(data.value) };
+  return completeNote(keys.owner, opened.blinding, measured, commitment);
 }
 
 /** The newest root that this wallet's own leaves lead to. Throws when the stream named a root they do not give. */

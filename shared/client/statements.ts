@@ -1,5 +1,5 @@
 /**
- * Builds the statement of a deposit, transfer or withdrawal: fresh notes, their ciphertexts, everything
+ * Builds the statement of a deposit, transfer, withdrawal or swap: fresh notes, their ciphertexts, everything
  * the proof must bind, and the circuit's private inputs. What it returns has passed the same rules that
  * proxy, enclave and pool apply.
  */
@@ -10,20 +10,23 @@ import {
   checkStatement,
   contextOf,
   encodeExt,
+  KINDS,
   writeSignals,
   type Ext,
   type Facts,
   type Home,
   type Kind,
   type Statement,
+  type SwapPath,
 } from "../protocol/statements.ts";
 import { TREE_DEPTH } from "../protocol/tree.ts";
 import type { ShieldedAddress } from "../notes/address.ts";
 import { encryptNote, nobody } from "../notes/encryption.ts";
 import type { SpendingKey } from "../notes/keys.ts";
+import { sealUnmeasured } from "../notes/measured-note.ts";
 import { commitmentOf, newNote, noteCommitment, npkOf, nullifierOf, type Note } from "../notes/note.ts";
 import type { Fees } from "./fees.ts";
-import { MAX_INPUTS, sumOf } from "./selection.ts";
+import { sumOf } from "./selection.ts";
 
 type FeeOpening = DepositBody["fees"][number];
 
@@ -37,6 +40,8 @@ export interface Prepared {
   readonly openings: readonly FeeOpening[];
   /** Value of the note that comes back to this wallet: the deposit itself, or the change. */
   readonly own: bigint;
+  /** Blinding of the note that a swap's bought tokens become: by it the wallet knows that note again. */
+  readonly boughtBlinding?: Field;
 }
 
 interface Common {
@@ -62,13 +67,28 @@ export interface SpendInput {
   readonly path: readonly (readonly Field[])[];
 }
 
-export interface SpendPlan extends Common {
+/** What a statement that spends notes begins with. */
+interface FromNotes extends Common {
   readonly root: Field;
   readonly inputs: readonly SpendInput[];
-  /** A private payment, a public one, or neither (merging notes). */
+}
+
+/** `spend` or, with more than two inputs, `spend9`. */
+export interface SpendPlan extends FromNotes {
+  /** A private payment (to oneself: merging notes), or a public one. */
   readonly payment:
     | { readonly type: "transfer"; readonly to: ShieldedAddress; readonly value: bigint }
     | { readonly type: "withdraw"; readonly recipient: Address; readonly value: bigint };
+}
+
+/** `asset` is what is given. The bought note is this wallet's own. */
+export interface SwapPlan extends FromNotes {
+  /** Gross: what goes to the venue is this less the fees. */
+  readonly sharesIn: bigint;
+  readonly tokenOut: Address;
+  /** With less of `tokenOut` than this the swap fails. */
+  readonly floor: bigint;
+  readonly path: SwapPath;
 }
 
 /** One output: undefined stands for a dummy. */
@@ -89,7 +109,7 @@ export function prepareDeposit(plan: DepositPlan): Prepared {
     ciphertexts: outputs.ciphertexts,
   };
   const asset = addressToField(plan.asset);
-  const statement = state(plan, "deposit-shield", ext, {
+  const statement = state(plan, ext, {
     root: undefined,
     asset,
     amount: plan.amount as Field,
@@ -106,30 +126,67 @@ export function prepareDeposit(plan: DepositPlan): Prepared {
 }
 
 export function prepareSpend(plan: SpendPlan): Prepared {
-  const { payment, fees, keys } = plan;
+  const { payment, fees } = plan;
+  const kind = plan.inputs.length > KINDS.spend.inputs ? "spend9" : "spend";
   const own = sumOf(plan.inputs.map(({ note }) => note)) - payment.value - fees.total;
   const outputs = makeOutputs(plan.asset, [
     payment.type === "transfer" ? payment : undefined,
-    own === 0n ? undefined : { to: keys.viewing.address, value: own },
+    change(plan, own),
     fees.service,
     fees.developer,
   ]);
-  const inputs = [...plan.inputs];
-  while (inputs.length < MAX_INPUTS) inputs.push(dummyInput(plan.asset));
-  const nullifiers = inputs.map(({ note }) =>
-    nullifierOf(keys.viewing.nullifierKey, noteCommitment(keys.owner, note), note.leafIndex),
-  );
   const isPublic = payment.type === "withdraw";
-  const noteAsset = addressToField(plan.asset);
   const ext: Ext = {
-    kind: "spend",
+    kind,
     recipient: isPublic ? payment.recipient : ZERO_ADDRESS,
     ciphertexts: outputs.ciphertexts,
   };
-  const statement = state(plan, "spend", ext, {
+  return {
+    ...fromNotes(plan, ext, outputs, isPublic ? payment.value : 0n),
+    openings: openings(plan.asset, outputs.notes, [undefined, undefined, fees.service, fees.developer]),
+    own,
+  };
+}
+
+export function prepareSwap(plan: SwapPlan): Prepared {
+  const { fees, tokenOut, floor, path } = plan;
+  const own = sumOf(plan.inputs.map(({ note }) => note)) - plan.sharesIn;
+  const outputs = makeOutputs(plan.asset, [change(plan, own), fees.service, fees.developer]);
+  const bought = sealUnmeasured(plan.keys.viewing.address, tokenOut);
+  const ext: Ext = {
+    ...{ kind: "private-swap", tokenOut, minAmountOut: floor, npkOut: bought.npk, path },
+    ciphertexts: [...outputs.ciphertexts, bought.ciphertext],
+  };
+  return {
+    ...fromNotes(plan, ext, outputs, plan.sharesIn - fees.total),
+    openings: openings(plan.asset, outputs.notes, [undefined, fees.service, fees.developer]),
+    own,
+    boughtBlinding: bought.blinding,
+  };
+}
+
+function change({ keys }: FromNotes, value: bigint): Wanted {
+  return value === 0n ? undefined : { to: keys.viewing.address, value };
+}
+
+/** One template for all kinds that spend notes, as the circuits have one; `amountOut` leaves the pool in public. */
+function fromNotes(
+  plan: FromNotes,
+  ext: Ext,
+  outputs: Outputs,
+  amountOut: bigint,
+): Pick<Prepared, "statement" | "witness"> {
+  const { keys } = plan;
+  const inputs = [...plan.inputs];
+  while (inputs.length < KINDS[ext.kind].inputs) inputs.push(dummyInput(plan.asset));
+  const nullifiers = inputs.map(({ note }) =>
+    nullifierOf(keys.viewing.nullifierKey, noteCommitment(keys.owner, note), note.leafIndex),
+  );
+  const noteAsset = addressToField(plan.asset);
+  const statement = state(plan, ext, {
     root: plan.root,
-    asset: isPublic ? noteAsset : (0n as Field),
-    amount: (isPublic ? payment.value : 0n) as Field,
+    asset: amountOut === 0n ? (0n as Field) : noteAsset,
+    amount: amountOut as Field,
     nullifiers,
     commitments: outputs.commitments,
   });
@@ -151,8 +208,6 @@ export function prepareSpend(plan: SpendPlan): Prepared {
       inPathElements: inputs.map(({ path }) => path),
       ...outputs.witness,
     }),
-    openings: openings(plan.asset, outputs.notes, [undefined, undefined, fees.service, fees.developer]),
-    own,
   };
 }
 
@@ -184,7 +239,8 @@ function dummyInput(asset: Address): SpendInput {
   return { note: { ...newNote(asset, 0n), leafIndex: 0 }, path };
 }
 
-function state({ home, deadline }: Common, kind: Kind, ext: Ext, facts: Omit<Facts, "context">): Statement {
+function state({ home, deadline }: Common, ext: Ext, facts: Omit<Facts, "context">): Statement {
+  const kind: Kind = ext.kind;
   const extBytes = encodeExt(ext);
   const seconds = BigInt(deadline);
   const signals = writeSignals(kind, { ...facts, context: contextOf(home, kind, seconds, extBytes) });

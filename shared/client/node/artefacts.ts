@@ -8,13 +8,23 @@ const DEVELOPMENT = new URL("../../circuits/keys/development/", import.meta.url)
 
 const open = promisify(brotliDecompress);
 
+/** What the folder's manifest says of a file besides its hash. */
+interface Sized {
+  readonly bytes?: number;
+}
+
 /** From `{kind}.zkey.br` and `{kind}.wasm.br` in a folder, given as a URL that ends with a slash. */
 export function folderArtefacts(folder: URL = DEVELOPMENT): ArtefactSource {
-  const file = async (name: string): Promise<Uint8Array> =>
-    new Uint8Array(await open(await readFile(new URL(`${name}.br`, folder))));
   return async (kind) => {
-    const [zkey, wasm] = await Promise.all([file(`${kind}.zkey`), file(`${kind}.wasm`)]);
-    return { zkey, wasm };
+    const manifest = await readManifest(folder);
+    const file = async (part: "zkey" | "wasm"): Promise<Uint8Array> => {
+      const { bytes } = (manifest.circuits[kind]?.[part] ?? {}) as Sized;
+      const packed = await readFile(new URL(`${kind}.${part}.br`, folder));
+      // Into one piece of the right size: pieces put together would be a second copy of a key of 68 MB.
+      const whole = await open(packed, bytes === undefined ? {} : { chunkSize: bytes + 64 });
+      return new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength);
+    };
+    return { wasm: await file("wasm"), zkey: await file("zkey") };
   };
 }
 

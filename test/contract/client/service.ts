@@ -4,11 +4,17 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readFile } from "node:fs/promises";
-import { verifyTypedData } from "ethers";
+import { Interface, Wallet as EthereumWallet, verifyTypedData } from "ethers";
 import * as snarkjs from "snarkjs";
 import type { EventKind } from "../../../shared/api/data.ts";
 import { ERRORS, type ErrorCode } from "../../../shared/api/errors.ts";
-import { depositBody, spendBody, type Ticket } from "../../../shared/api/transactions.ts";
+import {
+  ATTEST_BODIES,
+  SEQUENCE_BODIES,
+  type AttestResponse,
+  type Ticket,
+} from "../../../shared/api/transactions.ts";
+import { decodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { readManifest } from "../../../shared/client/node/index.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { commitmentOf, npkOf } from "../../../shared/notes/note.ts";
@@ -20,21 +26,31 @@ import {
   type Address,
   type Field,
 } from "../../../shared/protocol/brands.ts";
+import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { feeOf } from "../../../shared/protocol/fees.ts";
+import { compressProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
 import {
   checkStatement,
   encodeExt,
+  KIND_NAMES,
+  KINDS,
   signalNames,
+  type Ext,
   type Home,
   type Kind,
+  type Statement,
 } from "../../../shared/protocol/statements.ts";
 import { Frontier } from "../../../shared/protocol/tree.ts";
 
 export const CHAIN_ID = 31_337;
 export const POOL = "0x00000000000000000000000000000000000000aa" as Address;
 export const USDC = "0x00000000000000000000000000000000000000bb" as Address;
+/** A token without EIP-3009. */
+export const WETH = "0x00000000000000000000000000000000000000ee" as Address;
 export const PREFIX = "cltest";
 export const FLAT_FEE = 50_000n;
+export const SWAP_BPS = 15;
 export const API_KEY = "ck_test_key";
 
 type LogKind = "leaf" | "nullifier" | "root";
@@ -71,12 +87,24 @@ export class TestService {
   automine = true;
   /** Rooting can be held back to show what a wallet does with leaves that no root covers. */
   autoroot = true;
+  features = { swaps: true, bridges: false, spend9: true };
+  /** What the venue pays for so much; less than the floor, and the swap waits. */
+  venue: (amountIn: bigint) => bigint = (amountIn) => 3n * amountIn;
+  /** Bends what the stream says about a bought note, as a liar would. */
+  bendBought: (leaf: Record<string, unknown>) => Record<string, unknown> = (leaf) => leaf;
+  /** Bends the answer to an attestation. */
+  bendAttested: (answer: AttestResponse, statement: Statement) => AttestResponse = (answer) => answer;
+  /** Off where no proof is the point: then any proof of the right form passes, such as `standInProver` makes. */
+  verifiesProofs = true;
+  readonly enclave = EthereumWallet.createRandom();
+  /** ERC-20 approvals for the pool: `token/owner`. */
+  readonly allowances = new Map<string, bigint>();
   #blocks: Block[] = [];
   #orphans = new Map<string, number>();
   #fork = 0;
   readonly #streams = new Map<ServerResponse, { sent: string | undefined }>();
   readonly #server = createServer((request, response) => void this.#serve(request, response));
-  readonly #queue: { statement: ReturnType<TestService["check"]>; ticketId: string }[] = [];
+  readonly #queue: { statement: Statement; ticketId: string }[] = [];
 
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
@@ -104,32 +132,87 @@ export class TestService {
   /** Everything accepted so far becomes a block, and a root over all leaves if `autoroot`. */
   mine(): void {
     const block = this.#newBlock();
-    for (const { statement, ticketId } of this.#queue.splice(0)) {
-      const first = this.leafCount + block.log.filter(({ kind }) => kind === "leaf").length;
-      const txHash = toHex(word(BigInt(block.number)));
-      for (const nullifier of statement.facts.nullifiers)
-        this.#push(block, "nullifier", { nullifier: hex(nullifier), tx_hash: txHash });
-      statement.facts.commitments.forEach((commitment, at) =>
-        this.#push(block, "leaf", {
-          index: first + at,
-          commitment: hex(commitment),
-          ciphertext: toHex(statement.ext.ciphertexts[at]!),
-          source: statement.kind === "spend" ? "spend" : "deposit",
-          tx_hash: txHash,
-        }),
-      );
-      const leafIndex = statement.facts.commitments.map((_, at) => first + at);
+    for (const waiting of this.#queue.splice(0)) {
+      const { statement, ticketId } = waiting;
+      const { ext, facts } = statement;
+      const bought = ext.kind === "private-swap" ? this.venue(facts.amount) : 0n;
+      if (ext.kind === "private-swap" && bought < ext.minAmountOut) {
+        this.#queue.push(waiting);
+        const error = { code: "SLIPPAGE_EXCEEDED", detail: "in a test", retryable: true } as const;
+        this.#changeTicket(ticketId, { state: "queued", error });
+        continue;
+      }
+      const leafIndex = this.#execute(block, statement, bought);
       this.#changeTicket(ticketId, {
         state: "confirmed",
-        tx_hash: txHash,
+        tx_hash: txHashOf(block),
         block_number: block.number,
         confirmations: 1,
         leaf_index: leafIndex,
       });
     }
+    this.#close(block);
+  }
+
+  #close(block: Block): void {
     this.#blocks.push(block);
     if (this.autoroot) this.root();
     else this.#pump();
+  }
+
+  #execute(block: Block, { ext, facts, kind }: Statement, bought: bigint): number[] {
+    const first = this.leafCount + block.log.filter((entry) => entry.kind === "leaf").length;
+    const txHash = txHashOf(block);
+    for (const nullifier of facts.nullifiers)
+      this.#push(block, "nullifier", { nullifier: hex(nullifier), tx_hash: txHash });
+    const source = kind === "deposit-shield" ? "deposit" : kind === "private-swap" ? "swap" : "spend";
+    const leaf = (at: number, commitment: Field): Record<string, unknown> => ({
+      ...{ index: first + at, commitment: hex(commitment), ciphertext: toHex(ext.ciphertexts[at]!) },
+      ...{ source, tx_hash: txHash },
+    });
+    facts.commitments.forEach((commitment, at) => this.#push(block, "leaf", leaf(at, commitment)));
+    if (ext.kind === "private-swap") {
+      const npk = mustField(ext.npkOut);
+      const made = commitmentOf(npk, ext.tokenOut, bought);
+      const measured = { npk: hex(npk), asset: ext.tokenOut, value: String(bought) };
+      this.#push(block, "leaf", this.bendBought({ ...leaf(facts.commitments.length, made), ...measured }));
+    }
+    return Array.from({ length: KINDS[kind].leaves }, (_, at) => first + at);
+  }
+
+  /** A transaction of somebody's own account, as the chain would take it: an approval, or `execute` by a depositor. */
+  send(from: string, { to, data }: { to: string; data: string }): SentReceipt {
+    const token = new Interface(TOKEN_ABI).parseTransaction({ data });
+    if (token?.name === "approve") {
+      if (asAddress(token.args[0]) === POOL)
+        this.allowances.set(`${to}/${from.toLowerCase()}`, token.args[1] as bigint);
+      return { status: 1, logs: [] };
+    }
+    const [[member]] = POOL_INTERFACE.decodeFunctionData("execute", data) as unknown as [[Member]];
+    const kind = KIND_NAMES.find((name) => BigInt(KINDS[name].id) === member[0])!;
+    const statement = checkStatement(
+      this.home,
+      kind,
+      member[1],
+      [...member[2]],
+      mustFromHex(member[3]),
+    ) as Statement;
+    const { ext, facts, hash } = statement;
+    const key = `${hexAddress(facts.asset)}/${from.toLowerCase()}`;
+    const executes =
+      ext.kind === "deposit-shield" &&
+      ext.depositor === from.toLowerCase() &&
+      this.allowances.get(key) === facts.amount;
+    const log = (name: string, values: readonly unknown[]): SentReceipt => ({
+      status: 1,
+      logs: [{ address: POOL, ...POOL_INTERFACE.encodeEventLog(name, values) }],
+    });
+    if (!executes) return log("Rejected", [hash, POOL_INTERFACE.encodeErrorResult("AuthorizationMalformed")]);
+    this.allowances.delete(key);
+    const block = this.#newBlock();
+    const [first = 0] = this.#execute(block, statement, 0n);
+    this.#close(block);
+    return log("Executed", [hash, KINDS[kind].id, first, [], facts.commitments, "0x"]);
   }
 
   /** A root over the first `leafCount` leaves, in a block of its own. */
@@ -193,7 +276,7 @@ export class TestService {
   /** `executeAllTheSame` is what a liar does: the next block has it. */
   failTicket(
     ticketId: string,
-    code: "NULLIFIER_SPENT" | "INSUFFICIENT_FUNDS",
+    code: "NULLIFIER_SPENT" | "INSUFFICIENT_FUNDS" | "SLIPPAGE_EXCEEDED" | "ROUTE_UNAVAILABLE",
     { executeAllTheSame = false } = {},
   ): void {
     const at = this.#queue.findIndex((waiting) => waiting.ticketId === ticketId);
@@ -272,6 +355,14 @@ export class TestService {
       else json(response, 200, ticket);
       return;
     }
+    const [, way, kind] = /^\/(sequence|attest)\/([a-z0-9-]+)$/.exec(url.pathname) ?? [];
+    if (method === "POST" && KIND_NAMES.includes(kind as Kind)) {
+      const posted: unknown = JSON.parse(body);
+      if (kind === "private-swap" && !this.features.swaps) throw new Refused("SWAPS_DISABLED");
+      if (way === "attest") json(response, 200, await this.#attest(kind as Kind, posted));
+      else json(response, 202, await this.#accept(kind as Kind, posted));
+      return;
+    }
     switch (`${method} ${url.pathname}`) {
       case "GET /health":
         json(response, 200, { status: "ok" });
@@ -285,17 +376,14 @@ export class TestService {
       case "GET /events/stream":
         this.#stream(url, request, response);
         return;
-      case "POST /sequence/deposit-shield":
-        json(response, 202, await this.#accept("deposit-shield", JSON.parse(body)));
-        return;
-      case "POST /sequence/spend":
-        json(response, 202, await this.#accept("spend", JSON.parse(body)));
-        return;
       default:
         problem(response, "NOT_FOUND");
         return;
     }
   }
+
+  /** A developer's rule for swaps. */
+  developerFee: { flat: string; bps: number; sink: string; enforced: boolean } | null = null;
 
   get serviceAddress(): string {
     return this.serviceKeys.viewing.addressText(PREFIX);
@@ -307,13 +395,15 @@ export class TestService {
       kind: "api_key",
       developer: { id: "d", name: "Test" },
       limits: [],
-      fees: ["transfer", "deposit", "withdraw"].map((operation) => ({
-        asset: USDC,
-        operation,
-        service,
-        developer: null,
-        valid_until: "2030-01-01T00:00:00Z",
-      })),
+      fees: [USDC, WETH].flatMap((asset) =>
+        ["transfer", "deposit", "withdraw", "swap"].map((operation) => ({
+          asset,
+          operation,
+          service: operation === "swap" ? { ...service, flat: "0", bps: SWAP_BPS } : service,
+          developer: operation === "swap" ? this.developerFee : null,
+          valid_until: "2030-01-01T00:00:00Z",
+        })),
+      ),
     };
   }
 
@@ -327,10 +417,13 @@ export class TestService {
       deployment_block: 1,
       address_prefix: PREFIX,
       confirmations: 2,
-      assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
-      features: { swaps: false, bridges: false, spend9: false },
+      assets: [
+        { address: USDC, symbol: "USDC", decimals: 6 },
+        { address: WETH, symbol: "WETH", decimals: 18 },
+      ],
+      features: this.features,
       fees: { service_address: this.serviceAddress, schedule: [] },
-      circuits: (["deposit-shield", "spend"] as const).map((kind) => ({
+      circuits: KIND_NAMES.filter((kind) => manifest.circuits[kind] !== undefined).map((kind) => ({
         kind,
         public_signals: signalNames(kind),
         verification_key_hash: hex(1n),
@@ -345,9 +438,32 @@ export class TestService {
     };
   }
 
-  async #accept(kind: Kind, untrusted: unknown): Promise<Ticket> {
+  async #attest(kind: Kind, untrusted: unknown): Promise<AttestResponse> {
     const statement = this.check(kind, untrusted);
+    const { proof } = await this.#verify(kind, untrusted);
+    const signature = this.enclave.signingKey.sign(statement.hash).serialized;
+    const member = [
+      KINDS[kind].id,
+      ...[statement.deadline, statement.signals, toHex(statement.extBytes)],
+      ...[toHex(compressProof(parseSnarkjsProof(proof)!)), "0x", signature],
+    ];
+    const answer: AttestResponse = {
+      kind,
+      statement: statement.hash,
+      deadline: Number(statement.deadline),
+      attestations: [{ signer: this.enclave.address, signature }],
+      transaction: {
+        to: POOL,
+        data: POOL_INTERFACE.encodeFunctionData("execute", [[member], NO_ROOT_UPDATE]),
+        chain_id: CHAIN_ID,
+      },
+    };
+    return this.bendAttested(answer, statement);
+  }
+
+  async #verify(kind: Kind, untrusted: unknown) {
     const body = untrusted as { proof: unknown; public_signals: string[]; authorization: string };
+    if (!this.verifiesProofs) return body;
     const key: unknown = JSON.parse(
       await readFile(
         new URL(`../../../shared/protocol/verification-keys/${kind}.json`, import.meta.url),
@@ -356,6 +472,12 @@ export class TestService {
     );
     if (!(await snarkjs.groth16.verify(key, body.public_signals, body.proof)))
       throw new Refused("PROOF_INVALID");
+    return body;
+  }
+
+  async #accept(kind: Kind, untrusted: unknown): Promise<Ticket> {
+    const statement = this.check(kind, untrusted);
+    const body = await this.#verify(kind, untrusted);
     if (statement.ext.kind === "deposit-shield") {
       const signer = verifyTypedData(
         { name: "USD Coin", version: "2", chainId: CHAIN_ID, verifyingContract: USDC },
@@ -395,34 +517,29 @@ export class TestService {
   }
 
   /** The proxy's cheap checks, as far as a client can break them. */
-  check(kind: Kind, untrusted: unknown) {
-    const parsed = (kind === "spend" ? spendBody : depositBody).safeParse(untrusted);
+  check(kind: Kind, untrusted: unknown): Statement {
+    const isPlain = kind === "deposit-shield" && !Object.hasOwn(untrusted as object, "authorization");
+    const parsed = (isPlain ? ATTEST_BODIES : SEQUENCE_BODIES)[kind].safeParse(untrusted);
     if (!parsed.success) throw new Refused("INVALID_REQUEST");
     const { data } = parsed;
-    const ciphertexts = data.ext.ciphertexts.map(mustFromHex);
-    const ext = encodeExt(
-      "depositor" in data.ext
-        ? {
-            kind: "deposit-shield",
-            depositor: asAddress(data.ext.depositor)!,
-            validAfter: BigInt(data.ext.valid_after),
-            validBefore: BigInt(data.ext.valid_before),
-            ciphertexts,
-          }
-        : { kind: "spend", recipient: asAddress(data.ext.recipient)!, ciphertexts },
-    );
     const signals = data.public_signals.map((signal) => parseField(signal)!);
+    const ext = encodeExt(readExt(kind, data.ext));
     const statement = checkStatement(this.home, kind, BigInt(data.deadline), signals, ext);
     if (typeof statement === "string")
       throw new Refused(statement === "CONTEXT_MISMATCH" ? statement : "INVALID_REQUEST");
     const sink = decodeShieldedAddress(this.serviceAddress, PREFIX)!;
+    const opened = data.fees.reduce((sum, { value }) => sum + BigInt(value), 0n);
+    const due =
+      kind === "private-swap"
+        ? feeOf({ flat: 0n, bps: SWAP_BPS }, statement.facts.amount + opened)
+        : FLAT_FEE;
     const paid = data.fees.some(({ output, asset, blinding, value }) => {
       const made = commitmentOf(
         npkOf(sink.owner, mustField(BigInt(blinding))),
         asAddress(asset)!,
         BigInt(value),
       );
-      return BigInt(value) >= FLAT_FEE && made === statement.facts.commitments[output];
+      return BigInt(value) >= due && made === statement.facts.commitments[output];
     });
     if (!paid) throw new Refused("FEE_MISSING");
     const roots = this.log.filter((entry) => entry.kind === "root").map(({ data: root }) => root["root"]);
@@ -489,6 +606,43 @@ export class TestService {
     for (const response of this.#streams.keys()) send(response, "ticket", changed);
   }
 }
+
+interface SentReceipt {
+  readonly status: number;
+  readonly logs: { readonly address: string; readonly topics: string[]; readonly data: string }[];
+}
+
+type Member = readonly [bigint, bigint, readonly bigint[], string, string, string, string];
+
+const POOL_INTERFACE = new Interface(POOL_ABI);
+const NO_ROOT_UPDATE = [0n, 0n, 0n, 0n, `0x${"00".repeat(32)}`, `0x${"00".repeat(32)}`, "0x"];
+
+/** `untrusted` has passed its schema. */
+function readExt(kind: Kind, untrusted: object): Ext {
+  const ext = untrusted as Record<string, string> & { ciphertexts: string[] };
+  const ciphertexts = ext.ciphertexts.map(mustFromHex);
+  switch (kind) {
+    case "deposit-shield":
+      return {
+        ...{ kind, ciphertexts, depositor: asAddress(ext["depositor"])! },
+        ...{ validAfter: BigInt(ext["valid_after"]!), validBefore: BigInt(ext["valid_before"]!) },
+      };
+    case "spend":
+    case "spend9":
+      return { kind, ciphertexts, recipient: asAddress(ext["recipient"])! };
+    case "private-swap": {
+      const route = decodeUniswapPath(ext["path"]!);
+      if (typeof route === "string") throw new Refused("INVALID_REQUEST");
+      return {
+        ...{ kind, ciphertexts, tokenOut: asAddress(ext["token_out"])!, path: route.path },
+        ...{ minAmountOut: BigInt(ext["min_amount_out"]!), npkOut: BigInt(ext["npk_out"]!) },
+      };
+    }
+  }
+}
+
+const txHashOf = ({ number }: Block): string => toHex(word(BigInt(number)));
+const hexAddress = (asset: bigint): string => `0x${asset.toString(16).padStart(40, "0")}`;
 
 const AUTHORIZATION = [
   { name: "from", type: "address" },

@@ -50,6 +50,29 @@ describe("fees of a payment", () => {
     assert.equal(feesFor(rules("transfer", part("0", 1)), charged, pins(0n)).service, undefined);
   });
 
+  it("have a ceiling of their own where the token has one, and no other then", () => {
+    const charged = { asset, operation: "transfer", amount: 10n } as const;
+    const own = (ceiling: Pins["feeCeiling"]): Partial<Pins> => ({
+      feeCeilings: { [asset.toUpperCase().replace("0X", "0x")]: ceiling },
+    });
+    const fees = (more: Partial<Pins>): bigint =>
+      feesFor(rules("transfer", part("5")), charged, pins(4n, 0, more)).total;
+    assert.equal(fees(own({ transfer: { flat: 5n, bps: 0 } })), 5n);
+    assert.throws(() => fees({}), code("FEE_ABOVE_CEILING"));
+    assert.throws(() => fees(own({ deposit: { flat: 5n, bps: 0 } })), code("FEE_ABOVE_CEILING"));
+    const elsewhere = { feeCeilings: { [`0x${"12".repeat(20)}`]: { transfer: { flat: 9n, bps: 0 } } } };
+    assert.throws(() => fees(elsewhere), code("FEE_ABOVE_CEILING"));
+  });
+
+  it("for a swap are reckoned from the gross amount, each part rounded down", () => {
+    const charged = { asset, operation: "swap", amount: 4_000_001n } as const;
+    const ceiling = { feeCeiling: { swap: { flat: 7n, bps: 16 } } };
+    const fees = feesFor(rules("swap", part("0", 15), part("7", 1)), charged, pins(0n, 0, ceiling));
+    assert.deepEqual([fees.service?.value, fees.developer?.value], [6_000n, 407n]);
+    // A swap's amount is public: opening its fee notes tells nothing.
+    assert.ok(fees.service?.enforced === true && fees.developer?.enforced === true);
+  });
+
   it("are refused above the ceiling, without a ceiling, to an unknown sink and to nonsense", () => {
     const charged = { asset, operation: "transfer", amount: 10n } as const;
     assert.throws(

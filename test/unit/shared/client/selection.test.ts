@@ -27,9 +27,10 @@ const select = (
   from: readonly OwnedNote[],
   amount: bigint,
   exposed: readonly Exposure[] = [],
+  limit = 2,
 ): OwnedNote[] | string => {
   try {
-    return selectNotes(from, amount, exposed);
+    return selectNotes(from, amount, limit, exposed);
   } catch (error) {
     return (error as ClientError).code;
   }
@@ -99,6 +100,7 @@ describe("note selection", () => {
     const taken = (...groups: number[][]): bigint[] =>
       selectForConsolidation(
         from,
+        2,
         groups.map((leafIndexes) => ({ leafIndexes, until: 0 })),
       ).map(({ value }) => value);
     assert.deepEqual(taken([0]), [1n, 4n]);
@@ -107,22 +109,110 @@ describe("note selection", () => {
     assert.throws(() => taken([7]), ClientError);
   });
 
-  it("consolidation merges the two largest, and repeated it makes any covered amount payable", () => {
+  it("consolidation merges the largest, and repeated it makes any covered amount payable", () => {
     fc.assert(
-      fc.property(notes, (from) => {
+      fc.property(notes, fc.constantFrom(2, 3, 9), (from, limit) => {
         if (from.length < 2) {
-          assert.throws(() => selectForConsolidation(from), ClientError);
+          assert.throws(() => selectForConsolidation(from, limit), ClientError);
           return;
         }
         let held = [...from];
         const total = sumOf(held);
-        for (let round = 0; !Array.isArray(select(held, total)); round++) {
-          assert.ok(round < from.length);
-          const merged = selectForConsolidation(held);
+        for (let round = 0; !Array.isArray(select(held, total, [], limit)); round++) {
+          assert.ok(round < Math.ceil((from.length - 1) / (limit - 1)));
+          const merged = selectForConsolidation(held, limit);
+          assert.equal(merged.length, Math.min(limit, held.length));
           held = [...held.filter((note) => !merged.includes(note)), aNote(sumOf(merged), 1000 + round)];
         }
       }),
       { numRuns: 100 },
     );
+  });
+
+  describe("of more than two notes", () => {
+    /** Every way to take at most `limit` notes that holds one of each refused payment. */
+    const allowed = (from: readonly OwnedNote[], limit: number, exposed: readonly Exposure[]) =>
+      Array.from({ length: 2 ** from.length }, (_, bits) =>
+        from.filter((_note, at) => (bits >> at) & 1),
+      ).filter(
+        (chosen) =>
+          chosen.length > 0 &&
+          chosen.length <= limit &&
+          exposed.every(({ leafIndexes }) => chosen.some((note) => leafIndexes.includes(note.leafIndex))),
+      );
+    const few = fc
+      .array(fc.bigInt(1n, 200n), { maxLength: 9 })
+      .map((values) => values.map((value, at) => aNote(value, at)));
+    const manyRefused = fc
+      .array(fc.uniqueArray(fc.nat(8), { minLength: 1, maxLength: 4 }), { maxLength: 4 })
+      .map((all) => all.map((leafIndexes): Exposure => ({ leafIndexes, until: 0 })));
+
+    it("finds a choice whenever there is one, as trying all sets would, and gives the true reason when not", () => {
+      fc.assert(
+        fc.property(
+          few,
+          fc.bigInt(1n, 900n),
+          manyRefused,
+          fc.integer({ min: 3, max: 6 }),
+          (from, amount, exposed, limit) => {
+            const covers = (chosen: readonly OwnedNote[]): boolean => sumOf(chosen) >= amount;
+            const chosen = select(from, amount, exposed, limit);
+            if (allowed(from, limit, exposed).some(covers)) {
+              assert.ok(Array.isArray(chosen));
+              assert.ok(covers(chosen) && new Set(chosen).size === chosen.length);
+              assert.ok(
+                allowed(from, limit, exposed).some((one) => one.every((note) => chosen.includes(note))),
+              );
+              assert.ok(chosen.length <= limit);
+            } else if (sumOf(from) < amount) assert.equal(chosen, "INSUFFICIENT_FUNDS");
+            else if (allowed(from, limit, []).some(covers)) assert.equal(chosen, "PAYMENT_UNRESOLVED");
+            else assert.equal(chosen, "NEEDS_CONSOLIDATION");
+          },
+        ),
+        { numRuns: 1000 },
+      );
+    });
+
+    it("merging takes the largest sum that excludes every refused payment, as trying all sets would", () => {
+      fc.assert(
+        fc.property(few, manyRefused, fc.integer({ min: 2, max: 6 }), (from, exposed, limit) => {
+          fc.pre(from.length >= 2);
+          const sums = allowed(from, limit, exposed).map(sumOf);
+          if (sums.length === 0) {
+            assert.throws(() => selectForConsolidation(from, limit, exposed), ClientError);
+            return;
+          }
+          const merged = selectForConsolidation(from, limit, exposed);
+          assert.equal(
+            sumOf(merged),
+            sums.reduce((a, b) => (a > b ? a : b)),
+          );
+          for (const { leafIndexes } of exposed)
+            assert.ok(merged.some((note) => leafIndexes.includes(note.leafIndex)));
+        }),
+        { numRuns: 1000 },
+      );
+    });
+
+    it("takes two where two will do, and else fills the free places with the smallest", () => {
+      const from = [5n, 1n, 9n, 2n, 7n, 3n, 8n].map((value, at) => aNote(value, at));
+      const values = (amount: bigint, limit: number): bigint[] =>
+        (select(from, amount, [], limit) as OwnedNote[]).map(({ value }) => value);
+      assert.deepEqual(values(17n, 9), [8n, 9n]);
+      assert.deepEqual(values(18n, 5), [9n, 8n, 7n, 1n, 2n]);
+      assert.deepEqual(values(35n, 9), [9n, 8n, 7n, 5n, 3n, 2n, 1n]);
+      assert.equal(select(from, 18n, [], 2), "NEEDS_CONSOLIDATION");
+    });
+
+    it("is quick with many notes and many refused payments", () => {
+      const from = Array.from({ length: 400 }, (_, at) => aNote(BigInt(at + 1), at));
+      const group = (start: number): Exposure => ({
+        leafIndexes: Array.from({ length: 9 }, (_, at) => start * 9 + at),
+        until: 0,
+      });
+      const apart = Array.from({ length: 9 }, (_, start) => group(start));
+      assert.equal((select(from, 300n, apart, 9) as OwnedNote[]).length, 9);
+      assert.equal(select(from, 300n, [...apart, group(9)], 9), "PAYMENT_UNRESOLVED");
+    });
   });
 });

@@ -1,0 +1,144 @@
+/**
+ * What every operation of a wallet needs besides notes: the configuration, the service's rules held against it,
+ * proofs, turns, and the wait until something is on chain and in this wallet's own copy.
+ */
+import type { Info } from "../api/service.ts";
+import type { TicketState, Ticket } from "../api/transactions.ts";
+import { VALUE_LIMIT, type Address } from "../protocol/brands.ts";
+import type { FeeOperation } from "../protocol/fees.ts";
+import type { Home } from "../protocol/statements.ts";
+import type { SpendingKey } from "../notes/keys.ts";
+import { wireProof, type WireProof } from "./bodies.ts";
+import type { Client } from "./client.ts";
+import { ClientError } from "./errors.ts";
+import type { WaitOptions } from "./feed.ts";
+import { feesFor, type Fees } from "./fees.ts";
+import type { Ledger } from "./ledger.ts";
+import type { CarriedOptions, Payment, StatementOptions, Stepper } from "./payment.ts";
+import { checkInfo, requireAddress, type Pins } from "./pins.ts";
+import type { Prover } from "./prover.ts";
+import type { Prepared } from "./statements.ts";
+import { TicketFailed, waitForTicket } from "./tickets.ts";
+
+export interface CoreParts {
+  readonly client: Client;
+  readonly prover: Prover;
+  readonly pins: Pins;
+  readonly home: Home;
+  readonly keys: SpendingKey;
+  readonly assets: readonly [Address, ...Address[]];
+  readonly ledger: Ledger;
+  /** Unix seconds. */
+  readonly now: () => number;
+}
+
+/** This wallet's copy may lag behind a confirmed ticket by so much. */
+const DELIVERY_TIMEOUT_MS = 120_000;
+
+/**
+ * As long as whoever holds a proof can use it, so short: long enough for a busy chain, and not so long that a
+ * refused payment binds its notes for an hour or a deposit made again is made twice.
+ */
+const DEFAULT_DEADLINE_SECS = 900;
+
+export class Core {
+  readonly parts: CoreParts;
+  #info: Info | undefined;
+  #working: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: CoreParts) {
+    this.parts = parts;
+  }
+
+  /** The named token, or the default one. Throws PIN_MISMATCH for one that is not pinned. */
+  asset(name?: string): Address {
+    const { assets } = this.parts;
+    const asset = name === undefined ? assets[0] : requireAddress(name, "asset");
+    if (!assets.includes(asset)) throw new ClientError("PIN_MISMATCH", "not a pinned asset");
+    return asset;
+  }
+
+  /** To be called before anything is made for the service: throws PIN_MISMATCH or ARTEFACT_MISMATCH if it is another one. */
+  async checkService(options: WaitOptions): Promise<Info> {
+    this.#info ??= await this.#askInfo(options);
+    return this.#info;
+  }
+
+  /** A switch that was off is asked for again each time: the operator may have turned it on. */
+  async isOffered(feature: keyof Info["features"], options: WaitOptions): Promise<boolean> {
+    const { features } = await this.checkService(options);
+    if (features[feature]) return true;
+    this.#info = await this.#askInfo(options);
+    return this.#info.features[feature];
+  }
+
+  async #askInfo(options: WaitOptions): Promise<Info> {
+    const { client, pins, prover } = this.parts;
+    const info = await client.info({ signal: options.signal });
+    checkInfo(pins, info);
+    prover.checkInfo(info);
+    return info;
+  }
+
+  async fees(operation: FeeOperation, asset: Address, amount: bigint, options: WaitOptions): Promise<Fees> {
+    const { fees } = await this.parts.client.whoami({ signal: options.signal });
+    return feesFor(fees, { asset, operation, amount }, this.parts.pins);
+  }
+
+  deadline({ deadlineSecs = DEFAULT_DEADLINE_SECS }: StatementOptions): number {
+    return this.parts.now() + deadlineSecs;
+  }
+
+  async prove({ statement, witness }: Prepared): Promise<WireProof> {
+    return wireProof(await this.parts.prover.prove(statement, witness));
+  }
+
+  /** One payment at a time picks notes and proves; a failed one does not stop the next. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#working.then(work, work);
+    this.#working = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Resolves when nobody's turn is under way. */
+  async idle(): Promise<void> {
+    await this.#working;
+  }
+
+  ticket(ticketId: string, until: TicketState, options: WaitOptions): Promise<Ticket> {
+    return waitForTicket(this.parts.client, this.parts.ledger.feed, ticketId, until, options);
+  }
+
+  /** Waits as far as the caller wants, at `confirmed` until this wallet's own copy has it too. */
+  async settle(made: Payment, prepared: Prepared, options: CarriedOptions, step: Stepper): Promise<Payment> {
+    const until = options.until ?? "confirmed";
+    if (until === "queued") return made;
+    const { ledger } = this.parts;
+    const release = ledger.feed.hold();
+    try {
+      const ticket = await step("confirm", () => this.ticket(made.ticket.ticket_id, until, options));
+      await step("deliver", () => this.delivered(prepared, options));
+      return { ...made, ticket };
+    } catch (error) {
+      if (error instanceof TicketFailed) await ledger.refused(made.statement);
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
+  /** Until this wallet's own copy has all that the statement did. */
+  async delivered(prepared: Prepared, { signal, timeoutMs }: WaitOptions): Promise<void> {
+    const { ledger } = this.parts;
+    await ledger.feed.until(() => ledger.holds(prepared), {
+      signal,
+      timeoutMs: timeoutMs ?? DELIVERY_TIMEOUT_MS,
+    });
+    await ledger.save();
+  }
+}
+
+/** Throws AMOUNT_INVALID unless it is above zero and fits into a note. */
+export function requireAmount(amount: bigint): void {
+  if (amount <= 0n || amount >= VALUE_LIMIT) throw new ClientError("AMOUNT_INVALID");
+}

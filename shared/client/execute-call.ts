@@ -1,0 +1,73 @@
+/**
+ * The pool's `execute` as this client writes it, and what a receipt says about it. The depositor's own account
+ * sends what is written here and nothing that the service wrote.
+ */
+import { Interface } from "ethers";
+import { POOL_ABI, TOKEN_ABI } from "../contracts/abi.ts";
+import { asAddress, ZERO_BYTES32, type Address } from "../protocol/brands.ts";
+import { concatBytes, fromHex, toHex } from "../protocol/bytes.ts";
+import { compressProof, type Proof } from "../protocol/proof.ts";
+import { KINDS, type Statement } from "../protocol/statements.ts";
+
+const POOL = new Interface(POOL_ABI);
+const TOKEN = new Interface(TOKEN_ABI);
+const NO_ROOT_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"] as const;
+
+/** An attestation as the service gives it. Whether the pool accepts its signer is the pool's to say. */
+export interface WireAttestation {
+  readonly signer: string;
+  readonly signature: string;
+}
+
+/**
+ * Calldata of `execute` with this statement alone: no other transaction, no root update, no authorization.
+ * Undefined when an attestation is no signature.
+ */
+export function executeCall(
+  statement: Statement,
+  proof: Proof,
+  attestations: readonly WireAttestation[],
+): string | undefined {
+  const signatures = [...attestations]
+    .sort((a, b) => (a.signer.toLowerCase() < b.signer.toLowerCase() ? -1 : 1))
+    .map(({ signature }) => fromHex(signature));
+  if (!signatures.every((signature) => signature?.length === 65)) return undefined;
+  const member = [
+    KINDS[statement.kind].id,
+    statement.deadline,
+    statement.signals,
+    toHex(statement.extBytes),
+    toHex(compressProof(proof)),
+    "0x",
+    toHex(concatBytes(...(signatures as Uint8Array[]))),
+  ];
+  return POOL.encodeFunctionData("execute", [[member], NO_ROOT_UPDATE]);
+}
+
+/** ERC-20 approval of exactly this amount. */
+export function approveCall(spender: Address, amount: bigint): string {
+  return TOKEN.encodeFunctionData("approve", [spender, amount]);
+}
+
+/** The part of a receipt that is read here. */
+export interface Receipt {
+  /** 0 when the transaction reverted. */
+  readonly status: number | null;
+  readonly logs: readonly {
+    readonly address: string;
+    readonly topics: readonly string[];
+    readonly data: string;
+  }[];
+}
+
+/** `executed`, or why not: the name of the pool's error where it has one. */
+export function outcomeOf({ status, logs }: Receipt, { home, hash }: Statement): string {
+  if (status === 0) return "reverted";
+  for (const { address, topics, data } of logs) {
+    if (asAddress(address) !== home.pool || topics[1] !== hash) continue;
+    const event = POOL.parseLog({ topics, data });
+    if (event?.name === "Executed") return "executed";
+    if (event?.name === "Rejected") return POOL.parseError(String(event.args["reason"]))?.name ?? "rejected";
+  }
+  return "not in this transaction";
+}

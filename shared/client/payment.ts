@@ -1,0 +1,56 @@
+/** What a caller may ask of a payment of any kind, and what comes back. */
+import type { Ticket } from "../api/transactions.ts";
+import type { Bytes32 } from "../protocol/brands.ts";
+import type { WaitOptions } from "./feed.ts";
+
+export type Step =
+  "sync" | "prepare" | "sign" | "prove" | "submit" | "approve" | "send" | "confirm" | "deliver";
+
+/** Called after each step with how long it took. */
+export type Progress = (step: Step, ms: number) => void;
+
+/** Of everything that makes a statement. */
+export interface StatementOptions extends WaitOptions {
+  /** After this many seconds it can no longer happen. Default 900, for a swap 300; at most 86,400. */
+  readonly deadlineSecs?: number;
+  readonly progress?: Progress;
+}
+
+/** Of what the service carries to the chain. */
+export interface CarriedOptions extends StatementOptions {
+  /** `queued` returns as soon as the service has taken it. Default `confirmed`: on chain and seen by this wallet. */
+  readonly until?: "queued" | "confirmed" | "finalized";
+}
+
+/** Of what spends notes. */
+export interface SpendOptions extends CarriedOptions {
+  /**
+   * Where the amount lies in more notes than one payment can spend: merge them first, as often as it takes. Each
+   * merge is a transfer to oneself with its own fee and its own wait. Default false: NEEDS_CONSOLIDATION.
+   */
+  readonly consolidate?: boolean;
+}
+
+export interface PaymentOptions extends SpendOptions {
+  /** The token, one of the pinned. Default: the first of them. */
+  readonly asset?: string;
+}
+
+export interface Payment {
+  readonly ticket: Ticket;
+  readonly statement: Bytes32;
+  /** All fees of this payment together, those of merges before it included. */
+  readonly fees: bigint;
+}
+
+/** Times the steps of one operation for its caller. */
+export type Stepper = <T>(step: Step, work: () => Promise<T>) => Promise<T>;
+
+export function stepper({ progress }: StatementOptions): Stepper {
+  return async (step, work) => {
+    const began = performance.now();
+    const result = await work();
+    progress?.(step, Math.round(performance.now() - began));
+    return result;
+  };
+}

@@ -1,0 +1,262 @@
+/**
+ * Payments out of notes: private transfers, withdrawals, merges and swaps. Picks the notes under the rules of
+ * ./exposure.ts, makes and proves the statement, and knows at every failure whether the service may have it.
+ */
+import type { Ticket } from "../api/transactions.ts";
+import { decodeUniswapPath } from "../api/uniswap-path.ts";
+import type { Address } from "../protocol/brands.ts";
+import type { FeeOperation } from "../protocol/fees.ts";
+import { KINDS } from "../protocol/statements.ts";
+import { spendBody, swapBody, type WireProof } from "./bodies.ts";
+import type { SubmitOptions } from "./client.ts";
+import { requireAmount, type Core } from "./core.ts";
+import { ApiProblem, ClientError } from "./errors.ts";
+import type { Fees } from "./fees.ts";
+import type { Delivery } from "./http.ts";
+import { stepper, type Payment, type PaymentOptions, type SpendOptions } from "./payment.ts";
+import { verifiedRoot } from "./scanner.ts";
+import { selectForConsolidation, sumOf } from "./selection.ts";
+import type { OwnedNote } from "./state.ts";
+import { prepareSpend, prepareSwap, type Prepared, type SpendPlan, type SwapPlan } from "./statements.ts";
+import { isRefusal, unknownOutcome } from "./tickets.ts";
+
+export interface SwapOrder {
+  /** Given and wanted token, both pinned. */
+  readonly tokenIn: string;
+  readonly tokenOut: string;
+  /** Gross amount of `tokenIn`: fees are taken from it, the rest goes to the venue. */
+  readonly amount: bigint;
+  /** With less of `tokenOut` than this the swap does not happen. The caller's own judgement: a quote is the service's word. */
+  readonly floor: bigint;
+  /** Uniswap v3's packed path in hex, one or two pools, from `tokenIn` to `tokenOut`. */
+  readonly path: string;
+}
+
+export interface Swap extends Payment {
+  /** What the swap brought, measured by the pool. Undefined with `until: "queued"`. */
+  readonly received: bigint | undefined;
+}
+
+/** A price does not stand still: a swap that found none as good as its floor by then gives its notes back soon. */
+const DEFAULT_SWAP_DEADLINE_SECS = 300;
+
+/** What one kind of payment does with notes that were picked for it. */
+interface Intent {
+  readonly operation: FeeOperation;
+  readonly asset: Address;
+  /** Most notes that it can spend. */
+  readonly limit: number;
+  /** What the notes must cover, and what the fee is reckoned from; undefined spends the most it can, for a merge. */
+  readonly amount: bigint | undefined;
+  /** Whether fees come on top of `amount` or out of it. */
+  readonly feesOnTop: boolean;
+  prepare(plan: Omit<SpendPlan, "payment">, value: bigint): Prepared;
+}
+
+export class Spending {
+  readonly #core: Core;
+  /** How long a payment may wait for change that is still on its way. */
+  readonly #changeTimeoutMs: number;
+
+  constructor(core: Core, changeTimeoutMs: number) {
+    this.#core = core;
+    this.#changeTimeoutMs = changeTimeoutMs;
+  }
+
+  async pay(
+    operation: "transfer" | "withdraw",
+    payment: (value: bigint) => SpendPlan["payment"],
+    amount: bigint,
+    options: PaymentOptions,
+  ): Promise<Payment> {
+    requireAmount(amount);
+    const asset = this.#core.asset(options.asset);
+    const pay = async (): Promise<Payment> => {
+      const limit = await this.#limit(options);
+      const { made } = await this.#spend(
+        {
+          ...{ operation, asset, limit, amount, feesOnTop: true },
+          prepare: (plan, value) => prepareSpend({ ...plan, payment: payment(value) }),
+        },
+        options,
+      );
+      return made;
+    };
+    return this.#merging(asset, options, pay);
+  }
+
+  async consolidate(options: PaymentOptions): Promise<Payment> {
+    const to = this.#core.parts.keys.viewing.address;
+    const { made } = await this.#spend(
+      {
+        ...{
+          operation: "transfer",
+          asset: this.#core.asset(options.asset),
+          limit: await this.#limit(options),
+        },
+        ...{ amount: undefined, feesOnTop: false },
+        prepare: (plan, value) => prepareSpend({ ...plan, payment: { type: "transfer", to, value } }),
+      },
+      options,
+    );
+    return made;
+  }
+
+  async swap(order: SwapOrder, options: SpendOptions): Promise<Swap> {
+    const { amount, floor } = order;
+    requireAmount(amount);
+    requireAmount(floor);
+    const asset = this.#core.asset(order.tokenIn);
+    const tokenOut = this.#core.asset(order.tokenOut);
+    const route = decodeUniswapPath(order.path);
+    if (typeof route === "string") throw new ClientError("PATH_INVALID", route);
+    if (route.tokenIn !== asset || route.tokenOut !== tokenOut)
+      throw new ClientError("PATH_INVALID", "other ends");
+    const terms = { sharesIn: amount, tokenOut, floor, path: route.path } satisfies Partial<SwapPlan>;
+    // Found out before a proof leaves this device, so that a refusal binds no notes.
+    if (!(await this.#core.isOffered("swaps", options))) throw new ClientError("FEATURE_OFF", "swaps");
+    const timed = { deadlineSecs: DEFAULT_SWAP_DEADLINE_SECS, ...options };
+    return this.#merging(asset, timed, async () => {
+      const { made, prepared } = await this.#spend(
+        {
+          ...{ operation: "swap", asset, limit: KINDS["private-swap"].inputs, amount, feesOnTop: false },
+          prepare: (plan) => prepareSwap({ ...plan, ...terms }),
+        },
+        timed,
+      );
+      const note =
+        prepared.boughtBlinding === undefined
+          ? undefined
+          : this.#core.parts.ledger.bought(prepared.boughtBlinding);
+      return { ...made, received: note?.value };
+    });
+  }
+
+  /** With the caller's consent, merges as often as it takes. Ends: each merge leaves fewer notes, and less money. */
+  async #merging<T extends Payment>(
+    asset: Address,
+    options: SpendOptions,
+    pay: () => Promise<T>,
+  ): Promise<T> {
+    let fees = 0n;
+    for (;;) {
+      try {
+        const made = await pay();
+        return { ...made, fees: made.fees + fees };
+      } catch (error) {
+        const spread = error instanceof ClientError && error.code === "NEEDS_CONSOLIDATION";
+        if (!spread || options.consolidate !== true) throw error;
+        const { signal, timeoutMs, progress } = options;
+        const merge = await this.consolidate({
+          ...{ asset, signal, timeoutMs, until: "confirmed" },
+          ...(progress === undefined ? {} : { progress }),
+        });
+        fees += merge.fees;
+      }
+    }
+  }
+
+  async #limit(options: PaymentOptions): Promise<number> {
+    const { features } = await this.#core.checkService(options);
+    return KINDS[features.spend9 ? "spend9" : "spend"].inputs;
+  }
+
+  async #spend(intent: Intent, options: SpendOptions): Promise<{ made: Payment; prepared: Prepared }> {
+    const step = stepper(options);
+    const { ledger } = this.#core.parts;
+    const { made, prepared } = await this.#core.inTurn(async () => {
+      await step("sync", () => ledger.sync(options));
+      for (let attempt = 1; ; attempt++) {
+        const { prepared, fees } = await step("prepare", () => this.#reserve(intent, options));
+        const { hash } = prepared.statement;
+        let proof: WireProof;
+        try {
+          proof = await step("prove", () => this.#core.prove(prepared));
+          options.signal?.throwIfAborted();
+        } catch (error) {
+          await ledger.release(hash);
+          throw error;
+        }
+        const delivery: Delivery = {};
+        try {
+          const ticket = await step("submit", () =>
+            this.#submit(prepared, proof, { signal: options.signal, delivery }),
+          );
+          return { made: { ticket, statement: hash, fees: fees.total }, prepared };
+        } catch (error) {
+          if (delivery.sent === false) {
+            await ledger.release(hash);
+            throw error;
+          }
+          if (!isRefusal(error)) throw unknownOutcome(error);
+          await ledger.refused(hash);
+          // A reorganisation took the root away between proof and check: prove again on a newer one.
+          const stale = error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < 3;
+          if (!stale) throw error;
+          await ledger.sync(options);
+        }
+      }
+    });
+    return { made: await this.#core.settle(made, prepared, options, step), prepared };
+  }
+
+  #submit(prepared: Prepared, proof: WireProof, options: SubmitOptions): Promise<Ticket> {
+    const { client } = this.#core.parts;
+    switch (prepared.statement.kind) {
+      case "spend":
+        return client.sequenceSpend(spendBody(prepared, proof), options);
+      case "spend9":
+        return client.sequenceSpend9(spendBody(prepared, proof), options);
+      case "private-swap":
+        return client.sequenceSwap(swapBody(prepared, proof), options);
+      case "deposit-shield":
+        throw new TypeError("a deposit spends no notes");
+    }
+  }
+
+  async #reserve(intent: Intent, options: SpendOptions): Promise<{ prepared: Prepared; fees: Fees }> {
+    const { operation, asset, limit, amount, feesOnTop } = intent;
+    const { ledger, home, keys } = this.#core.parts;
+    await this.#core.checkService(options);
+    await ledger.settleRefused(asset);
+    const merged =
+      amount === undefined
+        ? selectForConsolidation(ledger.spendable(asset), limit, ledger.exposed(asset))
+        : undefined;
+    // When merging, the fees of all that is merged are at least those of what is left after them.
+    const charged = amount ?? sumOf(merged ?? []);
+    const fees = await this.#core.fees(operation, asset, charged, options);
+    const value = feesOnTop ? charged : charged - fees.total;
+    if (value <= 0n) throw new ClientError("AMOUNT_INVALID", "the fees take all of it");
+    const notes = merged ?? (await this.#choose(asset, value + fees.total, limit, options));
+    // Again: while we waited for change a refused payment may have been executed, and then bound us no more.
+    await ledger.settleRefused(asset);
+    const mark = verifiedRoot(ledger.state);
+    if (mark === undefined) throw new ClientError("INSUFFICIENT_FUNDS", "no note is in the tree yet");
+    const { tree } = ledger.state;
+    const deadline = this.#core.deadline(options);
+    const inputs = notes.map((note) => ({ note, path: tree.path(note.leafIndex, mark.leafCount) }));
+    const prepared = intent.prepare({ home, keys, asset, fees, deadline, root: mark.root, inputs }, value);
+    const { hash: statement, facts } = prepared.statement;
+    await ledger.reserve({
+      ...{ statement, commitments: facts.commitments, refused: false },
+      ...{ leafIndexes: notes.map((note) => note.leafIndex), deadline, change: prepared.own, asset },
+    });
+    return { prepared, fees };
+  }
+
+  async #choose(asset: Address, needed: bigint, limit: number, options: SpendOptions): Promise<OwnedNote[]> {
+    const timeoutMs = this.#changeTimeoutMs;
+    try {
+      return await this.#core.parts.ledger.choose(asset, needed, limit, {
+        signal: options.signal,
+        timeoutMs,
+      });
+    } catch (error) {
+      const late = error instanceof ClientError && error.code === "TIMED_OUT";
+      throw late
+        ? new ClientError("TIMED_OUT", "money on its way did not come under a root of the pool")
+        : error;
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// What a test of the client takes in the place of slow or outside parts where these are not the point: a prover
+// that proves nothing, notes that fell from the sky, and an account on the test service's chain.
+import { Wallet as EthereumWallet } from "ethers";
+import type { Prover, TransactionSender } from "../../../shared/client/index.ts";
+import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
+import { encryptNote } from "../../../shared/notes/encryption.ts";
+import { newNote, noteCommitment } from "../../../shared/notes/note.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { toHex } from "../../../shared/protocol/bytes.ts";
+import { hex, PREFIX, type TestService } from "./service.ts";
+
+/** Of the right form and worth nothing; see `TestService.verifiesProofs`. */
+export const standInProver: Prover = {
+  prepare: () => Promise.resolve(),
+  prove: () =>
+    Promise.resolve({
+      pi_a: ["1", "2", "1"],
+      pi_b: [
+        ["3", "4"],
+        ["5", "6"],
+        ["1", "0"],
+      ],
+      pi_c: ["1", "2", "1"],
+      protocol: "groth16",
+      curve: "bn128",
+    }),
+  checkInfo: () => undefined,
+  close: () => Promise.resolve(),
+};
+
+/** Notes for a shielded address, in a block of their own and under a root. */
+export function give(service: TestService, to: string, asset: Address, values: readonly bigint[]): void {
+  const receiver = decodeShieldedAddress(to, PREFIX)!;
+  service.addLeaves(
+    values.map((value) => {
+      const note = newNote(asset, value);
+      const ciphertext = toHex(encryptNote(receiver, note));
+      return { commitment: hex(noteCommitment(receiver.owner, note)), ciphertext };
+    }),
+  );
+}
+
+export interface TestAccount extends TransactionSender {
+  readonly sent: { to: string; data: string; value: bigint; chainId: number }[];
+}
+
+/** The depositor's own account. `sent` is what it was asked to sign. */
+export function account(service: TestService): TestAccount {
+  const { address } = EthereumWallet.createRandom();
+  const sent: TestAccount["sent"] = [];
+  return {
+    sent,
+    getAddress: () => Promise.resolve(address),
+    sendTransaction(transaction) {
+      sent.push(transaction);
+      const receipt = service.send(address, transaction);
+      return Promise.resolve({ hash: hex(BigInt(sent.length)), wait: () => Promise.resolve(receipt) });
+    },
+  };
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  const end = Date.now() + 30_000;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error("it did not come about");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+export const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;

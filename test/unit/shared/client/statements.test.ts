@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import {
+  prepareSpend,
+  prepareSwap,
+  type SpendInput,
+  type SpendPlan,
+} from "../../../../shared/client/statements.ts";
+import { nobody } from "../../../../shared/notes/encryption.ts";
+import { SpendingKey } from "../../../../shared/notes/keys.ts";
+import { NoteTree } from "../../../../shared/notes/merkle.ts";
+import { newNote, noteCommitment, npkOf } from "../../../../shared/notes/note.ts";
+import { ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
+import { KINDS } from "../../../../shared/protocol/statements.ts";
+
+const keys = SpendingKey.fromSeed(new Uint8Array(32).fill(4));
+const ASSET = "0x00000000000000000000000000000000000000bb" as Address;
+const TOKEN_OUT = "0x00000000000000000000000000000000000000cc" as Address;
+const HOME = { chainId: 7n, pool: "0x00000000000000000000000000000000000000aa" as Address };
+const fee = (value: bigint) => ({ to: nobody(), value, enforced: true });
+const FEES = { service: fee(3n), developer: fee(2n), total: 5n };
+const COMMON = { home: HOME, keys, asset: ASSET, deadline: 99, fees: FEES };
+
+function spent(values: readonly bigint[]): Pick<SpendPlan, "root" | "inputs"> {
+  const tree = new NoteTree();
+  const notes = values.map((value) => newNote(ASSET, value));
+  for (const note of notes) tree.append(noteCommitment(keys.owner, note));
+  const inputs = notes.map((note, leafIndex): SpendInput => ({
+    note: { ...note, leafIndex },
+    path: tree.path(leafIndex, notes.length),
+  }));
+  return { root: tree.root(), inputs };
+}
+const values = (witness: Readonly<Record<string, unknown>>, name: string): string[] =>
+  witness[name] as string[];
+
+describe("statements from notes", () => {
+  const payment = { type: "transfer", to: nobody(), value: 10n } as const;
+
+  it("are of the smallest kind that has places for the notes, with dummies in the others", () => {
+    for (const [count, kind] of [
+      [1, "spend"],
+      [2, "spend"],
+      [3, "spend9"],
+      [9, "spend9"],
+    ] as const) {
+      const notes = spent(Array.from({ length: count }, () => 20n));
+      const { statement, witness, own } = prepareSpend({ ...COMMON, ...notes, payment });
+      assert.equal(statement.kind, kind);
+      assert.equal(statement.facts.nullifiers.length, KINDS[kind].inputs);
+      assert.equal(statement.ext.ciphertexts.length, KINDS[kind].leaves);
+      assert.deepEqual(
+        values(witness, "inValues"),
+        Array.from({ length: KINDS[kind].inputs }, (_, at) => (at < count ? "20" : "0")),
+      );
+      assert.equal(own, 20n * BigInt(count) - 10n - 5n);
+      assert.deepEqual(values(witness, "outValues"), ["10", String(own), "3", "2"]);
+      assert.equal(statement.facts.asset, 0n);
+    }
+    assert.throws(() =>
+      prepareSpend({ ...COMMON, ...spent(Array.from({ length: 10 }, () => 20n)), payment }),
+    );
+  });
+
+  it("two plans over the same notes have the same nullifiers of them, so only one can be executed", () => {
+    const notes = spent([20n, 20n]);
+    const [first, second] = [1, 2].map(() => prepareSpend({ ...COMMON, ...notes, payment }).statement);
+    assert.deepEqual(first?.facts.nullifiers, second?.facts.nullifiers);
+    assert.notEqual(first?.hash, second?.hash);
+  });
+
+  describe("of a swap", () => {
+    const plan = {
+      ...{ ...COMMON, ...spent([70n, 50n]), sharesIn: 100n, tokenOut: TOKEN_OUT, floor: 7n },
+      path: { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
+    };
+
+    it("give the gross amount less the fees to the venue, and keep the change", () => {
+      const { statement, witness, own, openings } = prepareSwap(plan);
+      assert.equal(statement.kind, "private-swap");
+      assert.equal(statement.facts.amount, 95n);
+      assert.equal(statement.facts.asset, BigInt(ASSET));
+      assert.equal(own, 20n);
+      assert.deepEqual(values(witness, "outValues"), ["20", "3", "2"]);
+      assert.deepEqual(
+        openings.map(({ output, value }) => [output, value]),
+        [
+          [1, "3"],
+          [2, "2"],
+        ],
+      );
+    });
+
+    it("name a fresh own note for what is bought, and carry its ciphertext last", () => {
+      const [first, second] = [prepareSwap(plan), prepareSwap(plan)];
+      for (const { statement, boughtBlinding } of [first, second]) {
+        assert.ok(statement.ext.kind === "private-swap" && boughtBlinding !== undefined);
+        assert.equal(statement.ext.npkOut, npkOf(keys.owner, boughtBlinding));
+        assert.equal(statement.ext.ciphertexts.length, statement.facts.commitments.length + 1);
+      }
+      assert.notEqual(first.boughtBlinding, second.boughtBlinding);
+    });
+
+    it("are not made against their own rules", () => {
+      assert.throws(() => prepareSwap({ ...plan, floor: 0n }), RangeError);
+      assert.throws(() => prepareSwap({ ...plan, tokenOut: ASSET }), RangeError);
+      assert.throws(() => prepareSwap({ ...plan, sharesIn: 5n }), RangeError);
+      assert.throws(() => prepareSwap({ ...plan, path: { ...plan.path, feeFirst: 501 } }), RangeError);
+    });
+  });
+});
