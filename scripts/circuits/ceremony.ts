@@ -1,10 +1,11 @@
-// What both key scripts need around snarkjs: its refusals as errors, and the end of its worker threads.
+// What every key script needs around snarkjs: its refusals as errors, and the end of its worker threads.
 
 import type { SnarkLogger } from "snarkjs";
 
-/** Several functions of snarkjs answer `false` for bad arguments instead of throwing. */
+/** Several functions of snarkjs answer `false`, or −1, for bad arguments instead of throwing. */
 export async function mustNotBeFalse(step: string, result: Promise<unknown>): Promise<void> {
-  if ((await result) === false) throw new Error(`${step} failed`);
+  const answer = await result;
+  if (answer === false || answer === -1) throw new Error(`${step} failed`);
 }
 
 /** Ends the worker threads that snarkjs keeps for its curve; without it the process never exits. */
@@ -22,7 +23,8 @@ export function progress(name: string): SnarkLogger {
   const seldom = (text: string): void => {
     if (Date.now() - lastMs < 5_000) return;
     lastMs = Date.now();
-    console.log(`  ${name}: ${text}`);
+    // Some texts are hashes over several lines; the first says enough.
+    console.log(`  ${name}: ${text.split("\n")[0] ?? ""}`);
   };
   return { info: seldom, debug: seldom, warn: now, error: now };
 }

@@ -64,6 +64,7 @@ declare module "snarkjs" {
       iterationsExponent: number,
       logger?: SnarkLogger,
     ): Promise<unknown>;
+    verifyFromInit(initial: FastFile, ptau: FastFile, zkey: FastFile, logger?: SnarkLogger): Promise<boolean>;
     verifyFromR1cs(r1cs: FastFile, ptau: FastFile, zkey: FastFile, logger?: SnarkLogger): Promise<boolean>;
     exportVerificationKey(zkey: FastFile, logger?: SnarkLogger): Promise<Record<string, unknown>>;
   };
