@@ -1,0 +1,79 @@
+// Benchmarks: `npm run bench -- <suite> [--json]`. One suite a file; every figure has a name that stays, so that
+// results of different commits can be compared. No test looks at these numbers.
+
+import { execFileSync } from "node:child_process";
+import { parseArgs } from "node:util";
+import { fileURLToPath } from "node:url";
+import { benchClient } from "./bench/client.ts";
+import { describeMachine, type Figures, type SuiteOptions } from "./bench/figures.ts";
+import { repositoryRoot } from "./circuits/compile.ts";
+
+interface Suite {
+  readonly about: string;
+  readonly runs: number;
+  run(options: SuiteOptions): Promise<Figures>;
+}
+
+const SUITES: Readonly<Record<string, Suite>> = {
+  client: {
+    about: "proving with the client library: time, memory, size of the keys",
+    runs: 7,
+    run: benchClient,
+  },
+};
+
+const LIST = Object.entries(SUITES).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`);
+
+const HELP = `Usage: npm run bench -- <suite> [--json] [--runs <n>]
+
+${LIST.join("\n")}
+
+  --json      one JSON object last: {"suite", "commit", "machine", "figures": {name: {"value", "unit"}}}
+  --runs <n>  repetitions, 1 to 1000
+  --help      this text
+
+Medians are reported, with least and most beside them. Other work on the machine makes all of them larger, so
+run it on an idle one, or compare ratios.`;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { json: { type: "boolean" }, runs: { type: "string" }, help: { type: "boolean" } },
+  });
+  if (values.help === true) {
+    console.log(HELP);
+    return 0;
+  }
+  const [name, ...others] = positionals;
+  const suite = name !== undefined && Object.hasOwn(SUITES, name) ? SUITES[name] : undefined;
+  if (name === undefined || suite === undefined || others.length > 0) {
+    console.error(name === undefined ? "Which suite?" : `There is no suite "${positionals.join(" ")}".`);
+    console.error(`There are:\n${LIST.join("\n")}`);
+    return 2;
+  }
+  const runs = values.runs === undefined ? suite.runs : Number(values.runs);
+  if (!Number.isInteger(runs) || runs < 1 || runs > 1000) {
+    console.error("--runs must be a whole number from 1 to 1000");
+    return 2;
+  }
+  const machine = describeMachine();
+  console.log(`${machine}\n`);
+  const figures = await suite.run({ runs });
+  console.log(`\nafterwards: ${describeMachine()}`);
+  if (values.json === true) console.log(JSON.stringify({ suite: name, commit: commit(), machine, figures }));
+  return 0;
+}
+
+/** With a plus when files differ from the commit. */
+function commit(): string {
+  const git = (...args: string[]): string =>
+    execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    return `${git("rev-parse", "--short=12", "HEAD").trim()}${git("status", "--porcelain") === "" ? "" : "+"}`;
+  } catch {
+    return "unknown";
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,47 @@
+// What every suite reports in: named figures, and the middle of repeated measurements.
+
+import { cpus, loadavg, totalmem } from "node:os";
+
+export interface SuiteOptions {
+  /** Repetitions of what is repeated. */
+  readonly runs: number;
+}
+
+export type Figures = Readonly<Record<string, Figure>>;
+
+export interface Figure {
+  readonly value: number;
+  /** `s`, `MB` (10^6 bytes), or `x` for a ratio. */
+  readonly unit: "s" | "MB" | "x";
+}
+
+export interface Spread {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (index: number): number => sorted[index] ?? NaN;
+  const middle = (sorted.length - 1) / 2;
+  return {
+    median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2,
+    least: at(0),
+    most: at(sorted.length - 1),
+  };
+}
+
+export function figure(value: number, unit: Figure["unit"]): Figure {
+  return { value: Number(value.toPrecision(4)), unit };
+}
+
+/** The load is part of the result: on a busy machine every time is too long. */
+export function describeMachine(): string {
+  const [first] = cpus();
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  return (
+    `${String(cpus().length)} × ${first?.model.trim() ?? "unknown"}, ${String(gigabytes)} GiB, ` +
+    `${process.platform}, Node ${process.versions.node}, load ${(loadavg()[0] ?? 0).toFixed(1)}`
+  );
+}
