@@ -1,0 +1,526 @@
+/** The watcher against a real pool: see watcher.tree. Every lie here is one that the pool accepts. */
+import assert from "node:assert/strict";
+import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { committedKeyHashes } from "../../../scripts/deploy-pool.ts";
+import {
+  NO_UPDATE,
+  seal,
+  swapDraft,
+  type PoolRootUpdate,
+  type PoolTransaction,
+} from "../../../scripts/dev/statement-maker.ts";
+import type { Finding } from "../../../scripts/watch/findings.ts";
+import { JournalError, fileJournal } from "../../../scripts/watch/journal.ts";
+import { NodeAway } from "../../../scripts/watch/node.ts";
+import { SetUpError } from "../../../scripts/watch/watcher.ts";
+import { mustField, ZERO_ADDRESS, type Field as FieldElement } from "../../../shared/protocol/brands.ts";
+import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import { kindById } from "../../../shared/protocol/statements.ts";
+import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
+import { commitmentsOf, Field, type Unsigned } from "./field.ts";
+
+/** Of the right length, and nobody's. */
+const NO_SIGNATURE = `0x${"11".repeat(65)}`;
+/** Zeros that the ABI puts behind the 65 bytes of one attestation. */
+const PADDING_OF_65 = 31;
+
+describe("watcher", function () {
+  this.timeout(240_000);
+  let field: Field;
+  const alice = freshKeys();
+  /** Proved once, executed in many tests: each of those is undone. */
+  let transfer: Unsigned;
+  let withdrawal: Unsigned;
+  let deposit: Unsigned;
+  let otherDeposit: Unsigned;
+
+  before(async () => {
+    field = await Field.start();
+    await field.settle(await field.deposit(alice, 50_000_000n), await field.deposit(alice, 7_000_000n));
+    const wallet = await field.restore(alice);
+    const [large, small] = wallet.notes;
+    const to = freshKeys().viewing.address;
+    transfer = await field.spend(wallet, { type: "transfer", to, value: 1_000_000n }, [large!]);
+    const recipient = freshAddress();
+    withdrawal = await field.spend(wallet, { type: "withdraw", recipient, value: 3_000_000n }, [small!]);
+    deposit = await field.deposit(alice, 5n);
+    otherDeposit = await field.deposit(alice, 6n);
+  });
+  after(() => field.stop());
+  afterEach(() => field.node.straighten());
+
+  const lie = (member: Unsigned): PoolTransaction => field.attested(member, [field.liar]);
+  const calldata = (members: readonly unknown[], update: PoolRootUpdate = NO_UPDATE): string =>
+    field.pool.interface.encodeFunctionData("execute", [members, update]);
+  const codes = (findings: readonly Finding[]): string[] => findings.map(({ code }) => code);
+
+  describe("given honest payments", () => {
+    it("finds nothing, in deposits, transfers and withdrawals, alone and in batches", async () => {
+      await field.undone(async () => {
+        await field.settle(transfer);
+        // A payment whose root comes in a later call.
+        await field.execute([field.attested(deposit)]);
+        await field.execute([], await field.rootUpdate());
+        await field.settle(withdrawal, otherDeposit);
+        const { watcher, found } = await field.watcher();
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        assert.ok(found.every(({ code }) => code === "GOVERNANCE"));
+        const [leafCount] = (await field.pool.getFunction("queue")()) as [bigint];
+        assert.equal(watcher.ledger.statements, 6);
+        assert.equal(watcher.ledger.leafCount, leafCount);
+      });
+    });
+
+    it("finds nothing in a spend of many notes and in a swap", async () => {
+      await field.undone(async () => {
+        await field.settle(deposit, otherDeposit);
+        const wallet = await field.restore(alice);
+        const to = freshKeys().viewing.address;
+        const many = await field.spend(wallet, { type: "transfer", to, value: 11n }, wallet.notes.slice(1));
+        assert.equal(kindById(many.kind), "spend9");
+        await send(field.executor, "setPayout", 777n);
+        const swap = await field.swap(wallet, wallet.notes[0]!, 777n);
+        await field.execute([field.attested(many), field.attested(swap)]);
+        await field.execute([], await field.rootUpdate());
+        assert.deepEqual(await field.alarms(), []);
+      });
+    });
+
+    it("finds nothing in what was refused beside them", async () => {
+      await field.undone(async () => {
+        const unknown = { ...field.attested(deposit), kind: 77 };
+        const bad = { ...field.attested(deposit), attestations: NO_SIGNATURE };
+        const twice = field.attested(transfer);
+        const members = [bad, twice, unknown, twice, field.attested(deposit)];
+        const answers = ["Rejected", "Executed", "Rejected", "Rejected", "Executed"];
+        await field.sendTo(field.home.pool, calldata(members), answers);
+        assert.deepEqual(await field.alarms(), []);
+      });
+    });
+
+    it("reads a call that leaves out the padding at its end, as the pool does", async () => {
+      await field.undone(async () => {
+        // The update's attestation comes last: 65 bytes and their padding.
+        const update = await field.rootUpdate(commitmentsOf(deposit));
+        const unpadded = calldata([field.attested(deposit)], update).slice(0, -2 * PADDING_OF_65);
+        await field.sendTo(field.home.pool, unpadded, ["Executed", "RootUpdated"]);
+        assert.deepEqual(await field.alarms(), []);
+      });
+    });
+
+    it("announces the owner's acts, and does not call them alarms", async () => {
+      await field.undone(async () => {
+        const stranger = freshAddress();
+        await send(field.pool, "proposeSigner", stranger, "0x1234");
+        await send(field.pool, "removeSigner", field.liar.address);
+        const { watcher, found } = await field.watcher();
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        const details = found.map(({ code, detail }) => `${code} ${detail.toLowerCase()}`);
+        const proposed = details.find((detail) => detail.includes("signerproposed"));
+        assert.match(
+          proposed ?? "",
+          new RegExp(`signer ${stranger} admissibleat \\d{4}-\\d\\d-\\d\\dt.*genesisdocument 0x1234`),
+        );
+        assert.ok(details.includes(`GOVERNANCE signerremoved signer ${field.liar.address}`));
+      });
+    });
+
+    it("refuses to begin with other verification keys than the pool's", async () => {
+      const keys = { ...field.keys, spend: field.keys["deposit-shield"] };
+      await assert.rejects(field.watcher({ keys }), SetUpError);
+      const nowhere = { ...field.home, pool: freshAddress() };
+      await assert.rejects(field.watcher({ home: nowhere }), SetUpError);
+    });
+  });
+
+  describe("given an accepted signer that lies", () => {
+    /** A withdrawal of money that its notes do not hold, under the proof of an honest one. */
+    const theft = (): Unsigned => ({ ...withdrawal, signals: withdrawal.signals.with(3, 40_000_000n) });
+
+    it("names who signed a false proof of a withdrawal, and what was claimed", async () => {
+      await field.undone(async () => {
+        const txHash = await field.execute([field.attested(deposit), lie(theft())]);
+        const alarms = await field.alarms();
+        assert.deepEqual(codes(alarms), ["PROOF_FORGED"]);
+        assert.equal(alarms[0]?.txHash, txHash);
+        assert.deepEqual(alarms[0].signers, [field.liar.address]);
+        assert.match(alarms[0].detail, /EQUATION_FAILS, spend, 40000000 of 0x/);
+        assert.match(alarms[0].statement ?? "", /^0x[0-9a-f]{64}$/);
+      });
+    });
+
+    it("names everybody who signed it", async () => {
+      await field.undone(async () => {
+        const both = [field.liar, field.signer];
+        await field.execute([field.attested(theft(), both)]);
+        const [alarm] = await field.alarms();
+        assert.deepEqual([...(alarm?.signers ?? [])].sort(), both.map(({ address }) => address).sort());
+      });
+    });
+
+    it("judges the member that was executed, where an honest twin was refused before it", async () => {
+      await field.undone(async () => {
+        const refused = { ...field.attested(withdrawal), attestations: NO_SIGNATURE };
+        const forged = lie({ ...withdrawal, proof: transfer.proof });
+        await field.sendTo(field.home.pool, calldata([refused, forged]), ["Rejected", "Executed"]);
+        const alarms = await field.alarms();
+        assert.deepEqual(codes(alarms), ["PROOF_FORGED"]);
+        assert.deepEqual(alarms[0]?.signers, [field.liar.address]);
+      });
+    });
+
+    for (const [proof, fault] of [
+      [`0x${"ff".repeat(128)}`, "PROOF_MALFORMED"],
+      [`0x${"00".repeat(128)}`, "PROOF_NOT_ON_CURVE"],
+    ] as const) {
+      it(`names who signed bytes that are no proof (${fault})`, async () => {
+        await field.undone(async () => {
+          await field.execute([lie({ ...transfer, proof })]);
+          const alarms = await field.alarms();
+          assert.deepEqual(codes(alarms), ["PROOF_FORGED"]);
+          assert.ok(alarms[0]?.detail.startsWith(fault), alarms[0]?.detail);
+        });
+      });
+    }
+
+    it("names who signed a false root, and finds the spend that used it", async () => {
+      await field.undone(async () => {
+        const newRoot = mustField(12_345n);
+        const update = await field.rootUpdate(commitmentsOf(deposit), { newRoot }, [field.liar]);
+        const txHash = await field.execute([field.attested(deposit)], update);
+        await field.execute([lie({ ...transfer, signals: transfer.signals.with(1, newRoot) })]);
+        const alarms = await field.alarms();
+        assert.deepEqual(codes(alarms), ["ROOT_FORGED", "PROOF_FORGED", "ROOT_UNKNOWN_TO_LOG"]);
+        assert.equal(alarms[0]?.txHash, txHash);
+        for (const { signers } of alarms) assert.deepEqual(signers, [field.liar.address]);
+      });
+    });
+
+    it("finds a false root that is no field element", async () => {
+      await field.undone(async () => {
+        await field.execute([field.attested(deposit)]);
+        const newRoot = (2n ** 256n - 1n) as FieldElement;
+        await field.execute([], await field.rootUpdate([], { newRoot }, [field.liar]));
+        const alarms = await field.alarms();
+        assert.deepEqual(codes(alarms), ["ROOT_FORGED"]);
+        assert.deepEqual(alarms[0]?.signers, [field.liar.address]);
+      });
+    });
+  });
+
+  describe("given a swap", () => {
+    const swap = async (floor: bigint): Promise<Unsigned> => {
+      const setting = {
+        home: field.home,
+        deadline: BigInt(FAR_DEADLINE),
+        verifyingKeyHashes: await committedKeyHashes(),
+        attesters: [],
+      };
+      const [root] = (await field.pool.getFunction("currentRoot")()) as [bigint];
+      const { transaction } = seal(
+        swapDraft(setting, root, {
+          asset: field.usdcAddress,
+          amount: 1_000_000n,
+          tokenOut: mustAddress(await field.otherToken.getAddress()),
+          minAmountOut: floor,
+          path: { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
+        }),
+      );
+      return transaction;
+    };
+
+    it("finds nothing wrong with its note but the lie that it rests on", async () => {
+      await field.undone(async () => {
+        await send(field.executor, "setPayout", 777n);
+        await field.execute([lie(await swap(777n)), field.attested(deposit)]);
+        await field.execute([], await field.rootUpdate());
+        assert.deepEqual(codes(await field.alarms()), ["PROOF_FORGED"]);
+      });
+    });
+
+    it("finds a note that is worth something else than what came in", async () => {
+      await field.undone(async () => {
+        await send(field.executor, "setPayout", 777n);
+        const txHash = await field.execute([lie(await swap(1n))]);
+        const other = await field.otherToken.getAddress();
+        field.node.bend("eth_getTransactionReceipt", (result) => {
+          const receipt = result as { logs: { address: string; data: string }[] };
+          for (const log of receipt.logs) {
+            if (mustAddress(log.address) === mustAddress(other)) log.data = toHex(word(776n));
+          }
+          return receipt;
+        });
+        const alarms = await field.alarms();
+        assert.deepEqual(codes(alarms), ["PROOF_FORGED", "NOTE_FORGED"]);
+        assert.equal(alarms[1]?.txHash, txHash);
+        assert.match(alarms[1].detail, /value 777, received 776$/);
+      });
+    });
+  });
+
+  describe("given a statement that another contract carried", () => {
+    it("finds the calldata in the trace, and judges it", async () => {
+      await field.undone(async () => {
+        const carrier = await field.carrier();
+        await field.sendTo(carrier, calldata([field.attested(transfer)]), ["Executed"]);
+        assert.deepEqual(await field.alarms(), []);
+        const forged = lie({ ...withdrawal, proof: transfer.proof });
+        const txHash = await field.sendTo(carrier, calldata([forged]), ["Executed"]);
+        const alarms = await field.alarms();
+        assert.deepEqual(codes(alarms), ["PROOF_FORGED"]);
+        assert.deepEqual([alarms[0]?.txHash, alarms[0]?.signers], [txHash, [field.liar.address]]);
+      });
+    });
+
+    it("where the node does not trace, it says that it has not seen it", async () => {
+      await field.undone(async () => {
+        const update = await field.rootUpdate(commitmentsOf(transfer));
+        const data = calldata([field.attested(transfer)], update);
+        const txHash = await field.sendTo(await field.carrier(), data, ["Executed", "RootUpdated"]);
+        field.node.bend("debug_traceTransaction", () => {
+          throw new Error("the method does not exist");
+        });
+        const alarms = await field.alarms();
+        assert.deepEqual(codes(alarms), ["CALLDATA_UNSEEN", "CALLDATA_UNSEEN"]);
+        assert.ok(alarms.every((alarm) => alarm.txHash === txHash));
+      });
+    });
+
+    it("does not believe a trace that shows other calls", async () => {
+      await field.undone(async () => {
+        await field.sendTo(await field.carrier(), calldata([field.attested(transfer)]), ["Executed"]);
+        const input = calldata([field.attested(withdrawal)]);
+        field.node.bend("debug_traceTransaction", () => ({ type: "CALL", to: field.home.pool, input }));
+        assert.deepEqual(codes(await field.alarms()), ["CALLDATA_UNSEEN"]);
+      });
+    });
+  });
+
+  describe("given a pool that loses money", () => {
+    it("says so as long as it lasts", async () => {
+      await field.undone(async () => {
+        const { watcher, found } = await field.watcher();
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        // What the issuer of a token can do: it takes balances away.
+        await field.provider.send("anvil_impersonateAccount", [field.home.pool]);
+        await field.provider.send("anvil_setBalance", [field.home.pool, "0xde0b6b3a7640000"]);
+        const confiscated = field.usdc.interface.encodeFunctionData("transfer", [field.liar.address, 1n]);
+        const from = field.home.pool;
+        await field.provider.send("eth_sendTransaction", [
+          { from, to: field.usdcAddress, data: confiscated },
+        ]);
+        for (let time = 0; time < 2; time++) {
+          await field.provider.send("anvil_mine", ["0x1"]);
+          await watcher.pass();
+          assert.deepEqual(
+            watcher.alarms.map(({ code }) => code),
+            ["BALANCE_SHORT"],
+          );
+        }
+        assert.equal(found.filter(({ code }) => code === "BALANCE_SHORT").length, 1, "told once");
+
+        await send(field.usdc, "mint", field.home.pool, 1n);
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+      });
+    });
+  });
+
+  describe("given a node that hides or invents", () => {
+    const isExecuted = (log: unknown): boolean =>
+      (log as { topics: string[] }).topics[0] === field.pool.interface.getEvent("Executed")!.topicHash;
+    const txOf = (log: unknown): string => (log as { transactionHash: string }).transactionHash;
+
+    it("a hidden event is a gap, or a queue that does not fit", async () => {
+      await field.undone(async () => {
+        for (let i = 0; i < 2; i++)
+          await field.execute([field.attested(await field.deposit(freshKeys(), 1n))]);
+        const logs = await field.provider.send("eth_getLogs", [
+          { address: field.home.pool, fromBlock: "0x0", toBlock: "latest" },
+        ]);
+        const executed = [...new Set((logs as unknown[]).filter(isExecuted).map(txOf))];
+        for (const [hidden, code] of [
+          [executed.at(-2), "LEAF_GAP"],
+          [executed.at(-1), "LOG_CONTRADICTION"],
+        ]) {
+          field.node.bend("eth_getLogs", (result) =>
+            (result as unknown[]).filter((log) => txOf(log) !== hidden),
+          );
+          assert.deepEqual(
+            (await field.alarms()).map((alarm) => alarm.code),
+            [code],
+          );
+        }
+        // All of it hidden: nothing was ever said, yet the pool has leaves.
+        field.node.bend("eth_getLogs", () => []);
+        assert.deepEqual(
+          (await field.alarms()).map((alarm) => alarm.code),
+          ["LOG_CONTRADICTION"],
+        );
+      });
+    });
+
+    it("another leaf is no leaf of the pool", async () => {
+      field.node.bend("eth_getTransactionReceipt", (result) => {
+        const receipt = result as { logs: { topics: string[]; data: string }[] };
+        for (const log of receipt.logs) {
+          if (!isExecuted(log)) continue;
+          const args = field.pool.interface.decodeEventLog("Executed", log.data, log.topics).toArray();
+          args[4] = [1n, ...(args[4] as bigint[]).slice(1)];
+          log.data = field.pool.interface.encodeEventLog("Executed", args).data;
+        }
+        return receipt;
+      });
+      assert.deepEqual(
+        (await field.alarms()).map(({ code }) => code),
+        ["LOG_CONTRADICTION"],
+      );
+    });
+
+    it("words that do not decode are not the pool's", async () => {
+      field.node.bend("eth_getTransactionReceipt", (result) => {
+        const receipt = result as { logs: { topics: string[]; data: string }[] };
+        for (const log of receipt.logs) if (isExecuted(log)) log.data = log.data.slice(0, 130);
+        return receipt;
+      });
+      const alarms = await field.alarms();
+      assert.deepEqual(codes(alarms), ["LOG_CONTRADICTION"]);
+      assert.match(alarms[0]?.txHash ?? "", /^0x/);
+    });
+
+    it("a lag that heals is no alarm", async () => {
+      let lies = 2;
+      field.node.bend("eth_getLogs", (result) => (lies-- > 0 ? [] : result));
+      assert.deepEqual(await field.alarms(), []);
+      assert.ok(lies <= 0);
+    });
+
+    it("failures and limits are overcome", async () => {
+      const { watcher } = await field.watcher();
+      field.node.failNext(2);
+      // No more than two blocks an answer.
+      field.node.bend("eth_getLogs", (result, [filter]) => {
+        const { fromBlock, toBlock } = filter as Record<string, string>;
+        if (Number(toBlock) - Number(fromBlock) > 1) throw new Error("block range is too wide");
+        return result;
+      });
+      await watcher.pass();
+      assert.deepEqual(watcher.alarms, []);
+      const head = await field.provider.getBlockNumber();
+      assert.equal(watcher.position, head);
+
+      field.node.failNext(1_000);
+      await assert.rejects(watcher.pass(), NodeAway);
+      field.node.straighten();
+      await watcher.pass();
+      assert.deepEqual(watcher.alarms, []);
+    });
+
+    it("a walk that begins too late cannot be all good", async () => {
+      assert.deepEqual(
+        (await field.alarms({ fromBlock: field.fromBlock + 1 })).map(({ code }) => code),
+        ["LEAF_GAP"],
+      );
+      await assert.rejects(field.alarms({ confirmations: 10_000 }), NodeAway);
+    });
+  });
+
+  describe("given a state folder", () => {
+    let folder: string;
+    beforeEach(async () => {
+      folder = await mkdtemp(path.join(tmpdir(), "cloister-watch-"));
+    });
+    afterEach(() => rm(folder, { recursive: true, force: true }));
+    const onDisk = async () => ({ journal: await fileJournal(folder, field.home, field.fromBlock) });
+
+    it("goes on where it stopped, and keeps its alarms", async () => {
+      await field.undone(async () => {
+        const { watcher } = await field.watcher(await onDisk());
+        await watcher.pass();
+        const [read, statements] = [
+          field.node.asked.get("eth_getTransactionByHash"),
+          watcher.ledger.statements,
+        ];
+        assert.ok((read ?? 0) > 0);
+
+        await field.execute([lie({ ...transfer, proof: withdrawal.proof })]);
+        await field.settle(deposit);
+        field.node.straighten();
+        const second = await field.watcher(await onDisk());
+        assert.equal(second.watcher.ledger.statements, statements);
+        await second.watcher.pass();
+        assert.equal(field.node.asked.get("eth_getTransactionByHash"), 2, "only what is new");
+        assert.deepEqual(
+          second.watcher.alarms.map(({ code }) => code),
+          ["PROOF_FORGED"],
+        );
+
+        // Nothing new, and not forgotten.
+        const third = await field.watcher(await onDisk());
+        await third.watcher.pass();
+        assert.deepEqual(
+          third.found.map(({ code }) => code),
+          ["PROOF_FORGED"],
+        );
+        assert.equal(third.watcher.alarms.length, 1);
+      });
+    });
+
+    it("refuses the folder of another pool", async () => {
+      const { watcher } = await field.watcher(await onDisk());
+      await watcher.pass();
+      const other = { ...field.home, pool: freshAddress() };
+      await assert.rejects(fileJournal(folder, other, field.fromBlock), JournalError);
+      await assert.rejects(fileJournal(folder, field.home, field.fromBlock + 1), JournalError);
+    });
+
+    it("drops what a killed run left half written", async () => {
+      const { watcher } = await field.watcher(await onDisk());
+      await watcher.pass();
+      const file = path.join(folder, "blocks.jsonl");
+      const before = await readFile(file, "utf8");
+      await appendFile(
+        file,
+        `${before
+          .trimEnd()
+          .split("\n")
+          .at(-1)!
+          .replace(/"number":\d+/, '"number":99999')}\n{"numb`,
+      );
+      const again = await field.watcher(await onDisk());
+      await again.watcher.pass();
+      assert.deepEqual(again.watcher.alarms, []);
+      assert.equal(await readFile(file, "utf8"), before);
+    });
+
+    it("takes back replaced blocks, and their alarms", async () => {
+      await field.undone(async () => {
+        await field.settle(deposit);
+        const { watcher, found } = await field.watcher(await onDisk());
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        const { statements } = watcher.ledger;
+
+        await field.execute([lie({ ...transfer, proof: withdrawal.proof })]);
+        await watcher.pass();
+        assert.equal(watcher.alarms.length, 1);
+
+        await field.provider.send("anvil_reorg", [1, []]);
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        assert.equal(watcher.ledger.statements, statements);
+        assert.equal(found.filter(({ code }) => code === "REORGANISED").length, 1);
+        // And what comes instead is judged on the tree of the blocks that count.
+        await field.settle(withdrawal);
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        assert.equal(watcher.ledger.statements, statements + 1);
+      });
+    });
+  });
+});

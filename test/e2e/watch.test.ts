@@ -1,0 +1,110 @@
+// `npm run watch` as an auditor runs it, on a running stack: exit codes, output, and going on from a folder.
+import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { PROJECT_ROOT } from "../support/tree.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
+
+const UNIT = 1_000_000n;
+
+describe("watch", function () {
+  this.timeout(240_000);
+  let stack: TestStack;
+  let folder: string;
+  const children = new Set<ChildProcess>();
+
+  before(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "cloister-watch-e2e-"));
+    stack = await startTestStack();
+    const [alice, bob] = [await stack.wallet(), await stack.wallet()];
+    await alice.deposit(100n * UNIT, await stack.depositor(100n * UNIT));
+    await alice.pay(bob.address, 30n * UNIT);
+    await alice.withdraw(`0x${"5b".repeat(20)}`, 10n * UNIT);
+    for (const wallet of [alice, bob]) await wallet.close();
+  });
+  after(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    await stack.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  function watch(...args: string[]): {
+    child: ChildProcess;
+    said: () => string;
+    ended: Promise<number | null>;
+  } {
+    const child = spawn(process.execPath, ["scripts/run.mjs", "scripts/watch.ts", ...args], {
+      cwd: PROJECT_ROOT,
+    });
+    children.add(child);
+    let text = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    }
+    const ended = once(child, "close").then(([code]) => {
+      children.delete(child);
+      return code as number | null;
+    });
+    return { child, said: () => text, ended };
+  }
+  const onStack = (): string[] => ["--stack", stack.stack.folder.path];
+  const summaryOf = (text: string): Record<string, unknown> =>
+    JSON.parse(text.split("\n").find((line) => line.includes('"summary"')) ?? "{}");
+
+  it("says that all is good, and again from its folder", async () => {
+    const state = path.join(folder, "state");
+    for (let time = 0; time < 2; time++) {
+      const run = watch("--once", "--json", "--state", state, ...onStack());
+      assert.equal(await run.ended, 0, run.said());
+      const { ok, statements, leaves, alarms } = summaryOf(run.said());
+      assert.deepEqual(
+        { ok, statements, leaves, alarms },
+        { ok: true, statements: 3, leaves: 11, alarms: 0 },
+      );
+    }
+    const { chain_rpc, pool } = stack.entry;
+    const byHand = watch("--once", "--rpc", chain_rpc, "--pool", pool);
+    assert.equal(await byHand.ended, 0, byHand.said());
+    assert.match(byHand.said(), /All good to block \d+: 3 statements, 11 leaves/);
+  });
+
+  it("follows on, alarms when the pool is short, and ends with that", async () => {
+    const following = watch(...onStack());
+    await until("the watcher begins", () => following.said().includes("Watching pool"));
+    const { pool, usdc } = stack.entry;
+    await stack.chain.send("anvil_impersonateAccount", [pool]);
+    await stack.chain.send("anvil_setBalance", [pool, "0xde0b6b3a7640000"]);
+    const data = `0xa9059cbb${"5b".repeat(20).padStart(64, "0")}${"1".padStart(64, "0")}`;
+    await stack.chain.send("eth_sendTransaction", [{ from: pool, to: usdc, data }]);
+    await until("the alarm", () => /ALARM {2}BALANCE_SHORT/.test(following.said()));
+    following.child.kill("SIGINT");
+    assert.equal(await following.ended, 2, following.said());
+
+    const fresh = watch("--once", "--json", ...onStack());
+    assert.equal(await fresh.ended, 2, fresh.said());
+    assert.equal(summaryOf(fresh.said())["ok"], false);
+    assert.match(fresh.said(), /"code":"BALANCE_SHORT"/);
+  });
+
+  it("ends with 1, and never with 2, when it could not look", async () => {
+    const { chain_rpc, pool } = stack.entry;
+    for (const args of [
+      ["--no-such-option"],
+      ["--rpc", chain_rpc],
+      ["--rpc", chain_rpc, "--pool", `0x${"5b".repeat(20)}`],
+      ["--rpc", chain_rpc, "--pool", pool, "--confirmations", "100000"],
+      ["--rpc", chain_rpc, "--pool", pool, "--keys", folder],
+      ["--stack", folder],
+    ]) {
+      const run = watch("--once", ...args);
+      assert.equal(await run.ended, 1, `${args.join(" ")}: ${run.said()}`);
+    }
+    const help = watch("--help");
+    assert.equal(await help.ended, 0);
+    assert.match(help.said(), /Usage: npm run watch[\s\S]*PROOF_FORGED/);
+  });
+});
