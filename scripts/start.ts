@@ -1,36 +1,39 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
 import path from "node:path";
 import { parseArgs } from "node:util";
-import {
-  DEFAULT_CHAIN_PORT,
-  DEFAULT_FOLDER,
-  DEFAULT_PORT,
-  startStack,
-  type Stack,
-} from "./dev/local-stack.ts";
-import { StackError } from "./dev/stack-folder.ts";
+import { startStack, type PortChoice, type Stack } from "./dev/local-stack.ts";
+import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./dev/networks.ts";
+import { DEFAULT_FOLDER, StackError } from "./dev/stack-folder.ts";
+
+const portHelp = (name: NetworkName): string =>
+  `${String(NETWORKS[name].port)} and ${String(NETWORKS[name].chainPort)}`;
 
 const HELP = `Usage: npm start -- [options]
 
-Runs the whole service on this machine with real parts: a local EVM chain with the pool and a test USDC, the
-enclave on a simulated platform, and the proxy. Resumes what an earlier start left in its folder. Stop with
-Ctrl-C.
+Runs the whole service on this machine with real parts. Two networks, each with its own EVM chain, pool,
+enclave (on a simulated platform) and proxy: the first for payments, the second also for private swaps, with
+Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C.
 
-  --fresh              begin anew: forget chain, accounts, keys and tickets
-  --network first      which network to run; the second comes with the swap issue
-  --port <n>           port of the proxy (default ${String(DEFAULT_PORT)}, or a free one when that is taken)
-  --chain-port <n>     port of the chain's RPC (default ${String(DEFAULT_CHAIN_PORT)}, or a free one when that is taken)
-  --block-time <secs>  seconds between blocks (default 1)
-  --folder <path>      where everything is kept (default ${DEFAULT_FOLDER})
-  --help               this text
+  --fresh                  begin anew: forget chains, accounts, keys and tickets
+  --network first|second   run this one only
+  --port <n>               port of the first network's proxy
+  --chain-port <n>         port of the first network's chain
+  --second-port <n>        port of the second network's proxy
+  --second-chain-port <n>  port of the second network's chain
+  --block-time <secs>      seconds between blocks (default 1)
+  --folder <path>          where everything is kept (default ${DEFAULT_FOLDER})
+  --help                   this text
 
-DEVELOPMENT ONLY: its chain, its keys and its enclave protect no money.`;
+Ports are ${portHelp("first")} (first), ${portHelp("second")} (second), or free ones where those are
+taken; 0 means a free one.
+
+DEVELOPMENT ONLY: its chains, its keys and its enclaves protect no money.`;
 
 interface Arguments {
   readonly fresh: boolean;
   readonly folder: string;
-  readonly port: number | undefined;
-  readonly chainPort: number | undefined;
+  readonly networks: readonly NetworkName[];
+  readonly ports: Readonly<Record<NetworkName, PortChoice>>;
   readonly blockTimeSecs: number | undefined;
 }
 
@@ -45,13 +48,10 @@ async function main(): Promise<number> {
   const interrupted = new Promise<"interrupted">((resolve) => (interrupt = () => resolve("interrupted")));
   process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
 
-  const { fresh, folder, port, chainPort, blockTimeSecs } = options;
+  const { blockTimeSecs, ...others } = options;
   const stack = await startStack({
-    folder,
-    fresh,
+    ...others,
     say: console.log,
-    ...(port === undefined ? {} : { port }),
-    ...(chainPort === undefined ? {} : { chainPort }),
     ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
   });
   console.log(banner(stack));
@@ -61,24 +61,26 @@ async function main(): Promise<number> {
   return why === "interrupted" ? 0 : 1;
 }
 
-function banner({ file, folder }: Stack): string {
-  const { base_url, chain_rpc, pool, usdc } = file.networks.first;
+function banner({ file, folder, networks }: Stack): string {
   const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
+  const addresses = networks.map(({ name, entry }) => {
+    const what = NETWORKS[name].swaps ? "payments and private swaps" : "payments";
+    return `  ${`${name} network`.padEnd(15)} ${entry.base_url}   ${what}`;
+  });
+  const key = `-H 'X-API-Key: ${file.api_key}'`;
+  const first = networks[0]?.entry.base_url ?? "";
   return `
 Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
-  HTTP interface  ${base_url}
+${addresses.join("\n")}
   API key         ${file.api_key}
-  chain RPC       ${chain_rpc}
-  pool            ${pool}
-  test USDC       ${usdc}   (anyone may call mint(address,uint256))
-  state           ${folder.path}   (addresses in stack.json, logs in first/logs)
+  state           ${folder.path}   (every address in stack.json; logs in <network>/logs)
 
 Try:
   npm run demo${elsewhere}
-  curl -H 'X-API-Key: ${file.api_key}' ${base_url}/info
-  curl -H 'X-API-Key: ${file.api_key}' ${base_url}/merkle/root
-  curl -N -H 'X-API-Key: ${file.api_key}' ${base_url}/events/stream
+  curl ${key} ${first}/info
+  curl ${key} ${first}/merkle/root
+  curl -N ${key} ${first}/events/stream
 
 Ctrl-C stops everything in order.`;
 }
@@ -88,28 +90,47 @@ function readArguments(): Arguments | "help" | undefined {
     const { values } = parseArgs({
       options: {
         fresh: { type: "boolean", default: false },
-        network: { type: "string", default: "first" },
+        network: { type: "string" },
         port: { type: "string" },
         "chain-port": { type: "string" },
+        "second-port": { type: "string" },
+        "second-chain-port": { type: "string" },
         "block-time": { type: "string" },
         folder: { type: "string", default: DEFAULT_FOLDER },
         help: { type: "boolean", default: false },
       },
     });
     if (values.help) return "help";
-    if (values.network !== "first")
-      throw new Error(`--network ${values.network}: only first can be run so far`);
+    const networks = networksOf(values.network);
+    const port = (
+      of: NetworkName,
+      option: "port" | "chain-port" | "second-port" | "second-chain-port",
+    ): number | undefined => {
+      if (values[option] !== undefined && !networks.includes(of))
+        throw new Error(`--${option} is for the ${of} network, which is not to run`);
+      return wholeNumber(values[option], `--${option}`, 0, 65_535);
+    };
     return {
       fresh: values.fresh,
       folder: values.folder,
-      port: wholeNumber(values.port, "--port", 0, 65_535),
-      chainPort: wholeNumber(values["chain-port"], "--chain-port", 0, 65_535),
+      networks,
+      ports: {
+        first: { proxy: port("first", "port"), chain: port("first", "chain-port") },
+        second: { proxy: port("second", "second-port"), chain: port("second", "second-chain-port") },
+      },
       blockTimeSecs: wholeNumber(values["block-time"], "--block-time", 1, 60),
     };
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
     return undefined;
   }
+}
+
+function networksOf(text: string | undefined): readonly NetworkName[] {
+  if (text === undefined) return NETWORK_NAMES;
+  const chosen = NETWORK_NAMES.filter((name) => name === text);
+  if (chosen.length === 1) return chosen;
+  throw new Error(`--network takes ${NETWORK_NAMES.join(" or ")}`);
 }
 
 function wholeNumber(

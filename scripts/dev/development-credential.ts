@@ -1,44 +1,81 @@
-// One developer and one API key for the local stack, made at its first start. The key itself is kept in a
-// file for its owner: a production proxy shows a key once and keeps only a keyed hash.
-import { readFile, writeFile } from "node:fs/promises";
+// One developer and one API key for the whole local stack: the same key in the store of every network. It is
+// kept in a file for its owner, beside its record; a production proxy shows a key once and keeps only a keyed hash.
+import { readFile } from "node:fs/promises";
 import { createApiKey } from "../../proxy/auth/api-keys.ts";
 import { loadPepper } from "../../proxy/auth/secret-files.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
+import type { ApiKey, KeyStore } from "../../proxy/store/keys.ts";
+import { z } from "zod";
+import type { Secrets } from "./stack-folder.ts";
 
 const DEVELOPER_ID = "development";
 /** A demo, a test and a person with curl share this key. Sessions keep the ordinary limit. */
 const LIMITS = { keyPerMinute: 6_000, keyPerDay: 1_000_000 };
 
-export interface DevelopmentCredentialOptions {
-  readonly dataDir: string;
-  readonly pepperFile: string;
-  readonly keptIn: string;
+const KEPT_IN = "api-key.json";
+const PEPPER = "api-key.pepper";
+
+const kept = z.object({ key: z.string(), id: z.string(), secret_hash: z.base64(), created_at: z.string() });
+type Kept = z.infer<typeof kept>;
+
+/** The file of the pepper under which the key is stored on every network. */
+export function pepperFile(shared: Secrets): Promise<string> {
+  return shared.file(PEPPER);
 }
 
-export async function developmentCredential(options: DevelopmentCredentialOptions): Promise<string> {
-  const kept = await readFile(options.keptIn, "utf8").catch(() => undefined);
-  if (kept !== undefined) return kept.trim();
-  const database = openDatabase(options.dataDir);
-  try {
-    const store = openKeyStore(database);
-    await store.addDeveloper({
-      id: DEVELOPER_ID,
-      name: "Development",
-      createdAt: new Date().toISOString(),
-      sessionEpoch: 0,
-      limits: LIMITS,
-      origins: [],
-    });
-    const { key } = await createApiKey(
-      store,
-      await loadPepper(options.pepperFile),
-      DEVELOPER_ID,
-      "local stack",
-    );
-    await writeFile(options.keptIn, `${key}\n`, { mode: 0o600 });
-    return key;
-  } finally {
-    await database.close();
+/** Makes the key at the first start, and sees to it that the store of each network has it. */
+export async function developmentCredential(shared: Secrets, dataDirs: readonly string[]): Promise<string> {
+  let credential = await read(shared);
+  for (const dataDir of dataDirs) {
+    const database = openDatabase(dataDir);
+    try {
+      const store = openKeyStore(database);
+      await addDeveloper(store);
+      if (credential === undefined) {
+        credential = await make(store, await loadPepper(await pepperFile(shared)));
+        await shared.write(KEPT_IN, `${JSON.stringify(credential, undefined, 2)}\n`);
+      } else if ((await store.key(credential.id)) === undefined) {
+        await store.addKey(recordOf(credential));
+      }
+    } finally {
+      await database.close();
+    }
   }
+  if (credential === undefined) throw new Error("no network, no credential");
+  return credential.key;
+}
+
+async function addDeveloper(store: KeyStore): Promise<void> {
+  await store.addDeveloper({
+    id: DEVELOPER_ID,
+    name: "Development",
+    createdAt: new Date().toISOString(),
+    sessionEpoch: 0,
+    limits: LIMITS,
+    origins: [],
+  });
+}
+
+async function make(store: KeyStore, pepper: Uint8Array): Promise<Kept> {
+  const { key, record } = await createApiKey(store, pepper, DEVELOPER_ID, "local stack");
+  const secretHash = Buffer.from(record.secretHash).toString("base64");
+  return { key, id: record.id, secret_hash: secretHash, created_at: record.createdAt };
+}
+
+function recordOf({ id, secret_hash: secretHash, created_at: createdAt }: Kept): ApiKey {
+  return {
+    id,
+    developerId: DEVELOPER_ID,
+    name: "local stack",
+    secretHash: Uint8Array.from(Buffer.from(secretHash, "base64")),
+    createdAt,
+    lastUsedAt: undefined,
+    revokedAt: undefined,
+  };
+}
+
+async function read(shared: Secrets): Promise<Kept | undefined> {
+  const text = await readFile(shared.path(KEPT_IN), "utf8").catch(() => undefined);
+  return text === undefined ? undefined : kept.parse(JSON.parse(text));
 }

@@ -1,11 +1,14 @@
-// What a local stack keeps on disk: its one lock, its secrets, what was deployed, and the stack.json
-// that tells others where everything is. Nothing here is for production.
+// What a local stack keeps on disk: its one lock, the API key, a folder for each network with secrets, store,
+// chain and logs, and the stack.json that tells others where everything is. Nothing here is for production.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import { NETWORK_NAMES, type NetworkName } from "./networks.ts";
+
+export const DEFAULT_FOLDER = ".cloister";
 
 const address = z.string().transform((text, context): Address => {
   const parsed = asAddress(text);
@@ -16,16 +19,23 @@ const address = z.string().transform((text, context): Address => {
 
 /** `deployment.json` of a network: what is on its chain. */
 const deployment = z.object({
+  /** Fingerprint of contracts and circuits: a chain that holds others is not resumed. */
+  contracts: z.string(),
   chain_id: z.int(),
   pool: address,
-  usdc: address,
   deployment_block: z.int(),
+  /** Listed assets, USDC first. */
+  tokens: z.array(z.object({ symbol: z.string(), address, decimals: z.int() })).min(1),
   /** Enclave signers registered by this stack and not yet removed. */
   signers: z.array(address),
+  /** Absent where there are no swaps. */
+  swaps: z
+    .object({ executor: address, factory: address, quoter: address, position_manager: address })
+    .optional(),
 });
 export type Deployment = z.infer<typeof deployment>;
 
-const network = z.object({
+const networkEntry = z.object({
   base_url: z.string(),
   chain_rpc: z.string(),
   chain_id: z.int(),
@@ -36,19 +46,35 @@ const network = z.object({
   /** Shielded address that receives service fees. */
   service_address: z.string(),
   enclave_signer: z.string(),
+  /** Every listed asset, USDC first. */
+  tokens: z.array(z.object({ symbol: z.string(), address: z.string(), decimals: z.int() })),
+  /** The pool's executor, and Uniswap v3: its factory, QuoterV2, and where liquidity is given. Absent where swaps are off. */
+  swaps: z
+    .object({ executor: z.string(), factory: z.string(), quoter: z.string(), position_manager: z.string() })
+    .optional(),
 });
+export type NetworkEntry = z.infer<typeof networkEntry>;
 
 /** `stack.json`: where a running stack is reached, and the development API key. Readable by its owner only. */
 const stackFile = z.object({
+  /** Good on every network of the stack. */
   api_key: z.string(),
   /** Process that runs the stack; a reader checks that it lives. */
   pid: z.int(),
-  networks: z.object({ first: network }),
+  /** Those that run. */
+  networks: z.object({ first: networkEntry.optional(), second: networkEntry.optional() }),
 });
 export type StackFile = z.infer<typeof stackFile>;
 
-/** A refusal to start that is meant for the person at the keyboard. */
+/** A refusal that is meant for the person at the keyboard. */
 export class StackError extends Error {}
+
+/** One network of a stack; throws with advice when it does not run. */
+export function networkOf(stack: StackFile, name: NetworkName): NetworkEntry {
+  const entry = stack.networks[name];
+  if (entry !== undefined) return entry;
+  throw new StackError(`the running stack is without the ${name} network; stop it and run: npm start`);
+}
 
 export class StackFolder {
   readonly path: string;
@@ -57,13 +83,14 @@ export class StackFolder {
     this.path = path.resolve(folder);
   }
 
-  /** Inside the first network's part. */
-  first(...parts: readonly string[]): string {
-    return path.join(this.path, "first", ...parts);
+  /** A network's own part. */
+  network(name: NetworkName): NetworkFolder {
+    return new NetworkFolder(path.join(this.path, name));
   }
 
-  log(name: string): string {
-    return this.first("logs", `${name}.log`);
+  /** What all networks share. */
+  shared(): Secrets {
+    return new Secrets(path.join(this.path, "secrets"));
   }
 
   /** One supervisor a folder: two chains with one state file would destroy it. Undefined when it was free, else the pid that holds it. */
@@ -91,42 +118,28 @@ export class StackFolder {
     await rm(path.join(this.path, "lock"), { force: true });
   }
 
-  /** Forgets chain, store and secrets. The set-up's own files beside them stay. */
-  async forget(): Promise<void> {
-    await rm(this.first(), { recursive: true, force: true });
+  /**
+   * Forgets chain, store and secrets of these networks. What they share goes with the last of them: another
+   * network's store still knows the API key. The set-up's own files beside them stay.
+   */
+  async forget(names: readonly NetworkName[]): Promise<void> {
+    for (const name of names) await rm(path.join(this.path, name), { recursive: true, force: true });
     await rm(path.join(this.path, "stack.json"), { force: true });
-  }
-
-  /** A secret of 32 random bytes as hex, made at the first start; returns its file. */
-  async secretFile(name: string): Promise<string> {
-    const file = this.first("secrets", name);
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-    const existing = await readFile(file, "utf8").catch(() => undefined);
-    if (existing === undefined) await writeWhole(file, `0x${randomBytes(32).toString("hex")}\n`);
-    return file;
-  }
-
-  async secret(name: string): Promise<string> {
-    return (await readFile(await this.secretFile(name), "utf8")).trim();
-  }
-
-  /** Undefined on a new folder. Throws with advice when the file is damaged. */
-  async readDeployment(): Promise<Deployment | undefined> {
-    return readJson(this.first("deployment.json"), deployment);
-  }
-
-  async writeDeployment(value: Deployment): Promise<void> {
-    await writeWhole(this.first("deployment.json"), `${JSON.stringify(value, undefined, 2)}\n`);
-  }
-
-  async readStack(): Promise<StackFile | undefined> {
-    return readJson(path.join(this.path, "stack.json"), stackFile);
+    const isEmpty = NETWORK_NAMES.every((name) => !existsSync(path.join(this.path, name)));
+    if (isEmpty) await rm(path.join(this.path, "secrets"), { recursive: true, force: true });
   }
 
   /** The stack file of a stack that runs now. */
   async running(): Promise<StackFile | undefined> {
-    const stack = await this.readStack();
-    return stack !== undefined && isAlive(stack.pid) ? stack : undefined;
+    const found = await readJson(
+      path.join(this.path, "stack.json"),
+      stackFile.or(z.object({ pid: z.int() })),
+    );
+    if (found === undefined || !isAlive(found.pid)) return undefined;
+    if ("networks" in found) return found;
+    throw new StackError(
+      `another version's stack runs in ${this.path} (process ${String(found.pid)}); stop it first`,
+    );
   }
 
   async writeStack(value: StackFile): Promise<void> {
@@ -134,14 +147,81 @@ export class StackFolder {
   }
 }
 
+/** Files that nobody else may read, each made at the first start. */
+export class Secrets {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  path(name: string): string {
+    return path.join(this.#folder, name);
+  }
+
+  /** A secret of 32 random bytes as hex; returns its file. */
+  async file(name: string): Promise<string> {
+    const file = this.path(name);
+    if ((await readFile(file, "utf8").catch(() => undefined)) === undefined)
+      await this.write(name, `0x${randomBytes(32).toString("hex")}\n`);
+    return file;
+  }
+
+  async text(name: string): Promise<string> {
+    return (await readFile(await this.file(name), "utf8")).trim();
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    await writeWhole(this.path(name), text);
+  }
+}
+
+export class NetworkFolder {
+  readonly path: string;
+  readonly secrets: Secrets;
+
+  constructor(folder: string) {
+    this.path = folder;
+    this.secrets = new Secrets(path.join(folder, "secrets"));
+  }
+
+  inside(...parts: readonly string[]): string {
+    return path.join(this.path, ...parts);
+  }
+
+  log(name: string): string {
+    return this.inside("logs", `${name}.log`);
+  }
+
+  /** Undefined on a new folder. Throws with advice when another version made it. */
+  async readDeployment(): Promise<Deployment | undefined> {
+    return readJson(this.inside("deployment.json"), deployment);
+  }
+
+  async writeDeployment(value: Deployment): Promise<void> {
+    await writeWhole(this.inside("deployment.json"), `${JSON.stringify(value, undefined, 2)}\n`);
+  }
+}
+
+/** The refusal of a chain that holds other contracts than these. */
+export function madeByOlderVersion(file: string): StackError {
+  return new StackError(
+    `${file} was made by an older version, whose chain this one cannot continue. Begin anew with: npm start -- --fresh`,
+  );
+}
+
 async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
   const text = await readFile(file, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
+  let json: unknown;
   try {
-    return schema.parse(JSON.parse(text));
+    json = JSON.parse(text);
   } catch {
-    throw new StackError(`${file} is damaged or from another version. Begin anew with: npm start -- --fresh`);
+    throw new StackError(`${file} is damaged. Begin anew with: npm start -- --fresh`);
   }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw madeByOlderVersion(file);
+  return parsed.data;
 }
 
 /** Whole or not at all, for its owner's eyes only. */

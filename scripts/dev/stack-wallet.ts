@@ -3,27 +3,32 @@ import {
   createWallet,
   poolRootVerifier,
   type Client,
+  type Pins,
   type Prover,
   type Wallet,
   type WalletStorage,
 } from "../../shared/client/index.ts";
-import type { StackFile } from "./stack-folder.ts";
+import type { NetworkEntry } from "./stack-folder.ts";
 
-/** The most that this client lets a service charge: one test dollar. */
-const CEILING = { flat: 1_000_000n, bps: 0 };
+/** The most that this client lets a service charge besides a hundredth of a swap: about a dollar, in smallest units. */
+const FLAT_CEILINGS: Readonly<Record<string, bigint>> = {
+  USDC: 1_000_000n,
+  EURC: 1_000_000n,
+  WETH: 400_000_000_000_000n,
+};
+const SWAP_CEILING = { flat: 0n, bps: 100 };
 
 export interface StackWalletOptions {
   readonly seed: Uint8Array;
   readonly client: Client;
   readonly prover: Prover;
   readonly storage: WalletStorage;
+  /** Unix seconds; for a chain whose clock was moved. */
+  readonly now?: () => number;
 }
 
-export function openStackWallet(
-  network: StackFile["networks"]["first"],
-  options: StackWalletOptions,
-): Promise<Wallet> {
-  const { seed, client, prover, storage } = options;
+export function openStackWallet(network: NetworkEntry, options: StackWalletOptions): Promise<Wallet> {
+  const { seed, client, prover, storage, now } = options;
   return createWallet({
     key: { seed },
     client,
@@ -31,13 +36,26 @@ export function openStackWallet(
     storage,
     // Income is believed when the chain itself has the root, whatever the service says.
     verifyRoot: poolRootVerifier(network.chain_rpc, network.chain_id, network.pool),
-    pins: {
-      chainId: network.chain_id,
-      pool: network.pool,
-      assets: [network.usdc],
-      addressPrefix: network.address_prefix,
-      feeCeiling: { deposit: CEILING, transfer: CEILING, withdraw: CEILING },
-      feeSinks: [network.service_address],
-    },
+    pins: pinsOf(network),
+    ...(now === undefined ? {} : { now }),
   });
+}
+
+export function pinsOf(network: NetworkEntry): Pins {
+  return {
+    chainId: network.chain_id,
+    pool: network.pool,
+    assets: network.tokens.map(({ address }) => address),
+    addressPrefix: network.address_prefix,
+    feeCeiling: {},
+    feeCeilings: Object.fromEntries(
+      network.tokens.map(({ symbol, address }) => [address, ceilingsOf(symbol)]),
+    ),
+    feeSinks: [network.service_address],
+  };
+}
+
+function ceilingsOf(symbol: string): Pins["feeCeiling"] {
+  const flat = { flat: FLAT_CEILINGS[symbol] ?? 0n, bps: 0 };
+  return { deposit: flat, transfer: flat, withdraw: flat, swap: SWAP_CEILING };
 }

@@ -1,5 +1,5 @@
 // The local chain's test dollar: 6 decimals, anybody may mint it. DEVELOPMENT ONLY.
-import { Contract, type JsonRpcProvider } from "ethers";
+import { Contract, type JsonRpcProvider, type Signer } from "ethers";
 
 const ABI = [
   "function mint(address to, uint256 amount)",
@@ -23,7 +23,11 @@ export class TestUsdc {
 
   static async at(address: string, chain: JsonRpcProvider): Promise<TestUsdc> {
     // The chain's first account is unlocked and pays the gas of minting.
-    return new TestUsdc(new Contract(address, ABI, await chain.getSigner(0)));
+    return TestUsdc.with(address, await chain.getSigner(0));
+  }
+
+  static with(address: string, minter: Signer): TestUsdc {
+    return new TestUsdc(new Contract(address, ABI, minter));
   }
 
   async mint(to: string, amount: bigint): Promise<void> {
@@ -36,15 +40,10 @@ export class TestUsdc {
 }
 
 /** Smallest units as a decimal number, without a floating-point number in between. */
-export function showUsdc(amount: bigint): string {
+export function showUnits(amount: bigint, decimals: number): string {
   const sign = amount < 0n ? "-" : "";
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(DECIMALS + 1, "0");
-  const fraction = digits.slice(-DECIMALS).replace(/0+$/, "");
-  return `${sign}${digits.slice(0, -DECIMALS)}${fraction === "" ? "" : `.${fraction}`}`;
-}
-
-/** "12.5" to smallest units; undefined for signs, exponents, leading zeros and more than six places. */
-export function parseUsdc(text: string): bigint | undefined {
-  const [, whole, fraction = ""] = /^(0|[1-9][0-9]{0,20})(?:\.([0-9]{1,6}))?$/.exec(text) ?? [];
-  return whole === undefined ? undefined : BigInt(whole + fraction.padEnd(DECIMALS, "0"));
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, "0");
+  const whole = digits.slice(0, digits.length - decimals);
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
+  return `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }

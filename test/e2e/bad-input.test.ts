@@ -1,27 +1,14 @@
 // Every kind of bad input on the running service: its own code, a clear text, no ticket, no gas.
 import assert from "node:assert/strict";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
-import {
-  createClient,
-  createProver,
-  memoryStorage,
-  newSeed,
-  type Client,
-  type Prover,
-  type Wallet,
-} from "../../shared/client/index.ts";
-import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
+import { Wallet as EthereumWallet } from "ethers";
+import { newSeed, type Wallet } from "../../shared/client/index.ts";
 import type { DepositBody, SpendBody } from "../../shared/api/transactions.ts";
 import { FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { fromHex } from "../../shared/protocol/bytes.ts";
 import { contextOf, encodeExt } from "../../shared/protocol/statements.ts";
-import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
-import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
 import { capture, capturing } from "../support/captured.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const DEPOSIT = "/sequence/deposit-shield";
 const SPEND = "/sequence/spend";
@@ -29,15 +16,9 @@ const STRANGER = "0x00000000000000000000000000000000000000AA";
 
 describe("bad input at the running service", function () {
   this.timeout(240_000);
-  /** In the order of starting, so that a failed start is cleaned up as far as it came. */
-  const cleanUps: (() => Promise<void> | void)[] = [];
-  let stack: Stack;
-  let chain: JsonRpcProvider;
-  let prover: Prover;
-  let client: Client;
+  let on: TestStack;
   let rich: Wallet;
   let depositor: EthereumWallet;
-  let usdc: TestUsdc;
   let sender: string;
   /** Proved and never sent. */
   let deposit: DepositBody;
@@ -45,36 +26,19 @@ describe("bad input at the running service", function () {
   let withdrawal: SpendBody;
 
   before(async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "cloister-bad-input-"));
-    cleanUps.push(() => rm(folder, { recursive: true, force: true }));
-    stack = await startStack({ folder, port: 0, chainPort: 0 });
-    cleanUps.push(() => stack.stop());
-    const { base_url, chain_rpc, chain_id, usdc: token } = stack.file.networks.first;
-    chain = new JsonRpcProvider(chain_rpc, chain_id, { staticNetwork: true, pollingInterval: 100 });
-    cleanUps.push(() => chain.destroy());
-    prover = createProver({ source: folderArtefacts(), manifest: await readManifest() });
-    cleanUps.push(() => prover.close());
-    client = createClient({ baseUrl: base_url, credential: { apiKey: stack.file.api_key } });
-    usdc = await TestUsdc.at(token, chain);
-    depositor = new EthereumWallet(EthereumWallet.createRandom().privateKey, chain);
-    await usdc.mint(depositor.address, 500n * TestUsdc.unit);
-    sender = new EthereumWallet(await stack.folder.secret("sender.key")).address;
-
+    on = await startTestStack();
+    depositor = await on.depositor(500n * TestUsdc.unit);
+    sender = await on.sender();
     const seed = newSeed();
-    const open = (through: Client): Promise<Wallet> =>
-      openStackWallet(stack.file.networks.first, { seed, client: through, prover, storage: memoryStorage() });
-    rich = await open(client);
+    rich = await on.wallet({ seed });
     await rich.deposit(100n * TestUsdc.unit, depositor);
     // A wallet for each: one that was interrupted keeps its notes back, since the payment may still come.
-    const silent = (): Promise<Wallet> => open(capturing(client));
+    const silent = (): Promise<Wallet> => on.wallet({ seed, through: capturing(on.client) });
     deposit = await capture(await silent(), (wallet) => wallet.deposit(40n * TestUsdc.unit, depositor));
     transfer = await capture(await silent(), (wallet) => wallet.pay(rich.address, 30n * TestUsdc.unit));
     withdrawal = await capture(await silent(), (wallet) => wallet.withdraw(STRANGER, 5n * TestUsdc.unit));
   });
-
-  after(async () => {
-    for (const cleanUp of cleanUps.reverse()) await cleanUp();
-  });
+  after(() => on.stop());
 
   interface Answer {
     readonly status: number;
@@ -82,9 +46,9 @@ describe("bad input at the running service", function () {
   }
 
   async function post(to: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    const response = await fetch(stack.file.networks.first.base_url + to, {
+    const response = await fetch(on.entry.base_url + to, {
       method: "POST",
-      headers: { "x-api-key": stack.file.api_key, "content-type": "application/json", ...headers },
+      headers: { "x-api-key": on.stack.file.api_key, "content-type": "application/json", ...headers },
       body: typeof body === "string" ? body : JSON.stringify(body),
     });
     return { status: response.status, body: (await response.json()) as Answer["body"] };
@@ -97,13 +61,13 @@ describe("bad input at the running service", function () {
     body: unknown,
     headers: Record<string, string> = {},
   ): Promise<Answer> {
-    const nonce = await chain.getTransactionCount(sender, "pending");
+    const nonce = await on.chain.getTransactionCount(sender, "pending");
     const answer = await post(to, body, headers);
     assert.deepEqual([answer.status, answer.body.code], expected);
     assert.ok((answer.body.detail ?? "").length > 10, "a refusal says why");
     assert.equal(answer.body.ticket_id, undefined);
     assert.deepEqual(await openTickets(), []);
-    assert.equal(await chain.getTransactionCount(sender, "pending"), nonce, "gas was spent");
+    assert.equal(await on.chain.getTransactionCount(sender, "pending"), nonce, "gas was spent");
     return answer;
   }
 
@@ -111,7 +75,10 @@ describe("bad input at the running service", function () {
   async function openTickets(): Promise<string[]> {
     const abort = new AbortController();
     const seen: string[] = [];
-    for await (const event of client.events({ types: ["ready", "ticket", "synced"], signal: abort.signal })) {
+    for await (const event of on.client.events({
+      types: ["ready", "ticket", "synced"],
+      signal: abort.signal,
+    })) {
       if (event.kind === "ticket" && !["finalized", "confirmed"].includes(event.data.state))
         seen.push(event.data.ticket_id);
       if (event.kind === "synced") break;
@@ -126,7 +93,7 @@ describe("bad input at the running service", function () {
     return copy;
   };
   const recontext = (body: SpendBody): void => {
-    const { pool, chain_id } = stack.file.networks.first;
+    const { pool, chain_id } = on.entry;
     const ext = encodeExt({
       kind: "spend",
       recipient: body.ext.recipient.toLowerCase() as Address,
@@ -147,9 +114,9 @@ describe("bad input at the running service", function () {
 
   it("a wrong credential is INVALID_CREDENTIAL, none is MISSING_CREDENTIAL", async () => {
     await refused([401, "INVALID_CREDENTIAL"], SPEND, transfer, {
-      "x-api-key": `${stack.file.api_key.slice(0, -1)}!`,
+      "x-api-key": `${on.stack.file.api_key.slice(0, -1)}!`,
     });
-    const response = await fetch(`${stack.file.networks.first.base_url}${SPEND}`, {
+    const response = await fetch(`${on.entry.base_url}${SPEND}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(transfer),
@@ -250,14 +217,8 @@ describe("bad input at the running service", function () {
   });
 
   it("an authorization for another statement, or by another hand, is AUTHORIZATION_INVALID", async () => {
-    const other = await capture<DepositBody>(
-      await openStackWallet(stack.file.networks.first, {
-        seed: newSeed(),
-        client: capturing(client),
-        prover,
-        storage: memoryStorage(),
-      }),
-      (wallet) => wallet.deposit(40n * TestUsdc.unit, depositor),
+    const other = await capture<DepositBody>(await on.wallet({ through: capturing(on.client) }), (wallet) =>
+      wallet.deposit(40n * TestUsdc.unit, depositor),
     );
     await refused([422, "AUTHORIZATION_INVALID"], DEPOSIT, {
       ...deposit,
@@ -287,7 +248,7 @@ describe("bad input at the running service", function () {
 
   it("a nullifier that is pending is NULLIFIER_PENDING, and NULLIFIER_SPENT once it is spent", async () => {
     // No block until we say so: the first payment stays on its way.
-    await chain.send("evm_setIntervalMining", [0]);
+    await on.setMining(false);
     const atOnce = await Promise.all(Array.from({ length: 20 }, () => post(SPEND, transfer)));
     const ticketId = atOnce[0]?.body.ticket_id;
     assert.ok(ticketId !== undefined);
@@ -296,7 +257,7 @@ describe("bad input at the running service", function () {
     }
     const rival = await post(SPEND, withdrawal);
     assert.deepEqual([rival.status, rival.body.code], [409, "NULLIFIER_PENDING"]);
-    await chain.send("evm_setIntervalMining", [1]);
+    await on.setMining(true);
     await rich.waitForTicket(ticketId, "finalized", { timeoutMs: 60_000 });
     await refused([409, "NULLIFIER_SPENT"], SPEND, withdrawal);
   });

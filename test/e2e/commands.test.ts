@@ -2,14 +2,16 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { StackFile } from "../../scripts/dev/stack-folder.ts";
-import { parseUsdc, showUsdc } from "../../scripts/dev/usdc.ts";
+import { networkOf, type StackFile } from "../../scripts/dev/stack-folder.ts";
+import { until } from "../support/until.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+const POOL = `0x${"11".repeat(20)}`;
 
 interface Ended {
   readonly code: number | null;
@@ -18,7 +20,7 @@ interface Ended {
 }
 
 describe("commands", function () {
-  this.timeout(240_000);
+  this.timeout(480_000);
   let folder: string;
   const children = new Set<ChildProcess>();
 
@@ -59,62 +61,150 @@ describe("commands", function () {
     return { child, ended, said };
   }
 
-  const readStack = async (): Promise<StackFile> =>
-    JSON.parse(await readFile(path.join(folder, "stack.json"), "utf8")) as StackFile;
+  const readStack = async (of = folder): Promise<StackFile> =>
+    JSON.parse(await readFile(path.join(of, "stack.json"), "utf8")) as StackFile;
 
-  it("npm run demo --json starts a stack, ends with exact balances, and stops it again", async () => {
+  const FREE = ["--port", "0", "--chain-port", "0", "--second-port", "0", "--second-chain-port", "0"];
+
+  const isAway = (url: string): Promise<boolean> =>
+    fetch(url).then(
+      () => false,
+      () => true,
+    );
+
+  interface DemoResult {
+    readonly ok: boolean;
+    readonly balances: {
+      readonly network: string;
+      readonly name: string;
+      readonly actual: string;
+      readonly exact: boolean;
+    }[];
+    readonly timings: { readonly network: string; readonly step: string }[];
+    readonly transactions: { readonly operation: string; readonly tx_hash: string }[];
+  }
+
+  it("npm run demo --json starts both networks, ends with exact balances, and stops them again", async () => {
     const { code, stdout, stderr } = await run("demo.ts", "--json", "--folder", folder).ended;
     assert.equal(code, 0, stderr);
-    const result = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as {
-      ok: boolean;
-      balances: { name: string; expected: string; actual: string; exact: boolean }[];
-      timings: { operation: string; step: string }[];
-    };
+    const result = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as DemoResult;
     assert.equal(result.ok, true);
-    const balances = Object.fromEntries(result.balances.map(({ name, actual }) => [name, actual]));
-    assert.deepEqual(balances, {
-      "first wallet": "69900000",
-      "second wallet": "17450000",
-      "second wallet, restored": "17450000",
+    assert.ok(result.balances.every(({ exact }) => exact));
+    const ofFirst = result.balances.filter(({ network }) => network === "first");
+    assert.deepEqual(Object.fromEntries(ofFirst.map(({ name, actual }) => [name, actual])), {
+      "first wallet": "54800000",
+      "second wallet": "2950000",
+      "third wallet": "29450000",
+      "third wallet, restored": "29450000",
       "not verified on the chain": "0",
       "depositor's public account": "0",
       "recipient's public account": "12500000",
-      "service's fees of this demo": "150000",
+      "service's fees of this part": "300000",
+      "spent by the second wallet in one transaction": "3",
+      "room for notes in that transaction": "9",
     });
-    assert.equal(result.timings.filter(({ step }) => step === "prove").length, 3);
+    const bought = result.balances.find(({ name }) => name.startsWith("bought, "));
+    assert.ok(BigInt(bought?.actual ?? "0") > 0n);
+    const proofs = result.timings.filter(({ step }) => step === "prove").map(({ network }) => network);
+    assert.deepEqual(proofs, [...Array(6).fill("first"), ...Array(5).fill("second")]);
+    assert.equal(new Set(result.transactions.map(({ tx_hash }) => tx_hash)).size, 11);
+
     const { pid, networks } = await readStack();
     assert.throws(() => process.kill(pid, 0), "the stack's process is gone");
-    await assert.rejects(fetch(`${networks.first.base_url}/health`));
+    for (const network of [networks.first, networks.second]) {
+      assert.ok(network !== undefined);
+      assert.ok(await isAway(`${network.base_url}/health`));
+      assert.ok(await isAway(network.chain_rpc));
+    }
   });
 
-  it("npm start resumes the same chain, pool and key, refuses a second start, and ends with 0 on Ctrl-C", async () => {
+  it("npm start resumes the same chains, pools and key, refuses a second start, and ends with 0 on Ctrl-C", async () => {
     const before = await readStack();
-    const first = run("start.ts", "--folder", folder, "--port", "0", "--chain-port", "0");
+    const first = run("start.ts", "--folder", folder, ...FREE);
     await first.said("Ctrl-C stops everything");
     const now = await readStack();
     assert.equal(now.api_key, before.api_key);
-    assert.equal(now.networks.first.pool, before.networks.first.pool);
-    assert.notEqual(now.networks.first.enclave_signer, before.networks.first.enclave_signer);
-
-    const answer = await fetch(`${now.networks.first.base_url}/merkle/root`, {
-      headers: { "x-api-key": now.api_key },
-    });
-    const root = (await answer.json()) as { leaf_count: number; pending: number };
-    // One deposit (3 leaves) and two spends (4 each) of the demo before.
-    assert.deepEqual([root.leaf_count, root.pending], [11, 0]);
+    const [one, two] = [networkOf(now, "first"), networkOf(now, "second")];
+    const leaves: number[] = [];
+    for (const name of ["first", "second"] as const) {
+      const network = networkOf(now, name);
+      assert.equal(network.pool, networkOf(before, name).pool);
+      assert.notEqual(network.enclave_signer, networkOf(before, name).enclave_signer);
+      const answer = await fetch(`${network.base_url}/merkle/root`, {
+        headers: { "x-api-key": now.api_key },
+      });
+      const root = (await answer.json()) as { leaf_count: number; pending: number };
+      assert.equal(root.pending, 0);
+      leaves.push(root.leaf_count);
+    }
+    // Of the demo before: a deposit (3 leaves) and five spends (4 each); two deposits, a swap and two spends.
+    assert.deepEqual(leaves, [23, 18]);
+    assert.equal(one.swaps, undefined);
+    assert.ok(two.swaps !== undefined);
 
     const second = await run("start.ts", "--folder", folder).ended;
     assert.equal(second.code, 1);
     assert.match(second.stderr, /already runs/);
 
-    const demo = await run("demo.ts", "--json", "--folder", folder).ended;
+    const demo = await run("demo.ts", "--json", "--only", "swap", "--folder", folder).ended;
     assert.equal(demo.code, 0, demo.stderr);
 
     first.child.kill("SIGINT");
     const { code, stdout } = await first.ended;
     assert.equal(code, 0);
     assert.match(stdout, /npm start resumes/);
-    await assert.rejects(fetch(`${now.networks.first.base_url}/health`));
+    assert.ok(await isAway(`${one.base_url}/health`));
+    assert.ok(await isAway(`${two.base_url}/health`));
+  });
+
+  it("npm start --network first runs that one alone, and nothing outlives a supervisor that is killed", async () => {
+    const alone = path.join(folder, "alone");
+    const start = run(
+      "start.ts",
+      "--folder",
+      alone,
+      "--network",
+      "first",
+      "--port",
+      "0",
+      "--chain-port",
+      "0",
+    );
+    await start.said("Ctrl-C stops everything");
+    const stack = await readStack(alone);
+    assert.equal(stack.networks.second, undefined);
+    const { base_url, chain_rpc } = networkOf(stack, "first");
+    assert.equal(await isAway(chain_rpc), false);
+
+    const demo = await run("demo.ts", "--only", "swap", "--folder", alone).ended;
+    assert.equal(demo.code, 1);
+    assert.match(demo.stderr, /without the second network/);
+
+    start.child.kill("SIGKILL");
+    await start.ended;
+    await until("the proxy to end", () => isAway(`${base_url}/health`));
+    await until("the chain to end", () => isAway(chain_rpc));
+  });
+
+  it("a folder of an older version is refused with what to do, and left as it is", async () => {
+    const old = path.join(folder, "old");
+    await mkdir(path.join(old, "first"), { recursive: true });
+    const file = path.join(old, "first", "deployment.json");
+    const text = JSON.stringify({
+      chain_id: 31_337,
+      pool: POOL,
+      usdc: POOL,
+      deployment_block: 2,
+      signers: [],
+    });
+    await writeFile(file, text);
+    const { code, stderr } = await run("start.ts", "--folder", old, ...FREE).ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /older version/);
+    assert.match(stderr, /--fresh/);
+    assert.doesNotMatch(stderr, /\n {4}at /, "no stack trace");
+    assert.equal(await readFile(file, "utf8"), text);
+    assert.deepEqual((await readdir(old)).sort(), ["first"]);
   });
 
   it("every command explains itself, and refuses arguments that it does not know", async () => {
@@ -134,19 +224,11 @@ describe("commands", function () {
       assert.notEqual(wrong.code, 0, `${script} --no-such-option`);
     }
     assert.equal((await run("start.ts", "--port", "99999").ended).code, 2);
+    assert.equal((await run("start.ts", "--network", "third").ended).code, 2);
+    assert.equal((await run("start.ts", "--network", "first", "--second-port", "0").ended).code, 2);
     assert.equal((await run("demo.ts", "--only", "everything").ended).code, 2);
-  });
-
-  it("amounts are read and shown without a floating-point number", () => {
-    for (const [text, units] of [
-      ["12.5", 12_500_000n],
-      ["0.000001", 1n],
-      ["100", 100_000_000n],
-    ] as const) {
-      assert.equal(parseUsdc(text), units);
-      assert.equal(showUsdc(units), text);
-    }
-    for (const text of ["", "-1", "+1", "01", "1.", ".5", "1e3", "0.0000001"])
-      assert.equal(parseUsdc(text), undefined, text);
+    const bridges = await run("demo.ts", "--only", "bridges").ended;
+    assert.equal(bridges.code, 2);
+    assert.match(bridges.stderr, /not built yet/);
   });
 });

@@ -22,12 +22,12 @@ describe("/info?nonce= on a running service", function () {
 
   before(async () => {
     on = await startTestStack();
-    rootPem = await readFile(on.stack.folder.first("enclave", "root-certificate.pem"), "utf8");
+    rootPem = await readFile(on.local.folder.inside("enclave", "root-certificate.pem"), "utf8");
   });
   after(() => on.stop());
 
   async function get(path: string): Promise<{ status: number; body: unknown }> {
-    const { base_url: baseUrl } = on.stack.file.networks.first;
+    const { base_url: baseUrl } = on.entry;
     const headers = { "X-API-Key": on.stack.file.api_key };
     const response = await fetch(baseUrl + path, { headers });
     return { status: response.status, body: await response.json() };
@@ -49,7 +49,7 @@ describe("/info?nonce= on a running service", function () {
       assert.equal(enclaves.length, 1);
       assert.equal(threshold, 1);
       const [{ signer, accepted, attestation, measurements }] = enclaves as [Info["enclaves"][number]];
-      assert.equal(signer, on.stack.file.networks.first.enclave_signer);
+      assert.equal(signer, on.entry.enclave_signer);
       assert.equal(accepted, true);
 
       const fields = openDocument(new Uint8Array(Buffer.from(attestation, "base64")), rootPem);
@@ -89,13 +89,13 @@ describe("/info?nonce= on a running service", function () {
   }
 
   it("an enclave that is away is left out, the rest is answered, and /health says so", async () => {
-    await on.stack.enclave.kill();
+    await on.local.enclave.kill();
     const nonce = randomBytes(16).toString("hex");
     const here = await until("the enclave to be missed", async () => {
       const answer = await info(`?nonce=${nonce}`);
       return answer.enclaves.length === 0 && answer;
     });
-    assert.equal(here.pool, on.stack.file.networks.first.pool);
+    assert.equal(here.pool, on.entry.pool);
     assert.ok(here.circuits.length > 0);
     const { status, body } = await get("/health");
     assert.equal(status, 503);

@@ -29,7 +29,7 @@ describe('a proxy killed between "ticket answered" and "mined"', function () {
   async function answered(pay: () => Promise<Payment>): Promise<Payment> {
     await on.setMining(false);
     const payment = await pay();
-    await on.stack.proxy().kill();
+    await on.local.proxy().kill();
     assert.deepEqual(await on.executions(payment.statement), []);
     return payment;
   }
@@ -51,7 +51,7 @@ describe('a proxy killed between "ticket answered" and "mined"', function () {
 
   it("finishes a private payment after its restart, once", async () => {
     const payment = await answered(() => payer.pay(payee.address, 30n * UNIT, { until: "queued" }));
-    await on.stack.restartProxy();
+    await on.local.restartProxy();
     await on.setMining(true);
     await requireOnce(payment);
     await payee.sync();
@@ -66,10 +66,10 @@ describe('a proxy killed between "ticket answered" and "mined"', function () {
       "the ticket to be sent",
       async () => (await on.client.ticket(payment.ticket.ticket_id)).state === "submitted",
     );
-    await on.stack.proxy().kill();
+    await on.local.proxy().kill();
     await on.mine(1);
     assert.equal((await on.executions(payment.statement)).length, 1);
-    await on.stack.restartProxy();
+    await on.local.restartProxy();
     await on.setMining(true);
     await requireOnce(payment);
     assert.equal(await on.usdc.balanceOf(depositor.address), 0n);
@@ -79,7 +79,7 @@ describe('a proxy killed between "ticket answered" and "mined"', function () {
     const depositor = await on.depositor(10n * UNIT);
     const payment = await answered(() => payer.deposit(10n * UNIT, depositor, { until: "queued" }));
     await on.chain.send("anvil_dropAllTransactions", []);
-    await on.stack.restartProxy();
+    await on.local.restartProxy();
     await on.setMining(true);
     await requireOnce(payment);
     assert.equal(await on.usdc.balanceOf(depositor.address), 0n);
@@ -88,7 +88,7 @@ describe('a proxy killed between "ticket answered" and "mined"', function () {
   it("answers the same ticket to the same statement, and keeps it for its owner", async () => {
     const depositor = await on.depositor(10n * UNIT);
     const payment = await answered(() => payer.deposit(10n * UNIT, depositor, { until: "queued" }));
-    await on.stack.restartProxy();
+    await on.local.restartProxy();
     const again = await on.client.ticket(payment.ticket.ticket_id);
     assert.equal(again.statement, payment.statement);
     assert.ok(["queued", "submitted"].includes(again.state));

@@ -15,7 +15,7 @@ import {
   type JsonRpcSigner,
 } from "ethers";
 import { loadArtifact } from "../../scripts/build-contracts.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
+import { deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scripts/dev/statement-maker.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
@@ -49,6 +49,7 @@ import type {
 import { compressProof, encodeProof, parseSnarkjsProof, type Proof } from "../../shared/protocol/proof.ts";
 import {
   CIPHERTEXT_BYTES,
+  kindById,
   KINDS,
   type Home,
   type Kind,
@@ -390,9 +391,8 @@ export async function deployPoolFor(
   const { address } = await deployPool(owner, {
     signers: [signer],
     threshold: 1,
-    signerDelay: 100,
+    changeDelay: 100,
     assets: [asset],
-    verifyingKeyHashes: await committedKeyHashes(),
   });
   return new Contract(address, POOL_ABI, owner);
 }
@@ -485,11 +485,17 @@ export async function poolEvents(provider: JsonRpcProvider, pool: Contract): Pro
   const events: StreamEvent[] = [];
   const push = (event: { kind: "leaf" | "nullifier" | "root"; data: unknown }): void =>
     void events.push({ ...event, id: undefined } as StreamEvent);
+  /** Of the `Executed` before: a swap's last one is of the note that `NoteHashed` reports. */
+  let ciphertexts: Uint8Array = new Uint8Array(0);
+  const ciphertext = (place: number): string =>
+    toHex(ciphertexts.slice(place * CIPHERTEXT_BYTES, (place + 1) * CIPHERTEXT_BYTES));
   for (const log of logs) {
     const parsed = pool.interface.parseLog(log);
     const at = { tx_hash: log.transactionHash, block_number: log.blockNumber };
     if (parsed?.name === "Executed") {
-      const ciphertexts = mustFromHex(parsed.args["ciphertexts"] as string);
+      const kind = kindById(Number(parsed.args["kind"]));
+      const source = kind === "deposit-shield" ? "deposit" : kind === "private-swap" ? "swap" : "spend";
+      ciphertexts = mustFromHex(parsed.args["ciphertexts"] as string);
       for (const nullifier of parsed.args["nullifiers"] as bigint[]) {
         push({ kind: "nullifier", data: { nullifier: toHex(word(nullifier)), ...at } });
       }
@@ -499,11 +505,25 @@ export async function poolEvents(provider: JsonRpcProvider, pool: Contract): Pro
           data: {
             index: Number(parsed.args["firstLeafIndex"]) + place,
             commitment: toHex(word(commitment)),
-            ciphertext: toHex(ciphertexts.slice(place * CIPHERTEXT_BYTES, (place + 1) * CIPHERTEXT_BYTES)),
-            source: parsed.args["kind"] === 1n ? "deposit" : "spend",
+            ciphertext: ciphertext(place),
+            source,
             ...at,
           },
         });
+      });
+    } else if (parsed?.name === "NoteHashed") {
+      push({
+        kind: "leaf",
+        data: {
+          index: Number(parsed.args["leafIndex"]),
+          commitment: toHex(word(parsed.args["commitment"] as bigint)),
+          ciphertext: ciphertext(KINDS["private-swap"].outputs),
+          source: "swap",
+          npk: toHex(word(parsed.args["npk"] as bigint)),
+          asset: parsed.args["asset"] as string,
+          value: String(parsed.args["value"]),
+          ...at,
+        },
       });
     } else if (parsed?.name === "RootUpdated") {
       const root = toHex(word(parsed.args["root"] as bigint));

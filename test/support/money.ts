@@ -190,9 +190,8 @@ export class Money {
     const deployed = await deployPool(owner, {
       signers,
       threshold: 1,
-      signerDelay: 1,
+      changeDelay: 1,
       assets: [usdc.address],
-      verifyingKeyHashes: keyHashes,
     });
     const contract = new Contract(usdc.address, (await loadArtifact("TestUSDC")).abi as never, owner);
     return new Money(
@@ -279,7 +278,7 @@ export class Money {
     const tickets = createTickets(store, {
       maxWaiting: 50,
       tipNumber: () => data.tip()?.number,
-      blockedBy: () => this.submitter.state().blockedBy,
+      blockedBy: (kind) => this.submitter.blockedBy(kind),
       now: () => this.now(),
     });
     const submitter = createSubmitter(

@@ -1,13 +1,16 @@
 /**
  * The whole service for end-to-end tests, with real parts in processes of their own: chain, contracts,
  * enclave, proxy, and wallets of the client library with real proofs. Each stack has a folder and ports of
- * its own, so suites can run side by side.
+ * its own, so suites can run side by side. Most tests need the first network only; it is the cheap one.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { id, JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
+import type { LocalNetwork } from "../../scripts/dev/local-network.ts";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
+import type { NetworkName } from "../../scripts/dev/networks.ts";
+import type { NetworkEntry } from "../../scripts/dev/stack-folder.ts";
 import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
 import {
@@ -21,46 +24,98 @@ import {
 import { developmentProver } from "../../shared/client/node/index.ts";
 
 const EXECUTED = id("Executed(bytes32,uint8,uint64,uint256[],uint256[],bytes)");
+const FREE_PORTS = { proxy: 0, chain: 0 };
 
-export interface TestStack {
-  readonly stack: Stack;
+export interface TestNetwork {
+  readonly local: LocalNetwork;
+  readonly entry: NetworkEntry;
   readonly client: Client;
   readonly chain: JsonRpcProvider;
   readonly usdc: TestUsdc;
-  /** A wallet of the client library, by default with a fresh key. */
-  wallet(seed?: Uint8Array): Promise<Wallet>;
+  /** A wallet of the client library, by default with a fresh key and through this network's `client`. */
+  wallet(options?: { readonly seed?: Uint8Array; readonly through?: Client }): Promise<Wallet>;
   /** A fresh public account that holds so much USDC and no gas. */
   depositor(amount: bigint): Promise<EthereumWallet>;
   /** Blocks come on their own, or only when `mine` is called. */
   setMining(isOn: boolean): Promise<void>;
   mine(blocks?: number): Promise<void>;
+  /** Moves the clocks of the chain and of these wallets on, so that deadlines before then have passed for good. */
+  passTime(secs: number): Promise<void>;
   /** Hashes of the chain transactions that executed a statement. */
   executions(statement: string): Promise<string[]>;
+  /** Address that pays the proxy's gas. */
+  sender(): Promise<string>;
+}
+
+/** Its own members are those of the first network that was asked for. */
+export interface TestStack extends TestNetwork {
+  readonly stack: Stack;
+  network(name: NetworkName): TestNetwork;
   stop(): Promise<void>;
 }
 
-export async function startTestStack(
-  proxySettings: Readonly<Record<string, string>> = {},
-): Promise<TestStack> {
+export interface TestStackOptions {
+  /** Default: the first network alone. */
+  readonly networks?: readonly [NetworkName, ...NetworkName[]];
+  readonly proxySettings?: Readonly<Record<string, string>>;
+}
+
+export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
+  const { networks = ["first"], proxySettings = {} } = options;
   const folder = await mkdtemp(path.join(tmpdir(), "cloister-e2e-"));
-  const stack = await startStack({ folder, port: 0, chainPort: 0, proxySettings });
-  const network = stack.file.networks.first;
-  const client = createClient({ baseUrl: network.base_url, credential: { apiKey: stack.file.api_key } });
-  const chain = new JsonRpcProvider(network.chain_rpc, network.chain_id, {
+  const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const ports = { first: FREE_PORTS, second: FREE_PORTS };
+  const stack = await startStack({ folder, networks, ports, proxySettings }).catch(async (error: unknown) => {
+    await removeFolder();
+    throw error;
+  });
+  let prover: Promise<Prover> | undefined;
+  const getProver = (): Promise<Prover> => (prover ??= developmentProver());
+  const made = new Map<NetworkName, TestNetwork>();
+  for (const name of networks) made.set(name, await testNetwork(stack, name, getProver));
+  const network = (name: NetworkName): TestNetwork => {
+    const found = made.get(name);
+    if (found === undefined) throw new Error(`the ${name} network was not asked for`);
+    return found;
+  };
+  return {
+    ...network(networks[0]),
+    stack,
+    network,
+    async stop() {
+      await (await prover)?.close();
+      for (const { chain } of made.values()) chain.destroy();
+      await stack.stop();
+      await removeFolder();
+    },
+  };
+}
+
+async function testNetwork(
+  stack: Stack,
+  name: NetworkName,
+  getProver: () => Promise<Prover>,
+): Promise<TestNetwork> {
+  const local = stack.network(name);
+  const { entry } = local;
+  const client = createClient({ baseUrl: entry.base_url, credential: { apiKey: stack.file.api_key } });
+  const chain = new JsonRpcProvider(entry.chain_rpc, entry.chain_id, {
     staticNetwork: true,
     cacheTimeout: -1,
+    pollingInterval: 100,
   });
-  const usdc = await TestUsdc.at(network.usdc, chain);
-  let prover: Prover | undefined;
-
+  const usdc = await TestUsdc.at(entry.usdc, chain);
+  let passed = 0;
+  const now = (): number => Math.floor(Date.now() / 1000) + passed;
   return {
-    stack,
+    local,
+    entry,
     client,
     chain,
     usdc,
-    async wallet(seed = newSeed()) {
-      prover ??= await developmentProver();
-      return openStackWallet(network, { seed, client, prover, storage: memoryStorage() });
+    async wallet({ seed = newSeed(), through = client } = {}) {
+      const prover = await getProver();
+      return openStackWallet(entry, { seed, client: through, prover, storage: memoryStorage(), now });
     },
     async depositor(amount) {
       const account = new EthereumWallet(EthereumWallet.createRandom().privateKey, chain);
@@ -74,20 +129,23 @@ export async function startTestStack(
     async mine(blocks = 1) {
       await chain.send("anvil_mine", [`0x${blocks.toString(16)}`]);
     },
+    async passTime(secs) {
+      await chain.send("evm_increaseTime", [secs]);
+      passed += secs;
+      // Enough blocks to make the first of them final.
+      await chain.send("anvil_mine", ["0x5"]);
+    },
     async executions(statement) {
       const logs = await chain.getLogs({
-        address: network.pool,
+        address: entry.pool,
         topics: [EXECUTED, statement],
-        fromBlock: network.deployment_block,
+        fromBlock: entry.deployment_block,
         toBlock: "latest",
       });
       return logs.map(({ transactionHash }) => transactionHash);
     },
-    async stop() {
-      await prover?.close();
-      chain.destroy();
-      await stack.stop();
-      await rm(folder, { recursive: true, force: true });
+    async sender() {
+      return new EthereumWallet(await local.folder.secrets.text("sender.key")).address;
     },
   };
 }

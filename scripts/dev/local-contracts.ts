@@ -1,0 +1,103 @@
+// Contracts and signers of a local network, as they have to be for the enclave that runs: deployed once, its
+// key registered anew at every start. The stack owns the pool here; in production that is an operator's act.
+import { JsonRpcProvider, NonceManager, toBeHex, Wallet } from "ethers";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { keccakHex } from "../../shared/protocol/hash.ts";
+import { mustFromHex } from "../../shared/protocol/bytes.ts";
+import { loadArtifact } from "../build-contracts.ts";
+import { committedKeyHashes, deployPool, deployTestUsdc } from "../deploy-pool.ts";
+import type { Anvil } from "./anvil.ts";
+import { deployVenue } from "./local-venue.ts";
+import { NETWORKS, type NetworkName } from "./networks.ts";
+import { registerSigner } from "./signers.ts";
+import { madeByOlderVersion, StackError, type Deployment, type NetworkFolder } from "./stack-folder.ts";
+
+/** So short that a new enclave need not be waited for. */
+const CHANGE_DELAY_SECS = 1;
+const RICH = toBeHex(10_000n * 10n ** 18n);
+
+export interface Settling {
+  readonly name: NetworkName;
+  readonly folder: NetworkFolder;
+  readonly chain: Anvil;
+  readonly blockTimeSecs: number;
+  readonly existing: Deployment | undefined;
+  readonly signer: Address;
+}
+
+export async function settleContracts(settling: Settling): Promise<Deployment> {
+  const { chain, folder, existing } = settling;
+  const provider = new JsonRpcProvider(chain.url, chain.chainId, {
+    staticNetwork: true,
+    cacheTimeout: -1,
+    pollingInterval: 25,
+  });
+  try {
+    const wallet = new Wallet(await folder.secrets.text("owner.key"), provider);
+    const owner = new NonceManager(wallet);
+    const now =
+      existing === undefined
+        ? await deploy(settling, provider, owner)
+        : await resume(existing, settling, provider, owner);
+    await folder.writeDeployment(now);
+    return now;
+  } finally {
+    provider.destroy();
+  }
+}
+
+/** To be asked before anything starts. Throws with advice when the folder's chain holds other contracts or circuits. */
+export async function requireContinuable(folder: NetworkFolder, existing: Deployment): Promise<void> {
+  if (existing.contracts !== (await fingerprint()))
+    throw madeByOlderVersion(folder.inside("deployment.json"));
+}
+
+async function deploy(
+  { name, folder, signer, blockTimeSecs }: Settling,
+  provider: JsonRpcProvider,
+  owner: NonceManager,
+): Promise<Deployment> {
+  await provider.send("anvil_setBalance", [await owner.getAddress(), RICH]);
+  const sender = new Wallet(await folder.secrets.text("sender.key"));
+  await provider.send("anvil_setBalance", [sender.address, RICH]);
+  const usdc = (await deployTestUsdc(owner)).address;
+  const venue = NETWORKS[name].swaps ? await deployVenue(owner, usdc) : undefined;
+  const tokens = [{ symbol: "USDC", address: usdc, decimals: 6 }, ...(venue?.tokens ?? [])];
+  const pool = await deployPool(owner, {
+    signers: [signer],
+    threshold: 1,
+    changeDelay: CHANGE_DELAY_SECS,
+    assets: tokens.map(({ address }) => address),
+    ...(venue === undefined ? {} : { executor: venue.swaps.executor }),
+  });
+  await provider.send("evm_setAutomine", [false]);
+  await provider.send("evm_setIntervalMining", [blockTimeSecs]);
+  return {
+    contracts: await fingerprint(),
+    chain_id: NETWORKS[name].chainId,
+    pool: pool.address,
+    deployment_block: pool.block,
+    tokens,
+    signers: [signer],
+    ...(venue === undefined ? {} : { swaps: venue.swaps }),
+  };
+}
+
+async function resume(
+  existing: Deployment,
+  { signer }: Settling,
+  provider: JsonRpcProvider,
+  owner: NonceManager,
+): Promise<Deployment> {
+  if ((await provider.getCode(existing.pool)) === "0x")
+    throw new StackError("the saved chain does not hold the pool. Begin anew with: npm start -- --fresh");
+  await registerSigner(owner, existing.pool, signer, existing.signers);
+  return { ...existing, signers: [signer] };
+}
+
+/** Of the pool's code and the circuits it accepts: with others, this version's proxy and wallets could not use it. */
+async function fingerprint(): Promise<string> {
+  const { bytecode } = await loadArtifact("Pool");
+  const circuits = new TextEncoder().encode(JSON.stringify(await committedKeyHashes()));
+  return keccakHex(mustFromHex(bytecode), circuits);
+}

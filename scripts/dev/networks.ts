@@ -1,0 +1,24 @@
+// The networks of the local stack, in one table: what tells them apart, and nothing about how they are run.
+// Different chain ids and address prefixes are what keeps a statement, a session or an address of one from
+// meaning anything on the other.
+
+export type NetworkName = "first" | "second";
+
+export interface NetworkShape {
+  readonly chainId: number;
+  /** Human-readable part of shielded addresses. */
+  readonly addressPrefix: string;
+  /** Of the proxy, where it is free. */
+  readonly port: number;
+  /** Of the chain's RPC, where it is free. */
+  readonly chainPort: number;
+  /** Whether Uniswap, more tokens and an executor are on its chain. */
+  readonly swaps: boolean;
+}
+
+export const NETWORKS: Readonly<Record<NetworkName, NetworkShape>> = {
+  first: { chainId: 31_337, addressPrefix: "clodev", port: 8787, chainPort: 8545, swaps: false },
+  second: { chainId: 31_338, addressPrefix: "clodevb", port: 8788, chainPort: 8546, swaps: true },
+};
+
+export const NETWORK_NAMES: readonly NetworkName[] = ["first", "second"];
