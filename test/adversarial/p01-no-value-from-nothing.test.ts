@@ -27,7 +27,7 @@ import { codeOf } from "../unit/enclave/support/frame-client.ts";
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 
 describe("P1 no value comes from nothing", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   const rich = freshKeys();
   const thief = freshKeys();

@@ -23,7 +23,7 @@ const NULLIFIERS = positionOf("spend", "nullifiers");
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 
 describe("P2 a note is spent once", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   const keys = freshKeys();
   let wallet: Restored;

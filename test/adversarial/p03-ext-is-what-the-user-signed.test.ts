@@ -36,7 +36,7 @@ const FIRST_CIPHERTEXT = 20;
 const REQUEST_BODY = 10;
 
 describe("P3 a payment is executed as its user signed it, or not at all", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   let recipient: Address;
   /** A withdrawal of 12.5, valid and not executed. */

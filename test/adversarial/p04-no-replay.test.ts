@@ -21,7 +21,7 @@ import { startAnvil, type Anvil } from "../support/chain.ts";
 import { codeOf } from "../unit/enclave/support/frame-client.ts";
 
 describe("P4 nothing is good on another chain, in another pool, as another kind, or twice", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   /** Accepts the same signer and the same token, on the same chain. */
   let neighbour: Contract;
@@ -83,8 +83,10 @@ describe("P4 nothing is good on another chain, in another pool, as another kind,
         "PROOF_INVALID",
       );
     }
-    assert.equal(codeOf(await field.enclave.ask(attestRequest(payment, { kindId: 1 }))), "SIGNAL_COUNT");
-    for (const kindId of [0, 3, 4, 5, 6, 255]) {
+    for (const kindId of [1, 3, 4]) {
+      assert.equal(codeOf(await field.enclave.ask(attestRequest(payment, { kindId }))), "SIGNAL_COUNT");
+    }
+    for (const kindId of [0, 5, 6, 255]) {
       assert.equal(codeOf(await field.enclave.ask(attestRequest(payment, { kindId }))), "UNKNOWN_KIND");
     }
   });
@@ -130,10 +132,12 @@ describe("P4 nothing is good on another chain, in another pool, as another kind,
 
   it("P4 as another kind the pool refuses it", async () => {
     const transaction = poolTransaction(payment, attested.signature);
-    for (const kind of [0, 3, 4, 5, 6, 255]) {
+    for (const kind of [0, 5, 6, 255]) {
       assert.equal(await field.executeOne({ ...transaction, kind }), "UnknownKind");
     }
-    assert.equal(await field.executeOne({ ...transaction, kind: 1 }), "SignalCount");
+    for (const kind of [1, 3, 4]) {
+      assert.equal(await field.executeOne({ ...transaction, kind }), "SignalCount");
+    }
   });
 
   it("P4 a root update is good once, in its own pool", async () => {

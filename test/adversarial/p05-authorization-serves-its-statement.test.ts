@@ -19,7 +19,7 @@ import {
 const AMOUNT = 25_000_000n;
 
 describe("P5 a deposit's authorization serves its own statement only", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   let stranger: JsonRpcSigner;
   const victim: SpendingKey = freshKeys();

@@ -12,7 +12,7 @@ import { Battlefield, freshKeys, leavesOf, type Restored, type Signed } from "..
 import { codeOf } from "../unit/enclave/support/frame-client.ts";
 
 describe("P6 the tree equals the log of leaves", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   let racer: JsonRpcSigner;
   const keys = freshKeys();

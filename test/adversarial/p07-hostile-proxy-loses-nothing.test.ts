@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { Contract, Interface, Wallet } from "ethers";
+import { loadArtifact } from "../../scripts/build-contracts.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { NO_UPDATE } from "../../scripts/dev/statement-maker.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
@@ -17,7 +18,7 @@ import {
 } from "../support/adversary.ts";
 
 describe("P7 a stopped or hostile proxy loses nothing", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   const seed = new Uint8Array(32).fill(7);
   const payee = freshKeys();
@@ -115,26 +116,17 @@ describe("P7 a stopped or hostile proxy loses nothing", function () {
   });
 
   it("P7 nobody but the pool itself can reach the step that moves tokens", async () => {
-    const member = new Contract(
-      field.home.pool,
-      [
-        "function executeMember((uint8,uint64,uint256[],bytes,bytes,bytes,bytes),(uint8,uint64,uint256,uint256,bytes32,bytes32,address,uint256,address),address)",
-        "error OnlySelf()",
-      ],
-      await field.account(4),
-    );
-    const { kind, deadline, signals, ext, proof, authorization, attestations } = poolTransaction(
-      payment,
-      attestation,
-    );
+    const inner = (await loadArtifact("Pool")).abi as never;
+    const member = new Contract(field.home.pool, inner, await field.account(4));
     const nothing = `0x${"00".repeat(32)}`;
-    const call = member
-      .getFunction("executeMember")
-      .staticCall(
-        [kind, deadline, signals, ext, proof, authorization, attestations],
-        [2, deadline, 2, 4, nothing, nothing, field.usdcAddress, 1n, out],
-        out,
-      );
+    const call = member.getFunction("executeMember").staticCall(
+      poolTransaction(payment, attestation),
+      {
+        ...{ kind: 2, deadline: payment.statement.deadline, inputs: 2, outputs: 4, leaves: 4 },
+        ...{ extHash: nothing, hash: nothing, token: field.usdcAddress, amount: 1n },
+      },
+      out,
+    );
     await assert.rejects(
       call,
       (error: { revert?: { name: string } | null }) => error.revert?.name === "OnlySelf",

@@ -37,7 +37,7 @@ const refusal = (code: string) => (error: unknown) => (error as { code?: string 
 const FEE = 50_000n;
 
 describe("P9 the client refuses a lying proxy", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   let service: LyingService;
   const seed = new Uint8Array(32).fill(9);

@@ -54,8 +54,8 @@ describe("P10 a hostile caller of the real service", function () {
 
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-caller-"));
-    stack = await startStack({ folder, port: 0, chainPort: 0 });
-    const { first } = stack.file.networks;
+    stack = await startStack({ folder, networks: ["first"], ports: { first: { proxy: 0, chain: 0 } } });
+    const first = stack.network("first").entry;
     provider = new JsonRpcProvider(first.chain_rpc, first.chain_id, {
       staticNetwork: true,
       cacheTimeout: -1,
@@ -71,7 +71,7 @@ describe("P10 a hostile caller of the real service", function () {
       }
     ).wait();
     usdc = new Contract(first.usdc, TOKEN_ABI, provider);
-    sender = new ChainWallet(await stack.folder.secret("sender.key")).address;
+    sender = new ChainWallet(await stack.network("first").folder.secrets.text("sender.key")).address;
     client = createClient({ baseUrl: first.base_url, credential: { apiKey: stack.file.api_key }, tries: 1 });
     prover = await developmentProver();
     wallet = await open(client);
@@ -88,7 +88,7 @@ describe("P10 a hostile caller of the real service", function () {
   });
 
   function open(through: Client): Promise<Wallet> {
-    const { first } = stack.file.networks;
+    const first = stack.network("first").entry;
     const ceiling = { flat: FEE, bps: 0 };
     const pins: Pins = {
       ...{ chainId: first.chain_id, pool: first.pool, addressPrefix: first.address_prefix },
@@ -144,7 +144,7 @@ describe("P10 a hostile caller of the real service", function () {
   });
   /** The context that the changed terms would need. */
   function refitted(ext: SpendBody["ext"]): SpendBody {
-    const { first } = stack.file.networks;
+    const first = stack.network("first").entry;
     const home = { chainId: BigInt(first.chain_id), pool: mustAddress(first.pool) };
     const bytes = encodeExt({
       kind: "spend",
@@ -209,7 +209,10 @@ describe("P10 a hostile caller of the real service", function () {
       "ROOT_UNKNOWN",
       withSignals((signals) => signals.with(positionOf("spend", "root"), "7")),
     );
-    await refuses("INVALID_REQUEST", refitted({ ...spend.ext, recipient: stack.file.networks.first.pool }));
+    await refuses(
+      "INVALID_REQUEST",
+      refitted({ ...spend.ext, recipient: stack.network("first").entry.pool }),
+    );
   });
 
   it("P10 a fee that was not paid, opened to another sink's note, or claimed to be more", async () => {
@@ -240,7 +243,9 @@ describe("P10 a hostile caller of the real service", function () {
     const forged = [
       { signer: stranger.address, signature: stranger.signingKey.sign(`0x${"11".repeat(32)}`).serialized },
     ];
-    const claimed = [{ signer: stack.file.networks.first.enclave_signer, signature: forged[0]!.signature }];
+    const claimed = [
+      { signer: stack.network("first").entry.enclave_signer, signature: forged[0]!.signature },
+    ];
     for (const lie of [forged, claimed, attestations]) {
       const before = await cost();
       const body: RelayBody = { kind: "spend", ...spend, attestations: lie };
@@ -252,7 +257,7 @@ describe("P10 a hostile caller of the real service", function () {
   it("P7 killed, the proxy takes nothing along: anybody carries what it attested, and the wallet comes back from the chain", async () => {
     // Nothing above left a reservation: the honest payment is still attested.
     const { transaction } = await client.attestSpend(spend);
-    await stack.proxy().kill();
+    await stack.network("first").proxy().kill();
     const stranger = ChainWallet.createRandom().connect(provider);
     await provider.send("anvil_setBalance", [stranger.address, "0xde0b6b3a7640000"]);
     await (await stranger.sendTransaction({ to: transaction.to, data: transaction.data })).wait();
@@ -265,7 +270,7 @@ describe("P10 a hostile caller of the real service", function () {
   });
 
   it("P2 started again, the proxy knows that the note is spent, and accepts no second payment of it", async () => {
-    await stack.restartProxy();
+    await stack.network("first").restartProxy();
     // The stranger's call brought no root update, so the proxy owes one: its own gas, not this refusal's.
     await until("the stranger's leaves to be rooted", async () => {
       const root = await client.merkleRoot().catch(() => undefined);

@@ -23,7 +23,7 @@ import { LyingService, PREFIX } from "./lying-service.ts";
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 
 describe("P11 a payment made again is made once", function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   let field: Battlefield;
   let service: LyingService;
   let keys: SpendingKey;
