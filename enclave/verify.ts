@@ -11,7 +11,7 @@ import { buildBn128, type Bn128 } from "ffjavascript";
 import { FIELD_ORDER, type Field } from "../shared/protocol/brands.ts";
 import { word } from "../shared/protocol/bytes.ts";
 import type { Proof } from "../shared/protocol/proof.ts";
-import type { Kind } from "../shared/protocol/statements.ts";
+import { KIND_NAMES, type Kind } from "../shared/protocol/statements.ts";
 import type { VerificationKey } from "../shared/protocol/verification-key.ts";
 
 export type ProofFault = "PROOF_AT_INFINITY" | "PROOF_NOT_ON_CURVE" | "PROOF_NOT_IN_SUBGROUP";
@@ -43,10 +43,9 @@ interface PreparedKey {
 /** Single-threaded: ffjavascript's threads are web workers, which run what they are sent. */
 export async function buildVerifier(keys: Readonly<Record<Kind, VerificationKey>>): Promise<Verifier> {
   const curve = await buildBn128(true);
-  const prepared: Readonly<Record<Kind, PreparedKey>> = {
-    "deposit-shield": prepareKey(curve, keys["deposit-shield"]),
-    spend: prepareKey(curve, keys.spend),
-  };
+  const prepared = Object.fromEntries(
+    KIND_NAMES.map((kind) => [kind, prepareKey(curve, keys[kind])]),
+  ) as Readonly<Record<Kind, PreparedKey>>;
   return {
     readPoints: (proof) => readPoints(curve, proof),
     holds: (kind, points, signals) => holds(curve, prepared[kind], points, signals),

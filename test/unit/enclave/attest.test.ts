@@ -5,15 +5,23 @@ import type { Tools } from "../../../enclave/phase.ts";
 import { Signer } from "../../../enclave/signer.ts";
 import { loadVerificationKeys, VERIFYING_KEY_HASHES } from "../../../enclave/verification-keys.ts";
 import { buildVerifier } from "../../../enclave/verify.ts";
-import { BASE_FIELD_ORDER, FIELD_ORDER } from "../../../shared/protocol/brands.ts";
-import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
+import { concatBytes, toAddress, toHex, uintToBytes, word } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveReply, Refusal } from "../../../shared/protocol/enclave-messages.ts";
 import { encodeProof, proofHashOf, type Proof } from "../../../shared/protocol/proof.ts";
-import { encodeExt, statementHashOf } from "../../../shared/protocol/statements.ts";
+import {
+  decodeExt,
+  encodeExt,
+  statementHashOf,
+  type SwapExt,
+  type SwapPath,
+} from "../../../shared/protocol/statements.ts";
 import { codeOf } from "./support/frame-client.ts";
 import {
   aProvenDeposit,
   aProvenSpend,
+  aToldSpend9,
+  aToldSwap,
   ciphertexts,
   DEADLINE,
   HOME,
@@ -40,6 +48,8 @@ describe("enclave/attest", function () {
   let tools: Pick<Tools, "signer" | "verifier">;
   let deposit: { request: AttestRequest; proof: Proof };
   let spend: { request: AttestRequest; proof: Proof };
+  let many: { request: AttestRequest; proof: Proof };
+  let swap: { request: AttestRequest; proof: Proof };
 
   before(async () => {
     tools = {
@@ -48,14 +58,21 @@ describe("enclave/attest", function () {
     };
     deposit = await aProvenDeposit();
     spend = await aProvenSpend();
+    many = await aToldSpend9();
+    swap = await aToldSwap();
   });
 
   const answer = (request: AttestRequest): EnclaveReply => attest(tools, request);
   const withProof = (proof: Proof): AttestRequest => ({ ...spend.request, proof: encodeProof(proof) });
 
-  for (const kind of ["deposit-shield", "spend"] as const) {
-    it(`signs exactly what was verified: ${kind}`, () => {
-      const { request, proof } = kind === "spend" ? spend : deposit;
+  for (const [kind, make] of [
+    ["deposit-shield", aProvenDeposit],
+    ["spend", aProvenSpend],
+    ["spend9", aToldSpend9],
+    ["private-swap", aToldSwap],
+  ] as const) {
+    it(`signs exactly what was verified: ${kind}`, async () => {
+      const { request, proof } = await make();
       const reply = answer(request);
       assert.ok(reply.type === "attest");
       const statementHash = statementHashOf(kind, request.deadline, request.signals, request.ext);
@@ -68,7 +85,8 @@ describe("enclave/attest", function () {
         proofHash: reply.proofHash,
         deadline: request.deadline,
       };
-      const recovered = verifyTypedData(DOMAIN, TYPES, message, toHex(reply.signature));
+      const domain = { ...DOMAIN, chainId: request.chainId, verifyingContract: request.pool };
+      const recovered = verifyTypedData(domain, TYPES, message, toHex(reply.signature));
       assert.equal(recovered.toLowerCase(), tools.signer.address);
     });
   }
@@ -87,7 +105,7 @@ describe("enclave/attest", function () {
       it(`${code}: ${what}`, () => assert.equal(codeOf(answer(make())), code));
     };
 
-    for (const id of [0, 3, 4, 5, 6, 255]) {
+    for (const id of [0, 5, 6, 255]) {
       refuses("UNKNOWN_KIND", `kind ${String(id)}`, () => ({ ...spend.request, kindId: id }));
     }
     refuses("SIGNAL_COUNT", "one signal short, which snarkjs fills with zero", () => ({
@@ -161,6 +179,43 @@ describe("enclave/attest", function () {
     refuses("STATEMENT_INVALID", "an authorization that is never valid", () =>
       withSignals({ ...deposit.request, ext: depositExt(DEADLINE, DEADLINE) }, "deposit-shield", {}),
     );
+    const swapWith = (changes: Partial<SwapExt>, path: Partial<SwapPath> = {}): AttestRequest => {
+      const ext = decodeExt("private-swap", swap.request.ext);
+      assert.ok(ext?.kind === "private-swap");
+      const changed = encodeExt({ ...ext, ...changes, path: { ...ext.path, ...path } });
+      return withSignals({ ...swap.request, ext: changed }, "private-swap", {});
+    };
+    const swapAsset = (): Address => toAddress(uintToBytes(swap.request.signals[2]!, 20));
+    for (const [what, make] of [
+      ["a swap into nothing", () => swapWith({ tokenOut: ZERO_ADDRESS })],
+      ["a swap into what is given", () => swapWith({ tokenOut: swapAsset() })],
+      ["a floor of nothing", () => swapWith({ minAmountOut: 0n })],
+      ["an npk that no wallet has", () => swapWith({ npkOut: FIELD_ORDER })],
+      ["a tier that is not known", () => swapWith({}, { feeFirst: 3_001 })],
+      ["half a second hop", () => swapWith({}, { feeSecond: 500 })],
+      ["a way back to the start", () => swapWith({}, { middle: swapAsset(), feeSecond: 500 })],
+      ["a swap of nothing", () => withSignals(swap.request, "private-swap", { amountOut: 0n, asset: 0n })],
+    ] as const) {
+      refuses("STATEMENT_INVALID", what, make);
+    }
+    refuses("PROOF_INVALID", "another floor, bound anew", () => swapWith({ minAmountOut: 1n }));
+    refuses("PROOF_INVALID", "another owner of what is bought", () => swapWith({ npkOut: 7n }));
+    refuses("CONTEXT_MISMATCH", "another recipient of a payment of many notes", () => {
+      const ext = new Uint8Array(many.request.ext);
+      ext[19]! ^= 1;
+      return { ...many.request, ext };
+    });
+    refuses("NULLIFIERS_NOT_DISTINCT", "one note in the first and the last of nine places", () =>
+      withSignals(many.request, "spend9", { "nullifiers[8]": many.request.signals[4]! }),
+    );
+    for (const [what, make] of [
+      ["a spend as spend9", () => ({ ...spend.request, kindId: 3 })],
+      ["a spend as private-swap", () => ({ ...spend.request, kindId: 4 })],
+      ["a spend9 as spend", () => ({ ...many.request, kindId: 2 })],
+      ["a swap as spend", () => ({ ...swap.request, kindId: 2 })],
+    ] as const) {
+      refuses("SIGNAL_COUNT", what, make);
+    }
     refuses("PROOF_INVALID", "another amount", () => withSignals(spend.request, "spend", { amountOut: 41n }));
     refuses("PROOF_INVALID", "another commitment", () =>
       withSignals(spend.request, "spend", { "commitments[0]": 5n }),

@@ -3,6 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { ENCLAVE_FOLDER, imageFiles, measureImage } from "../../../scripts/measure.ts";
+import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
 
 const PROTOCOL = path.join(ENCLAVE_FOLDER, "..", "shared", "protocol");
 
@@ -58,8 +59,7 @@ describe("the enclave's image", function () {
     const expected = [
       ...(await sources(ENCLAVE_FOLDER, "dist/enclave/")),
       ...(await sources(PROTOCOL, "dist/shared/protocol/")),
-      "dist/shared/protocol/verification-keys/deposit-shield.json",
-      "dist/shared/protocol/verification-keys/spend.json",
+      ...KIND_NAMES.map((kind) => `dist/shared/protocol/verification-keys/${kind}.json`),
       "package.json",
     ];
     assert.deepEqual(

@@ -42,10 +42,7 @@ describe("enclave/verification-keys", () => {
   });
 
   it("refuses one key in the place of the other, and what is no key", () => {
-    assert.throws(
-      () => loadVerificationKeys({ "deposit-shield": files.spend, spend: files.spend }),
-      /pinned/,
-    );
+    assert.throws(() => loadVerificationKeys({ ...files, spend: files.spend9 }), /pinned/);
     assert.throws(() => loadVerificationKeys({ ...files, spend: {} }));
     assert.throws(() => loadVerificationKeys({ ...files, spend: { ...files.spend, nPublic: 3 } }));
   });
@@ -77,9 +74,9 @@ describe("enclave/verification-keys", () => {
     }
     assert.deepEqual(
       KIND_NAMES.map((kind) => KINDS[kind].id),
-      [1, 2],
+      [1, 2, 3, 4],
     );
-    const inOrder = [VERIFYING_KEY_HASHES["deposit-shield"], VERIFYING_KEY_HASHES.spend];
+    const inOrder = KIND_NAMES.map((kind) => VERIFYING_KEY_HASHES[kind]);
     assert.equal(CONFIGURATION_HASH, keccak256(concat(inOrder)));
   });
 });

@@ -6,9 +6,9 @@ import { buildVerifier, type ProofPoints, type Verifier } from "../../../enclave
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { FIELD_ORDER, mustField, type Field } from "../../../shared/protocol/brands.ts";
 import { toSnarkjsProof, type Proof } from "../../../shared/protocol/proof.ts";
-import type { Kind } from "../../../shared/protocol/statements.ts";
+import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import type { VerificationKey } from "../../../shared/protocol/verification-key.ts";
-import { aProvenDeposit, aProvenSpend } from "./support/statements.ts";
+import { aProvenDeposit, aProvenSpend, aToldSpend9, aToldSwap } from "./support/statements.ts";
 import {
   forge,
   g1,
@@ -21,22 +21,33 @@ import {
   toyKey,
 } from "./support/toy-groth16.ts";
 
+const numbers = (from: bigint, count: number): bigint[] =>
+  Array.from({ length: count }, (_, i) => from + BigInt(i));
 /** IC[0] + 2·IC[1] is zero: the signals [2, 0, …] make X the point at infinity. */
 const DEPOSIT_IC = [-10n, 5n, 6n, 7n, 8n, 9n, 10n];
-const SPEND_IC = [1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n, 11n];
+const SPEND_IC = numbers(1n, 11);
+const IC: Record<Kind, bigint[]> = {
+  "deposit-shield": DEPOSIT_IC,
+  spend: SPEND_IC,
+  spend9: numbers(3n, 18),
+  "private-swap": numbers(2n, 10),
+};
 const SIGNALS: Record<Kind, Field[]> = {
   "deposit-shield": fields(1n, 2n, 3n, 4n, 5n, FIELD_ORDER - 1n),
   spend: fields(9n, 8n, 7n, 6n, 5n, 4n, 3n, 2n, 1n, 0n),
+  spend9: fields(...numbers(100n, 17)),
+  "private-swap": fields(...numbers(FIELD_ORDER - 9n, 9)),
 };
-const IC: Record<Kind, bigint[]> = { "deposit-shield": DEPOSIT_IC, spend: SPEND_IC };
 
 describe("enclave/verify", function () {
   this.timeout(120_000);
 
   let toy: Verifier;
   const keys: Record<Kind, VerificationKey> = {
-    "deposit-shield": toyKey(DEPOSIT_IC),
-    spend: toyKey(SPEND_IC),
+    "deposit-shield": toyKey(IC["deposit-shield"]),
+    spend: toyKey(IC.spend),
+    spend9: toyKey(IC.spend9),
+    "private-swap": toyKey(IC["private-swap"]),
   };
 
   before(async () => {
@@ -126,7 +137,7 @@ describe("enclave/verify", function () {
   });
 
   describe("the pairing equation, beside snarkjs and noble", () => {
-    for (const kind of ["deposit-shield", "spend"] as const) {
+    for (const kind of KIND_NAMES) {
       const cases: Record<string, { proof: Proof; signals: Field[]; holds: boolean }> = {};
       const proof = forge(IC[kind], SIGNALS[kind]);
       cases["a good proof"] = { proof, signals: SIGNALS[kind], holds: true };
@@ -217,6 +228,8 @@ describe("enclave/verify", function () {
     for (const [kind, make] of [
       ["deposit-shield", aProvenDeposit],
       ["spend", aProvenSpend],
+      ["spend9", aToldSpend9],
+      ["private-swap", aToldSwap],
     ] as const) {
       it(`accepts a real ${kind} and refuses it with one changed signal, as snarkjs does`, async () => {
         const { proof, request } = await make();

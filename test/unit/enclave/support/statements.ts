@@ -1,10 +1,18 @@
-// Real statements with real proofs from the committed development keys, each made once a process.
+// Real statements with real proofs from the committed development keys: each made once a process, or told in
+// the test vectors, where making them takes long.
+import { readFileSync } from "node:fs";
 import { groth16 } from "snarkjs";
 import { readCompressed, readManifest } from "../../../../scripts/circuits/artefacts.ts";
 import { asAddress, type Address, type Field } from "../../../../shared/protocol/brands.ts";
+import { mustFromHex } from "../../../../shared/protocol/bytes.ts";
 import type { AttestRequest } from "../../../../shared/protocol/enclave-messages.ts";
 import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
-import { encodeProof, parseSnarkjsProof, type Proof } from "../../../../shared/protocol/proof.ts";
+import {
+  decodeProof,
+  encodeProof,
+  parseSnarkjsProof,
+  type Proof,
+} from "../../../../shared/protocol/proof.ts";
 import {
   CIPHERTEXT_BYTES,
   contextOf,
@@ -82,6 +90,43 @@ function spendOf(amountOut: bigint, recipient: Address): Promise<Proven> {
   });
 }
 
+/** A payment of many notes, and a swap, of the pool in the test vectors. */
+export const aToldSpend9 = once(() => told("spend9"));
+export const aToldSwap = once(() => told("private-swap"));
+
+interface Told {
+  readonly chainId: string;
+  readonly pool: string;
+  readonly steps: readonly {
+    readonly kind?: Kind;
+    readonly kindId: number;
+    readonly deadline: string;
+    readonly proof: string;
+    readonly signals: readonly string[];
+    readonly extBytes: string;
+  }[];
+}
+
+function told(kind: Kind): Promise<Proven> {
+  const file = new URL("../../../support/vectors/story.json", import.meta.url);
+  const story = JSON.parse(readFileSync(file, "utf8")) as Told;
+  const pool = asAddress(story.pool);
+  const step = story.steps.find((each) => each.kind === kind);
+  const proof = step === undefined ? undefined : decodeProof(mustFromHex(step.proof));
+  if (pool === undefined || step === undefined || proof === undefined)
+    throw new Error(`the vectors have no ${kind}`);
+  return Promise.resolve({
+    proof,
+    request: {
+      type: "attest",
+      ...{ chainId: BigInt(story.chainId), pool, kindId: step.kindId, deadline: BigInt(step.deadline) },
+      proof: encodeProof(proof),
+      signals: step.signals.map(BigInt),
+      ext: mustFromHex(step.extBytes),
+    },
+  });
+}
+
 async function prove(kind: Kind, ext: Uint8Array, inputs: Record<string, unknown>): Promise<Proven> {
   const artefacts = (await readManifest())?.circuits[kind];
   if (artefacts?.zkey === undefined) throw new Error(`no development key for ${kind}`);
@@ -125,7 +170,7 @@ export function withSignals(
 
 /** Distinct, and of the right length. */
 export function ciphertexts(kind: Kind): Uint8Array[] {
-  return Array.from({ length: KINDS[kind].outputs }, (_, i) => new Uint8Array(CIPHERTEXT_BYTES).fill(i + 1));
+  return Array.from({ length: KINDS[kind].leaves }, (_, i) => new Uint8Array(CIPHERTEXT_BYTES).fill(i + 1));
 }
 
 export function leaves(count: number, first = 1n): Field[] {
