@@ -65,14 +65,21 @@ export class Ledger {
       // A stream that no longer fits what we hold: hold nothing and read it once from its beginning.
       const contradiction = error instanceof ClientError && error.code === "STREAM_INCONSISTENT";
       if (!contradiction || this.#rescanning) throw error;
-      this.#rescanning = true;
-      try {
-        this.state.clear();
-        this.feed.restart();
-        await this.#catchUp(options);
-      } finally {
-        this.#rescanning = false;
-      }
+      await this.rescan(options);
+      return;
+    }
+    await this.save();
+  }
+
+  /** Forgets all that a stream ever said and reads one from its beginning. Payments under way stay reserved. */
+  async rescan(options: WaitOptions = {}): Promise<void> {
+    this.#rescanning = true;
+    try {
+      this.state.clear();
+      this.feed.restart();
+      await this.#catchUp(options);
+    } finally {
+      this.#rescanning = false;
     }
     await this.save();
   }

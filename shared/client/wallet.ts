@@ -52,6 +52,11 @@ export interface Wallet {
   readonly address: string;
   /** Reads the event stream up to now. */
   sync(options?: WaitOptions): Promise<void>;
+  /**
+   * Forgets what was read and reads the stream from its beginning. For a user who suspects that a service hid
+   * notes: what is known already is not looked at again by `sync`, even when another service tells the truth.
+   */
+  rescan(options?: WaitOptions): Promise<void>;
   /** Keeps reading until the returned function is called; `onChange` after every event that changed a balance. */
   watch(onChange?: () => void, onError?: (error: unknown) => void): () => void;
   /** As of the last `sync`. One entry for each asset ever held. */
@@ -111,6 +116,11 @@ class LiveWallet implements Wallet {
 
   sync(options: WaitOptions = {}): Promise<void> {
     return this.#ledger.sync(options);
+  }
+
+  /** In turn: a payment must not find the notes that it picked gone. */
+  rescan(options: WaitOptions = {}): Promise<void> {
+    return this.#core.inTurn(() => this.#ledger.rescan(options));
   }
 
   watch(

@@ -197,6 +197,23 @@ describe("P9 a wallet believes of a swap what its leaf bears out", function () {
     await wallet.close();
   });
 
+  it("P7 a bought note that was hidden from a wallet's storage is found by a rescan, and not before", async () => {
+    const storage = memoryStorage();
+    service.lies = offered({ events: hidden });
+    const misled = await open({}, storage);
+    await misled.sync();
+    await misled.close();
+
+    service.lies = offered();
+    const wallet = await open({}, storage);
+    await wallet.sync();
+    assert.equal(wallet.balance(bazaar.token).total, 0n);
+    await wallet.rescan();
+    assert.equal(wallet.balance(bazaar.token).total, promised);
+    assert.equal(wallet.balance(bazaar.usdc).total, 40n * DOLLAR);
+    await wallet.close();
+  });
+
   it("P7 a bought note that was hidden is found from the key by the chain or any honest service, and it pays", async () => {
     assert.deepEqual(await balances(offered({ events: hidden })), [40n * DOLLAR, 0n, 0n]);
     assert.deepEqual(await balances(offered()), [40n * DOLLAR, 0n, promised]);
