@@ -197,6 +197,24 @@ contract BatchesTest is World {
         }
     }
 
+    /// @dev The same where it matters most: the member's need is nearly all that the caller sends, so little is
+    /// missing when it runs out, and the sixty-fourth that the EVM keeps back would pay for saying that it failed.
+    function testFuzz_carriesAMemberWithEnoughOrNotAtAll(uint256 what, uint256 salt, uint256 cut) external {
+        IPool.Transaction memory transaction = what % 2 == 0
+            ? _seal(_withdrawal(Statements.SPEND9, salt, address(usdc), 10, RECIPIENT))
+            : _good(2 + what / 2 % 3, salt);
+        bytes memory data = abi.encodeCall(IPool.execute, (_one(transaction), _noUpdate()));
+        uint256 copy = vm.snapshotState();
+        uint256 gasLimit = gasleft();
+        (bool isDone,) = address(pool).call(data);
+        gasLimit = (gasLimit - gasleft()) * (1000 - cut % 400) / 1000;
+        vm.assertTrue(isDone && vm.revertToStateAndDelete(copy), "executed with plenty, and back");
+        vm.recordLogs();
+        vm.prank(SENDER);
+        (isDone,) = address(pool).call{gas: gasLimit}(data);
+        if (isDone) _assertExecuted(_read(vm.getRecordedLogs(), _one(transaction)).members[0]);
+    }
+
     /// @dev The pool's call to itself is no door for others, however well formed and signed for.
     function testFuzz_hasNoBackDoor(uint256 what, uint256 salt, address sender) external {
         vm.assume(sender != address(pool));
