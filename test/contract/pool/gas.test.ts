@@ -23,6 +23,9 @@ const LIMITS: Readonly<Record<string, number>> = {
 /** `| `name` | what it is | 12,345 |` in the contracts' README. */
 const ROW = /^\| `(\w+)` +\|[^|]*\| +([\d,]+) +\|$/gm;
 
+/** Far less than anything that a change of the contracts would add. */
+const TOLERANCE = 250;
+
 describe("contracts: gas", function () {
   this.timeout(180_000);
   let figures: GasFigures;
@@ -49,8 +52,9 @@ describe("contracts: gas", function () {
     );
     for (const { name, gas } of committed) {
       const value = figures[name]?.value ?? 0;
-      // Uniswap writes block times down, whose bytes differ from run to run by some gas.
-      assert.ok(Math.abs(value - gas) <= 50, `${name}: ${gas} in the table, ${value} measured`);
+      // A zero byte of calldata is 12 gas cheaper, and which of a kilobyte of drawn bytes are zero depends on
+      // what ran before in this process; Uniswap also writes block times down.
+      assert.ok(Math.abs(value - gas) <= TOLERANCE, `${name}: ${gas} in the table, ${value} measured`);
     }
   });
 });
