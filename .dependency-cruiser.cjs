@@ -58,8 +58,12 @@ const packagesOf = {
   ],
 };
 
-/** Node modules the enclave may use. Sockets, hashes and its own files; no clock, no child, no network client. */
+/** Node modules the enclave may use. Sockets, cryptography and its own files; no clock, no network client. */
 const ENCLAVE_CORE = ["net", "crypto", "fs/promises"];
+/** Where the outside comes in, also the processes that verify. */
+const PLATFORM_CORE = ["net", "child_process", "os"];
+/** What runs in those processes, beside which there is no key. */
+const VERIFYING = "^enclave/(verifier|verify|bn254)\\.ts$";
 
 const rule = (name, from, to) => ({ name, severity: "error", from, to });
 const literal = (name) => name.replaceAll(".", "\\.");
@@ -119,8 +123,31 @@ module.exports = {
     ),
     rule(
       "enclave-node-modules",
-      { path: "^enclave/" },
+      { path: "^enclave/", pathNot: "^enclave/nitro\\.ts$" },
       { dependencyTypes: ["core"], pathNot: `^(node:)?${anyOf(ENCLAVE_CORE)}$` },
+    ),
+    rule(
+      "enclave-platform-modules",
+      { path: "^enclave/nitro\\.ts$" },
+      { dependencyTypes: ["core"], pathNot: `^(node:)?${anyOf(PLATFORM_CORE)}$` },
+    ),
+    // What the host alone needs stays out of the image.
+    rule(
+      "image-without-the-hosts-half",
+      { path: "^(enclave|shared/protocol)/", pathNot: "^shared/protocol/host/" },
+      { path: "^shared/protocol/host/" },
+    ),
+    // The largest package runs where no key is, and what runs there reaches no key.
+    rule(
+      "pairings-in-the-verifier",
+      { path: "^enclave/", pathNot: "^enclave/bn254\\.ts$" },
+      { path: `${PACKAGE}ffjavascript/` },
+    ),
+    rule("verifier-is-a-process", { path: "^enclave/", pathNot: VERIFYING }, { path: VERIFYING }),
+    rule(
+      "verifier-without-the-key",
+      { path: VERIFYING },
+      { path: "^enclave/", pathNot: "^enclave/((verify|bn254|claims)\\.ts$|node_modules/)" },
     ),
 
     rule("shared-knows-no-side", { path: "^shared/" }, { path: "^(enclave|proxy|scripts|test)/" }),

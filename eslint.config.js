@@ -137,7 +137,7 @@ export default defineConfig(
       ],
     },
   },
-  // The two named exceptions: boot reads its settings, the platform is where the outside world enters.
+  // The named exceptions: boot reads its settings, the platform is where the outside world enters.
   {
     files: ["enclave/main.ts"],
     rules: {
@@ -151,6 +151,11 @@ export default defineConfig(
   {
     files: ["enclave/nitro.ts"],
     rules: { "no-restricted-globals": measuredGlobals(rest) },
+  },
+  // Its channel to the program that started it is a method of `process`.
+  {
+    files: ["enclave/verifier.ts"],
+    rules: { "no-restricted-globals": measuredGlobals(clock, timers, rest) },
   },
 
   {

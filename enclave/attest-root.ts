@@ -4,17 +4,20 @@
  */
 import { rootUpdateDigest } from "../shared/protocol/attestation.ts";
 import { asField, type Field } from "../shared/protocol/brands.ts";
-import type { AttestRootRequest, EnclaveReply } from "../shared/protocol/enclave-messages.ts";
+import { refused, type AttestRootRequest, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { Frontier, MAX_UPDATE_LEAVES, nextHead } from "../shared/protocol/tree.ts";
-import type { Tools } from "./phase.ts";
+import type { ServingTools } from "./phase.ts";
 
-export function attestRoot({ signer }: Pick<Tools, "signer">, request: AttestRootRequest): EnclaveReply {
+export function attestRoot(
+  { signer }: Pick<ServingTools, "signer">,
+  request: AttestRootRequest,
+): EnclaveReply {
   const { chainId, pool, fromIndex, headBefore } = request;
 
   // A node at or above r is a second spelling of another one, with the same root.
   const nodes = allFields(request.frontier);
   const tree = nodes === undefined ? undefined : Frontier.from(fromIndex, nodes);
-  if (tree === undefined) return { type: "refused", code: "FRONTIER_INVALID" };
+  if (tree === undefined) return refused("FRONTIER_INVALID");
 
   // Zero is the empty leaf: appending it would move the index and leave the root as it was.
   const leaves = allFields(request.leaves);
@@ -24,13 +27,13 @@ export function attestRoot({ signer }: Pick<Tools, "signer">, request: AttestRoo
     leaves.length > MAX_UPDATE_LEAVES ||
     leaves.includes(ZERO)
   ) {
-    return { type: "refused", code: "LEAVES_INVALID" };
+    return refused("LEAVES_INVALID");
   }
 
   const oldRoot = tree.root();
   let headAfter = headBefore;
   for (const leaf of leaves) {
-    if (!tree.append(leaf)) return { type: "refused", code: "LEAVES_INVALID" };
+    if (!tree.append(leaf)) return refused("LEAVES_INVALID");
     headAfter = nextHead(headAfter, leaf);
   }
   const newRoot = tree.root();

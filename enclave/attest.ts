@@ -1,43 +1,37 @@
 /**
  * Checks a statement and its proof and signs exactly that. The order of the checks is the contract
- * with callers (which code a doubly wrong request gets) and puts what is cheap first.
+ * with callers (which code a doubly wrong request gets): all that is cheap comes first, so that only a proof
+ * that could be a good one costs a verification.
  */
 import { attestationDigest } from "../shared/protocol/attestation.ts";
-import type { AttestRequest, EnclaveReply, Refusal } from "../shared/protocol/enclave-messages.ts";
+import { refused, type AttestRequest, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { decodeProof, proofHashOf } from "../shared/protocol/proof.ts";
-import { checkStatement, kindById, readSignals } from "../shared/protocol/statements.ts";
-import type { Tools } from "./phase.ts";
-import { VERIFYING_KEY_HASHES } from "./verification-keys.ts";
+import { canonicalSignals, checkStatement, kindById } from "../shared/protocol/statements.ts";
+import type { ServingTools } from "./phase.ts";
 
-export function attest(
-  { signer, verifier }: Pick<Tools, "signer" | "verifier">,
+export async function attest(
+  { signer, verifier, configuration }: Pick<ServingTools, "signer" | "verifier" | "configuration">,
   request: AttestRequest,
-): EnclaveReply {
+): Promise<EnclaveReply> {
   const home = { chainId: request.chainId, pool: request.pool };
   const kind = kindById(request.kindId);
   if (kind === undefined) return refused("UNKNOWN_KIND");
 
-  const facts = readSignals(kind, request.signals);
-  if (typeof facts === "string") return refused(facts);
+  const signals = canonicalSignals(kind, request.signals);
+  if (typeof signals === "string") return refused(signals);
 
   const proof = decodeProof(request.proof);
   if (proof === undefined) return refused("PROOF_NOT_CANONICAL");
-  const points = verifier.readPoints(proof);
-  if (typeof points === "string") return refused(points);
 
-  const statement = checkStatement(home, kind, request.deadline, request.signals, request.ext);
+  const statement = checkStatement(home, kind, request.deadline, signals, request.ext);
   if (typeof statement === "string") return refused(statement);
 
-  if (!verifier.holds(kind, points, statement.signals)) return refused("PROOF_INVALID");
+  const fault = await verifier.verify(kind, proof, signals);
+  if (fault !== undefined) return refused(fault);
 
-  const statementHash = statement.hash;
+  const { hash: statementHash, deadline } = statement;
   const proofHash = proofHashOf(proof);
-  const verifyingKeyHash = VERIFYING_KEY_HASHES[kind];
-  const deadline = statement.deadline;
+  const verifyingKeyHash = configuration.verifyingKeyHashes[kind];
   const digest = attestationDigest(home, { kind, verifyingKeyHash, statementHash, proofHash, deadline });
   return { type: "attest", statementHash, proofHash, signature: signer.sign(digest) };
-}
-
-function refused(code: Refusal): EnclaveReply {
-  return { type: "refused", code };
 }

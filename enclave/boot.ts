@@ -1,17 +1,16 @@
-/** From nothing to serving: the pinned keys, the verifier, a signing key. Whatever fails here halts the program. */
-import type { Life } from "./phase.ts";
+/** From nothing to booting: the configuration and the verifier. Whatever fails here gives a life that is halted. */
+import { parseConfiguration } from "./configuration.ts";
+import { Life } from "./phase.ts";
 import type { Platform } from "./platform.ts";
-import { Signer } from "./signer.ts";
-import { loadVerificationKeys } from "./verification-keys.ts";
-import { buildVerifier } from "./verify.ts";
+import { startVerifierPool } from "./verifier-pool.ts";
 
-export async function boot(life: Life, platform: Platform): Promise<void> {
+export async function boot(platform: Platform, readConfiguration: () => Promise<string>): Promise<Life> {
   try {
-    const verifier = await buildVerifier(loadVerificationKeys());
-    const signer = await Signer.draw(platform);
-    life.serve({ platform, signer, verifier });
+    const configuration = parseConfiguration(await readConfiguration());
+    const verifier = await startVerifierPool(platform, configuration.verificationKeys);
+    return new Life({ platform, configuration, verifier });
   } catch {
     // Nobody reads a log here; the host sees the phase.
-    life.halt();
+    return new Life(undefined);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Connections to requests and back: frames of bounded length, one reply each, in the order of arrival.
- * Whoever connects is hostile: the worst it can do is to have its own connection closed and to be
+ * Connections to requests and back: frames of bounded length, one reply each. Attestations are worked on
+ * together, since other processes do the work; everything else one after the other. Whoever connects is hostile: the worst it can do is to have its own connection closed and to be
  * told BUSY. Nothing it sends is kept beyond the limits below.
  */
 import type { Socket } from "node:net";
@@ -16,13 +16,13 @@ import type { Platform } from "./platform.ts";
 export interface FrameLimits {
   /** Open at the same time; one more is closed at once. Each can hold back one unfinished frame (64 KiB). */
   readonly connections: number;
-  /** Requests waiting for the one in work, over all connections; beyond it the reply is BUSY. */
+  /** Requests without a reply yet, over all connections; beyond it the reply is BUSY. */
   readonly waiting: number;
   /** Bytes of replies that a peer has not read yet; beyond it the connection is closed. */
   readonly unreadBytes: number;
 }
 
-export const FRAME_LIMITS: FrameLimits = { connections: 32, waiting: 64, unreadBytes: 1_048_576 };
+export const FRAME_LIMITS: FrameLimits = { connections: 32, waiting: 256, unreadBytes: 1_048_576 };
 
 export type Answer = (request: EnclaveRequest) => Promise<EnclaveReply>;
 
@@ -36,9 +36,10 @@ export class FrameServer {
   readonly #platform: Pick<Platform, "turn">;
   readonly #answer: Answer;
   readonly #limits: FrameLimits;
-  readonly #waiting: Job[] = [];
   #connections = 0;
-  #working = false;
+  #waiting = 0;
+  /** Settles when the last request that is worked on alone has its reply. */
+  #queue: Promise<void> = Promise.resolve();
 
   /** `answer` must not reject: a rejection ends the program. */
   constructor(platform: Pick<Platform, "turn">, answer: Answer, limits = FRAME_LIMITS) {
@@ -73,23 +74,21 @@ export class FrameServer {
   }
 
   #enqueue(job: Job): void {
-    if (this.#waiting.length >= this.#limits.waiting) {
+    if (this.#waiting >= this.#limits.waiting) {
       this.#send(job, { type: "refused", code: "BUSY" });
       return;
     }
-    this.#waiting.push(job);
-    if (!this.#working) void this.#work();
+    this.#waiting += 1;
+    if (job.request.type === "attest") void this.#work(job);
+    else this.#queue = this.#queue.then(() => this.#work(job));
   }
 
-  /** One request at a time: verification holds the only thread, and batching is decided here later. */
-  async #work(): Promise<void> {
-    this.#working = true;
-    for (let job = this.#waiting.shift(); job !== undefined; job = this.#waiting.shift()) {
-      // Nobody waits for the answer to a connection that is gone.
-      if (!job.socket.destroyed) this.#send(job, await this.#answer(job.request));
-      await this.#platform.turn();
-    }
-    this.#working = false;
+  async #work(job: Job): Promise<void> {
+    // Bytes that came in meanwhile are read first, so that a full house is told so at once.
+    await this.#platform.turn();
+    // Nobody waits for the answer to a connection that is gone.
+    if (!job.socket.destroyed) this.#send(job, await this.#answer(job.request));
+    this.#waiting -= 1;
   }
 
   #send({ socket, requestId }: Job, reply: EnclaveReply): void {

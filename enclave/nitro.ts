@@ -1,9 +1,12 @@
 /**
- * The one implementation of the platform: two Unix sockets. In an image the init program bridges the
- * first to AF_VSOCK and the second to /dev/nsm. Both peers are outside: what comes through the first
- * is hostile; the second is trusted for randomness and documents, but not to be well-formed or quick.
+ * The one implementation of the platform: two Unix sockets, and processes of its own program. In an image the
+ * init program bridges the first socket to AF_VSOCK and the second to /dev/nsm. Both peers are outside: what
+ * comes through the first is hostile; the second is trusted for randomness and documents, but not to be
+ * well-formed or quick.
  */
+import { fork } from "node:child_process";
 import { createConnection, createServer } from "node:net";
+import { availableParallelism } from "node:os";
 import { bytesToUint, concatBytes, uintToBytes } from "../shared/protocol/bytes.ts";
 import {
   decodeAttestationReply,
@@ -17,15 +20,21 @@ import type { Platform } from "./platform.ts";
 /** A module that keeps still would otherwise hold the queue for ever. */
 const NSM_TIMEOUT_MS = 10_000;
 
+/** As this program's own, whose flags a verifier inherits, and a bound for its heap. */
+const VERIFIER_FLAGS = ["--disallow-code-generation-from-strings", "--max-old-space-size=128"];
+
 export interface NitroSockets {
   readonly listenPath: string;
   readonly nsmPath: string;
+  /** The file of verifier.ts. */
+  readonly verifierPath: string;
   readonly nsmTimeoutMs?: number;
 }
 
 export function nitroPlatform({
   listenPath,
   nsmPath,
+  verifierPath,
   nsmTimeoutMs = NSM_TIMEOUT_MS,
 }: NitroSockets): Platform {
   const ask = (request: Uint8Array): Promise<Uint8Array | undefined> =>
@@ -46,6 +55,37 @@ export function nitroPlatform({
     },
     turn() {
       return new Promise((resolve) => void setImmediate(resolve));
+    },
+    processors: availableParallelism(),
+    startVerifier({ answered, ended }) {
+      const child = fork(verifierPath, [], {
+        env: {},
+        execArgv: [...process.execArgv, ...VERIFIER_FLAGS],
+        serialization: "advanced",
+        stdio: ["ignore", "ignore", "ignore", "ipc"],
+      });
+      // Once it answers, a verifier is no reason for this program to live on: a listening socket is.
+      child.once("message", () => {
+        child.unref();
+        child.channel?.unref();
+      });
+      child.on("message", answered);
+      // An error is that it could not start, or that a message could not be sent; "exit" may not follow.
+      let over = false;
+      const end = (): void => {
+        child.kill("SIGKILL");
+        if (!over) ended();
+        over = true;
+      };
+      child.once("exit", end).on("error", end);
+      return {
+        send: (message) => void child.send(message as object),
+        kill: () => void child.kill("SIGKILL"),
+      };
+    },
+    after(ms, then) {
+      const timer = setTimeout(then, ms).unref();
+      return () => clearTimeout(timer);
     },
   };
 }

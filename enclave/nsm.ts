@@ -3,7 +3,7 @@
  * AWS's NSM API (unit variants are texts, struct variants are one-entry maps). An answer that is not
  * exactly what was asked for is undefined; the caller then goes without.
  */
-import { decodeCbor, encodeCbor, entryOf } from "./cbor.ts";
+import { decodeCbor, encodeCbor, entryOf } from "../shared/protocol/cbor.ts";
 import type { AttestationRequest } from "./platform.ts";
 
 /** The NSM gives at most 12 KiB (0x3000); with room to spare, still far below the cap of a reply frame. */
@@ -22,7 +22,7 @@ export function decodeRandomReply(reply: Uint8Array, length: number): Uint8Array
 export function encodeAttestationRequest({ userData, nonce, publicKey }: AttestationRequest): Uint8Array {
   const fields = new Map([
     ["user_data", userData],
-    ["nonce", nonce],
+    ["nonce", nonce ?? null],
     ["public_key", publicKey ?? null],
   ]);
   return encodeCbor(new Map([["Attestation", fields]]));

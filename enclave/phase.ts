@@ -1,33 +1,53 @@
 /**
- * Where the program is in its life, and what it answers there. Only `booting → serving` and
- * `→ halted` exist; what the serving phase works with cannot be reached in any other.
+ * Where the program is in its life, and what it answers there. Only `booting → serving` and `→ halted` exist, and
+ * only a restored key opens the first; what a phase works with cannot be reached in any other.
  */
 import { ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
 import type { EnclavePhase, EnclaveRequest } from "../shared/protocol/enclave-messages.ts";
+import type { Configuration } from "./configuration.ts";
 import type { Platform } from "./platform.ts";
+import { Releases } from "./release.ts";
 import type { Signer } from "./signer.ts";
-import type { Verifier } from "./verify.ts";
+import type { Verifier } from "./verifier-pool.ts";
 
 /** What each phase answers. Everything absent from a row is refused with WRONG_PHASE. */
 export const ANSWERED: Readonly<Record<EnclavePhase, ReadonlySet<EnclaveRequest["type"]>>> = {
-  booting: new Set(["status"]),
+  booting: new Set(["status", "genesis", "release-request", "restore"]),
   serving: new Set(["status", "attestation", "attest", "attest-root"]),
   halted: new Set(["status"]),
 };
 
+/** What boot made. */
 export interface Tools {
   readonly platform: Platform;
-  readonly signer: Signer;
+  readonly configuration: Configuration;
   readonly verifier: Verifier;
 }
 
+export interface BootingTools extends Tools {
+  readonly releases: Releases;
+}
+
+export interface ServingTools extends Tools {
+  readonly signer: Signer;
+}
+
 export class Life {
-  #phase: EnclavePhase = "booting";
-  #tools: Tools | undefined;
+  /** Public facts; they stay after a halt, so that the host can see what halted. Absent if it was unreadable. */
+  readonly configuration: Configuration | undefined;
+  #booting: BootingTools | undefined;
+  #serving: ServingTools | undefined;
   #signer = ZERO_ADDRESS;
 
+  /** Without tools it begins halted: its own files or its platform are not as they should be. */
+  constructor(tools: Tools | undefined) {
+    this.configuration = tools?.configuration;
+    this.#booting = tools && { ...tools, releases: new Releases() };
+  }
+
   get phase(): EnclavePhase {
-    return this.#phase;
+    if (this.#booting !== undefined) return "booting";
+    return this.#serving === undefined ? "halted" : "serving";
   }
 
   /** Zero before there is a key; stays after a halt, so that the host can see whose key is gone. */
@@ -35,22 +55,26 @@ export class Life {
     return this.#signer;
   }
 
-  /** Throws outside the serving phase: the table above lets nothing come here then. */
-  get tools(): Tools {
-    if (this.#tools === undefined) throw new Error("no tools outside the serving phase");
-    return this.#tools;
+  /** Throws in another phase, as the next does: the table above lets nothing come here then. */
+  get booting(): BootingTools {
+    if (this.#booting === undefined) throw new Error("not booting");
+    return this.#booting;
   }
 
-  serve(tools: Tools): void {
-    if (this.#phase !== "booting") throw new Error("serving follows booting only");
-    this.#phase = "serving";
-    this.#tools = tools;
-    this.#signer = tools.signer.address;
+  get serving(): ServingTools {
+    if (this.#serving === undefined) throw new Error("not serving");
+    return this.#serving;
   }
 
-  /** For good. Drops the only reference to the key. */
+  serve(signer: Signer): void {
+    this.#serving = { ...this.booting, signer };
+    this.#booting = undefined;
+    this.#signer = signer.address;
+  }
+
+  /** For good. A request that is under way finds no key any more. */
   halt(): void {
-    this.#phase = "halted";
-    this.#tools = undefined;
+    this.#serving?.signer.wipe();
+    this.#booting = this.#serving = undefined;
   }
 }

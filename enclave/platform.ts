@@ -1,14 +1,28 @@
 /**
- * Everything the enclave takes from outside its own memory: randomness, attestation documents and
- * connections. There is no clock, no environment and no file here, and nothing else reaches out.
+ * Everything the enclave takes from outside its own memory: randomness, attestation documents,
+ * connections, and the processes that verify for it. There is no clock but for deadlines, no environment
+ * and no file here, and nothing else reaches out.
  */
 import type { Socket } from "node:net";
 
 export interface AttestationRequest {
-  /** The one field a caller of the enclave chooses. */
-  readonly nonce: Uint8Array;
+  /** The one field a caller of the enclave chooses; absent where nobody does. */
+  readonly nonce?: Uint8Array;
   readonly userData: Uint8Array;
   readonly publicKey?: Uint8Array;
+}
+
+/** A running verifier.ts. Both may be called when it has ended, and do nothing then. */
+export interface VerifierProcess {
+  send(message: unknown): void;
+  /** Whatever it is doing. `ended` follows. */
+  kill(): void;
+}
+
+export interface VerifierEvents {
+  readonly answered: (message: unknown) => void;
+  /** Once, for whatever reason; nothing is answered after it. */
+  readonly ended: () => void;
 }
 
 export interface Platform {
@@ -20,4 +34,10 @@ export interface Platform {
   listen(onConnection: (socket: Socket) => void): Promise<void>;
   /** Lets waiting bytes in before the next piece of work, which holds the only thread. */
   turn(): Promise<void>;
+  /** How many processes can work at the same time. */
+  readonly processors: number;
+  /** Starts another process of this image, with nothing but a channel to this one. */
+  startVerifier(events: VerifierEvents): VerifierProcess;
+  /** Runs `then` after so long, unless the function it returns is called before. */
+  after(ms: number, then: () => void): () => void;
 }

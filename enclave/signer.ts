@@ -1,37 +1,92 @@
-/** The only file that ever holds the private key. What is signed is decided elsewhere; who signs, here. */
+/**
+ * The only file that ever holds the private key: draws it, seals it, opens what KMS released, and signs. What is
+ * signed, and whether an opened key is believed, is decided elsewhere.
+ *
+ * Wiped are the bytes that this file makes or is given. Copies out of its reach live until their memory is used
+ * again: the security module's answer, what the envelope was decrypted in, noble's integers, whatever OpenSSL and
+ * the garbage collector moved. They are in this enclave's memory, which nobody else reads.
+ */
+import { constants, publicEncrypt } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import { SIGNATURE_BYTES } from "../shared/protocol/attestation.ts";
 import type { Address } from "../shared/protocol/brands.ts";
-import { toAddress } from "../shared/protocol/bytes.ts";
+import {
+  addressBytes,
+  ByteReader,
+  concatBytes,
+  equalBytes,
+  mustFromHex,
+  toAddress,
+} from "../shared/protocol/bytes.ts";
 import { keccak256 } from "../shared/protocol/hash.ts";
+import type { Configuration } from "./configuration.ts";
 import type { Platform } from "./platform.ts";
 
 const KEY_BYTES = 32;
-/** A random string misses [1, n) once in 2^128; a source that misses twice is broken. */
-const MAX_DRAWS = 2;
+const DOMAIN = new TextEncoder().encode("cloister-signing-key");
+const LAYOUT_VERSION = 1;
+
+export interface SealedKey {
+  readonly signer: Address;
+  /** RSAES-OAEP with SHA-256 over domain[20] version[1] = 1 signer[20] configurationHash[32] secret[32]. */
+  readonly sealedKey: Uint8Array;
+}
+
+/**
+ * Draws a key, seals it to the configuration's KMS key and forgets it: nothing ever signs with a key that KMS did
+ * not release. Undefined when the platform gives no randomness, or bytes that are no key (once in 2^128).
+ */
+export async function makeSealedKey(
+  platform: Pick<Platform, "randomBytes">,
+  { kmsPublicKey, hash }: Pick<Configuration, "kmsPublicKey" | "hash">,
+): Promise<SealedKey | undefined> {
+  const secret = await platform.randomBytes(KEY_BYTES);
+  if (secret === undefined || !secp256k1.utils.isValidSecretKey(secret)) return undefined;
+  const signer = addressOf(secret);
+  const plaintext = concatBytes(
+    DOMAIN,
+    Uint8Array.of(LAYOUT_VERSION),
+    addressBytes(signer),
+    mustFromHex(hash),
+    secret,
+  );
+  const oaep = { key: kmsPublicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
+  const sealedKey = publicEncrypt(oaep, plaintext);
+  secret.fill(0);
+  plaintext.fill(0);
+  return { signer, sealedKey };
+}
 
 export class Signer {
   /** Of the key's public half, as the pool recovers it. */
   readonly address: Address;
   readonly #secret: Uint8Array;
 
-  private constructor(secret: Uint8Array) {
+  private constructor(address: Address, secret: Uint8Array) {
+    this.address = address;
     this.#secret = secret;
-    this.address = toAddress(keccak256(secp256k1.getPublicKey(secret, false).slice(1)).slice(12));
   }
 
-  /** Throws when the platform gives no randomness or no possible key: without a key there is nothing to serve. */
-  static async draw(platform: Pick<Platform, "randomBytes">): Promise<Signer> {
-    for (let draw = 0; draw < MAX_DRAWS; draw++) {
-      const secret = await platform.randomBytes(KEY_BYTES);
-      if (secret !== undefined && secp256k1.utils.isValidSecretKey(secret)) return new Signer(secret);
-    }
-    throw new Error("the platform gives no key");
+  /**
+   * The only way to a signer. Wipes `plaintext`; undefined unless it is what `makeSealedKey` sealed under this
+   * configuration. Anybody can seal such a plaintext: whose key it is, the birth certificate says (restore.ts).
+   */
+  static open(plaintext: Uint8Array, { hash }: Pick<Configuration, "hash">): Signer | undefined {
+    const reader = new ByteReader(plaintext);
+    const isOurs = equalBytes(reader.take(DOMAIN.length), DOMAIN) && reader.number(1) === LAYOUT_VERSION;
+    const signer = reader.take(20);
+    const configurationHash = reader.take(32);
+    const secret = reader.take(KEY_BYTES);
+    plaintext.fill(0);
+    if (!isOurs || !reader.done() || !equalBytes(configurationHash, mustFromHex(hash))) return undefined;
+    if (!secp256k1.utils.isValidSecretKey(secret) || toAddress(signer) !== addressOf(secret))
+      return undefined;
+    return new Signer(addressOf(secret), secret);
   }
 
   /**
    * r ‖ s ‖ v, deterministic (RFC 6979), s in the lower half (EIP-2). A recovery id above 1 would need
-   * r ≥ n, once in 2^127.
+   * r ≥ n, once in 2^127. Throws after `wipe`.
    */
   sign(digest: Uint8Array): Uint8Array {
     const recovered = secp256k1.sign(digest, this.#secret, {
@@ -44,4 +99,13 @@ export class Signer {
     signature[SIGNATURE_BYTES - 1] = 27 + (recovered[0] as number);
     return signature;
   }
+
+  /** For good: a key of zeros signs nothing. */
+  wipe(): void {
+    this.#secret.fill(0);
+  }
+}
+
+function addressOf(secret: Uint8Array): Address {
+  return toAddress(keccak256(secp256k1.getPublicKey(secret, false).slice(1)).slice(12));
 }

@@ -1,103 +1,166 @@
 /**
- * Groth16 over BN254. Trusts the verification keys it is built with and nothing about a proof: its
- * points are tested first, then one pairing equation decides.
+ * Groth16 over BN254, one proof or many at once. Trusts the verification keys it is built with and
+ * nothing about a proof: its points are tested first, then one equation of pairings decides. Runs in the
+ * verifier's own process, which holds no key.
  *
  * Accepted on purpose: other proofs of the same statement that anyone can make from a given one,
  * such as (−A, −B, C) or a re-randomised (A, B, C). Groth16 proofs are malleable in this way, so
  * proof bytes are no identity anywhere in the protocol: nullifiers and statementHash are, and the
  * latter leaves the proof out.
  */
-import { buildBn128, type Bn128 } from "ffjavascript";
-import { FIELD_ORDER, type Field } from "../shared/protocol/brands.ts";
-import { word } from "../shared/protocol/bytes.ts";
-import type { Proof } from "../shared/protocol/proof.ts";
+import { FIELD_ORDER } from "../shared/protocol/brands.ts";
+import { bytesToUint } from "../shared/protocol/bytes.ts";
 import { KIND_NAMES, type Kind } from "../shared/protocol/statements.ts";
 import type { VerificationKey } from "../shared/protocol/verification-key.ts";
+import {
+  AFFINE,
+  buildBn254,
+  fixedPoint,
+  JACOBIAN,
+  littleEndian,
+  MAX_PAIRS,
+  type At,
+  type Bn254,
+  type TimesFixedPoint,
+} from "./bn254.ts";
+import { WEIGHT_BYTES, type Claim, type ProofFault, type Verdict, type VerifyKeys } from "./claims.ts";
 
-export type ProofFault = "PROOF_AT_INFINITY" | "PROOF_NOT_ON_CURVE" | "PROOF_NOT_IN_SUBGROUP";
+/** As many as fit the WebAssembly memory with their lines. */
+export const MAX_CLAIMS = 64;
+/** A weight can be 2^128, a sum of them 64 times as much. */
+const SCALAR_BYTES = WEIGHT_BYTES + 1;
 
-declare const tested: unique symbol;
-/** The points of a proof, each in its prime-order group and none zero. Only `readPoints` makes one. */
-export interface ProofPoints {
-  readonly a: Uint8Array;
-  readonly b: Uint8Array;
-  readonly c: Uint8Array;
-  readonly [tested]: true;
+export interface Groth16 {
+  /** One verdict a claim. With randomness they are verified together, and one by one only if that fails. */
+  verdicts(claims: readonly Claim[], randomness?: Uint8Array): Verdict[];
 }
 
-export interface Verifier {
-  readPoints(proof: Proof): ProofPoints | ProofFault;
-  holds(kind: Kind, points: ProofPoints, signals: readonly Field[]): boolean;
-}
-
-/** What does not depend on the proof, computed once. */
+/** What does not depend on a proof, computed once. */
 interface PreparedKey {
-  /** Lines of the Miller loop for −γ and −δ. */
-  readonly gamma: Uint8Array;
-  readonly delta: Uint8Array;
+  readonly alpha: Uint8Array;
+  readonly ic: readonly TimesFixedPoint[];
+  /** Lines of the Miller loop for −β, −γ and −δ. */
+  readonly beta: At;
+  readonly gamma: At;
+  readonly delta: At;
   /** e(α, β). */
-  readonly target: Uint8Array;
-  readonly ic: readonly Uint8Array[];
+  readonly target: At;
 }
 
-/** Single-threaded: ffjavascript's threads are web workers, which run what they are sent. */
-export async function buildVerifier(keys: Readonly<Record<Kind, VerificationKey>>): Promise<Verifier> {
-  const curve = await buildBn128(true);
+/** A claim whose points are good. */
+interface Member extends Claim {
+  readonly a: Uint8Array;
+  readonly linesOfB: At;
+  readonly c: Uint8Array;
+}
+
+export async function buildGroth16(keys: VerifyKeys): Promise<Groth16> {
+  const bn254 = await buildBn254();
+  const { curve, wasm } = bn254;
+  const { G1, G2, tm } = curve;
+
+  // Everything the WebAssembly memory holds is allotted here, once.
+  const linesOfB = Array.from({ length: MAX_CLAIMS }, () => tm.alloc(curve.preQSize));
+  const points = tm.alloc(JACOBIAN * MAX_PAIRS);
+  const affine = tm.alloc(AFFINE * MAX_CLAIMS);
+  const scalar = tm.alloc(SCALAR_BYTES * MAX_CLAIMS);
   const prepared = Object.fromEntries(
-    KIND_NAMES.map((kind) => [kind, prepareKey(curve, keys[kind])]),
+    KIND_NAMES.map((kind) => [kind, prepareKey(bn254, keys[kind], linesOfB[0]!)]),
   ) as Readonly<Record<Kind, PreparedKey>>;
+
+  /** Draws the lines of B in passing: the subgroup test needs them, and so does the equation. */
+  function readPoints(claim: Claim, lines: At): Member | ProofFault {
+    const a = G1.fromObject(claim.proof.a);
+    const b = G2.fromObject(claim.proof.b);
+    const c = G1.fromObject(claim.proof.c);
+    // First, because (0, 0) is how zero is spelled (EIP-197) and no curve point; a zero A or B would make
+    // its pairing 1 whatever the other is.
+    if (G1.isZero(a) || G2.isZero(b) || G1.isZero(c)) return "PROOF_AT_INFINITY";
+    if (!G1.isValid(a) || !G2.isValid(b) || !G1.isValid(c)) return "PROOF_NOT_ON_CURVE";
+    bn254.drawLines(b, lines);
+    // The twist has a large cofactor, so being on it does not suffice; the curve itself has none.
+    return bn254.isInSubgroup(lines) ? { ...claim, a, linesOfB: lines, c } : "PROOF_NOT_IN_SUBGROUP";
+  }
+
+  /**
+   * Whether Π (e(A, B) · e(X, −γ) · e(C, −δ) · e(α, −β))^w = 1 over the members, where X = IC[0] + Σ
+   * signals[i]·IC[i + 1]. If one factor is not 1, at most one in 2^128 weights makes the product 1. What
+   * members of a kind have in common is paired once: the sums of w·X, of w·C and of w stand for all.
+   */
+  function hold(members: readonly Member[], weights: readonly bigint[]): boolean {
+    const lines: At[] = [];
+    const next = (linesOfQ: At): At => points + JACOBIAN * (lines.push(linesOfQ) - 1);
+    const single = members.length === 1;
+    const weightBytes = single ? 1 : SCALAR_BYTES;
+
+    const weighted = members.map((member, i) => ({ ...member, weight: weights[i]! }));
+    for (const { a, weight, linesOfB } of weighted) {
+      tm.setBuff(affine, a);
+      tm.setBuff(scalar, littleEndian(weight, weightBytes));
+      wasm.g1m_timesScalarAffine(affine, scalar, weightBytes, next(linesOfB));
+    }
+    for (const kind of KIND_NAMES) {
+      const key = prepared[kind];
+      const same = weighted.filter((member) => member.kind === kind);
+      if (same.length === 0) continue;
+
+      const x = next(key.gamma);
+      wasm.g1m_zero(x);
+      key.ic.forEach((times, j) => {
+        const terms = same.map(({ signals, weight }) => weight * (j === 0 ? 1n : signals[j - 1]!));
+        times(terms.reduce((sum, term) => sum + term) % FIELD_ORDER, x);
+      });
+
+      same.forEach(({ c, weight }, i) => {
+        tm.setBuff(affine + AFFINE * i, c);
+        tm.setBuff(scalar + weightBytes * i, littleEndian(weight, weightBytes));
+      });
+      wasm.g1m_multiexpAffine(affine, scalar, weightBytes, same.length, next(key.delta));
+
+      // One proof alone is compared with e(α, β) instead, which is known.
+      const sum = same.reduce((total, { weight }) => total + weight, 0n);
+      if (!single) tm.setBuff(next(key.beta), G1.timesScalar(key.alpha, littleEndian(sum, SCALAR_BYTES)));
+    }
+    return bn254.productIs(points, lines, single ? prepared[members[0]!.kind].target : bn254.one);
+  }
+
   return {
-    readPoints: (proof) => readPoints(curve, proof),
-    holds: (kind, points, signals) => holds(curve, prepared[kind], points, signals),
+    verdicts(claims, randomness) {
+      if (claims.length > MAX_CLAIMS) throw new RangeError("too many claims");
+      if (claims.some(({ kind, signals }) => signals.length + 1 !== prepared[kind].ic.length))
+        throw new Error("signals were not counted");
+      const read = claims.map((claim, i) => readPoints(claim, linesOfB[i]!));
+      const sound = read.filter((result) => typeof result !== "string");
+      const together =
+        randomness !== undefined && sound.length > 1 && hold(sound, weightsOf(randomness, sound.length));
+      return read.map((result) => {
+        if (typeof result === "string") return result;
+        return together || hold([result], [1n]) ? "PROOF_HOLDS" : "PROOF_INVALID";
+      });
+    },
   };
 }
 
-function prepareKey(curve: Bn128, key: VerificationKey): PreparedKey {
-  const { G1, G2 } = curve;
-  const negatedLines = (point: VerificationKey["gamma"]): Uint8Array =>
-    curve.prepareG2(G2.toJacobian(G2.neg(G2.fromObject(point))));
-  return {
-    gamma: negatedLines(key.gamma),
-    delta: negatedLines(key.delta),
-    target: curve.pairing(G1.fromObject(key.alpha), G2.fromObject(key.beta)),
-    ic: key.ic.map((point) => G1.fromObject(point)),
-  };
-}
-
-/**
- * Coordinates are canonical already (decodeProof). Zero comes first because (0, 0) is how it is
- * spelled (EIP-197) and no curve point; a zero A or B would make its pairing 1 whatever the other is.
- */
-function readPoints({ G1, G2 }: Bn128, proof: Proof): ProofPoints | ProofFault {
-  const a = G1.fromObject(proof.a);
-  const b = G2.fromObject(proof.b);
-  const c = G1.fromObject(proof.c);
-  if (G1.isZero(a) || G2.isZero(b) || G1.isZero(c)) return "PROOF_AT_INFINITY";
-  if (!G1.isValid(a) || !G2.isValid(b) || !G1.isValid(c)) return "PROOF_NOT_ON_CURVE";
-  // The twist has a large cofactor, so being on it does not suffice; the curve itself has none. This is
-  // the definition, r·B = 0, not one of the faster endomorphism tests.
-  if (!G2.isZero(G2.timesScalar(b, ORDER))) return "PROOF_NOT_IN_SUBGROUP";
-  return { a, b, c } as ProofPoints;
-}
-
-/** e(A, B) · e(X, −γ) · e(C, −δ) = e(α, β), where X = IC[0] + Σ signals[i]·IC[i + 1]. */
-function holds(curve: Bn128, key: PreparedKey, { a, b, c }: ProofPoints, signals: readonly Field[]): boolean {
-  const { G1, G2, Gt } = curve;
-  if (signals.length + 1 !== key.ic.length) throw new Error("signals were not counted");
-  const x = key.ic.reduce((sum, point, i) =>
-    G1.add(sum, G1.timesScalar(point, littleEndian(signals[i - 1] as Field))),
+/** From 1 to 2^128, each as likely: a weight of zero would leave its claim out. */
+function weightsOf(randomness: Uint8Array, count: number): bigint[] {
+  if (randomness.length < WEIGHT_BYTES * count) throw new Error("too little randomness");
+  return Array.from(
+    { length: count },
+    (_, i) => bytesToUint(randomness.subarray(WEIGHT_BYTES * i, WEIGHT_BYTES * (i + 1))) + 1n,
   );
-  const miller = (g1: Uint8Array, lines: Uint8Array): Uint8Array =>
-    curve.millerLoop(curve.prepareG1(G1.toJacobian(g1)), lines);
-
-  const proofPart = Gt.mul(miller(a, curve.prepareG2(G2.toJacobian(b))), miller(c, key.delta));
-  // Zero has no affine form, so the Miller loop cannot take it; its pairing is 1.
-  const product = G1.isZero(x) ? proofPart : Gt.mul(proofPart, miller(x, key.gamma));
-  return Gt.eq(curve.finalExponentiation(product), key.target);
 }
 
-function littleEndian(value: bigint): Uint8Array {
-  return word(value).reverse();
+function prepareKey(bn254: Bn254, key: VerificationKey, scratch: At): PreparedKey {
+  const { curve, drawLines } = bn254;
+  const { G1, G2, tm } = curve;
+  const negated = (point: VerificationKey["gamma"]): Uint8Array => G2.neg(G2.fromObject(point));
+  const alpha = G1.fromObject(key.alpha);
+  return {
+    alpha,
+    ic: key.ic.map((point) => fixedPoint(bn254, G1.fromObject(point), scratch)),
+    beta: drawLines(negated(key.beta)),
+    gamma: drawLines(negated(key.gamma)),
+    delta: drawLines(negated(key.delta)),
+    target: tm.allocBuff(curve.pairing(alpha, G2.fromObject(key.beta))),
+  };
 }
-
-const ORDER = littleEndian(FIELD_ORDER);

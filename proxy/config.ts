@@ -7,7 +7,7 @@ import { address as addressText, amount as amountText } from "../shared/api/valu
 import { feeOperation } from "../shared/api/credentials.ts";
 import { decodeShieldedAddress, type ShieldedAddress } from "../shared/notes/address.ts";
 import { asAddress, ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
-import type { FeeOperation } from "../shared/protocol/fees.ts";
+import type { FeeOperation } from "../shared/protocol/host/fees.ts";
 
 export interface Asset {
   readonly address: Address;
@@ -58,6 +58,10 @@ export interface Config {
   readonly addressPrefix: string;
 
   readonly enclaves: readonly EnclaveAddress[];
+  /** Files of the signers' pairs in order of the enclaves; empty when somebody else restores them. */
+  readonly signerPairs: readonly string[];
+  /** Undefined without pairs. */
+  readonly kms: { readonly region: string; readonly endpoint: string | undefined } | undefined;
   readonly artefactManifestFile: string;
 
   readonly senderKeyFile: string;
@@ -121,6 +125,9 @@ const SETTINGS = {
   CLOISTER_SWAPS: ["off", "on | off: whether private swaps are accepted"],
   CLOISTER_ADDRESS_PREFIX: [undefined, "human-readable part of this network's shielded addresses"],
   CLOISTER_ENCLAVES: [undefined, "comma-separated unix:<path>:<port>"],
+  CLOISTER_SIGNER_KEYS: ["", "comma-separated files of signers' pairs, one for each enclave or one for all"],
+  CLOISTER_KMS_REGION: ["", "region of the KMS key of those pairs"],
+  CLOISTER_KMS_ENDPOINT: ["", "URL of KMS where it is not AWS's own"],
   CLOISTER_ARTEFACT_MANIFEST: [undefined, "manifest.json of the proving keys, for /info"],
   CLOISTER_SENDER_KEY_FILE: [
     undefined,
@@ -274,6 +281,19 @@ export function readConfig(environment: Environment): Config {
 
   const pool = address("CLOISTER_POOL");
   const enclaves = readEnclaves(text("CLOISTER_ENCLAVES"), (reason) => fault("CLOISTER_ENCLAVES", reason));
+  const signerPairs = readSignerPairs(text("CLOISTER_SIGNER_KEYS"), enclaves.length, (reason) =>
+    fault("CLOISTER_SIGNER_KEYS", reason),
+  );
+  const kmsRegion = text("CLOISTER_KMS_REGION");
+  const kmsEndpoint = text("CLOISTER_KMS_ENDPOINT");
+  if (signerPairs.length > 0 && kmsRegion === "")
+    fault("CLOISTER_KMS_REGION", "is required with CLOISTER_SIGNER_KEYS");
+  if (kmsRegion !== "" && !/^[a-z]{2,}(-[a-z0-9]+)+$/.test(kmsRegion))
+    fault("CLOISTER_KMS_REGION", "is no name of a region");
+  if (kmsEndpoint !== "" && !isHttpUrl(kmsEndpoint))
+    fault("CLOISTER_KMS_ENDPOINT", "must be an http or https URL");
+  if (production && kmsEndpoint.startsWith("http:"))
+    fault("CLOISTER_KMS_ENDPOINT", "must be https in production");
   const config: Omit<Config, "pool" | "assets"> = {
     production,
     network: text("CLOISTER_NETWORK"),
@@ -290,6 +310,11 @@ export function readConfig(environment: Environment): Config {
     swaps: choice("CLOISTER_SWAPS", ["off", "on"]) === "on",
     addressPrefix,
     enclaves,
+    signerPairs,
+    kms:
+      signerPairs.length === 0
+        ? undefined
+        : Object.freeze({ region: kmsRegion, endpoint: kmsEndpoint === "" ? undefined : kmsEndpoint }),
     artefactManifestFile: text("CLOISTER_ARTEFACT_MANIFEST"),
     senderKeyFile: text("CLOISTER_SENDER_KEY_FILE"),
     sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
@@ -327,6 +352,18 @@ function readEnclaves(text: string, fault: (reason: string) => void): readonly E
     }
   }
   return Object.freeze(found);
+}
+
+/** One file is meant for every enclave: several that run one image may hold the same key. */
+function readSignerPairs(text: string, enclaves: number, fault: (reason: string) => void): readonly string[] {
+  const files = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  const [only] = files;
+  if (files.length === 1 && only !== undefined) return Object.freeze(Array<string>(enclaves).fill(only));
+  if (files.length > 0 && files.length !== enclaves) fault("must hold one file, or one for each enclave");
+  return Object.freeze(files);
 }
 
 /** Two rules for one thing would make it a matter of order which one a client must obey. */

@@ -17,8 +17,9 @@ import { createTokens, recoverSigner } from "./chain/token.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
 import { createDirectory } from "./enclave-link/directory.ts";
+import { createKeyCourier, createKeyRelease } from "./enclave-link/key-courier.ts";
 import { createLink } from "./enclave-link/link.ts";
-import { configurationHashOf, warnOfOtherCircuits } from "./enclave-link/same-circuits.ts";
+import { circuitsHashOf, warnOfOtherCircuits } from "./enclave-link/same-circuits.ts";
 import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFees } from "./fees/fee-rules.ts";
@@ -78,7 +79,12 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const links = config.enclaves.map((address) => createLink(address));
   const directory = createDirectory(links, (signer) => pool.isSigner(signer));
-  void warnOfOtherCircuits(directory, configurationHashOf(ourKeys), logger);
+  void warnOfOtherCircuits(directory, circuitsHashOf(ourKeys), logger);
+  const courier = createKeyCourier(
+    links.map((link, enclave) => ({ link, pairFile: config.signerPairs[enclave] })),
+    config.kms === undefined ? undefined : createKeyRelease(config.kms),
+    logger.child({ part: "courier" }),
+  );
   const attestor = createAttestor(links, {
     home: pool.home,
     threshold: () => pool.threshold(),
@@ -145,7 +151,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       limits,
       describeEnclaves: (nonce) => directory.describe(nonce),
       threshold: () => pool.threshold(),
-      checks: createHealthChecks({ chain, database, indexer, submitter, directory }),
+      checks: createHealthChecks({ chain, database, indexer, submitter, directory, courier }),
       randomBytes: (length) => randomBytes(length),
     }),
     balances: createBalances(chain, tokens, config.assets[0]),
@@ -161,6 +167,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     },
   });
 
+  courier.start();
   await indexer.start();
   submitter.start();
   const handle = app.callback();
@@ -180,7 +187,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     const hurry = setTimeout(() => leaving.abort(), CHAIN_MS);
     await Promise.all([submitter.stop(), indexer.stop()]);
     clearTimeout(hurry);
+    const restored = courier.stop();
+    // What the courier still waits for ends with its connection.
     for (const link of links) link.close();
+    await restored;
     await database.close();
   };
 }

@@ -7,10 +7,12 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ContractFactory, JsonRpcProvider, NonceManager, Wallet, ZeroAddress, type Signer } from "ethers";
 import { asAddress, type Address, type Bytes32 } from "../shared/protocol/brands.ts";
-import { concatBytes, toHex, word } from "../shared/protocol/bytes.ts";
+import { toAddress, toHex } from "../shared/protocol/bytes.ts";
+import { keccak256 } from "../shared/protocol/hash.ts";
 import { KIND_NAMES, type Kind } from "../shared/protocol/statements.ts";
 import {
   parseVerificationKey,
+  verificationKeyBytes,
   verificationKeyHash,
   type VerificationKey,
 } from "../shared/protocol/verification-key.ts";
@@ -24,13 +26,14 @@ const DAY_SECS = 86_400;
  */
 const SHORTEST_DELAY_SECS = 2 * DAY_SECS;
 
-const HELP = `Usage: DEPLOYER_KEY=0x… tsx scripts/deploy-pool.ts --rpc <url> --keys <folder> --signer <address>… --asset <address>…
+const HELP = `Usage: DEPLOYER_KEY=0x… tsx scripts/deploy-pool.ts --rpc <url> --keys <folder> [--signer <address>]… --asset <address>…
 
 Deploys the four verifiers, the note hasher and a pool, and prints one JSON object. The deployer's key is read
 from the environment, never from the command line, where other users of the machine could see it.
 
   --keys <folder>            verification keys of a ceremony: <kind>.json for each of the four kinds
-  --signer <address>         an enclave's signing address; may be given several times
+  --signer <address>         an enclave's signing address; may be given several times (default: nobody's, so that
+                             the first one comes with its genesis document: operator signer register)
   --asset <address>          a token that may be deposited; may be given several times
   --threshold <n>            attestations that a statement needs (default 1)
   --change-delay <seconds>   before a proposed signer, asset or executor may be admitted (default ${String(7 * DAY_SECS)},
@@ -41,6 +44,14 @@ from the environment, never from the command line, where other users of the mach
   --development              not for money: takes any delay, and without --keys the committed keys, whose
                              maker could forge any statement
   --help                     this text`;
+
+/**
+ * Nobody's address: a hash, whose key nobody has. A pool needs a signer to begin with, and shows a genesis
+ * document only for one that is proposed. So it may begin with this one; remove it once a real one is in.
+ */
+export const NOBODY: Address = toAddress(
+  keccak256(new TextEncoder().encode("Cloister: no signer yet")).slice(-20),
+);
 
 export interface PoolSettings {
   /** Signing addresses of the enclaves accepted from the start. */
@@ -132,10 +143,9 @@ export async function committedKeyHashes(): Promise<Record<Kind, Bytes32>> {
   return eachKind(async (kind) => verificationKeyHash(keys[kind]));
 }
 
-/** What Groth16Verifier takes and `verificationKeyHash` hashes: words, Fp2 with the imaginary part first. */
+/** What Groth16Verifier takes and `verificationKeyHash` hashes. */
 export function keyBytes(key: VerificationKey): string {
-  const twisted = [key.beta, key.gamma, key.delta].flatMap(([x, y]) => [x[1], x[0], y[1], y[0]]);
-  return toHex(concatBytes(...[...key.alpha, ...twisted, ...key.ic.flat()].map(word)));
+  return toHex(verificationKeyBytes(key));
 }
 
 /** One after the other: the caller's wallet may count its transactions itself. */
@@ -176,7 +186,7 @@ async function main(): Promise<void> {
     throw new Error("--executor and --uniswap-factory exclude each other");
   }
   const settings = {
-    signers: values.signer.map((text) => address(text, "--signer")),
+    signers: values.signer.length === 0 ? [NOBODY] : values.signer.map((text) => address(text, "--signer")),
     threshold: wholeNumber(values.threshold, "--threshold"),
     changeDelay: wholeNumber(values["change-delay"], "--change-delay"),
     assets: values.asset.map((text) => address(text, "--asset")),

@@ -1,6 +1,7 @@
 /**
- * `npm run operator`: developers and API keys of an instance, written straight into its store. Safe while
- * the proxy runs: LMDB lets several processes share the folder. Trusts whoever may read that folder.
+ * `npm run operator`: developers and API keys of an instance, written straight into its store, and the signers
+ * of its enclaves (operator/signer.ts). Safe while the proxy runs: LMDB lets several processes share the
+ * folder. Trusts whoever may read that folder.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -17,6 +18,8 @@ import { loadPepper } from "../proxy/auth/secret-files.ts";
 import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/store/keys.ts";
 import { openDatabase } from "../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../proxy/store/lmdb/keys.ts";
+import { signerCommand } from "./operator/signer.ts";
+import { need, UsageError, type Result } from "./operator/words.ts";
 
 const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json] COMMAND
 
@@ -28,6 +31,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json
   keys create DEVELOPER NAME                              a new API key; it is shown this once
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); felt at once
+  signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
 limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 
@@ -36,14 +40,9 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 --json    prints one JSON object
 `;
 
-class UsageError extends Error {}
-
-interface Result {
-  readonly data: unknown;
-  readonly text: string;
-}
-
 async function main(): Promise<void> {
+  // Signers live on the chain and in files of their own: none of the options below is theirs.
+  if (process.argv[2] === "signer") return signerCommand(process.argv.slice(3));
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -183,11 +182,6 @@ function readLimits(values: Readonly<Record<string, unknown>>): DeveloperLimits 
     ...(keyPerMinute === undefined ? {} : { keyPerMinute }),
     ...(keyPerDay === undefined ? {} : { keyPerDay }),
   };
-}
-
-function need(word: string | undefined, name: string): string {
-  if (word === undefined) throw new UsageError(`${name} is missing; see --help`);
-  return word;
 }
 
 main().catch((error: unknown) => {

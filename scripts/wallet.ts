@@ -9,7 +9,7 @@ import { createClient, createProver, newSeed, type Client, type Wallet } from ".
 import { fileStorage, folderArtefacts, readManifest } from "../shared/client/node/index.ts";
 import { asAddress, type Address } from "../shared/protocol/brands.ts";
 import { fromHex, toHex } from "../shared/protocol/bytes.ts";
-import { feeOf } from "../shared/protocol/fees.ts";
+import { feeOf } from "../shared/protocol/host/fees.ts";
 import { NETWORK_NAMES, type NetworkName } from "./dev/networks.ts";
 import { DEFAULT_FOLDER, networkOf, StackFolder, type NetworkEntry } from "./dev/stack-folder.ts";
 import { openStackWallet } from "./dev/stack-wallet.ts";

@@ -16,7 +16,8 @@ import type {
   EnclaveReply,
   EnclaveRequest,
 } from "../../shared/protocol/enclave-messages.ts";
-import { encodeProof, proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
+import { proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
+import { encodeProof } from "../../shared/protocol/host/proofs.ts";
 import { KINDS, type Home, type Kind, type Statement } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
 import { ApiError } from "../http/errors.ts";
@@ -182,6 +183,7 @@ function refusalError(code: Extract<EnclaveReply, { type: "refused" }>["code"]):
     case "FRONTIER_INVALID":
     case "LEAVES_INVALID":
     case "NONCE_INVALID":
+    case "RESTORE_REFUSED":
       return new Error(`the enclave refused what this proxy had checked: ${code}`);
   }
 }

@@ -24,7 +24,7 @@ export interface EnclaveDirectory {
   /** Phase by enclave in order of configuration, undefined for one that is away. */
   phases(): Promise<(EnclavePhase | undefined)[]>;
   /** Hash of the circuits each one knows, in the same order; undefined for one that is away. */
-  configurations(): Promise<(Bytes32 | undefined)[]>;
+  circuits(): Promise<(Bytes32 | undefined)[]>;
 }
 
 type Status = Extract<EnclaveReply, { type: "status" }>;
@@ -72,6 +72,6 @@ export function createDirectory(
       return found.filter((one) => one !== undefined);
     },
     phases: async () => (await statuses()).map((status) => status?.phase),
-    configurations: async () => (await statuses()).map((status) => status?.configurationHash),
+    circuits: async () => (await statuses()).map((status) => status?.circuitsHash),
   };
 }

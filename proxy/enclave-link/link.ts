@@ -5,12 +5,11 @@
  */
 import { connect, type Socket } from "node:net";
 import {
-  decodeReply,
-  encodeRequest,
   FrameSplitter,
   type EnclaveReply,
   type EnclaveRequest,
 } from "../../shared/protocol/enclave-messages.ts";
+import { decodeReply, encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import type { EnclaveAddress } from "../config.ts";
 
 /** No reply: not connected, connection lost, or the deadline passed. */

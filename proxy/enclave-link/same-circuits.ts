@@ -10,22 +10,21 @@ import type { Logger } from "../logging.ts";
 import type { EnclaveDirectory } from "./directory.ts";
 
 /** As an enclave hashes its own: keccak256 over the hashes of its verification keys in order of kind id. */
-export function configurationHashOf(keyHashes: ReadonlyMap<Kind, string>): Bytes32 {
+export function circuitsHashOf(keyHashes: ReadonlyMap<Kind, string>): Bytes32 {
   const kinds = [...KIND_NAMES].sort((a, b) => KINDS[a].id - KINDS[b].id);
   return keccakHex(...kinds.map((kind) => mustFromHex(keyHashes.get(kind) ?? "")));
 }
 
 /** Told and not fatal: the enclaves may be exchanged while this proxy runs. Never throws, so nobody has to wait for it. */
 export async function warnOfOtherCircuits(
-  directory: Pick<EnclaveDirectory, "configurations">,
+  directory: Pick<EnclaveDirectory, "circuits">,
   expected: Bytes32,
   logger: Logger,
 ): Promise<void> {
   try {
-    for (const [enclave, configuration] of (await directory.configurations()).entries()) {
-      if (configuration === undefined) logger.warn({ enclave }, "an enclave is away");
-      else if (configuration !== expected)
-        logger.error({ enclave }, "an enclave knows other circuits than we do");
+    for (const [enclave, circuits] of (await directory.circuits()).entries()) {
+      if (circuits === undefined) logger.warn({ enclave }, "an enclave is away");
+      else if (circuits !== expected) logger.error({ enclave }, "an enclave knows other circuits than we do");
     }
   } catch (error) {
     logger.error({ err: error }, "the enclaves could not be asked for their circuits");

@@ -14,7 +14,7 @@ import {
   type Address,
   type Field,
 } from "../../shared/protocol/brands.ts";
-import { feeOf, grossOf, type FeeOperation, type FeeRule } from "../../shared/protocol/fees.ts";
+import { feeOf, grossOf, type FeeOperation, type FeeRule } from "../../shared/protocol/host/fees.ts";
 import { poseidon2, poseidon3 } from "../../shared/protocol/hash.ts";
 import type { Facts, Kind } from "../../shared/protocol/statements.ts";
 import type { Asset, FeeScheduleEntry, Minimum } from "../config.ts";

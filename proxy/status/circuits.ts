@@ -6,7 +6,8 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import type { Info } from "../../shared/api/service.ts";
-import { KIND_NAMES, signalNames, type Kind } from "../../shared/protocol/statements.ts";
+import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
+import { signalNames } from "../../shared/protocol/host/statements.ts";
 import { parseVerificationKey, verificationKeyHash } from "../../shared/protocol/verification-key.ts";
 
 export type Circuits = Info["circuits"];

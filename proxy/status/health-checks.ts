@@ -1,6 +1,7 @@
 /** How each part fares, asked of the part itself. The details are shown to callers: no upstream text. */
 import type { Chain } from "../chain/provider.ts";
 import type { EnclaveDirectory } from "../enclave-link/directory.ts";
+import { COURIER_FAULTS, type KeyCourier } from "../enclave-link/key-courier.ts";
 import type { Indexer } from "../merkle/indexer.ts";
 import type { Database } from "../store/lmdb/database.ts";
 import type { Submitter } from "../submission/submitter.ts";
@@ -12,13 +13,14 @@ export interface HealthCheckParts {
   readonly indexer: Pick<Indexer, "state">;
   readonly submitter: Pick<Submitter, "state">;
   readonly directory: Pick<EnclaveDirectory, "phases">;
+  readonly courier: Pick<KeyCourier, "faults">;
 }
 
 /** Older than this, what the indexer or the submitter last did is no sign of life. */
 const STALE_MS = 30_000;
 
 export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
-  const { chain, database, indexer, submitter, directory } = parts;
+  const { chain, database, indexer, submitter, directory, courier } = parts;
   const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
   const table = database.table("health");
   return {
@@ -26,10 +28,15 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
       const phases = await directory.phases();
       const serving = phases.filter((phase) => phase === "serving").length;
       if (serving === phases.length) return { state: "ok", ageMs: 0 };
+      // Only of those that do not serve: the courier may not have looked since one came back.
+      const reasons = courier
+        .faults()
+        .filter((fault, enclave) => fault !== undefined && phases[enclave] !== "serving")
+        .map((fault) => COURIER_FAULTS[fault!]);
       return {
         state: serving === 0 ? "down" : "degraded",
         ageMs: 0,
-        detail: `${serving} of ${phases.length} serve`,
+        detail: [`${serving} of ${phases.length} serve`, ...new Set(reasons)].join("; "),
       };
     },
     chain: async () =>

@@ -6,16 +6,17 @@
 import { decodeUniswapPath, type PathFault, type TokenPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, addressFromField, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { encodeProof, parseSnarkjsProof, type Proof } from "../../shared/protocol/proof.ts";
+import type { Proof } from "../../shared/protocol/proof.ts";
+import { encodeProof, parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import {
   checkStatement,
-  encodeExt,
   type DepositExt,
   type Ext,
   type Statement,
   type StatementFault,
   type SwapExt,
 } from "../../shared/protocol/statements.ts";
+import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import type { Pool } from "../chain/pool.ts";
 import { authorizationDigest, recoverSigner, type Tokens } from "../chain/token.ts";

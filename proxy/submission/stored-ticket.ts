@@ -5,13 +5,8 @@
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import type { Address, Field } from "../../shared/protocol/brands.ts";
 import { compressProof, decodeProof, type Proof } from "../../shared/protocol/proof.ts";
-import {
-  checkStatement,
-  decodeExt,
-  readSignals,
-  type Home,
-  type Statement,
-} from "../../shared/protocol/statements.ts";
+import { checkStatement, decodeExt, type Home, type Statement } from "../../shared/protocol/statements.ts";
+import { readSignals } from "../../shared/protocol/host/statements.ts";
 import type { PoolTransaction } from "../chain/pool.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 

@@ -4,7 +4,6 @@
  * a development configuration may pin this root.
  */
 import {
-  createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
   randomBytes,
@@ -22,8 +21,25 @@ export interface Authority {
 const DAY_MS = 86_400_000;
 export const ROOT_NAME = "Cloister development root (not for production)";
 
+/** A root of fresh chance, foreign to every configuration. */
 export function makeRoot(now: Date): Authority {
   return issue(ROOT_NAME, undefined, { authority: true, from: now, lifeMs: 3650 * DAY_MS });
+}
+
+export interface RootParts {
+  readonly privateKey: KeyObject;
+  /** At most 20 bytes, positive. */
+  readonly serial: Uint8Array;
+  readonly from: Date;
+  readonly until: Date;
+  /** DER of an ECDSA signature over SHA-384. */
+  readonly sign: (toBeSigned: Uint8Array) => Uint8Array;
+}
+
+/** A root of which nothing is left to chance: the same parts give the same bytes. */
+export function makeRootFrom({ privateKey, serial, from, until, sign }: RootParts): Authority {
+  const terms = { issuer: ROOT_NAME, name: ROOT_NAME, authority: true, serial, from, until };
+  return { name: ROOT_NAME, privateKey, certificate: certificateOf(terms, privateKey, sign) };
 }
 
 export function makeIntermediate(root: Authority, now: Date): Authority {
@@ -33,15 +49,6 @@ export function makeIntermediate(root: Authority, now: Date): Authority {
 /** Three hours, as Nitro's leaves live. */
 export function makeLeaf(issuer: Authority, name: string, now: Date): Authority {
   return issue(name, issuer, { authority: false, from: now, lifeMs: DAY_MS / 8 });
-}
-
-/** A root that was made before; throws when key and certificate do not belong together. */
-export function openRoot(privateKeyPem: string, certificatePem: string): Authority {
-  const privateKey = createPrivateKey(privateKeyPem);
-  const certificate = new X509Certificate(certificatePem);
-  if (!certificate.checkPrivateKey(privateKey))
-    throw new Error("development root: key and certificate differ");
-  return { name: ROOT_NAME, privateKey, certificate: new Uint8Array(certificate.raw) };
 }
 
 export function toPem(certificate: Uint8Array): string {
@@ -55,29 +62,53 @@ interface Terms {
 }
 
 function issue(name: string, issuer: Authority | undefined, { authority, from, lifeMs }: Terms): Authority {
-  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
-  // RFC 5280: serial positive, at most 20 bytes.
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
   const serial = new Uint8Array(randomBytes(16));
   serial[0] = (serial[0]! & 0x3f) | 0x40;
+  const terms: CertificateTerms = {
+    issuer: issuer?.name ?? name,
+    name,
+    authority,
+    serial,
+    // A minute back, for a verifier whose clock is behind.
+    from: new Date(from.getTime() - 60_000),
+    until: new Date(from.getTime() + lifeMs),
+  };
+  const signer = issuer?.privateKey ?? privateKey;
+  const certificate = certificateOf(
+    terms,
+    privateKey,
+    (bytes) => new Uint8Array(sign("sha384", bytes, signer)),
+  );
+  return { name, privateKey, certificate };
+}
+
+interface CertificateTerms {
+  readonly issuer: string;
+  readonly name: string;
+  readonly authority: boolean;
+  /** RFC 5280: positive, at most 20 bytes. */
+  readonly serial: Uint8Array;
+  readonly from: Date;
+  readonly until: Date;
+}
+
+function certificateOf(
+  { issuer, name, authority, serial, from, until }: CertificateTerms,
+  subject: KeyObject,
+  signWith: (toBeSigned: Uint8Array) => Uint8Array,
+): Uint8Array {
   const toBeSigned = sequence(
     tagged(0xa0, integer(Uint8Array.of(2))), // version 3
     integer(serial),
     ECDSA_WITH_SHA384,
-    commonName(issuer?.name ?? name),
-    // A minute back, for a verifier whose clock is behind.
-    sequence(time(new Date(from.getTime() - 60_000)), time(new Date(from.getTime() + lifeMs))),
+    commonName(issuer),
+    sequence(time(from), time(until)),
     commonName(name),
-    new Uint8Array(
-      createPublicKey(publicKey.export({ type: "spki", format: "pem" })).export({
-        type: "spki",
-        format: "der",
-      }),
-    ),
+    new Uint8Array(createPublicKey(subject).export({ type: "spki", format: "der" })),
     tagged(0xa3, sequence(...extensions(authority))),
   );
-  const signature = sign("sha384", toBeSigned, issuer?.privateKey ?? privateKey);
-  const certificate = sequence(toBeSigned, ECDSA_WITH_SHA384, bitString(new Uint8Array(signature), 0));
-  return { name, privateKey, certificate };
+  return sequence(toBeSigned, ECDSA_WITH_SHA384, bitString(signWith(toBeSigned), 0));
 }
 
 /** RFC 5280 4.2.1.9 and 4.2.1.3, both critical. */

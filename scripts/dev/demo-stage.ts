@@ -10,7 +10,7 @@ import {
   type Wallet,
 } from "../../shared/client/index.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { feeOf, type FeeOperation } from "../../shared/protocol/fees.ts";
+import { feeOf, type FeeOperation } from "../../shared/protocol/host/fees.ts";
 import { SERVICE_WALLET_SECRET } from "./local-network.ts";
 import type { NetworkName } from "./networks.ts";
 import { networkOf, type NetworkEntry, type StackFile, type StackFolder } from "./stack-folder.ts";

@@ -1,15 +1,23 @@
-// Contracts and signers of a local network, as they have to be for the enclave that runs: deployed once, its
-// key registered anew at every start. The stack owns the pool here; in production that is an operator's act.
+// Contracts and signers of a local network, as they have to be for the enclave that runs: deployed once, a
+// signer registered with its genesis document when a new one was born. The stack owns the pool here; in
+// production that is an operator's act.
 import { JsonRpcProvider, NonceManager, toBeHex, Wallet } from "ethers";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { loadArtifact } from "../build-contracts.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc } from "../deploy-pool.ts";
+import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { committedKeyHashes, deployPool, deployTestUsdc, NOBODY } from "../deploy-pool.ts";
+import {
+  addSigner,
+  proposeSigner,
+  readSigners,
+  removeSigner,
+  waitForTime,
+} from "../operator/pool-signers.ts";
 import type { Anvil } from "./anvil.ts";
 import { deployVenue } from "./local-venue.ts";
 import { NETWORKS, type NetworkName } from "./networks.ts";
-import { registerSigner } from "./signers.ts";
 import { madeByOlderVersion, StackError, type Deployment, type NetworkFolder } from "./stack-folder.ts";
 
 /** So short that a new enclave need not be waited for. */
@@ -22,7 +30,8 @@ export interface Settling {
   readonly chain: Anvil;
   readonly blockTimeSecs: number;
   readonly existing: Deployment | undefined;
-  readonly signer: Address;
+  /** Verified. */
+  readonly pair: SignerPair;
 }
 
 export async function settleContracts(settling: Settling): Promise<Deployment> {
@@ -53,7 +62,7 @@ export async function requireContinuable(folder: NetworkFolder, existing: Deploy
 }
 
 async function deploy(
-  { name, folder, signer, blockTimeSecs }: Settling,
+  { name, folder, pair, blockTimeSecs }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
@@ -64,12 +73,13 @@ async function deploy(
   const venue = NETWORKS[name].swaps ? await deployVenue(owner, usdc) : undefined;
   const tokens = [{ symbol: "USDC", address: usdc, decimals: 6 }, ...(venue?.tokens ?? [])];
   const pool = await deployPool(owner, {
-    signers: [signer],
+    signers: [NOBODY],
     threshold: 1,
     changeDelay: CHANGE_DELAY_SECS,
     assets: tokens.map(({ address }) => address),
     ...(venue === undefined ? {} : { executor: venue.swaps.executor }),
   });
+  await register(provider, owner, pool.address, pair, [NOBODY], () => provider.send("evm_mine", []));
   await provider.send("evm_setAutomine", [false]);
   await provider.send("evm_setIntervalMining", [blockTimeSecs]);
   return {
@@ -78,21 +88,43 @@ async function deploy(
     pool: pool.address,
     deployment_block: pool.block,
     tokens,
-    signers: [signer],
+    signers: [pair.signer],
     ...(venue === undefined ? {} : { swaps: venue.swaps }),
   };
 }
 
 async function resume(
   existing: Deployment,
-  { signer }: Settling,
+  { pair }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
   if ((await provider.getCode(existing.pool)) === "0x")
     throw new StackError("the saved chain does not hold the pool. Begin anew with: npm start -- --fresh");
-  await registerSigner(owner, existing.pool, signer, existing.signers);
-  return { ...existing, signers: [signer] };
+  await register(provider, owner, existing.pool, pair, existing.signers);
+  return { ...existing, signers: [pair.signer] };
+}
+
+/** Adds the signer unless the pool has it, and only then removes the former ones: the pool is never without. */
+async function register(
+  provider: JsonRpcProvider,
+  owner: NonceManager,
+  pool: Address,
+  { signer, birthCertificate }: SignerPair,
+  former: readonly Address[],
+  passTime?: () => Promise<unknown>,
+): Promise<void> {
+  const find = async (wanted: Address) =>
+    (await readSigners(provider, pool)).find((one) => one.signer === wanted);
+  if ((await find(signer)) === undefined) await proposeSigner(owner, pool, signer, birthCertificate);
+  const known = await find(signer);
+  if (known?.standing === "proposed") {
+    await waitForTime(provider, known.admissibleAt ?? 0, passTime);
+    await addSigner(owner, pool, signer);
+  }
+  for (const gone of former) {
+    if (gone !== signer && (await find(gone))?.standing === "admitted") await removeSigner(owner, pool, gone);
+  }
 }
 
 /** Of the pool's code and the circuits it accepts: with others, this version's proxy and wallets could not use it. */

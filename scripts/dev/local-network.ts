@@ -6,13 +6,19 @@ import { fileURLToPath } from "node:url";
 import { getAddress } from "ethers";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { ENCLAVE_PORT } from "../../shared/protocol/enclave-messages.ts";
+import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
+import { createHash, X509Certificate } from "node:crypto";
+import { devNull } from "node:os";
+import { createLink } from "../../proxy/enclave-link/link.ts";
+import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import type { Measurement } from "../image/measurement.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
-import { enclaveSigner } from "./enclave-signer.ts";
+import { keptOrNewPair, type KnownImage } from "./development-signer.ts";
+import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "./kms/signature.ts";
 import { settleContracts } from "./local-contracts.ts";
 import { NETWORKS, type NetworkName } from "./networks.ts";
 import { localProxySettings } from "./proxy-settings.ts";
-import { startService, type Service } from "./service.ts";
+import { childEnvironment, lastLines, startService, type Service } from "./service.ts";
 import type { Deployment, NetworkEntry, NetworkFolder } from "./stack-folder.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
@@ -24,6 +30,12 @@ export interface LocalNetworkOptions {
   readonly name: NetworkName;
   readonly folder: NetworkFolder;
   readonly ports: { readonly proxy: number; readonly chain: number };
+  /** Of the enclave that will run. */
+  readonly image: KnownImage;
+  /** Where that enclave is built. Default: enclave/. */
+  readonly enclaveFolder?: string | undefined;
+  /** URL of the stack's KMS. */
+  readonly kmsUrl: string;
   /** Under which the API key is in this network's store. */
   readonly pepperFile: string;
   /** Seconds between blocks. */
@@ -71,13 +83,19 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     started.push(chain);
     say(`chain    ${chain.url} (chain id ${String(chainId)})`);
 
-    const enclave = await startEnclave(folder);
+    const enclave = await startEnclave(folder, options.enclaveFolder);
     started.push(enclave);
     const vsockPath = String(enclave.ready["vsockPath"]);
-    const signer = await enclaveSigner(vsockPath);
-    say(`enclave  signs as ${getAddress(signer)}, a key of this start`);
+    const pairFile = folder.secrets.path("signer.json");
+    const { pair, isNew } = await keptOrNewPair(pairFile, vsockPath, options.image);
+    const { signer } = pair;
+    say(`enclave  measured ${options.image.measurement.pcr0.slice(0, 16)}…, waits for its key`);
+    if (isNew && existing !== undefined)
+      say(
+        "         it is another build than before: KMS keeps the old key from it, a new signer takes its place",
+      );
 
-    const deployment = await settleContracts({ ...options, chain, existing, signer });
+    const deployment = await settleContracts({ ...options, chain, existing, pair });
     say(`pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}`);
 
     const serviceAddress = SpendingKey.fromSeed(
@@ -86,12 +104,17 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     const settings = {
       ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
       CLOISTER_ENCLAVES: `unix:${vsockPath}:${String(ENCLAVE_PORT)}`,
+      ...keyReleaseSettings(pairFile, options.kmsUrl),
       ...options.proxySettings,
     };
     let proxy = await startProxy(folder, settings);
     started.push({ stop: () => proxy.stop() });
     const baseUrl = `http://127.0.0.1:${String(options.ports.proxy)}`;
     say(`proxy    ${baseUrl}`);
+    await untilServing(vsockPath, pair, folder.log("proxy"));
+    say(
+      `signer   ${getAddress(signer)}, ${isNew ? "born at this start" : "the one of before"}, released by KMS`,
+    );
 
     let fail: (what: string) => void = () => undefined;
     const failed = new Promise<string>((resolve) => (fail = resolve));
@@ -109,7 +132,15 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     });
     return {
       name,
-      entry: entryOf(deployment, { baseUrl, rpc: chain.url, addressPrefix, serviceAddress, signer }),
+      entry: entryOf(deployment, {
+        baseUrl,
+        rpc: chain.url,
+        addressPrefix,
+        serviceAddress,
+        pair,
+        measurement: enclave.ready["measurement"] as Measurement,
+        rootCertificate: String(enclave.ready["rootCertificate"]),
+      }),
       folder,
       chain,
       enclave,
@@ -137,7 +168,9 @@ function entryOf(
     readonly rpc: string;
     readonly addressPrefix: string;
     readonly serviceAddress: string;
-    readonly signer: string;
+    readonly pair: SignerPair;
+    readonly measurement: Measurement;
+    readonly rootCertificate: string;
   },
 ): NetworkEntry {
   const shown = tokens.map((token) => ({ ...token, address: getAddress(token.address) }));
@@ -150,7 +183,14 @@ function entryOf(
     deployment_block,
     address_prefix: at.addressPrefix,
     service_address: at.serviceAddress,
-    enclave_signer: getAddress(at.signer),
+    enclave_signer: getAddress(at.pair.signer),
+    enclave: {
+      measurement: at.measurement,
+      attestation_root: createHash("sha256")
+        .update(new X509Certificate(at.rootCertificate).raw)
+        .digest("hex"),
+      configuration_hash: at.pair.configurationHash,
+    },
     tokens: shown,
     ...(swaps === undefined
       ? {}
@@ -165,7 +205,7 @@ function entryOf(
   };
 }
 
-function startEnclave(folder: NetworkFolder): Promise<Service> {
+function startEnclave(folder: NetworkFolder, enclaveFolder: string | undefined): Promise<Service> {
   return startService({
     name: "enclave",
     command: process.execPath,
@@ -175,6 +215,7 @@ function startEnclave(folder: NetworkFolder): Promise<Service> {
       path.join(ROOT, "scripts", "dev", "simulated-platform.ts"),
       "--folder",
       folder.inside("enclave"),
+      ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),
     ],
     env: childEnvironment(),
     logFile: folder.log("enclave"),
@@ -193,12 +234,34 @@ function startProxy(folder: NetworkFolder, settings: Readonly<Record<string, str
   });
 }
 
-/** What a Node program needs from the surroundings, and nothing else: no credential of the developer's shell gets in. */
-function childEnvironment(): Record<string, string> {
-  const passed: Record<string, string> = {};
-  for (const name of ["PATH", "HOME", "TMPDIR", "NODE_V8_COVERAGE"]) {
-    const value = process.env[name];
-    if (value !== undefined) passed[name] = value;
+/** What the courier needs. Nothing of the developer's own AWS set-up is read. */
+function keyReleaseSettings(pairFile: string, kmsUrl: string): Record<string, string> {
+  return {
+    CLOISTER_SIGNER_KEYS: pairFile,
+    CLOISTER_KMS_REGION: DEVELOPMENT_REGION,
+    CLOISTER_KMS_ENDPOINT: kmsUrl,
+    AWS_ACCESS_KEY_ID: DEVELOPMENT_CREDENTIAL.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: DEVELOPMENT_CREDENTIAL.secretAccessKey,
+    AWS_CONFIG_FILE: devNull,
+    AWS_SHARED_CREDENTIALS_FILE: devNull,
+  };
+}
+
+const SERVING_WITHIN_MS = 60_000;
+
+/** Until the proxy's courier has brought the enclave its key. */
+async function untilServing(vsockPath: string, { signer }: SignerPair, proxyLog: string): Promise<void> {
+  const link = createLink({ path: vsockPath, port: ENCLAVE_PORT });
+  const deadline = Date.now() + SERVING_WITHIN_MS;
+  try {
+    for (;;) {
+      const status = await link.ask({ type: "status" });
+      if (status.type === "status" && status.phase === "serving" && status.signer === signer) return;
+      if (Date.now() > deadline)
+        throw new Error(`the enclave has no key; the end of the proxy's log:\n${await lastLines(proxyLog)}`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  } finally {
+    link.close();
   }
-  return passed;
 }

@@ -1,10 +1,15 @@
 // The whole service on one machine: the networks of the table, each complete in itself, under one supervisor
 // and with one API key. Used by `npm start`, the demo and the end-to-end tests. Development only.
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
 import { developmentCredential, pepperFile } from "./development-credential.ts";
+import { developmentImage, developmentPolicy } from "./development-signer.ts";
 import { requireContinuable } from "./local-contracts.ts";
 import { startLocalNetwork, type LocalNetwork } from "./local-network.ts";
 import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./networks.ts";
 import { choosePorts } from "./ports.ts";
+import { childEnvironment, startService, type Service } from "./service.ts";
 import { StackError, StackFolder, type StackFile } from "./stack-folder.ts";
 
 export interface PortChoice {
@@ -23,6 +28,8 @@ export interface StackOptions {
   readonly ports?: Readonly<Partial<Record<NetworkName, PortChoice>>>;
   /** Seconds between blocks. Default 1. */
   readonly blockTimeSecs?: number;
+  /** A built enclave other than enclave/, as after an upgrade. */
+  readonly enclaveFolder?: string;
   /** More settings for every proxy. */
   readonly proxySettings?: Readonly<Record<string, string>>;
   readonly say?: (text: string) => void;
@@ -33,6 +40,8 @@ export interface Stack {
   readonly folder: StackFolder;
   /** Those that run. */
   readonly networks: readonly LocalNetwork[];
+  /** URL of the development KMS that releases their signers' keys. */
+  readonly kmsUrl: string;
   /** Throws when it does not run. */
   network(name: NetworkName): LocalNetwork;
   /** Resolves with what happened when a party ends that nobody stopped. */
@@ -46,6 +55,8 @@ export const PORT_OPTIONS: Readonly<Record<NetworkName, Readonly<Record<keyof Po
   second: { proxy: "--second-port", chain: "--second-chain-port" },
 };
 
+const KMS_PROGRAM = path.join(path.dirname(fileURLToPath(import.meta.url)), "kms", "server.ts");
+
 export async function startStack(options: StackOptions): Promise<Stack> {
   const say = options.say ?? ((): void => undefined);
   const folder = new StackFolder(options.folder);
@@ -57,8 +68,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     );
   }
   let networks: LocalNetwork[] = [];
+  let kms: Service | undefined;
+  let stopping = false;
   const stopAll = async (): Promise<void> => {
+    stopping = true;
     await Promise.all(networks.map((network) => network.stop()));
+    await kms?.stop();
     await folder.unlock();
   };
   try {
@@ -71,6 +86,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     );
     const pepper = await pepperFile(folder.shared());
 
+    const image = await developmentImage(options.enclaveFolder);
+    kms = await startKms(folder, await developmentPolicy(image.measurement), say);
+    const kmsUrl = String(kms.ready["url"]);
+
     const outcomes = await Promise.allSettled(
       names.map((name) =>
         startLocalNetwork({
@@ -78,6 +97,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           folder: folder.network(name),
           ports: ports[name],
           pepperFile: pepper,
+          image,
+          enclaveFolder: options.enclaveFolder,
+          kmsUrl,
           blockTimeSecs: options.blockTimeSecs ?? 1,
           proxySettings: options.proxySettings ?? {},
           say: (text) => say(`  ${names.length === 1 ? "" : name.padEnd(8)}${text}`),
@@ -88,6 +110,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const failure = outcomes.find((outcome) => outcome.status === "rejected");
     if (failure !== undefined) throw failure.reason;
 
+    let failKms: (what: string) => void = () => undefined;
+    const kmsFailed = new Promise<string>((resolve) => (failKms = resolve));
+    void kms.ended.then((how) => {
+      if (!stopping) failKms(`the development KMS ended (${how}); see ${folder.log("kms")}`);
+    });
     const file: StackFile = {
       api_key: apiKey,
       pid: process.pid,
@@ -98,18 +125,43 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       file,
       folder,
       networks,
+      kmsUrl,
       network: (wanted) => {
         const found = networks.find(({ name }) => name === wanted);
         if (found === undefined) throw new StackError(`the ${wanted} network does not run`);
         return found;
       },
-      failed: Promise.race(networks.map(({ failed }) => failed)),
+      failed: Promise.race([...networks.map(({ failed }) => failed), kmsFailed]),
       stop: stopAll,
     };
   } catch (error) {
     await stopAll();
     throw error;
   }
+}
+
+/** One for all networks, with the policy of the enclave as it is built now. */
+async function startKms(folder: StackFolder, policy: string, say: (text: string) => void): Promise<Service> {
+  const KEPT_IN = "kms-policy.json";
+  const shared = folder.shared();
+  const before = await readFile(shared.path(KEPT_IN), "utf8").catch(() => policy);
+  if (before !== policy) {
+    say(
+      "The enclave is another build: the development KMS's policy now names the new measurement, and keeps every",
+    );
+    say(
+      "key of the old one from it. In production no policy follows a build; each image has a KMS key of its own.",
+    );
+  }
+  await shared.write(KEPT_IN, policy);
+  return startService({
+    name: "kms",
+    command: process.execPath,
+    args: ["--import", import.meta.resolve("tsx"), KMS_PROGRAM, "--policy", shared.path(KEPT_IN)],
+    env: childEnvironment(),
+    logFile: folder.log("kms"),
+    isReady: (line) => typeof line["url"] === "string",
+  });
 }
 
 /** The networks that an earlier start left. Refuses a folder of an older version before anything is written or started. */

@@ -92,6 +92,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   };
 }
 
+/** What a Node program needs from the surroundings, and nothing else: no credential of the developer's shell gets in. */
+export function childEnvironment(): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const name of ["PATH", "HOME", "TMPDIR", "NODE_V8_COVERAGE"]) {
+    const value = process.env[name];
+    if (value !== undefined) passed[name] = value;
+  }
+  return passed;
+}
+
 /** The end of a log, for an error message. */
 export async function lastLines(file: string, count = 15): Promise<string> {
   const text = await readFile(file, "utf8").catch(() => "");

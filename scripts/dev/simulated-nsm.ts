@@ -5,8 +5,8 @@
  */
 import { randomBytes, sign } from "node:crypto";
 import { createServer, type Server } from "node:net";
-import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../enclave/cbor.ts";
-import type { Measurement } from "../measure.ts";
+import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../shared/protocol/cbor.ts";
+import type { Measurement } from "../image/measurement.ts";
 import { makeIntermediate, makeLeaf, type Authority } from "./certificates.ts";
 
 /** What the real module accepts (AWS NSM API). */

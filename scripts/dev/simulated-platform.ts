@@ -7,36 +7,41 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { cp, lstat, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { createConnection, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import {
-  decodeReply,
-  ENCLAVE_PORT,
-  encodeRequest,
-  FrameSplitter,
-  type EnclavePhase,
-} from "../../shared/protocol/enclave-messages.ts";
-import { ENCLAVE_FOLDER, imageFiles, measureImage, type Measurement } from "../measure.ts";
-import { makeRoot, openRoot, toPem, type Authority } from "./certificates.ts";
+import { FrameSplitter, type EnclavePhase } from "../../shared/protocol/enclave-messages.ts";
+import { decodeReply, ENCLAVE_PORT, encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
+import { copyImage } from "../image/assemble.ts";
+import { developmentConfiguration } from "../image/configuration.ts";
+import { ENCLAVE_FOLDER, measureImage, type Measurement } from "../image/measurement.ts";
+import { toPem, type Authority } from "./certificates.ts";
+import { developmentRoot } from "./development-keys.ts";
 import { serveModule, simulatedModule } from "./simulated-nsm.ts";
 import { vsockBridge } from "./vsock-bridge.ts";
 import { dieWithOwner } from "./watchdog.ts";
 
 export interface SimulatedEnclaveOptions {
-  /** Keeps the test root between starts; holds the copy of the image that runs, and the sockets. */
+  /** Holds the copy of the image that runs, and the sockets. */
   readonly folder: string;
   /** Where package.json, dist/ and node_modules/ are taken from. */
   readonly enclaveFolder?: string;
+  /** Text of the image's configuration.json. Default: the development configuration. */
+  readonly configuration?: string;
+  /** Under which this platform's documents are. Default: the development root. */
+  readonly root?: Authority;
+  /** Documents as an enclave in debug mode has them: PCR0 to 2 all zero. */
+  readonly debugMode?: boolean;
 }
 
 export interface SimulatedEnclave {
   /** Speaks Firecracker's `CONNECT 5000\n`. The same path at every start from the same folder. */
   readonly vsockPath: string;
   readonly process: ChildProcess;
+  /** Of the files that run, whatever the documents say. */
   readonly measurement: Measurement;
   /** PEM of the root to which this platform's attestation documents lead. */
   readonly rootCertificate: string;
@@ -50,7 +55,9 @@ const NODE_FLAGS = ["--disallow-code-generation-from-strings", "--disable-warnin
 const BOOT_DEADLINE_MS = 30_000;
 const POLL_MS = 20;
 
-/** Resolves when the enclave serves; rejects, leaving nothing behind, when it does not. */
+const NOTHING_MEASURED: Measurement = { pcr0: "00".repeat(48), pcr1: "00".repeat(48), pcr2: "00".repeat(48) };
+
+/** Resolves when the enclave boots and waits for its key; rejects, leaving nothing behind, when it does not. */
 export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): Promise<SimulatedEnclave> {
   const folder = path.resolve(options.folder);
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -63,9 +70,11 @@ export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): P
 
   // Measured is the copy that runs: a rebuild in the working tree changes neither.
   const image = path.join(folder, "image");
-  await copyImage(options.enclaveFolder ?? ENCLAVE_FOLDER, image);
+  const configuration = options.configuration ?? (await developmentConfiguration());
+  await copyImage(options.enclaveFolder ?? ENCLAVE_FOLDER, { to: image, configuration });
   const measurement = await measureImage(image);
-  const root = await developmentRoot(folder);
+  const root = options.root ?? developmentRoot();
+  const module = simulatedModule(root, options.debugMode === true ? NOTHING_MEASURED : measurement);
 
   const servers: Server[] = [];
   let enclave: ChildProcess | undefined;
@@ -75,7 +84,7 @@ export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): P
     await rm(image, { recursive: true, force: true });
   };
   try {
-    servers.push(await listening(serveModule(simulatedModule(root, measurement)), nsmPath));
+    servers.push(await listening(serveModule(module), nsmPath));
     const main = path.join(image, "dist", "enclave", "main.js");
     enclave = spawn(process.execPath, [...NODE_FLAGS, main, guestPath, nsmPath], {
       cwd: image,
@@ -89,7 +98,7 @@ export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): P
       release();
       await cleanUp();
     });
-    await servesUntil(child, guestPath);
+    await bootedUntil(child, guestPath);
     servers.push(await listening(vsockBridge(new Map([[ENCLAVE_PORT, guestPath]])), vsockPath));
     const stop = async (): Promise<void> => {
       child.kill("SIGKILL");
@@ -116,33 +125,13 @@ async function socketFolder(folder: string): Promise<string> {
   return short;
 }
 
-async function copyImage(from: string, to: string): Promise<void> {
-  await rm(to, { recursive: true, force: true });
-  for (const file of ["package-lock.json", ...(await imageFiles(from))]) {
-    await cp(path.join(from, file), path.join(to, file));
-  }
-}
-
-/** Made at the first start and kept, so that a configuration can pin it. */
-async function developmentRoot(folder: string): Promise<Authority> {
-  const keyFile = path.join(folder, "root-key.pem");
-  const certificateFile = path.join(folder, "root-certificate.pem");
-  const kept = await readFile(keyFile, "utf8").catch(() => undefined);
-  if (kept !== undefined) return openRoot(kept, await readFile(certificateFile, "utf8"));
-  const root = makeRoot(new Date());
-  await writeFile(certificateFile, toPem(root.certificate));
-  const pem = root.privateKey.export({ type: "pkcs8", format: "pem" });
-  await writeFile(keyFile, pem, { mode: 0o600 });
-  return root;
-}
-
 async function listening(server: Server, at: string): Promise<Server> {
   server.listen(at);
   await once(server, "listening");
   return server;
 }
 
-async function servesUntil(enclave: ChildProcess, guestPath: string): Promise<void> {
+async function bootedUntil(enclave: ChildProcess, guestPath: string): Promise<void> {
   let lastWords = "";
   enclave.stderr?.on("data", (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-2_000)));
   const deadline = Date.now() + BOOT_DEADLINE_MS;
@@ -150,10 +139,10 @@ async function servesUntil(enclave: ChildProcess, guestPath: string): Promise<vo
     if (enclave.exitCode !== null || enclave.signalCode !== null)
       throw new Error(`the enclave ended: ${lastWords}`);
     const phase = await phaseOf(guestPath);
-    if (phase === "serving") return;
     if (phase === "halted")
       throw new Error("the enclave halted at boot: its image or its platform is not as it should be");
-    if (Date.now() > deadline) throw new Error("the enclave does not serve in time");
+    if (phase !== undefined) return;
+    if (Date.now() > deadline) throw new Error("the enclave does not boot in time");
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
@@ -191,24 +180,38 @@ function isAnswered(at: string): Promise<boolean> {
 
 const HELP = `Usage: node --import tsx scripts/dev/simulated-platform.ts --folder <path>
 
-Starts the built enclave on a simulated platform and prints one line of JSON when it serves:
-vsockPath, enclavePid, measurement, rootCertificate. Ends when the enclave ends (exit code 1), on
-SIGINT and SIGTERM (0); the enclave never outlives it.
+Starts the built enclave on a simulated platform and prints one line of JSON when it has booted and waits
+for its key: vsockPath, enclavePid, measurement, rootCertificate. Ends when the enclave ends (exit code 1),
+on SIGINT and SIGTERM (0); the enclave never outlives it.
 
-  --folder <path>   keeps the test root and the running image
-  --with-stdin      also end when standard input closes, that is with the program that started this
-  --help            this text`;
+  --folder <path>         keeps the running image
+  --enclave <path>        a built enclave (default enclave/)
+  --configuration <file>  the image's configuration.json (default: the development configuration)
+  --with-stdin            also end when standard input closes, that is with the program that started this
+  --help                  this text`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { folder: { type: "string" }, "with-stdin": { type: "boolean" }, help: { type: "boolean" } },
+    options: {
+      folder: { type: "string" },
+      enclave: { type: "string" },
+      configuration: { type: "string" },
+      "with-stdin": { type: "boolean" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help === true || values.folder === undefined) {
     console.log(HELP);
     process.exitCode = values.help === true ? 0 : 2;
     return;
   }
-  const enclave = await startSimulatedEnclave({ folder: values.folder });
+  const enclave = await startSimulatedEnclave({
+    folder: values.folder,
+    ...(values.enclave === undefined ? {} : { enclaveFolder: values.enclave }),
+    ...(values.configuration === undefined
+      ? {}
+      : { configuration: await readFile(values.configuration, "utf8") }),
+  });
   let exitCode = 1;
   const stop = (): void => {
     exitCode = 0;

@@ -46,6 +46,13 @@ const networkEntry = z.object({
   /** Shielded address that receives service fees. */
   service_address: z.string(),
   enclave_signer: z.string(),
+  /** What a client has to find in the enclave's attestation document. */
+  enclave: z.object({
+    measurement: z.object({ pcr0: z.string(), pcr1: z.string(), pcr2: z.string() }),
+    /** SHA-256 of the root certificate's DER, 64 hex digits. */
+    attestation_root: z.string(),
+    configuration_hash: z.string(),
+  }),
   /** Every listed asset, USDC first. */
   tokens: z.array(z.object({ symbol: z.string(), address: z.string(), decimals: z.int() })),
   /** The pool's executor, and Uniswap v3: its factory, QuoterV2, and where liquidity is given. Absent where swaps are off. */
@@ -86,6 +93,10 @@ export class StackFolder {
   /** A network's own part. */
   network(name: NetworkName): NetworkFolder {
     return new NetworkFolder(path.join(this.path, name));
+  }
+
+  log(name: string): string {
+    return path.join(this.path, "logs", `${name}.log`);
   }
 
   /** What all networks share. */

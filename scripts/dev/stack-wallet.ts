@@ -47,6 +47,10 @@ export function pinsOf(network: NetworkEntry): Pins {
     pool: network.pool,
     assets: network.tokens.map(({ address }) => address),
     addressPrefix: network.address_prefix,
+    enclaves: {
+      measurements: [network.enclave.measurement],
+      roots: [network.enclave.attestation_root],
+    },
     feeCeiling: {},
     feeCeilings: Object.fromEntries(
       network.tokens.map(({ symbol, address }) => [address, ceilingsOf(symbol)]),

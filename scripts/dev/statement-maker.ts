@@ -15,12 +15,11 @@ import {
 import { concatBytes, mustFromHex, toHex, uintToBytes, word } from "../../shared/protocol/bytes.ts";
 import { attestationDigest, rootUpdateDigest, type RootUpdate } from "../../shared/protocol/attestation.ts";
 import { keccak256, keccakHex } from "../../shared/protocol/hash.ts";
-import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/proof.ts";
+import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
 import {
   CIPHERTEXT_BYTES,
   contextOf,
   decodeExt,
-  encodeExt,
   KINDS,
   statementHashOf,
   type Home,
@@ -28,6 +27,7 @@ import {
   type SignalName,
   type SwapPath,
 } from "../../shared/protocol/statements.ts";
+import { encodeExt } from "../../shared/protocol/host/statements.ts";
 
 /** `Transaction` of IPool.sol. */
 export interface PoolTransaction {

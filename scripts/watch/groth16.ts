@@ -6,7 +6,7 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { BASE_FIELD_ORDER, type Field } from "../../shared/protocol/brands.ts";
 import { ByteReader } from "../../shared/protocol/bytes.ts";
-import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/proof.ts";
+import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
 import type { VerificationKey } from "../../shared/protocol/verification-key.ts";
 

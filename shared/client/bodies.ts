@@ -9,7 +9,7 @@ import {
 import { encodeUniswapPath } from "../api/uniswap-path.ts";
 import { addressFromField, type Address } from "../protocol/brands.ts";
 import { toHex, word } from "../protocol/bytes.ts";
-import type { SnarkjsProof } from "../protocol/proof.ts";
+import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { ClientError } from "./errors.ts";
 import type { Prepared } from "./statements.ts";
 

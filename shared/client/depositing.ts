@@ -5,7 +5,7 @@
  */
 import type { AttestResponse } from "../api/transactions.ts";
 import { asAddress, type Address, type Bytes32 } from "../protocol/brands.ts";
-import { parseSnarkjsProof } from "../protocol/proof.ts";
+import { parseSnarkjsProof } from "../protocol/host/proofs.ts";
 import type { Statement } from "../protocol/statements.ts";
 import { depositAuthorization, signAuthorization, type DepositSigner } from "./authorization.ts";
 import { depositBody, plainDepositBody, type WireProof } from "./bodies.ts";

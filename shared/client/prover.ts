@@ -7,7 +7,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import * as snarkjs from "snarkjs";
 import type { Info } from "../api/service.ts";
-import type { SnarkjsProof } from "../protocol/proof.ts";
+import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
 import type { Witness } from "./statements.ts";

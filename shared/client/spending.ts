@@ -5,7 +5,7 @@
 import type { Ticket } from "../api/transactions.ts";
 import { decodeUniswapPath } from "../api/uniswap-path.ts";
 import type { Address } from "../protocol/brands.ts";
-import type { FeeOperation } from "../protocol/fees.ts";
+import type { FeeOperation } from "../protocol/host/fees.ts";
 import { KINDS } from "../protocol/statements.ts";
 import { spendBody, swapBody, type WireProof } from "./bodies.ts";
 import type { SubmitOptions } from "./client.ts";

@@ -9,9 +9,7 @@ import { toHex, word } from "../protocol/bytes.ts";
 import {
   checkStatement,
   contextOf,
-  encodeExt,
   KINDS,
-  writeSignals,
   type Ext,
   type Facts,
   type Home,
@@ -19,6 +17,7 @@ import {
   type Statement,
   type SwapPath,
 } from "../protocol/statements.ts";
+import { encodeExt, writeSignals } from "../protocol/host/statements.ts";
 import { TREE_DEPTH } from "../protocol/tree.ts";
 import type { ShieldedAddress } from "../notes/address.ts";
 import { encryptNote, nobody } from "../notes/encryption.ts";

@@ -1,11 +1,11 @@
 /**
- * The language between proxy and enclave: length-prefixed binary frames with fixed layouts. Both ends
- * use these functions; each treats what it reads as untrusted.
+ * The language between proxy and enclave: length-prefixed binary frames with fixed layouts, and the
+ * enclave's half of the codec. The other half is host/enclave-host.ts; each treats what it reads as untrusted.
  *
  * Frame: version[1] = 1, length[4] big-endian = bytes that follow, requestId[4], type[1], body.
  * One reply for each request, under the same requestId, in any order.
  */
-import { asField, type Address, type Bytes32, type Field } from "./brands.ts";
+import type { Address, Bytes32, Field } from "./brands.ts";
 import {
   addressBytes,
   ByteReader,
@@ -17,7 +17,6 @@ import {
   uintToBytes,
   word,
 } from "./bytes.ts";
-import { SIGNATURE_BYTES } from "./attestation.ts";
 import { PROOF_BYTES } from "./proof.ts";
 import { MAX_UPDATE_LEAVES } from "./tree.ts";
 
@@ -26,16 +25,30 @@ export const FRAME_VERSION = 1;
 export const FRAME_HEADER_BYTES = 5;
 /** Most bytes after the header. An attest-root of 256 leaves needs under 10 KiB. */
 export const MAX_FRAME_BYTES = 65_536;
-/** The vsock port an enclave listens on. */
-export const ENCLAVE_PORT = 5000;
-/** Limits of the nonce of a live attestation document. */
+/** Limits of what a caller chooses of an attestation document: a live one's nonce, a genesis' challenge. */
 export const NONCE_BYTES = { min: 16, max: 64 } as const;
 
-const REQUEST_TYPES = { status: 1, attestation: 2, attest: 6, "attest-root": 7 } as const;
-const REFUSED = 0xff;
+/** A shorter one could be guessed beforehand, and an old document shown as a fresh one. */
+export function isNonce({ length }: Uint8Array): boolean {
+  return length >= NONCE_BYTES.min && length <= NONCE_BYTES.max;
+}
+
+/** A reply has its request's type with the top bit set. */
+export const MESSAGE_TYPES = {
+  status: 1,
+  attestation: 2,
+  genesis: 3,
+  "release-request": 4,
+  restore: 5,
+  attest: 6,
+  "attest-root": 7,
+} as const;
+export const REPLY = 0x80;
+export const REFUSED = 0xff;
 
 export type EnclavePhase = "booting" | "serving" | "halted";
-const PHASES: readonly EnclavePhase[] = ["booting", "serving", "halted"];
+/** The position is the wire code. */
+export const PHASES: readonly EnclavePhase[] = ["booting", "serving", "halted"];
 
 /** Why the enclave would not. The position is the wire code: append only. */
 export const REFUSALS = [
@@ -57,6 +70,7 @@ export const REFUSALS = [
   "LEAVES_INVALID",
   "NONCE_INVALID",
   "PLATFORM_UNAVAILABLE",
+  "RESTORE_REFUSED",
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
@@ -64,8 +78,21 @@ export type EnclaveRequest =
   | { readonly type: "status" }
   /** A live attestation document over this nonce (16–64 bytes). */
   | { readonly type: "attestation"; readonly nonce: Uint8Array }
+  /** A new key, sealed and forgotten, and its birth certificate over this challenge (16–64 bytes). */
+  | { readonly type: "genesis"; readonly challenge: Uint8Array }
+  /** A document with a fresh ephemeral key, for which KMS encrypts what a sealed key holds. */
+  | { readonly type: "release-request" }
+  | RestoreRequest
   | AttestRequest
   | AttestRootRequest;
+
+/** A pair that genesis made, and KMS's answer (`CiphertextForRecipient`) for the last release-request. */
+export interface RestoreRequest {
+  readonly type: "restore";
+  readonly sealedKey: Uint8Array;
+  readonly birthCertificate: Uint8Array;
+  readonly envelope: Uint8Array;
+}
 
 /** `proof` is uncompressed (256 bytes, see proof.ts), signals are 32-byte words in circuit order, not yet known to be canonical. */
 export interface AttestRequest {
@@ -96,10 +123,15 @@ export type EnclaveReply =
       readonly phase: EnclavePhase;
       /** Zero address before there is a key. */
       readonly signer: Address;
-      /** keccak256 over the verification-key hashes in order of kind id: which circuits this image knows. */
+      /** Names circuits, KMS key and attestation root of the image; zero, as the next, while it is not read. */
       readonly configurationHash: Bytes32;
+      /** keccak256 over the verification-key hashes in order of kind id: which circuits this image knows. */
+      readonly circuitsHash: Bytes32;
     }
   | { readonly type: "attestation"; readonly document: Uint8Array }
+  | { readonly type: "genesis"; readonly sealedKey: Uint8Array; readonly birthCertificate: Uint8Array }
+  | { readonly type: "release-request"; readonly document: Uint8Array }
+  | { readonly type: "restore"; readonly signer: Address }
   | {
       readonly type: "attest";
       readonly statementHash: Bytes32;
@@ -116,43 +148,13 @@ export type EnclaveReply =
     }
   | { readonly type: "refused"; readonly code: Refusal };
 
+export function refused(code: Refusal): EnclaveReply {
+  return { type: "refused", code };
+}
+
 export interface Enveloped<T> {
   readonly requestId: number;
   readonly message: T;
-}
-
-/** A whole frame. Throws when a field does not fit its layout, which is a fault of the sender's own code. */
-export function encodeRequest(requestId: number, request: EnclaveRequest): Uint8Array {
-  return frame(requestId, REQUEST_TYPES[request.type], requestBody(request));
-}
-
-function requestBody(request: EnclaveRequest): Uint8Array {
-  switch (request.type) {
-    case "status":
-      return new Uint8Array(0);
-    case "attestation":
-      return concatBytes(uintToBytes(BigInt(request.nonce.length), 1), request.nonce);
-    case "attest":
-      return concatBytes(
-        uintToBytes(request.chainId, 8),
-        addressBytes(request.pool),
-        uintToBytes(BigInt(request.kindId), 1),
-        uintToBytes(request.deadline, 8),
-        exactly(request.proof, PROOF_BYTES),
-        words(request.signals, 1),
-        uintToBytes(BigInt(request.ext.length), 4),
-        request.ext,
-      );
-    case "attest-root":
-      return concatBytes(
-        uintToBytes(request.chainId, 8),
-        addressBytes(request.pool),
-        uintToBytes(request.fromIndex, 8),
-        mustFromHex(request.headBefore),
-        words(request.frontier, 1),
-        words(request.leaves, 2),
-      );
-  }
 }
 
 /** `payload` is a frame without version and length. Undefined means a bad frame: close the connection. */
@@ -165,11 +167,22 @@ export function decodeRequest(payload: Uint8Array): Enveloped<EnclaveRequest> | 
 
 function readRequest(type: number, reader: ByteReader): EnclaveRequest | undefined {
   switch (type) {
-    case REQUEST_TYPES.status:
+    case MESSAGE_TYPES.status:
       return { type: "status" };
-    case REQUEST_TYPES.attestation:
+    case MESSAGE_TYPES.attestation:
       return { type: "attestation", nonce: reader.take(reader.number(1)) };
-    case REQUEST_TYPES.attest: {
+    case MESSAGE_TYPES.genesis:
+      return { type: "genesis", challenge: reader.take(reader.number(1)) };
+    case MESSAGE_TYPES["release-request"]:
+      return { type: "release-request" };
+    case MESSAGE_TYPES.restore:
+      return {
+        type: "restore",
+        sealedKey: reader.take(reader.number(2)),
+        birthCertificate: reader.take(reader.number(2)),
+        envelope: reader.take(reader.number(2)),
+      };
+    case MESSAGE_TYPES.attest: {
       const chainId = reader.uint(8);
       const pool = reader.take(20);
       const kindId = reader.number(1);
@@ -181,7 +194,7 @@ function readRequest(type: number, reader: ByteReader): EnclaveRequest | undefin
         ? { type: "attest", chainId, pool: toAddress(pool), kindId, deadline, proof, signals, ext }
         : undefined;
     }
-    case REQUEST_TYPES["attest-root"]: {
+    case MESSAGE_TYPES["attest-root"]: {
       const chainId = reader.uint(8);
       const pool = reader.take(20);
       const fromIndex = reader.uint(8);
@@ -207,8 +220,8 @@ function readRequest(type: number, reader: ByteReader): EnclaveRequest | undefin
 
 /** A whole frame. */
 export function encodeReply(requestId: number, reply: EnclaveReply): Uint8Array {
-  const type = reply.type === "refused" ? REFUSED : REQUEST_TYPES[reply.type] | 0x80;
-  return frame(requestId, type, replyBody(reply));
+  const type = reply.type === "refused" ? REFUSED : MESSAGE_TYPES[reply.type] | REPLY;
+  return writeFrame(requestId, type, replyBody(reply));
 }
 
 function replyBody(reply: EnclaveReply): Uint8Array {
@@ -218,82 +231,31 @@ function replyBody(reply: EnclaveReply): Uint8Array {
         Uint8Array.of(PHASES.indexOf(reply.phase)),
         addressBytes(reply.signer),
         mustFromHex(reply.configurationHash),
+        mustFromHex(reply.circuitsHash),
       );
     case "attestation":
+    case "release-request":
       return reply.document;
-    case "attest":
+    case "genesis":
       return concatBytes(
-        mustFromHex(reply.statementHash),
-        mustFromHex(reply.proofHash),
-        exactly(reply.signature, SIGNATURE_BYTES),
+        uintToBytes(BigInt(reply.sealedKey.length), 2),
+        reply.sealedKey,
+        reply.birthCertificate,
       );
+    case "restore":
+      return addressBytes(reply.signer);
+    case "attest":
+      return concatBytes(mustFromHex(reply.statementHash), mustFromHex(reply.proofHash), reply.signature);
     case "attest-root":
       return concatBytes(
         word(reply.oldRoot),
         word(reply.newRoot),
         uintToBytes(reply.toIndex, 8),
         mustFromHex(reply.headAfter),
-        exactly(reply.signature, SIGNATURE_BYTES),
+        reply.signature,
       );
     case "refused":
       return Uint8Array.of(REFUSALS.indexOf(reply.code));
-  }
-}
-
-/** `payload` is a frame without version and length. Undefined means a reply that no honest enclave sends. */
-export function decodeReply(payload: Uint8Array): Enveloped<EnclaveReply> | undefined {
-  const reader = new ByteReader(payload);
-  const requestId = reader.number(4);
-  const type = reader.number(1);
-  if (type === (REQUEST_TYPES.attestation | 0x80)) {
-    return { requestId, message: { type: "attestation", document: payload.slice(5) } };
-  }
-  const message = readReply(type, reader);
-  return message !== undefined && reader.done() ? { requestId, message } : undefined;
-}
-
-function readReply(type: number, reader: ByteReader): EnclaveReply | undefined {
-  switch (type) {
-    case REQUEST_TYPES.status | 0x80: {
-      const phase = PHASES[reader.number(1)];
-      const signer = reader.take(20);
-      const configuration = reader.take(32);
-      if (phase === undefined || configuration.length !== 32) return undefined;
-      return {
-        type: "status",
-        phase,
-        signer: toAddress(signer),
-        configurationHash: toBytes32(configuration),
-      };
-    }
-    case REQUEST_TYPES.attest | 0x80: {
-      const statementHash = reader.take(32);
-      const proofHash = reader.take(32);
-      const signature = reader.take(SIGNATURE_BYTES);
-      if (signature.length !== SIGNATURE_BYTES) return undefined;
-      return {
-        type: "attest",
-        statementHash: toBytes32(statementHash),
-        proofHash: toBytes32(proofHash),
-        signature,
-      };
-    }
-    case REQUEST_TYPES["attest-root"] | 0x80: {
-      const oldRoot = asField(reader.uint(32));
-      const newRoot = asField(reader.uint(32));
-      const toIndex = reader.uint(8);
-      const headAfter = reader.take(32);
-      const signature = reader.take(SIGNATURE_BYTES);
-      if (oldRoot === undefined || newRoot === undefined || signature.length !== SIGNATURE_BYTES)
-        return undefined;
-      return { type: "attest-root", oldRoot, newRoot, toIndex, headAfter: toBytes32(headAfter), signature };
-    }
-    case REFUSED: {
-      const code = REFUSALS[reader.number(1)];
-      return code === undefined ? undefined : { type: "refused", code };
-    }
-    default:
-      return undefined;
   }
 }
 
@@ -341,7 +303,8 @@ export class FrameSplitter {
   }
 }
 
-function frame(requestId: number, type: number, body: Uint8Array): Uint8Array {
+/** Throws when the body is too long for a frame, which is a fault of the sender's own code. */
+export function writeFrame(requestId: number, type: number, body: Uint8Array): Uint8Array {
   const length = 5 + body.length;
   if (length > MAX_FRAME_BYTES) throw new RangeError("frame is too long");
   return concatBytes(
@@ -353,15 +316,6 @@ function frame(requestId: number, type: number, body: Uint8Array): Uint8Array {
   );
 }
 
-function words(values: readonly bigint[], countBytes: number): Uint8Array {
-  return concatBytes(uintToBytes(BigInt(values.length), countBytes), ...values.map(word));
-}
-
 function readWords(reader: ByteReader, countBytes: number): bigint[] {
   return reader.list(reader.number(countBytes), 32).map((part) => new ByteReader(part).uint(32));
-}
-
-function exactly(bytes: Uint8Array, length: number): Uint8Array {
-  if (bytes.length !== length) throw new RangeError("field has the wrong length");
-  return bytes;
 }

@@ -15,7 +15,7 @@ import {
   type Bytes32,
   type Field,
 } from "./brands.ts";
-import { addressBytes, ByteReader, concatBytes, toAddress, uintToBytes, word } from "./bytes.ts";
+import { ByteReader, toAddress, word } from "./bytes.ts";
 import { keccak256, keccakHex } from "./hash.ts";
 
 export type Kind = "deposit-shield" | "spend" | "spend9" | "private-swap";
@@ -75,13 +75,6 @@ export function signalCount(kind: Kind): number {
   return KINDS[kind].signals.reduce((sum, signal) => sum + signal.count, 0);
 }
 
-/** `["context", "root", …, "nullifiers[0]", …]`, as the compiler's symbol file names them. */
-export function signalNames(kind: Kind): string[] {
-  return KINDS[kind].signals.flatMap(({ name, count }) =>
-    count === 1 ? [name] : Array.from({ length: count }, (_, i) => `${name}[${String(i)}]`),
-  );
-}
-
 /** The public signals under their names. `root` is absent for deposits; `amount` is amountIn or amountOut. */
 export interface Facts {
   readonly context: Field;
@@ -94,15 +87,15 @@ export interface Facts {
 
 export type SignalFault = "SIGNAL_COUNT" | "SIGNAL_RANGE";
 
-/** Names the signals after checking their exact number and that each is canonical. */
-export function readSignals(kind: Kind, untrusted: readonly bigint[]): Facts | SignalFault {
+/** Their exact number, and each below r. */
+export function canonicalSignals(kind: Kind, untrusted: readonly bigint[]): readonly Field[] | SignalFault {
   if (untrusted.length !== signalCount(kind)) return "SIGNAL_COUNT";
-  const signals: Field[] = [];
-  for (const value of untrusted) {
-    const field = asField(value);
-    if (field === undefined) return "SIGNAL_RANGE";
-    signals.push(field);
-  }
+  const signals = untrusted.map(asField).filter((field) => field !== undefined);
+  return signals.length === untrusted.length ? signals : "SIGNAL_RANGE";
+}
+
+/** For as many signals as the kind has (`canonicalSignals`). */
+export function nameSignals(kind: Kind, signals: readonly Field[]): Facts {
   const named = new Map<SignalName, Field[]>();
   let at = 0;
   for (const { name, count } of KINDS[kind].signals) {
@@ -119,27 +112,6 @@ export function readSignals(kind: Kind, untrusted: readonly bigint[]): Facts | S
     nullifiers: all("nullifiers"),
     commitments: all("commitments"),
   };
-}
-
-/** Facts back to signals, in circuit order. */
-export function writeSignals(kind: Kind, facts: Facts): Field[] {
-  return KINDS[kind].signals.flatMap(({ name }): readonly Field[] => {
-    switch (name) {
-      case "context":
-        return [facts.context];
-      case "root":
-        return facts.root === undefined ? [] : [facts.root];
-      case "asset":
-        return [facts.asset];
-      case "amountIn":
-      case "amountOut":
-        return [facts.amount];
-      case "nullifiers":
-        return facts.nullifiers;
-      case "commitments":
-        return facts.commitments;
-    }
-  });
 }
 
 // ---------------------------------------------------------------- ext
@@ -195,42 +167,8 @@ export const FEE_TIERS: readonly number[] = [100, 500, 3_000, 10_000];
  *   deposit-shield: depositor[20] validAfter[8] validBefore[8] ciphertexts[3 × 117]
  *   spend, spend9:  recipient[20] ciphertexts[4 × 117]
  *   private-swap:   tokenOut[20] minAmountOut[16] npkOut[32] feeFirst[3] middle[20] feeSecond[3] ciphertexts[4 × 117]
- * Throws when a ciphertext has another length or number; borders check that first.
+ * Undefined unless `bytes` has exactly the length of its kind. Every such byte string is a valid ext.
  */
-export function encodeExt(ext: Ext): Uint8Array {
-  if (
-    ext.ciphertexts.length !== KINDS[ext.kind].leaves ||
-    ext.ciphertexts.some((ciphertext) => ciphertext.length !== CIPHERTEXT_BYTES)
-  ) {
-    throw new RangeError("an ext carries one full ciphertext for each leaf");
-  }
-  return concatBytes(encodeTerms(ext), ...ext.ciphertexts);
-}
-
-function encodeTerms(ext: Ext): Uint8Array {
-  switch (ext.kind) {
-    case "deposit-shield":
-      return concatBytes(
-        addressBytes(ext.depositor),
-        uintToBytes(ext.validAfter, 8),
-        uintToBytes(ext.validBefore, 8),
-      );
-    case "spend":
-    case "spend9":
-      return addressBytes(ext.recipient);
-    case "private-swap":
-      return concatBytes(
-        addressBytes(ext.tokenOut),
-        uintToBytes(ext.minAmountOut, 16),
-        word(ext.npkOut),
-        uintToBytes(BigInt(ext.path.feeFirst), 3),
-        addressBytes(ext.path.middle),
-        uintToBytes(BigInt(ext.path.feeSecond), 3),
-      );
-  }
-}
-
-/** Undefined unless `bytes` has exactly the length of its kind. Every such byte string is a valid ext. */
 export function decodeExt(kind: Kind, bytes: Uint8Array): Ext | undefined {
   const { leaves } = KINDS[kind];
   if (bytes.length !== TERMS_BYTES[kind] + leaves * CIPHERTEXT_BYTES) return undefined;
@@ -349,8 +287,9 @@ export function checkStatement(
   untrustedSignals: readonly bigint[],
   extBytes: Uint8Array,
 ): Statement | StatementFault {
-  const facts = readSignals(kind, untrustedSignals);
-  if (typeof facts === "string") return facts;
+  const signals = canonicalSignals(kind, untrustedSignals);
+  if (typeof signals === "string") return signals;
+  const facts = nameSignals(kind, signals);
   if (deadline < 0n || deadline >= UINT64_LIMIT) return "STATEMENT_INVALID";
   const ext = decodeExt(kind, extBytes);
   if (ext === undefined) return "EXT_MALFORMED";
@@ -360,7 +299,6 @@ export function checkStatement(
   if (asset === undefined || facts.amount >= VALUE_LIMIT) return "STATEMENT_INVALID";
   if ((facts.asset === 0n) !== (facts.amount === 0n)) return "STATEMENT_INVALID";
   if (!termsHold(ext, asset, facts.amount)) return "STATEMENT_INVALID";
-  const signals = writeSignals(kind, facts);
   const hash = statementHashOf(kind, deadline, signals, extBytes);
   return { home, kind, deadline, signals, facts, ext, extBytes, hash };
 }

@@ -1,6 +1,6 @@
 /** Groth16 verification keys: snarkjs's JSON to checked numbers, and the hash by which pool, enclave and client name a circuit. */
 import { BASE_FIELD_ORDER, type Bytes32 } from "./brands.ts";
-import { word } from "./bytes.ts";
+import { concatBytes, word } from "./bytes.ts";
 import { keccakHex } from "./hash.ts";
 
 /** Affine points with Fp2 as [c0, c1]; `ic` holds one point more than there are public signals. */
@@ -28,10 +28,14 @@ export function parseVerificationKey(json: unknown): VerificationKey {
   };
 }
 
-/** keccak256 over alpha, beta, gamma, delta, IC[0…]: 32-byte words, x before y, Fp2 with the imaginary part first (EIP-197). */
-export function verificationKeyHash(key: VerificationKey): Bytes32 {
+/** alpha, beta, gamma, delta, IC[0…] as 32-byte words, x before y, Fp2 with the imaginary part first (EIP-197). */
+export function verificationKeyBytes(key: VerificationKey): Uint8Array {
   const twisted = [key.beta, key.gamma, key.delta].flatMap(([x, y]) => [x[1], x[0], y[1], y[0]]);
-  return keccakHex(...[...key.alpha, ...twisted, ...key.ic.flat()].map(word));
+  return concatBytes(...[...key.alpha, ...twisted, ...key.ic.flat()].map(word));
+}
+
+export function verificationKeyHash(key: VerificationKey): Bytes32 {
+  return keccakHex(verificationKeyBytes(key));
 }
 
 function number(value: unknown): bigint {

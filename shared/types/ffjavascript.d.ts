@@ -1,4 +1,4 @@
-/** The part of ffjavascript 0.3 that the enclave and its tests use; the package ships no types. */
+/** The part of ffjavascript 0.3 that the enclave, its tests and its benchmark use; the package ships no types. */
 declare module "ffjavascript" {
   /** Affine points have two coordinates, Jacobian ones three; both are opaque bytes to us. */
   export interface CurveGroup<Coordinate> {
@@ -16,17 +16,56 @@ declare module "ffjavascript" {
     /** On the curve, or zero. Says nothing about the subgroup. */
     isValid(point: Uint8Array): boolean;
   }
+  /** Functions of the WebAssembly that wasmcurves generates. Every argument is an address in its memory, unless named otherwise; the last one is where the result goes. */
+  export interface Bn128Exports {
+    g1m_zero(out: number): void;
+    g1m_isZeroAffine(point: number): number;
+    g1m_addMixed(jacobian: number, affine: number, out: number): void;
+    g1m_batchToAffine(jacobians: number, count: number, out: number): void;
+    g1m_timesScalarAffine(affine: number, scalar: number, scalarBytes: number, out: number): void;
+    g1m_multiexpAffine(
+      affines: number,
+      scalars: number,
+      scalarBytes: number,
+      count: number,
+      out: number,
+    ): void;
+    f2m_add(a: number, b: number, out: number): void;
+    f2m_mul(a: number, b: number, out: number): void;
+    /** `b` is in the base field. */
+    f2m_mul1(a: number, b: number, out: number): void;
+    f2m_conjugate(a: number, out: number): void;
+    f2m_isZero(a: number): number;
+    f2m_exp(base: number, exponent: number, exponentBytes: number, out: number): void;
+    ftm_one(out: number): void;
+    ftm_mul(a: number, b: number, out: number): void;
+    ftm_square(a: number, out: number): void;
+    ftm_eq(a: number, b: number): number;
+    bn128_prepareG2(jacobian: number, out: number): void;
+    bn128_finalExponentiation(value: number, out: number): void;
+    /** Multiplies `value` by the line with these three coefficients, in place. */
+    bn128__mulBy024(c0: number, vw: number, vv: number, value: number): void;
+  }
   export interface Bn128 {
     readonly q: bigint;
     readonly r: bigint;
-    readonly G1: CurveGroup<bigint>;
+    readonly preQSize: number;
+    readonly F2: { fromObject(value: readonly [bigint, bigint]): Uint8Array };
+    readonly G1: CurveGroup<bigint> & {
+      multiExpAffine(points: Uint8Array, scalars: Uint8Array): Promise<Uint8Array>;
+    };
     readonly G2: CurveGroup<readonly [bigint, bigint]>;
-    readonly Gt: { mul(a: Uint8Array, b: Uint8Array): Uint8Array; eq(a: Uint8Array, b: Uint8Array): boolean };
     pairing(a: Uint8Array, b: Uint8Array): Uint8Array;
-    prepareG1(jacobian: Uint8Array): Uint8Array;
-    prepareG2(jacobian: Uint8Array): Uint8Array;
-    millerLoop(preparedG1: Uint8Array, preparedG2: Uint8Array): Uint8Array;
-    finalExponentiation(value: Uint8Array): Uint8Array;
+    /** Whether e(g1, g2) · e(g1, g2) · … is one. */
+    pairingEq(...pairs: Uint8Array[]): Promise<boolean>;
+    readonly tm: {
+      /** Never given back; the memory does not grow. */
+      alloc(bytes: number): number;
+      allocBuff(bytes: Uint8Array): number;
+      setBuff(at: number, bytes: Uint8Array): void;
+      getBuff(at: number, bytes: number): Uint8Array;
+      readonly instance: { readonly exports: Bn128Exports };
+    };
   }
   export function buildBn128(singleThread: true): Promise<Bn128>;
 }

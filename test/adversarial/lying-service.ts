@@ -9,7 +9,8 @@ import { ERRORS, type ErrorCode } from "../../shared/api/errors.ts";
 import type { Info } from "../../shared/api/service.ts";
 import { readManifest } from "../../shared/client/node/index.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
-import { KIND_NAMES, signalNames } from "../../shared/protocol/statements.ts";
+import { KIND_NAMES } from "../../shared/protocol/statements.ts";
+import { signalNames } from "../../shared/protocol/host/statements.ts";
 import type { Battlefield } from "../support/adversary.ts";
 
 export interface Lies {

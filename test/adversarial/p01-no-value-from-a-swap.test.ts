@@ -10,7 +10,8 @@ import type { Prepared } from "../../shared/client/statements.ts";
 import { commitmentOf, noteCommitment, nullifierOf } from "../../shared/notes/note.ts";
 import { wrapCoins } from "../../scripts/dev/uniswap.ts";
 import { addressToField, asField, FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
-import { parseSnarkjsProof, type Proof } from "../../shared/protocol/proof.ts";
+import type { Proof } from "../../shared/protocol/proof.ts";
+import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import {
   attestRequest,
   freshAddress,

@@ -8,7 +8,8 @@ import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";
 import { commitmentOf, newNote, noteCommitment, nullifierOf } from "../../shared/notes/note.ts";
 import { addressToField, asField, FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
-import { parseSnarkjsProof, type Proof } from "../../shared/protocol/proof.ts";
+import type { Proof } from "../../shared/protocol/proof.ts";
+import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { contextOf, type Kind } from "../../shared/protocol/statements.ts";
 import {
   attestRequest,

@@ -11,7 +11,8 @@ import { attestationDigest } from "../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
-import { contextOf, encodeExt, statementHashOf, type SwapExt } from "../../shared/protocol/statements.ts";
+import { contextOf, statementHashOf, type SwapExt } from "../../shared/protocol/statements.ts";
+import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import { npkOf } from "../../shared/notes/note.ts";
 import {
   attestRequest,

@@ -9,9 +9,10 @@ import { signatureBytes, type PoolTransaction } from "../../scripts/dev/statemen
 import { attestationDigest } from "../../shared/protocol/attestation.ts";
 import { BASE_FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
-import { encodeRequest } from "../../shared/protocol/enclave-messages.ts";
+import { encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
-import { encodeProof, type Proof } from "../../shared/protocol/proof.ts";
+import type { Proof } from "../../shared/protocol/proof.ts";
+import { encodeProof } from "../../shared/protocol/host/proofs.ts";
 import { committedKeyHashes } from "../../scripts/deploy-pool.ts";
 import { contextOf, statementHashOf } from "../../shared/protocol/statements.ts";
 import {

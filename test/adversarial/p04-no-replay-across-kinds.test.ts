@@ -14,15 +14,14 @@ import {
   checkStatement,
   CIPHERTEXT_BYTES,
   contextOf,
-  encodeExt,
   KIND_NAMES,
   KINDS,
   signalCount,
-  writeSignals,
   type Ext,
   type Home,
   type Kind,
 } from "../../shared/protocol/statements.ts";
+import { encodeExt, writeSignals } from "../../shared/protocol/host/statements.ts";
 import { Frontier } from "../../shared/protocol/tree.ts";
 import {
   attestRequest,

@@ -7,7 +7,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { SigningKey, Wallet, computeAddress } from "ethers";
-import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
+import { startServingEnclave } from "../../scripts/dev/serving-enclave.ts";
+import type { SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
 import { committedKeyHashes, deployPool } from "../../scripts/deploy-pool.ts";
 import {
   signatureBytes,
@@ -17,7 +18,7 @@ import {
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
-import { encodeRequest } from "../../shared/protocol/enclave-messages.ts";
+import { encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import { proofHashOf } from "../../shared/protocol/proof.ts";
 import {
   as,
@@ -54,7 +55,7 @@ describe("P8 only an accepted enclave's signature counts", function () {
   before(async () => {
     field = await Battlefield.start();
     folder = await mkdtemp(path.join(tmpdir(), "cloister-second-"));
-    secondPlatform = await startSimulatedEnclave({ folder });
+    secondPlatform = await startServingEnclave({ folder });
     second = await FrameClient.connect(secondPlatform.vsockPath, { handshake: true });
     secondSigner = await signerOf(second);
     deposit = await field.deposit(freshKeys(), 5_000_000n);

@@ -17,7 +17,8 @@ import type { StreamEvent } from "../../shared/api/data.ts";
 import { spendBody } from "../../shared/api/transactions.ts";
 import { parseField } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
-import { checkStatement, encodeExt } from "../../shared/protocol/statements.ts";
+import { checkStatement } from "../../shared/protocol/statements.ts";
+import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import {
   Battlefield,
   flipped,
@@ -65,6 +66,7 @@ describe("P9 the client refuses a lying proxy", function () {
     const ceiling = { flat: FEE, bps: 0 };
     const pins: Pins = {
       ...{ chainId: Number(field.home.chainId), pool: field.home.pool, addressPrefix: PREFIX },
+      enclaves: "unverified",
       ...{
         assets: [field.usdcAddress],
         feeCeiling: { deposit: ceiling, transfer: ceiling, withdraw: ceiling },

@@ -20,8 +20,9 @@ import { SpendingKey } from "../../shared/notes/keys.ts";
 import { commitmentOf, newNote, npkOf } from "../../shared/notes/note.ts";
 import { FIELD_ORDER, parseField, ZERO_ADDRESS } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
-import { parseSnarkjsProof } from "../../shared/protocol/proof.ts";
-import { checkStatement, encodeExt } from "../../shared/protocol/statements.ts";
+import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
+import { checkStatement } from "../../shared/protocol/statements.ts";
+import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import {
   freshAddress,
   freshKeys,
@@ -101,6 +102,7 @@ describe("P9 a wallet believes of a swap what its leaf bears out", function () {
   function open(changes: Partial<Pins> = {}, storage = memoryStorage()): Promise<Wallet> {
     const pins: Pins = {
       ...{ chainId: Number(field.home.chainId), pool: field.home.pool, addressPrefix: PREFIX },
+      enclaves: "unverified",
       assets: [bazaar.usdc, bazaar.weth, bazaar.token],
       feeCeiling: { swap: { flat: 0n, bps: FEE_BPS } },
       feeSinks: [sink],

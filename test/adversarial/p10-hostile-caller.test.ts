@@ -17,7 +17,8 @@ import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { FIELD_ORDER } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { contextOf, encodeExt } from "../../shared/protocol/statements.ts";
+import { contextOf } from "../../shared/protocol/statements.ts";
+import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import { until } from "../support/until.ts";
 import {
   flipped,
@@ -92,6 +93,10 @@ describe("P10 a hostile caller of the real service", function () {
     const ceiling = { flat: FEE, bps: 0 };
     const pins: Pins = {
       ...{ chainId: first.chain_id, pool: first.pool, addressPrefix: first.address_prefix },
+      enclaves: {
+        measurements: [first.enclave.measurement],
+        roots: [first.enclave.attestation_root],
+      },
       assets: [first.usdc],
       ...{
         feeCeiling: { deposit: ceiling, transfer: ceiling, withdraw: ceiling },

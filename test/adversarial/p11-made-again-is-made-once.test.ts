@@ -15,8 +15,9 @@ import { SpendingKey } from "../../shared/notes/keys.ts";
 import { spendBody } from "../../shared/api/transactions.ts";
 import { parseField, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { parseSnarkjsProof } from "../../shared/protocol/proof.ts";
-import { checkStatement, encodeExt } from "../../shared/protocol/statements.ts";
+import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
+import { checkStatement } from "../../shared/protocol/statements.ts";
+import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import { Battlefield, freshAddress, freshKeys, mustAddress } from "../support/adversary.ts";
 import { LyingService, PREFIX } from "./lying-service.ts";
 
@@ -52,6 +53,7 @@ describe("P11 a payment made again is made once", function () {
     const ceiling = { flat: 50_000n, bps: 0 };
     const pins: Pins = {
       ...{ chainId: Number(field.home.chainId), pool: field.home.pool, addressPrefix: PREFIX },
+      enclaves: "unverified",
       ...{ assets: [field.usdcAddress], feeCeiling: { withdraw: ceiling }, feeSinks: [sink] },
     };
     const client = createClient({ baseUrl: service.baseUrl, credential: { apiKey: "k" }, tries: 1 });

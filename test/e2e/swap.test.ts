@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
 import type { Ticket } from "../../shared/api/transactions.ts";
 import { TicketFailed, type SwapOrder, type Wallet } from "../../shared/client/index.ts";
-import { feeOf } from "../../shared/protocol/fees.ts";
+import { feeOf } from "../../shared/protocol/host/fees.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 import { ETHER_TIER, EURO_TIER, LocalVenue } from "../support/venue.ts";

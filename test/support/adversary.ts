@@ -16,7 +16,8 @@ import {
 } from "ethers";
 import { loadArtifact } from "../../scripts/build-contracts.ts";
 import { deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
-import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
+import { startServingEnclave } from "../../scripts/dev/serving-enclave.ts";
+import type { SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scripts/dev/statement-maker.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
 import { depositAuthorization, signAuthorization } from "../../shared/client/authorization.ts";
@@ -46,7 +47,8 @@ import type {
   AttestRootRequest,
   EnclaveReply,
 } from "../../shared/protocol/enclave-messages.ts";
-import { compressProof, encodeProof, parseSnarkjsProof, type Proof } from "../../shared/protocol/proof.ts";
+import { compressProof, type Proof } from "../../shared/protocol/proof.ts";
+import { encodeProof, parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import {
   CIPHERTEXT_BYTES,
   kindById,
@@ -131,7 +133,7 @@ export class Battlefield {
 
   static async start(): Promise<Battlefield> {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-adversary-"));
-    const platform = await startSimulatedEnclave({ folder: path.join(folder, "enclave") });
+    const platform = await startServingEnclave({ folder: path.join(folder, "enclave") });
     const chain = await startAnvil();
     const enclave = await FrameClient.connect(platform.vsockPath, { handshake: true });
     const signer = await signerOf(enclave);

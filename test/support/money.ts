@@ -41,7 +41,8 @@ import { createTickets, type Tickets } from "../../proxy/submission/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { decodeProof, encodeProof, proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
+import { decodeProof, proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
+import { encodeProof } from "../../shared/protocol/host/proofs.ts";
 import {
   checkStatement,
   kindById,
@@ -95,6 +96,7 @@ export class SigningLink implements EnclaveLink {
           phase: "serving",
           signer: this.signer.address,
           configurationHash: `0x${"00".repeat(32)}` as never,
+          circuitsHash: `0x${"00".repeat(32)}` as never,
         };
       case "attestation":
         return { type: "attestation", document: request.nonce };
@@ -134,6 +136,10 @@ export class SigningLink implements EnclaveLink {
           signature,
         };
       }
+      case "genesis":
+      case "release-request":
+      case "restore":
+        return { type: "refused", code: "WRONG_PHASE" };
     }
   };
 

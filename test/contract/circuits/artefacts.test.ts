@@ -10,7 +10,8 @@ import {
   type Manifest,
 } from "../../../scripts/circuits/artefacts.ts";
 import { CIRCUITS, repositoryRoot, sha256Hex, type CircuitName } from "../../../scripts/circuits/compile.ts";
-import { KIND_NAMES, KINDS, signalNames } from "../../../shared/protocol/statements.ts";
+import { KIND_NAMES, KINDS } from "../../../shared/protocol/statements.ts";
+import { signalNames } from "../../../shared/protocol/host/statements.ts";
 import { compiled } from "./compiled.ts";
 
 describe("the committed artefacts of the circuits", function () {

@@ -3,29 +3,26 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { groth16, type Groth16Proof } from "snarkjs";
 import { attest } from "../../../enclave/attest.ts";
-import type { Tools } from "../../../enclave/phase.ts";
-import { Signer } from "../../../enclave/signer.ts";
-import { loadVerificationKeys } from "../../../enclave/verification-keys.ts";
-import { buildVerifier } from "../../../enclave/verify.ts";
+import type { ServingTools } from "../../../enclave/phase.ts";
 import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { toAddress } from "../../../shared/protocol/bytes.ts";
 import type { EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
-import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
+import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import {
   CIPHERTEXT_BYTES,
   contextOf,
-  encodeExt,
   KIND_NAMES,
   KINDS,
-  readSignals,
   signalCount,
-  signalNames,
   type Ext,
   type Home,
   type Kind,
 } from "../../../shared/protocol/statements.ts";
+import { encodeExt, readSignals, signalNames } from "../../../shared/protocol/host/statements.ts";
+import { aSigner, CONFIGURATION } from "../../unit/enclave/support/key-life.ts";
+import { verifierHere } from "../../unit/enclave/support/verifiers.ts";
 import { FIELD_ORDER } from "./r1cs.ts";
 import { aDeposit, aSpend, depositInputs, Dice, spendInputs } from "./statements.ts";
 import type { Inputs } from "./witness.ts";
@@ -66,15 +63,10 @@ function inputsOf(kind: Kind): Inputs {
 describe("proofs with the committed keys", function () {
   this.timeout(180_000);
 
-  let enclave: Pick<Tools, "signer" | "verifier">;
+  let enclave: Pick<ServingTools, "signer" | "verifier" | "configuration">;
 
   before(async () => {
-    const randomBytes = (length: number): Promise<Uint8Array> =>
-      Promise.resolve(new Uint8Array(length).fill(7));
-    enclave = {
-      signer: await Signer.draw({ randomBytes }),
-      verifier: await buildVerifier(loadVerificationKeys()),
-    };
+    enclave = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };
   });
 
   after(releaseCurve);
@@ -111,7 +103,7 @@ describe("proofs with the committed keys", function () {
         assert.equal(await groth16.verify(verificationKey, signals, proof), true);
       });
 
-      const attested = (said: readonly bigint[]): EnclaveReply => {
+      const attested = (said: readonly bigint[]): Promise<EnclaveReply> => {
         const points = parseSnarkjsProof(proof);
         assert.ok(points);
         return attest(enclave, {
@@ -125,8 +117,8 @@ describe("proofs with the committed keys", function () {
         });
       };
 
-      it("are attested by the enclave as they are", () => {
-        assert.equal(attested(signals.map(BigInt)).type, "attest");
+      it("are attested by the enclave as they are", async () => {
+        assert.equal((await attested(signals.map(BigInt))).type, "attest");
       });
 
       for (let place = 0; place < signalCount(name); place++) {
@@ -136,12 +128,12 @@ describe("proofs with the committed keys", function () {
           assert.equal(await groth16.verify(verificationKey, changed(1n), proof), false);
         });
 
-        it(`are refused with ${signalNames(name)[place] ?? ""} spelled a second time`, () => {
+        it(`are refused with ${signalNames(name)[place] ?? ""} spelled a second time`, async () => {
           // x + r is x to the pairing: a second nullifier for a note, a second hash for a statement.
           for (const other of [FIELD_ORDER, -FIELD_ORDER]) {
             const spelled = signals.map((signal, i) => BigInt(signal) + (i === place ? other : 0n));
             assert.equal(readSignals(name, spelled), "SIGNAL_RANGE");
-            assert.deepEqual(attested(spelled), { type: "refused", code: "SIGNAL_RANGE" });
+            assert.deepEqual(await attested(spelled), { type: "refused", code: "SIGNAL_RANGE" });
           }
         });
       }

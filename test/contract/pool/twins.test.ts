@@ -15,9 +15,9 @@ import {
   KIND_NAMES,
   KINDS,
   type Kind,
-  readSignals,
   signalCount,
 } from "../../../shared/protocol/statements.ts";
+import { readSignals } from "../../../shared/protocol/host/statements.ts";
 import { mustAddress, World } from "./world.ts";
 
 describe("contracts: twins of shared/protocol", () => {

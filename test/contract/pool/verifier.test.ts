@@ -13,7 +13,7 @@ import {
 } from "../../../scripts/deploy-pool.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
 import { bytesToUint } from "../../../shared/protocol/bytes.ts";
-import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
+import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { KIND_NAMES, signalCount, type Kind } from "../../../shared/protocol/statements.ts";
 import { aDeposit, aSpend, depositInputs, Dice, spendInputs } from "../circuits/statements.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";

@@ -5,8 +5,10 @@ import { groth16 } from "snarkjs";
 import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
-import { decodeProof, toSnarkjsProof } from "../../../shared/protocol/proof.ts";
-import { KIND_NAMES, signalNames, type Kind } from "../../../shared/protocol/statements.ts";
+import { decodeProof } from "../../../shared/protocol/proof.ts";
+import { toSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
+import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
+import { signalNames } from "../../../shared/protocol/host/statements.ts";
 import { WitnessProgram, type Inputs } from "../circuits/witness.ts";
 import { STATEMENTS } from "./story.ts";
 

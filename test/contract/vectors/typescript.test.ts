@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { attest } from "../../../enclave/attest.ts";
 import { attestRoot } from "../../../enclave/attest-root.ts";
-import type { Tools } from "../../../enclave/phase.ts";
-import { Signer } from "../../../enclave/signer.ts";
-import { loadVerificationKeys, VERIFYING_KEY_HASHES } from "../../../enclave/verification-keys.ts";
-import { buildVerifier } from "../../../enclave/verify.ts";
+import type { ServingTools } from "../../../enclave/phase.ts";
 import { commitmentOf, npkOf, nullifierOf } from "../../../shared/notes/note.ts";
 import { domainSeparator } from "../../../shared/protocol/attestation.ts";
 import { mustField, ZERO_BYTES32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
@@ -15,10 +12,12 @@ import {
   checkStatement,
   contextOf,
   decodeExt,
-  encodeExt,
   statementHashOf,
 } from "../../../shared/protocol/statements.ts";
+import { encodeExt } from "../../../shared/protocol/host/statements.ts";
 import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
+import { aSigner, CONFIGURATION } from "../../unit/enclave/support/key-life.ts";
+import { verifierHere } from "../../unit/enclave/support/verifiers.ts";
 import { refused } from "./refusals.ts";
 import { fields, HOME, ROOT_UPDATES, STATEMENTS, STORY, type StatementStep } from "./story.ts";
 
@@ -64,7 +63,7 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
       assert.ok(proof !== undefined);
       assert.equal(toHex(compressProof(proof)), step.compressedProof);
       assert.equal(proofHashOf(proof), step.attestation.message["proofHash"]);
-      assert.equal(VERIFYING_KEY_HASHES[step.kind], step.attestation.message["verifyingKeyHash"]);
+      assert.equal(CONFIGURATION.verifyingKeyHashes[step.kind], step.attestation.message["verifyingKeyHash"]);
     });
 
     it(`computes the notes and nullifiers of ${step.name}`, () => {
@@ -128,19 +127,19 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
 
 describe("vectors: the story in the enclave", function () {
   this.timeout(60_000);
-  let tools: Pick<Tools, "signer" | "verifier">;
+  let tools: Pick<ServingTools, "signer" | "verifier" | "configuration">;
 
   before(async () => {
-    const secret = mustFromHex(STORY.keys.attestationSigner);
     tools = {
-      signer: await Signer.draw({ randomBytes: () => Promise.resolve(secret) }),
-      verifier: await buildVerifier(loadVerificationKeys()),
+      signer: aSigner(mustFromHex(STORY.keys.attestationSigner)),
+      verifier: await verifierHere(),
+      configuration: CONFIGURATION,
     };
   });
 
   for (const step of STATEMENTS) {
-    it(`verifies ${step.name} and signs what another implementation signs`, () => {
-      const reply = attest(tools, {
+    it(`verifies ${step.name} and signs what another implementation signs`, async () => {
+      const reply = await attest(tools, {
         ...HOME,
         type: "attest",
         kindId: step.kindId,

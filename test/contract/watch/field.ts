@@ -37,7 +37,8 @@ import { attestationDigest, type RootUpdate } from "../../../shared/protocol/att
 import { mustField, ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
-import { compressProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
+import { compressProof } from "../../../shared/protocol/proof.ts";
+import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import {
   kindById,
   KINDS,

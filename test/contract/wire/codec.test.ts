@@ -3,10 +3,8 @@ import fc from "fast-check";
 import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
 import {
-  decodeReply,
   decodeRequest,
   encodeReply,
-  encodeRequest,
   FRAME_HEADER_BYTES,
   FrameSplitter,
   MAX_FRAME_BYTES,
@@ -14,10 +12,13 @@ import {
   type AttestRequest,
   type EnclaveRequest,
 } from "../../../shared/protocol/enclave-messages.ts";
+import { decodeReply, encodeRequest } from "../../../shared/protocol/host/enclave-host.ts";
 import { anyReply, anyRequest, anyRequestId, REPLIES, REQUESTS } from "./messages.ts";
 
 const fromSpaced = (hex: string): Uint8Array => mustFromHex(`0x${hex.replaceAll(" ", "")}`);
 const payloadOf = (frame: Uint8Array): Uint8Array => frame.slice(FRAME_HEADER_BYTES);
+const requestNamed = (wanted: string): EnclaveRequest =>
+  REQUESTS.find(({ name }) => name === wanted)!.message;
 
 describe("the wire between proxy and enclave", () => {
   for (const { name, requestId, message, hex } of REQUESTS) {
@@ -60,6 +61,7 @@ describe("the wire between proxy and enclave", () => {
         "LEAVES_INVALID",
         "NONCE_INVALID",
         "PLATFORM_UNAVAILABLE",
+        "RESTORE_REFUSED",
       ],
     );
   });
@@ -77,7 +79,8 @@ describe("the wire between proxy and enclave", () => {
       fc.property(anyRequestId, anyReply, (requestId, message) => {
         const payload = payloadOf(encodeReply(requestId, message));
         assert.deepEqual(decodeReply(payload), { requestId, message });
-        if (message.type === "attestation") return; // its document has no length but the frame's
+        // A document that comes last has no length but the frame's.
+        if (["attestation", "genesis", "release-request"].includes(message.type)) return;
         assert.equal(decodeReply(payload.slice(0, -1)), undefined);
         assert.equal(decodeReply(concatBytes(payload, Uint8Array.of(0))), undefined);
       }),
@@ -103,7 +106,7 @@ describe("the wire between proxy and enclave", () => {
 
   it("never throws, whatever arrives", () => {
     // Known types and short counts, so that the readers of bodies are reached as well.
-    const type = fc.constantFrom(1, 2, 6, 7, 0x81, 0x82, 0x86, 0x87, 0xff, 0, 99);
+    const type = fc.constantFrom(1, 2, 3, 4, 5, 6, 7, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0xff, 0, 99);
     const likely = fc
       .tuple(fc.uint8Array({ minLength: 4, maxLength: 4 }), type, fc.uint8Array({ maxLength: 700 }))
       .map(([id, kind, body]) => concatBytes(id, Uint8Array.of(kind), body));
@@ -117,8 +120,9 @@ describe("the wire between proxy and enclave", () => {
   });
 
   describe("a request that is none", () => {
-    const attest = payloadOf(encodeRequest(1, REQUESTS[2]!.message));
-    const root = payloadOf(encodeRequest(1, REQUESTS[3]!.message));
+    const attest = payloadOf(encodeRequest(1, requestNamed("attest")));
+    const root = payloadOf(encodeRequest(1, requestNamed("attest-root")));
+    const restore = payloadOf(encodeRequest(1, requestNamed("restore")));
     const bent = (payload: Uint8Array, at: number, value: number): Uint8Array => {
       const copy = new Uint8Array(payload);
       copy[at] = value;
@@ -138,13 +142,18 @@ describe("the wire between proxy and enclave", () => {
       "counts 65,281 leaves": bent(root, countOfLeaves, 0xff),
       "ends within the pool's address": root.slice(0, 20),
       "ends within the head": root.slice(0, 50),
+      "seals less than it says": bent(restore, 5, 2),
+      "ends within the birth certificate": restore.slice(0, 5 + 2 + 256 + 2 + 1),
+      "has no envelope at all": restore.slice(0, 5 + 2 + 256 + 2 + 2),
+      "asks for a document and says more": Uint8Array.of(0, 0, 0, 1, 4, 0),
+      "challenges with fewer bytes than it says": Uint8Array.of(0, 0, 0, 1, 3, 2, 0),
     };
     for (const [what, payload] of Object.entries(bad)) {
       it(what, () => assert.equal(decodeRequest(payload), undefined));
     }
 
     it("carries 257 leaves, which no frame's length forbids", () => {
-      const message = REQUESTS[3]!.message;
+      const message = requestNamed("attest-root");
       assert.ok(message.type === "attest-root");
       const many = (count: number): Uint8Array =>
         payloadOf(encodeRequest(1, { ...message, leaves: Array.from({ length: count }, () => 1n) }));
@@ -155,7 +164,7 @@ describe("the wire between proxy and enclave", () => {
 
   describe("a reply that no honest enclave sends", () => {
     const status = payloadOf(encodeReply(1, REPLIES[0]!.message));
-    const root = payloadOf(encodeReply(1, REPLIES[3]!.message));
+    const root = payloadOf(encodeReply(1, REPLIES.find(({ name }) => name === "attest-root")!.message));
     it("names a phase that does not exist", () => {
       assert.equal(decodeReply(status.with(5, 3)), undefined);
     });
@@ -170,11 +179,17 @@ describe("the wire between proxy and enclave", () => {
       });
     }
     it("ends within its signature", () => assert.equal(decodeReply(root.slice(0, -65)), undefined));
+    it("restores no whole signer", () => {
+      assert.equal(decodeReply(Uint8Array.of(0, 0, 0, 1, 0x85, ...new Uint8Array(19))), undefined);
+    });
+    it("seals more than it carries", () => {
+      assert.equal(decodeReply(Uint8Array.of(0, 0, 0, 1, 0x83, 0, 3, 1, 2)), undefined);
+    });
     it("is empty", () => assert.equal(decodeReply(new Uint8Array(0)), undefined));
   });
 
   it("throws for a message of ours that its layout cannot carry", () => {
-    const attest = REQUESTS[2]!.message as AttestRequest;
+    const attest = requestNamed("attest") as AttestRequest;
     const misfits: EnclaveRequest[] = [
       { ...attest, proof: new Uint8Array(255) },
       { ...attest, chainId: 1n << 64n },
@@ -183,6 +198,7 @@ describe("the wire between proxy and enclave", () => {
       { ...attest, signals: [1n << 256n] },
       { ...attest, ext: new Uint8Array(MAX_FRAME_BYTES) },
       { type: "attestation", nonce: new Uint8Array(256) },
+      { type: "genesis", challenge: new Uint8Array(256) },
     ];
     for (const message of misfits) assert.throws(() => encodeRequest(1, message), RangeError);
     assert.throws(

@@ -18,6 +18,7 @@ export interface Vector<T> {
 
 const POOL = `0x${"c1".repeat(20)}` as Address;
 const HEAD = `0x${"4e".repeat(32)}` as Bytes32;
+const CIRCUITS = `0x${"7c".repeat(32)}` as Bytes32;
 const w = (digits: string): string => digits.padStart(64, "0");
 
 export const REQUESTS: readonly Vector<EnclaveRequest>[] = [
@@ -27,6 +28,29 @@ export const REQUESTS: readonly Vector<EnclaveRequest>[] = [
     requestId: 0xffff_ffff,
     message: { type: "attestation", nonce: new Uint8Array(16).fill(0xaa) },
     hex: `01 00000016 ffffffff 02 10 ${"aa".repeat(16)}`,
+  },
+  {
+    name: "genesis",
+    requestId: 8,
+    message: { type: "genesis", challenge: new Uint8Array(16).fill(0xbb) },
+    hex: `01 00000016 00000008 03 10 ${"bb".repeat(16)}`,
+  },
+  {
+    name: "release-request",
+    requestId: 9,
+    message: { type: "release-request" },
+    hex: "01 00000005 00000009 04",
+  },
+  {
+    name: "restore",
+    requestId: 10,
+    message: {
+      type: "restore",
+      sealedKey: new Uint8Array(256).fill(0x5e),
+      birthCertificate: Uint8Array.of(0x84, 0x44),
+      envelope: Uint8Array.of(0x30, 0x80, 0),
+    },
+    hex: `01 00000110 0000000a 05 0100 ${"5e".repeat(256)} 0002 8444 0003 308000`,
   },
   {
     name: "attest",
@@ -63,14 +87,42 @@ export const REPLIES: readonly Vector<EnclaveReply>[] = [
   {
     name: "status",
     requestId: 1,
-    message: { type: "status", phase: "serving", signer: POOL, configurationHash: HEAD },
-    hex: `01 0000003a 00000001 81 01 ${"c1".repeat(20)} ${"4e".repeat(32)}`,
+    message: {
+      type: "status",
+      phase: "serving",
+      signer: POOL,
+      configurationHash: HEAD,
+      circuitsHash: CIRCUITS,
+    },
+    hex: `01 0000005a 00000001 81 01 ${"c1".repeat(20)} ${"4e".repeat(32)} ${"7c".repeat(32)}`,
   },
   {
     name: "attestation",
     requestId: 4,
     message: { type: "attestation", document: Uint8Array.of(0x84, 0x44) },
     hex: "01 00000007 00000004 82 8444",
+  },
+  {
+    name: "genesis",
+    requestId: 8,
+    message: {
+      type: "genesis",
+      sealedKey: new Uint8Array(256).fill(0x5e),
+      birthCertificate: Uint8Array.of(0x84, 0x44, 0),
+    },
+    hex: `01 0000010a 00000008 83 0100 ${"5e".repeat(256)} 844400`,
+  },
+  {
+    name: "release-request",
+    requestId: 9,
+    message: { type: "release-request", document: Uint8Array.of(0x84, 0x44, 1) },
+    hex: "01 00000008 00000009 84 844401",
+  },
+  {
+    name: "restore",
+    requestId: 10,
+    message: { type: "restore", signer: POOL },
+    hex: `01 00000019 0000000a 85 ${"c1".repeat(20)}`,
   },
   {
     name: "attest",
@@ -107,6 +159,7 @@ export const REPLIES: readonly Vector<EnclaveReply>[] = [
 const PLAIN = { noNullPrototype: true } as const;
 const bytes = (length: number): fc.Arbitrary<Uint8Array> =>
   fc.uint8Array({ minLength: length, maxLength: length });
+const some = fc.uint8Array({ maxLength: 5_000 });
 const uint = (bits: bigint): fc.Arbitrary<bigint> => fc.bigInt({ min: 0n, max: (1n << bits) - 1n });
 const address = bytes(20).map(toAddress);
 const bytes32 = bytes(32).map(toBytes32);
@@ -118,6 +171,9 @@ export const anyRequestId = fc.nat(0xffff_ffff);
 export const anyRequest: fc.Arbitrary<EnclaveRequest> = fc.oneof(
   fc.record({ type: is("status") }, PLAIN),
   fc.record({ type: is("attestation"), nonce: fc.uint8Array({ maxLength: 255 }) }, PLAIN),
+  fc.record({ type: is("genesis"), challenge: fc.uint8Array({ maxLength: 255 }) }, PLAIN),
+  fc.record({ type: is("release-request") }, PLAIN),
+  fc.record({ type: is("restore"), sealedKey: some, birthCertificate: some, envelope: some }, PLAIN),
   fc.record(
     {
       type: is("attest"),
@@ -152,10 +208,14 @@ export const anyReply: fc.Arbitrary<EnclaveReply> = fc.oneof(
       phase: fc.constantFrom("booting" as const, "serving" as const, "halted" as const),
       signer: address,
       configurationHash: bytes32,
+      circuitsHash: bytes32,
     },
     PLAIN,
   ),
-  fc.record({ type: is("attestation"), document: fc.uint8Array({ maxLength: 5_000 }) }, PLAIN),
+  fc.record({ type: is("attestation"), document: some }, PLAIN),
+  fc.record({ type: is("genesis"), sealedKey: some, birthCertificate: some }, PLAIN),
+  fc.record({ type: is("release-request"), document: some }, PLAIN),
+  fc.record({ type: is("restore"), signer: address }, PLAIN),
   fc.record({ type: is("attest"), statementHash: bytes32, proofHash: bytes32, signature: bytes(65) }, PLAIN),
   fc.record(
     {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { solidityPackedKeccak256, verifyTypedData } from "ethers";
 import { attestRoot } from "../../../enclave/attest-root.ts";
-import { Signer } from "../../../enclave/signer.ts";
 import {
   FIELD_ORDER,
   mustField,
@@ -13,6 +12,7 @@ import { toHex } from "../../../shared/protocol/bytes.ts";
 import type { AttestRootRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
 import { Frontier, TREE_CAPACITY } from "../../../shared/protocol/tree.ts";
 import { codeOf } from "./support/frame-client.ts";
+import { aSigner } from "./support/key-life.ts";
 import { HOME, leaves } from "./support/statements.ts";
 
 const TYPES = {
@@ -29,10 +29,7 @@ const DOMAIN = { name: "Cloister", version: "1", chainId: HOME.chainId, verifyin
 const HEAD = `0x${"ab".repeat(32)}` as Bytes32;
 
 describe("enclave/attest-root", () => {
-  let signer: Signer;
-  before(async () => {
-    signer = await Signer.draw({ randomBytes: async (length) => new Uint8Array(length).fill(9) });
-  });
+  const signer = aSigner();
 
   const answer = (changes: Partial<AttestRootRequest> = {}): EnclaveReply =>
     attestRoot(

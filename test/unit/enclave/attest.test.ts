@@ -1,22 +1,22 @@
 import assert from "node:assert/strict";
 import { verifyTypedData } from "ethers";
 import { attest } from "../../../enclave/attest.ts";
-import type { Tools } from "../../../enclave/phase.ts";
-import { Signer } from "../../../enclave/signer.ts";
-import { loadVerificationKeys, VERIFYING_KEY_HASHES } from "../../../enclave/verification-keys.ts";
-import { buildVerifier } from "../../../enclave/verify.ts";
+import type { ServingTools } from "../../../enclave/phase.ts";
+import type { Verifier } from "../../../enclave/verifier-pool.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toAddress, toHex, uintToBytes, word } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveReply, Refusal } from "../../../shared/protocol/enclave-messages.ts";
-import { encodeProof, proofHashOf, type Proof } from "../../../shared/protocol/proof.ts";
+import { proofHashOf, type Proof } from "../../../shared/protocol/proof.ts";
+import { encodeProof } from "../../../shared/protocol/host/proofs.ts";
 import {
   decodeExt,
-  encodeExt,
   statementHashOf,
   type SwapExt,
   type SwapPath,
 } from "../../../shared/protocol/statements.ts";
+import { encodeExt } from "../../../shared/protocol/host/statements.ts";
 import { codeOf } from "./support/frame-client.ts";
+import { aSigner, CONFIGURATION } from "./support/key-life.ts";
 import {
   aProvenDeposit,
   aProvenSpend,
@@ -28,6 +28,7 @@ import {
   SOMEBODY,
   withSignals,
 } from "./support/statements.ts";
+import { NO_VERIFIER, verifierHere } from "./support/verifiers.ts";
 import { negate, negateG2, onTwistOutsideSubgroup } from "./support/toy-groth16.ts";
 
 const TYPES = {
@@ -40,29 +41,32 @@ const TYPES = {
   ],
 };
 const DOMAIN = { name: "Cloister", version: "1", chainId: HOME.chainId, verifyingContract: HOME.pool };
+const BY_VERIFIER: ReadonlySet<Refusal> = new Set<Refusal>([
+  "PROOF_AT_INFINITY",
+  "PROOF_NOT_ON_CURVE",
+  "PROOF_NOT_IN_SUBGROUP",
+  "PROOF_INVALID",
+]);
 const ZERO_ADDRESS = `0x${"00".repeat(20)}` as typeof SOMEBODY;
 
 describe("enclave/attest", function () {
   this.timeout(120_000);
 
-  let tools: Pick<Tools, "signer" | "verifier">;
+  let tools: Pick<ServingTools, "signer" | "verifier" | "configuration">;
   let deposit: { request: AttestRequest; proof: Proof };
   let spend: { request: AttestRequest; proof: Proof };
   let many: { request: AttestRequest; proof: Proof };
   let swap: { request: AttestRequest; proof: Proof };
 
   before(async () => {
-    tools = {
-      signer: await Signer.draw({ randomBytes: async (length) => new Uint8Array(length).fill(7) }),
-      verifier: await buildVerifier(loadVerificationKeys()),
-    };
+    tools = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };
     deposit = await aProvenDeposit();
     spend = await aProvenSpend();
     many = await aToldSpend9();
     swap = await aToldSwap();
   });
 
-  const answer = (request: AttestRequest): EnclaveReply => attest(tools, request);
+  const answer = (request: AttestRequest): Promise<EnclaveReply> => attest(tools, request);
   const withProof = (proof: Proof): AttestRequest => ({ ...spend.request, proof: encodeProof(proof) });
 
   for (const [kind, make] of [
@@ -73,14 +77,14 @@ describe("enclave/attest", function () {
   ] as const) {
     it(`signs exactly what was verified: ${kind}`, async () => {
       const { request, proof } = await make();
-      const reply = answer(request);
+      const reply = await answer(request);
       assert.ok(reply.type === "attest");
       const statementHash = statementHashOf(kind, request.deadline, request.signals, request.ext);
       assert.equal(reply.statementHash, statementHash);
       assert.equal(reply.proofHash, proofHashOf(proof));
       const message = {
         kind: request.kindId,
-        verifyingKeyHash: VERIFYING_KEY_HASHES[kind],
+        verifyingKeyHash: CONFIGURATION.verifyingKeyHashes[kind],
         statementHash,
         proofHash: reply.proofHash,
         deadline: request.deadline,
@@ -91,10 +95,10 @@ describe("enclave/attest", function () {
     });
   }
 
-  it("gives the negated twin of a proof the same statement hash under another proof hash", () => {
+  it("gives the negated twin of a proof the same statement hash under another proof hash", async () => {
     const { proof, request } = spend;
-    const twin = answer(withProof({ ...proof, a: negate(proof.a), b: negateG2(proof.b) }));
-    const plain = answer(request);
+    const twin = await answer(withProof({ ...proof, a: negate(proof.a), b: negateG2(proof.b) }));
+    const plain = await answer(request);
     assert.ok(twin.type === "attest" && plain.type === "attest");
     assert.equal(twin.statementHash, plain.statementHash);
     assert.notEqual(twin.proofHash, plain.proofHash);
@@ -102,7 +106,11 @@ describe("enclave/attest", function () {
 
   describe("refuses, each for its own reason", () => {
     const refuses = (code: Refusal, what: string, make: () => AttestRequest): void => {
-      it(`${code}: ${what}`, () => assert.equal(codeOf(answer(make())), code));
+      it(`${code}: ${what}`, async () => {
+        // What is wrong without a look at the proof must not cost one.
+        const verifier = BY_VERIFIER.has(code) ? tools.verifier : NO_VERIFIER;
+        assert.equal(codeOf(await attest({ ...tools, verifier }, make())), code);
+      });
     };
 
     for (const id of [0, 5, 6, 255]) {
@@ -232,7 +240,12 @@ describe("enclave/attest", function () {
     }));
   });
 
-  it("names the earlier fault when there are several", () => {
+  it("BUSY: when the verifier is", async () => {
+    const verifier: Verifier = { verify: async () => "BUSY" };
+    assert.equal(codeOf(await attest({ ...tools, verifier }, spend.request)), "BUSY");
+  });
+
+  it("names the earlier fault when there are several", async () => {
     const { request } = spend;
     const noncanonical = new Uint8Array(256).fill(255);
     let wrong: AttestRequest = {
@@ -242,15 +255,17 @@ describe("enclave/attest", function () {
       proof: noncanonical,
       ext: new Uint8Array(0),
     };
-    assert.equal(codeOf(answer(wrong)), "UNKNOWN_KIND");
+    assert.equal(codeOf(await answer(wrong)), "UNKNOWN_KIND");
     wrong = { ...wrong, kindId: request.kindId };
-    assert.equal(codeOf(answer(wrong)), "SIGNAL_COUNT");
+    assert.equal(codeOf(await answer(wrong)), "SIGNAL_COUNT");
     wrong = { ...wrong, signals: request.signals };
-    assert.equal(codeOf(answer(wrong)), "PROOF_NOT_CANONICAL");
+    assert.equal(codeOf(await answer(wrong)), "PROOF_NOT_CANONICAL");
     wrong = { ...wrong, proof: new Uint8Array(256) };
-    assert.equal(codeOf(answer(wrong)), "PROOF_AT_INFINITY");
-    wrong = { ...wrong, proof: new Uint8Array(request.proof) };
-    assert.equal(codeOf(answer(wrong)), "EXT_MALFORMED");
+    assert.equal(codeOf(await answer(wrong)), "EXT_MALFORMED");
+    wrong = { ...wrong, ext: request.ext };
+    assert.equal(codeOf(await answer(wrong)), "PROOF_AT_INFINITY");
+    wrong = { ...wrong, proof: request.proof };
+    assert.equal((await answer(wrong)).type, "attest");
   });
 
   function spendExt(recipient: typeof SOMEBODY): Uint8Array {

@@ -1,38 +1,40 @@
 import assert from "node:assert/strict";
 import { boot } from "../../../enclave/boot.ts";
-import { Life } from "../../../enclave/phase.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
+import { CONFIGURATION } from "./support/key-life.ts";
 import { aPlatform, DEAD_PLATFORM } from "./support/platforms.ts";
 import { SocketFolder } from "./support/sockets.ts";
+import { aProvenDeposit } from "./support/statements.ts";
 
-describe("enclave/boot", () => {
-  it("serves with a key from the platform, another at each boot", async () => {
-    const folder = await SocketFolder.make();
-    try {
-      const platform = await aPlatform(folder);
-      const lives = [new Life(), new Life()] as const;
-      for (const life of lives) await boot(life, platform);
-      assert.deepEqual(
-        lives.map(({ phase }) => phase),
-        ["serving", "serving"],
-      );
-      assert.notEqual(lives[0].signer, ZERO_ADDRESS);
-      assert.notEqual(lives[0].signer, lives[1].signer);
-    } finally {
-      await folder.remove();
-    }
+describe("enclave/boot", function () {
+  this.timeout(60_000);
+  let folder: SocketFolder;
+  beforeEach(async () => {
+    folder = await SocketFolder.make();
+  });
+  afterEach(() => folder.remove());
+
+  it("boots with its configuration and a verifier that verifies, and without any key", async () => {
+    const life = await boot(await aPlatform(folder), developmentConfiguration);
+    assert.equal(life.phase, "booting");
+    assert.equal(life.signer, ZERO_ADDRESS);
+    assert.equal(life.configuration?.hash, CONFIGURATION.hash);
+    const { request, proof } = await aProvenDeposit();
+    const { verifier } = life.booting;
+    assert.equal(await verifier.verify("deposit-shield", proof, request.signals as never), undefined);
   });
 
-  it("halts when the platform gives no key, or throws", async () => {
-    const throwing = {
-      ...DEAD_PLATFORM,
-      randomBytes: async (): Promise<never> => {
-        throw new Error("out of order");
-      },
-    };
-    for (const platform of [DEAD_PLATFORM, throwing]) {
-      const life = new Life();
-      await boot(life, platform);
+  it("halts without a configuration, with one that is none, and without verifiers", async () => {
+    const platform = await aPlatform(folder);
+    const missing = (): Promise<string> => Promise.reject(new Error("no such file"));
+    for (const [on, configuration] of [
+      [platform, missing],
+      [platform, async () => "{}"],
+      [platform, async () => (await developmentConfiguration()).replace('"groth16"', '"plonk"')],
+      [DEAD_PLATFORM, developmentConfiguration],
+    ] as const) {
+      const life = await boot(on, configuration);
       assert.equal(life.phase, "halted");
       assert.equal(life.signer, ZERO_ADDRESS);
     }

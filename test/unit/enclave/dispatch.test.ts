@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { dispatch } from "../../../enclave/dispatch.ts";
 import { Life, type Tools } from "../../../enclave/phase.ts";
-import { Signer } from "../../../enclave/signer.ts";
-import { CONFIGURATION_HASH, loadVerificationKeys } from "../../../enclave/verification-keys.ts";
-import { buildVerifier } from "../../../enclave/verify.ts";
+import type { Verifier } from "../../../enclave/verifier-pool.ts";
 import {
   BASE_FIELD_ORDER,
   FIELD_ORDER,
@@ -15,20 +13,27 @@ import { uintToBytes } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveRequest } from "../../../shared/protocol/enclave-messages.ts";
 import { anyRequest } from "../../contract/wire/messages.ts";
 import { codeOf } from "./support/frame-client.ts";
+import { aPair, aSigner, CHALLENGE, CONFIGURATION, platformInMemory, releaseTo } from "./support/key-life.ts";
 import { DEAD_PLATFORM } from "./support/platforms.ts";
 import { aProvenDeposit, HOME } from "./support/statements.ts";
+import { verifierHere } from "./support/verifiers.ts";
+
+const EMPTY = new Uint8Array(0);
+const RESTORE = { type: "restore", sealedKey: EMPTY, birthCertificate: EMPTY, envelope: EMPTY } as const;
 
 describe("enclave/dispatch", function () {
   this.timeout(60_000);
+  const platform = platformInMemory();
   let tools: Tools;
+  /** Of the serving phase. */
   let requests: EnclaveRequest[];
+  const bootRequests: EnclaveRequest[] = [
+    { type: "genesis", challenge: CHALLENGE },
+    { type: "release-request" },
+    RESTORE,
+  ];
   before(async () => {
-    const document = Uint8Array.of(1);
-    tools = {
-      platform: { ...DEAD_PLATFORM, attestationDocument: async () => document },
-      signer: await Signer.draw({ randomBytes: async () => new Uint8Array(32).fill(1) }),
-      verifier: await buildVerifier(loadVerificationKeys()),
-    };
+    tools = { platform, configuration: CONFIGURATION, verifier: await verifierHere() };
     requests = [
       { type: "attestation", nonce: new Uint8Array(32) },
       (await aProvenDeposit()).request,
@@ -36,63 +41,138 @@ describe("enclave/dispatch", function () {
     ];
   });
 
+  const booting = (changes: Partial<Tools> = {}): Life => new Life({ ...tools, ...changes });
   const serving = (changes: Partial<Tools> = {}): Life => {
-    const life = new Life();
-    life.serve({ ...tools, ...changes });
+    const life = booting(changes);
+    life.serve(aSigner());
     return life;
   };
 
   it("answers status in every phase", async () => {
-    const life = new Life();
-    const status = { type: "status", configurationHash: CONFIGURATION_HASH };
+    const life = booting();
+    const { hash: configurationHash, circuitsHash } = CONFIGURATION;
+    const status = { type: "status", configurationHash, circuitsHash };
     assert.deepEqual(await dispatch(life, { type: "status" }), {
       ...status,
       phase: "booting",
       signer: ZERO_ADDRESS,
     });
-    life.serve(tools);
-    const { address: signer } = tools.signer;
+    life.serve(aSigner());
+    const signer = aSigner().address;
     assert.deepEqual(await dispatch(life, { type: "status" }), { ...status, phase: "serving", signer });
     life.halt();
     assert.deepEqual(await dispatch(life, { type: "status" }), { ...status, phase: "halted", signer });
+    assert.deepEqual(await dispatch(new Life(undefined), { type: "status" }), {
+      type: "status",
+      phase: "halted",
+      signer: ZERO_ADDRESS,
+      configurationHash: ZERO_BYTES32,
+      circuitsHash: ZERO_BYTES32,
+    });
   });
 
-  it("answers each request with its own kind while serving", async () => {
-    const life = serving();
+  it("goes from a birth to serving with that key, over requests alone", async () => {
+    const mother = booting();
+    const born = await dispatch(mother, { type: "genesis", challenge: CHALLENGE });
+    assert.ok(born.type === "genesis");
+    // Sealing a key does not begin to use it.
+    assert.equal(mother.phase, "booting");
+    assert.equal(mother.signer, ZERO_ADDRESS);
+
+    const life = booting();
+    const asked = await dispatch(life, { type: "release-request" });
+    assert.ok(asked.type === "release-request");
+    const restored = await dispatch(life, {
+      type: "restore",
+      sealedKey: born.sealedKey,
+      birthCertificate: born.birthCertificate,
+      envelope: releaseTo(asked.document, born.sealedKey),
+    });
+    assert.ok(restored.type === "restore");
+    assert.deepEqual(await dispatch(life, { type: "status" }), {
+      type: "status",
+      phase: "serving",
+      signer: restored.signer,
+      configurationHash: CONFIGURATION.hash,
+      circuitsHash: CONFIGURATION.circuitsHash,
+    });
     for (const request of requests) assert.equal((await dispatch(life, request)).type, request.type);
   });
 
-  it("WRONG_PHASE for everything else before and after", async () => {
+  it("WRONG_PHASE for every request outside its phase", async () => {
     const halted = serving();
     halted.halt();
-    for (const life of [new Life(), halted]) {
-      for (const request of requests) assert.equal(codeOf(await dispatch(life, request)), "WRONG_PHASE");
+    for (const [life, refused] of [
+      [booting(), requests],
+      [serving(), bootRequests],
+      [halted, [...requests, ...bootRequests]],
+      [new Life(undefined), [...requests, ...bootRequests]],
+    ] as const) {
+      const { phase } = life;
+      for (const request of refused) assert.equal(codeOf(await dispatch(life, request)), "WRONG_PHASE");
+      assert.equal(life.phase, phase);
     }
   });
 
-  it("a refusal leaves it serving", async () => {
-    const life = serving();
-    assert.equal(
-      codeOf(await dispatch(life, { type: "attestation", nonce: new Uint8Array(0) })),
-      "NONCE_INVALID",
-    );
-    assert.equal(life.phase, "serving");
+  it("a second restore does not change the key that serves", async () => {
+    const life = booting();
+    const release = await dispatch(life, { type: "release-request" });
+    assert.ok(release.type === "release-request");
+    const pair = await aPair(platform);
+    const restore = { ...RESTORE, ...pair, envelope: releaseTo(release.document, pair.sealedKey) };
+    assert.equal((await dispatch(life, restore)).type, "restore");
+    const { signer } = life;
+    assert.equal(codeOf(await dispatch(life, restore)), "WRONG_PHASE");
+    assert.equal(life.signer, signer);
+  });
+
+  it("a refusal leaves it where it is", async () => {
+    const nonce = new Uint8Array(0);
+    const served = serving();
+    assert.equal(codeOf(await dispatch(served, { type: "attestation", nonce })), "NONCE_INVALID");
+    assert.equal(served.phase, "serving");
+    const life = booting({ platform: DEAD_PLATFORM });
+    for (const [request, code] of [
+      [{ type: "genesis", challenge: nonce }, "NONCE_INVALID"],
+      [{ type: "genesis", challenge: CHALLENGE }, "PLATFORM_UNAVAILABLE"],
+      [{ type: "release-request" }, "PLATFORM_UNAVAILABLE"],
+      [RESTORE, "RESTORE_REFUSED"],
+    ] as const) {
+      assert.equal(codeOf(await dispatch(life, request)), code);
+      assert.equal(life.phase, "booting");
+    }
   });
 
   it("a throw of our own halts it, whether at once or later, and signs nothing more", async () => {
     const fault = (): never => {
       throw new Error("a fault of ours");
     };
-    const faulty: Partial<Tools>[] = [
-      { verifier: { ...tools.verifier, holds: fault } },
-      { platform: { ...DEAD_PLATFORM, attestationDocument: async () => fault() } },
-    ];
-    for (const [i, changes] of faulty.entries()) {
-      const life = serving(changes);
-      assert.equal(codeOf(await dispatch(life, requests[1 - i]!)), "WRONG_PHASE");
+    const faults = { randomBytes: async () => fault(), attestationDocument: async () => fault() };
+    const broken = { platform: { ...DEAD_PLATFORM, ...faults } };
+    for (const [life, request] of [
+      [serving({ verifier: { verify: fault } }), requests[1]!],
+      [serving({ verifier: { verify: async () => fault() } }), requests[1]!],
+      [serving(broken), requests[0]!],
+      [booting(broken), bootRequests[0]!],
+      [booting(broken), bootRequests[1]!],
+    ] as const) {
+      assert.equal(codeOf(await dispatch(life, request)), "WRONG_PHASE");
       assert.equal(life.phase, "halted");
-      for (const request of requests) assert.equal(codeOf(await dispatch(life, request)), "WRONG_PHASE");
+      for (const later of [...requests, ...bootRequests])
+        assert.equal(codeOf(await dispatch(life, later)), "WRONG_PHASE");
     }
+  });
+
+  it("signs nothing for a request that was under way when it halted", async () => {
+    let answer: () => void = () => undefined;
+    const verifier: Verifier = {
+      verify: () => new Promise((resolve) => (answer = () => resolve(undefined))),
+    };
+    const life = serving({ verifier });
+    const waiting = dispatch(life, requests[1]!);
+    life.halt();
+    answer();
+    assert.equal(codeOf(await waiting), "WRONG_PHASE");
   });
 
   it("is halted by nothing that can arrive: any message, and bent copies of a good one", async () => {
@@ -115,6 +195,19 @@ describe("enclave/dispatch", function () {
         const reply = await dispatch(life, request);
         assert.equal(life.phase, "serving");
         if (reply.type === "attest") assert.deepEqual(request, good);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("is halted by nothing that can arrive while it boots", async () => {
+    const life = booting({ platform: DEAD_PLATFORM });
+    await fc.assert(
+      fc.asyncProperty(anyRequest, async (request) => {
+        // Making RSA keys would take all the time.
+        if (request.type === "release-request") return;
+        assert.ok(["refused", "status"].includes((await dispatch(life, request)).type));
+        assert.equal(life.phase, "booting");
       }),
       { numRuns: 300 },
     );

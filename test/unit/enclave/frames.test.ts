@@ -2,18 +2,30 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { FRAME_LIMITS, FrameServer, type Answer, type FrameLimits } from "../../../enclave/frames.ts";
+import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import {
-  encodeRequest,
   MAX_FRAME_BYTES,
   type EnclaveReply,
   type EnclaveRequest,
 } from "../../../shared/protocol/enclave-messages.ts";
+import { encodeRequest } from "../../../shared/protocol/host/enclave-host.ts";
+import { PROOF_BYTES } from "../../../shared/protocol/proof.ts";
 import { codeOf, FrameClient } from "./support/frame-client.ts";
 import { SocketFolder, until } from "./support/sockets.ts";
 
 const STATUS: EnclaveRequest = { type: "status" };
 const SIXTEEN = new Uint8Array(16);
+const ATTEST: EnclaveRequest = {
+  type: "attest",
+  chainId: 1n,
+  pool: ZERO_ADDRESS,
+  kindId: 1,
+  deadline: 0n,
+  proof: new Uint8Array(PROOF_BYTES),
+  signals: [],
+  ext: new Uint8Array(0),
+};
 
 /** Tells replies apart: each document is the nonce it was asked with. */
 const echo: Answer = async (request): Promise<EnclaveReply> =>
@@ -76,6 +88,15 @@ describe("enclave/frames", () => {
     "an unknown type": concatBytes(header(1, 5), new Uint8Array(4), Uint8Array.of(99)),
     "a reply's type": concatBytes(header(1, 5), new Uint8Array(4), Uint8Array.of(0x81)),
     "a status request with a body": concatBytes(header(1, 6), new Uint8Array(4), Uint8Array.of(1, 0)),
+    "an attestation cut short": concatBytes(
+      header(1, encodeRequest(7, ATTEST).length - 6),
+      encodeRequest(7, ATTEST).subarray(5, -1),
+    ),
+    "an attestation with a byte more": concatBytes(
+      header(1, encodeRequest(7, ATTEST).length - 4),
+      encodeRequest(7, ATTEST).subarray(5),
+      Uint8Array.of(0),
+    ),
     "a frame of zeros": concatBytes(header(1, 300), new Uint8Array(300)),
     "a good request and then garbage": concatBytes(valid, Uint8Array.of(9)),
   };
@@ -99,32 +120,90 @@ describe("enclave/frames", () => {
     assert.equal(client.socket.destroyed, false);
   });
 
-  it("BUSY beyond the requests that may wait, counted over all connections", async () => {
-    let release: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => (release = resolve));
-    const path = await serve(
-      async (request) => {
-        await gate;
-        return echo(request);
-      },
-      { waiting: 2 },
-    );
+  /** Answers when it is told to; tells what it was asked. */
+  const held = () => {
+    const begun: EnclaveRequest["type"][] = [];
+    const releases: (() => void)[] = [];
+    const answer: Answer = async (request) => {
+      begun.push(request.type);
+      await new Promise<void>((resolve) => releases.push(resolve));
+      return echo(request);
+    };
+    return { begun, releases, answer };
+  };
+
+  it("BUSY beyond the requests that may wait for a reply, counted over all connections", async () => {
+    const { begun, releases, answer } = held();
+    const path = await serve(answer, { waiting: 3 });
     const one = await connect(path);
     const two = await connect(path);
-    // One in work and two waiting; the next from whomever is refused.
     one.socket.write(
       concatBytes(
         encodeRequest(1, STATUS),
-        encodeRequest(2, STATUS),
-        encodeRequest(3, STATUS),
+        encodeRequest(2, ATTEST),
+        encodeRequest(3, ATTEST),
         encodeRequest(4, STATUS),
+        encodeRequest(5, ATTEST),
       ),
     );
-    assert.equal(codeOf(await one.reply(4)), "BUSY");
-    assert.equal(codeOf(await two.ask(STATUS)), "BUSY");
-    release();
+    for (const id of [4, 5]) assert.equal(codeOf(await one.reply(id)), "BUSY");
+    for (const request of [STATUS, ATTEST]) assert.equal(codeOf(await two.ask(request)), "BUSY");
+    await until("three are in work", () => begun.length === 3);
+    for (const release of releases) release();
     for (const id of [1, 2, 3]) assert.equal(codeOf(await one.reply(id)), "WRONG_PHASE");
-    assert.equal(codeOf(await two.ask(STATUS)), "WRONG_PHASE");
+
+    // Every place is free again.
+    const again = [two.ask(STATUS), two.ask(ATTEST), two.ask(ATTEST)];
+    await until("three more are in work", () => begun.length === 6);
+    for (const release of releases) release();
+    for (const reply of await Promise.all(again)) assert.equal(codeOf(reply), "WRONG_PHASE");
+  });
+
+  it("works on attestations together, and answers each when it is done", async () => {
+    const { begun, releases, answer } = held();
+    const client = await connect(await serve(answer));
+    client.socket.write(concatBytes(...[1, 2, 3].map((id) => encodeRequest(id, ATTEST))));
+    await until("all are in work", () => begun.length === 3);
+    releases[2]!();
+    assert.equal(codeOf(await client.reply(3)), "WRONG_PHASE");
+    releases[0]!();
+    assert.equal(codeOf(await client.reply(1)), "WRONG_PHASE");
+    releases[1]!();
+    assert.equal(codeOf(await client.reply(2)), "WRONG_PHASE");
+  });
+
+  it("works on everything else one after the other, beside the attestations", async () => {
+    const { begun, releases, answer } = held();
+    const client = await connect(await serve(answer));
+    client.socket.write(
+      concatBytes(
+        encodeRequest(1, { type: "attestation", nonce: SIXTEEN }),
+        encodeRequest(2, STATUS),
+        encodeRequest(3, ATTEST),
+      ),
+    );
+    await until("an attestation is in work beside the first", () => begun.includes("attest"));
+    assert.deepEqual([...begun].sort(), ["attest", "attestation"]);
+    releases[begun.indexOf("attestation")]!();
+    assert.equal((await client.reply(1)).type, "attestation");
+    await until("the next has its turn", () => begun.includes("status"));
+    for (const release of releases) release();
+    for (const id of [2, 3]) assert.equal(codeOf(await client.reply(id)), "WRONG_PHASE");
+  });
+
+  it("keeps the bytes of connections apart, however they are interleaved", async () => {
+    const path = await serve(echo);
+    const nonces = Array.from({ length: 8 }, (_, i) => new Uint8Array(16).fill(i + 1));
+    const clients = await Promise.all(nonces.map(() => connect(path)));
+    const frames = nonces.map((nonce, i) => encodeRequest(i, { type: "attestation", nonce }));
+    for (let at = 0; at < frames[0]!.length; at++) {
+      for (const [i, client] of clients.entries()) client.socket.write(frames[i]!.subarray(at, at + 1));
+      // So that the bytes arrive in this order, one chunk each.
+      await new Promise((resolve) => void setImmediate(resolve));
+    }
+    for (const [i, client] of clients.entries()) {
+      assert.deepEqual(await client.reply(i), { type: "attestation", document: nonces[i] });
+    }
   });
 
   it("works on nothing for a connection that is gone", async () => {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { ENCLAVE_FOLDER, imageFiles, measureImage } from "../../../scripts/measure.ts";
-import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
+import { copyImage } from "../../../scripts/image/assemble.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
+import { ENCLAVE_FOLDER, imageFiles, measureImage } from "../../../scripts/image/measurement.ts";
 
 const PROTOCOL = path.join(ENCLAVE_FOLDER, "..", "shared", "protocol");
 
@@ -59,14 +60,14 @@ describe("the enclave's image", function () {
     const expected = [
       ...(await sources(ENCLAVE_FOLDER, "dist/enclave/")),
       ...(await sources(PROTOCOL, "dist/shared/protocol/")),
-      ...KIND_NAMES.map((kind) => `dist/shared/protocol/verification-keys/${kind}.json`),
+      "configuration.json",
       "package.json",
     ];
     assert.deepEqual(
       files.filter((file) => !file.startsWith("node_modules/")),
       expected.sort(),
     );
-    for (const file of expected) {
+    for (const file of expected.filter((name) => name !== "configuration.json")) {
       const text = await readFile(path.join(ENCLAVE_FOLDER, file), "utf8");
       assert.doesNotMatch(text, /process\.env|NODE_ENV|simulat(ed|ion) (platform|enclave)/i, file);
     }
@@ -74,11 +75,11 @@ describe("the enclave's image", function () {
 
   describe("its measurement", () => {
     let copy: string;
+    let configuration: string;
     before(async () => {
       copy = await mkdtemp(path.join(tmpdir(), "cloister-image-"));
-      for (const part of ["package.json", "package-lock.json", "dist", "node_modules"]) {
-        await cp(path.join(ENCLAVE_FOLDER, part), path.join(copy, part), { recursive: true });
-      }
+      configuration = await developmentConfiguration();
+      await copyImage(ENCLAVE_FOLDER, { to: copy, configuration });
     });
     after(() => rm(copy, { recursive: true, force: true }));
 
@@ -93,13 +94,13 @@ describe("the enclave's image", function () {
     };
 
     it("is the same in another folder", async () => {
-      assert.deepEqual(await measureImage(copy), await measureImage(ENCLAVE_FOLDER));
+      assert.deepEqual(await measureImage(copy), await measureImage(ENCLAVE_FOLDER, { configuration }));
     });
 
-    it("changes with one byte of our code, of a key, of a package, of the package list", async () => {
+    it("changes with one byte of our code, of the configuration, of a package, of the package list", async () => {
       const flip = (text: string): string => text.replace(/1/, "2");
       await changed("dist/enclave/verify.js", flip);
-      await changed("dist/shared/protocol/verification-keys/spend.json", flip);
+      await changed("configuration.json", flip);
       await changed("node_modules/ffjavascript/src/engine_pairing.js", flip);
       await changed("package.json", flip);
     });
@@ -121,8 +122,9 @@ describe("the enclave's image", function () {
     });
 
     it("tells the executable apart from the program", async () => {
-      const one = await measureImage(ENCLAVE_FOLDER);
-      const other = await measureImage(ENCLAVE_FOLDER, path.join(ENCLAVE_FOLDER, "package.json"));
+      const one = await measureImage(ENCLAVE_FOLDER, { configuration });
+      const node = path.join(ENCLAVE_FOLDER, "package.json");
+      const other = await measureImage(ENCLAVE_FOLDER, { configuration, node });
       assert.equal(other.pcr0, one.pcr0);
       assert.notEqual(other.pcr1, one.pcr1);
       assert.equal(other.pcr2, one.pcr2);

@@ -1,20 +1,28 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
-import { makeRoot } from "../../../scripts/dev/certificates.ts";
+import { rm, writeFile } from "node:fs/promises";
+import { developmentRoot } from "../../../scripts/dev/development-keys.ts";
 import { serveModule, simulatedModule } from "../../../scripts/dev/simulated-nsm.ts";
+import { buildImage } from "../../../scripts/image/assemble.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
+import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
+import type { EnclavePhase, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
 import { codeOf, FrameClient } from "./support/frame-client.ts";
+import { CHALLENGE, CONFIGURATION, releaseTo } from "./support/key-life.ts";
 import { MEASUREMENT } from "./support/platforms.ts";
 import { SocketFolder, until } from "./support/sockets.ts";
 
-const MAIN = fileURLToPath(new URL("../../../enclave/main.ts", import.meta.url));
-
 describe("enclave/main", function () {
   this.timeout(60_000);
+  let images: SocketFolder;
   let folder: SocketFolder;
   let running: ChildProcess | undefined;
+  before(async () => {
+    images = await SocketFolder.make();
+    await buildImage({ to: images.at("image"), configuration: await developmentConfiguration() });
+  });
+  after(() => images.remove());
   beforeEach(async () => {
     folder = await SocketFolder.make();
   });
@@ -23,11 +31,16 @@ describe("enclave/main", function () {
     await folder.remove();
   });
 
-  /** From source, so that it is measured by the coverage run. */
+  /** The built image: where the program finds its configuration is a part of it. */
   const start = (...args: string[]): ChildProcess => {
-    running = spawn(process.execPath, ["--import", "tsx", MAIN, ...args], { stdio: "ignore" });
+    running = spawn(process.execPath, [images.at("image/dist/enclave/main.js"), ...args], {
+      stdio: "ignore",
+      env: {},
+    });
     return running;
   };
+  const nsm = (): Promise<string> =>
+    folder.listen("nsm.sock", serveModule(simulatedModule(developmentRoot(), MEASUREMENT)));
   const connect = async (): Promise<FrameClient> => {
     let client: FrameClient | undefined;
     await until("it listens", async () => {
@@ -37,31 +50,65 @@ describe("enclave/main", function () {
     folder.hold(client!.socket);
     return client!;
   };
+  const phaseOf = async (client: FrameClient): Promise<EnclavePhase> => {
+    const status = await client.ask({ type: "status" });
+    assert.ok(status.type === "status");
+    return status.phase;
+  };
+  const restore = async (client: FrameClient, born: EnclaveReply): Promise<string> => {
+    const asked = await client.ask({ type: "release-request" });
+    assert.ok(asked.type === "release-request" && born.type === "genesis");
+    const { sealedKey, birthCertificate } = born;
+    const envelope = releaseTo(asked.document, sealedKey);
+    const reply = await client.ask({ type: "restore", sealedKey, birthCertificate, envelope });
+    assert.ok(reply.type === "restore");
+    return reply.signer;
+  };
 
-  it("listens, boots and serves", async () => {
-    const nsm = await folder.listen(
-      "nsm.sock",
-      serveModule(simulatedModule(makeRoot(new Date()), MEASUREMENT)),
-    );
-    const child = start(folder.at("guest.sock"), nsm);
-    const client = await connect();
-    await until("it serves", async () => {
+  it("boots, seals a key, and serves with that key in every process that KMS releases it to", async () => {
+    const nsmPath = await nsm();
+    const signers: string[] = [];
+    let born: EnclaveReply | undefined;
+    for (let i = 0; i < 2; i++) {
+      const child = start(folder.at("guest.sock"), nsmPath);
+      const client = await connect();
       const status = await client.ask({ type: "status" });
-      return status.type === "status" && status.phase === "serving" && status.signer !== ZERO_ADDRESS;
-    });
-    child.kill("SIGTERM");
-    await once(child, "exit");
+      assert.deepEqual(status, {
+        type: "status",
+        phase: "booting",
+        signer: ZERO_ADDRESS,
+        configurationHash: CONFIGURATION.hash,
+        circuitsHash: CONFIGURATION.circuitsHash,
+      });
+      born ??= await client.ask({ type: "genesis", challenge: CHALLENGE });
+      signers.push(await restore(client, born));
+      assert.equal(await phaseOf(client), "serving");
+      child.kill("SIGTERM");
+      await once(child, "exit");
+      await rm(folder.at("guest.sock"), { force: true });
+    }
+    assert.equal(signers[0], signers[1]);
+    assert.notEqual(signers[0], ZERO_ADDRESS);
   });
 
-  it("halts, and says so, when the platform has no key for it", async () => {
+  it("stays booting while the platform does not answer", async () => {
     start(folder.at("guest.sock"), folder.at("nobody.sock"));
     const client = await connect();
-    await until("it halts", async () => {
-      const status = await client.ask({ type: "status" });
-      return status.type === "status" && status.phase === "halted" && status.signer === ZERO_ADDRESS;
-    });
-    const reply = await client.ask({ type: "attestation", nonce: new Uint8Array(32) });
-    assert.equal(codeOf(reply), "WRONG_PHASE");
+    const genesis = await client.ask({ type: "genesis", challenge: CHALLENGE });
+    assert.equal(codeOf(genesis), "PLATFORM_UNAVAILABLE");
+    assert.equal(codeOf(await client.ask({ type: "release-request" })), "PLATFORM_UNAVAILABLE");
+    assert.equal(codeOf(await client.ask({ type: "attestation", nonce: CHALLENGE })), "WRONG_PHASE");
+    assert.equal(await phaseOf(client), "booting");
+  });
+
+  it("halts, and says so, when its configuration is not one", async () => {
+    const configuration = images.at("image/configuration.json");
+    await writeFile(configuration, "{}");
+    start(folder.at("guest.sock"), await nsm());
+    const client = await connect();
+    assert.equal(await phaseOf(client), "halted");
+    assert.equal(codeOf(await client.ask({ type: "genesis", challenge: CHALLENGE })), "WRONG_PHASE");
+    await writeFile(configuration, await developmentConfiguration());
   });
 
   it("ends at once without its two paths, or when it cannot listen", async () => {

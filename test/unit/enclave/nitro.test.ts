@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
-import { decodeCbor, encodeCbor } from "../../../enclave/cbor.ts";
+import { decodeCbor, encodeCbor } from "../../../shared/protocol/cbor.ts";
 import { nitroPlatform } from "../../../enclave/nitro.ts";
 import { MAX_NSM_BYTES } from "../../../enclave/nsm.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
@@ -20,7 +20,7 @@ describe("enclave/nitro", () => {
 
   const against = async (onConnection: (socket: Socket) => void, nsmTimeoutMs?: number) => {
     const nsmPath = await folder.serve("nsm.sock", onConnection);
-    const sockets = { listenPath: folder.at("guest.sock"), nsmPath };
+    const sockets = { listenPath: folder.at("guest.sock"), nsmPath, verifierPath: "unused" };
     return nitroPlatform(nsmTimeoutMs === undefined ? sockets : { ...sockets, nsmTimeoutMs });
   };
   const framed = (body: Uint8Array): Uint8Array => concatBytes(uintToBytes(BigInt(body.length), 4), body);
@@ -85,6 +85,7 @@ describe("enclave/nitro", () => {
     const platform = nitroPlatform({
       listenPath: folder.at("guest.sock"),
       nsmPath: folder.at("nobody.sock"),
+      verifierPath: "unused",
     });
     assert.equal(await platform.randomBytes(32), undefined);
     assert.equal(await platform.attestationDocument(REQUEST), undefined);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { decodeCbor, encodeCbor, type Cbor } from "../../../enclave/cbor.ts";
+import { decodeCbor, encodeCbor, type Cbor } from "../../../shared/protocol/cbor.ts";
 import {
   decodeAttestationReply,
   decodeRandomReply,

@@ -1,23 +1,22 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { verifyTypedData } from "ethers";
-import { entryOf } from "../../../enclave/cbor.ts";
-import { encodeUserData } from "../../../enclave/user-data.ts";
-import { CONFIGURATION_HASH, VERIFYING_KEY_HASHES } from "../../../enclave/verification-keys.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../../scripts/dev/simulated-platform.ts";
-import { ENCLAVE_FOLDER, measureImage } from "../../../scripts/measure.ts";
-import { ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import { ENCLAVE_FOLDER, measureImage } from "../../../scripts/image/measurement.ts";
+import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
-import { encodeRequest, type AttestRequest } from "../../../shared/protocol/enclave-messages.ts";
-import { openDocument } from "./support/documents.ts";
+import type { AttestRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
+import { encodeRequest } from "../../../shared/protocol/host/enclave-host.ts";
 import { codeOf, FrameClient } from "./support/frame-client.ts";
+import { CHALLENGE, CONFIGURATION, releaseTo, verified, type Pair } from "./support/key-life.ts";
 import { until } from "./support/sockets.ts";
 import { aProvenDeposit, aProvenSpend, HOME, leaves } from "./support/statements.ts";
 
@@ -32,6 +31,20 @@ const ATTESTATION_TYPES = {
   ],
 };
 
+async function born(client: FrameClient): Promise<Pair> {
+  const reply = await client.ask({ type: "genesis", challenge: CHALLENGE });
+  assert.ok(reply.type === "genesis");
+  return { sealedKey: reply.sealedKey, birthCertificate: reply.birthCertificate };
+}
+
+/** KMS without its policy: what the enclave itself refuses must not rest on KMS. */
+async function restore(client: FrameClient, pair: Pair): Promise<EnclaveReply> {
+  const asked = await client.ask({ type: "release-request" });
+  assert.ok(asked.type === "release-request");
+  const envelope = releaseTo(asked.document, pair.sealedKey);
+  return client.ask({ type: "restore", ...pair, envelope });
+}
+
 /** The compiled program in its own process, through the host's end of vsock. */
 describe("the enclave as a process", function () {
   this.timeout(120_000);
@@ -44,11 +57,16 @@ describe("the enclave as a process", function () {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-platform-"));
     enclave = await startSimulatedEnclave({ folder });
     client = await FrameClient.connect(enclave.vsockPath, { handshake: true });
-    const status = await client.ask({ type: "status" });
-    assert.ok(status.type === "status");
-    assert.equal(status.phase, "serving");
-    assert.equal(status.configurationHash, CONFIGURATION_HASH);
-    signer = status.signer;
+    const restored = await restore(client, await born(client));
+    assert.ok(restored.type === "restore");
+    signer = restored.signer;
+    assert.deepEqual(await client.ask({ type: "status" }), {
+      type: "status",
+      phase: "serving",
+      signer,
+      configurationHash: CONFIGURATION.hash,
+      circuitsHash: CONFIGURATION.circuitsHash,
+    });
   });
   after(async () => {
     client.end();
@@ -71,7 +89,7 @@ describe("the enclave as a process", function () {
         ATTESTATION_TYPES,
         {
           kind: request.kindId,
-          verifyingKeyHash: VERIFYING_KEY_HASHES[kind],
+          verifyingKeyHash: CONFIGURATION.verifyingKeyHashes[kind],
           statementHash: reply.statementHash,
           proofHash: reply.proofHash,
           deadline: request.deadline,
@@ -112,19 +130,17 @@ describe("the enclave as a process", function () {
     const nonce = new Uint8Array(32).fill(0x5a);
     const reply = await client.ask({ type: "attestation", nonce });
     assert.ok(reply.type === "attestation");
-    const fields = openDocument(reply.document, enclave.rootCertificate);
-    assert.deepEqual(entryOf(fields, "nonce"), nonce);
-    assert.equal(entryOf(fields, "public_key"), null);
-    assert.deepEqual(
-      entryOf(fields, "user_data"),
-      encodeUserData({ type: "live", signer, configurationHash: CONFIGURATION_HASH }),
-    );
-    const measured = await measureImage(ENCLAVE_FOLDER);
+    const measured = await measureImage(path.join(folder, "image"));
     assert.deepEqual(enclave.measurement, measured);
-    const pcrs = entryOf(fields, "pcrs");
-    const registers = [0, 1, 2].map((i) => Buffer.from(entryOf(pcrs, i) as Uint8Array).toString("hex"));
-    assert.deepEqual(registers, [measured.pcr0, measured.pcr1, measured.pcr2]);
-    assert.ok(Math.abs((entryOf(fields, "timestamp") as number) - Date.now()) < 600_000);
+    const document = verified(reply.document, {
+      at: Date.now(),
+      maxAgeMs: 600_000,
+      measurements: [measured],
+      nonce,
+      type: "live",
+    });
+    assert.deepEqual(document.claims, { type: "live", signer, configurationHash: CONFIGURATION.hash });
+    assert.equal(document.publicKey, undefined);
   });
 
   it("closes a connection of garbage and goes on with the others", async () => {
@@ -186,38 +202,68 @@ describe("the enclave as a process", function () {
 describe("an image with one byte changed", function () {
   this.timeout(60_000);
 
-  it("does not serve when it is a key's, and measures differently", async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "cloister-changed-"));
-    try {
-      const enclaveFolder = path.join(folder, "enclave");
-      for (const part of ["package.json", "package-lock.json", "dist", "node_modules"]) {
-        await cp(path.join(ENCLAVE_FOLDER, part), path.join(enclaveFolder, part), { recursive: true });
-      }
-      const keyFile = path.join(
-        enclaveFolder,
-        "dist",
-        "shared",
-        "protocol",
-        "verification-keys",
-        "spend.json",
-      );
-      const key = await readFile(keyFile, "utf8");
-      await writeFile(keyFile, key.replace(/"(\d{20,})\d"/, '"$10"').replace(/"(\d{20,})\d"/, '"$11"'));
-      assert.notEqual((await measureImage(enclaveFolder)).pcr0, (await measureImage(ENCLAVE_FOLDER)).pcr0);
-      await assert.rejects(startSimulatedEnclave({ folder, enclaveFolder }), /halted at boot/);
-
-      await rm(path.join(enclaveFolder, "dist", "enclave", "signer.js"));
-      await assert.rejects(
-        startSimulatedEnclave({ folder, enclaveFolder }),
-        /the enclave ended: [\s\S]*signer\.js/,
-      );
-    } finally {
-      await rm(folder, { recursive: true, force: true });
+  let folder: string;
+  let enclaveFolder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), "cloister-changed-"));
+    enclaveFolder = path.join(folder, "enclave");
+    for (const part of ["package.json", "package-lock.json", "dist", "node_modules"]) {
+      await cp(path.join(ENCLAVE_FOLDER, part), path.join(enclaveFolder, part), { recursive: true });
     }
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  /** What each makes of one pair: the first is where it was born. */
+  const restoring = async (...starts: (() => Promise<SimulatedEnclave>)[]): Promise<EnclaveReply[]> => {
+    const replies: EnclaveReply[] = [];
+    let pair: Pair | undefined;
+    for (const start of starts) {
+      const enclave = await start();
+      const client = await FrameClient.connect(enclave.vsockPath, { handshake: true });
+      pair ??= await born(client);
+      replies.push(await restore(client, pair));
+      client.end();
+      await enclave.stop();
+    }
+    return replies;
+  };
+
+  it("measures differently and refuses the key of the unchanged one, which takes it again", async () => {
+    const at = path.join(folder, "platform");
+    const [first, changed, again] = await restoring(
+      () => startSimulatedEnclave({ folder: at, enclaveFolder }),
+      async () => {
+        await appendFile(path.join(enclaveFolder, "dist", "enclave", "attest.js"), "\n");
+        return startSimulatedEnclave({ folder: at, enclaveFolder });
+      },
+      () => startSimulatedEnclave({ folder: at }),
+    );
+    assert.ok(first?.type === "restore");
+    assert.equal(codeOf(changed!), "RESTORE_REFUSED");
+    assert.deepEqual(again, first);
+  });
+
+  it("of its configuration too", async () => {
+    const text = await developmentConfiguration();
+    const at = path.join(folder, "platform");
+    const [first, changed] = await restoring(
+      () => startSimulatedEnclave({ folder: at }),
+      () => startSimulatedEnclave({ folder: at, configuration: `${text} ` }),
+    );
+    assert.ok(first?.type === "restore");
+    assert.equal(codeOf(changed!), "RESTORE_REFUSED");
+  });
+
+  it("does not boot without a configuration, nor without one of its files", async () => {
+    await assert.rejects(startSimulatedEnclave({ folder, configuration: "{}" }), /halted at boot/);
+    await rm(path.join(enclaveFolder, "dist", "enclave", "signer.js"));
+    await assert.rejects(
+      startSimulatedEnclave({ folder, enclaveFolder }),
+      /the enclave ended: [\s\S]*signer\.js/,
+    );
   });
 
   it("starts from a folder too deep for a socket's name", async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), "cloister-deep-"));
     const deep = path.join(folder, "d".repeat(90), "e".repeat(90));
     const enclave = await startSimulatedEnclave({ folder: deep });
     const client = await FrameClient.connect(enclave.vsockPath, { handshake: true });
@@ -225,7 +271,6 @@ describe("an image with one byte changed", function () {
     client.end();
     await enclave.stop();
     await rm(path.dirname(enclave.vsockPath), { recursive: true });
-    await rm(folder, { recursive: true });
   });
 });
 
@@ -254,15 +299,15 @@ describe("the simulated platform as a program", function () {
     }
   };
 
-  it("says where it serves; keeps path and root over a restart, never the key", async () => {
-    const signers: string[] = [];
+  it("says where it waits for its key; keeps path and root over a restart, never the key", async () => {
     const places: string[] = [];
     for (let i = 0; i < 2; i++) {
       const { platform, exited, vsockPath, rootCertificate, enclavePid } = await start();
       const client = await FrameClient.connect(vsockPath, { handshake: true });
       const status = await client.ask({ type: "status" });
       assert.ok(status.type === "status");
-      signers.push(status.signer);
+      assert.equal(status.phase, "booting");
+      assert.equal(status.signer, ZERO_ADDRESS);
       places.push(vsockPath + rootCertificate);
       client.end();
       platform.kill("SIGTERM");
@@ -270,7 +315,6 @@ describe("the simulated platform as a program", function () {
       assert.equal(isAlive(enclavePid), false);
     }
     assert.equal(places[0], places[1]);
-    assert.notEqual(signers[0], signers[1]);
   });
 
   it("ends with its enclave", async () => {

@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
-import { groth16 } from "snarkjs";
 import { bn254 } from "@noble/curves/bn254.js";
-import { loadVerificationKeys } from "../../../enclave/verification-keys.ts";
-import { buildVerifier, type ProofPoints, type Verifier } from "../../../enclave/verify.ts";
+import { groth16 } from "snarkjs";
+import type { Claim, Verdict } from "../../../enclave/claims.ts";
+import { parseConfiguration } from "../../../enclave/configuration.ts";
+import { buildGroth16, MAX_CLAIMS, type Groth16 } from "../../../enclave/verify.ts";
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
-import { FIELD_ORDER, mustField, type Field } from "../../../shared/protocol/brands.ts";
-import { toSnarkjsProof, type Proof } from "../../../shared/protocol/proof.ts";
+import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
+import { BASE_FIELD_ORDER, FIELD_ORDER, mustField, type Field } from "../../../shared/protocol/brands.ts";
+import { toSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
+import { decodeProof, type Proof } from "../../../shared/protocol/proof.ts";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import type { VerificationKey } from "../../../shared/protocol/verification-key.ts";
+import { aField, below, someBytes } from "./support/random.ts";
 import { aProvenDeposit, aProvenSpend, aToldSpend9, aToldSwap } from "./support/statements.ts";
 import {
   forge,
@@ -42,7 +46,7 @@ const SIGNALS: Record<Kind, Field[]> = {
 describe("enclave/verify", function () {
   this.timeout(120_000);
 
-  let toy: Verifier;
+  let toy: Groth16;
   const keys: Record<Kind, VerificationKey> = {
     "deposit-shield": toyKey(IC["deposit-shield"]),
     spend: toyKey(IC.spend),
@@ -51,22 +55,33 @@ describe("enclave/verify", function () {
   };
 
   before(async () => {
-    toy = await buildVerifier(keys);
+    toy = await buildGroth16(keys);
   });
   after(releaseCurve);
 
-  const read = (proof: Proof): ProofPoints => {
-    const points = toy.readPoints(proof);
-    if (typeof points === "string") throw new Error(points);
-    return points;
+  const aClaim = (changes: Partial<Claim> = {}): Claim => {
+    const kind = changes.kind ?? "spend";
+    const signals = changes.signals ?? SIGNALS[kind];
+    return { kind, signals, proof: forge(IC[kind], signals), ...changes };
   };
+  /** Of any kind, with any signals, made with any A and B. */
+  const anyClaim = (): Claim => {
+    const kind = KIND_NAMES[below(KIND_NAMES.length)]!;
+    const signals = SIGNALS[kind].map(() => aField());
+    return { kind, signals, proof: forge(IC[kind], signals, aField(), aField()) };
+  };
+  const alone = (changes: Partial<Claim> = {}): Verdict => toy.verdicts([aClaim(changes)])[0]!;
+  const bySnarkjs = (
+    { kind, proof, signals }: Claim,
+    changes: Record<string, unknown> = {},
+  ): Promise<boolean> =>
+    groth16.verify(toSnarkjsKey(keys[kind]), signals.map(String), { ...toSnarkjsProof(proof), ...changes });
+  const byNoble = ({ kind, proof, signals }: Claim): boolean => holdsByNoble(keys[kind], proof, signals);
 
   describe("the points of a proof", () => {
     const good = forge(SPEND_IC, SIGNALS.spend);
 
-    it("passes points of the prime-order groups", () => {
-      assert.equal(typeof toy.readPoints(good), "object");
-    });
+    it("passes points of the prime-order groups", () => assert.equal(alone({ proof: good }), "PROOF_HOLDS"));
 
     for (const [name, proof] of Object.entries<Proof>({
       A: { ...good, a: [0n, 0n] },
@@ -79,7 +94,7 @@ describe("enclave/verify", function () {
       },
       C: { ...good, c: [0n, 0n] },
     })) {
-      it(`refuses ${name} at infinity`, () => assert.equal(toy.readPoints(proof), "PROOF_AT_INFINITY"));
+      it(`refuses ${name} at infinity`, () => assert.equal(alone({ proof }), "PROOF_AT_INFINITY"));
     }
 
     for (const [name, proof] of Object.entries<Proof>({
@@ -102,23 +117,18 @@ describe("enclave/verify", function () {
       },
       C: { ...good, c: [good.c[0] ^ 1n, good.c[1]] },
     })) {
-      it(`refuses ${name} off its curve`, () => assert.equal(toy.readPoints(proof), "PROOF_NOT_ON_CURVE"));
+      it(`refuses ${name} off its curve`, () => assert.equal(alone({ proof }), "PROOF_NOT_ON_CURVE"));
     }
 
     it("refuses B on the twist but outside the subgroup, whatever cofactor part it has", () => {
       const outside = onTwistOutsideSubgroup();
-      assert.equal(toy.readPoints({ ...good, b: outside }), "PROOF_NOT_IN_SUBGROUP");
+      assert.equal(alone({ proof: { ...good, b: outside } }), "PROOF_NOT_IN_SUBGROUP");
 
       // A good B plus a point of cofactor order: the hardest to tell from a good one.
-      const { Fp2 } = bn254.fields;
-      const Point = bn254.G2.Point;
-      const point = Point.fromAffine({
-        x: Fp2.fromBigTuple([...outside[0]]),
-        y: Fp2.fromBigTuple([...outside[1]]),
-      });
+      const point = nobleG2(outside);
       const cofactorPart = point.multiplyUnsafe(FIELD_ORDER - 1n).add(point); // r·P
       assert.equal(cofactorPart.is0(), false);
-      const { x, y } = Point.BASE.multiply(7n).add(cofactorPart).toAffine();
+      const { x, y } = bn254.G2.Point.BASE.multiply(7n).add(cofactorPart).toAffine();
       const shifted: Proof = {
         ...good,
         b: [
@@ -126,13 +136,7 @@ describe("enclave/verify", function () {
           [y.c0, y.c1],
         ],
       };
-      assert.equal(toy.readPoints(shifted), "PROOF_NOT_IN_SUBGROUP");
-    });
-
-    it("agrees with noble on the subgroup for points of both kinds", () => {
-      for (const scalar of [1n, 2n, 3n, FIELD_ORDER - 1n, 1n << 200n]) {
-        assert.equal(typeof toy.readPoints({ ...good, b: g2(scalar) }), "object");
-      }
+      assert.equal(alone({ proof: shifted }), "PROOF_NOT_IN_SUBGROUP");
     });
   });
 
@@ -166,87 +170,258 @@ describe("enclave/verify", function () {
 
       for (const [name, { proof: shown, signals, holds }] of Object.entries(cases)) {
         it(`${kind}: ${holds ? "accepts" : "refuses"} ${name}`, async () => {
-          assert.equal(toy.holds(kind, read(shown), signals), holds);
-          assert.equal(holdsByNoble(keys[kind], shown, signals), holds);
-          const theirs = await groth16.verify(
-            toSnarkjsKey(keys[kind]),
-            signals.map(String),
-            toSnarkjsProof(shown),
-          );
-          assert.equal(theirs, holds);
+          const claim = { kind, proof: shown, signals };
+          assert.equal(alone(claim), holds ? "PROOF_HOLDS" : "PROOF_INVALID");
+          assert.equal(byNoble(claim), holds);
+          assert.equal(await bySnarkjs(claim), holds);
         });
       }
     }
 
     it("knows no proof of one kind as a proof of another", () => {
-      const points = read(forge(DEPOSIT_IC, SIGNALS["deposit-shield"]));
-      assert.equal(toy.holds("deposit-shield", points, SIGNALS["deposit-shield"]), true);
-      assert.equal(toy.holds("spend", points, SIGNALS.spend), false);
+      const { proof } = aClaim({ kind: "deposit-shield" });
+      assert.equal(alone({ kind: "deposit-shield", proof }), "PROOF_HOLDS");
+      assert.equal(alone({ kind: "spend", proof }), "PROOF_INVALID");
     });
 
     it("takes signals whose combination of the key's points is zero", () => {
-      const signals = fields(2n, 0n, 0n, 0n, 0n, 0n);
-      const proof = forge(DEPOSIT_IC, signals);
-      assert.equal(toy.holds("deposit-shield", read(proof), signals), true);
-      assert.equal(toy.holds("deposit-shield", read({ ...proof, c: g1(3n) }), signals), false);
-    });
-
-    it("throws, never answers, when the number of signals is not the key's", () => {
-      const points = read(forge(SPEND_IC, SIGNALS.spend));
-      // snarkjs takes the missing last signal, which is 0, for granted.
-      assert.throws(() => toy.holds("spend", points, SIGNALS.spend.slice(0, -1)));
-      assert.throws(() => toy.holds("spend", points, [...SIGNALS.spend, mustField(0n)]));
+      const claim = aClaim({ kind: "deposit-shield", signals: fields(2n, 0n, 0n, 0n, 0n, 0n) });
+      assert.equal(alone(claim), "PROOF_HOLDS");
+      assert.equal(alone({ ...claim, proof: { ...claim.proof, c: g1(3n) } }), "PROOF_INVALID");
+      assert.deepEqual(toy.verdicts([claim, claim], someBytes(32)), ["PROOF_HOLDS", "PROOF_HOLDS"]);
     });
   });
 
-  describe("malleability, which nothing in the protocol rests on", () => {
-    it("accepts the negated twin (−A, −B, C)", () => {
-      const proof = forge(SPEND_IC, SIGNALS.spend);
-      const twin: Proof = { ...proof, a: negate(proof.a), b: negateG2(proof.b) };
-      assert.notDeepEqual(twin, proof);
-      assert.equal(toy.holds("spend", read(twin), SIGNALS.spend), true);
+  describe("where snarkjs is laxer", () => {
+    it("it takes a missing last signal for zero; here another number of signals throws, never answers", async () => {
+      const claim = aClaim();
+      assert.equal(claim.signals.at(-1), 0n);
+      const shorter = { ...claim, signals: claim.signals.slice(0, -1) };
+      assert.equal(await bySnarkjs(shorter), true);
+      assert.throws(() => toy.verdicts([shorter]));
+      assert.throws(() => toy.verdicts([claim, shorter], someBytes(32)));
+      assert.throws(() => alone({ signals: [...claim.signals, mustField(0n)], proof: claim.proof }));
     });
 
-    it("accepts a re-randomised proof (A/t, t·B, C), which a stranger makes from a published one", () => {
+    it("it takes a coordinate above q; no such proof is decoded here", async () => {
+      const claim = aClaim();
+      const [x, y] = claim.proof.a;
+      assert.equal(await bySnarkjs(claim, { pi_a: [String(x + BASE_FIELD_ORDER), String(y), "1"] }), true);
+      const words = [x + BASE_FIELD_ORDER, y, 0n, 0n, 0n, 0n, 0n, 0n];
+      const bytes = Buffer.from(words.map((word) => word.toString(16).padStart(64, "0")).join(""), "hex");
+      assert.equal(decodeProof(bytes), undefined);
+    });
+
+    it("it looks at no subgroup, only at the equation; noble and we refuse the point itself", async () => {
+      const proof = { ...aClaim().proof, b: onTwistOutsideSubgroup() };
+      assert.equal(await bySnarkjs(aClaim({ proof })), false);
+      assert.throws(() => nobleG2(proof.b).assertValidity());
+      assert.equal(alone({ proof }), "PROOF_NOT_IN_SUBGROUP");
+    });
+
+    it("all three accept the negated twin (−A, −B, C), on which nothing in the protocol rests", async () => {
+      const { proof } = aClaim();
+      const twin = aClaim({ proof: { ...proof, a: negate(proof.a), b: negateG2(proof.b) } });
+      assert.notDeepEqual(twin.proof, proof);
+      assert.deepEqual([alone(twin), byNoble(twin), await bySnarkjs(twin)], ["PROOF_HOLDS", true, true]);
+    });
+
+    it("and a re-randomised proof (A/t, t·B, C), which a stranger makes from a published one", async () => {
       const t = 123n;
-      const inverse = bn254.fields.Fr.inv(t);
-      const scaled: Proof = {
-        a: g1(bn254.fields.Fr.mul(5n, inverse)),
-        b: g2(7n * t),
-        c: forge(SPEND_IC, SIGNALS.spend).c,
-      };
-      assert.equal(toy.holds("spend", read(scaled), SIGNALS.spend), true);
+      const { Fr } = bn254.fields;
+      const claim = aClaim({ proof: { ...aClaim().proof, a: g1(Fr.div(5n, t)), b: g2(7n * t) } });
+      assert.deepEqual([alone(claim), byNoble(claim), await bySnarkjs(claim)], ["PROOF_HOLDS", true, true]);
     });
   });
 
-  describe("with the pinned keys", () => {
-    let pinned: Verifier;
-    before(async () => {
-      pinned = await buildVerifier(loadVerificationKeys());
+  describe("many at once", () => {
+    const bad = (claim: Claim): Claim => ({ ...claim, proof: { ...claim.proof, c: g1(aField()) } });
+    const outside = (claim: Claim): Claim => ({
+      ...claim,
+      proof: { ...claim.proof, b: onTwistOutsideSubgroup() },
+    });
+    const atInfinity = (claim: Claim): Claim => ({ ...claim, proof: { ...claim.proof, a: [0n, 0n] } });
+    const shifted = (claim: Claim): Claim => ({
+      ...claim,
+      signals: claim.signals.with(0, mustField((claim.signals[0]! + 1n) % FIELD_ORDER)),
+    });
+    const together = (claims: readonly Claim[], randomness = someBytes(16 * claims.length)): Verdict[] =>
+      toy.verdicts(claims, randomness);
+
+    it("holds for good proofs of one kind and of all kinds, up to the most that have room", () => {
+      for (const claims of [
+        Array.from({ length: 4 }, () => aClaim()),
+        KIND_NAMES.map((kind) => aClaim({ kind })),
+        Array.from({ length: MAX_CLAIMS }, (_, i) => aClaim({ kind: KIND_NAMES[i % 4]! })),
+      ]) {
+        assert.deepEqual(
+          together(claims),
+          claims.map(() => "PROOF_HOLDS"),
+        );
+      }
     });
 
-    for (const [kind, make] of [
+    it("refuses the one bad proof and no other, wherever it stands", () => {
+      const claims = [...KIND_NAMES, ...KIND_NAMES].map((kind) => aClaim({ kind }));
+      claims.forEach((_, place) => {
+        assert.deepEqual(
+          together(claims.with(place, bad(claims[place]!))),
+          claims.map((_claim, i) => (i === place ? "PROOF_INVALID" : "PROOF_HOLDS")),
+        );
+      });
+    });
+
+    it("tells each fault apart from its neighbours'", () => {
+      const claims = [
+        aClaim(),
+        bad(aClaim()),
+        outside(aClaim()),
+        atInfinity(aClaim()),
+        shifted(aClaim()),
+        aClaim(),
+      ];
+      assert.deepEqual(together(claims), [
+        "PROOF_HOLDS",
+        "PROOF_INVALID",
+        "PROOF_NOT_IN_SUBGROUP",
+        "PROOF_AT_INFINITY",
+        "PROOF_INVALID",
+        "PROOF_HOLDS",
+      ]);
+    });
+
+    it("gives any mixture the verdicts that each gets alone, from us and from noble", () => {
+      const faults = [bad, outside, atInfinity, shifted];
+      for (let round = 0; round < 5; round++) {
+        const claims = Array.from({ length: 1 + below(16) }, () => {
+          const claim = anyClaim();
+          return below(4) === 0 ? faults[below(faults.length)]!(claim) : claim;
+        });
+        const alones = claims.flatMap((claim) => toy.verdicts([claim]));
+        assert.deepEqual(together(claims), alones);
+        assert.deepEqual(toy.verdicts(claims), alones);
+        claims.slice(0, 3).forEach((claim, i) => {
+          if (alones[i] === "PROOF_HOLDS" || alones[i] === "PROOF_INVALID")
+            assert.equal(byNoble(claim), alones[i] === "PROOF_HOLDS");
+        });
+      }
+    });
+
+    // Two false proofs whose faults are each other's inverse: the product of the equations is one.
+    describe("faults that cancel each other", () => {
+      const point = (scalar: bigint) => bn254.G1.Point.BASE.multiply(scalar);
+      const moved = (place: "a" | "c", claim: Claim, by: bigint): Claim => {
+        const [x, y] = claim.proof[place];
+        const sum = bn254.G1.Point.fromAffine({ x, y }).add(point(by)).toAffine();
+        return { ...claim, proof: { ...claim.proof, [place]: [sum.x, sum.y] } };
+      };
+      const cases: Record<string, [Claim, Claim]> = {
+        "in C": [moved("c", aClaim(), 5n), moved("c", aClaim(), FIELD_ORDER - 5n)],
+        // Both are made with the same B.
+        "in A": [moved("a", aClaim(), 6n), moved("a", aClaim(), FIELD_ORDER - 6n)],
+        "over two kinds": [
+          moved("c", aClaim({ kind: "private-swap" }), 9n),
+          moved("c", aClaim({ kind: "spend9" }), FIELD_ORDER - 9n),
+        ],
+        "in the signals": [
+          { ...aClaim(), signals: SIGNALS.spend.with(0, mustField(SIGNALS.spend[0]! + 1n)) },
+          { ...aClaim(), signals: SIGNALS.spend.with(0, mustField(SIGNALS.spend[0]! - 1n)) },
+        ],
+      };
+      for (const [where, claims] of Object.entries(cases)) {
+        it(`${where}: are refused with weights that nobody knew`, () => {
+          assert.deepEqual(together(claims), ["PROOF_INVALID", "PROOF_INVALID"]);
+          assert.deepEqual(together([aClaim(), ...claims]), [
+            "PROOF_HOLDS",
+            "PROOF_INVALID",
+            "PROOF_INVALID",
+          ]);
+        });
+
+        it(`${where}: would pass with equal ones, so the weights carry the proof`, () => {
+          assert.deepEqual(together(claims, new Uint8Array(32).fill(7)), ["PROOF_HOLDS", "PROOF_HOLDS"]);
+        });
+      }
+    });
+
+    it("no randomness makes a weight of zero, which would leave a claim out", () => {
+      for (const byte of [0, 0xff]) {
+        const randomness = new Uint8Array(48).fill(byte);
+        assert.deepEqual(together([aClaim(), bad(aClaim()), aClaim()], randomness), [
+          "PROOF_HOLDS",
+          "PROOF_INVALID",
+          "PROOF_HOLDS",
+        ]);
+        assert.deepEqual(together([aClaim(), aClaim(), aClaim()], randomness), [
+          "PROOF_HOLDS",
+          "PROOF_HOLDS",
+          "PROOF_HOLDS",
+        ]);
+      }
+    });
+
+    it("throws for too little randomness and for more claims than have room; none is no fault", () => {
+      assert.throws(() => together([aClaim(), aClaim()], someBytes(31)));
+      assert.throws(() => toy.verdicts(Array.from({ length: MAX_CLAIMS + 1 }, () => aClaim())));
+      assert.deepEqual(together([]), []);
+    });
+  });
+
+  describe("with the committed keys", () => {
+    let pinned: Groth16;
+    let pinnedKeys: Readonly<Record<Kind, VerificationKey>>;
+    before(async () => {
+      pinnedKeys = parseConfiguration(await developmentConfiguration()).verificationKeys;
+      pinned = await buildGroth16(pinnedKeys);
+    });
+    const MAKERS = [
       ["deposit-shield", aProvenDeposit],
       ["spend", aProvenSpend],
       ["spend9", aToldSpend9],
       ["private-swap", aToldSwap],
-    ] as const) {
+    ] as const;
+
+    for (const [kind, make] of MAKERS) {
       it(`accepts a real ${kind} and refuses it with one changed signal, as snarkjs does`, async () => {
         const { proof, request } = await make();
-        const points = pinned.readPoints(proof);
-        if (typeof points === "string") throw new Error(points);
         const signals = request.signals.map(mustField);
-        const key = toSnarkjsKey(loadVerificationKeys()[kind]);
-        assert.equal(pinned.holds(kind, points, signals), true);
+        const key = toSnarkjsKey(pinnedKeys[kind]);
+        assert.deepEqual(pinned.verdicts([{ kind, proof, signals }]), ["PROOF_HOLDS"]);
         assert.equal(await groth16.verify(key, signals.map(String), toSnarkjsProof(proof)), true);
         const changed = signals.with(-1, mustField((signals.at(-1)! + 1n) % FIELD_ORDER));
-        assert.equal(pinned.holds(kind, points, changed), false);
+        assert.deepEqual(pinned.verdicts([{ kind, proof, signals: changed }]), ["PROOF_INVALID"]);
         assert.equal(await groth16.verify(key, changed.map(String), toSnarkjsProof(proof)), false);
       });
     }
+
+    it("accepts real ones of every kind at once, and refuses the one that says another amount", async () => {
+      const claims = await Promise.all(
+        MAKERS.map(async ([kind, make]) => {
+          const { proof, request } = await make();
+          return { kind, proof, signals: request.signals.map(mustField) };
+        }),
+      );
+      assert.deepEqual(
+        pinned.verdicts(claims, someBytes(64)),
+        claims.map(() => "PROOF_HOLDS"),
+      );
+      const spend = claims[1]!;
+      const lie = { ...spend, signals: spend.signals.with(3, mustField(spend.signals[3]! + 1n)) };
+      assert.deepEqual(pinned.verdicts(claims.with(1, lie), someBytes(64)), [
+        "PROOF_HOLDS",
+        "PROOF_INVALID",
+        "PROOF_HOLDS",
+        "PROOF_HOLDS",
+      ]);
+    });
   });
 });
 
 function fields(...values: bigint[]): Field[] {
   return values.map(mustField);
+}
+
+function nobleG2([x, y]: Proof["b"]) {
+  const { Fp2 } = bn254.fields;
+  return bn254.G2.Point.fromAffine({ x: Fp2.fromBigTuple([...x]), y: Fp2.fromBigTuple([...y]) });
 }

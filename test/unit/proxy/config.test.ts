@@ -1,5 +1,6 @@
 // Settings: every fault is told at once, none repeats a value, nothing is half read.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { configHelp, ConfigError, readConfig } from "../../../proxy/config.ts";
 import { encodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
@@ -48,6 +49,38 @@ describe("proxy configuration", () => {
     );
     assert.equal(config.serviceFee, undefined);
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.limits) && Object.isFrozen(config.assets));
+  });
+
+  it("reads one pair for every enclave or one for each, and where KMS is", () => {
+    const kms = { CLOISTER_KMS_REGION: "eu-central-1" };
+    assert.deepEqual(readConfig(good).signerPairs, []);
+    assert.equal(readConfig(good).kms, undefined);
+    const one = readConfig({ ...good, ...kms, CLOISTER_SIGNER_KEYS: "/srv/a.json" });
+    assert.deepEqual(one.signerPairs, ["/srv/a.json", "/srv/a.json"]);
+    assert.deepEqual(one.kms, { region: "eu-central-1", endpoint: undefined });
+    const two = readConfig({
+      ...good,
+      ...kms,
+      CLOISTER_SIGNER_KEYS: "/srv/a.json, /srv/b.json",
+      CLOISTER_KMS_ENDPOINT: "http://127.0.0.1:9",
+    });
+    assert.deepEqual(two.signerPairs, ["/srv/a.json", "/srv/b.json"]);
+    assert.equal(two.kms?.endpoint, "http://127.0.0.1:9");
+  });
+
+  it("refuses pairs without a region, a number of them that fits nothing, and an open line to KMS in production", () => {
+    const pair = { CLOISTER_SIGNER_KEYS: "/srv/a.json" };
+    const region = { CLOISTER_KMS_REGION: "eu-central-1" };
+    const names = (change: Readonly<Record<string, string>>): string[] =>
+      faultsOf(change).map((fault) => fault.split(" ")[0] ?? "");
+    assert.deepEqual(names({ ...pair, ...region }), []);
+    assert.deepEqual(names(pair), ["CLOISTER_KMS_REGION"]);
+    assert.deepEqual(names({ ...pair, CLOISTER_KMS_REGION: "somewhere else" }), ["CLOISTER_KMS_REGION"]);
+    assert.deepEqual(names({ ...region, CLOISTER_SIGNER_KEYS: "a,b,c" }), ["CLOISTER_SIGNER_KEYS"]);
+    assert.deepEqual(names({ ...pair, ...region, CLOISTER_KMS_ENDPOINT: "kms" }), ["CLOISTER_KMS_ENDPOINT"]);
+    const open = { ...pair, ...region, CLOISTER_KMS_ENDPOINT: "http://kms.internal" };
+    assert.deepEqual(names(open), []);
+    assert.deepEqual(names({ ...open, CLOISTER_ENV: "production" }), ["CLOISTER_KMS_ENDPOINT"]);
   });
 
   const WETH = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
@@ -201,5 +234,17 @@ describe("proxy configuration", () => {
 
   it("help names every setting", () => {
     for (const name of Object.keys(good)) assert.match(configHelp(), new RegExp(name));
+  });
+
+  it(".env.example has every setting that help has, with its default or empty", () => {
+    const text = readFileSync(new URL("../../../.env.example", import.meta.url), "utf8");
+    const shown = [...text.matchAll(/^#?(CLOISTER_\w+)=(.*)$/gm)].map(
+      ([, name, value]) => `${name}=${value}`,
+    );
+    const helped = [...configHelp().matchAll(/^ {2}(CLOISTER_\w+) .*?(?:\(default (.*)\))?$/gm)].map(
+      ([, name, preset]) => `${name}=${preset ?? ""}`,
+    );
+    assert.ok(helped.length > 30);
+    assert.deepEqual(shown.toSorted(), helped.toSorted());
   });
 });

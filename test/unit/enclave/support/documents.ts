@@ -1,7 +1,7 @@
 // Reads an attestation document as a verifier would, with node:crypto: signature, chain, fields.
 import assert from "node:assert/strict";
 import { verify, X509Certificate } from "node:crypto";
-import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../../../enclave/cbor.ts";
+import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../../../shared/protocol/cbor.ts";
 
 /** Fails unless the document is signed by a leaf whose chain ends in `rootPem`. */
 export function openDocument(document: Uint8Array, rootPem: string): Cbor {

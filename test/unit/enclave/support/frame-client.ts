@@ -1,14 +1,12 @@
 // A client of the enclave's socket: whole requests, or any bytes a test wants to send.
 import { createConnection, type Socket } from "node:net";
 import {
-  decodeReply,
-  encodeRequest,
-  ENCLAVE_PORT,
   FrameSplitter,
   type EnclaveReply,
   type EnclaveRequest,
   type Enveloped,
 } from "../../../../shared/protocol/enclave-messages.ts";
+import { decodeReply, encodeRequest, ENCLAVE_PORT } from "../../../../shared/protocol/host/enclave-host.ts";
 
 const DEADLINE_MS = 20_000;
 

@@ -7,21 +7,16 @@ import { asAddress, type Address, type Field } from "../../../../shared/protocol
 import { mustFromHex } from "../../../../shared/protocol/bytes.ts";
 import type { AttestRequest } from "../../../../shared/protocol/enclave-messages.ts";
 import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
-import {
-  decodeProof,
-  encodeProof,
-  parseSnarkjsProof,
-  type Proof,
-} from "../../../../shared/protocol/proof.ts";
+import { decodeProof, type Proof } from "../../../../shared/protocol/proof.ts";
+import { encodeProof, parseSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
 import {
   CIPHERTEXT_BYTES,
   contextOf,
-  encodeExt,
   KINDS,
-  signalNames,
   type Home,
   type Kind,
 } from "../../../../shared/protocol/statements.ts";
+import { encodeExt, signalNames } from "../../../../shared/protocol/host/statements.ts";
 import { emptyNode, Frontier, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
 
 export const POOL = asAddress(`0x${"c1".repeat(20)}`)!;

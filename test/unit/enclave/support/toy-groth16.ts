@@ -2,7 +2,8 @@
 // and points that no honest prover sends. Points come from noble, which the verifier does not use.
 import { bn254 } from "@noble/curves/bn254.js";
 import { FIELD_ORDER, type Field } from "../../../../shared/protocol/brands.ts";
-import { toSnarkjsProof, type Proof } from "../../../../shared/protocol/proof.ts";
+import type { Proof } from "../../../../shared/protocol/proof.ts";
+import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
 import type { VerificationKey } from "../../../../shared/protocol/verification-key.ts";
 
 const { Fr, Fp2 } = bn254.fields;
@@ -35,10 +36,10 @@ export function negateG2([x, [y0, y1]]: G2Point): G2Point {
   return [x, [bn254.fields.Fp.neg(y0), bn254.fields.Fp.neg(y1)]];
 }
 
-/** The first point of the twist whose x is a small integer. Its order is not r, as `isTorsionFree` says. */
-export function onTwistOutsideSubgroup(): G2Point {
+/** The first point of the twist whose x is an integer from `from` on. Its order is not r, as `isTorsionFree` says. */
+export function onTwistOutsideSubgroup(from = 1n): G2Point {
   const b = bn254.G2.Point.CURVE().b;
-  for (let c0 = 1n; ; c0++) {
+  for (let c0 = from; ; c0++) {
     const x = Fp2.fromBigTuple([c0, 0n]);
     const square = Fp2.add(Fp2.mul(Fp2.sqr(x), x), b);
     let y: ReturnType<typeof Fp2.sqrt>;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
 import { ChainAway, type Chain } from "../../../../proxy/chain/provider.ts";
 import { requireSamePool, warnOfOffers } from "../../../../proxy/chain/same-pool.ts";
-import { configurationHashOf, warnOfOtherCircuits } from "../../../../proxy/enclave-link/same-circuits.ts";
+import { circuitsHashOf, warnOfOtherCircuits } from "../../../../proxy/enclave-link/same-circuits.ts";
 import { createLogger, type Logger } from "../../../../proxy/logging.ts";
 import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, toHex, word } from "../../../../shared/protocol/bytes.ts";
@@ -63,16 +63,16 @@ describe("enclave-link/same-circuits", () => {
 
   it("hashes the keys in order of kind id, as the enclave does", () => {
     const expected = keccakHex(concatBytes(...[1n, 2n, 3n, 4n].map(word)));
-    assert.equal(configurationHashOf(new Map([...keys].reverse())), expected);
-    assert.notEqual(configurationHashOf(new Map(keys).set("spend9", keyOf("spend"))), expected);
+    assert.equal(circuitsHashOf(new Map([...keys].reverse())), expected);
+    assert.notEqual(circuitsHashOf(new Map(keys).set("spend9", keyOf("spend"))), expected);
     assert.equal(mustFromHex(expected).length, 32);
   });
 
   it("tells an enclave with other circuits from one that is away, and never throws", async () => {
-    const expected = configurationHashOf(keys);
-    const levels = async (configurations: () => Promise<(Bytes32 | undefined)[]>): Promise<string[]> => {
+    const expected = circuitsHashOf(keys);
+    const levels = async (circuits: () => Promise<(Bytes32 | undefined)[]>): Promise<string[]> => {
       const { logger, lines } = logged();
-      await warnOfOtherCircuits({ configurations }, expected, logger);
+      await warnOfOtherCircuits({ circuits }, expected, logger);
       return lines.map(({ level }) => level);
     };
     assert.deepEqual(await levels(async () => [expected]), []);

@@ -10,6 +10,7 @@ import type { EnclavePhase, EnclaveReply } from "../../../../shared/protocol/enc
 const file = new URL("../../../support/vectors/attestation/base-2026-01-03.bin", import.meta.url);
 const DOCUMENT = new Uint8Array(readFileSync(file));
 const CONFIGURATION = `0x${"0c".repeat(32)}` as Bytes32;
+const CIRCUITS = `0x${"0d".repeat(32)}` as Bytes32;
 const NONCE = new Uint8Array(16).fill(7);
 
 /** Answers as an enclave of this signer; `asked` collects the nonces. */
@@ -25,7 +26,13 @@ function enclave(
     ask: (request) => {
       if (request.type === "status") {
         const { address: signer } = attester(n);
-        return Promise.resolve({ type: "status", phase, signer, configurationHash: CONFIGURATION });
+        return Promise.resolve({
+          type: "status",
+          phase,
+          signer,
+          configurationHash: CONFIGURATION,
+          circuitsHash: CIRCUITS,
+        });
       }
       if (request.type !== "attestation") throw new TypeError("not asked by a directory");
       asked.push(request.nonce);

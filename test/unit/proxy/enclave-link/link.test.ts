@@ -17,6 +17,7 @@ const STATUS: EnclaveReply = {
   phase: "serving",
   signer: `0x${"11".repeat(20)}` as never,
   configurationHash: `0x${"22".repeat(32)}` as never,
+  circuitsHash: `0x${"33".repeat(32)}` as never,
 };
 
 describe("enclave-link/link against a real socket", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { encodeCbor, type Cbor } from "../../../../enclave/cbor.ts";
+import { encodeCbor, type Cbor } from "../../../../shared/protocol/cbor.ts";
 import { readMeasurements } from "../../../../proxy/enclave-link/measurement.ts";
 
 const FOLDER = new URL("../../../support/vectors/attestation/", import.meta.url);

@@ -11,7 +11,7 @@ import type { ErrorCode } from "../../../../shared/api/errors.ts";
 import type { RelayBody } from "../../../../shared/api/transactions.ts";
 import { FIELD_ORDER, type Field } from "../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
-import { toSnarkjsProof } from "../../../../shared/protocol/proof.ts";
+import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
 import { Money, NO_PROOF, OWNER, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 import { posted } from "./posted.ts";

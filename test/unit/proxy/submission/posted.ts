@@ -5,7 +5,7 @@ import { toAttest, type Submission } from "../../../../proxy/submission/submissi
 import { encodeUniswapPath } from "../../../../shared/api/uniswap-path.ts";
 import { addressFromField } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
-import { toSnarkjsProof } from "../../../../shared/protocol/proof.ts";
+import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
 import { decodeExt, type Ext } from "../../../../shared/protocol/statements.ts";
 import { NO_PROOF } from "../../../support/money.ts";
 

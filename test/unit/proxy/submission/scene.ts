@@ -30,7 +30,7 @@ import {
   type Bytes32,
 } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
-import { encodeProof } from "../../../../shared/protocol/proof.ts";
+import { encodeProof } from "../../../../shared/protocol/host/proofs.ts";
 import { checkStatement, kindById, type Kind } from "../../../../shared/protocol/statements.ts";
 import { NO_PROOF, SILENT } from "../../../support/money.ts";
 

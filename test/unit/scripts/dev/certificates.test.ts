@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import {
-  makeIntermediate,
-  makeLeaf,
-  makeRoot,
-  openRoot,
-  ROOT_NAME,
-  toPem,
-} from "../../../../scripts/dev/certificates.ts";
+import { makeIntermediate, makeLeaf, makeRoot, ROOT_NAME } from "../../../../scripts/dev/certificates.ts";
 
 const NOW = new Date("2026-03-01T12:34:56Z");
 const read = (certificate: Uint8Array): X509Certificate => new X509Certificate(certificate);
@@ -41,14 +34,5 @@ describe("scripts/dev/certificates", () => {
     const late = read(makeRoot(new Date("2045-01-01T00:00:00Z")).certificate);
     assert.equal(new Date(late.validFrom).getUTCFullYear(), 2044);
     assert.ok(Date.parse(late.validTo) > Date.parse("2054-01-01"));
-  });
-
-  it("opens a kept root, and none with another's key", () => {
-    const pem = (authority: typeof root): string =>
-      authority.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
-    const opened = openRoot(pem(root), toPem(root.certificate));
-    assert.deepEqual(opened.certificate, root.certificate);
-    assert.ok(read(makeIntermediate(opened, NOW).certificate).checkIssued(read(root.certificate)));
-    assert.throws(() => openRoot(pem(leaf), toPem(root.certificate)), /differ/);
   });
 });

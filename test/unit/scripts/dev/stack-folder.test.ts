@@ -36,6 +36,11 @@ const ENTRY: NetworkEntry = {
   address_prefix: "clodev",
   service_address: "clodev1",
   enclave_signer: ADDRESS,
+  enclave: {
+    measurement: { pcr0: "a0".repeat(48), pcr1: "b1".repeat(48), pcr2: "c2".repeat(48) },
+    attestation_root: "0d".repeat(32),
+    configuration_hash: `0x${"0c".repeat(32)}`,
+  },
   tokens: [],
 };
 

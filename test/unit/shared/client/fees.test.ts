@@ -20,6 +20,7 @@ const pins = (flat: bigint, bps = 0, more: Partial<Pins> = {}): Pins => {
     pool: asset,
     assets: [asset],
     addressPrefix: "cltest",
+    enclaves: "unverified",
     feeCeiling: { transfer: ceiling, withdraw: ceiling },
     ...more,
   };

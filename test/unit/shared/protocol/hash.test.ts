@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { grainGenConstants, poseidon } from "@noble/curves/abstract/poseidon.js";
+import { bn254 } from "@noble/curves/bn254.js";
 import { keccak256 as ethersKeccak } from "ethers";
 import fc from "fast-check";
 import { poseidon2 as lite2, poseidon3 as lite3, poseidon4 as lite4 } from "poseidon-lite";
@@ -30,5 +32,46 @@ describe("shared/protocol/hash", () => {
         assert.equal(poseidon4(a, b, c, d), lite4([a, b, c, d]));
       }),
     );
+  });
+
+  it("is noble's permutation, which takes every round as the paper defines it", () => {
+    const noble = ([2, 3, 4] as const).map((inputs) => {
+      const roundsPartial = { 2: 57, 3: 56, 4: 60 }[inputs];
+      const shape = { Fp: bn254.fields.Fr, t: inputs + 1, roundsFull: 8, roundsPartial, sboxPower: 5 };
+      const permutation = poseidon({ ...shape, ...grainGenConstants(shape) });
+      return (...values: bigint[]): bigint => permutation([0n, ...values])[0]!;
+    });
+    fc.assert(
+      fc.property(element, element, element, element, (a, b, c, d) => {
+        assert.equal(poseidon2(a, b), noble[0]!(a, b));
+        assert.equal(poseidon3(a, b, c), noble[1]!(a, b, c));
+        assert.equal(poseidon4(a, b, c, d), noble[2]!(a, b, c, d));
+      }),
+    );
+  });
+
+  // From circomlib's own tests, and of zeros, as everybody's empty trees have them.
+  it("gives the known values", () => {
+    assert.equal(
+      poseidon2(1n, 2n),
+      7853200120776062878684798364095072458815029376092732009249414926327459813530n,
+    );
+    assert.equal(
+      poseidon3(1n, 2n, 3n),
+      6542985608222806190361240322586112750744169038454362455181422643027100751666n,
+    );
+    assert.equal(
+      poseidon4(1n, 2n, 3n, 4n),
+      18821383157269793795438455681495246036402687001665670618754263018637548127333n,
+    );
+    assert.equal(
+      poseidon2(0n, 0n),
+      14744269619966411208579211824598458697587494354926760081771325075741142829156n,
+    );
+  });
+
+  it("takes a value above the order for its remainder", () => {
+    assert.equal(poseidon2(FIELD_ORDER + 5n, 7n), poseidon2(5n, 7n));
+    assert.equal(poseidon4(1n, 2n, 3n, 2n * FIELD_ORDER - 1n), poseidon4(1n, 2n, 3n, FIELD_ORDER - 1n));
   });
 });

@@ -8,15 +8,11 @@ import {
   CIPHERTEXT_BYTES,
   contextOf,
   decodeExt,
-  encodeExt,
   kindById,
   KIND_NAMES,
   KINDS,
-  readSignals,
   signalCount,
-  signalNames,
   statementHashOf,
-  writeSignals,
   type Ext,
   type Home,
   type Kind,
@@ -25,6 +21,12 @@ import {
   type SwapExt,
   type SwapPath,
 } from "../../../../shared/protocol/statements.ts";
+import {
+  encodeExt,
+  readSignals,
+  signalNames,
+  writeSignals,
+} from "../../../../shared/protocol/host/statements.ts";
 
 const abi = AbiCoder.defaultAbiCoder();
 const HOME: Home = { chainId: 31_337n, pool: `0x${"c1".repeat(20)}` as Address };

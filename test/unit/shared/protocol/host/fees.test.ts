@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { feeOf, grossOf, type FeeRule } from "../../../../shared/protocol/fees.ts";
+import { feeOf, grossOf, type FeeRule } from "../../../../../shared/protocol/host/fees.ts";
 
-describe("shared/protocol/fees", () => {
+describe("shared/protocol/host/fees", () => {
   it("is flat plus basis points, rounded down", () => {
     assert.equal(feeOf({ flat: 0n, bps: 0 }, 1_000_000n), 0n);
     assert.equal(feeOf({ flat: 7n, bps: 0 }, 1_000_000n), 7n);

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../../enclave/cbor.ts";
-import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
+import {
+  decodeCbor,
+  encodeCbor,
+  entryOf,
+  itemsOf,
+  mapOf,
+  type Cbor,
+} from "../../../../shared/protocol/cbor.ts";
+import { mustFromHex, toHex } from "../../../../shared/protocol/bytes.ts";
 
 /** RFC 8949, appendix A, as far as our subset goes. */
 const VECTORS: readonly [string, Cbor][] = [
@@ -44,7 +51,7 @@ const VECTORS: readonly [string, Cbor][] = [
   ],
 ];
 
-describe("enclave/cbor", () => {
+describe("shared/protocol/cbor", () => {
   for (const [hex, value] of VECTORS) {
     it(`reads and writes ${hex}`, () => {
       assert.deepEqual(decodeCbor(mustFromHex(hex)), value);
@@ -63,7 +70,14 @@ describe("enclave/cbor", () => {
     "a head cut off": "0x19",
     "reserved additional information": "0x1c",
     "an indefinite byte string": "0x5f42010243030405ff",
-    "an indefinite map": "0xbf616101ff",
+    "an indefinite text": "0x7f6161ff",
+    "an indefinite integer": "0x1f",
+    "an indefinite map without its end": "0xbf616101",
+    "an indefinite map that ends behind a key": "0xbf6161ff",
+    "a repeated key in an indefinite map": "0xbf01020103ff",
+    "an indefinite array without its end": "0x9f01",
+    "a break in a definite array": "0x82ff01",
+    "a break in a definite map": "0xa1ff",
     "a lone break": "0xff",
     "a tag": "0xd28440a04040",
     "a float": "0xf93c00",
@@ -85,6 +99,17 @@ describe("enclave/cbor", () => {
     it(`refuses ${what}`, () => assert.equal(decodeCbor(mustFromHex(hex)), undefined));
   }
 
+  it("reads maps and arrays of indefinite length, nested too", () => {
+    const inner = new Map<string, Cbor>([["b", [2, 3]]]);
+    const whole = new Map<string, Cbor>([
+      ["a", 1],
+      ["c", inner],
+    ]);
+    assert.deepEqual(decodeCbor(mustFromHex("0xbf6161016163bf61629f0203ffffff")), whole);
+    assert.deepEqual(decodeCbor(mustFromHex("0xbfff")), new Map());
+    assert.deepEqual(decodeCbor(mustFromHex("0x9fff")), []);
+  });
+
   it("reads eight arrays deep", () => {
     assert.notEqual(decodeCbor(mustFromHex(`0x${"81".repeat(8)}00`)), undefined);
   });
@@ -94,11 +119,13 @@ describe("enclave/cbor", () => {
       assert.throws(() => encodeCbor(value), RangeError);
   });
 
-  it("never throws on random bytes, and what it reads it would write the same", () => {
+  it("never throws on random bytes, and what it reads it would write the same, but for indefinite lengths", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
         const value = decodeCbor(bytes);
-        if (value !== undefined) assert.deepEqual(encodeCbor(value), bytes);
+        if (value === undefined) return;
+        assert.deepEqual(decodeCbor(encodeCbor(value)), value);
+        if (!bytes.includes(0x9f) && !bytes.includes(0xbf)) assert.deepEqual(encodeCbor(value), bytes);
       }),
       { numRuns: 5_000 },
     );
@@ -127,5 +154,15 @@ describe("enclave/cbor", () => {
     assert.equal(entryOf(new Map([["a", 1]]), "b"), undefined);
     for (const value of [undefined, null, 1, "a", ["a"], Uint8Array.of(1)])
       assert.equal(entryOf(value, "a"), undefined);
+  });
+
+  it("gives maps and arrays, and nothing else, as what they are", () => {
+    const map = new Map([["a", 1]]);
+    assert.equal(mapOf(map), map);
+    assert.deepEqual(itemsOf([1, 2]), [1, 2]);
+    for (const value of [undefined, null, 1, "a", Uint8Array.of(1)]) {
+      assert.equal(mapOf(value), undefined);
+      assert.deepEqual(itemsOf(value), []);
+    }
   });
 });

@@ -1,0 +1,106 @@
+/**
+ * The development KMS's RSA key and the development attestation root, derived from a public phrase, so that
+ * every clone makes the same image configuration and measures the same. Known to everybody, as anvil's
+ * accounts are: they protect nothing, and a production configuration that names one of them is refused.
+ */
+import {
+  checkPrimeSync,
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+} from "node:crypto";
+import { p384 } from "@noble/curves/nist.js";
+import { makeRootFrom, type Authority } from "./certificates.ts";
+
+const PHRASE = "Cloister development keys: public, and worth nothing";
+
+export interface DevelopmentKmsKey {
+  readonly privateKey: KeyObject;
+  /** DER. */
+  readonly spki: Uint8Array;
+}
+
+/** RSA-2048; made once a process. */
+export const developmentKmsKey = once((): DevelopmentKmsKey => {
+  const privateKey = createPrivateKey({ key: rsaKey(), format: "jwk" });
+  const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" });
+  return { privateKey, spki: new Uint8Array(spki) };
+});
+
+/** P-384, self-signed, valid from 2026 to 2046; made once a process. */
+export const developmentRoot = once((): Authority => {
+  const scalar = (draw("root key", 64) % (p384.Point.Fn.ORDER - 1n)) + 1n;
+  const secret = p384.Point.Fn.toBytes(scalar);
+  const point = p384.getPublicKey(secret, false); // 04, x, y
+  const jwk = {
+    kty: "EC",
+    crv: "P-384",
+    x: text(point.subarray(1, 49)),
+    y: text(point.subarray(49)),
+    d: text(secret),
+  };
+  return makeRootFrom({
+    privateKey: createPrivateKey({ key: jwk, format: "jwk" }),
+    serial: bytesOf(draw("root serial", 15) | (1n << 118n)),
+    from: new Date("2026-01-01T00:00:00Z"),
+    until: new Date("2046-01-01T00:00:00Z"),
+    // RFC 6979, where node:crypto would take a random nonce.
+    sign: (toBeSigned) => p384.sign(toBeSigned, secret, { format: "der", lowS: false }),
+  });
+});
+
+// ---------------------------------------------------------------- RSA
+
+const PRIME_BYTES = 128;
+const EXPONENT = 65_537n;
+
+function rsaKey(): JsonWebKey {
+  const [p, q] = [prime("first prime"), prime("second prime")].sort((a, b) => (a > b ? -1 : 1)) as [
+    bigint,
+    bigint,
+  ];
+  const d = inverse(EXPONENT, (p - 1n) * (q - 1n));
+  const parts = { n: p * q, e: EXPONENT, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) };
+  const words = Object.entries(parts).map(([name, value]) => [name, text(bytesOf(value))] as const);
+  return { kty: "RSA", ...Object.fromEntries(words) };
+}
+
+/** The first prime upward from a drawn number whose two top bits are set, so that the product has 2,048 bits. */
+function prime(label: string): bigint {
+  let candidate = draw(label, PRIME_BYTES) | (3n << BigInt(8 * PRIME_BYTES - 2)) | 1n;
+  while ((candidate - 1n) % EXPONENT === 0n || !checkPrimeSync(candidate)) candidate += 2n;
+  return candidate;
+}
+
+/** Of `value` modulo `modulus`, by Euclid. */
+function inverse(value: bigint, modulus: bigint): bigint {
+  let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
+  while (b !== 0n) {
+    const quotient = a / b;
+    [a, b, x, y] = [b, a - quotient * b, y, x - quotient * y];
+  }
+  return ((x % modulus) + modulus) % modulus;
+}
+
+// ---------------------------------------------------------------- the stream
+
+function draw(label: string, bytes: number): bigint {
+  const stream = createHash("shake256", { outputLength: bytes }).update(`${PHRASE}\0${label}`);
+  return BigInt(`0x${stream.digest("hex")}`);
+}
+
+function bytesOf(value: bigint): Uint8Array {
+  const hex = value.toString(16);
+  return new Uint8Array(Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, "hex"));
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64url");
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}

@@ -1,0 +1,270 @@
+/**
+ * `npm run operator -- signer …`: the life of an enclave's signer as its operator runs it. A key is believed
+ * when its birth certificate verifies to the configuration and measurement given here, and is registered with
+ * that certificate in the pool's event. The owner's key is read from the environment.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { parseArgs } from "node:util";
+import { getAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
+import { parseConfiguration, type Configuration } from "../../enclave/configuration.ts";
+import { createLink } from "../../proxy/enclave-link/link.ts";
+import { pairText, readPair } from "../../proxy/enclave-link/signer-pair.ts";
+import type { Measurement } from "../../shared/protocol/attestation-document.ts";
+import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import { fromHex, toHex } from "../../shared/protocol/bytes.ts";
+import { NONCE_BYTES } from "../../shared/protocol/enclave-messages.ts";
+import { developmentConfiguration, refuseDevelopment } from "../image/configuration.ts";
+import { ENCLAVE_FOLDER, measureImage } from "../image/measurement.ts";
+import { BIRTH_FAULTS, birthFault, makePair, pairFault, type BirthPolicy } from "./birth.ts";
+import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
+import { need, UsageError, type Result } from "./words.ts";
+
+export const SIGNER_HELP = `Usage: npm run operator -- signer COMMAND [options] [--json]
+
+  genesis    asks a booted enclave for a new signer, verifies its birth certificate, and writes the pair
+             --enclave unix:PATH:PORT  --kms-key ARN  --out FILE  [--challenge HEX]  and the image
+  register   proposes the signer of a verified pair; when the pool's delay is over, admits it
+             --pair FILE  [--challenge HEX]  [--wait]  the image and the pool
+  revoke ADDRESS
+             removes a signer, at once and for good           the pool
+  list       every signer the pool ever knew; with the image, whether its genesis document verifies
+
+the image  --configuration FILE  --measurement FILE   what the birth certificate must verify to: the image's
+                                                      configuration.json; JSON with pcr0, pcr1 and pcr2
+           --development   for a local stack: takes development roots and keys, and without the two files
+                           the development configuration and enclave/ as it is built
+the pool   --rpc URL  --pool ADDRESS  [--from-block N]  OWNER_KEY in the environment, to register and revoke
+`;
+
+const OPTIONS = {
+  help: { type: "boolean", short: "h" },
+  json: { type: "boolean" },
+  development: { type: "boolean" },
+  wait: { type: "boolean" },
+  enclave: { type: "string" },
+  "kms-key": { type: "string" },
+  out: { type: "string" },
+  challenge: { type: "string" },
+  configuration: { type: "string" },
+  measurement: { type: "string" },
+  pair: { type: "string" },
+  rpc: { type: "string" },
+  pool: { type: "string" },
+  "from-block": { type: "string" },
+} as const;
+
+type Values = ReturnType<typeof parse>["values"];
+type Say = (text: string) => void;
+
+function parse(words: readonly string[]) {
+  return parseArgs({ args: [...words], allowPositionals: true, options: OPTIONS });
+}
+
+/** `words` come after `signer`. Progress goes to standard error, the result to standard output. */
+export async function signerCommand(words: readonly string[]): Promise<void> {
+  const { values, positionals } = parse(words);
+  if (values.help === true || positionals.length === 0) {
+    process.stdout.write(SIGNER_HELP);
+    return;
+  }
+  const say: Say = (text) => {
+    if (values.json !== true) process.stderr.write(`${text}\n`);
+  };
+  const result = await run(positionals, values, say);
+  process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
+}
+
+async function run(positionals: readonly string[], values: Values, say: Say): Promise<Result> {
+  const [verb, address, ...rest] = positionals;
+  if (rest.length > 0 || (address !== undefined && verb !== "revoke")) throw new UsageError("too many words");
+  switch (verb ?? "") {
+    case "genesis":
+      return genesis(values, say);
+    case "register":
+      return register(values, say);
+    case "revoke":
+      return revoke(values, need(address, "ADDRESS"), say);
+    case "list":
+      return list(values);
+    default:
+      throw new UsageError("unknown command; see signer --help");
+  }
+}
+
+// ---------------------------------------------------------------- the four
+
+async function genesis(values: Values, say: Say): Promise<Result> {
+  const out = need(values.out, "--out FILE");
+  const kmsKeyId = need(values["kms-key"], "--kms-key ARN");
+  // Overwriting a pair would lose its key for good.
+  if (existsSync(out)) throw new UsageError(`${out} exists; a pair is never overwritten`);
+  const policy = await imageOf(values);
+  const challenge = challengeOf(values) ?? new Uint8Array(randomBytes(32));
+  const link = createLink(enclaveOf(need(values.enclave, "--enclave unix:PATH:PORT")));
+  try {
+    say(`asking for a key, challenge ${toHex(challenge)}`);
+    const pair = await makePair(link, { ...policy, challenge }, kmsKeyId);
+    say(
+      "its birth certificate verifies: root, chain, measurement, challenge, configuration, KMS key, sealed key",
+    );
+    await writeFile(out, pairText(pair), { mode: 0o600, flag: "wx" });
+    const data = { signer: getAddress(pair.signer), pair: out, challenge: toHex(challenge) };
+    return { data, text: `${data.signer} is born; its pair is in ${out}` };
+  } finally {
+    link.close();
+  }
+}
+
+async function register(values: Values, say: Say): Promise<Result> {
+  const pair = await readPair(need(values.pair, "--pair FILE"));
+  const policy = { ...(await imageOf(values)), challenge: challengeOf(values) };
+  const fault = pairFault(pair, policy);
+  if (fault !== undefined)
+    throw new Error(`not registered, the birth certificate is refused (${fault}): ${BIRTH_FAULTS[fault]}`);
+  say("the birth certificate verifies");
+
+  return withPool(values, async ({ provider, pool, fromBlock }) => {
+    const { signer, birthCertificate } = pair;
+    const name = getAddress(signer);
+    const owner = ownerOf(provider);
+    const find = async () =>
+      (await readSigners(provider, pool, fromBlock)).find((one) => one.signer === signer);
+    let known = await find();
+    if (known?.standing === "admitted") return stateOf(name, "admitted", `${name} is a signer already`);
+    if (known?.standing === "removed")
+      throw new Error(
+        `${name} was removed, and a removed signer never comes back; make a new one: signer genesis`,
+      );
+    if (known === undefined) {
+      await proposeSigner(owner, pool, signer, birthCertificate);
+      say(`proposed ${name} with its genesis document`);
+      known = await find();
+    }
+    // Somebody who holds the owner's key may have proposed our signer with a document that misleads its readers.
+    if (known === undefined || !shows(known, birthCertificate))
+      throw new Error(`${name} was proposed with another document; revoke it and make a new signer`);
+    const at = known.admissibleAt ?? 0;
+    const now = (await provider.getBlock("latest"))?.timestamp ?? 0;
+    if (now < at && values.wait !== true) {
+      const when = new Date(at * 1_000).toISOString();
+      const text = `${name} may be admitted from ${when} on: run the same command again then`;
+      return { data: { signer: name, standing: "proposed", admissible_at: at }, text };
+    }
+    say("waiting for the pool's delay");
+    await waitForTime(provider, at);
+    await addSigner(owner, pool, signer);
+    return stateOf(name, "admitted", `${name} is a signer of the pool`);
+  });
+}
+
+async function revoke(values: Values, text: string, say: Say): Promise<Result> {
+  const signer = addressOf(text, "ADDRESS");
+  return withPool(values, async ({ provider, pool, fromBlock }) => {
+    await removeSigner(ownerOf(provider), pool, signer);
+    const left = (await readSigners(provider, pool, fromBlock)).filter(
+      ({ standing }) => standing === "admitted",
+    );
+    say(`${String(left.length)} remain: ${left.map((one) => getAddress(one.signer)).join(", ") || "nobody"}`);
+    return stateOf(getAddress(signer), "removed", `${getAddress(signer)} is removed, for good`);
+  });
+}
+
+async function list(values: Values): Promise<Result> {
+  const isJudged = values.configuration !== undefined || values.development === true;
+  const policy = isJudged ? await imageOf(values) : undefined;
+  return withPool(values, async ({ provider, pool, fromBlock }) => {
+    const signers = (await readSigners(provider, pool, fromBlock)).map((one) => ({
+      signer: getAddress(one.signer),
+      standing: one.standing,
+      ...(one.admissibleAt === undefined ? {} : { admissible_at: one.admissibleAt }),
+      document: documentOf(one.genesisDocument, one.signer, policy),
+    }));
+    const text = signers.map(({ signer, standing, document }) => [signer, standing, document].join("\t"));
+    return { data: { signers }, text: text.join("\n") };
+  });
+}
+
+function documentOf(
+  document: Uint8Array | undefined,
+  signer: Address,
+  policy: BirthPolicy | undefined,
+): string {
+  if (document === undefined || document.length === 0) return "no document";
+  if (policy === undefined) return "not judged";
+  return birthFault(document, signer, policy) ?? "verified";
+}
+
+function stateOf(signer: string, standing: string, text: string): Result {
+  return { data: { signer, standing }, text };
+}
+
+// ---------------------------------------------------------------- what they are given
+
+async function imageOf(values: Values): Promise<BirthPolicy> {
+  const isDevelopment = values.development === true;
+  const text =
+    values.configuration === undefined && isDevelopment
+      ? await developmentConfiguration()
+      : await readFile(need(values.configuration, "--configuration FILE"), "utf8");
+  const configuration: Configuration = parseConfiguration(text);
+  if (!isDevelopment) await refuseDevelopment(configuration);
+  const measurement =
+    values.measurement === undefined && isDevelopment
+      ? await measureImage(ENCLAVE_FOLDER, { configuration: text })
+      : readMeasurement(await readFile(need(values.measurement, "--measurement FILE"), "utf8"));
+  return { configuration, measurements: [measurement] };
+}
+
+function readMeasurement(text: string): Measurement {
+  const { pcr0, pcr1, pcr2 } = JSON.parse(text) as Partial<Measurement>;
+  const isRegister = (value: unknown): value is string =>
+    typeof value === "string" && /^[0-9a-f]{96}$/.test(value);
+  if (!isRegister(pcr0) || !isRegister(pcr1) || !isRegister(pcr2))
+    throw new UsageError("--measurement is no JSON with pcr0, pcr1 and pcr2");
+  return { pcr0, pcr1, pcr2 };
+}
+
+function challengeOf({ challenge }: Values): Uint8Array | undefined {
+  if (challenge === undefined) return undefined;
+  const bytes = fromHex(challenge.startsWith("0x") ? challenge : `0x${challenge}`);
+  if (bytes === undefined || bytes.length < NONCE_BYTES.min || bytes.length > NONCE_BYTES.max)
+    throw new UsageError(`--challenge takes ${NONCE_BYTES.min} to ${NONCE_BYTES.max} bytes in hex`);
+  return bytes;
+}
+
+function enclaveOf(text: string): { readonly path: string; readonly port: number } {
+  const [, path, port] = /^unix:(.+):([1-9][0-9]{0,9})$/.exec(text) ?? [];
+  if (path === undefined) throw new UsageError("--enclave takes unix:PATH:PORT");
+  return { path, port: Number(port) };
+}
+
+interface PoolAt {
+  readonly provider: Provider;
+  readonly pool: Address;
+  readonly fromBlock: number;
+}
+
+async function withPool(values: Values, act: (at: PoolAt) => Promise<Result>): Promise<Result> {
+  const fromBlock = values["from-block"] ?? "0";
+  if (!/^[0-9]{1,15}$/.test(fromBlock)) throw new UsageError("--from-block takes a whole number");
+  const pool = addressOf(need(values.pool, "--pool ADDRESS"), "--pool");
+  const provider = new JsonRpcProvider(need(values.rpc, "--rpc URL"), undefined, { cacheTimeout: -1 });
+  try {
+    return await act({ provider, pool, fromBlock: Number(fromBlock) });
+  } finally {
+    provider.destroy();
+  }
+}
+
+/** From the environment and never from the command line, where other users of the machine could see it. */
+function ownerOf(provider: Provider): Wallet {
+  return new Wallet(need(process.env["OWNER_KEY"], "OWNER_KEY in the environment"), provider);
+}
+
+function addressOf(text: string, name: string): Address {
+  const address = asAddress(text);
+  if (address === undefined) throw new UsageError(`${name} is no address`);
+  return address;
+}

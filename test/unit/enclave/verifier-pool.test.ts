@@ -1,0 +1,416 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import type { Claim, Verdict, VerifyBatch, VerifyKeys } from "../../../enclave/claims.ts";
+import { nitroPlatform } from "../../../enclave/nitro.ts";
+import type { Platform, VerifierEvents } from "../../../enclave/platform.ts";
+import {
+  POOL_LIMITS,
+  startVerifierPool,
+  type PoolLimits,
+  type Verifier,
+} from "../../../enclave/verifier-pool.ts";
+import { mustField } from "../../../shared/protocol/brands.ts";
+import { KIND_NAMES, signalCount, type Kind } from "../../../shared/protocol/statements.ts";
+import { DEAD_PLATFORM } from "./support/platforms.ts";
+import { someBytes } from "./support/random.ts";
+import { until } from "./support/sockets.ts";
+import { forge, g1, onTwistOutsideSubgroup, toyKey } from "./support/toy-groth16.ts";
+
+const IC = Object.fromEntries(
+  KIND_NAMES.map((kind, k) => [
+    kind,
+    Array.from({ length: signalCount(kind) + 1 }, (_, i) => BigInt(k + i + 1)),
+  ]),
+) as Record<Kind, bigint[]>;
+const KEYS: VerifyKeys = Object.fromEntries(KIND_NAMES.map((kind) => [kind, toyKey(IC[kind])])) as VerifyKeys;
+const DAY_MS = 86_400_000;
+
+function aClaim(kind: Kind = "spend", first = 1n): Claim {
+  const signals = IC[kind].slice(1).map((_, i) => mustField(first + BigInt(i)));
+  return { kind, signals, proof: forge(IC[kind], signals) };
+}
+function bad(claim: Claim): Claim {
+  return { ...claim, proof: { ...claim.proof, c: g1(99n) } };
+}
+const ask = (verifier: Verifier, { kind, proof, signals }: Claim): ReturnType<Verifier["verify"]> =>
+  verifier.verify(kind, proof, signals);
+
+/** Lets all that can go on go on. */
+const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/** Processes that do what the test says, and timers that run out when it says. */
+class Stage {
+  readonly processes: {
+    readonly events: VerifierEvents;
+    readonly sent: unknown[];
+    killed: boolean;
+  }[] = [];
+  timers: { readonly ms: number; readonly then: () => void }[] = [];
+  readonly drawn: number[] = [];
+  randomness: (length: number) => Promise<Uint8Array | undefined> = async (length) =>
+    new Uint8Array(length).fill(length);
+
+  readonly platform: Platform;
+
+  constructor(processors: number) {
+    this.platform = {
+      ...DEAD_PLATFORM,
+      processors,
+      randomBytes: (length) => {
+        this.drawn.push(length);
+        return this.randomness(length);
+      },
+      startVerifier: (events) => {
+        const process = { events, sent: [] as unknown[], killed: false };
+        this.processes.push(process);
+        return {
+          send: (message) => void process.sent.push(message),
+          kill: () => {
+            process.killed = true;
+          },
+        };
+      },
+      after: (ms, then) => {
+        const timer = { ms, then };
+        this.timers.push(timer);
+        return () => (this.timers = this.timers.filter((each) => each !== timer));
+      },
+    };
+  }
+
+  /** A pool whose processes are ready. */
+  async pool(limits: Partial<PoolLimits> = {}): Promise<Verifier> {
+    const pool = startVerifierPool(this.platform, KEYS, { ...POOL_LIMITS, ...limits });
+    for (const { events } of this.processes) events.answered([]);
+    return pool;
+  }
+
+  /** The batch that a process was sent last. */
+  batch(index: number): VerifyBatch {
+    return this.processes[index]!.sent.at(-1) as VerifyBatch;
+  }
+
+  answer(index: number, ...verdicts: unknown[]): void {
+    this.processes[index]!.events.answered(verdicts);
+  }
+
+  /** Every timer of so long runs out now. */
+  pass(ms: number): void {
+    const due = this.timers.filter((timer) => timer.ms === ms);
+    this.timers = this.timers.filter((timer) => timer.ms !== ms);
+    for (const { then } of due) then();
+  }
+
+  end(index: number): void {
+    this.processes[index]!.events.ended();
+  }
+}
+
+describe("enclave/verifier-pool", () => {
+  const holds = (count: number): Verdict[] => new Array<Verdict>(count).fill("PROOF_HOLDS");
+
+  it("starts one process a processor, at most eight, and sends each the keys", async () => {
+    for (const [processors, count] of [
+      [1, 1],
+      [2, 2],
+      [96, 8],
+    ] as const) {
+      const stage = new Stage(processors);
+      await stage.pool();
+      assert.equal(stage.processes.length, count);
+      for (const { sent } of stage.processes) assert.deepEqual(sent, [KEYS]);
+    }
+  });
+
+  it("sends one request alone, at once and without randomness", async () => {
+    const stage = new Stage(1);
+    const pool = await stage.pool();
+    const answer = ask(pool, aClaim());
+    assert.deepEqual(stage.batch(0), { claims: [aClaim()], randomness: undefined });
+    assert.deepEqual(stage.drawn, []);
+    stage.answer(0, "PROOF_HOLDS");
+    assert.equal(await answer, undefined);
+  });
+
+  it("a free process takes all that waits, at most sixteen, with weights drawn when the batch is fixed", async () => {
+    const stage = new Stage(1);
+    const pool = await stage.pool();
+    const answers = Array.from({ length: 20 }, (_, i) => ask(pool, aClaim("spend", BigInt(i))));
+    assert.deepEqual(stage.drawn, []);
+    stage.answer(0, "PROOF_HOLDS");
+    await settled();
+    assert.deepEqual(stage.drawn, [256]);
+    assert.deepEqual(stage.batch(0), {
+      claims: Array.from({ length: 16 }, (_, i) => aClaim("spend", BigInt(i + 1))),
+      randomness: new Uint8Array(256).fill(256),
+    });
+    stage.answer(0, ...holds(15), "PROOF_INVALID");
+    await settled();
+    assert.deepEqual(stage.drawn, [256, 48]);
+    stage.answer(0, ...holds(3));
+    assert.deepEqual(
+      await Promise.all(answers),
+      answers.map((_, i) => (i === 16 ? "PROOF_INVALID" : undefined)),
+    );
+  });
+
+  it("lets several processes work beside each other, and answers in any order", async () => {
+    const stage = new Stage(2);
+    const pool = await stage.pool();
+    const [one, two] = [ask(pool, aClaim("spend")), ask(pool, aClaim("spend9"))];
+    assert.deepEqual([stage.batch(0).claims[0]!.kind, stage.batch(1).claims[0]!.kind], ["spend", "spend9"]);
+    stage.answer(1, "PROOF_NOT_ON_CURVE");
+    assert.equal(await two, "PROOF_NOT_ON_CURVE");
+    stage.answer(0, "PROOF_HOLDS");
+    assert.equal(await one, undefined);
+  });
+
+  it("sends a batch without randomness when the platform gives none", async () => {
+    const stage = new Stage(1);
+    stage.randomness = async () => undefined;
+    const pool = await stage.pool();
+    const answers = [1n, 2n, 3n].map((first) => ask(pool, aClaim("spend", first)));
+    stage.answer(0, "PROOF_HOLDS");
+    await settled();
+    assert.equal(stage.batch(0).claims.length, 2);
+    assert.equal(stage.batch(0).randomness, undefined);
+    stage.answer(0, ...holds(2));
+    assert.deepEqual(await Promise.all(answers), [undefined, undefined, undefined]);
+  });
+
+  it("BUSY beyond the claims that may wait", async () => {
+    const stage = new Stage(1);
+    const pool = await stage.pool({ waiting: 2 });
+    const [one, two, three, four] = [1n, 2n, 3n, 4n].map((first) => ask(pool, aClaim("spend", first)));
+    assert.equal(await four, "BUSY");
+    stage.answer(0, "PROOF_HOLDS");
+    await settled();
+    stage.answer(0, ...holds(2));
+    assert.deepEqual([await one, await two, await three], [undefined, undefined, undefined]);
+  });
+
+  describe("a process that fails", () => {
+    it("is killed when it exceeds its time; what it had is BUSY, what waited is served by its successor", async () => {
+      const stage = new Stage(1);
+      const pool = await stage.pool();
+      const stuck = ask(pool, aClaim());
+      stage.pass(POOL_LIMITS.batchMs);
+      assert.equal(stage.processes[0]!.killed, true);
+      stage.end(0);
+      assert.equal(await stuck, "BUSY");
+
+      const next = ask(pool, aClaim());
+      assert.equal(stage.processes.length, 1);
+      stage.pass(POOL_LIMITS.pauseMs);
+      assert.equal(stage.processes.length, 2);
+      assert.deepEqual(stage.processes[1]!.sent, [KEYS]);
+      stage.answer(1);
+      stage.answer(1, "PROOF_HOLDS");
+      assert.equal(await next, undefined);
+    });
+
+    it("is given its time from each batch anew, and none while it is free", async () => {
+      const stage = new Stage(1);
+      const pool = await stage.pool();
+      assert.deepEqual(stage.timers, []);
+      for (let i = 0; i < 2; i++) {
+        const answer = ask(pool, aClaim());
+        assert.deepEqual(
+          stage.timers.map(({ ms }) => ms),
+          [POOL_LIMITS.batchMs],
+        );
+        stage.answer(0, "PROOF_HOLDS");
+        await answer;
+        assert.deepEqual(stage.timers, []);
+      }
+    });
+
+    it("is replaced when it dies while it is free", async () => {
+      const stage = new Stage(1);
+      const pool = await stage.pool();
+      stage.end(0);
+      stage.pass(POOL_LIMITS.pauseMs);
+      stage.answer(1);
+      const answer = ask(pool, aClaim());
+      stage.answer(1, "PROOF_HOLDS");
+      assert.equal(await answer, undefined);
+    });
+
+    for (const [what, verdicts] of Object.entries<unknown[]>({
+      "too few verdicts": ["PROOF_HOLDS"],
+      "too many": ["PROOF_HOLDS", "PROOF_HOLDS", "PROOF_HOLDS"],
+      none: [],
+      "an absent one": ["PROOF_HOLDS", undefined],
+      "one that it does not know": ["PROOF_HOLDS", "fine"],
+    })) {
+      it(`is killed, and believed nothing, when it answers with ${what}`, async () => {
+        const stage = new Stage(1);
+        const pool = await stage.pool();
+        const first = ask(pool, aClaim());
+        const [one, two] = [ask(pool, aClaim()), ask(pool, aClaim())];
+        stage.answer(0, "PROOF_HOLDS");
+        assert.equal(await first, undefined);
+        await settled();
+        stage.answer(0, ...verdicts);
+        assert.equal(stage.processes[0]!.killed, true);
+        stage.end(0);
+        assert.deepEqual([await one, await two], ["BUSY", "BUSY"]);
+      });
+    }
+
+    it("takes with it only what it had, while another lives", async () => {
+      const stage = new Stage(2);
+      const pool = await stage.pool();
+      const [one, two, waiting] = [ask(pool, aClaim()), ask(pool, aClaim()), ask(pool, aClaim())];
+      stage.end(0);
+      assert.equal(await one, "BUSY");
+      stage.answer(1, "PROOF_HOLDS");
+      stage.answer(1, "PROOF_HOLDS");
+      assert.deepEqual([await two, await waiting], [undefined, undefined]);
+    });
+
+    it("leaves nobody waiting for a successor that never lives, and is followed by one try a pause", async () => {
+      const stage = new Stage(1);
+      const pool = await stage.pool();
+      const [one, two] = [ask(pool, aClaim()), ask(pool, aClaim())];
+      stage.end(0);
+      assert.deepEqual([await one, await two], ["BUSY", "BUSY"]);
+      for (let tries = 2; tries < 6; tries++) {
+        const three = ask(pool, aClaim());
+        stage.pass(POOL_LIMITS.pauseMs);
+        assert.equal(stage.processes.length, tries);
+        stage.end(tries - 1);
+        assert.equal(await three, "BUSY");
+        await settled();
+        assert.equal(stage.processes.length, tries);
+        assert.equal(stage.timers.length, 1);
+      }
+    });
+
+    it("that does not start in time is killed, and the first of its kind means no pool", async () => {
+      const stage = new Stage(2);
+      const pool = startVerifierPool(stage.platform, KEYS);
+      stage.answer(0);
+      stage.pass(POOL_LIMITS.startMs);
+      assert.deepEqual(
+        stage.processes.map(({ killed }) => killed),
+        [false, true],
+      );
+      stage.end(1);
+      await assert.rejects(pool);
+      stage.pass(POOL_LIMITS.pauseMs);
+      assert.equal(stage.processes.length, 2);
+    });
+  });
+
+  describe("with its real processes", function () {
+    this.timeout(60_000);
+    const real = nitroPlatform({
+      listenPath: "",
+      nsmPath: "",
+      verifierPath: fileURLToPath(new URL("../../../enclave/verifier.ts", import.meta.url)),
+    });
+    let over = false;
+    const ends: (() => void)[] = [];
+    const platform: Platform = {
+      ...DEAD_PLATFORM,
+      processors: 1,
+      after: real.after,
+      randomBytes: async (length) => someBytes(length),
+      startVerifier: (events) => {
+        if (over) return { send: () => undefined, kill: () => undefined };
+        const process = real.startVerifier(events);
+        ends.push(() => process.kill());
+        return process;
+      },
+    };
+    after(() => {
+      over = true;
+      for (const end of ends) end();
+    });
+
+    const pids = (): number[] => {
+      try {
+        const lines = execFileSync("pgrep", ["-P", String(process.pid), "-f", "enclave/verifier"]).toString();
+        return lines.trim().split("\n").map(Number);
+      } catch {
+        return [];
+      }
+    };
+    /** Asks until a process is there to answer. */
+    const served = async (pool: Verifier): Promise<void> => {
+      await until("a successor serves", async () => (await ask(pool, aClaim())) === undefined);
+    };
+
+    let pool: Verifier;
+    before(async () => {
+      pool = await startVerifierPool(platform, KEYS, { ...POOL_LIMITS, batchMs: 2_000, pauseMs: 10 });
+    });
+
+    it("gives each claim of a mixed crowd its own verdict", async () => {
+      const good = KIND_NAMES.map((kind) => aClaim(kind));
+      const outside = { ...aClaim(), proof: { ...aClaim().proof, b: onTwistOutsideSubgroup() } };
+      const claims = [...good, bad(aClaim("spend9")), ...good, outside, ...good];
+      assert.deepEqual(
+        await Promise.all(claims.map((claim) => ask(pool, claim))),
+        claims.map((claim, i) =>
+          i === 4 ? "PROOF_INVALID" : claim === outside ? "PROOF_NOT_IN_SUBGROUP" : undefined,
+        ),
+      );
+    });
+
+    it("has no environment, makes no code from strings, and has a bounded heap", async () => {
+      const [pid] = pids();
+      const args = execFileSync("ps", ["-ww", "-o", "args=", "-p", String(pid)]).toString();
+      assert.match(args, /--disallow-code-generation-from-strings/);
+      assert.match(args, /--max-old-space-size=128/);
+      // The channel's number and form are all that Node itself adds.
+      const names = readFileSync(`/proc/${String(pid)}/environ`, "utf8")
+        .split("\0")
+        .filter(Boolean);
+      assert.deepEqual(names.map((each) => each.split("=")[0]).sort(), [
+        "NODE_CHANNEL_FD",
+        "NODE_CHANNEL_SERIALIZATION_MODE",
+      ]);
+    });
+
+    it("replaces one that hangs: BUSY for what it had, and the next request is served", async () => {
+      const [pid] = pids();
+      process.kill(pid!, "SIGSTOP");
+      assert.deepEqual(await Promise.all([ask(pool, aClaim()), ask(pool, bad(aClaim()))]), ["BUSY", "BUSY"]);
+      await served(pool);
+      assert.notDeepEqual(pids(), [pid]);
+    });
+
+    it("replaces one that dies", async () => {
+      const [pid] = pids();
+      process.kill(pid!, "SIGSTOP");
+      const answer = ask(pool, aClaim());
+      process.kill(pid!, "SIGKILL");
+      assert.equal(await answer, "BUSY");
+      await served(pool);
+      assert.equal(await ask(pool, bad(aClaim())), "PROOF_INVALID");
+    });
+
+    it("is no pool when its program cannot be started", async () => {
+      const elsewhere = nitroPlatform({ listenPath: "", nsmPath: "", verifierPath: "/no/such/program.js" });
+      const broken: Platform = { ...platform, startVerifier: elsewhere.startVerifier };
+      await assert.rejects(startVerifierPool(broken, KEYS));
+    });
+
+    it("cancels a deadline, and keeps one", async () => {
+      const passed: string[] = [];
+      const cancel = real.after(1, () => passed.push("cancelled"));
+      cancel();
+      real.after(DAY_MS, () => passed.push("in a day"));
+      await new Promise<void>((resolve) => {
+        real.after(2, resolve);
+        // The deadline alone keeps no process alive.
+        setTimeout(resolve, 1_000);
+      });
+      assert.deepEqual(passed, []);
+    });
+  });
+});
