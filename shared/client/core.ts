@@ -2,12 +2,15 @@
  * What every operation of a wallet needs besides notes: the configuration, the service's rules held against it,
  * proofs, turns, and the wait until something is on chain and in this wallet's own copy.
  */
+import { randomBytes } from "@noble/hashes/utils.js";
 import type { Info } from "../api/service.ts";
 import type { TicketState, Ticket } from "../api/transactions.ts";
 import { VALUE_LIMIT, type Address } from "../protocol/brands.ts";
-import type { FeeOperation } from "../protocol/fees.ts";
+import type { FeeOperation } from "../protocol/host/fees.ts";
 import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
+import { toHex } from "../protocol/bytes.ts";
+import { checkEnclaves, NONCE_LENGTH } from "./attestation.ts";
 import { wireProof, type WireProof } from "./bodies.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
@@ -41,9 +44,14 @@ const DELIVERY_TIMEOUT_MS = 120_000;
  */
 const DEFAULT_DEADLINE_SECS = 900;
 
+/** An enclave may be replaced while a wallet is open; a client that runs for days looks again. */
+const ATTESTED_FOR_SECS = 3_600;
+
 export class Core {
   readonly parts: CoreParts;
   #info: Info | undefined;
+  /** Unix seconds when `#info` was asked for. */
+  #infoAt = 0;
   #working: Promise<unknown> = Promise.resolve();
 
   constructor(parts: CoreParts) {
@@ -58,9 +66,13 @@ export class Core {
     return asset;
   }
 
-  /** To be called before anything is made for the service: throws PIN_MISMATCH or ARTEFACT_MISMATCH if it is another one. */
+  /**
+   * To be called before anything is made for the service: throws PIN_MISMATCH or ARTEFACT_MISMATCH if it is
+   * another one, ENCLAVE_UNVERIFIED if its enclaves are not what this client trusts.
+   */
   async checkService(options: WaitOptions): Promise<Info> {
-    this.#info ??= await this.#askInfo(options);
+    const isFresh = this.parts.now() - this.#infoAt < ATTESTED_FOR_SECS;
+    if (this.#info === undefined || !isFresh) this.#info = await this.#askInfo(options);
     return this.#info;
   }
 
@@ -73,10 +85,13 @@ export class Core {
   }
 
   async #askInfo(options: WaitOptions): Promise<Info> {
-    const { client, pins, prover } = this.parts;
-    const info = await client.info({ signal: options.signal });
+    const { client, pins, prover, now } = this.parts;
+    const nonce = randomBytes(NONCE_LENGTH);
+    const info = await client.info({ nonce: toHex(nonce), signal: options.signal });
     checkInfo(pins, info);
     prover.checkInfo(info);
+    if (pins.enclaves !== "unverified") checkEnclaves(pins.enclaves, info, nonce, now() * 1000);
+    this.#infoAt = now();
     return info;
   }
 

@@ -44,6 +44,7 @@ export const CLIENT_ERRORS = {
   UNEXPECTED_ANSWER: "the answer does not have the documented form",
   SESSION_PROVIDER_FAILED: "the session-token provider gave no token",
   PIN_MISMATCH: "the service differs from what this client was configured for",
+  ENCLAVE_UNVERIFIED: "the service's enclaves did not prove that they run a program this client trusts",
   FEE_ABOVE_CEILING: "the service asks a higher fee than this client was configured to pay",
   ARTEFACT_MISMATCH: "a proving artefact does not have the expected hash",
   PROOF_FAILED: "no proof could be made",

@@ -39,6 +39,7 @@ export type { Balance } from "./balances.ts";
 export type { OwnedNote } from "./state.ts";
 export type { WaitOptions } from "./feed.ts";
 export type { Pins, TokenDomain } from "./pins.ts";
+export { AWS_NITRO_ROOT, checkEnclaves, type EnclavePins } from "./attestation.ts";
 export { eip1193Signer, type DepositSigner, type Eip1193Provider } from "./authorization.ts";
 
 export {

@@ -4,8 +4,9 @@
  */
 import type { Info } from "../api/service.ts";
 import { asAddress, type Address } from "../protocol/brands.ts";
-import type { FeeOperation, FeeRule } from "../protocol/fees.ts";
+import type { FeeOperation, FeeRule } from "../protocol/host/fees.ts";
 import type { Home } from "../protocol/statements.ts";
+import type { EnclavePins } from "./attestation.ts";
 import { ClientError } from "./errors.ts";
 
 export interface Pins {
@@ -15,6 +16,11 @@ export interface Pins {
   readonly assets: readonly string[];
   /** Human-readable part of this network's shielded addresses. */
   readonly addressPrefix: string;
+  /**
+   * What must run in the service's enclaves. "unverified" takes any: the pool's rules still hold, but nobody but
+   * the pool's owner then vouches for who may sign.
+   */
+  readonly enclaves: EnclavePins | "unverified";
   /** Most that all fees of one payment together may be, by operation: flat + amount × bps / 10,000. */
   readonly feeCeiling: Readonly<Partial<Record<FeeOperation, FeeRule>>>;
   /** The same by token, in the place of `feeCeiling` for that token: a flat amount is another sum of money in each. */

@@ -17,7 +17,7 @@ interface Given {
   readonly manifest: ArtefactManifest;
   readonly seed: readonly number[];
   readonly depositor: string;
-  readonly pins: Pick<Pins, "chainId" | "pool" | "assets" | "addressPrefix">;
+  readonly pins: Pick<Pins, "chainId" | "pool" | "assets" | "addressPrefix" | "enclaves">;
 }
 
 declare global {

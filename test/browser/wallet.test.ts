@@ -7,6 +7,7 @@ import { chromium, type Browser } from "playwright-core";
 import { curves } from "snarkjs";
 import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
 import { CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "../contract/client/service.ts";
+import { vouchedPins } from "../support/vouching.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 
 const CHROMIUM = process.env["CLOISTER_CHROMIUM"] ?? "/usr/bin/chromium";
@@ -70,7 +71,7 @@ describe("wallet in a browser", function () {
       manifest: await readManifest(),
       seed: Array.from({ length: 32 }, () => 5),
       depositor: depositor.address,
-      pins: { chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX },
+      pins: { chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX, enclaves: vouchedPins() },
     };
     const page = await browser.newPage();
     const faults: string[] = [];

@@ -8,7 +8,8 @@ import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
-import { compressProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
+import { compressProof } from "../../../shared/protocol/proof.ts";
+import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { CHAIN_ID, POOL, USDC } from "./service.ts";
 import { standInProver } from "./stand-in.ts";
 

@@ -9,11 +9,13 @@ import {
 } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/index.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
+import { vouchedPins } from "../../support/vouching.ts";
 import { give, refusal, standInProver } from "./stand-in.ts";
 
 const ceiling = { flat: 100_000n, bps: 0 };
 const PINS: Pins = {
   ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX },
+  enclaves: vouchedPins(),
   feeCeiling: { transfer: ceiling, withdraw: ceiling },
 };
 const PUBLIC = "0x00000000000000000000000000000000000000cc";

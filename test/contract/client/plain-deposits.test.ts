@@ -13,10 +13,12 @@ import { developmentProver } from "../../../shared/client/node/index.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import type { Statement } from "../../../shared/protocol/statements.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, hex, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";
+import { vouchedPins } from "../../support/vouching.ts";
 import { account, refusal, standInProver } from "./stand-in.ts";
 
 const PINS: Pins = {
   ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC, WETH], addressPrefix: PREFIX },
+  enclaves: vouchedPins(),
   feeCeiling: { deposit: { flat: 100_000n, bps: 0 } },
 };
 const AMOUNT = 10_000_000n;

@@ -27,21 +27,22 @@ import {
   type Field,
 } from "../../../shared/protocol/brands.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
-import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
-import { feeOf } from "../../../shared/protocol/fees.ts";
-import { compressProof, parseSnarkjsProof } from "../../../shared/protocol/proof.ts";
+import { fromHex, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { feeOf } from "../../../shared/protocol/host/fees.ts";
+import { compressProof } from "../../../shared/protocol/proof.ts";
+import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import {
   checkStatement,
-  encodeExt,
   KIND_NAMES,
   KINDS,
-  signalNames,
   type Ext,
   type Home,
   type Kind,
   type Statement,
 } from "../../../shared/protocol/statements.ts";
+import { encodeExt, signalNames } from "../../../shared/protocol/host/statements.ts";
 import { Frontier } from "../../../shared/protocol/tree.ts";
+import { voucher, type Vouching } from "../../support/vouching.ts";
 
 export const CHAIN_ID = 31_337;
 export const POOL = "0x00000000000000000000000000000000000000aa" as Address;
@@ -368,7 +369,7 @@ export class TestService {
         json(response, 200, { status: "ok" });
         return;
       case "GET /info":
-        json(response, 200, await this.#info());
+        json(response, 200, await this.#info(url.searchParams.get("nonce")));
         return;
       case "GET /whoami":
         json(response, 200, this.#whoami());
@@ -407,7 +408,20 @@ export class TestService {
     };
   }
 
-  async #info(): Promise<unknown> {
+  /** What `/info` says of the enclaves over a nonce. One that proves itself, until a test says otherwise. */
+  enclaves: (nonce: Uint8Array) => readonly unknown[] = (nonce) => [this.vouched(nonce)];
+  threshold = 1;
+
+  /** An entry of `/info`; its document says what `vouching` says. */
+  vouched(nonce: Uint8Array, vouching: Vouching = {}, signer = this.enclaveAddress): Record<string, unknown> {
+    return { signer, accepted: true, measurements: {}, attestation: voucher(signer, nonce, vouching) };
+  }
+
+  get enclaveAddress(): Address {
+    return asAddress(this.enclave.address) as Address;
+  }
+
+  async #info(nonce: string | null): Promise<unknown> {
     const manifest = await readManifest();
     return {
       api_version: "2026-11-20",
@@ -432,8 +446,8 @@ export class TestService {
           wasm_sha256: manifest.circuits[kind]!.wasm.sha256,
         },
       })),
-      enclaves: [],
-      threshold: 1,
+      enclaves: this.enclaves(fromHex(nonce ?? "") ?? new Uint8Array(16)),
+      threshold: this.threshold,
       limits: { body_bytes: 262_144, minimums: [] },
     };
   }

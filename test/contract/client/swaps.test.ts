@@ -13,6 +13,7 @@ import { developmentProver } from "../../../shared/client/node/index.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { API_KEY, CHAIN_ID, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";
+import { vouchedPins } from "../../support/vouching.ts";
 import { give, refusal, standInProver, until } from "./stand-in.ts";
 
 const seed = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -23,6 +24,7 @@ const PINS: Pins = {
   pool: POOL,
   assets: [USDC, WETH],
   addressPrefix: PREFIX,
+  enclaves: vouchedPins(),
   feeCeiling: { deposit: flat, transfer: flat, withdraw: flat, swap: { flat: 2_000n, bps: 20 } },
 };
 const ONE_HOP = { feeFirst: 3_000, middle: ZERO_ADDRESS, feeSecond: 0 };

@@ -16,6 +16,7 @@ import {
 } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/index.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
+import { vouchedPins } from "../../support/vouching.ts";
 
 const seed = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const ceiling = { flat: 100_000n, bps: 0 };
@@ -24,6 +25,7 @@ const PINS: Pins = {
   pool: POOL,
   assets: [USDC],
   addressPrefix: PREFIX,
+  enclaves: vouchedPins(),
   feeCeiling: { deposit: ceiling, transfer: ceiling, withdraw: ceiling },
 };
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;

@@ -1,0 +1,62 @@
+/**
+ * Whether the enclaves of a service run a program that this client was told to trust. The service is not believed:
+ * a fresh nonce in a document that leads to a pinned root says that this measurement runs now and holds this signer.
+ */
+import { base64 } from "@scure/base";
+import type { Info } from "../api/service.ts";
+import {
+  verifyAttestation,
+  type AttestationFault,
+  type Measurement,
+} from "../protocol/attestation-document.ts";
+import { asAddress } from "../protocol/brands.ts";
+import { ClientError } from "./errors.ts";
+
+export interface EnclavePins {
+  /** PCR0 to PCR2 of each image that may run, as `npm run measure -- --json` prints them. Both images while one replaces the other. */
+  readonly measurements: readonly Measurement[];
+  /** SHA-256 (hex) of the root certificates that may vouch. Default: AWS's. */
+  readonly roots?: readonly string[];
+}
+
+/** SHA-256 of AWS's Nitro Enclaves root certificate G1, as AWS publishes it. */
+export const AWS_NITRO_ROOT = "641a0321a3e244efe456463195d606317ed7cdcc3c1756e09893f3c68f79bb5b";
+
+/** Of the nonce, in bytes: nobody has seen it before. */
+export const NONCE_LENGTH = 32;
+
+/**
+ * Throws ENCLAVE_UNVERIFIED unless as many enclaves as the pool asks signatures of have proved themselves, and
+ * none that the pool accepts has failed to. `info` is the answer to `nonce`.
+ */
+export function checkEnclaves(
+  { measurements, roots = [AWS_NITRO_ROOT] }: EnclavePins,
+  info: Info,
+  nonce: Uint8Array,
+  nowMs: number,
+): void {
+  const accepted = info.enclaves.filter((enclave) => enclave.accepted);
+  for (const { signer, attestation } of accepted) {
+    const document = documentOf(attestation);
+    const verdict = verifyAttestation(document, { roots, measurements, nonce, at: nowMs, type: "live" });
+    if (typeof verdict === "string") throw unverified(verdict);
+    const { claims } = verdict;
+    if (claims?.type !== "live" || claims.signer !== asAddress(signer)) throw unverified("another signer");
+  }
+  // A signer counts once, however often it is listed.
+  const signers = new Set(accepted.map(({ signer }) => asAddress(signer)));
+  if (signers.size < Math.max(info.threshold, 1)) throw unverified("too few enclaves answer");
+}
+
+/** Empty, and so malformed, for what is no base64. */
+function documentOf(text: string): Uint8Array {
+  try {
+    return base64.decode(text);
+  } catch {
+    return new Uint8Array(0);
+  }
+}
+
+function unverified(reason: AttestationFault | "another signer" | "too few enclaves answer"): ClientError {
+  return new ClientError("ENCLAVE_UNVERIFIED", reason);
+}
