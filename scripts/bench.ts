@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { benchClient } from "./bench/client.ts";
+import { benchEnclave } from "./bench/enclave.ts";
 import { describeMachine, type Figures, type SuiteOptions } from "./bench/figures.ts";
 import { repositoryRoot } from "./circuits/compile.ts";
 
@@ -15,6 +16,11 @@ interface Suite {
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {
+  enclave: {
+    about: "verifying beside snarkjs, one request over the socket, root updates, signing",
+    runs: 15,
+    run: benchEnclave,
+  },
   client: {
     about: "proving with the client library: time, memory, size of the keys",
     runs: 7,

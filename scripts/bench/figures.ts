@@ -11,8 +11,8 @@ export type Figures = Readonly<Record<string, Figure>>;
 
 export interface Figure {
   readonly value: number;
-  /** `s`, `MB` (10^6 bytes), or `x` for a ratio. */
-  readonly unit: "s" | "MB" | "x";
+  /** `MB` is 10^6 bytes, `1/s` how many a second, `x` a ratio. */
+  readonly unit: "s" | "ms" | "1/s" | "MB" | "x";
 }
 
 export interface Spread {

@@ -44,6 +44,9 @@ describe("benchmarks", function () {
       const refused = run(...args);
       assert.equal(refused.status, 2, args.join(" "));
     }
-    assert.match(run("nothing").output, /There is no suite "nothing"\.\nThere are:\n {2}client /);
+    assert.match(
+      run("nothing").output,
+      /There is no suite "nothing"\.\nThere are:\n {2}enclave .*\n {2}client /,
+    );
   });
 });
