@@ -40,7 +40,7 @@ const packagesOf = {
   "shared/contracts": [],
   "shared/notes": ["@noble/[^/]+", "@scure/[^/]+"],
   "shared/api": ["zod"],
-  "shared/client": ["zod", "snarkjs", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
+  "shared/client": ["zod", "snarkjs", "ffjavascript", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
   proxy: [
     "koa",
     "@koa/router",

@@ -2,6 +2,7 @@
 // with the project's own solc. They run the very bytes that scripts/build-contracts.ts makes; nothing is fetched.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -27,6 +28,7 @@ reference model. Prints the seed first; the same seed gives the same cases.
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const CONTRACTS = path.join(".cloister", "build", "contracts");
+const COMPILER = path.join(ROOT, ".cloister", "forge", "solc");
 
 export interface Run {
   readonly fuzzRuns: number;
@@ -44,7 +46,7 @@ export function commandOf(run: Run): { readonly args: readonly string[]; readonl
   const args = [
     "test",
     ...["--root", ROOT],
-    ...["--use", path.join(ROOT, "scripts", "forge-solc.mjs")],
+    ...["--use", COMPILER],
     "--offline",
     ...["--fuzz-seed", run.seed],
     ...["--fuzz-runs", String(run.fuzzRuns)],
@@ -71,6 +73,16 @@ export function commandOf(run: Run): { readonly args: readonly string[]; readonl
       FOUNDRY_INVARIANT_FAILURE_PERSIST_DIR: failures,
     },
   };
+}
+
+/** Forge starts a program, and a copy of this folder may have lost the mode bits that make one of a script. */
+async function writeCompiler(): Promise<void> {
+  const quoted = [process.execPath, path.join(ROOT, "scripts", "forge-solc.mjs")].map(
+    (word) => `'${word.replaceAll("'", "'\\''")}'`,
+  );
+  await mkdir(path.dirname(COMPILER), { recursive: true });
+  await writeFile(COMPILER, `#!/bin/sh\nexec ${quoted.join(" ")} "$@"\n`);
+  await chmod(COMPILER, 0o755);
 }
 
 /** Resolves to forge's exit code; `quiet` collects what it says instead of showing it. */
@@ -181,6 +193,7 @@ async function main(): Promise<number> {
     seed: seedOf(values.seed),
   };
   await buildContracts();
+  await writeCompiler();
   console.log(`seed ${run.seed}`);
   return isMutating ? mutate(run) : (await runForge(run)).code;
 }

@@ -10,12 +10,18 @@ import type { Info } from "../api/service.ts";
 import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
+import { proveGroth16, publicSignalsOf, readProvingKey, readWitness, type ProvingKey } from "./groth16.ts";
 import type { Witness } from "./statements.ts";
 
 export interface Artefacts {
   /** Proving key. */
   readonly zkey: Uint8Array;
   /** Witness program. */
+  readonly wasm: Uint8Array;
+}
+
+interface Loaded {
+  readonly key: ProvingKey;
   readonly wasm: Uint8Array;
 }
 
@@ -47,10 +53,10 @@ export interface Prover {
 }
 
 export function createProver({ source, manifest, singleThread = false }: ProverOptions): Prover {
-  // Files as they came, once for each kind that was ever used: snarkjs reads its points out of them anew for each proof.
-  const loaded = new Map<Kind, Promise<Artefacts>>();
+  // Once for each kind that was ever used.
+  const loaded = new Map<Kind, Promise<Loaded>>();
 
-  function artefacts(kind: Kind): Promise<Artefacts> {
+  function artefacts(kind: Kind): Promise<Loaded> {
     const known = loaded.get(kind);
     if (known !== undefined) return known;
     const loading = load(kind);
@@ -60,7 +66,7 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
     return loading;
   }
 
-  async function load(kind: Kind): Promise<Artefacts> {
+  async function load(kind: Kind): Promise<Loaded> {
     const expected = manifest.circuits[kind];
     if (expected === undefined)
       throw new ClientError("ARTEFACT_MISMATCH", `the manifest does not list ${kind}`);
@@ -70,7 +76,7 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
         throw new ClientError("ARTEFACT_MISMATCH", `${kind}.${part}`);
       }
     }
-    return files;
+    return { key: readProvingKey(files.zkey), wasm: files.wasm };
   }
 
   return {
@@ -78,14 +84,19 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
       await artefacts(kind);
     },
     async prove(statement, witness) {
-      const { zkey, wasm } = await artefacts(statement.kind);
-      const made = await fullProve(witness, wasm, zkey, singleThread);
+      const { key, wasm } = await artefacts(statement.kind);
+      const wires = await witnessOf(witness, wasm);
       // What was proved must be what will be said: a difference would only be found out as PROOF_INVALID.
+      const proved = publicSignalsOf(key, wires);
       const same =
-        made.publicSignals.length === statement.signals.length &&
-        made.publicSignals.every((signal, at) => signal === String(statement.signals[at]));
+        proved.length === statement.signals.length &&
+        proved.every((signal, at) => signal === statement.signals[at]);
       if (!same) throw new ClientError("PROOF_FAILED", "the proof speaks about another statement");
-      return made.proof;
+      try {
+        return await proveGroth16(key, wires, singleThread);
+      } catch {
+        throw new ClientError("PROOF_FAILED", "the prover ended without a proof");
+      }
     },
     checkInfo(info) {
       for (const { kind, artefacts: hashes } of info.circuits) {
@@ -108,22 +119,15 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
  */
 const WITNESS_OPTIONS = { memorySize: 1 };
 
-type FullProof = Awaited<ReturnType<typeof snarkjs.groth16.fullProve>>;
-
-async function fullProve(
-  witness: Witness,
-  wasm: Uint8Array,
-  zkey: Uint8Array,
-  singleThread: boolean,
-): Promise<FullProof> {
+async function witnessOf(input: Witness, wasm: Uint8Array): Promise<Uint8Array> {
+  const file: { type: "mem"; data?: Uint8Array } = { type: "mem" };
   try {
-    return await snarkjs.groth16.fullProve({ ...witness }, wasm, zkey, undefined, WITNESS_OPTIONS, {
-      singleThread,
-    });
+    await snarkjs.wtns.calculate({ ...input }, wasm, file, WITNESS_OPTIONS);
   } catch {
     // snarkjs's own error is not passed on: it is made while it holds the witness, and errors end up in logs.
     throw new ClientError("PROOF_FAILED", "the witness does not satisfy the circuit");
   }
+  return readWitness(file.data as Uint8Array);
 }
 
 /**

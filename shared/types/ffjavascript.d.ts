@@ -1,17 +1,22 @@
-/** The part of ffjavascript 0.3 that the enclave, its tests and its benchmark use; the package ships no types. */
+/** The part of ffjavascript 0.3 that the enclave, the client library, tests and benchmarks use; the package ships no types. */
 declare module "ffjavascript" {
   /** Affine points have two coordinates, Jacobian ones three; both are opaque bytes to us. */
   export interface CurveGroup<Coordinate> {
     readonly g: Uint8Array;
     readonly zero: Uint8Array;
+    /** The field of the coordinates; a Jacobian point has three elements of `n8` bytes. */
+    readonly F: { readonly n8: number };
     fromObject(affine: readonly [Coordinate, Coordinate]): Uint8Array;
     toObject(point: Uint8Array): Coordinate[];
     toAffine(point: Uint8Array): Uint8Array;
     toJacobian(point: Uint8Array): Uint8Array;
     add(a: Uint8Array, b: Uint8Array): Uint8Array;
+    double(point: Uint8Array): Uint8Array;
     neg(point: Uint8Array): Uint8Array;
     /** Bytes are little-endian; the scalar is used as it is, not reduced. */
     timesScalar(point: Uint8Array, scalar: Uint8Array | bigint): Uint8Array;
+    /** The scalar is an element of the scalar field, in Montgomery form. */
+    timesFr(point: Uint8Array, scalar: Uint8Array): Uint8Array;
     isZero(point: Uint8Array): boolean;
     /** On the curve, or zero. Says nothing about the subgroup. */
     isValid(point: Uint8Array): boolean;
@@ -46,6 +51,14 @@ declare module "ffjavascript" {
     /** Multiplies `value` by the line with these three coefficients, in place. */
     bn128__mulBy024(c0: number, vw: number, vv: number, value: number): void;
   }
+  export interface Workers {
+    /** Never given back; the memory does not grow. */
+    alloc(bytes: number): number;
+    allocBuff(bytes: Uint8Array): number;
+    setBuff(at: number, bytes: Uint8Array): void;
+    getBuff(at: number, bytes: number): Uint8Array;
+    readonly instance: { readonly exports: Bn128Exports };
+  }
   export interface Bn128 {
     readonly q: bigint;
     readonly r: bigint;
@@ -58,14 +71,7 @@ declare module "ffjavascript" {
     pairing(a: Uint8Array, b: Uint8Array): Uint8Array;
     /** Whether e(g1, g2) · e(g1, g2) · … is one. */
     pairingEq(...pairs: Uint8Array[]): Promise<boolean>;
-    readonly tm: {
-      /** Never given back; the memory does not grow. */
-      alloc(bytes: number): number;
-      allocBuff(bytes: Uint8Array): number;
-      setBuff(at: number, bytes: Uint8Array): void;
-      getBuff(at: number, bytes: number): Uint8Array;
-      readonly instance: { readonly exports: Bn128Exports };
-    };
+    readonly tm: Workers;
   }
   export function buildBn128(singleThread: true): Promise<Bn128>;
 }

@@ -8,8 +8,9 @@ module.exports = class Tally extends reporters.Spec {
     runner.once(Runner.constants.EVENT_RUN_END, () => {
       const file = process.env.CLOISTER_TALLY;
       if (file === undefined) return;
-      const { passes, failures, pending } = this.stats;
-      writeFileSync(file, JSON.stringify({ passed: passes, failed: failures, skipped: pending }));
+      const { passes: passed, failures: failed, pending: skipped } = this.stats;
+      const failures = this.failures.map((test) => `${test.fullTitle()}\n${String(test.err?.stack ?? "")}`);
+      writeFileSync(file, JSON.stringify({ passed, failed, skipped, failures }));
     });
   }
 };

@@ -134,6 +134,12 @@ describe("enclave/configuration", () => {
         kmsPublicKey: spki(generateKeyPairSync("rsa", { modulusLength: 2048, publicExponent: 3 }).publicKey),
       })),
     );
+    throwing("an RSA key that is for signatures only", () =>
+      changed((file) => ({
+        ...file,
+        kmsPublicKey: spki(generateKeyPairSync("rsa-pss", { modulusLength: 2048 }).publicKey),
+      })),
+    );
     throwing("a key of a curve", () =>
       changed((file) => ({
         ...file,

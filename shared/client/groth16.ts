@@ -1,0 +1,312 @@
+/**
+ * The Groth16 prover over BN254 (Groth 2016, section 3.2), for proving keys and witnesses in snarkjs's file
+ * forms. Trusts both: the key's hash was compared before, the witness is the user's own. snarkjs's own prover
+ * leaves all but one processor idle while it evaluates the constraints and waits for each sum of points before
+ * it begins the next; this one reads a key once, evaluates in the worker threads, and queues everything at once.
+ */
+import { randomBytes } from "@noble/hashes/utils.js";
+import { buildBn128, type Bn128, type CurveGroup, type Step } from "ffjavascript";
+import { FIELD_ORDER } from "../protocol/brands.ts";
+import { bytesToUint, concatBytes } from "../protocol/bytes.ts";
+import { toSnarkjsProof, type SnarkjsProof } from "../protocol/host/proofs.ts";
+
+/** Bytes of a field element and of a scalar. */
+const ELEMENT = 32;
+const G1_POINT = 2 * ELEMENT;
+const G2_POINT = 4 * ELEMENT;
+/** Of a coefficient: matrix[4], constraint[4], wire[4], value[32]. */
+const COEFFICIENT = 12 + ELEMENT;
+/** More tasks than processors, so that none of them waits long for the last one. */
+const ROW_TASKS = 8;
+const SUM_TASKS = 4;
+
+/** Bases without the points at infinity (wires that a matrix does not use), and the wires they belong to. */
+interface Query {
+  readonly bases: Uint8Array;
+  readonly wires: Uint32Array;
+}
+
+/** Consecutive constraints with their coefficients in both matrices. */
+interface Rows {
+  readonly from: number;
+  readonly count: number;
+  readonly coefficients: Uint8Array;
+}
+
+export interface ProvingKey {
+  readonly wireCount: number;
+  readonly publicCount: number;
+  /** A power of two, at least the number of constraints. */
+  readonly domainSize: number;
+  readonly alpha1: Uint8Array;
+  readonly beta1: Uint8Array;
+  readonly beta2: Uint8Array;
+  readonly delta1: Uint8Array;
+  readonly delta2: Uint8Array;
+  readonly rows: readonly Rows[];
+  readonly a: Query;
+  readonly b1: Query;
+  readonly b2: Query;
+  /** The private wires, then the powers of the quotient: one sum in the proof. */
+  readonly c: Query;
+  readonly h: Uint8Array;
+}
+
+/** `zkey` as snarkjs writes it: sections 2 (header), 4 (coefficients), 5 to 9 (points). Throws for another file. */
+export function readProvingKey(zkey: Uint8Array): ProvingKey {
+  const sections = readSections(zkey);
+  const header = section(sections, 2);
+  const view = viewOf(header);
+  // Two primes with their lengths come first.
+  let at = 2 * (4 + ELEMENT);
+  const number = (): number => view.getUint32((at += 4) - 4, true);
+  const point = (bytes: number): Uint8Array => header.slice((at += bytes) - bytes, at);
+  const wireCount = number();
+  const publicCount = number();
+  const domainSize = number();
+  const alpha1 = point(G1_POINT);
+  const beta1 = point(G1_POINT);
+  const beta2 = point(G2_POINT);
+  point(G2_POINT); // gamma: only a verifier needs it
+  const delta1 = point(G1_POINT);
+  const delta2 = point(G2_POINT);
+  return {
+    ...{ wireCount, publicCount, domainSize, alpha1, beta1, beta2, delta1, delta2 },
+    rows: readRows(section(sections, 4).subarray(4), domainSize),
+    a: readQuery(section(sections, 5), G1_POINT, 0),
+    b1: readQuery(section(sections, 6), G1_POINT, 0),
+    b2: readQuery(section(sections, 7), G2_POINT, 0),
+    c: readQuery(section(sections, 8), G1_POINT, publicCount + 1),
+    h: section(sections, 9).slice(),
+  };
+}
+
+/** The witness in a .wtns file: one scalar of 32 bytes, little-endian, for each wire. */
+export function readWitness(wtns: Uint8Array): Uint8Array {
+  return section(readSections(wtns), 2);
+}
+
+/** In order, without the leading one. */
+export function publicSignalsOf(key: ProvingKey, witness: Uint8Array): bigint[] {
+  return Array.from({ length: key.publicCount }, (_, i) =>
+    bytesToUint(witness.slice((i + 1) * ELEMENT, (i + 2) * ELEMENT).reverse()),
+  );
+}
+
+export async function proveGroth16(
+  key: ProvingKey,
+  witness: Uint8Array,
+  singleThread = false,
+): Promise<SnarkjsProof> {
+  if (witness.length !== key.wireCount * ELEMENT) throw new Error("the witness is for another circuit");
+  const curve = await buildBn128(singleThread);
+  const { Fr, G1, G2 } = curve;
+
+  const quotient = quotientOf(curve, key, witness);
+  const [sumA, sumB1, sumB2, sumC] = await Promise.all([
+    sumOf(curve, "G1", key.a.bases, gather(witness, key.a.wires)),
+    sumOf(curve, "G1", key.b1.bases, gather(witness, key.b1.wires)),
+    sumOf(curve, "G2", key.b2.bases, gather(witness, key.b2.wires)),
+    quotient.then((powers) =>
+      sumOf(curve, "G1", concatBytes(key.c.bases, key.h), concatBytes(gather(witness, key.c.wires), powers)),
+    ),
+  ]);
+
+  // Fresh for every proof: they alone hide the witness.
+  const r = Fr.e(randomScalar());
+  const s = Fr.e(randomScalar());
+  const a = G1.add(G1.add(sumA, key.alpha1), G1.timesFr(key.delta1, r));
+  const b1 = G1.add(G1.add(sumB1, key.beta1), G1.timesFr(key.delta1, s));
+  const b2 = G2.add(G2.add(sumB2, key.beta2), G2.timesFr(key.delta2, s));
+  const c = [G1.timesFr(a, s), G1.timesFr(b1, r), G1.timesFr(key.delta1, Fr.neg(Fr.mul(r, s)))].reduce(
+    (sum, part) => G1.add(sum, part),
+    sumC,
+  );
+  const [ax = 0n, ay = 0n] = G1.toObject(G1.toAffine(a));
+  const [bx = [0n, 0n] as const, by = [0n, 0n] as const] = G2.toObject(G2.toAffine(b2));
+  const [cx = 0n, cy = 0n] = G1.toObject(G1.toAffine(c));
+  return toSnarkjsProof({ a: [ax, ay], b: [bx, by], c: [cx, cy] });
+}
+
+// ---------------------------------------------------------------- the quotient polynomial
+
+/**
+ * Scalars for the key's H points: A·B − C off the domain, where its zeros are divided out by the key.
+ * C is A·B on the domain, which is what a witness that satisfies the constraints makes of it.
+ */
+async function quotientOf(curve: Bn128, key: ProvingKey, witness: Uint8Array): Promise<Uint8Array> {
+  const { Fr, tm } = curve;
+  const evaluated = await Promise.all(
+    key.rows.map(({ from, count, coefficients }) => {
+      const bytes = count * ELEMENT;
+      return tm.queueAction([
+        { cmd: "ALLOCSET", var: 0, buff: coefficients },
+        { cmd: "ALLOCSET", var: 1, buff: witness },
+        ...[2, 3, 4].map((variable): Step => ({ cmd: "ALLOC", var: variable, len: bytes })),
+        {
+          cmd: "CALL",
+          fnName: "qap_buildABC",
+          params: [
+            { var: 0 },
+            { val: coefficients.length / COEFFICIENT },
+            ...[1, 2, 3, 4].map((variable) => ({ var: variable })),
+            ...[from, count, 0, key.wireCount].map((value) => ({ val: value })),
+          ],
+        },
+        ...[2, 3, 4].map((variable): Step => ({ cmd: "GET", out: variable - 2, var: variable, len: bytes })),
+      ]);
+    }),
+  );
+  const power = Math.log2(key.domainSize);
+  const step = power === Fr.s ? Fr.shift : (Fr.w[power + 1] as Uint8Array);
+  const shifted = await Promise.all(
+    [0, 1, 2].map(async (matrix) => {
+      const values = concatBytes(...evaluated.map((parts) => parts[matrix] as Uint8Array));
+      return Fr.fft(await Fr.batchApplyKey(await Fr.ifft(values), Fr.e(1), step));
+    }),
+  );
+  const perTask = Math.ceil(key.domainSize / tm.concurrency);
+  const parts = await Promise.all(
+    Array.from({ length: Math.ceil(key.domainSize / perTask) }, (_, i) => {
+      const cut = shifted.map((values) => values.slice(i * perTask * ELEMENT, (i + 1) * perTask * ELEMENT));
+      const bytes = (cut[0] as Uint8Array).length;
+      const count = { val: bytes / ELEMENT };
+      return tm.queueAction([
+        ...cut.map((buff, variable): Step => ({ cmd: "ALLOCSET", var: variable, buff })),
+        { cmd: "ALLOC", var: 3, len: bytes },
+        {
+          cmd: "CALL",
+          fnName: "qap_joinABC",
+          params: [{ var: 0 }, { var: 1 }, { var: 2 }, count, { var: 3 }],
+        },
+        { cmd: "CALL", fnName: "frm_batchFromMontgomery", params: [{ var: 3 }, count, { var: 3 }] },
+        { cmd: "GET", out: 0, var: 3, len: bytes },
+      ]);
+    }),
+  );
+  return concatBytes(...parts.map(([part]) => part as Uint8Array));
+}
+
+// ---------------------------------------------------------------- sums of points
+
+/** Bits of a window for 2^index points, as the WebAssembly's tables are cheapest. */
+const WINDOW_BITS = [1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16];
+
+/**
+ * Σ scalars[i] · bases[i] by windows (Pippenger). A task takes several windows, so that the points go to a
+ * worker once; the windows are put together here.
+ */
+async function sumOf(
+  curve: Bn128,
+  group: "G1" | "G2",
+  bases: Uint8Array,
+  scalars: Uint8Array,
+): Promise<Uint8Array> {
+  const G: Pick<CurveGroup<unknown>, "F" | "zero" | "add" | "double"> = curve[group];
+  const count = scalars.length / ELEMENT;
+  if (count === 0) return G.zero;
+  const bits = WINDOW_BITS[Math.min(Math.floor(Math.log2(count)), WINDOW_BITS.length - 1)] as number;
+  const windows = Array.from({ length: Math.ceil(SCALAR_BITS / bits) }, (_, i) => i * bits);
+  const tasks = Math.min(windows.length, SUM_TASKS);
+  const sums = new Map<number, Uint8Array>();
+  await Promise.all(
+    Array.from({ length: tasks }, async (_, task) => {
+      const mine = windows.filter((__, i) => i % tasks === task);
+      const found = await curve.tm.queueAction([
+        { cmd: "ALLOCSET", var: 0, buff: bases },
+        { cmd: "ALLOCSET", var: 1, buff: scalars },
+        ...mine.flatMap((from, i): Step[] => [
+          { cmd: "ALLOC", var: 2 + i, len: 3 * G.F.n8 },
+          {
+            cmd: "CALL",
+            fnName: group === "G1" ? "g1m_multiexpAffine_chunk" : "g2m_multiexpAffine_chunk",
+            params: [
+              ...[{ var: 0 }, { var: 1 }, { val: ELEMENT }, { val: count }],
+              ...[{ val: from }, { val: Math.min(bits, SCALAR_BITS - from) }, { var: 2 + i }],
+            ],
+          },
+          { cmd: "GET", out: i, var: 2 + i, len: 3 * G.F.n8 },
+        ]),
+      ]);
+      mine.forEach((from, i) => sums.set(from, found[i] as Uint8Array));
+    }),
+  );
+  return windows.reduceRight((sum, from) => {
+    let shifted = sum;
+    for (let i = 0; i < bits; i++) shifted = G.double(shifted);
+    return G.add(shifted, sums.get(from) as Uint8Array);
+  }, G.zero);
+}
+
+/** Scalars are below the group order, which has this many bits. */
+const SCALAR_BITS = 254;
+
+// ---------------------------------------------------------------- files
+
+function readRows(coefficients: Uint8Array, domainSize: number): Rows[] {
+  const view = viewOf(coefficients);
+  const count = coefficients.length / COEFFICIENT;
+  const constraintOf = (i: number): number => view.getUint32(i * COEFFICIENT + 4, true);
+  // Cut where a constraint begins, into parts with about as many coefficients: the last rows have few.
+  const cuts = [0];
+  for (let i = 1; i < count; i++) {
+    if (constraintOf(i) < constraintOf(i - 1)) throw new Error("coefficients are not in order");
+    if (i >= (cuts.length * count) / ROW_TASKS && constraintOf(i) !== constraintOf(i - 1)) cuts.push(i);
+  }
+  return cuts.map((cut, task) => {
+    const from = task === 0 ? 0 : constraintOf(cut);
+    const next = cuts[task + 1];
+    const end = next === undefined ? domainSize : constraintOf(next);
+    return {
+      from,
+      count: end - from,
+      coefficients: coefficients.slice(cut * COEFFICIENT, (next ?? count) * COEFFICIENT),
+    };
+  });
+}
+
+function readQuery(points: Uint8Array, size: number, firstWire: number): Query {
+  const used: number[] = [];
+  for (let i = 0; i < points.length / size; i++) {
+    if (points.subarray(i * size, (i + 1) * size).some((byte) => byte !== 0)) used.push(i);
+  }
+  const bases = new Uint8Array(used.length * size);
+  used.forEach((i, at) => bases.set(points.subarray(i * size, (i + 1) * size), at * size));
+  return { bases, wires: Uint32Array.from(used, (i) => i + firstWire) };
+}
+
+/** iden3's binary files: magic[4], version[4], count[4], then sections of id[4], length[8], bytes. */
+function readSections(file: Uint8Array): Map<number, Uint8Array> {
+  const view = viewOf(file);
+  const found = new Map<number, Uint8Array>();
+  let at = 12;
+  for (let i = view.getUint32(8, true); i > 0; i--) {
+    const length = Number(view.getBigUint64(at + 4, true));
+    found.set(view.getUint32(at, true), file.subarray(at + 12, at + 12 + length));
+    at += 12 + length;
+  }
+  return found;
+}
+
+function section(sections: ReadonlyMap<number, Uint8Array>, id: number): Uint8Array {
+  const found = sections.get(id);
+  if (found === undefined) throw new Error(`section ${String(id)} is missing`);
+  return found;
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+function gather(witness: Uint8Array, wires: Uint32Array): Uint8Array {
+  const scalars = new Uint8Array(wires.length * ELEMENT);
+  wires.forEach((wire, at) =>
+    scalars.set(witness.subarray(wire * ELEMENT, (wire + 1) * ELEMENT), at * ELEMENT),
+  );
+  return scalars;
+}
+
+/** 384 random bits leave no bias worth the name. */
+function randomScalar(): bigint {
+  return bytesToUint(randomBytes(48)) % FIELD_ORDER;
+}
