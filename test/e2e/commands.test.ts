@@ -218,6 +218,10 @@ describe("commands", function () {
       "openapi.ts",
       "gas.ts",
       "measure.ts",
+      "audit.ts",
+      "build-image.ts",
+      "fuzz.ts",
+      "enclave-mutations.ts",
       "demo-tamper.ts",
     ]) {
       const help = await run(script, "--help").ended;

@@ -1,7 +1,9 @@
 // The life of a signer on a running stack: born once, released by KMS to every later start of the same image,
 // never to another, replaced by a new one when the image changes. The proxy restores what restarts beside it.
 import assert from "node:assert/strict";
-import { appendFile, cp, mkdtemp, readdir, rm } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { JsonRpcProvider } from "ethers";
@@ -12,6 +14,7 @@ import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
 import { developmentImage } from "../../scripts/dev/development-signer.ts";
 import { NOBODY } from "../../scripts/deploy-pool.ts";
+import { developmentConfiguration } from "../../scripts/image/configuration.ts";
 import { ENCLAVE_FOLDER } from "../../scripts/image/measurement.ts";
 import { birthFault, pairFault } from "../../scripts/operator/birth.ts";
 import { readSigners, type PoolSigner } from "../../scripts/operator/pool-signers.ts";
@@ -19,6 +22,7 @@ import { createClient } from "../../shared/client/index.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import type { EnclavePhase } from "../../shared/protocol/enclave-messages.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
+import { PROJECT_ROOT } from "../support/tree.ts";
 import { until } from "../support/until.ts";
 
 const FREE = { proxy: 0, chain: 0 };
@@ -58,6 +62,18 @@ describe("key release on a running stack", function () {
   async function stop(): Promise<void> {
     await stack?.stop();
     stack = undefined;
+  }
+
+  /** `npm run audit --json` with these options. */
+  async function audited(
+    ...options: readonly string[]
+  ): Promise<{ code: number; findings: readonly { what: string; ok: boolean }[] }> {
+    const args = ["--import", "tsx", "scripts/audit.ts", "--json", ...options];
+    const child = spawn(process.execPath, args, { cwd: PROJECT_ROOT, stdio: ["ignore", "pipe", "inherit"] });
+    const printed = child.stdout.setEncoding("utf8").toArray();
+    const [code] = (await once(child, "close")) as [number];
+    const report = JSON.parse((await printed).join("").trim().split("\n").at(-1)!);
+    return { code, findings: report.findings };
   }
 
   const signerNow = (): Address => asAddress(network.entry.enclave_signer)!;
@@ -103,6 +119,24 @@ describe("key release on a running stack", function () {
     assert.deepEqual([nobody?.signer, nobody?.standing], [NOBODY, "removed"]);
     assert.deepEqual([first?.signer, first?.standing], [firstSigner, "admitted"]);
     assert.equal(birthFault(first!.genesisDocument!, firstSigner, policy), undefined);
+  });
+
+  it("is what the auditor finds, and not what one finds who expects another image", async () => {
+    const stackFolder = path.join(folder, "stack");
+    const whole = await audited("--folder", stackFolder);
+    assert.equal(whole.code, 0, JSON.stringify(whole.findings));
+    const about = (words: RegExp): boolean[] =>
+      whole.findings.filter(({ what }) => words.test(what)).map(({ ok }) => ok);
+    assert.deepEqual(about(/run the audited image, now/), [true]);
+    assert.deepEqual(about(/was born in the audited image/), [true]);
+    assert.deepEqual(about(/the pool accepts/), [true]);
+
+    const configuration = path.join(folder, "another.json");
+    const text = await developmentConfiguration();
+    await writeFile(configuration, text.replace(/"attestationRoot": "../, '"attestationRoot": "00'));
+    const other = await audited("--folder", stackFolder, "--configuration", configuration);
+    assert.equal(other.code, 1);
+    assert.ok(other.findings.some(({ what, ok }) => /run the audited image/.test(what) && !ok));
   });
 
   it("a restart of everything restores the same signer, and registers nobody", async () => {
