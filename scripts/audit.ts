@@ -14,6 +14,7 @@ import { DEFAULT_FOLDER, StackFolder } from "./dev/stack-folder.ts";
 import { buildImage } from "./image/assemble.ts";
 import { AWS_NITRO_ROOT, developmentConfiguration, refuseDevelopment } from "./image/configuration.ts";
 import { imageFiles, measureImage } from "./image/measurement.ts";
+import { readMeasurement } from "./operator/words.ts";
 
 const HELP = `Usage: npm run audit [-- OPTIONS]
 
@@ -23,6 +24,8 @@ that: live attestation documents, signers on the chain and their birth certifica
 check holds.
 
   --configuration FILE  the image's configuration.json (default: the development configuration)
+  --measurement FILE    what the services must run, as \`npm run build-image\` writes it for a Nitro image, whose registers
+                        cover more than these sources (default: the measurement of the clean build)
   --url URL             a service to check; as often as there are services
   --rpc URL             a node of that service's chain, for the signers in its pool; in the order of --url
   --folder PATH         of the local stack, whose services are checked when no --url is given (default ${DEFAULT_FOLDER})
@@ -43,7 +46,11 @@ interface Report {
   readonly findings: readonly Finding[];
 }
 
-async function audit(configurationText: string, services: readonly ServiceAt[]): Promise<Report> {
+async function audit(
+  configurationText: string,
+  services: readonly ServiceAt[],
+  expected?: Measurement,
+): Promise<Report> {
   const folders = await Promise.all([1, 2].map(async () => mkdtemp(path.join(tmpdir(), "cloister-audit-"))));
   try {
     const measurements: Measurement[] = [];
@@ -76,7 +83,9 @@ async function audit(configurationText: string, services: readonly ServiceAt[]):
       },
     ];
     for (const service of services) {
-      findings.push(...(await auditService(service, { configuration, measurement })));
+      findings.push(
+        ...(await auditService(service, { configuration, measurement: expected ?? measurement })),
+      );
     }
     return { files, packages, measurement, configuration, findings };
   } finally {
@@ -139,6 +148,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       configuration: { type: "string" },
+      measurement: { type: "string" },
       url: { type: "string", multiple: true },
       rpc: { type: "string", multiple: true },
       folder: { type: "string", default: DEFAULT_FOLDER },
@@ -161,7 +171,11 @@ async function main(): Promise<number> {
       : values.url !== undefined
         ? values.url.map((baseUrl, i) => ({ baseUrl, rpc: values.rpc?.[i] }))
         : await localServices(values.folder);
-  const report = await audit(configuration, services);
+  const expected =
+    values.measurement === undefined
+      ? undefined
+      : readMeasurement(await readFile(values.measurement, "utf8"));
+  const report = await audit(configuration, services, expected);
   if (values.json === true) {
     const { files, packages, measurement, findings } = report;
     const { hash, circuitsHash, attestationRoot, kmsKeyHash, verifyingKeyHashes } = report.configuration;

@@ -11,7 +11,6 @@ import { getAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
 import { parseConfiguration, type Configuration } from "../../enclave/configuration.ts";
 import { createLink } from "../../proxy/enclave-link/link.ts";
 import { pairText, readPair } from "../../proxy/enclave-link/signer-pair.ts";
-import type { Measurement } from "../../shared/protocol/attestation-document.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { fromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { NONCE_BYTES } from "../../shared/protocol/enclave-messages.ts";
@@ -19,7 +18,7 @@ import { developmentConfiguration, refuseDevelopment } from "../image/configurat
 import { ENCLAVE_FOLDER, measureImage } from "../image/measurement.ts";
 import { BIRTH_FAULTS, birthFault, makePair, pairFault, type BirthPolicy } from "./birth.ts";
 import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
-import { need, UsageError, type Result } from "./words.ts";
+import { need, readMeasurement, UsageError, type Result } from "./words.ts";
 
 export const SIGNER_HELP = `Usage: npm run operator -- signer COMMAND [options] [--json]
 
@@ -215,15 +214,6 @@ async function imageOf(values: Values): Promise<BirthPolicy> {
       ? await measureImage(ENCLAVE_FOLDER, { configuration: text })
       : readMeasurement(await readFile(need(values.measurement, "--measurement FILE"), "utf8"));
   return { configuration, measurements: [measurement] };
-}
-
-function readMeasurement(text: string): Measurement {
-  const { pcr0, pcr1, pcr2 } = JSON.parse(text) as Partial<Measurement>;
-  const isRegister = (value: unknown): value is string =>
-    typeof value === "string" && /^[0-9a-f]{96}$/.test(value);
-  if (!isRegister(pcr0) || !isRegister(pcr1) || !isRegister(pcr2))
-    throw new UsageError("--measurement is no JSON with pcr0, pcr1 and pcr2");
-  return { pcr0, pcr1, pcr2 };
 }
 
 function challengeOf({ challenge }: Values): Uint8Array | undefined {
