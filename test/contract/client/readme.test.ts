@@ -1,5 +1,6 @@
 // The README's example of the client library is code that the compiler accepts, not prose.
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +23,7 @@ function faultsOf(source: string): string[] {
   host.fileExists = (file) => path.resolve(file) === EXAMPLE || fileExists(file);
   const types = path.join(ROOT, "shared", "types");
   const program = ts.createProgram(
-    [EXAMPLE, path.join(types, "snarkjs.d.ts"), path.join(types, "ffjavascript.d.ts")],
+    [EXAMPLE, ...readdirSync(types).map((file) => path.join(types, file))],
     options,
     host,
   );
