@@ -26,7 +26,8 @@ check holds.
   --configuration FILE  the image's configuration.json (default: the development configuration)
   --measurement FILE    what the services must run, as \`npm run build-image\` writes it for a Nitro image, whose registers
                         cover more than these sources (default: the measurement of the clean build)
-  --url URL             a service to check; as often as there are services
+  --url URL             a service to check; as often as there are services. CLOISTER_API_KEY in the environment is an
+                        API key of it, any developer's
   --rpc URL             a node of that service's chain, for the signers in its pool; in the order of --url
   --folder PATH         of the local stack, whose services are checked when no --url is given (default ${DEFAULT_FOLDER})
   --sources             check no service
@@ -169,7 +170,7 @@ async function main(): Promise<number> {
     values.sources === true
       ? []
       : values.url !== undefined
-        ? values.url.map((baseUrl, i) => ({ baseUrl, rpc: values.rpc?.[i] }))
+        ? values.url.map((baseUrl, i) => ({ baseUrl, apiKey: apiKeyGiven(), rpc: values.rpc?.[i] }))
         : await localServices(values.folder);
   const expected =
     values.measurement === undefined
@@ -191,12 +192,19 @@ async function main(): Promise<number> {
   return report.findings.every(({ ok }) => ok) ? 0 : 1;
 }
 
+function apiKeyGiven(): string {
+  const key = process.env["CLOISTER_API_KEY"];
+  if (key === undefined || key === "") throw new Error("CLOISTER_API_KEY is not set; see --help");
+  return key;
+}
+
 /** Those of the local stack, if it runs. */
 async function localServices(folder: string): Promise<ServiceAt[]> {
   const stack = await new StackFolder(folder).running();
   const networks = Object.values(stack?.networks ?? {}).filter((network) => network !== undefined);
   return networks.map((network) => ({
     baseUrl: network.base_url,
+    apiKey: stack?.api_key ?? "",
     rpc: network.chain_rpc,
     fromBlock: network.deployment_block,
   }));
@@ -206,4 +214,11 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    process.exitCode = await main();
+  } catch (error) {
+    console.error(`audit: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 2;
+  }
+}

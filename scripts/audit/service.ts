@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { Contract, JsonRpcProvider } from "ethers";
 import type { Configuration } from "../../enclave/configuration.ts";
 import { checkEnclaves } from "../../shared/client/attestation.ts";
-import { ClientError, createClient, type Credential } from "../../shared/client/index.ts";
+import { ClientError, createClient } from "../../shared/client/index.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { verifyAttestation, type Measurement } from "../../shared/protocol/attestation-document.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
@@ -22,6 +22,8 @@ export interface Audited {
 
 export interface ServiceAt {
   readonly baseUrl: string;
+  /** The service answers nobody without one; any developer's will do. */
+  readonly apiKey: string;
   readonly rpc?: string | undefined;
   /** The block in which the pool was deployed. Default 0. */
   readonly fromBlock?: number | undefined;
@@ -33,15 +35,14 @@ export interface Finding {
   readonly detail: string;
 }
 
-/** What is audited is public: nobody's credential is needed, and none is given. */
-const NONE: Credential = { sessionProvider: () => Promise.reject(new Error("no credential")) };
-
 /** One finding for each question; a question that cannot be asked is a finding that is not ok. */
 export async function auditService(at: ServiceAt, audited: Audited): Promise<Finding[]> {
   const nonce = new Uint8Array(randomBytes(32));
   let info;
   try {
-    info = await createClient({ baseUrl: at.baseUrl, credential: NONE }).info({ nonce: toHex(nonce) });
+    info = await createClient({ baseUrl: at.baseUrl, credential: { apiKey: at.apiKey } }).info({
+      nonce: toHex(nonce),
+    });
   } catch (error) {
     return [finding("the service answers", false, reasonOf(error))];
   }
