@@ -86,15 +86,17 @@ async function benchKind(
 /** A prover in a child process; one question at a time. */
 class ProvingProcess {
   readonly #child: ChildProcess;
+  readonly #exit: Promise<unknown[]>;
 
   constructor(kind: Kind, way: Way) {
     const file = fileURLToPath(new URL("client/proving-process.ts", import.meta.url));
     this.#child = fork(file, [kind, way], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
+    this.#exit = once(this.#child, "exit");
   }
 
   async ask(question: Ask): Promise<Measured> {
     const answer = once(this.#child, "message");
-    const end = once(this.#child, "exit").then(([code]) => {
+    const end = this.#exit.then(([code]) => {
       throw new Error(`the proving process ended with ${String(code)} before it answered "${question}"`);
     });
     this.#child.send(question);

@@ -8,12 +8,12 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseConfiguration, type Configuration } from "../../enclave/configuration.ts";
 import { developmentKeyAmong, developmentKeyHashes } from "../../proxy/chain/development-keys.ts";
+import { AWS_NITRO_ROOT } from "../../shared/client/attestation.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { ROOT_NAME } from "../dev/certificates.ts";
 import { developmentKmsKey, developmentRoot } from "../dev/development-keys.ts";
 
-/** SHA-256 of the DER of AWS's Nitro root G1, as AWS publishes it with the certificate. */
-export const AWS_NITRO_ROOT = "641a0321a3e244efe456463195d606317ed7cdcc3c1756e09893f3c68f79bb5b";
+export { AWS_NITRO_ROOT };
 
 const COMMITTED_KEYS = fileURLToPath(new URL("../../shared/protocol/verification-keys", import.meta.url));
 

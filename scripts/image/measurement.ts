@@ -13,17 +13,13 @@ import { createHash } from "node:crypto";
 import { lstat, readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Measurement } from "../../shared/protocol/attestation-document.ts";
+
+export type { Measurement };
 
 export const ENCLAVE_FOLDER = fileURLToPath(new URL("../../enclave", import.meta.url));
 /** In the image's root. Not in git: it is made with the image. */
 export const CONFIGURATION_FILE = "configuration.json";
-
-/** Lower-case hex, 96 digits each. */
-export interface Measurement {
-  readonly pcr0: string;
-  readonly pcr1: string;
-  readonly pcr2: string;
-}
 
 export interface MeasureOptions {
   /** Stands for the file of the folder, which may then be absent. */

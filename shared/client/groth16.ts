@@ -16,9 +16,8 @@ const G1_POINT = 2 * ELEMENT;
 const G2_POINT = 4 * ELEMENT;
 /** Of a coefficient: matrix[4], constraint[4], wire[4], value[32]. */
 const COEFFICIENT = 12 + ELEMENT;
-/** More tasks than processors, so that none of them waits long for the last one. */
+/** More tasks than most devices have processors, so that none of them waits long for the last one. */
 const ROW_TASKS = 8;
-const SUM_TASKS = 4;
 
 /** Bases without the points at infinity (wires that a matrix does not use), and the wires they belong to. */
 interface Query {
@@ -193,8 +192,8 @@ async function quotientOf(curve: Bn128, key: ProvingKey, witness: Uint8Array): P
 const WINDOW_BITS = [1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16];
 
 /**
- * Σ scalars[i] · bases[i] by windows (Pippenger). A task takes several windows, so that the points go to a
- * worker once; the windows are put together here.
+ * Σ scalars[i] · bases[i] by windows (Pippenger). There is one task a worker, so that the points are
+ * copied to each once; the windows are put together here.
  */
 async function sumOf(
   curve: Bn128,
@@ -207,7 +206,7 @@ async function sumOf(
   if (count === 0) return G.zero;
   const bits = WINDOW_BITS[Math.min(Math.floor(Math.log2(count)), WINDOW_BITS.length - 1)] as number;
   const windows = Array.from({ length: Math.ceil(SCALAR_BITS / bits) }, (_, i) => i * bits);
-  const tasks = Math.min(windows.length, SUM_TASKS);
+  const tasks = Math.min(windows.length, curve.tm.concurrency);
   const sums = new Map<number, Uint8Array>();
   await Promise.all(
     Array.from({ length: tasks }, async (_, task) => {
