@@ -1,8 +1,7 @@
 // The main job, shown with real proofs on the running stack or on one it starts: private payments on the first
 // network, a private swap on the second. Exit code 0 only if every balance is exact to the last unit.
 import { parseArgs } from "node:util";
-import { createProver } from "../shared/client/index.ts";
-import { folderArtefacts, readManifest } from "../shared/client/node/index.ts";
+import { developmentProver } from "../shared/client/node/development.ts";
 import { showPayments } from "./dev/demo-payments.ts";
 import { Stage, type Check, type Result, type StageOptions } from "./dev/demo-stage.ts";
 import { showSwap } from "./dev/demo-swap.ts";
@@ -64,7 +63,7 @@ async function main(): Promise<number> {
     // All of them before the first part begins.
     for (const part of options.parts) networkOf(stack, PARTS[part].network);
     const readyAt = performance.now();
-    const prover = createProver({ source: folderArtefacts(), manifest: await readManifest() });
+    const prover = await developmentProver();
     const results: Result[] = [];
     try {
       for (const part of options.parts) results.push(await play(part, { stack, folder, prover, say }));

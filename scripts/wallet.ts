@@ -5,8 +5,9 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { JsonRpcProvider, parseEther, parseUnits, toBeHex, Wallet as EthereumWallet } from "ethers";
-import { createClient, createProver, newSeed, type Client, type Wallet } from "../shared/client/index.ts";
-import { fileStorage, folderArtefacts, readManifest } from "../shared/client/node/index.ts";
+import { createClient, newSeed, type Client, type Wallet } from "../shared/client/index.ts";
+import { developmentProver } from "../shared/client/node/development.ts";
+import { fileStorage } from "../shared/client/node/index.ts";
 import { asAddress, type Address } from "../shared/protocol/brands.ts";
 import { fromHex, toHex } from "../shared/protocol/bytes.ts";
 import { feeOf } from "../shared/protocol/host/fees.ts";
@@ -85,7 +86,7 @@ async function main(): Promise<void> {
     staticNetwork: true,
     pollingInterval: 200,
   });
-  const prover = createProver({ source: folderArtefacts(), manifest: await readManifest() });
+  const prover = await developmentProver();
   const folder = path.join(path.resolve(values.folder), name, "wallets", values.name);
   const sending = createClient({ baseUrl: network.base_url, credential: { apiKey: stack.api_key } });
   const client = values["print-request"] ? intercepting(sending) : sending;

@@ -18,8 +18,7 @@ import { Signer } from "../../enclave/signer.ts";
 import { POOL_LIMITS, startVerifierPool } from "../../enclave/verifier-pool.ts";
 import { buildGroth16 } from "../../enclave/verify.ts";
 import { createLink } from "../../proxy/enclave-link/link.ts";
-import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
-import { createProver } from "../../shared/client/prover.ts";
+import { developmentProver } from "../../shared/client/node/development.ts";
 import { randomField } from "../../shared/notes/note.ts";
 import { ZERO_BYTES32 } from "../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, word } from "../../shared/protocol/bytes.ts";
@@ -64,7 +63,7 @@ export async function benchEnclave({ runs }: SuiteOptions): Promise<Figures> {
 }
 
 async function prove(): Promise<Proven> {
-  const prover = createProver({ source: folderArtefacts(), manifest: await readManifest() });
+  const prover = await developmentProver();
   const { statement, witness } = aStatement(KIND);
   const proof = parseSnarkjsProof(await prover.prove(statement, witness));
   await prover.close();

@@ -7,6 +7,7 @@ import type { WhoAmI } from "../../shared/api/credentials.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
 import { ERRORS, type ErrorCode } from "../../shared/api/errors.ts";
 import type { Info } from "../../shared/api/service.ts";
+import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { readManifest } from "../../shared/client/node/index.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { KIND_NAMES } from "../../shared/protocol/statements.ts";
@@ -118,7 +119,7 @@ function trueRules(field: Battlefield, sink: string): WhoAmI {
 }
 
 async function trueInfo(field: Battlefield, sink: string): Promise<Info> {
-  const { circuits } = await readManifest();
+  const { circuits } = await readManifest(DEVELOPMENT_KEYS);
   return {
     ...{
       api_version: "test",

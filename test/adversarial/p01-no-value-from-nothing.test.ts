@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import * as snarkjs from "snarkjs";
+import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";
 import { commitmentOf, newNote, noteCommitment, nullifierOf } from "../../shared/notes/note.ts";
@@ -57,7 +58,7 @@ describe("P1 no value comes from nothing", function () {
    * prover that asks no questions. The enclave must see that it proves nothing.
    */
   async function provedAnyway(kind: Kind, witness: unknown, signals: readonly bigint[]): Promise<Proof> {
-    const { wasm, zkey } = await folderArtefacts()(kind);
+    const { wasm, zkey } = await folderArtefacts(DEVELOPMENT_KEYS)(kind);
     const file: { type: "mem"; data?: Uint8Array } = { type: "mem" };
     await snarkjs.wtns.calculate(witness as Record<string, unknown>, wasm, file);
     const bytes = file.data!;

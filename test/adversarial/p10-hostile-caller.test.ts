@@ -12,7 +12,7 @@ import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
 import type { DepositBody, RelayBody, SpendBody } from "../../shared/api/transactions.ts";
 import { ClientError, createClient, createWallet, memoryStorage } from "../../shared/client/index.ts";
 import type { Client, Pins, Prover, Wallet } from "../../shared/client/index.ts";
-import { developmentProver } from "../../shared/client/node/index.ts";
+import { developmentProver } from "../../shared/client/node/development.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { FIELD_ORDER } from "../../shared/protocol/brands.ts";

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { chromium, type Browser } from "playwright-core";
 import { curves } from "snarkjs";
+import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
 import { CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "../contract/client/service.ts";
 import { vouchedPins } from "../support/vouching.ts";
@@ -52,7 +53,7 @@ describe("wallet in a browser", function () {
     });
     service.files.set("/favicon.ico", { type: "image/x-icon", body: "" });
     for (const kind of ["deposit-shield", "spend"] as const) {
-      const { zkey, wasm } = await folderArtefacts()(kind);
+      const { zkey, wasm } = await folderArtefacts(DEVELOPMENT_KEYS)(kind);
       service.files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
       service.files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
     }
@@ -68,7 +69,7 @@ describe("wallet in a browser", function () {
   it("deposits and pays with real proofs, a session token and no API key, and remembers after a reload", async () => {
     const depositor = EthereumWallet.createRandom();
     const given = {
-      manifest: await readManifest(),
+      manifest: await readManifest(DEVELOPMENT_KEYS),
       seed: Array.from({ length: 32 }, () => 5),
       depositor: depositor.address,
       pins: { chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX, enclaves: vouchedPins() },

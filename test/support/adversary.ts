@@ -22,7 +22,7 @@ import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scri
 import type { StreamEvent } from "../../shared/api/data.ts";
 import { depositAuthorization, signAuthorization } from "../../shared/client/authorization.ts";
 import type { Fees } from "../../shared/client/fees.ts";
-import { developmentProver } from "../../shared/client/node/index.ts";
+import { developmentProver } from "../../shared/client/node/development.ts";
 import type { Prover } from "../../shared/client/prover.ts";
 import { applyEvent, verifiedRoot } from "../../shared/client/scanner.ts";
 import { WalletState, type OwnedNote } from "../../shared/client/state.ts";

@@ -21,7 +21,7 @@ import {
   type Prover,
   type Wallet,
 } from "../../shared/client/index.ts";
-import { developmentProver } from "../../shared/client/node/index.ts";
+import { developmentProver } from "../../shared/client/node/development.ts";
 
 const EXECUTED = id("Executed(bytes32,uint8,uint64,uint256[],uint256[],bytes)");
 const FREE_PORTS = { proxy: 0, chain: 0 };

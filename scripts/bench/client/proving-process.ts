@@ -6,8 +6,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { groth16 } from "snarkjs";
-import { folderArtefacts, readManifest } from "../../../shared/client/node/index.ts";
-import { createProver } from "../../../shared/client/prover.ts";
+import { DEVELOPMENT_KEYS, developmentProver } from "../../../shared/client/node/development.ts";
+import { folderArtefacts } from "../../../shared/client/node/index.ts";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import { releaseCurve } from "../../circuits/ceremony.ts";
 import { aStatement } from "./statements.ts";
@@ -30,7 +30,7 @@ interface Proving {
 }
 
 async function clientLibrary(kind: Kind): Promise<Proving> {
-  const prover = createProver({ source: folderArtefacts(), manifest: await readManifest() });
+  const prover = await developmentProver();
   return {
     load: () => prover.prepare(kind),
     async prove() {
@@ -48,7 +48,7 @@ async function bareSnarkjs(kind: Kind): Promise<Proving> {
   const wasm = path.join(folder, "wasm");
   return {
     async load() {
-      const artefacts = await folderArtefacts()(kind);
+      const artefacts = await folderArtefacts(DEVELOPMENT_KEYS)(kind);
       await writeFile(zkey, artefacts.zkey);
       await writeFile(wasm, artefacts.wasm);
     },

@@ -15,7 +15,7 @@ import type { SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
 import { depositAuthorization, signAuthorization } from "../../../shared/client/authorization.ts";
 import { depositBody, wireProof } from "../../../shared/client/bodies.ts";
 import { ApiProblem, createClient, newSeed, type Client } from "../../../shared/client/index.ts";
-import { developmentProver } from "../../../shared/client/node/index.ts";
+import { developmentProver } from "../../../shared/client/node/development.ts";
 import { prepareDeposit } from "../../../shared/client/statements.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";

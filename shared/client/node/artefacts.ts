@@ -1,10 +1,8 @@
-/** Proving artefacts from this repository's own files. The prover compares them with the manifest's hashes. */
+/** Proving artefacts from files. The prover compares them with the manifest's hashes. */
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import type { ArtefactManifest, ArtefactSource } from "../prover.ts";
-
-const DEVELOPMENT = new URL("../../circuits/keys/development/", import.meta.url);
 
 const open = promisify(brotliDecompress);
 
@@ -14,7 +12,7 @@ interface Sized {
 }
 
 /** From `{kind}.zkey.br` and `{kind}.wasm.br` in a folder, given as a URL that ends with a slash. */
-export function folderArtefacts(folder: URL = DEVELOPMENT): ArtefactSource {
+export function folderArtefacts(folder: URL): ArtefactSource {
   return async (kind) => {
     const manifest = await readManifest(folder);
     const file = async (part: "zkey" | "wasm"): Promise<Uint8Array> => {
@@ -28,7 +26,7 @@ export function folderArtefacts(folder: URL = DEVELOPMENT): ArtefactSource {
   };
 }
 
-/** DEVELOPMENT ONLY unless another folder is given: see the README beside those keys. */
-export async function readManifest(folder: URL = DEVELOPMENT): Promise<ArtefactManifest> {
+/** Of a folder that an application trusts as its own code: the manifest decides which proving files are used. */
+export async function readManifest(folder: URL): Promise<ArtefactManifest> {
   return JSON.parse(await readFile(new URL("manifest.json", folder), "utf8")) as ArtefactManifest;
 }

@@ -7,7 +7,7 @@ import {
   type Prover,
   type Wallet,
 } from "../../../shared/client/index.ts";
-import { developmentProver } from "../../../shared/client/node/index.ts";
+import { developmentProver } from "../../../shared/client/node/development.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
 import { vouchedPins } from "../../support/vouching.ts";
 import { give, refusal, standInProver } from "./stand-in.ts";

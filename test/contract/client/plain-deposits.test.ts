@@ -9,7 +9,7 @@ import {
   type Prover,
   type Wallet,
 } from "../../../shared/client/index.ts";
-import { developmentProver } from "../../../shared/client/node/index.ts";
+import { developmentProver } from "../../../shared/client/node/development.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import type { Statement } from "../../../shared/protocol/statements.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, hex, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";

@@ -15,6 +15,7 @@ import {
   type Ticket,
 } from "../../../shared/api/transactions.ts";
 import { decodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
+import { DEVELOPMENT_KEYS } from "../../../shared/client/node/development.ts";
 import { readManifest } from "../../../shared/client/node/index.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { commitmentOf, npkOf } from "../../../shared/notes/note.ts";
@@ -422,7 +423,7 @@ export class TestService {
   }
 
   async #info(nonce: string | null): Promise<unknown> {
-    const manifest = await readManifest();
+    const manifest = await readManifest(DEVELOPMENT_KEYS);
     return {
       api_version: "2026-11-20",
       network: "test",

@@ -9,7 +9,7 @@ import {
   type SwapOrder,
   type Wallet,
 } from "../../../shared/client/index.ts";
-import { developmentProver } from "../../../shared/client/node/index.ts";
+import { developmentProver } from "../../../shared/client/node/development.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { API_KEY, CHAIN_ID, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";

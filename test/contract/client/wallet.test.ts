@@ -14,7 +14,7 @@ import {
   type Wallet,
   type WalletStorage,
 } from "../../../shared/client/index.ts";
-import { developmentProver } from "../../../shared/client/node/index.ts";
+import { developmentProver } from "../../../shared/client/node/development.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
 import { vouchedPins } from "../../support/vouching.ts";
 

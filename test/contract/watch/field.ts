@@ -20,7 +20,7 @@ import { connectNode } from "../../../scripts/watch/node.ts";
 import { createWatcher, type Watcher, type WatcherOptions } from "../../../scripts/watch/watcher.ts";
 import { depositAuthorization, signAuthorization } from "../../../shared/client/authorization.ts";
 import type { Fees } from "../../../shared/client/fees.ts";
-import { developmentProver } from "../../../shared/client/node/index.ts";
+import { developmentProver } from "../../../shared/client/node/development.ts";
 import type { Prover } from "../../../shared/client/prover.ts";
 import { verifiedRoot } from "../../../shared/client/scanner.ts";
 import type { OwnedNote } from "../../../shared/client/state.ts";

@@ -9,6 +9,7 @@ import {
   readProvingKey,
   readWitness,
 } from "../../../../shared/client/groth16.ts";
+import { DEVELOPMENT_KEYS } from "../../../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../../../shared/client/node/index.ts";
 import { releaseCurve } from "../../../../scripts/circuits/ceremony.ts";
 import type { Artefacts } from "../../../../shared/client/prover.ts";
@@ -27,7 +28,7 @@ describe("client: the Groth16 prover", () => {
     kind: Kind,
   ): Promise<{ statement: Statement; files: Artefacts; wires: Uint8Array; signals: string[] }> {
     const { statement, witness } = aStatement(kind);
-    const files = await folderArtefacts()(kind);
+    const files = await folderArtefacts(DEVELOPMENT_KEYS)(kind);
     const file: { type: "mem"; data?: Uint8Array } = { type: "mem" };
     await snarkjs.wtns.calculate({ ...witness }, files.wasm, file, { memorySize: 1 });
     assert.ok(file.data);
