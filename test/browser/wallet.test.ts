@@ -1,5 +1,5 @@
 // A real browser: Debian's chromium through playwright-core. Deposits and pays with proofs made in the page.
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -8,6 +8,7 @@ import { curves } from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
 import { CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "../contract/client/service.ts";
+import { freshProject, type FreshProject } from "../support/fresh-project.ts";
 import { vouchedPins } from "../support/vouching.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 
@@ -23,8 +24,21 @@ const ARGUMENTS = [
   "--disable-sync",
 ];
 
+/** The client library that the page imports is the installed package. */
+function packaged({ folder }: FreshProject): Plugin {
+  return {
+    name: "packaged client",
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /\/shared\/client\/index\.ts$/ }, () =>
+        resolve("cloister-client", { kind: "import-statement", resolveDir: folder }),
+      );
+    },
+  };
+}
+
 describe("wallet in a browser", function () {
   this.timeout(300_000);
+  let project: FreshProject;
   let service: TestService;
   let browser: Browser;
   let baseUrl: string;
@@ -36,16 +50,24 @@ describe("wallet in a browser", function () {
       console.log(`    left out: ${text}`);
       this.skip();
     }
+    project = await freshProject();
     service = new TestService();
     baseUrl = await service.listen();
-    const { outputFiles } = await build({
+    const { outputFiles, metafile } = await build({
       entryPoints: [`${PROJECT_ROOT}/test/browser/page.ts`],
       bundle: true,
       platform: "browser",
       format: "esm",
       target: "es2022",
       write: false,
+      metafile: true,
+      plugins: [packaged(project)],
     });
+    assert.deepEqual(
+      Object.keys(metafile.inputs).filter((file) => /(^|\/)shared\/client\//.test(file)),
+      [],
+      "the page has the package's code, not this checkout's",
+    );
     service.files.set("/app.js", { type: "text/javascript", body: outputFiles[0]!.contents });
     service.files.set("/", {
       type: "text/html",
@@ -62,6 +84,7 @@ describe("wallet in a browser", function () {
   after(async () => {
     await (browser as Browser | undefined)?.close();
     await (service as TestService | undefined)?.close();
+    await (project as FreshProject | undefined)?.remove();
     // The service verified proofs in this process; its worker threads would keep the process alive.
     await (await curves.getCurveFromName("bn128")).terminate();
   });
