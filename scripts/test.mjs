@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Runs the checks by name, one process each, and ends with one line that counts them all. What
-// cannot run here (no browser) is said, and is a failure where CLOISTER_REQUIRE_ALL is set.
+// Runs the checks by name, one process each, a few side by side, and ends with one line that counts them
+// all. What cannot run here (no browser) is said, and is a failure where CLOISTER_REQUIRE_ALL is set.
 import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { orExplain, setUp } from "./setup.mjs";
@@ -33,6 +33,13 @@ const CHECKS = {
   // 50,000 cases, likewise always the same.
   fuzz: ["--import", "tsx", "scripts/fuzz.ts", "--seed", "4"],
 };
+
+/** Uses every processor by itself. */
+const ALONE = new Set(["forge"]);
+/** The long ones first, so that none of them is left for the end. */
+const LONG = ["contract", "e2e", "adversarial"];
+/** Much of a suite is waiting for blocks and processes; more than two would only make each other slow. */
+const LANES = Math.min(2, availableParallelism());
 
 const LOADER = "test/support/as-modules.mjs";
 
@@ -82,30 +89,55 @@ async function main(argv) {
   const scratch = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
   const results = [];
   try {
-    for (const name of chosen) {
-      console.log(`\n── ${name} ${"─".repeat(Math.max(0, 70 - name.length))}`);
+    const lanes = chosen.length === 1 ? 1 : LANES;
+    const one = async (name) => {
+      const say = lanes === 1 ? undefined : lineWriter(name);
+      if (lanes === 1) console.log(`\n── ${name} ${"─".repeat(Math.max(0, 70 - name.length))}`);
+      const began = performance.now();
       const result =
         name in CHECKS
-          ? await runCheck([...CHECKS[name], ...passedOn])
-          : await runSuite(name, { coverage: coverage && name === "enclave", passedOn, scratch });
-      results.push({ name, ...result });
-    }
+          ? await runCheck([...CHECKS[name], ...passedOn], say)
+          : await runSuite(name, { coverage: coverage && name === "enclave", passedOn, scratch, say });
+      results.push({ name, ...result, secs: Math.round((performance.now() - began) / 1000) });
+    };
+    for (const name of chosen.filter((each) => ALONE.has(each))) await one(name);
+    const waiting = inOrder(chosen.filter((each) => !ALONE.has(each)));
+    const lane = async () => {
+      for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) await one(name);
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
   report(results);
 }
 
-async function runCheck(args) {
+const inOrder = (names) => [
+  ...LONG.filter((name) => names.includes(name)),
+  ...names.filter((name) => !LONG.includes(name)),
+];
+
+/** Whole lines, each with the name of its suite, because two of them speak at once. */
+function lineWriter(name) {
+  let rest = "";
+  return (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop();
+    for (const line of lines) process.stdout.write(`${name.padEnd(11)} │ ${line}\n`);
+  };
+}
+
+async function runCheck(args, say = (text) => process.stdout.write(text)) {
   const lines = [];
   const code = await run(args, {}, undefined, (text) => {
+    say(text);
     lines.push(...text.split("\n"));
     lines.splice(0, lines.length - LAST_WORDS);
   });
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, failures: [lines.join("\n")] };
 }
 
-async function runSuite(name, { coverage, passedOn, scratch }) {
+async function runSuite(name, { coverage, passedOn, scratch, say }) {
   const { folders, elsewhere = [], lacks = () => undefined } = SUITES[name];
   const files = folders.flatMap((folder) => testFiles(folder, elsewhere));
   if (files.length === 0) return leftOut("no test file in this copy");
@@ -123,6 +155,7 @@ async function runSuite(name, { coverage, passedOn, scratch }) {
       ...(findChromium() === undefined ? {} : { CHROMIUM_PATH: findChromium() }),
     },
     tally,
+    say,
   );
   if (!existsSync(tally)) return { passed: 0, failed: 1, note: "ended before it could report" };
   const counts = JSON.parse(readFileSync(tally, "utf8"));
@@ -173,6 +206,15 @@ function findChromium() {
   });
 }
 
+/** What ends each process group that runs now. */
+const running = new Set();
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, () => {
+    for (const end of running) end(signal);
+    process.exit(130);
+  });
+}
+
 /** In a process group of its own, so that what a hanging suite started ends with it. `listen` hears what it says. */
 function run(args, env, tally, listen) {
   return new Promise((resolve) => {
@@ -184,7 +226,6 @@ function run(args, env, tally, listen) {
     });
     for (const stream of listen === undefined ? [] : ["stdout", "stderr"]) {
       child[stream].setEncoding("utf8").on("data", (text) => {
-        process[stream].write(text);
         listen(text);
       });
     }
@@ -195,12 +236,7 @@ function run(args, env, tally, listen) {
         // It has ended by itself.
       }
     };
-    const stopped = (signal) => {
-      end(signal);
-      process.exitCode = 130;
-      process.exit();
-    };
-    process.once("SIGINT", stopped).once("SIGTERM", stopped);
+    running.add(end);
 
     const began = performance.now();
     let reportedAt;
@@ -215,7 +251,7 @@ function run(args, env, tally, listen) {
 
     child.on("close", (code) => {
       clearInterval(watch);
-      process.removeListener("SIGINT", stopped).removeListener("SIGTERM", stopped);
+      running.delete(end);
       end("SIGKILL");
       resolve(code ?? 1);
     });
@@ -227,9 +263,9 @@ function report(results) {
   const failures = results.flatMap(({ name, failures: told = [] }) => told.map((text) => `${name}: ${text}`));
   if (failures.length > 0) console.log(`\n── failed, once more ${"─".repeat(53)}\n${failures.join("\n\n")}`);
   console.log(`\n── sum ${"─".repeat(67)}`);
-  for (const { name, passed, failed, note, leftOut: reason } of results) {
+  for (const { name, passed, failed, note, leftOut: reason, secs } of results) {
     const words = reason === undefined ? `${passed} passed, ${failed} failed` : `left out: ${reason}`;
-    console.log(`  ${name.padEnd(12)} ${words}${note ? ` (${note})` : ""}`);
+    console.log(`  ${name.padEnd(12)} ${words}${note ? ` (${note})` : ""}, ${secs} s`);
   }
   const failed = sum("failed");
   console.log(`\n${sum("passed")} passed, ${failed} failed`);
