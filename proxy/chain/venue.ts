@@ -159,10 +159,16 @@ export function createVenue(
   };
 }
 
-/** What the called code did; any other refusal is about the node (an unknown block, a method it lacks). */
-function isOfContract({ code, message }: ChainRefused): boolean {
-  // 3 is what nodes give for a revert; running out of gas has no code of its own.
-  return code === 3 || /revert|out of ?gas|invalid opcode/i.test(message);
+/**
+ * What ended the called code, in the words of geth and Nethermind ("out of gas") and of reth and anvil ("EVM error:
+ * OutOfGas"); the error's number says nothing, it differs between them. Any other refusal is about the node: an
+ * unknown block, a method it lacks.
+ */
+const FAULTS_OF_CODE =
+  /revert|out of gas|EVM error|invalid (opcode|jump)|stack (underflow|limit)|write protection|return data out/i;
+
+function isOfContract({ message }: ChainRefused): boolean {
+  return FAULTS_OF_CODE.test(message);
 }
 
 function asAway(error: Error): ChainAway {
