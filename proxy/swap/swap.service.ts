@@ -45,7 +45,10 @@ const ROUTE_RETRY_SECS = 10;
 const EXECUTOR_RETRY_SECS = 60;
 /** Markets and routes of the newest blocks, a few hundred bytes each. */
 const REMEMBERED = 1_024;
-/** Of a swap's gas, what the pool itself needs: notes, their hashes and two transfers. The venue gets the rest. */
+/**
+ * Of a swap's gas, what the pool itself needs for notes, hashes and two transfers, with room for tokens behind
+ * proxies (`npm run gas`: a swap alone is 372,000 in all, some 100,000 of it the venue's). The venue gets the rest.
+ */
 const POOL_GAS = 400_000n;
 
 export function createSwapQuotes(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS): SwapQuotes {

@@ -1,6 +1,6 @@
 /** Quotes of private swaps. */
 import { z } from "zod";
-import { address, amount, count, ticketId, timestamp } from "./values.ts";
+import { address, amount, count, timestamp } from "./values.ts";
 
 /** Half of what is quoted: beyond that a floor protects nobody. */
 export const MAX_TOLERANCE_BPS = 5_000;
@@ -36,7 +36,7 @@ export type SwapQuoteRequest = z.infer<typeof swapQuoteRequest>;
 /** Nothing is reserved or kept: a quote says what the venue would have given at one block. */
 export const swapQuote = z
   .object({
-    quote_id: ticketId,
+    quote_id: z.uuid().meta({ description: "UUID version 7; names this answer in logs and questions" }),
     token_in: address,
     token_out: address,
     shares_in: amount,
