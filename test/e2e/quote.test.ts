@@ -23,7 +23,7 @@ describe("quote of a private swap", function () {
     on = await startTestStack({ networks: ["second"] });
     venue = new LocalVenue(on);
   });
-  after(() => on?.stop());
+  after(() => on.stop());
 
   async function walletWith(dollars: number): Promise<Wallet> {
     const wallet = await on.wallet();

@@ -29,8 +29,8 @@ describe("POST /swap/quote", function () {
     edge = await startEdge({ swaps: true, routers: { swap: swapRoutes(stage.quotes) } });
   });
   after(async () => {
-    await edge?.stop();
-    await stage?.close();
+    await edge.stop();
+    await stage.close();
   });
   beforeEach(async () => {
     undo = await stage.snapshot();

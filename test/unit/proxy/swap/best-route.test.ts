@@ -131,9 +131,7 @@ describe("swap/best-route", () => {
     const pair = fc.constantFrom([IN, OUT], [IN, M1], [M1, OUT], [IN, M2], [M2, OUT] as const);
     const pool = fc
       .tuple(pair, fc.constantFrom(...FEE_TIERS), reserve, reserve)
-      .map(([[from, to], tier, reserveIn, reserveOut]) =>
-        made(from as Address, to as Address, tier, { reserveIn, reserveOut }),
-      );
+      .map(([[from, to], tier, reserveIn, reserveOut]) => made(from, to, tier, { reserveIn, reserveOut }));
     const pools = fc.uniqueArray(pool, { selector: ({ from, to, tier }) => `${from}${to}${String(tier)}` });
     await fc.assert(
       fc.asyncProperty(pools, fc.bigInt({ min: 1n, max: 10n ** 9n }), async (some, amountIn) => {
