@@ -47,6 +47,7 @@ export interface AppParts {
     readonly sequence: Router<RequestState>;
     readonly attest: Router<RequestState>;
     readonly relay: Router<RequestState>;
+    readonly swap: Router<RequestState>;
   };
   /** Milliseconds. */
   readonly now?: () => number;
@@ -91,6 +92,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
     routers.sequence, //                             /sequence/…
     routers.attest, //                               /attest/…
     routers.relay, //                                /relay
+    routers.swap, //                                 /swap/quote
   ];
   requireEveryEndpoint(mounted);
   for (const router of mounted) app.use(router.routes());

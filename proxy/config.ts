@@ -55,6 +55,8 @@ export interface Config {
   readonly assets: readonly [Asset, ...Asset[]];
   /** Whether private swaps are accepted. What was accepted before they were switched off is still carried. */
   readonly swaps: boolean;
+  /** Uniswap v3, for quotes. Undefined where swaps are off. */
+  readonly venue: { readonly factory: Address; readonly quoter: Address } | undefined;
   readonly addressPrefix: string;
 
   readonly enclaves: readonly EnclaveAddress[];
@@ -123,6 +125,8 @@ const SETTINGS = {
   CLOISTER_USDC_DECIMALS: ["6", "its decimals"],
   CLOISTER_ASSETS: ["[]", 'further assets, JSON list of {"address","symbol","decimals"}'],
   CLOISTER_SWAPS: ["off", "on | off: whether private swaps are accepted"],
+  CLOISTER_SWAP_FACTORY: ["", "address of Uniswap v3's factory; required when swaps are on"],
+  CLOISTER_SWAP_QUOTER: ["", "address of Uniswap v3's QuoterV2 over it; required when swaps are on"],
   CLOISTER_ADDRESS_PREFIX: [undefined, "human-readable part of this network's shielded addresses"],
   CLOISTER_ENCLAVES: [undefined, "comma-separated unix:<path>:<port>"],
   CLOISTER_SIGNER_KEYS: ["", "comma-separated files of signers' pairs, one for each enclave or one for all"],
@@ -279,6 +283,12 @@ export function readConfig(environment: Environment): Config {
     fault("CLOISTER_SERVICE_FEE_ADDRESS", "is required when the schedule asks for a fee");
   }
 
+  const swaps = choice("CLOISTER_SWAPS", ["off", "on"]) === "on";
+  const [factory, quoter] = [address("CLOISTER_SWAP_FACTORY"), address("CLOISTER_SWAP_QUOTER")];
+  for (const name of ["CLOISTER_SWAP_FACTORY", "CLOISTER_SWAP_QUOTER"] as const) {
+    if (swaps && text(name) === "") fault(name, "is required with CLOISTER_SWAPS=on: quotes ask there");
+  }
+
   const pool = address("CLOISTER_POOL");
   const enclaves = readEnclaves(text("CLOISTER_ENCLAVES"), (reason) => fault("CLOISTER_ENCLAVES", reason));
   const signerPairs = readSignerPairs(text("CLOISTER_SIGNER_KEYS"), enclaves.length, (reason) =>
@@ -307,7 +317,9 @@ export function readConfig(environment: Environment): Config {
     deploymentBlock: integer("CLOISTER_DEPLOYMENT_BLOCK", 0, Number.MAX_SAFE_INTEGER),
     confirmations: integer("CLOISTER_CONFIRMATIONS", 1, 10_000),
     blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),
-    swaps: choice("CLOISTER_SWAPS", ["off", "on"]) === "on",
+    swaps,
+    venue:
+      swaps && factory !== undefined && quoter !== undefined ? Object.freeze({ factory, quoter }) : undefined,
     addressPrefix,
     enclaves,
     signerPairs,

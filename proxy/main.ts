@@ -13,7 +13,10 @@ import { developmentKeyHashes, requireNoDevelopmentKeys } from "./chain/developm
 import { createPool } from "./chain/pool.ts";
 import { createChain } from "./chain/provider.ts";
 import { requireSamePool, warnOfOffers } from "./chain/same-pool.ts";
+import { requireSameVenue } from "./chain/same-venue.ts";
 import { createTokens, recoverSigner } from "./chain/token.ts";
+import { createTurns } from "./chain/turns.ts";
+import { createVenue } from "./chain/venue.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
 import { createDirectory } from "./enclave-link/directory.ts";
@@ -47,12 +50,16 @@ import { createGasWallet } from "./submission/gas-wallet.ts";
 import { loadSenderKey } from "./submission/sender-key.ts";
 import { createSubmitter, type Submitter } from "./submission/submitter.ts";
 import { createTickets } from "./submission/tickets.ts";
+import { swapRoutes } from "./swap/swap.routes.ts";
+import { createSwapQuotes } from "./swap/swap.service.ts";
 
 /** Tickets that may wait before QUEUE_FULL. */
 const MAX_WAITING = 2_000;
 /** What a stop may take: a supervisor's usual patience is 10 s, and what is cut is found again at the next start. */
 const REQUESTS_MS = 5_000;
 const CHAIN_MS = 3_000;
+/** Questions to the node for quotes: at a time, and in line. */
+const QUOTE_QUESTIONS = [16, 2_000] as const;
 const VERIFICATION_KEYS = new URL("../shared/protocol/verification-keys/", import.meta.url);
 
 async function start(config: Config, logger: Logger): Promise<() => Promise<void>> {
@@ -72,6 +79,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   if (config.production) await requireNoDevelopmentKeys(ourKeys, pool, await developmentKeyHashes());
   await requireSamePool(chain, pool, (kind) => ourKeys.get(kind), logger);
   await warnOfOffers(pool, config, logger);
+  if (config.venue !== undefined) await requireSameVenue(chain, pool, config.venue, logger);
 
   const database = openDatabase(config.dataDir);
   const data = openChainDataStore(database);
@@ -136,6 +144,18 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   const admission = createAdmission({ pool, tokens, assets: config.assets, fees, tickets, data, now });
   const attest = createAttest(admission, attestor, pool);
+  const quotes =
+    config.venue === undefined
+      ? undefined
+      : createSwapQuotes({
+          chain,
+          pool,
+          venue: createVenue(config.venue, chain, createTurns(...QUOTE_QUESTIONS)),
+          assets: config.assets,
+          minimums: config.minimums,
+          fees,
+          now,
+        });
   const hub = createHub(indexer, data, tickets, { chainId: config.chainId, pool: config.pool, now });
   const app = createApp({
     config,
@@ -164,6 +184,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
         createRelay(admission, attestor, tickets, () => pool.threshold()),
         tickets,
       ),
+      swap: swapRoutes(quotes),
     },
   });
 

@@ -8,18 +8,13 @@ import type { ErrorCode } from "../../shared/api/errors.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import type { Principal, RequestState } from "../http/state.ts";
 
-/**
- * Paths of the specification that nothing serves yet. They exist, so they are not 404. `offCode` is said
- * instead while the feature they belong to is switched off.
- */
+/** Paths of the specification that nothing serves yet. They exist, so they are not 404. */
 export const OFF: readonly {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly code: ErrorCode;
-  readonly offCode?: NonNullable<Endpoint["offCode"]>;
 }[] = [
   { method: "POST", path: "/session/exchange", code: "FEATURE_DISABLED" },
-  { method: "POST", path: "/swap/quote", code: "FEATURE_DISABLED", offCode: "SWAPS_DISABLED" },
   { method: "POST", path: "/bridge/perpvenue/in-address", code: "FEATURE_DISABLED" },
   { method: "POST", path: "/bridge/perpvenue/out-address", code: "FEATURE_DISABLED" },
   { method: "POST", path: "/bridge/altchain/deposit-address", code: "FEATURE_DISABLED" },
@@ -36,7 +31,7 @@ interface Row {
   readonly matches: (path: string) => boolean;
   readonly endpoint?: Endpoint;
   readonly off?: ErrorCode;
-  readonly offCode: Endpoint["offCode"];
+  readonly offCode?: Endpoint["offCode"];
 }
 
 const rows: readonly Row[] = [
@@ -46,7 +41,7 @@ const rows: readonly Row[] = [
     endpoint,
     offCode: endpoint.offCode,
   })),
-  ...OFF.map(({ method, path, code, offCode }) => ({ method, matches: matcher(path), off: code, offCode })),
+  ...OFF.map(({ method, path, code }) => ({ method, matches: matcher(path), off: code })),
 ];
 
 export function guard({ swaps }: Switches): Middleware<RequestState> {

@@ -73,7 +73,8 @@ export interface Chain {
   isConfiguredChain(): Promise<boolean>;
   header(at: BlockTag | Bytes32): Promise<Header | undefined>;
   logs(address: Address, range: LogRange): Promise<RawLog[]>;
-  call(request: CallRequest, at?: BlockTag): Promise<string>;
+  /** With a hash (EIP-1898) several answers are surely of one block. */
+  call(request: CallRequest, at?: BlockTag | Bytes32): Promise<string>;
   /**
    * The logs that this call would leave on the newest block (`eth_simulateV1`). `reverted` when it would
    * fail as a whole; undefined when the node does not offer the method.
@@ -167,7 +168,7 @@ export function createChain(
       return answer.map(readLog);
     },
     async call(request, at = "latest") {
-      const answer = await send("eth_call", [callObject(request), tag(at)]);
+      const answer = await send("eth_call", [callObject(request), blockParameter(at)]);
       if (typeof answer !== "string") throw new ChainAway("eth_call was answered with something else");
       return answer;
     },
@@ -291,6 +292,10 @@ function readQuantity(value: unknown, what: string): bigint {
 
 function hex(value: number): string {
   return `0x${value.toString(16)}`;
+}
+
+function blockParameter(at: BlockTag | Bytes32): string | { readonly blockHash: Bytes32 } {
+  return typeof at === "number" || at === "latest" ? tag(at) : { blockHash: at };
 }
 
 function tag(at: BlockTag | Bytes32): string {

@@ -35,12 +35,20 @@ export interface FeeQuestion {
   readonly openings: readonly FeeOpening[];
 }
 
+/** What one operation costs a caller in one asset; undefined where nobody asks for anything. */
+export interface RulesInForce {
+  readonly service: FeeRule | undefined;
+  readonly developer: FeeRule | undefined;
+}
+
 export interface Fees {
   /**
    * Passes or throws ASSET_UNSUPPORTED, AMOUNT_TOO_SMALL, FEE_MISSING or FEE_TOO_LOW. Cheap first: hashing
    * starts only when everything that needs none has passed.
    */
   check(question: FeeQuestion): void;
+  /** Throws PRICE_UNAVAILABLE when a rule needs a price that is not to be had. */
+  rulesFor(developerId: string, asset: Address, operation: FeeOperation): Promise<RulesInForce>;
   /** The caller's effective rules, for `/whoami`. */
   effective(developerId: string): FeeRules[];
   readonly schedule: Info["fees"];
@@ -99,6 +107,11 @@ export function createFees(parts: FeeParts, now: () => number = Date.now): Fees 
       const taken = new Set<number>();
       for (const [index, owed] of due.entries()) pay(owed, index, facts.commitments, opened, taken);
     },
+
+    rulesFor: async (_developerId, asset, operation) => ({
+      service: serviceFee === undefined ? undefined : ruleOf(asset, operation),
+      developer: undefined,
+    }),
 
     effective: () => {
       const valid_until = new Date(now() + VALID_MS).toISOString();

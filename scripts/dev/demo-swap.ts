@@ -2,11 +2,9 @@
 // dollars turned into ether without leaving the pool, and what was bought spent like any other note.
 import { Interface, parseEther, parseUnits } from "ethers";
 import type { Swap, Wallet } from "../../shared/client/index.ts";
-import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
-import { asAddress, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/brands.ts";
 import { show, type Stage, type Token } from "./demo-stage.ts";
 import { sum } from "./demo-payments.ts";
-import { quoteExactInput } from "./uniswap.ts";
 import { TestUsdc } from "./usdc.ts";
 
 const PLAIN_DEPOSIT = parseEther("0.5");
@@ -15,9 +13,7 @@ const SWAPPED = parseUnits("50", TestUsdc.decimals);
 /** More than the plain deposit alone: the bought ether has to be in it. */
 const WITHDRAWAL = parseEther("0.51");
 const GAS = parseEther("1");
-/** Tier of the pool of dollars and ether, in hundredths of a basis point. */
-const TIER = 500;
-const TOLERANCE_BPS = 100n;
+const TOLERANCE_BPS = 100;
 
 const NOTE_HASHED =
   "event NoteHashed(bytes32 indexed statementHash, uint64 leafIndex, uint256 commitment, uint256 npk, address asset, uint256 value)";
@@ -55,19 +51,17 @@ export async function showSwap(stage: Stage): Promise<void> {
   await stage.run("deposit", (progress) => trader.deposit(DEPOSIT, depositor, { progress }));
 
   const feeOfSwap = stage.fee("swap", usdc, SWAPPED);
-  const path = encodeUniswapPath({
-    tokenIn: mustAddress(usdc.address),
-    path: { feeFirst: TIER, middle: ZERO_ADDRESS, feeSecond: 0 },
-    tokenOut: mustAddress(weth.address),
-  });
-  const quoted = await quoteExactInput(chain, mustAddress(swaps.quoter), path, SWAPPED - feeOfSwap);
-  const floor = (quoted * (10_000n - TOLERANCE_BPS)) / 10_000n;
+  const wanted = { tokenIn: usdc.address, tokenOut: weth.address, amount: SWAPPED };
+  const offer = await trader.quote({ ...wanted, toleranceBps: TOLERANCE_BPS });
+  const { floor } = offer;
+  const tiers = offer.route.map(({ feeBps }) => `${feeBps / 100} %`);
   say(
-    `\n  3. Trader swaps ${show(SWAPPED, usdc)} inside the pool. Uniswap's quoter, asked on the chain, says`,
+    `\n  3. Trader swaps ${show(SWAPPED, usdc)} inside the pool. The service quotes ${show(offer.amountOut, weth)}`,
   );
-  say(`     ${show(quoted, weth)}; with less than ${show(floor, weth)} nothing happens.`);
-  const order = { tokenIn: usdc.address, tokenOut: weth.address, amount: SWAPPED, floor, path };
-  const swap = await stage.run("swap", (progress) => trader.swap(order, { progress }));
+  say(
+    `     over the pool at ${tiers.join(" and the one at ")}; with less than ${show(floor, weth)} nothing happens.`,
+  );
+  const swap = await stage.run("swap", (progress) => trader.swap(offer, { progress }));
   const received = swap.received ?? 0n;
   say(`     Bought ${show(received, weth)}. The chain saw the two amounts, not whose they are.`);
 
@@ -91,6 +85,7 @@ export async function showSwap(stage: Stage): Promise<void> {
 
   const check: Stage["check"] = (...found) => stage.check(...found);
   check("bought, by the pool's own event", weth, await boughtOnChain(stage, swap), received);
+  check("fee of the swap, as quoted", usdc, feeOfSwap, offer.fees);
   check("bought below the floor", weth, 0n, received < floor ? floor - received : 0n);
   check("trader's dollars", usdc, DEPOSIT - feeOfDeposit - SWAPPED, held(trader, usdc));
   check("trader's ether", weth, 0n, held(trader, weth));
@@ -124,10 +119,4 @@ async function boughtOnChain(stage: Stage, { ticket, statement }: Swap): Promise
     if (event?.args["statementHash"] === statement) return event.args["value"] as bigint;
   }
   throw new Error("the pool's event of the swap is not in its transaction");
-}
-
-function mustAddress(text: string): Address {
-  const address = asAddress(text);
-  if (address === undefined) throw new TypeError("not an address");
-  return address;
 }

@@ -47,7 +47,7 @@ export async function localProxySettings(local: LocalProxy): Promise<Record<stri
     CLOISTER_BLOCK_POLL_MS: "250",
     CLOISTER_USDC: usdc.address,
     CLOISTER_ASSETS: JSON.stringify(others),
-    CLOISTER_SWAPS: deployment.swaps === undefined ? "off" : "on",
+    ...swapSettings(deployment),
     CLOISTER_ADDRESS_PREFIX: NETWORKS[name].addressPrefix,
     CLOISTER_ARTEFACT_MANIFEST: MANIFEST,
     CLOISTER_SENDER_KEY_FILE: await folder.secrets.file("sender.key"),
@@ -56,6 +56,12 @@ export async function localProxySettings(local: LocalProxy): Promise<Record<stri
     CLOISTER_SERVICE_FEE_ADDRESS: serviceAddress,
     CLOISTER_FEE_SCHEDULE: JSON.stringify(feeSchedule(deployment)),
   };
+}
+
+function swapSettings({ swaps }: Deployment): Record<string, string> {
+  if (swaps === undefined) return { CLOISTER_SWAPS: "off" };
+  const { factory, quoter } = swaps;
+  return { CLOISTER_SWAPS: "on", CLOISTER_SWAP_FACTORY: factory, CLOISTER_SWAP_QUOTER: quoter };
 }
 
 function feeSchedule({ tokens, swaps }: Deployment): unknown[] {

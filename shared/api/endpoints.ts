@@ -9,6 +9,7 @@ import { balance, balanceQuery, eventsQuery, merkleRoot, merkleTree, merkleTreeQ
 import type { ErrorCode } from "./errors.ts";
 import { health, info, infoQuery } from "./service.ts";
 import type { Kind } from "../protocol/statements.ts";
+import { swapQuote, swapQuoteRequest } from "./swaps.ts";
 import {
   ATTEST_BODIES,
   attestResponse,
@@ -125,7 +126,11 @@ export const ENDPOINTS = {
   sequenceDeposit: sequence("deposit-shield", "a deposit"),
   sequenceSpend: sequence("spend", "a transfer or withdrawal"),
   sequenceSpend9: sequence("spend9", "a transfer or withdrawal of up to nine notes"),
-  sequenceSwap: { ...sequence("private-swap", "a private swap"), offCode: "SWAPS_DISABLED" },
+  sequenceSwap: {
+    ...sequence("private-swap", "a private swap"),
+    codes: [...statementCodes, ...acceptCodes, "ROUTE_UNAVAILABLE"],
+    offCode: "SWAPS_DISABLED",
+  },
   ticket: {
     method: "GET",
     path: "/sequence/ticket/{ticket_id}",
@@ -138,7 +143,11 @@ export const ENDPOINTS = {
   attestDeposit: attest("deposit-shield", "a deposit"),
   attestSpend: attest("spend", "a transfer or withdrawal"),
   attestSpend9: attest("spend9", "a transfer or withdrawal of up to nine notes"),
-  attestSwap: { ...attest("private-swap", "a private swap"), offCode: "SWAPS_DISABLED" },
+  attestSwap: {
+    ...attest("private-swap", "a private swap"),
+    codes: [...statementCodes, "ROUTE_UNAVAILABLE"],
+    offCode: "SWAPS_DISABLED",
+  },
   relay: {
     method: "POST",
     path: "/relay",
@@ -146,7 +155,23 @@ export const ENDPOINTS = {
     access: "write",
     body: relayBody,
     responses: { 202: ticket, 200: ticket },
-    codes: [...statementCodes, ...acceptCodes, "ATTESTATION_INVALID", "SWAPS_DISABLED"],
+    codes: [...statementCodes, ...acceptCodes, "ATTESTATION_INVALID", "ROUTE_UNAVAILABLE", "SWAPS_DISABLED"],
+  },
+  swapQuote: {
+    method: "POST",
+    path: "/swap/quote",
+    summary: "Route, expected output, floor and fees of a private swap",
+    access: "read",
+    body: swapQuoteRequest,
+    responses: { 200: swapQuote },
+    codes: [
+      "ROUTE_UNAVAILABLE",
+      "AMOUNT_TOO_SMALL",
+      "ASSET_UNSUPPORTED",
+      "PRICE_UNAVAILABLE",
+      "CHAIN_UNAVAILABLE",
+    ],
+    offCode: "SWAPS_DISABLED",
   },
   merkleRoot: {
     method: "GET",

@@ -160,12 +160,13 @@ function problems(endpoint: Endpoint): Record<string, Json> {
   for (const [status, set] of [...byStatus].sort(([a], [b]) => a - b)) {
     // A success schema may live under an error status (/health); it keeps its place.
     if (status in endpoint.responses) continue;
+    const mayWait = status === 429 || status === 503 || set.has("ROUTE_UNAVAILABLE");
     const narrowed = { properties: { code: { enum: [...set] } } };
     answers[String(status)] = {
       description: [...set].map((code) => `${code}: ${ERRORS[code].title}`).join("; "),
       headers: {
         ...headerRefs(),
-        ...(status === 429 || status === 503 ? { "Retry-After": header("Seconds to wait") } : {}),
+        ...(mayWait ? { "Retry-After": header("Seconds to wait") } : {}),
       },
       content: {
         [PROBLEM_TYPE]: { schema: { allOf: [{ $ref: "#/components/schemas/Problem" }, narrowed] } },

@@ -4,6 +4,7 @@ import type { SessionResponse, WhoAmI } from "../api/credentials.ts";
 import type { Balance, EventKind, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import type { Health, Info } from "../api/service.ts";
+import type { SwapQuote, SwapQuoteRequest } from "../api/swaps.ts";
 import type {
   AttestDepositBody,
   AttestResponse,
@@ -62,6 +63,8 @@ export interface Client {
   attestSpend9(body: SpendBody, options?: CallOptions): Promise<AttestResponse>;
   attestSwap(body: SwapBody, options?: CallOptions): Promise<AttestResponse>;
   relay(body: RelayBody, options?: SubmitOptions): Promise<Ticket>;
+  /** The service's word, unchecked beyond its form: `wallet.quote` checks it and makes an order of it. */
+  quoteSwap(request: SwapQuoteRequest, options?: CallOptions): Promise<SwapQuote>;
   merkleRoot(options?: CallOptions): Promise<MerkleRoot>;
   merkleTree(
     query: { level?: number; from?: number; limit?: number },
@@ -100,6 +103,7 @@ export function createClient(options: ClientOptions): Client {
     attestSpend9: (body, call = {}) => transport.call(ENDPOINTS.attestSpend9, { ...call, body }),
     attestSwap: (body, call = {}) => transport.call(ENDPOINTS.attestSwap, { ...call, body }),
     relay: (body, call) => transport.call(ENDPOINTS.relay, { ...submit(call), body }),
+    quoteSwap: (body, call = {}) => transport.call(ENDPOINTS.swapQuote, { ...call, body, onlyAsks: true }),
     merkleRoot: (call = {}) => transport.call(ENDPOINTS.merkleRoot, call),
     merkleTree: ({ level, from, limit }, call = {}) =>
       transport.call(ENDPOINTS.merkleTree, {

@@ -33,11 +33,16 @@ export function feesFor(rules: readonly FeeRules[], charged: Charged, pins: Pins
   const service = feePart(rule?.service ?? null, charged, pins);
   const developer = feePart(rule?.developer ?? null, charged, pins);
   const total = (service?.value ?? 0n) + (developer?.value ?? 0n);
+  requireBelowCeiling(total, charged, pins);
+  return { service, developer, total };
+}
+
+/** Throws FEE_ABOVE_CEILING for more than this client was configured to pay for one operation. */
+export function requireBelowCeiling(total: bigint, charged: Charged, pins: Pins): void {
   const ceiling = feeCeilingOf(pins, charged.asset, charged.operation);
   if (total > 0n && (ceiling === undefined || total > feeOf(ceiling, charged.amount))) {
     throw new ClientError("FEE_ABOVE_CEILING", `${charged.operation}: ${total}`);
   }
-  return { service, developer, total };
 }
 
 function feePart(part: FeeRules["service"], { operation, amount }: Charged, pins: Pins): Fee | undefined {

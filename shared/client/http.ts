@@ -23,6 +23,8 @@ export interface Call extends CallOptions {
   readonly body?: unknown;
   readonly idempotencyKey?: string;
   readonly delivery?: Delivery;
+  /** A POST that changes nothing, so that it may be sent again like a GET. */
+  readonly onlyAsks?: true;
 }
 
 export interface TransportOptions {
@@ -106,7 +108,8 @@ export function createTransport(options: TransportOptions): Transport {
     credential,
     async call<T>(endpoint: Endpoint, call: Call): Promise<T> {
       if (call.delivery !== undefined) call.delivery.sent = false;
-      const repeatable = endpoint.method === "GET" || call.idempotencyKey !== undefined;
+      const repeatable =
+        endpoint.method === "GET" || call.idempotencyKey !== undefined || call.onlyAsks === true;
       for (let attempt = 1; ; attempt++) {
         try {
           return (await withSession(endpoint, call)) as T;

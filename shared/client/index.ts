@@ -25,6 +25,7 @@ export type {
 } from "./payment.ts";
 export type { DepositOptions, PlainDeposit, PlainDepositOptions } from "./depositing.ts";
 export type { Swap, SwapOrder } from "./spending.ts";
+export type { QuoteRequest, SwapOffer } from "./quote.ts";
 export {
   eip1193Sender,
   type OutgoingTransaction,

@@ -22,6 +22,7 @@ import { Ledger } from "./ledger.ts";
 import type { Payment, PaymentOptions, SpendOptions } from "./payment.ts";
 import { assetsOf, homeOf, requireAddress, type Pins } from "./pins.ts";
 import type { Prover } from "./prover.ts";
+import { quoteSwap, type QuoteRequest, type SwapOffer } from "./quote.ts";
 import type { RootVerifier } from "./root-verifier.ts";
 import type { TransactionSender } from "./sender.ts";
 import { Spending, type Swap, type SwapOrder } from "./spending.ts";
@@ -74,6 +75,11 @@ export interface Wallet {
   ): Promise<PlainDeposit>;
   pay(address: string, amount: bigint, options?: PaymentOptions): Promise<Payment>;
   withdraw(to: string, amount: bigint, options?: PaymentOptions): Promise<Payment>;
+  /**
+   * Asks the service for a route and a floor, and checks all that can be checked here. What comes back is an order
+   * for `swap`. How good its price is, is the service's word: `atLeast` is the caller's own.
+   */
+  quote(request: QuoteRequest, options?: WaitOptions): Promise<SwapOffer>;
   /** Gives one token and takes another at a price not below `floor`; the pool makes the bought note. */
   swap(order: SwapOrder, options?: SpendOptions): Promise<Swap>;
   /** Merges the largest notes into one, nine at most (two where the service has no `spend9`), for a transfer's fee. */
@@ -177,6 +183,10 @@ class LiveWallet implements Wallet {
       amount,
       options,
     );
+  }
+
+  quote(request: QuoteRequest, options: WaitOptions = {}): Promise<SwapOffer> {
+    return quoteSwap(this.#core, request, options);
   }
 
   swap(order: SwapOrder, options: SpendOptions = {}): Promise<Swap> {

@@ -115,7 +115,7 @@ describe("two networks", function () {
   });
 
   it("of which the first swaps nothing: SWAPS_DISABLED before anything is read", async () => {
-    for (const path of ["/sequence/private-swap", "/attest/private-swap"]) {
+    for (const path of ["/sequence/private-swap", "/attest/private-swap", "/swap/quote"]) {
       const off = await call(first, path, key(), { nothing: "of a swap" });
       assert.deepEqual([off.status, off.code], [403, "SWAPS_DISABLED"], path);
       const on = await call(second, path, key(), { nothing: "of a swap" });

@@ -28,8 +28,8 @@ const STRICT = [
 /** What the reader of the README brings. */
 const GIVEN = `
 import type { DepositSigner, EnclavePins, TransactionSender } from "cloister-client";
-declare const baseUrl: string, apiKey: string, ownNodeUrl: string, pool: string, addressPrefix: string, path: string;
-declare const usdc: string, weth: string, chainId: number, floor: bigint, keys: URL, enclaves: EnclavePins;
+declare const baseUrl: string, apiKey: string, ownNodeUrl: string, pool: string, addressPrefix: string;
+declare const usdc: string, weth: string, chainId: number, keys: URL, enclaves: EnclavePins;
 declare const depositor: DepositSigner, sender: TransactionSender;
 `;
 

@@ -14,7 +14,8 @@ import {
   type AttestResponse,
   type Ticket,
 } from "../../../shared/api/transactions.ts";
-import { decodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
+import type { SwapQuote, SwapQuoteRequest } from "../../../shared/api/swaps.ts";
+import { decodeUniswapPath, encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { DEVELOPMENT_KEYS } from "../../../shared/client/node/development.ts";
 import { readManifest } from "../../../shared/client/node/index.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
@@ -24,6 +25,7 @@ import {
   asAddress,
   mustField,
   parseField,
+  ZERO_ADDRESS,
   type Address,
   type Field,
 } from "../../../shared/protocol/brands.ts";
@@ -92,6 +94,8 @@ export class TestService {
   features = { swaps: true, bridges: false, spend9: true };
   /** What the venue pays for so much; less than the floor, and the swap waits. */
   venue: (amountIn: bigint) => bigint = (amountIn) => 3n * amountIn;
+  /** What `/swap/quote` answers; honest, until a test says otherwise. */
+  quote: (request: SwapQuoteRequest) => unknown = (request) => this.honestQuote(request);
   /** Bends what the stream says about a bought note, as a liar would. */
   bendBought: (leaf: Record<string, unknown>) => Record<string, unknown> = (leaf) => leaf;
   /** Bends the answer to an attestation. */
@@ -372,6 +376,10 @@ export class TestService {
       case "GET /info":
         json(response, 200, await this.#info(url.searchParams.get("nonce")));
         return;
+      case "POST /swap/quote":
+        if (!this.features.swaps) throw new Refused("SWAPS_DISABLED");
+        json(response, 200, this.quote(JSON.parse(body) as SwapQuoteRequest));
+        return;
       case "GET /whoami":
         json(response, 200, this.#whoami());
         return;
@@ -389,6 +397,33 @@ export class TestService {
 
   get serviceAddress(): string {
     return this.serviceKeys.viewing.addressText(PREFIX);
+  }
+
+  honestQuote(request: SwapQuoteRequest): SwapQuote {
+    const { token_in, token_out, shares_in, tolerance_bps } = request;
+    const given = BigInt(shares_in);
+    const service = feeOf({ flat: 0n, bps: SWAP_BPS }, given);
+    const { flat = "0", bps = 0 } = this.developerFee ?? {};
+    const developer = feeOf({ flat: BigInt(flat), bps }, given);
+    const amountOut = this.venue(given - service - developer);
+    const [tokenIn, tokenOut] = [asAddress(token_in) as Address, asAddress(token_out) as Address];
+    const path = { feeFirst: 3_000, middle: ZERO_ADDRESS, feeSecond: 0 };
+    return {
+      quote_id: "0190a0a0-0000-7000-8000-000000000000",
+      ...{ token_in, token_out, shares_in },
+      amount_out: String(amountOut),
+      floor: String((amountOut * BigInt(10_000 - tolerance_bps)) / 10_000n),
+      price_impact_bps: 3,
+      route: [{ pool: POOL, fee_bps: 30, token_in, token_out }],
+      path: encodeUniswapPath({ tokenIn, path, tokenOut }),
+      fees: {
+        service: { bps: SWAP_BPS, amount: String(service) },
+        developer: { flat, bps, amount: String(developer) },
+        asset: token_in,
+      },
+      block_number: 7,
+      expires_at: "2030-01-01T00:00:00Z",
+    };
   }
 
   #whoami(): unknown {

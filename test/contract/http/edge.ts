@@ -256,6 +256,7 @@ function absentRouters(): MoneyRouters {
     sequence: new Router<RequestState>(),
     attest: new Router<RequestState>(),
     relay: new Router<RequestState>(),
+    swap: new Router<RequestState>(),
   };
   for (const { method, path } of Object.values<Endpoint>(ENDPOINTS)) {
     const feature = path.split("/")[1] ?? "";

@@ -84,6 +84,7 @@ describe("proxy configuration", () => {
   });
 
   const WETH = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
+  const VENUE = { CLOISTER_SWAP_FACTORY: USDC, CLOISTER_SWAP_QUOTER: WETH };
   const assets = (...list: object[]): Record<string, string> => ({ CLOISTER_ASSETS: JSON.stringify(list) });
 
   it("reads further assets behind USDC, and rules for them; swaps are off unless they are switched on", () => {
@@ -91,6 +92,7 @@ describe("proxy configuration", () => {
       ...good,
       ...assets({ address: WETH, symbol: "WETH", decimals: 18 }),
       CLOISTER_SWAPS: "on",
+      ...VENUE,
       CLOISTER_SERVICE_FEE_ADDRESS: SINK,
       CLOISTER_FEE_SCHEDULE: JSON.stringify([{ asset: WETH, operation: "swap", flat: "0", bps: 15 }]),
       CLOISTER_MINIMUMS: JSON.stringify([{ asset: WETH, operation: "swap", minimum: "5" }]),
@@ -100,11 +102,23 @@ describe("proxy configuration", () => {
       { address: WETH.toLowerCase(), symbol: "WETH", decimals: 18 },
     ]);
     assert.equal(config.swaps, true);
+    assert.deepEqual(config.venue, { factory: USDC.toLowerCase(), quoter: WETH.toLowerCase() });
     assert.deepEqual(config.feeSchedule, [
       { asset: WETH.toLowerCase(), operation: "swap", flat: 0n, bps: 15 },
     ]);
     assert.equal(config.minimums[0]?.asset, WETH.toLowerCase());
     assert.equal(readConfig(good).swaps, false);
+  });
+
+  it("asks for the venue of quotes where swaps are on, and leaves it alone where they are off", () => {
+    const names = (change: Record<string, string>): string[] =>
+      faultsOf(change).map((text) => text.split(" ")[0] ?? "");
+    const on = { CLOISTER_SWAPS: "on" };
+    assert.deepEqual(names(on), ["CLOISTER_SWAP_FACTORY", "CLOISTER_SWAP_QUOTER"]);
+    assert.deepEqual(names({ ...on, ...VENUE }), []);
+    assert.deepEqual(names({ ...on, ...VENUE, CLOISTER_SWAP_QUOTER: "0x12" }), ["CLOISTER_SWAP_QUOTER"]);
+    assert.deepEqual(names({ CLOISTER_SWAP_QUOTER: "0x12" }), ["CLOISTER_SWAP_QUOTER"]);
+    assert.equal(readConfig({ ...good, ...VENUE }).venue, undefined);
   });
 
   it("tells all faults of an empty environment at once", () => {
