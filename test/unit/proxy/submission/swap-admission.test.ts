@@ -11,7 +11,6 @@ import {
 import type { Pool } from "../../../../proxy/chain/pool.ts";
 import { ChainAway } from "../../../../proxy/chain/provider.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
-import { createFees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { createAdmission, type AdmissionParts } from "../../../../proxy/submission/admission.ts";
 import { toSequence, type Submission } from "../../../../proxy/submission/submission.ts";
@@ -21,6 +20,7 @@ import { FIELD_ORDER, ZERO_ADDRESS, type Address, type Bytes32 } from "../../../
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
 import { contextOf } from "../../../../shared/protocol/statements.ts";
+import { keepsNothing, testFees } from "../../../support/fees.ts";
 import { posted } from "./posted.ts";
 
 const token = (byte: string): Address => `0x${byte.repeat(20)}` as Address;
@@ -55,7 +55,7 @@ const assets = [
   { address: WETH, symbol: "WETH", decimals: 18 },
   { address: DAI, symbol: "DAI", decimals: 18 },
 ];
-const fees = createFees({
+const fees = testFees({
   assets,
   serviceFee: { text: "clo1sink", sink: { owner: SINK } },
   feeSchedule: [{ asset: USDC, operation: "swap", flat: 0n, bps: 15 }],
@@ -89,6 +89,7 @@ function admission({ pool, tokens, data, reserved = false }: World = {}) {
     },
     assets,
     fees,
+    feeNotes: keepsNothing,
     tickets: { isReserved: async () => reserved },
     data: {
       root: () => undefined,
@@ -103,7 +104,7 @@ function admission({ pool, tokens, data, reserved = false }: World = {}) {
 
 async function check(submission: Submission, world: World = {}): Promise<void> {
   const at = admission(world);
-  await at.admit(at.state(submission));
+  await at.admit(at.state(submission), "d");
 }
 
 /** The field that the refusal names. */
