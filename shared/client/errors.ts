@@ -55,6 +55,7 @@ export const CLIENT_ERRORS = {
     "the amount is spread over more notes than one payment can spend; consolidate first, or let the payment do it",
   FEATURE_OFF: "this instance of the service does not offer that",
   PATH_INVALID: "not a path of one or two known pools from the one token to the other",
+  NOTE_UNKNOWN: "the opening is of no note of this wallet in the tree",
   STREAM_INCONSISTENT: "the event stream contradicts itself or the roots of the pool",
   STORAGE_CORRUPT: "the stored wallet cannot be read",
   STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",
