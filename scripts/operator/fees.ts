@@ -48,7 +48,7 @@ export async function feesCommand(
 ): Promise<Result | undefined> {
   const [verb, developer, asset, operation, ...rest] = words;
   if (rest.length > 0) throw new UsageError("too many words");
-  switch (verb) {
+  switch (verb ?? "") {
     case "set":
       return set(
         database,

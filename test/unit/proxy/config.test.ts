@@ -120,8 +120,10 @@ describe("proxy configuration", () => {
         [USDC, WETH].map((asset) => ({ asset, operation: "transfer", usd: "0.05" })),
       ),
     });
-    assert.equal(config.feeSchedule[0]?.usd, 5n * 10n ** 16n);
-    assert.equal(config.feeSchedule[0]?.flat, undefined);
+    assert.deepEqual(
+      config.feeSchedule.map(({ usd, flat }) => ({ usd, flat })),
+      [1, 2].map(() => ({ usd: 5n * 10n ** 16n, flat: undefined })),
+    );
     assert.deepEqual(config.prices, [
       { asset: USDC.toLowerCase(), fixed: 10n ** 18n },
       {
