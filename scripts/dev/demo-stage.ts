@@ -171,7 +171,9 @@ export class Stage {
     const rule = this.#rules.find(
       (row) => row.operation === operation && row.asset.toLowerCase() === token.address.toLowerCase(),
     )?.[party];
-    return rule === null || rule === undefined ? 0n : feeOf({ flat: BigInt(rule.flat), bps: rule.bps }, amount);
+    return rule === null || rule === undefined
+      ? 0n
+      : feeOf({ flat: BigInt(rule.flat), bps: rule.bps }, amount);
   }
 
   async run<
