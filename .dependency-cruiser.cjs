@@ -16,9 +16,11 @@ const proxyRows = [
   ["sequence"],
   ["attest", "relay", "swap", "bridge", "events", "balances", "status", "sessions"],
   ["submission", "merkle"],
-  ["enclave-link", "chain", "auth", "limits", "fees"],
+  ["fees"],
+  ["prices"],
+  ["enclave-link", "chain", "auth", "limits"],
   ["http", "store", "config.ts"],
-  ["logging.ts"],
+  ["logging.ts", "fee-settings.ts"],
 ];
 
 /**

@@ -8,19 +8,18 @@ import { feeOperation } from "../shared/api/credentials.ts";
 import { decodeShieldedAddress, type ShieldedAddress } from "../shared/notes/address.ts";
 import { asAddress, ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
 import type { FeeOperation } from "../shared/protocol/host/fees.ts";
+import {
+  asksFlat,
+  readFeeSchedule,
+  readPrices,
+  type FeeScheduleEntry,
+  type PriceSetting,
+} from "./fee-settings.ts";
 
 export interface Asset {
   readonly address: Address;
   readonly symbol: string;
   readonly decimals: number;
-}
-
-/** fee = flat + floor(amount × bps / 10,000), paid to `serviceFee.sink`. */
-export interface FeeScheduleEntry {
-  readonly asset: Address;
-  readonly operation: FeeOperation;
-  readonly flat: bigint;
-  readonly bps: number;
 }
 
 export interface Minimum {
@@ -73,6 +72,7 @@ export interface Config {
   /** Undefined when the service takes no fee. */
   readonly serviceFee: { readonly text: string; readonly sink: ShieldedAddress } | undefined;
   readonly feeSchedule: readonly FeeScheduleEntry[];
+  readonly prices: readonly PriceSetting[];
   readonly minimums: readonly Minimum[];
   readonly limits: LimitDefaults;
 }
@@ -142,7 +142,11 @@ const SETTINGS = {
   CLOISTER_SERVICE_FEE_ADDRESS: ["", "shielded address that receives the service's fees"],
   CLOISTER_FEE_SCHEDULE: [
     "[]",
-    'JSON list of {"asset","operation","flat","bps"}; operation deposit|transfer|withdraw|swap',
+    'JSON list of {"asset","operation","flat" or "usd","bps"}; operation deposit|transfer|withdraw|swap',
+  ],
+  CLOISTER_PRICES: [
+    "[]",
+    'dollars a token, JSON list of {"asset","fixed"} or {"asset","feed","heartbeat_secs","min","max"}',
   ],
   CLOISTER_MINIMUMS: ["[]", 'JSON list of {"asset","operation","minimum"}'],
   CLOISTER_LIMIT_SESSION_PER_MINUTE: ["120", "requests a minute per user with a session"],
@@ -164,14 +168,6 @@ export function configHelp(): string {
   return `Settings, from the environment:\n${rows.join("\n")}\n`;
 }
 
-const feeScheduleShape = z.array(
-  z.strictObject({
-    asset: addressText,
-    operation: feeOperation,
-    flat: amountText,
-    bps: z.int().min(0).max(10_000).default(0),
-  }),
-);
 const assetsShape = z.array(
   z.strictObject({
     address: addressText,
@@ -258,28 +254,21 @@ export function readConfig(environment: Environment): Config {
     return undefined;
   };
 
-  const feeSchedule = (json("CLOISTER_FEE_SCHEDULE", feeScheduleShape) ?? []).flatMap((entry) => {
-    const asset = listed("CLOISTER_FEE_SCHEDULE", entry.asset);
-    return asset === undefined ? [] : [{ ...entry, asset, flat: BigInt(entry.flat) }];
-  });
+  const feeSchedule = readFeeSchedule({ json, listed, fault }, addresses);
+  const prices = readPrices({ json, listed, fault }, feeSchedule);
   oneRuleEach("CLOISTER_FEE_SCHEDULE", feeSchedule, fault);
   const minimums = (json("CLOISTER_MINIMUMS", minimumsShape) ?? []).flatMap((entry) => {
     const asset = listed("CLOISTER_MINIMUMS", entry.asset);
     return asset === undefined ? [] : [{ ...entry, asset, minimum: BigInt(entry.minimum) }];
   });
   oneRuleEach("CLOISTER_MINIMUMS", minimums, fault);
-  for (const { operation, bps } of feeSchedule) {
-    // The amount of a transfer is hidden from us; a proportional fee could be asked but never checked.
-    if (operation === "transfer" && bps > 0) fault("CLOISTER_FEE_SCHEDULE", "cannot hold bps for transfers");
-    if (operation === "swap" && bps >= 10_000) fault("CLOISTER_FEE_SCHEDULE", "leaves nothing of a swap");
-  }
 
   const sinkText = text("CLOISTER_SERVICE_FEE_ADDRESS");
   const sink = sinkText === "" ? undefined : decodeShieldedAddress(sinkText, addressPrefix);
   if (sinkText !== "" && sink === undefined) {
     fault("CLOISTER_SERVICE_FEE_ADDRESS", "is no shielded address of this network");
   }
-  if (sinkText === "" && feeSchedule.some(({ flat, bps }) => flat > 0n || bps > 0)) {
+  if (sinkText === "" && feeSchedule.some((entry) => asksFlat(entry) || entry.bps > 0)) {
     fault("CLOISTER_SERVICE_FEE_ADDRESS", "is required when the schedule asks for a fee");
   }
 
@@ -332,7 +321,8 @@ export function readConfig(environment: Environment): Config {
     sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
     pepperFile: text("CLOISTER_API_KEY_PEPPER_FILE"),
     serviceFee: sink === undefined ? undefined : Object.freeze({ text: sinkText, sink }),
-    feeSchedule: Object.freeze(feeSchedule),
+    feeSchedule,
+    prices,
     minimums: Object.freeze(minimums),
     limits: Object.freeze({
       sessionPerMinute: integer("CLOISTER_LIMIT_SESSION_PER_MINUTE", 1, 1_000_000),

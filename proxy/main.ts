@@ -25,6 +25,7 @@ import { createLink } from "./enclave-link/link.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "./enclave-link/same-circuits.ts";
 import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
+import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
 import { startHttpServer } from "./http/server.ts";
 import { Limits } from "./limits/limits.ts";
@@ -32,6 +33,7 @@ import { createLogger, type Logger } from "./logging.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
+import { createPrices, priceSources } from "./prices/prices.ts";
 import { relayRoutes } from "./relay/relay.routes.ts";
 import { createRelay } from "./relay/relay.service.ts";
 import { sequenceRoutes } from "./sequence/sequence.routes.ts";
@@ -42,8 +44,11 @@ import { createHealthChecks } from "./status/health-checks.ts";
 import { createStatus } from "./status/status.service.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
 import { openDatabase } from "./store/lmdb/database.ts";
+import { openFeeNoteStore } from "./store/lmdb/fee-notes.ts";
+import { openFeeRuleStore } from "./store/lmdb/fee-rules.ts";
 import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
 import { openKeyStore } from "./store/lmdb/keys.ts";
+import { openPriceStore } from "./store/lmdb/prices.ts";
 import { openTicketStore } from "./store/lmdb/tickets.ts";
 import { createAdmission } from "./submission/admission.ts";
 import { createGasWallet } from "./submission/gas-wallet.ts";
@@ -133,7 +138,17 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   indexer.onChange(() => submitter.wake());
 
-  const fees = createFees(config);
+  const prices = createPrices({
+    sources: priceSources(config, chain),
+    store: openPriceStore(database),
+    logger: logger.child({ part: "prices" }),
+    now,
+  });
+  const feeRules = openFeeRuleStore(database);
+  const fees = createFees({ ...config, prices, store: feeRules, now });
+  await feeRules.describe(config);
+  await prices.refresh();
+  await fees.refresh();
   const limits = new Limits(config.limits);
   const auth = createAuth({
     store: openKeyStore(database),
@@ -142,7 +157,17 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     chainId: config.chainId,
     onFault: (error) => logger.error({ err: error }, "a key's use was not recorded"),
   });
-  const admission = createAdmission({ pool, tokens, assets: config.assets, fees, tickets, data, now });
+  const feeNotes = createFeeNotes(openFeeNoteStore(database), data);
+  const admission = createAdmission({
+    pool,
+    tokens,
+    assets: config.assets,
+    fees,
+    feeNotes,
+    tickets,
+    data,
+    now,
+  });
   const attest = createAttest(admission, attestor, pool);
   const quotes =
     config.venue === undefined
@@ -172,6 +197,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       describeEnclaves: (nonce) => directory.describe(nonce),
       threshold: () => pool.threshold(),
       checks: createHealthChecks({ chain, database, indexer, submitter, directory, courier }),
+      warnings: () => prices.warnings(),
       randomBytes: (length) => randomBytes(length),
     }),
     balances: createBalances(chain, tokens, config.assets[0]),
@@ -189,6 +215,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
 
   courier.start();
+  prices.start(() => fees.refresh());
   await indexer.start();
   submitter.start();
   const handle = app.callback();
@@ -206,7 +233,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     tickets.close();
     await server.stop(REQUESTS_MS);
     const hurry = setTimeout(() => leaving.abort(), CHAIN_MS);
-    await Promise.all([submitter.stop(), indexer.stop()]);
+    await Promise.all([submitter.stop(), indexer.stop(), prices.stop()]);
     clearTimeout(hurry);
     const restored = courier.stop();
     // What the courier still waits for ends with its connection.

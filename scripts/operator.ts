@@ -1,5 +1,5 @@
 /**
- * `npm run operator`: developers and API keys of an instance, written straight into its store, and the signers
+ * `npm run operator`: developers, API keys and fee rules of an instance, written straight into its store, and the signers
  * of its enclaves (operator/signer.ts). Safe while the proxy runs: LMDB lets several processes share the
  * folder. Trusts whoever may read that folder.
  */
@@ -18,6 +18,7 @@ import { loadPepper } from "../proxy/auth/secret-files.ts";
 import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/store/keys.ts";
 import { openDatabase } from "../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../proxy/store/lmdb/keys.ts";
+import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
 
@@ -33,6 +34,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json
   keys revoke KEY                                         by id (16 hex digits); felt at once
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
+${FEES_HELP}
 limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 
 --data    the proxy's data folder (default CLOISTER_DATA_DIR)
@@ -53,6 +55,9 @@ async function main(): Promise<void> {
       id: { type: "string" },
       sub: { type: "string" },
       origin: { type: "string", multiple: true },
+      flat: { type: "string" },
+      bps: { type: "string" },
+      sink: { type: "string" },
       "session-per-minute": { type: "string" },
       "key-per-minute": { type: "string" },
       "key-per-day": { type: "string" },
@@ -70,13 +75,19 @@ async function main(): Promise<void> {
   const database = openDatabase(folder);
   try {
     const limits = readLimits(values);
-    const result = await run(openKeyStore(database), positionals, {
-      ...(values.id === undefined ? {} : { id: values.id }),
-      ...(values.sub === undefined ? {} : { sub: values.sub }),
-      origins: values.origin ?? [],
-      limits,
-      pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
-    });
+    const { flat, bps, sink } = values;
+    const print = (line: string): void => void process.stdout.write(`${line}\n`);
+    const result =
+      positionals[0] === "fees"
+        ? await feesCommand(database, positionals.slice(1), { flat, bps, sink, print })
+        : await run(openKeyStore(database), positionals, {
+            ...(values.id === undefined ? {} : { id: values.id }),
+            ...(values.sub === undefined ? {} : { sub: values.sub }),
+            origins: values.origin ?? [],
+            limits,
+            pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
+          });
+    if (result === undefined) return;
     process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
   } finally {
     await database.close();

@@ -13,7 +13,8 @@ export function attestRoutes(attest: Attest): Router<RequestState> {
 
   for (const kind of KIND_NAMES) {
     router.post(`/attest/${kind}`, async (ctx) => {
-      ctx.body = toResponse(await attest.attest(toAttest(kind, ctx.state.json)));
+      const { developerId } = ctx.state.principal;
+      ctx.body = toResponse(await attest.attest(developerId, toAttest(kind, ctx.state.json)));
     });
   }
   return router;

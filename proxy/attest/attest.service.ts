@@ -5,11 +5,11 @@ import type { Statement } from "../../shared/protocol/statements.ts";
 import type { Pool } from "../chain/pool.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
-import type { Admission, Stated } from "../submission/admission.ts";
+import type { Admission, Admitted } from "../submission/admission.ts";
 import type { Submission } from "../submission/submission.ts";
 
 export interface Attested {
-  readonly stated: Stated;
+  readonly stated: Admitted;
   readonly attestations: readonly SignedBy[];
 }
 
@@ -21,22 +21,23 @@ export interface SendableStatement {
 }
 
 export interface Attest {
-  /** Cheap checks, then the enclave. */
-  attest(submission: Submission): Promise<SendableStatement>;
-  /** The enclave alone, for a statement that was admitted. */
-  verify(stated: Stated): Promise<Attested>;
+  /** Cheap checks, fees by the rules of this developer among them, then the enclave. */
+  attest(developerId: string, submission: Submission): Promise<SendableStatement>;
+  /** The enclave, for a statement that was admitted; its fee notes are kept before anybody has the attestation. */
+  verify(stated: Admitted): Promise<Attested>;
 }
 
 export function createAttest(admission: Admission, attestor: Attestor, pool: Pool): Attest {
-  async function verify(stated: Stated): Promise<Attested> {
-    return { stated, attestations: await orUnavailable(attestor.attest(stated.statement, stated.proof)) };
+  async function verify(stated: Admitted): Promise<Attested> {
+    const attestations = await orUnavailable(attestor.attest(stated.statement, stated.proof));
+    await admission.keepFees(stated);
+    return { stated, attestations };
   }
 
   return {
     verify,
-    async attest(submission) {
-      const stated = admission.state(submission);
-      await admission.admit(stated);
+    async attest(developerId, submission) {
+      const stated = await admission.admit(admission.state(submission), developerId);
       const { attestations } = await verify(stated);
       const { statement, proof, authorization } = stated;
       const member = {

@@ -1,92 +1,109 @@
 /**
- * Which fees a statement owes and whether it pays them: fee notes are opened by the caller and recomputed
- * here against the statement's own commitments, so an opening cannot be claimed without its note.
- * Policy only: neither pool nor enclave knows about fees.
+ * Which fees a statement owes, to the service and to the developer whose credential posts it, and whether it
+ * pays them: to the smallest unit, by any terms that were in force in the last ten minutes. Policy only:
+ * neither pool nor enclave knows about fees.
  */
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { FeeRules } from "../../shared/api/credentials.ts";
 import type { Info } from "../../shared/api/service.ts";
-import {
-  addressFromField,
-  asAddress,
-  asBytes32,
-  asField,
-  type Address,
-  type Field,
-} from "../../shared/protocol/brands.ts";
+import { addressFromField, type Address } from "../../shared/protocol/brands.ts";
 import { feeOf, grossOf, type FeeOperation, type FeeRule } from "../../shared/protocol/host/fees.ts";
-import { poseidon2, poseidon3 } from "../../shared/protocol/hash.ts";
+import { npkOf } from "../../shared/notes/note.ts";
 import type { Facts, Kind } from "../../shared/protocol/statements.ts";
-import type { Asset, FeeScheduleEntry, Minimum } from "../config.ts";
+import type { Minimum } from "../config.ts";
 import { ApiError } from "../http/errors.ts";
+import type { DeveloperRule, FeeRuleStore, FeeTerms } from "../store/fee-rules.ts";
+import type { FeeNote } from "../store/fee-notes.ts";
+import { enoughOf } from "./developer-rules.ts";
+import { FeeOutputs, missing, readOpening, type Due, type FeeOpening, type Opened } from "./openings.ts";
+import { createServiceFees, GRACE_MS, OPERATIONS, type ServiceFeesParts } from "./service-fees.ts";
 
-/** As it arrives in `fees`, after its schema. */
-export interface FeeOpening {
-  readonly output: number;
-  readonly asset: string;
-  readonly blinding: string;
-  readonly value: string;
-}
+export type { FeeOpening } from "./openings.ts";
 
 /** What the rules look at. */
 export interface FeeQuestion {
+  /** Of the credential that posts. */
+  readonly developerId: string;
   readonly kind: Kind;
   readonly facts: Facts;
   readonly openings: readonly FeeOpening[];
 }
 
-/** What one operation costs a caller in one asset; undefined where nobody asks for anything. */
-export interface RulesInForce {
-  readonly service: FeeRule | undefined;
-  readonly developer: FeeRule | undefined;
-}
+/** An opened note that pays a sink, before it is known whether its statement is accepted. */
+export type PaidNote = Omit<FeeNote, "statement" | "deadline">;
 
 export interface Fees {
   /**
-   * Passes or throws ASSET_UNSUPPORTED, AMOUNT_TOO_SMALL, FEE_MISSING or FEE_TOO_LOW. Cheap first: hashing
-   * starts only when everything that needs none has passed.
+   * The opened notes that pay a sink, or throws ASSET_UNSUPPORTED, AMOUNT_TOO_SMALL, FEE_MISSING, FEE_TOO_LOW
+   * or PRICE_UNAVAILABLE. Cheap first: hashing starts only when everything that needs none has passed.
    */
-  check(question: FeeQuestion): void;
-  /** Throws PRICE_UNAVAILABLE when a rule needs a price that is not to be had. */
-  rulesFor(developerId: string, asset: Address, operation: FeeOperation): Promise<RulesInForce>;
+  check(question: FeeQuestion): Promise<readonly PaidNote[]>;
   /** The caller's effective rules, for `/whoami`. */
-  effective(developerId: string): FeeRules[];
-  readonly schedule: Info["fees"];
+  effective(developerId: string): Promise<FeeRules[]>;
+  /** In force now, dollars already converted. Throws PRICE_UNAVAILABLE where a swap needs a price that is not there. */
+  rulesFor(
+    developerId: string,
+    asset: Address,
+    operation: FeeOperation,
+  ): Promise<{ readonly service: FeeRule | undefined; readonly developer: FeeRule | undefined }>;
+  schedule(): Info["fees"];
   readonly minimums: Info["limits"]["minimums"];
+  /** Follows the prices, see ./service-fees.ts. */
+  refresh(): Promise<void>;
 }
 
-export interface FeeParts {
-  readonly assets: readonly Asset[];
-  readonly serviceFee: { readonly text: string; readonly sink: { readonly owner: Field } } | undefined;
-  readonly feeSchedule: readonly FeeScheduleEntry[];
+export interface FeeParts extends ServiceFeesParts {
   readonly minimums: readonly Minimum[];
+  readonly store: Pick<FeeRuleStore, "promised" | "promise" | "rules">;
 }
 
-/** A rule stays good this long after it was shown, so nobody is refused for a price that moved under way. */
-const VALID_MS = 10 * 60_000;
+const PRICE_RETRY_SECS = 30;
 
-/** One fee that is enforced: its amount and who must receive it. */
-interface Due {
-  readonly asset: Address;
-  readonly fee: bigint;
-  readonly sinkOwner: Field;
+/** What both parties ask; undefined asks for nothing. */
+interface Asked {
+  readonly service: FeeTerms | undefined;
+  readonly developer: FeeTerms | undefined;
 }
 
-interface Opened {
-  readonly output: number;
-  readonly asset: Address;
-  readonly blinding: Field;
-  readonly value: bigint;
-}
-
-export function createFees(parts: FeeParts, now: () => number = Date.now): Fees {
-  const { assets, serviceFee, feeSchedule, minimums } = parts;
+export function createFees(parts: FeeParts): Fees {
+  const { assets, serviceFee, feeSchedule, minimums, store, now } = parts;
+  const serviceFees = createServiceFees(parts);
   const isListed = (asset: Address): boolean => assets.some(({ address }) => address === asset);
-  const ruleOf = (asset: Address, operation: FeeOperation): FeeRule | undefined =>
-    feeSchedule.find((entry) => entry.asset === asset && entry.operation === operation);
+
+  /** In force now. */
+  function serviceTerms(asset: Address, operation: FeeOperation): FeeTerms | undefined {
+    const terms = serviceFees.inForce(asset, operation);
+    if (terms !== "unpriced") return terms;
+    // Nothing else waits for a price: money never freezes because of one.
+    if (operation !== "swap") return undefined;
+    throw new ApiError("PRICE_UNAVAILABLE", "the fee of this swap is in dollars, and there is no price yet", {
+      retryAfterSecs: PRICE_RETRY_SECS,
+    });
+  }
+
+  /** Every pair of terms that is enough; first the pair in force, whose refusal is the one that is told. */
+  async function enough(
+    rules: readonly DeveloperRule[],
+    asset: Address,
+    operation: FeeOperation,
+  ): Promise<Asked[]> {
+    serviceTerms(asset, operation);
+    const byService = await serviceFees.enough(asset, operation);
+    const byDeveloper = enoughOf(ruleOf(rules, asset, operation), now());
+    return byService.flatMap((service) => byDeveloper.map((developer) => ({ service, developer })));
+  }
+
+  /**
+   * The assets that a statement may be of. A transfer hides its own: a note that opens names it (all outputs of
+   * a statement are of one asset, by the circuit), and without one it may be any that is free of fees.
+   */
+  function candidates(publicAsset: Address | undefined, opened: readonly Opened[]): readonly Address[] {
+    if (publicAsset !== undefined) return [publicAsset];
+    return [...new Set([...opened.map(({ asset }) => asset), ...assets.map(({ address }) => address)])];
+  }
 
   return {
-    check: ({ kind, facts, openings }) => {
+    async check({ developerId, kind, facts, openings }) {
       const operation = operationOf(kind, facts);
       const opened = openings.map(readOpening);
       const foreign = opened.findIndex(({ asset }) => !isListed(asset));
@@ -96,69 +113,105 @@ export function createFees(parts: FeeParts, now: () => number = Date.now): Fees 
       if (facts.amount > 0n && (publicAsset === undefined || !isListed(publicAsset))) {
         throw unsupported("public_signals");
       }
-      // A transfer hides its asset; the fee note, of the same asset by the circuit, names it.
-      const asset = publicAsset ?? opened[0]?.asset;
       const least = minimums.find((entry) => entry.asset === publicAsset && entry.operation === operation);
       if (least !== undefined && facts.amount < least.minimum) {
         throw new ApiError("AMOUNT_TOO_SMALL", `The least amount of a ${operation} is ${least.minimum}`);
       }
 
-      const due = duesOf(operation, asset, facts.amount);
-      const taken = new Set<number>();
-      for (const [index, owed] of due.entries()) pay(owed, index, facts.commitments, opened, taken);
+      const rules = await store.rules(developerId);
+      const outputs = new FeeOutputs(opened, facts.commitments);
+      let refusal: ApiError | undefined;
+      for (const asset of candidates(publicAsset, opened)) {
+        for (const asked of await enough(rules, asset, operation)) {
+          const paid = outputs.match(duesOf(asked, asset, operation, facts.amount));
+          if (!(paid instanceof ApiError)) return paidNotes(outputs, paid, asked, developerId);
+          refusal ??= paid;
+        }
+      }
+      throw refusal ?? missing("service");
     },
 
-    rulesFor: async (_developerId, asset, operation) => ({
-      service: serviceFee === undefined ? undefined : ruleOf(asset, operation),
-      developer: undefined,
-    }),
-
-    effective: () => {
-      const valid_until = new Date(now() + VALID_MS).toISOString();
-      return feeSchedule.map(({ asset, operation, flat, bps }) => ({
-        asset: checksumAddress(asset),
-        operation,
-        service:
-          serviceFee === undefined
-            ? null
-            : { flat: String(flat), bps, sink: serviceFee.text, enforced: true },
-        developer: null,
-        valid_until,
-      }));
+    async rulesFor(developerId, asset, operation) {
+      const service = serviceTerms(asset, operation);
+      return { service, developer: ruleOf(await store.rules(developerId), asset, operation)?.terms };
     },
 
-    schedule: {
+    async effective(developerId) {
+      const rules = await store.rules(developerId);
+      const at = now();
+      const enforcesTransfers = assets.every(({ address }) => isCharged(rules, address));
+      return assets.flatMap(({ address }) =>
+        OPERATIONS.flatMap((operation): FeeRules[] => {
+          const inForce = serviceFees.inForce(address, operation);
+          const service = inForce === "unpriced" ? undefined : inForce;
+          const developer = ruleOf(rules, address, operation)?.terms;
+          const isScheduled = feeSchedule.some(
+            (entry) => entry.asset === address && entry.operation === operation,
+          );
+          if (!isScheduled && developer === undefined) return [];
+          const promisedUntil = serviceFees.goodUntil(address, operation);
+          const goodUntil = promisedUntil > at ? Math.min(at + GRACE_MS, promisedUntil) : at;
+          const isEnforced = operation !== "transfer" || (developer?.bps === 0 && enforcesTransfers);
+          return [
+            {
+              asset: checksumAddress(address),
+              operation,
+              service: service === undefined ? null : shown(service, true),
+              developer: developer === undefined ? null : shown(developer, isEnforced),
+              valid_until: new Date(goodUntil).toISOString(),
+            },
+          ];
+        }),
+      );
+    },
+
+    schedule: () => ({
       service_address: serviceFee?.text ?? null,
-      schedule: feeSchedule.map(({ asset, operation, flat, bps }) => ({
-        asset: checksumAddress(asset),
-        operation,
-        flat: String(flat),
-        bps,
-      })),
-    },
+      schedule: feeSchedule.flatMap(({ asset, operation, bps, flat: configured }) => {
+        const terms = serviceFees.inForce(asset, operation);
+        if (terms === "unpriced") return [];
+        const flat = terms?.flat ?? configured ?? 0n;
+        return [{ asset: checksumAddress(asset), operation, flat: String(flat), bps }];
+      }),
+    }),
     minimums: minimums.map(({ asset, operation, minimum }) => ({
       asset: checksumAddress(asset),
       operation,
       minimum: String(minimum),
     })),
+    refresh: () => serviceFees.refresh(),
   };
 
-  /** Every fee that this statement must pay: today the service's; a developer's rule will be another entry. */
-  function duesOf(operation: FeeOperation, asset: Address | undefined, amount: bigint): Due[] {
-    if (serviceFee === undefined) return [];
-    if (asset === undefined) {
-      // A transfer that opens nothing: something is owed whatever its asset, unless transfers are free.
-      const anyRule = feeSchedule.find((entry) => entry.operation === operation && entry.flat > 0n);
-      if (anyRule === undefined) return [];
-      throw missing("service");
-    }
-    const rule = ruleOf(asset, operation);
-    const rules = rule === undefined ? [] : [rule];
-    // The fees of a swap are of what the user gave up; its statement shows what was left of that.
-    const base = operation === "swap" ? grossOf(amount, rules) : amount;
-    return rules
-      .map((each) => ({ asset, fee: feeOf(each, base), sinkOwner: serviceFee.sink.owner }))
-      .filter(({ fee }) => fee > 0n);
+  /** Whether a transfer of this asset owes a note that is opened, so that it tells itself from other assets. */
+  function isCharged(rules: readonly DeveloperRule[], asset: Address): boolean {
+    const service = serviceFees.inForce(asset, "transfer");
+    const developer = ruleOf(rules, asset, "transfer")?.terms;
+    return [service === "unpriced" ? undefined : service, developer].some(
+      (terms) => terms !== undefined && terms.bps === 0 && terms.flat > 0n,
+    );
+  }
+
+  /** Every opened note that pays one of the sinks, also beyond what is owed: whoever receives it wants to know. */
+  function paidNotes(
+    outputs: FeeOutputs,
+    paid: ReadonlyMap<Opened, Due>,
+    { service, developer }: Asked,
+    developerId: string,
+  ): PaidNote[] {
+    const sinks = [
+      ...(developer === undefined ? [] : [{ receiver: developerId, owner: developer.owner }]),
+      ...(service === undefined ? [] : [{ receiver: undefined, owner: service.owner }]),
+    ];
+    return outputs.opened.flatMap((opening): PaidNote[] => {
+      const due = paid.get(opening);
+      const sink =
+        due === undefined
+          ? sinks.find(({ owner }) => outputs.pays(opening, owner))
+          : { receiver: due.party === "service" ? undefined : developerId, owner: due.owner };
+      if (sink === undefined || opening.value === 0n) return [];
+      const { output, asset, value, blinding } = opening;
+      return [{ receiver: sink.receiver, output, asset, value, blinding, npk: npkOf(sink.owner, blinding) }];
+    });
   }
 }
 
@@ -175,52 +228,34 @@ export function operationOf(kind: Kind, facts: Pick<Facts, "amount">): FeeOperat
   }
 }
 
-/** Finds a note that pays `owed` and takes its output, so that one note never pays two fees. */
-function pay(
-  owed: Due,
-  index: number,
-  commitments: readonly Field[],
-  opened: readonly Opened[],
-  taken: Set<number>,
-): void {
-  const who = index === 0 ? "service" : "developer";
-  let best: Opened | undefined;
-  for (const opening of opened) {
-    if (taken.has(opening.output) || opening.asset !== owed.asset) continue;
-    if (!opens(opening, owed.sinkOwner, commitments[opening.output])) continue;
-    if (best === undefined || opening.value > best.value) best = opening;
-  }
-  if (best === undefined) throw missing(who);
-  if (best.value < owed.fee) {
-    throw new ApiError("FEE_TOO_LOW", `The ${who} fee is ${owed.fee}, its note holds ${best.value}`, {
-      fields: [{ path: "fees", message: `the ${who} fee is ${owed.fee}` }],
-    });
-  }
-  taken.add(best.output);
+/** What must be paid in notes that open. */
+function duesOf(
+  { service, developer }: Asked,
+  asset: Address,
+  operation: FeeOperation,
+  amount: bigint,
+): readonly Due[] {
+  const asked = [service, developer].filter((terms) => terms !== undefined);
+  // The fees of a swap are of what the user gave up; its statement shows what was left of that.
+  const base = operation === "swap" ? grossOf(amount, asked) : amount;
+  const due = (party: Due["party"], terms: FeeTerms | undefined): Due[] => {
+    // A proportional part of a hidden amount is not ours to know: the client library applies such a rule.
+    if (terms === undefined || (operation === "transfer" && terms.bps > 0)) return [];
+    return [{ party, asset, fee: feeOf(terms, base), owner: terms.owner }];
+  };
+  return [...due("service", service), ...due("developer", developer)].filter(({ fee }) => fee > 0n);
 }
 
-/** commitment = H(H(owner, blinding), asset, value). */
-function opens(opening: Opened, sinkOwner: Field, commitment: Field | undefined): boolean {
-  const npk = poseidon2(sinkOwner, opening.blinding);
-  return commitment === poseidon3(npk, BigInt(opening.asset), opening.value);
+function ruleOf(
+  rules: readonly DeveloperRule[],
+  asset: Address,
+  operation: FeeOperation,
+): DeveloperRule | undefined {
+  return rules.find((rule) => rule.asset === asset && rule.operation === operation);
 }
 
-function readOpening({ output, asset, blinding, value }: FeeOpening, index: number): Opened {
-  const address = asAddress(asset);
-  const field = asBytes32(blinding) === undefined ? undefined : asField(BigInt(blinding));
-  if (address === undefined || field === undefined) {
-    const path = `fees[${index}].${address === undefined ? "asset" : "blinding"}`;
-    throw new ApiError("INVALID_REQUEST", `${path}: not canonical`, {
-      fields: [{ path, message: "not canonical" }],
-    });
-  }
-  return { output, asset: address, blinding: field, value: BigInt(value) };
-}
-
-function missing(who: string): ApiError {
-  return new ApiError("FEE_MISSING", `No entry of fees opens an output that pays the ${who} fee`, {
-    fields: [{ path: "fees", message: `the ${who} fee note is not opened` }],
-  });
+function shown({ flat, bps, sink }: FeeTerms, enforced: boolean): NonNullable<FeeRules["service"]> {
+  return { flat: String(flat), bps, sink, enforced };
 }
 
 function unsupported(path: string): ApiError {

@@ -47,8 +47,10 @@ export function createRelay(
     async relay(owner, body) {
       const stated = admission.state(body);
       return tickets.accept(owner, stated.statement, async () => {
-        await admission.admit(stated);
-        return ticketTransaction(stated, await accepted(stated, body));
+        const admitted = await admission.admit(stated, owner.developerId);
+        const signed = await accepted(stated, body);
+        await admission.keepFees(admitted);
+        return ticketTransaction(stated, signed);
       });
     },
   };

@@ -16,8 +16,8 @@ export function createSequence(admission: Admission, attest: Attest, tickets: Ti
     async accept(owner, submission) {
       const stated = admission.state(submission);
       return tickets.accept(owner, stated.statement, async () => {
-        await admission.admit(stated);
-        const { attestations } = await attest.verify(stated);
+        const admitted = await admission.admit(stated, owner.developerId);
+        const { attestations } = await attest.verify(admitted);
         return ticketTransaction(stated, attestations);
       });
     },

@@ -44,6 +44,8 @@ export interface StatusParts {
   /** How many attestations the pool asks for now. */
   readonly threshold: () => Promise<number>;
   readonly checks: HealthChecks;
+  /** What the operator should look at and no caller needs to wait for. No upstream text. */
+  readonly warnings?: () => readonly string[];
   readonly randomBytes: (length: number) => Uint8Array;
   readonly now?: () => number;
 }
@@ -51,7 +53,7 @@ export interface StatusParts {
 export interface Status {
   health(): Promise<Health>;
   info(nonce: Uint8Array | undefined): Promise<Info>;
-  whoami(principal: Principal, overrides: LimitOverrides): WhoAmI;
+  whoami(principal: Principal, overrides: LimitOverrides): Promise<WhoAmI>;
 }
 
 /** A finding that does not come is a finding. */
@@ -69,6 +71,7 @@ export function createStatus(parts: StatusParts): Status {
     describeEnclaves,
     threshold,
     checks,
+    warnings = () => [],
     randomBytes,
     now = Date.now,
   } = parts;
@@ -95,12 +98,15 @@ export function createStatus(parts: StatusParts): Status {
       const findings = await Promise.all(
         PARTS.map(async (part) => [part, await withDeadline(checks[part])] as const),
       );
-      if (findings.every(([, { state }]) => state === "ok")) return { status: "ok" };
+      const noted = warnings();
+      const besides = noted.length === 0 ? {} : { warnings: [...noted] };
+      if (findings.every(([, { state }]) => state === "ok")) return { status: "ok", ...besides };
       const shown = findings.map(([part, { state, ageMs, detail }]) => [
         part,
         { state, age_ms: Math.max(0, Math.round(ageMs)), ...(detail === undefined ? {} : { detail }) },
       ]);
-      return { status: "degraded", checks: Object.fromEntries(shown) as NonNullable<Health["checks"]> };
+      const shownChecks = Object.fromEntries(shown) as NonNullable<Health["checks"]>;
+      return { status: "degraded", checks: shownChecks, ...besides };
     },
 
     info: async (nonce) => {
@@ -116,7 +122,7 @@ export function createStatus(parts: StatusParts): Status {
           confirmations: config.confirmations,
           assets: config.assets.map((asset) => ({ ...asset, address: checksumAddress(asset.address) })),
           features: { swaps: config.swaps, bridges: false, spend9: true },
-          fees: fees.schedule,
+          fees: fees.schedule(),
           circuits,
           enclaves,
           threshold: needed,
@@ -131,7 +137,7 @@ export function createStatus(parts: StatusParts): Status {
       }
     },
 
-    whoami: (principal, overrides) => ({
+    whoami: async (principal, overrides) => ({
       kind: principal.kind === "api-key" ? "api_key" : "session",
       developer: { id: principal.developerId, name: principal.developerName },
       ...(principal.kind === "session"
@@ -146,7 +152,7 @@ export function createStatus(parts: StatusParts): Status {
           remaining,
           reset: resetSecs,
         })),
-      fees: fees.effective(principal.developerId),
+      fees: await fees.effective(principal.developerId),
     }),
   };
 }

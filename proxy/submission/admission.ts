@@ -22,7 +22,8 @@ import type { Pool } from "../chain/pool.ts";
 import { authorizationDigest, recoverSigner, type Tokens } from "../chain/token.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Asset } from "../config.ts";
-import type { Fees } from "../fees/fee-rules.ts";
+import type { FeeNotes } from "../fees/fee-notes.ts";
+import type { Fees, PaidNote } from "../fees/fee-rules.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import type { ChainDataStore } from "../store/chain-data.ts";
 import type { TicketTransaction } from "../store/tickets.ts";
@@ -38,11 +39,18 @@ export interface Stated {
   readonly openings: Submission["fees"];
 }
 
+/** A statement that may go to the enclave. */
+export interface Admitted extends Stated {
+  readonly feeNotes: readonly PaidNote[];
+}
+
 export interface Admission {
   /** Shape and statement rules. Throws INVALID_REQUEST, CONTEXT_MISMATCH or PROOF_INVALID. */
   state(submission: Submission): Stated;
-  /** Everything else that is cheap: deadline, assets, minimum, fees, root, nullifiers, authorization. */
-  admit(stated: Stated): Promise<void>;
+  /** Everything else that is cheap: deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. */
+  admit(stated: Stated, developerId: string): Promise<Admitted>;
+  /** To be called when the proof is verified and before anybody hears of it: the fees it pays must not be lost. */
+  keepFees(admitted: Admitted): Promise<void>;
 }
 
 export interface AdmissionParts {
@@ -51,6 +59,7 @@ export interface AdmissionParts {
   /** What this instance lists. */
   readonly assets: readonly Asset[];
   readonly fees: Pick<Fees, "check">;
+  readonly feeNotes: FeeNotes;
   readonly tickets: Pick<Tickets, "isReserved">;
   readonly data: Pick<ChainDataStore, "root" | "spender" | "execution" | "tip">;
   /** Milliseconds since 1970. */
@@ -63,7 +72,7 @@ const AHEAD_SLACK_SECS = 60;
 const EXECUTOR_RETRY_SECS = 60;
 
 export function createAdmission(parts: AdmissionParts): Admission {
-  const { pool, tokens, assets, fees, tickets, data, now } = parts;
+  const { pool, tokens, assets, fees, feeNotes, tickets, data, now } = parts;
 
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
   const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
@@ -188,7 +197,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
       };
     },
 
-    async admit({ statement, authorization, openings }) {
+    async admit(stated, developerId) {
+      const { statement, authorization, openings } = stated;
       const seconds = nowSecs();
       if (statement.deadline < BigInt(seconds)) throw invalid("deadline", "is past");
       if (statement.deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
@@ -196,11 +206,18 @@ export function createAdmission(parts: AdmissionParts): Admission {
       }
       const { ext } = statement;
       if (ext.kind === "private-swap") requireListed(ext);
-      fees.check({ kind: statement.kind, facts: statement.facts, openings });
+      const { kind, facts } = statement;
+      const paid = await fees.check({ developerId, kind, facts, openings });
       await orUnavailable(requireSpendable(statement));
       if (ext.kind === "deposit-shield") {
         await orUnavailable(requireDepositable(statement, ext, authorization));
       } else if (ext.kind === "private-swap") await orUnavailable(requireTradable(ext));
+      return { ...stated, feeNotes: paid };
+    },
+
+    keepFees({ statement, feeNotes: paid }) {
+      const deadline = Number(statement.deadline);
+      return feeNotes.keep(paid.map((note) => ({ ...note, statement: statement.hash, deadline })));
     },
   };
 }

@@ -13,6 +13,8 @@ const DEPOSIT = usd("100");
 const PARTS = [usd("30"), usd("10"), usd("5")];
 const COMBINED = usd("42");
 const WITHDRAWAL = usd("12.5");
+/** Of what its fees brought, in private. */
+const SPENT_BY_DEVELOPER = usd("0.1");
 const NOTES = { symbol: "notes", decimals: 0 };
 
 export async function showPayments(stage: Stage): Promise<void> {
@@ -28,7 +30,8 @@ export async function showPayments(stage: Stage): Promise<void> {
     await stage.wallet(thirdSeed),
   ] as const;
   const service = await stage.serviceWallet();
-  const feesBefore = held(service);
+  const developer = await stage.developerWallet();
+  const before = { service: held(service), developer: held(developer) };
   const [depositor, recipient] = [await stage.account(), await stage.account()];
   const faucet = await TestUsdc.at(usdc.address, stage.chain);
   say(`\nPayments, on the first network (${entry.base_url})`);
@@ -55,10 +58,25 @@ export async function showPayments(stage: Stage): Promise<void> {
   say(`\n  6. Third wallet withdraws ${money(WITHDRAWAL)} to ${recipient.address}.`);
   await stage.run("withdraw", (progress) => third.withdraw(recipient.address, WITHDRAWAL, { progress }));
 
-  say("\n  7. Third wallet restored from its key alone, in an empty storage.");
-  const restored = await stage.wallet(thirdSeed);
-  await Promise.all([first, second, third, restored, service].map((wallet) => wallet.sync()));
+  await developer.sync();
+  const received = held(developer) - before.developer;
+  say(`\n  7. The developer of this app has received ${money(received)} in fees, of which its wallet pays`);
+  say(`     ${money(SPENT_BY_DEVELOPER)} to the first wallet.`);
+  await stage.run("developer's transfer", (progress) =>
+    developer.pay(first.address, SPENT_BY_DEVELOPER, { progress }),
+  );
 
+  say("\n  8. Third wallet restored from its key alone, in an empty storage.");
+  const restored = await stage.wallet(thirdSeed);
+  await Promise.all([first, second, third, restored, service, developer].map((wallet) => wallet.sync()));
+
+  const charged = [
+    ["deposit", DEPOSIT],
+    ...[...PARTS, COMBINED, SPENT_BY_DEVELOPER].map((amount) => ["transfer", amount] as const),
+    ["withdraw", WITHDRAWAL],
+  ] as const;
+  const feesTo = (party: "service" | "developer"): bigint =>
+    sum(charged.map(([operation, amount]) => stage.feeOf(party, operation, usdc, amount)));
   const feeOfDeposit = stage.fee("deposit", usdc, DEPOSIT);
   const feesOfParts = PARTS.map((amount) => stage.fee("transfer", usdc, amount));
   const feeOfCombined = stage.fee("transfer", usdc, COMBINED);
@@ -68,7 +86,11 @@ export async function showPayments(stage: Stage): Promise<void> {
 
   const check = (name: string, expected: bigint, actual: bigint): void =>
     stage.check(name, usdc, expected, actual);
-  check("first wallet", DEPOSIT - feeOfDeposit - sum(PARTS) - sum(feesOfParts), held(first));
+  check(
+    "first wallet",
+    DEPOSIT - feeOfDeposit - sum(PARTS) - sum(feesOfParts) + SPENT_BY_DEVELOPER,
+    held(first),
+  );
   check("second wallet", sum(PARTS) - COMBINED - feeOfCombined, held(second));
   check("third wallet", thirdExpected, held(third));
   check("third wallet, restored", thirdExpected, held(restored));
@@ -76,10 +98,12 @@ export async function showPayments(stage: Stage): Promise<void> {
   check("not verified on the chain", 0n, sum(unverified));
   check("depositor's public account", 0n, await stage.publicBalance(usdc, depositor.address));
   check("recipient's public account", WITHDRAWAL, await stage.publicBalance(usdc, recipient.address));
+  check("service's fees of this part", feesTo("service"), held(service) - before.service);
+  const spent = SPENT_BY_DEVELOPER + stage.fee("transfer", usdc, SPENT_BY_DEVELOPER);
   check(
-    "service's fees of this part",
-    feeOfDeposit + sum(feesOfParts) + feeOfCombined + feeOfWithdrawal,
-    held(service) - feesBefore,
+    "developer's fees less what it spent",
+    feesTo("developer") - spent,
+    held(developer) - before.developer,
   );
   stage.check(
     "spent by the second wallet in one transaction",

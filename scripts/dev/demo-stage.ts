@@ -10,7 +10,9 @@ import {
   type Wallet,
 } from "../../shared/client/index.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
+import type { FeeRules } from "../../shared/api/credentials.ts";
 import { feeOf, type FeeOperation } from "../../shared/protocol/host/fees.ts";
+import { joinAsDeveloper, type DemoDeveloper } from "./demo-developer.ts";
 import { SERVICE_WALLET_SECRET } from "./local-network.ts";
 import type { NetworkName } from "./networks.ts";
 import { networkOf, type NetworkEntry, type StackFile, type StackFolder } from "./stack-folder.ts";
@@ -65,7 +67,6 @@ type Told = (step: string, ms: number) => void;
 
 export class Stage {
   readonly entry: NetworkEntry;
-  readonly client: Client;
   readonly chain: JsonRpcProvider;
   readonly say: (text: string) => void;
   readonly #options: StageOptions;
@@ -73,14 +74,15 @@ export class Stage {
   readonly #checks: Check[] = [];
   readonly #timings: Timing[] = [];
   readonly #transactions: Sent[] = [];
-  #schedule: Awaited<ReturnType<Client["info"]>>["fees"]["schedule"] = [];
+  #rules: readonly FeeRules[] = [];
+  #developer: DemoDeveloper | undefined;
+  #client: Client | undefined;
 
   constructor(options: StageOptions) {
     const { stack, network, say } = options;
     this.#options = options;
     this.say = say;
     this.entry = networkOf(stack, network);
-    this.client = createClient({ baseUrl: this.entry.base_url, credential: { apiKey: stack.api_key } });
     this.chain = new JsonRpcProvider(this.entry.chain_rpc, this.entry.chain_id, {
       staticNetwork: true,
       cacheTimeout: -1,
@@ -89,12 +91,28 @@ export class Stage {
   }
 
   async open(): Promise<void> {
-    this.#schedule = (await this.client.info()).fees.schedule;
+    const { folder, network } = this.#options;
+    this.#developer = await joinAsDeveloper(folder, network, this.entry);
+    const credential = { apiKey: this.#developer.apiKey };
+    this.#client = createClient({ baseUrl: this.entry.base_url, credential });
+    this.#rules = (await this.#client.whoami()).fees;
   }
 
   async close(): Promise<void> {
     for (const wallet of this.#wallets) await wallet.close();
     this.chain.destroy();
+    await this.#developer?.leave();
+  }
+
+  /** The developer whose app the demo plays; there after `open`. */
+  get developer(): DemoDeveloper {
+    if (this.#developer === undefined) throw new Error("the stage is not open");
+    return this.#developer;
+  }
+
+  get client(): Client {
+    if (this.#client === undefined) throw new Error("the stage is not open");
+    return this.#client;
   }
 
   token(symbol: string): Token {
@@ -106,7 +124,10 @@ export class Stage {
   async wallet(seed: Uint8Array = newSeed()): Promise<Wallet> {
     const { client, entry } = this;
     const { prover } = this.#options;
-    const made = await openStackWallet(entry, { seed, client, prover, storage: memoryStorage() });
+    const made = await openStackWallet(entry, {
+      ...{ seed, client, prover, storage: memoryStorage() },
+      developerSink: this.developer.sink,
+    });
     this.#wallets.push(made);
     return made;
   }
@@ -116,6 +137,13 @@ export class Stage {
     const { folder, network } = this.#options;
     const seed = mustFromHex(await folder.network(network).secrets.text(SERVICE_WALLET_SECRET));
     const wallet = await this.wallet(seed);
+    await wallet.sync();
+    return wallet;
+  }
+
+  /** The wallet that receives the developer's fees, as it stands. */
+  async developerWallet(): Promise<Wallet> {
+    const wallet = await this.wallet(this.developer.seed);
     await wallet.sync();
     return wallet;
   }
@@ -132,12 +160,20 @@ export class Stage {
     return contract.connect(this.chain).getFunction("balanceOf")(of) as Promise<bigint>;
   }
 
-  /** What the service asks for now. */
+  /** What service and developer ask for together. */
   fee(operation: FeeOperation, token: Token, amount: bigint): bigint {
-    const rule = this.#schedule.find(
-      (row) => row.operation === operation && row.asset.toLowerCase() === token.address.toLowerCase(),
+    return (
+      this.feeOf("service", operation, token, amount) + this.feeOf("developer", operation, token, amount)
     );
-    return rule === undefined ? 0n : feeOf({ flat: BigInt(rule.flat), bps: rule.bps }, amount);
+  }
+
+  feeOf(party: "service" | "developer", operation: FeeOperation, token: Token, amount: bigint): bigint {
+    const rule = this.#rules.find(
+      (row) => row.operation === operation && row.asset.toLowerCase() === token.address.toLowerCase(),
+    )?.[party];
+    return rule === null || rule === undefined
+      ? 0n
+      : feeOf({ flat: BigInt(rule.flat), bps: rule.bps }, amount);
   }
 
   async run<

@@ -28,7 +28,8 @@ export async function showSwap(stage: Stage): Promise<void> {
 
   const [saver, trader] = [await stage.wallet(), await stage.wallet()];
   const service = await stage.serviceWallet();
-  const feesBefore = { usdc: held(service, usdc), weth: held(service, weth) };
+  const developer = await stage.developerWallet();
+  const feesBefore = [service, developer].map((of) => ({ usdc: held(of, usdc), weth: held(of, weth) }));
   const [owner, depositor, recipient] = [
     await stage.account(PLAIN_DEPOSIT + GAS),
     await stage.account(),
@@ -78,7 +79,7 @@ export async function showSwap(stage: Stage): Promise<void> {
     saver.withdraw(recipient.address, WITHDRAWAL, { asset: weth.address, progress }),
   );
 
-  await Promise.all([saver, trader, service].map((wallet) => wallet.sync()));
+  await Promise.all([saver, trader, service, developer].map((wallet) => wallet.sync()));
   const feeOfPlain = stage.fee("deposit", weth, PLAIN_DEPOSIT);
   const feeOfDeposit = stage.fee("deposit", usdc, DEPOSIT);
   const feeOfWithdrawal = stage.fee("withdraw", weth, WITHDRAWAL);
@@ -101,13 +102,16 @@ export async function showSwap(stage: Stage): Promise<void> {
   check("recipient's public account", weth, WITHDRAWAL, await stage.publicBalance(weth, recipient.address));
   check("left with the venue's executor", usdc, 0n, await stage.publicBalance(usdc, swaps.executor));
   check("left with the venue's executor", weth, 0n, await stage.publicBalance(weth, swaps.executor));
-  check("service's fees of this part", usdc, feeOfDeposit + feeOfSwap, held(service, usdc) - feesBefore.usdc);
-  check(
-    "service's fees of this part",
-    weth,
-    feeOfPlain + feeOfTransfer + feeOfWithdrawal,
-    held(service, weth) - feesBefore.weth,
-  );
+  for (const [index, party] of (["service", "developer"] as const).entries()) {
+    const fee = (...charged: Parameters<Stage["fee"]>): bigint => stage.feeOf(party, ...charged);
+    const [wallet, earlier] = [index === 0 ? service : developer, feesBefore[index]];
+    const name = `${party}'s fees of this part`;
+    const inDollars = fee("deposit", usdc, DEPOSIT) + fee("swap", usdc, SWAPPED);
+    check(name, usdc, inDollars, held(wallet, usdc) - (earlier?.usdc ?? 0n));
+    const inEther =
+      fee("deposit", weth, PLAIN_DEPOSIT) + fee("transfer", weth, paid) + fee("withdraw", weth, WITHDRAWAL);
+    check(name, weth, inEther, held(wallet, weth) - (earlier?.weth ?? 0n));
+  }
 }
 
 /** What the pool says that it measured, read from the chain and not from the service. */

@@ -89,7 +89,7 @@ async function deploy(
     deployment_block: pool.block,
     tokens,
     signers: [pair.signer],
-    ...(venue === undefined ? {} : { swaps: venue.swaps }),
+    ...(venue === undefined ? {} : { swaps: venue.swaps, price_feeds: venue.priceFeeds }),
   };
 }
 

@@ -11,7 +11,13 @@ export interface Venue {
   /** Beside USDC. */
   readonly tokens: Deployment["tokens"];
   readonly swaps: NonNullable<Deployment["swaps"]>;
+  readonly priceFeeds: NonNullable<Deployment["price_feeds"]>;
 }
+
+/** Feeds of dollars have eight places. */
+const FEED_DECIMALS = 8;
+/** By the feed as on the venue. */
+const ETHER_PRICE = parseUnits("2500", FEED_DECIMALS);
 
 const dollars = (amount: string): bigint => parseUnits(amount, 6);
 
@@ -32,12 +38,14 @@ export async function deployVenue(owner: NonceManager, usdc: Address): Promise<V
   await pool(usdc, eurc, 100, dollars("1100000"), dollars("1000000"));
   await pool(eurc, weth, 3_000, dollars("2272727"), parseEther("1000"));
 
+  const feed = await deployContract(owner, "TestPriceFeed", [FEED_DECIMALS, "ETH / USD", ETHER_PRICE]);
   const executor = (await deployContract(owner, "UniswapV3Executor", [uniswap.factory])).address;
   return {
     tokens: [
       { symbol: "EURC", address: eurc, decimals: 6 },
       { symbol: "WETH", address: weth, decimals: 18 },
     ],
+    priceFeeds: { WETH: feed.address },
     swaps: {
       executor,
       factory: uniswap.factory,

@@ -10,12 +10,12 @@ import type { Deployment, NetworkFolder } from "./stack-folder.ts";
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 const MANIFEST = path.join(ROOT, "shared", "circuits", "keys", "development", "manifest.json");
 const CONFIRMATIONS = 2;
-/** About 0.05 dollars (HTTP specification, fee model), in smallest units; 2,500 dollars make an ether here. */
-const FLAT_FEES: Readonly<Record<string, string>> = {
-  USDC: "50000",
-  EURC: "45000",
-  WETH: "20000000000000",
-};
+/** HTTP specification, fee model. */
+const FLAT_FEE_USD = "0.05";
+/** Dollars a token, as the venue's pools have it. WETH's is read from a feed where the chain has one. */
+const FIXED_PRICES: Readonly<Record<string, string>> = { USDC: "1", EURC: "1.1", WETH: "2500" };
+/** A local feed moves only when somebody moves it; in production this is the feed's own heartbeat and a margin. */
+const FEED_TERMS = { heartbeat_secs: 1_000_000_000, min: "100", max: "100000" };
 const FLAT_OPERATIONS = ["deposit", "transfer", "withdraw"] as const;
 /** 0.15 % of what is given. */
 const SWAP_FEE_BPS = 15;
@@ -55,6 +55,7 @@ export async function localProxySettings(local: LocalProxy): Promise<Record<stri
     CLOISTER_API_KEY_PEPPER_FILE: local.pepperFile,
     CLOISTER_SERVICE_FEE_ADDRESS: serviceAddress,
     CLOISTER_FEE_SCHEDULE: JSON.stringify(feeSchedule(deployment)),
+    CLOISTER_PRICES: JSON.stringify(prices(deployment)),
   };
 }
 
@@ -65,10 +66,17 @@ function swapSettings({ swaps }: Deployment): Record<string, string> {
 }
 
 function feeSchedule({ tokens, swaps }: Deployment): unknown[] {
-  return tokens.flatMap(({ symbol, address: asset }) => [
-    ...FLAT_OPERATIONS.map((operation) => ({ asset, operation, flat: FLAT_FEES[symbol] ?? "0", bps: 0 })),
+  return tokens.flatMap(({ address: asset }) => [
+    ...FLAT_OPERATIONS.map((operation) => ({ asset, operation, usd: FLAT_FEE_USD, bps: 0 })),
     ...(swaps === undefined ? [] : [{ asset, operation: "swap", flat: "0", bps: SWAP_FEE_BPS }]),
   ]);
+}
+
+function prices({ tokens, price_feeds: feeds = {} }: Deployment): unknown[] {
+  return tokens.map(({ symbol, address: asset }) => {
+    const feed = feeds[symbol];
+    return feed === undefined ? { asset, fixed: FIXED_PRICES[symbol] } : { asset, feed, ...FEED_TERMS };
+  });
 }
 
 /** Made once; the file's place is the only thing that a start needs to know. */

@@ -28,6 +28,8 @@ const deployment = z.object({
   tokens: z.array(z.object({ symbol: z.string(), address, decimals: z.int() })).min(1),
   /** Enclave signers registered by this stack and not yet removed. */
   signers: z.array(address),
+  /** Chainlink-style feeds of dollars, by symbol; other tokens have a fixed price. */
+  price_feeds: z.record(z.string(), address).optional(),
   /** Absent where there are no swaps. */
   swaps: z
     .object({ executor: address, factory: address, quoter: address, position_manager: address })

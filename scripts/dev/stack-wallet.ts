@@ -10,12 +10,13 @@ import {
 } from "../../shared/client/index.ts";
 import type { NetworkEntry } from "./stack-folder.ts";
 
-/** The most that this client lets a service charge besides a hundredth of a swap: about a dollar, in smallest units. */
+/** The most that this client lets be charged, about a dollar in smallest units; besides, a hundredth of a swap, and with a developer of its own of what is deposited or withdrawn. */
 const FLAT_CEILINGS: Readonly<Record<string, bigint>> = {
   USDC: 1_000_000n,
   EURC: 1_000_000n,
   WETH: 400_000_000_000_000n,
 };
+const DEVELOPER_BPS = 100;
 const SWAP_CEILING = { flat: 0n, bps: 100 };
 
 export interface StackWalletOptions {
@@ -23,12 +24,14 @@ export interface StackWalletOptions {
   readonly client: Client;
   readonly prover: Prover;
   readonly storage: WalletStorage;
+  /** Shielded address that may receive fees beside the service's: the sink of the developer whose app this is. */
+  readonly developerSink?: string;
   /** Unix seconds; for a chain whose clock was moved. */
   readonly now?: () => number;
 }
 
 export function openStackWallet(network: NetworkEntry, options: StackWalletOptions): Promise<Wallet> {
-  const { seed, client, prover, storage, now } = options;
+  const { seed, client, prover, storage, developerSink, now } = options;
   return createWallet({
     key: { seed },
     client,
@@ -36,12 +39,12 @@ export function openStackWallet(network: NetworkEntry, options: StackWalletOptio
     storage,
     // Income is believed when the chain itself has the root, whatever the service says.
     verifyRoot: poolRootVerifier(network.chain_rpc, network.chain_id, network.pool),
-    pins: pinsOf(network),
+    pins: pinsOf(network, developerSink),
     ...(now === undefined ? {} : { now }),
   });
 }
 
-export function pinsOf(network: NetworkEntry): Pins {
+export function pinsOf(network: NetworkEntry, developerSink?: string): Pins {
   return {
     chainId: network.chain_id,
     pool: network.pool,
@@ -53,13 +56,15 @@ export function pinsOf(network: NetworkEntry): Pins {
     },
     feeCeiling: {},
     feeCeilings: Object.fromEntries(
-      network.tokens.map(({ symbol, address }) => [address, ceilingsOf(symbol)]),
+      network.tokens.map(({ symbol, address }) => [address, ceilingsOf(symbol, developerSink !== undefined)]),
     ),
-    feeSinks: [network.service_address],
+    feeSinks: [network.service_address, ...(developerSink === undefined ? [] : [developerSink])],
   };
 }
 
-function ceilingsOf(symbol: string): Pins["feeCeiling"] {
+/** A developer may take a part of a public amount; of a private one nobody does here. */
+function ceilingsOf(symbol: string, hasDeveloper: boolean): Pins["feeCeiling"] {
   const flat = { flat: FLAT_CEILINGS[symbol] ?? 0n, bps: 0 };
-  return { deposit: flat, transfer: flat, withdraw: flat, swap: SWAP_CEILING };
+  const part = hasDeveloper ? { ...flat, bps: DEVELOPER_BPS } : flat;
+  return { deposit: part, transfer: flat, withdraw: part, swap: SWAP_CEILING };
 }

@@ -58,8 +58,8 @@ export const ERRORS = {
   INTERNAL: { status: 500, retryable: true, title: "A fault of ours" },
   ENCLAVE_UNAVAILABLE: { status: 503, retryable: true, title: "The enclave is away or busy" },
   STORE_UNAVAILABLE: { status: 503, retryable: true, title: "The store is away" },
+  PRICE_UNAVAILABLE: { status: 503, retryable: true, title: "A price that this needs is not known yet" },
   CHAIN_UNAVAILABLE: { status: 503, retryable: true, title: "The chain is away" },
-  PRICE_UNAVAILABLE: { status: 503, retryable: true, title: "A price that a fee needs is not to be had" },
   QUEUE_FULL: { status: 503, retryable: true, title: "Too many transactions are waiting" },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>;
 

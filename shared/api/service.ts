@@ -15,6 +15,10 @@ export const health = z
     checks: z
       .object({ enclave: check, chain: check, store: check, sequencer: check, indexer: check })
       .optional(),
+    warnings: z.array(z.string()).optional().meta({
+      description:
+        "What the operator should look at while everything works, such as a price feed that is stale",
+    }),
   })
   .meta({ id: "Health" });
 export type Health = z.infer<typeof health>;

@@ -57,6 +57,7 @@ export const CLIENT_ERRORS = {
   PATH_INVALID: "not a path of one or two known pools from the one token to the other",
   QUOTE_REFUSED: "the quote contradicts what was asked for, or itself",
   PRICE_TOO_LOW: "the quote's floor is below the least that the caller takes",
+  NOTE_UNKNOWN: "the opening is of no note of this wallet in the tree",
   STREAM_INCONSISTENT: "the event stream contradicts itself or the roots of the pool",
   STORAGE_CORRUPT: "the stored wallet cannot be read",
   STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",

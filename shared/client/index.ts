@@ -37,6 +37,7 @@ export { TicketFailed } from "./tickets.ts";
 export { PaymentUnresolved } from "./exposure.ts";
 export { poolRootVerifier, type PoolRootVerifierOptions, type RootVerifier } from "./root-verifier.ts";
 export type { Balance } from "./balances.ts";
+export type { NoteOpening } from "./adopting.ts";
 export type { OwnedNote } from "./state.ts";
 export type { WaitOptions } from "./feed.ts";
 export type { Pins, TokenDomain } from "./pins.ts";

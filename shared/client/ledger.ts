@@ -6,6 +6,7 @@ import type { StreamEvent } from "../api/data.ts";
 import type { Address, Bytes32, Field } from "../protocol/brands.ts";
 import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
+import { adoptNote } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
@@ -135,6 +136,13 @@ export class Ledger {
       this.#dirty = true;
     });
     return next;
+  }
+
+  /** See ./adopting.ts. Throws NOTE_UNKNOWN. */
+  async adopt(opening: unknown): Promise<OwnedNote> {
+    const note = adoptNote(this.state, this.#options.keys.viewing, opening);
+    await this.save();
+    return note;
   }
 
   /** Returns when it is in the storage: a restart must not pick the same notes for another payment. */

@@ -12,6 +12,7 @@ export interface OwnedNote extends Note {
   readonly nullifier: Field;
   readonly source: "deposit" | "spend" | "swap" | "forwarder";
   readonly block: number;
+  /** Empty for an adopted note: its opening does not tell. */
   readonly txHash: string;
   /** Where its nullifier was seen; absent while unspent. */
   readonly spent?: { readonly block: number; readonly txHash: string };

@@ -6,6 +6,7 @@ import type { Ticket, TicketState } from "../api/transactions.ts";
 import { asAddress } from "../protocol/brands.ts";
 import { decodeShieldedAddress } from "../notes/address.ts";
 import { SpendingKey } from "../notes/keys.ts";
+import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "./balances.ts";
 import type { Client } from "./client.ts";
@@ -84,6 +85,12 @@ export interface Wallet {
   swap(order: SwapOrder, options?: SpendOptions): Promise<Swap>;
   /** Merges the largest notes into one, nine at most (two where the service has no `spend9`), for a transfer's fee. */
   consolidate(options?: PaymentOptions): Promise<Payment>;
+  /**
+   * Makes a note spendable that is this wallet's and whose ciphertext it could not read, from its opening: a fee
+   * note as the service's operator hands it out. To be repeated after `rescan`, which knows the stream only; a note
+   * that was spent before is then shown as unspent until the service refuses it.
+   */
+  adopt(opening: NoteOpening, options?: WaitOptions): Promise<OwnedNote>;
   waitForTicket(ticketId: string, until?: TicketState, options?: WaitOptions): Promise<Ticket>;
   /** Saves; the wallet is not used afterwards. */
   close(): Promise<void>;
@@ -195,6 +202,13 @@ class LiveWallet implements Wallet {
 
   consolidate(options: PaymentOptions = {}): Promise<Payment> {
     return this.#spending.consolidate(options);
+  }
+
+  adopt(opening: NoteOpening, options: WaitOptions = {}): Promise<OwnedNote> {
+    return this.#core.inTurn(async () => {
+      await this.#ledger.sync(options);
+      return this.#ledger.adopt(opening);
+    });
   }
 
   waitForTicket(

@@ -92,22 +92,23 @@ describe("commands", function () {
     assert.ok(result.balances.every(({ exact }) => exact));
     const ofFirst = result.balances.filter(({ network }) => network === "first");
     assert.deepEqual(Object.fromEntries(ofFirst.map(({ name, actual }) => [name, actual])), {
-      "first wallet": "54800000",
-      "second wallet": "2950000",
-      "third wallet": "29450000",
-      "third wallet, restored": "29450000",
+      "first wallet": "54590000",
+      "second wallet": "2930000",
+      "third wallet": "29427500",
+      "third wallet, restored": "29427500",
       "not verified on the chain": "0",
       "depositor's public account": "0",
       "recipient's public account": "12500000",
-      "service's fees of this part": "300000",
+      "service's fees of this part": "350000",
+      "developer's fees less what it spent": "202500",
       "spent by the second wallet in one transaction": "3",
       "room for notes in that transaction": "9",
     });
     const bought = result.balances.find(({ name }) => name.startsWith("bought, "));
     assert.ok(BigInt(bought?.actual ?? "0") > 0n);
     const proofs = result.timings.filter(({ step }) => step === "prove").map(({ network }) => network);
-    assert.deepEqual(proofs, [...Array(6).fill("first"), ...Array(5).fill("second")]);
-    assert.equal(new Set(result.transactions.map(({ tx_hash }) => tx_hash)).size, 11);
+    assert.deepEqual(proofs, [...Array(7).fill("first"), ...Array(5).fill("second")]);
+    assert.equal(new Set(result.transactions.map(({ tx_hash }) => tx_hash)).size, 12);
 
     const { pid, networks } = await readStack();
     assert.throws(() => process.kill(pid, 0), "the stack's process is gone");

@@ -7,13 +7,13 @@ import { Contract, JsonRpcProvider, type JsonRpcSigner } from "ethers";
 import { createChain } from "../../proxy/chain/provider.ts";
 import { createTurns } from "../../proxy/chain/turns.ts";
 import { createVenue, type Venue } from "../../proxy/chain/venue.ts";
-import { createFees } from "../../proxy/fees/fee-rules.ts";
 import { createSwapQuotes, type SwapQuotes } from "../../proxy/swap/swap.service.ts";
 import { deployContract } from "../../scripts/deploy-pool.ts";
 import { createUniswapPool, deployUniswap, type PoolTerms, type Uniswap } from "../../scripts/dev/uniswap.ts";
 import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, type Address, type Field } from "../../shared/protocol/brands.ts";
 import { startAnvil, type Anvil } from "./chain.ts";
+import { testFees } from "./fees.ts";
 
 const TOKEN_ABI = [
   "function mint(address to, uint256 value)",
@@ -60,7 +60,7 @@ export class SwapStage {
     const assets = this.tokens.map((address) => ({ address, symbol: "T", decimals: 6 }));
     const sink = { text: "sink", sink: { owner: 1n as Field } };
     const feeSchedule = this.tokens.map((asset) => ({
-      ...({ asset, operation: "swap", flat: 0n, bps: SERVICE_BPS } as const),
+      ...({ asset, operation: "swap", flat: 0n, usd: undefined, bps: SERVICE_BPS } as const),
     }));
     const chain = createChain(anvil.url, BigInt(anvil.chainId));
     this.venue = createVenue(uniswap, chain, createTurns(16, 2_000));
@@ -74,7 +74,7 @@ export class SwapStage {
       venue: this.venue,
       assets,
       minimums: [],
-      fees: createFees({ assets, serviceFee: sink, feeSchedule, minimums: [] }),
+      fees: testFees({ assets, serviceFee: sink, feeSchedule }),
       now: Date.now,
     });
   }

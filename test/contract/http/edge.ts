@@ -12,7 +12,6 @@ import { addDeveloper } from "../../../proxy/auth/registration.ts";
 import type { KeyRing } from "../../../proxy/auth/session-tokens.ts";
 import type { Balances } from "../../../proxy/balances/balances.service.ts";
 import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
-import { createFees } from "../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
 import { startHttpServer } from "../../../proxy/http/server.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
@@ -22,10 +21,12 @@ import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
 import { createStatus, type HealthChecks } from "../../../proxy/status/status.service.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
+import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import { testFees } from "../../support/fees.ts";
 
 export const CHAIN_ID = 31_337;
 export const POOL = asAddress("0x5FbDB2315678afecb367f032d93F642f64180aa3") as Address;
@@ -103,7 +104,9 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const limits = new Limits({ ...LIMITS, ...options.limits }, now);
   const assets = options.assets ?? [{ address: USDC, symbol: "USDC", decimals: 6 }];
   const { swaps = false } = options;
-  const fees = createFees({ assets, serviceFee: undefined, feeSchedule: [], minimums: [] }, now);
+  const feeRules = openFeeRuleStore(database);
+  const fees = testFees({ assets, store: feeRules, now });
+  await feeRules.describe({ addressPrefix: "clo", assets });
   const ok = { state: "ok", ageMs: 0 } as const;
   const root = new URL("../../../", import.meta.url);
   const status = createStatus({

@@ -121,6 +121,35 @@ describe("proxy configuration", () => {
     assert.equal(readConfig({ ...good, ...VENUE }).venue, undefined);
   });
 
+  const prices = (...list: object[]): Record<string, string> => ({ CLOISTER_PRICES: JSON.stringify(list) });
+
+  it("reads fees in dollars, with a fixed price or a feed", () => {
+    const feed = { feed: good["CLOISTER_POOL"], heartbeat_secs: 3600, min: "500", max: "10000.5" };
+    const config = readConfig({
+      ...good,
+      ...assets({ address: WETH, symbol: "WETH", decimals: 18 }),
+      ...prices({ asset: USDC, fixed: "1.00" }, { asset: WETH, ...feed }),
+      CLOISTER_SERVICE_FEE_ADDRESS: SINK,
+      CLOISTER_FEE_SCHEDULE: JSON.stringify(
+        [USDC, WETH].map((asset) => ({ asset, operation: "transfer", usd: "0.05" })),
+      ),
+    });
+    assert.deepEqual(
+      config.feeSchedule.map(({ usd, flat }) => ({ usd, flat })),
+      [1, 2].map(() => ({ usd: 5n * 10n ** 16n, flat: undefined })),
+    );
+    assert.deepEqual(config.prices, [
+      { asset: USDC.toLowerCase(), fixed: 10n ** 18n },
+      {
+        asset: WETH.toLowerCase(),
+        feed: good["CLOISTER_POOL"]?.toLowerCase(),
+        heartbeatSecs: 3600,
+        least: 500n * 10n ** 18n,
+        most: 100005n * 10n ** 17n,
+      },
+    ]);
+  });
+
   it("tells all faults of an empty environment at once", () => {
     try {
       readConfig({});
@@ -196,6 +225,46 @@ describe("proxy configuration", () => {
       { CLOISTER_FEE_SCHEDULE: rule({ operation: "swap", bps: 10_000 }), CLOISTER_SERVICE_FEE_ADDRESS: SINK },
       /^CLOISTER_FEE_SCHEDULE leaves nothing/,
     ],
+    [
+      "a fee for transfers of one asset and not of another",
+      {
+        ...assets({ address: WETH, symbol: "WETH", decimals: 18 }),
+        CLOISTER_FEE_SCHEDULE: rule({ operation: "transfer" }),
+        CLOISTER_SERVICE_FEE_ADDRESS: SINK,
+      },
+      /^CLOISTER_FEE_SCHEDULE asks a fee for transfers of some assets only/,
+    ],
+    [
+      "both dollars and units",
+      { CLOISTER_FEE_SCHEDULE: rule({ usd: "1" }) },
+      /^CLOISTER_FEE_SCHEDULE does not/,
+    ],
+    [
+      "dollars without a price",
+      {
+        CLOISTER_FEE_SCHEDULE: JSON.stringify([{ asset: USDC, operation: "deposit", usd: "0.05" }]),
+        CLOISTER_SERVICE_FEE_ADDRESS: SINK,
+      },
+      /^CLOISTER_PRICES has no price/,
+    ],
+    ["a price of nothing", prices({ asset: USDC, fixed: "0" }), /^CLOISTER_PRICES does not fit/],
+    ["a price as a number", prices({ asset: USDC, fixed: 1 }), /^CLOISTER_PRICES does not fit/],
+    [
+      "a feed without bounds",
+      prices({ asset: USDC, feed: WETH, heartbeat_secs: 1 }),
+      /^CLOISTER_PRICES does/,
+    ],
+    [
+      "bounds in the wrong order",
+      prices({ asset: USDC, feed: WETH, heartbeat_secs: 1, min: "2", max: "1" }),
+      /^CLOISTER_PRICES does not fit/,
+    ],
+    [
+      "two prices",
+      prices(...["1", "2"].map((fixed) => ({ asset: USDC, fixed }))),
+      /^CLOISTER_PRICES has two/,
+    ],
+    ["a price of what is not listed", prices({ asset: WETH, fixed: "1" }), /^CLOISTER_PRICES names an asset/],
     ["a word for SWAPS", { CLOISTER_SWAPS: "true" }, /^CLOISTER_SWAPS must be/],
     [
       "USDC once more",

@@ -1,6 +1,6 @@
 // Fees against real commitments: what pays, what only looks like paying.
 import assert from "node:assert/strict";
-import { createFees, operationOf, type FeeOpening } from "../../../../proxy/fees/fee-rules.ts";
+import { operationOf, type FeeOpening, type Fees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import {
   addressToField,
@@ -12,6 +12,7 @@ import {
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
 import type { Facts, Kind } from "../../../../shared/protocol/statements.ts";
+import { testFees } from "../../../support/fees.ts";
 
 const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;
 const OTHER = asAddress(`0x${"22".repeat(20)}`) as Address;
@@ -33,24 +34,22 @@ const opening = (
   value: String(value),
 });
 
-const fees = createFees(
-  {
-    assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
-    serviceFee: { text: "clo1sink", sink: { owner: SINK } },
-    feeSchedule: [
-      { asset: USDC, operation: "deposit", flat: 50_000n, bps: 0 },
-      { asset: USDC, operation: "transfer", flat: 50_000n, bps: 0 },
-      { asset: USDC, operation: "withdraw", flat: 50_000n, bps: 15 },
-      { asset: USDC, operation: "swap", flat: 0n, bps: 15 },
-    ],
-    minimums: [
-      { asset: USDC, operation: "deposit", minimum: 100_000n },
-      { asset: USDC, operation: "withdraw", minimum: 10_000n },
-      { asset: USDC, operation: "swap", minimum: 1_000n },
-    ],
-  },
-  () => 0,
-);
+const fees = testFees({
+  now: () => 0,
+  assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
+  serviceFee: { text: "clo1sink", sink: { owner: SINK } },
+  feeSchedule: [
+    { asset: USDC, operation: "deposit", flat: 50_000n, bps: 0 },
+    { asset: USDC, operation: "transfer", flat: 50_000n, bps: 0 },
+    { asset: USDC, operation: "withdraw", flat: 50_000n, bps: 15 },
+    { asset: USDC, operation: "swap", flat: 0n, bps: 15 },
+  ],
+  minimums: [
+    { asset: USDC, operation: "deposit", minimum: 100_000n },
+    { asset: USDC, operation: "withdraw", minimum: 10_000n },
+    { asset: USDC, operation: "swap", minimum: 1_000n },
+  ],
+});
 
 function facts(kind: Kind, amount: bigint, commitments: readonly Field[], asset: Address = USDC): Facts {
   return {
@@ -65,15 +64,16 @@ function facts(kind: Kind, amount: bigint, commitments: readonly Field[], asset:
 
 const dummy = mustField(99n);
 
-function codeOf(
+async function codeOf(
   kind: Kind,
   amount: bigint,
   commitments: readonly Field[],
   openings: FeeOpening[],
   asset = USDC,
-): string {
+  asked: Fees = fees,
+): Promise<string> {
   try {
-    fees.check({ kind, facts: facts(kind, amount, commitments, asset), openings });
+    await asked.check({ developerId: "d", kind, facts: facts(kind, amount, commitments, asset), openings });
     return "passes";
   } catch (error) {
     assert.ok(error instanceof ApiError, String(error));
@@ -84,7 +84,7 @@ function codeOf(
 describe("fee rules", () => {
   const paid = (value: bigint): Field[] => [dummy, commit(SINK, USDC, value), dummy, dummy];
 
-  const rows: [string, string, () => string][] = [
+  const rows: [string, string, () => Promise<string>][] = [
     [
       "a deposit with its fee note",
       "passes",
@@ -224,38 +224,56 @@ describe("fee rules", () => {
       () => codeOf("private-swap", 1_000n, paid(1n), [opening(1, 1n)]),
     ],
   ];
-  for (const [what, code, run] of rows) it(`${what}: ${code}`, () => assert.equal(run(), code));
+  for (const [what, code, run] of rows) it(`${what}: ${code}`, async () => assert.equal(await run(), code));
 
-  it("rounds the proportional part down", () => {
+  it("rounds the proportional part down", async () => {
     // 15 bps of 10,001 is 15.0015.
-    assert.equal(codeOf("spend", 10_001n, paid(50_015n), [opening(1, 50_015n)]), "passes");
-    assert.equal(codeOf("spend", 10_001n, paid(50_014n), [opening(1, 50_014n)]), "FEE_TOO_LOW");
+    assert.equal(await codeOf("spend", 10_001n, paid(50_015n), [opening(1, 50_015n)]), "passes");
+    assert.equal(await codeOf("spend", 10_001n, paid(50_014n), [opening(1, 50_014n)]), "FEE_TOO_LOW");
   });
 
-  it("takes any swap that began with a gross amount and left its rounded-down fee out", () => {
+  it("takes any swap that began with a gross amount and left its rounded-down fee out", async () => {
     for (const gross of [1_002n, 9_999n, 10_000n, 10_001n, 123_456_789n, 2n ** 100n]) {
       const fee = (gross * 15n) / 10_000n;
       const openings = (value: bigint): FeeOpening[] => [opening(1, value)];
-      assert.equal(codeOf("private-swap", gross - fee, paid(fee), openings(fee)), "passes", String(gross));
-      const less = codeOf("private-swap", gross - fee + 1n, paid(fee - 1n), openings(fee - 1n));
+      assert.equal(
+        await codeOf("private-swap", gross - fee, paid(fee), openings(fee)),
+        "passes",
+        String(gross),
+      );
+      const less = await codeOf("private-swap", gross - fee + 1n, paid(fee - 1n), openings(fee - 1n));
       assert.equal(less, "FEE_TOO_LOW", String(gross));
     }
   });
 
-  it("takes the best of several openings, whatever their order", () => {
+  it("takes the best of several openings, whatever their order", async () => {
     const commitments = [commit(SINK, USDC, 1n), commit(SINK, USDC, 60_000n), dummy, dummy];
-    assert.equal(codeOf("spend", 0n, commitments, [opening(0, 1n), opening(1, 60_000n)]), "passes");
+    assert.equal(await codeOf("spend", 0n, commitments, [opening(0, 1n), opening(1, 60_000n)]), "passes");
   });
 
-  it("asks for nothing where the service takes no fee", () => {
-    const free = createFees({
-      assets: [{ address: USDC, symbol: "USDC", decimals: 6 }],
-      serviceFee: undefined,
-      feeSchedule: [],
-      minimums: [],
+  it("asks for nothing where the service takes no fee", async () => {
+    const free = testFees({ assets: [{ address: USDC, symbol: "USDC", decimals: 6 }] });
+    assert.equal(await codeOf("spend", 0n, [dummy], [], USDC, free), "passes");
+    assert.equal(await codeOf("deposit-shield", 1n, [dummy], [], USDC, free), "passes");
+  });
+
+  it("never takes a transfer for one of another asset: what opens nothing true may be any that is charged", async () => {
+    const both = testFees({
+      assets: [USDC, OTHER].map((address) => ({ address, symbol: "T", decimals: 6 })),
+      serviceFee: { text: "clo1sink", sink: { owner: SINK } },
+      feeSchedule: [
+        { asset: USDC, operation: "transfer", flat: 50_000n, bps: 0 },
+        { asset: OTHER, operation: "transfer", flat: 1n, bps: 0 },
+      ],
     });
-    free.check({ kind: "spend", facts: facts("spend", 0n, [dummy]), openings: [] });
-    free.check({ kind: "deposit-shield", facts: facts("deposit-shield", 1n, [dummy]), openings: [] });
+    const check = (commitments: readonly Field[], openings: FeeOpening[]): Promise<string> =>
+      codeOf("spend", 0n, commitments, openings, USDC, both);
+    // A note of USDC, said to be of the asset with the lower fee.
+    assert.equal(await check(paid(1n), [opening(1, 1n, OTHER)]), "FEE_MISSING");
+    assert.equal(await check(paid(1n), [opening(1, 1n)]), "FEE_TOO_LOW");
+    assert.equal(await check(paid(50_000n), [opening(1, 50_000n)]), "passes");
+    assert.equal(await check([dummy, commit(SINK, OTHER, 1n)], [opening(1, 1n, OTHER)]), "passes");
+    assert.equal(await check([dummy], []), "FEE_MISSING");
   });
 
   it("knows the operation from kind and amount", () => {
@@ -267,14 +285,16 @@ describe("fee rules", () => {
     assert.equal(operationOf("private-swap", { amount: mustField(1n) }), "swap");
   });
 
-  it("shows rules with a sink and ten minutes of validity", () => {
-    const [deposit] = fees.effective("dev");
+  it("shows rules with a sink and ten minutes of validity", async () => {
+    await fees.refresh();
+    const rules = await fees.effective("dev");
+    const [deposit] = rules;
     assert.ok(deposit);
     assert.deepEqual(deposit.service, { flat: "50000", bps: 0, sink: "clo1sink", enforced: true });
     assert.equal(deposit.valid_until, new Date(600_000).toISOString());
-    assert.equal(fees.schedule.service_address, "clo1sink");
+    assert.equal(fees.schedule().service_address, "clo1sink");
     assert.equal(fees.minimums.length, 3);
-    const swap = fees.effective("dev").find(({ operation }) => operation === "swap");
+    const swap = rules.find(({ operation }) => operation === "swap");
     assert.deepEqual(swap?.service, { flat: "0", bps: 15, sink: "clo1sink", enforced: true });
   });
 });

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ChainAway } from "../../../../proxy/chain/provider.ts";
-import { createFees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { Limits } from "../../../../proxy/limits/limits.ts";
 import { keyHashesOf, loadCircuits } from "../../../../proxy/status/circuits.ts";
 import { createStatus, type StatusParts } from "../../../../proxy/status/status.service.ts";
 import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import { testFees } from "../../../support/fees.ts";
 import { KIND_NAMES } from "../../../../shared/protocol/statements.ts";
 
 const USDC = asAddress("0xe7f1725e7734ce288f8367e1bb143e90bb3f0512") as Address;
@@ -30,7 +30,7 @@ function parts(change: Partial<StatusParts> = {}): StatusParts {
       swaps: false,
     },
     circuits: [],
-    fees: createFees({ assets, serviceFee: undefined, feeSchedule: [], minimums: [] }),
+    fees: testFees({ assets }),
     limits: new Limits({
       sessionPerMinute: 1,
       keyPerMinute: 1,

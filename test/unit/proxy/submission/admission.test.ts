@@ -3,7 +3,6 @@ import { Wallet } from "ethers";
 import { attester, spendDraft } from "../../../../scripts/dev/statement-maker.ts";
 import { createAdmission, type Admission } from "../../../../proxy/submission/admission.ts";
 import type { Submission } from "../../../../proxy/submission/submission.ts";
-import { createFees } from "../../../../proxy/fees/fee-rules.ts";
 import { createAttest } from "../../../../proxy/attest/attest.service.ts";
 import { createRelay } from "../../../../proxy/relay/relay.service.ts";
 import { createSequence } from "../../../../proxy/sequence/sequence.service.ts";
@@ -12,6 +11,7 @@ import type { RelayBody } from "../../../../shared/api/transactions.ts";
 import { FIELD_ORDER, type Field } from "../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
 import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
+import { keepsNothing, testFees } from "../../../support/fees.ts";
 import { Money, NO_PROOF, OWNER, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 import { posted } from "./posted.ts";
@@ -27,10 +27,8 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
     await on.run();
     await on.reaches(await on.accept(await on.deposit()), "confirmed");
     const asset = { address: on.usdcAddress, symbol: "USDC", decimals: 6 };
-    const fees = createFees({
+    const fees = testFees({
       assets: [asset],
-      serviceFee: undefined,
-      feeSchedule: [],
       minimums: [{ asset: asset.address, operation: "deposit", minimum: 1_000n }],
     });
     admission = createAdmission({
@@ -38,6 +36,7 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
       tokens: on.tokens,
       assets: [asset],
       fees,
+      feeNotes: keepsNothing,
       tickets: on.tickets,
       data: on.data,
       now: Date.now,
@@ -58,7 +57,7 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
     return posted({ ...draft, authorization }, bend, bendExt);
   }
   async function check(made: Submission): Promise<void> {
-    await admission.admit(admission.state(made));
+    await admission.admit(admission.state(made), OWNER.developerId);
   }
   const root = (): Field => on.data.currentRoot()!.root;
   async function refused(made: Submission, code: ErrorCode): Promise<void> {
@@ -178,7 +177,7 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
   it("attests without reserving, and what it returns anyone may send", async () => {
     const attest = createAttest(admission, on.attestor, on.pool);
     const made = on.spend(root());
-    const { calldata, attestations } = await attest.attest(submission(made));
+    const { calldata, attestations } = await attest.attest(OWNER.developerId, submission(made));
     assert.equal(attestations.length, 1);
     for (const nullifier of made.statement.facts.nullifiers)
       assert.equal(await on.store.reservedBy(nullifier), undefined);

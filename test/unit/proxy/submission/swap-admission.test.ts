@@ -11,16 +11,26 @@ import {
 import type { Pool } from "../../../../proxy/chain/pool.ts";
 import { ChainAway } from "../../../../proxy/chain/provider.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
-import { createFees } from "../../../../proxy/fees/fee-rules.ts";
+import { setRule } from "../../../../proxy/fees/developer-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
+import { openFeeRuleStore } from "../../../../proxy/store/lmdb/fee-rules.ts";
 import { createAdmission, type AdmissionParts } from "../../../../proxy/submission/admission.ts";
 import { toSequence, type Submission } from "../../../../proxy/submission/submission.ts";
 import { encodeUniswapPath } from "../../../../shared/api/uniswap-path.ts";
+import type { FeeNotes } from "../../../../proxy/fees/fee-notes.ts";
+import type { FeeNote } from "../../../../proxy/store/fee-notes.ts";
 import type { ErrorCode } from "../../../../shared/api/errors.ts";
-import { FIELD_ORDER, ZERO_ADDRESS, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import {
+  FIELD_ORDER,
+  ZERO_ADDRESS,
+  type Address,
+  type Bytes32,
+  type Field,
+} from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
 import { contextOf } from "../../../../shared/protocol/statements.ts";
+import { keepsNothing, temporaryDatabase, testFees } from "../../../support/fees.ts";
 import { posted } from "./posted.ts";
 
 const token = (byte: string): Address => `0x${byte.repeat(20)}` as Address;
@@ -55,7 +65,9 @@ const assets = [
   { address: WETH, symbol: "WETH", decimals: 18 },
   { address: DAI, symbol: "DAI", decimals: 18 },
 ];
-const fees = createFees({
+const feeRules = openFeeRuleStore(temporaryDatabase());
+const fees = testFees({
+  store: feeRules,
   assets,
   serviceFee: { text: "clo1sink", sink: { owner: SINK } },
   feeSchedule: [{ asset: USDC, operation: "swap", flat: 0n, bps: 15 }],
@@ -69,7 +81,7 @@ interface World {
   readonly reserved?: boolean;
 }
 
-function admission({ pool, tokens, data, reserved = false }: World = {}) {
+function admission({ pool, tokens, data, reserved = false }: World = {}, feeNotes: FeeNotes = keepsNothing) {
   return createAdmission({
     pool: {
       home: setting.home,
@@ -89,6 +101,7 @@ function admission({ pool, tokens, data, reserved = false }: World = {}) {
     },
     assets,
     fees,
+    feeNotes,
     tickets: { isReserved: async () => reserved },
     data: {
       root: () => undefined,
@@ -103,7 +116,7 @@ function admission({ pool, tokens, data, reserved = false }: World = {}) {
 
 async function check(submission: Submission, world: World = {}): Promise<void> {
   const at = admission(world);
-  await at.admit(at.state(submission));
+  await at.admit(at.state(submission), "d");
 }
 
 /** The field that the refusal names. */
@@ -133,6 +146,36 @@ const post = (draft: Draft, bend: Record<string, unknown> = {}, ext: Record<stri
   posted(draft, { fees: FEES, ...bend }, ext);
 
 describe("submission/admission: private swaps", () => {
+  it("checks the fee of the developer that posts, and keeps what both receive before it is attested", async () => {
+    const owner = drawField();
+    const sink = { text: "clo1shop", owner, viewingKey: new Uint8Array(32) };
+    // Long ago: nobody was shown anything else.
+    await setRule(feeRules, "shop", { asset: USDC, operation: "swap", flat: 500n, bps: 0, sink }, 0);
+    const amount = 99_849_500n;
+    const note = (to: Field, value: bigint): Field => poseidon3(poseidon2(to, BLINDING), BigInt(USDC), value);
+    const posting = (theirs: bigint): Submission => {
+      const commitments = [drawField(), note(SINK, 150_000n), note(owner, theirs)];
+      const opened = { ...FEES[0], output: 2, value: String(theirs) };
+      return post(swap({ amount, commitments }), { fees: [...FEES, opened] });
+    };
+    const kept: FeeNote[] = [];
+    const at = admission({}, { keep: async (notes) => void kept.push(...notes) });
+    const stated = at.state(posting(500n));
+    const admitted = await at.admit(stated, "shop");
+    assert.deepEqual(kept, [], "nothing of a proof that nobody verified");
+    await at.keepFees(admitted);
+    assert.deepEqual(
+      kept.map(({ receiver, output, value, statement }) => ({ receiver, output, value, statement })),
+      [
+        { receiver: undefined, output: 1, value: 150_000n, statement: stated.statement.hash },
+        { receiver: "shop", output: 2, value: 500n, statement: stated.statement.hash },
+      ],
+    );
+    await assert.rejects(at.admit(at.state(posting(499n)), "shop"), { code: "FEE_TOO_LOW" });
+    await assert.rejects(at.admit(at.state(post(swap({ amount }))), "shop"), { code: "FEE_MISSING" });
+    await at.admit(at.state(post(swap({ amount }))), "another");
+  });
+
   it("admits one pool and two, at the exact fee", async () => {
     await check(post(swap()));
     await check(post(swap({ path: TWO_HOPS })));

@@ -5,13 +5,13 @@ import { loadArtifact } from "../../../../scripts/build-contracts.ts";
 import { deployContract } from "../../../../scripts/deploy-pool.ts";
 import { depositDraft, swapDraft } from "../../../../scripts/dev/statement-maker.ts";
 import { createAttest } from "../../../../proxy/attest/attest.service.ts";
-import { createFees } from "../../../../proxy/fees/fee-rules.ts";
 import { createAdmission } from "../../../../proxy/submission/admission.ts";
 import type { TicketError, TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import { asAddress, ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
 import { poseidon3 } from "../../../../shared/protocol/hash.ts";
-import { Money, type MadeStatement } from "../../../support/money.ts";
+import { keepsNothing, testFees } from "../../../support/fees.ts";
+import { Money, OWNER, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 import { posted } from "./posted.ts";
 
@@ -169,9 +169,12 @@ describe("submission: swaps on a real chain with the real pool", function () {
 
   it("attests a plain deposit that its depositor sends, and nobody else can", async () => {
     const asset = { address: weth, symbol: "WETH", decimals: 18 };
-    const fees = createFees({ assets: [asset], serviceFee: undefined, feeSchedule: [], minimums: [] });
+    const fees = testFees({ assets: [asset] });
     const { pool, tokens, tickets, data } = on;
-    const admission = createAdmission({ pool, tokens, assets: [asset], fees, tickets, data, now: Date.now });
+    const admission = createAdmission({
+      ...{ pool, tokens, assets: [asset], fees, feeNotes: keepsNothing },
+      ...{ tickets, data, now: Date.now },
+    });
     const attest = createAttest(admission, on.attestor, pool);
     const depositor = await on.provider.getSigner(4);
     const account = asAddress(depositor.address)!;
@@ -180,7 +183,7 @@ describe("submission: swaps on a real chain with the real pool", function () {
     const token = new Contract(weth, tokenAbi as never, depositor);
     await ((await token["approve"]!(pool.address, 5_000n)) as Sent).wait();
     const made = on.stated(depositDraft(on.setting, { asset: weth, amount: 5_000n, depositor: account }));
-    const { calldata } = await attest.attest(posted(made.draft));
+    const { calldata } = await attest.attest(OWNER.developerId, posted(made.draft));
 
     const send = async (index: number): Promise<void> => {
       const sender = await on.provider.getSigner(index);
@@ -192,6 +195,8 @@ describe("submission: swaps on a real chain with the real pool", function () {
     assert.equal(await on.executions(made), 1);
     assert.equal(await tokens.balanceOf(weth, pool.address), 5_000n);
     await until("the deposit to be indexed", () => data.execution(made.statement.hash) !== undefined);
-    await assert.rejects(attest.attest(posted(made.draft)), { code: "AUTHORIZATION_INVALID" });
+    await assert.rejects(attest.attest(OWNER.developerId, posted(made.draft)), {
+      code: "AUTHORIZATION_INVALID",
+    });
   });
 });

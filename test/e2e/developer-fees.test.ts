@@ -1,0 +1,165 @@
+// A developer's fees on the whole service: paid by its users' wallets, checked by the proxy, received and spent by
+// the sink's wallet, and not lost even where the sink cannot read its ciphertexts.
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { createApiKey } from "../../proxy/auth/api-keys.ts";
+import { addDeveloper } from "../../proxy/auth/registration.ts";
+import { loadPepper } from "../../proxy/auth/secret-files.ts";
+import { openDatabase } from "../../proxy/store/lmdb/database.ts";
+import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
+import { pepperFile } from "../../scripts/dev/development-credential.ts";
+import { pinsOf } from "../../scripts/dev/stack-wallet.ts";
+import {
+  createClient,
+  createWallet,
+  encodeShieldedAddress,
+  memoryStorage,
+  newSeed,
+  SpendingKey,
+  type Client,
+  type NoteOpening,
+  type Prover,
+  type Wallet,
+} from "../../shared/client/index.ts";
+import { developmentProver } from "../../shared/client/node/development.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const SERVICE_FEE = 50_000n;
+
+describe("developer fees, end to end", function () {
+  this.timeout(300_000);
+  let on: TestStack;
+  let prover: Prover;
+  let client: Client;
+  let sinks: string[];
+  const sinkSeed = newSeed();
+
+  before(async () => {
+    on = await startTestStack();
+    prover = await developmentProver();
+    const { folder } = on.stack;
+    const database = openDatabase(folder.network("first").inside("store"));
+    const keys = openKeyStore(database);
+    await addDeveloper(keys, {
+      id: "shop",
+      name: "Shop",
+      limits: { keyPerMinute: 6_000, keyPerDay: 100_000 },
+    });
+    const pepper = await loadPepper(await pepperFile(folder.shared()));
+    const { key } = await createApiKey(keys, pepper, "shop", "test");
+    await database.close();
+    client = createClient({ baseUrl: on.entry.base_url, credential: { apiKey: key } });
+  });
+  after(async () => {
+    await prover.close();
+    await on.stop();
+  });
+
+  /** As an operator types it, beside the running proxy. */
+  const operator = (...words: string[]): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const store = on.stack.folder.network("first").inside("store");
+      const args = [
+        "--import",
+        "tsx",
+        path.join(ROOT, "scripts", "operator.ts"),
+        "--data",
+        store,
+        "fees",
+        ...words,
+      ];
+      execFile(
+        process.execPath,
+        args,
+        { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } },
+        (error, out, err) => (error === null ? resolve(out) : reject(new Error(err))),
+      );
+    });
+  const received = async (): Promise<(NoteOpening & { ticket: string; statement: string })[]> =>
+    (await operator("received", "shop"))
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as NoteOpening & { ticket: string; statement: string });
+  const wallet = (seed = newSeed(), feeSinks: readonly string[] = sinks): Promise<Wallet> =>
+    createWallet({
+      ...{ key: { seed }, client, prover, storage: memoryStorage() },
+      pins: { ...pinsOf(on.entry), feeSinks: [on.entry.service_address, ...feeSinks] },
+    });
+
+  it("reach the sink with every deposit, payment and withdrawal, and can be spent", async () => {
+    const { viewing } = SpendingKey.fromSeed(sinkSeed);
+    const address = viewing.addressText(on.entry.address_prefix);
+    sinks = [address];
+    const set = (operation: string, ...amounts: string[]): Promise<string> =>
+      operator("set", "shop", "USDC", operation, "--sink", address, ...amounts);
+    await set("deposit", "--bps", "100");
+    await set("transfer", "--flat", "20000");
+    await set("withdraw", "--flat", "7", "--bps", "33");
+
+    const [payer, payee, sink] = [await wallet(), await wallet(), await wallet(sinkSeed)];
+    const deposit = await payer.deposit(20_000_001n, await on.depositor(20_000_001n));
+    // One percent, rounded down.
+    assert.equal(deposit.fees, SERVICE_FEE + 200_000n);
+    await payer.pay(payee.address, 3_000_000n);
+    await payee.sync();
+    const withdrawal = await payee.withdraw(`0x${"ab".repeat(20)}`, 1_000_001n);
+    assert.equal(withdrawal.fees, SERVICE_FEE + 7n + 3_300n);
+
+    await sink.sync();
+    const fees = 200_000n + 20_000n + 3_307n;
+    assert.equal(sink.balance().total, fees);
+    const openings = await received();
+    assert.deepEqual(
+      openings.map(({ value }) => value),
+      ["200000", "20000", "3307"],
+    );
+    assert.deepEqual(
+      openings.map(({ leaf_index }) => leaf_index),
+      sink.notes().map(({ leafIndex }) => leafIndex),
+    );
+    assert.equal(openings[0]?.ticket, deposit.ticket.ticket_id);
+
+    const spent = await sink.pay(payer.address, 100_000n);
+    assert.equal(spent.fees, SERVICE_FEE + 20_000n);
+    await payer.sync();
+    await sink.sync();
+    // Its own fee comes back to it.
+    assert.equal(sink.balance().total, fees - 100_000n - SERVICE_FEE);
+    assert.equal(payer.balance().total, 20_000_001n - 250_000n - 3_000_000n - 70_000n + 100_000n);
+  });
+
+  it("are not paid to a sink that the wallet does not know", async () => {
+    const careful = await wallet(newSeed(), []);
+    await assert.rejects(careful.deposit(1_000_000n, await on.depositor(1_000_000n)), {
+      code: "PIN_MISMATCH",
+    });
+  });
+
+  it("can be spent even where the sink cannot read their ciphertexts", async () => {
+    const seed = newSeed();
+    const { viewing } = SpendingKey.fromSeed(seed);
+    const other = SpendingKey.fromSeed(newSeed()).viewing;
+    // Its own spending key, and somebody else's reading key: to this sink every ciphertext is garbage.
+    const blind = encodeShieldedAddress(
+      { owner: viewing.address.owner, viewingKey: other.address.viewingKey },
+      on.entry.address_prefix,
+    );
+    sinks = [blind];
+    await operator("set", "shop", "USDC", "deposit", "--flat", "300000", "--sink", blind);
+    const [payer, sink] = [await wallet(), await wallet(seed)];
+    const { statement } = await payer.deposit(5_000_000n, await on.depositor(5_000_000n));
+    await sink.sync();
+    assert.equal(sink.balance().total, 0n);
+
+    const opening = (await received()).find((one) => one.statement === statement);
+    assert.ok(opening);
+    await sink.adopt(opening);
+    assert.equal(sink.balance().total, 300_000n);
+    await sink.pay(payer.address, 200_000n);
+    await payer.sync();
+    assert.equal(payer.balance().total, 5_000_000n - 350_000n + 200_000n);
+    await assert.rejects(payer.adopt(opening), { code: "NOTE_UNKNOWN" });
+  });
+});

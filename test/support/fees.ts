@@ -1,0 +1,34 @@
+// Fees for tests that are about something else: over a real store in a folder that goes with the process.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createFees, type FeeParts, type Fees } from "../../proxy/fees/fee-rules.ts";
+import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
+import { openFeeRuleStore } from "../../proxy/store/lmdb/fee-rules.ts";
+
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+export function temporaryDatabase(): Database {
+  const folder = mkdtempSync(join(tmpdir(), "cloister-fees-"));
+  folders.push(folder);
+  return openDatabase(folder);
+}
+
+/** By default nothing is asked, and no price is known. Nothing is promised before `refresh`. */
+export function testFees(parts: Pick<FeeParts, "assets"> & Partial<FeeParts>): Fees {
+  return createFees({
+    serviceFee: undefined,
+    feeSchedule: [],
+    minimums: [],
+    prices: { priceOf: () => undefined },
+    store: parts.store ?? openFeeRuleStore(temporaryDatabase()),
+    now: Date.now,
+    ...parts,
+  });
+}
+
+/** For statements whose fee notes nobody looks at. */
+export const keepsNothing = { keep: (): Promise<void> => Promise.resolve() };
