@@ -10,6 +10,7 @@ import type { Info } from "../api/service.ts";
 import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
+import { releaseProvingCurve } from "./groth16/engine.ts";
 import { proveGroth16, publicSignalsOf, readProvingKey, readWitness, type ProvingKey } from "./groth16.ts";
 import type { Witness } from "./statements.ts";
 
@@ -106,10 +107,7 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
         if (differs) throw new ClientError("ARTEFACT_MISMATCH", `the service uses another ${kind} key`);
       }
     },
-    async close() {
-      const started = (globalThis as { curve_bn128?: { terminate(): Promise<void> } | null }).curve_bn128;
-      if (started !== undefined && started !== null) await started.terminate();
-    },
+    close: releaseProvingCurve,
   };
 }
 
