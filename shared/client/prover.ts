@@ -24,6 +24,11 @@ export interface Artefacts {
 interface Loaded {
   readonly key: ProvingKey;
   readonly wasm: Uint8Array;
+  /**
+   * Never called. snarkjs compiles the witness program for every proof; while a module of the same bytes is
+   * alive, V8 (Chrome, Node) takes its machine code instead. Elsewhere this only costs the compilation.
+   */
+  readonly compiled: WebAssembly.Module | undefined;
 }
 
 export type ArtefactSource = (kind: Kind) => Promise<Artefacts>;
@@ -77,7 +82,12 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
         throw new ClientError("ARTEFACT_MISMATCH", `${kind}.${part}`);
       }
     }
-    return { key: readProvingKey(files.zkey), wasm: files.wasm };
+    return {
+      key: readProvingKey(files.zkey),
+      wasm: files.wasm,
+      // A program that does not compile is the proof's fault to report.
+      compiled: await WebAssembly.compile(files.wasm.slice()).catch(() => undefined),
+    };
   }
 
   return {
