@@ -2,13 +2,16 @@
  * The Groth16 prover over BN254 (Groth 2016, section 3.2), for proving keys and witnesses in snarkjs's file
  * forms. Trusts both: the key's hash was compared before, the witness is the user's own. snarkjs's own prover
  * leaves all but one processor idle while it evaluates the constraints and waits for each sum of points before
- * it begins the next; this one reads a key once, evaluates in the worker threads, and queues everything at once.
+ * it begins the next; this one reads a key once, evaluates in the worker threads, queues everything at once, and
+ * adds points in affine batches (groth16/kernel.ts).
  */
 import { randomBytes } from "@noble/hashes/utils.js";
-import { buildBn128, type Bn128, type CurveGroup, type Step } from "ffjavascript";
+import type { Bn128, Step } from "ffjavascript";
 import { FIELD_ORDER } from "../protocol/brands.ts";
 import { bytesToUint, concatBytes } from "../protocol/bytes.ts";
 import { toSnarkjsProof, type SnarkjsProof } from "../protocol/host/proofs.ts";
+import { provingCurve } from "./groth16/engine.ts";
+import { sumOf } from "./groth16/sums.ts";
 
 /** Bytes of a field element and of a scalar. */
 const ELEMENT = 32;
@@ -98,7 +101,7 @@ export async function proveGroth16(
   singleThread = false,
 ): Promise<SnarkjsProof> {
   if (witness.length !== key.wireCount * ELEMENT) throw new Error("the witness is for another circuit");
-  const curve = await buildBn128(singleThread);
+  const curve = await provingCurve(singleThread);
   const { Fr, G1, G2 } = curve;
 
   const quotient = quotientOf(curve, key, witness);
@@ -185,60 +188,6 @@ async function quotientOf(curve: Bn128, key: ProvingKey, witness: Uint8Array): P
   );
   return concatBytes(...parts.map(([part]) => part as Uint8Array));
 }
-
-// ---------------------------------------------------------------- sums of points
-
-/** Bits of a window for 2^index points, as the WebAssembly's tables are cheapest. */
-const WINDOW_BITS = [1, 1, 1, 1, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16];
-
-/**
- * Σ scalars[i] · bases[i] by windows (Pippenger). There is one task a worker, so that the points are
- * copied to each once; the windows are put together here.
- */
-async function sumOf(
-  curve: Bn128,
-  group: "G1" | "G2",
-  bases: Uint8Array,
-  scalars: Uint8Array,
-): Promise<Uint8Array> {
-  const G: Pick<CurveGroup<unknown>, "F" | "zero" | "add" | "double"> = curve[group];
-  const count = scalars.length / ELEMENT;
-  if (count === 0) return G.zero;
-  const bits = WINDOW_BITS[Math.min(Math.floor(Math.log2(count)), WINDOW_BITS.length - 1)] as number;
-  const windows = Array.from({ length: Math.ceil(SCALAR_BITS / bits) }, (_, i) => i * bits);
-  const tasks = Math.min(windows.length, curve.tm.concurrency);
-  const sums = new Map<number, Uint8Array>();
-  await Promise.all(
-    Array.from({ length: tasks }, async (_, task) => {
-      const mine = windows.filter((__, i) => i % tasks === task);
-      const found = await curve.tm.queueAction([
-        { cmd: "ALLOCSET", var: 0, buff: bases },
-        { cmd: "ALLOCSET", var: 1, buff: scalars },
-        ...mine.flatMap((from, i): Step[] => [
-          { cmd: "ALLOC", var: 2 + i, len: 3 * G.F.n8 },
-          {
-            cmd: "CALL",
-            fnName: group === "G1" ? "g1m_multiexpAffine_chunk" : "g2m_multiexpAffine_chunk",
-            params: [
-              ...[{ var: 0 }, { var: 1 }, { val: ELEMENT }, { val: count }],
-              ...[{ val: from }, { val: Math.min(bits, SCALAR_BITS - from) }, { var: 2 + i }],
-            ],
-          },
-          { cmd: "GET", out: i, var: 2 + i, len: 3 * G.F.n8 },
-        ]),
-      ]);
-      mine.forEach((from, i) => sums.set(from, found[i] as Uint8Array));
-    }),
-  );
-  return windows.reduceRight((sum, from) => {
-    let shifted = sum;
-    for (let i = 0; i < bits; i++) shifted = G.double(shifted);
-    return G.add(shifted, sums.get(from) as Uint8Array);
-  }, G.zero);
-}
-
-/** Scalars are below the group order, which has this many bits. */
-const SCALAR_BITS = 254;
 
 // ---------------------------------------------------------------- files
 

@@ -10,6 +10,7 @@ import type { Info } from "../api/service.ts";
 import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
+import { releaseProvingCurve } from "./groth16/engine.ts";
 import { proveGroth16, publicSignalsOf, readProvingKey, readWitness, type ProvingKey } from "./groth16.ts";
 import type { Witness } from "./statements.ts";
 
@@ -23,6 +24,11 @@ export interface Artefacts {
 interface Loaded {
   readonly key: ProvingKey;
   readonly wasm: Uint8Array;
+  /**
+   * Never called. snarkjs compiles the witness program for every proof; while a module of the same bytes is
+   * alive, V8 (Chrome, Node) takes its machine code instead. Elsewhere this only costs the compilation.
+   */
+  readonly compiled: WebAssembly.Module | undefined;
 }
 
 export type ArtefactSource = (kind: Kind) => Promise<Artefacts>;
@@ -76,7 +82,12 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
         throw new ClientError("ARTEFACT_MISMATCH", `${kind}.${part}`);
       }
     }
-    return { key: readProvingKey(files.zkey), wasm: files.wasm };
+    return {
+      key: readProvingKey(files.zkey),
+      wasm: files.wasm,
+      // A program that does not compile is the proof's fault to report.
+      compiled: await WebAssembly.compile(files.wasm.slice()).catch(() => undefined),
+    };
   }
 
   return {
@@ -106,10 +117,7 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
         if (differs) throw new ClientError("ARTEFACT_MISMATCH", `the service uses another ${kind} key`);
       }
     },
-    async close() {
-      const started = (globalThis as { curve_bn128?: { terminate(): Promise<void> } | null }).curve_bn128;
-      if (started !== undefined && started !== null) await started.terminate();
-    },
+    close: releaseProvingCurve,
   };
 }
 

@@ -20,21 +20,89 @@ declare module "ffjavascript" {
   export type Step =
     | { readonly cmd: "ALLOCSET"; readonly var: number; readonly buff: Uint8Array }
     | { readonly cmd: "ALLOC"; readonly var: number; readonly len: number }
+    | { readonly cmd: "SET"; readonly var: number; readonly buff: Uint8Array }
     | {
         readonly cmd: "CALL";
         readonly fnName: string;
-        readonly params: readonly ({ readonly var: number } | { readonly val: number })[];
+        readonly params: readonly (
+          { readonly var: number; readonly offset?: number } | { readonly val: number }
+        )[];
       }
     | { readonly cmd: "GET"; readonly out: number; readonly var: number; readonly len: number };
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- a second declaration must repeat the parameter
+  export interface CurveGroup<Coordinate> {
+    /** Of points in either form. */
+    eq(a: Uint8Array, b: Uint8Array): boolean;
+    /** Σ scalars[i] · points[i]; points are affine. */
+    multiExpAffine(points: Uint8Array, scalars: Uint8Array): Promise<Uint8Array>;
+  }
+  /** Present where shared/client/groth16/kernel.ts was the plugin. */
+  export interface Bn128Exports {
+    g1m_addPairs(pairs: number, end: number, work: number): void;
+    g2m_addPairs(pairs: number, end: number, work: number): void;
+    g1m_sumRows(rows: number, end: number, work: number): void;
+    g2m_sumRows(rows: number, end: number, work: number): void;
+  }
   export interface Workers {
     readonly concurrency: number;
     /** Resolves with what the task's GET steps took, by `out`. The oldest task goes first. */
     queueAction(task: readonly Step[]): Promise<Uint8Array[]>;
   }
+  /** Bytes of WebAssembly. */
+  export type Code = readonly number[];
+  export type ValueType = "i32" | "i64";
+  /** Writes code for one function. Memory accesses take an address, then an offset. */
+  export interface CodeBuilder {
+    getLocal(name: string): Code;
+    setLocal(name: string, value: Code): Code;
+    call(fnName: string, ...args: readonly Code[]): Code;
+    if(condition: Code, then: Code, otherwise?: Code): Code;
+    block(body: Code): Code;
+    loop(...body: readonly Code[]): Code;
+    /** To the `depth`th enclosing block or loop, from the innermost. */
+    br(depth: number): Code;
+    br_if(depth: number, condition: Code): Code;
+    ret(value: Code): Code;
+    i32_const(value: number): Code;
+    i32_load(address: Code, offset?: number): Code;
+    i32_load16_s(address: Code, offset?: number): Code;
+    i32_store(address: Code, offset: number, value: Code): Code;
+    i32_eqz(a: Code): Code;
+    i32_eq(a: Code, b: Code): Code;
+    i32_lt_s(a: Code, b: Code): Code;
+    i32_lt_u(a: Code, b: Code): Code;
+    i32_add(a: Code, b: Code): Code;
+    i32_sub(a: Code, b: Code): Code;
+    i32_mul(a: Code, b: Code): Code;
+    i32_and(a: Code, b: Code): Code;
+    i32_xor(a: Code, b: Code): Code;
+    i32_shl(a: Code, bits: Code): Code;
+    i32_shr_s(a: Code, bits: Code): Code;
+    i32_shr_u(a: Code, bits: Code): Code;
+  }
+  export interface FunctionBuilder {
+    addParam(name: string, type: ValueType): void;
+    addLocal(name: string, type: ValueType): void;
+    addCode(...code: readonly Code[]): void;
+    getCodeBuilder(): CodeBuilder;
+  }
+  /** The curve's module while it is built (package wasmbuilder). */
+  export interface ModuleBuilder {
+    addFunction(name: string): FunctionBuilder;
+    exportFunction(name: string): void;
+    /** The address of so many bytes for the functions' own use. */
+    alloc(bytes: number): number;
+  }
   export interface Bn128 {
     readonly Fr: ScalarField;
     terminate(): Promise<void>;
   }
-  /** With worker threads (one for each processor) unless `singleThread`; those are shared by all callers. */
-  export function buildBn128(singleThread?: boolean): Promise<Bn128>;
+  /**
+   * With worker threads (one for each processor) unless `singleThread`. A curve with threads is kept in
+   * `globalThis.curve_bn128` and returned to every later caller, whatever `plugins` he brings.
+   */
+  export function buildBn128(
+    singleThread?: boolean,
+    plugins?: (module: ModuleBuilder) => void,
+  ): Promise<Bn128>;
 }

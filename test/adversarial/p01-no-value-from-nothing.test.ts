@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import * as snarkjs from "snarkjs";
+import { releaseCurve } from "../../scripts/circuits/ceremony.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";
@@ -41,6 +42,7 @@ describe("P1 no value comes from nothing", function () {
     wallet = await field.restore(rich);
   });
   after(() => field.stop());
+  after(releaseCurve);
 
   /** A transfer of everything to the thief, not proved: the material that the attacks bend. */
   const transfer = (): Prepared =>

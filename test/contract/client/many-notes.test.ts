@@ -7,6 +7,7 @@ import {
   type Prover,
   type Wallet,
 } from "../../../shared/client/index.ts";
+import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
 import { vouchedPins } from "../../support/vouching.ts";
@@ -58,6 +59,8 @@ describe("payments from many notes", function () {
       );
     } finally {
       await prover.close();
+      // The service verified the proof in this process.
+      await releaseCurve();
     }
   });
 

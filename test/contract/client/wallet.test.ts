@@ -14,6 +14,7 @@ import {
   type Wallet,
   type WalletStorage,
 } from "../../../shared/client/index.ts";
+import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
 import { vouchedPins } from "../../support/vouching.ts";
@@ -42,6 +43,8 @@ describe("wallet against a service with real proofs", function () {
     prover = await developmentProver();
   });
   after(() => prover.close());
+  // The service verified proofs in this process.
+  after(releaseCurve);
   beforeEach(async () => {
     service = new TestService();
     baseUrl = await service.listen();

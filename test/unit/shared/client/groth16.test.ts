@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import * as snarkjs from "snarkjs";
 import { aStatement } from "../../../../scripts/bench/client/statements.ts";
+import { releaseProvingCurve } from "../../../../shared/client/groth16/engine.ts";
 import {
   proveGroth16,
   publicSignalsOf,
@@ -35,7 +36,10 @@ describe("client: the Groth16 prover", () => {
     return { statement, files, wires: readWitness(file.data), signals: statement.signals.map(String) };
   }
 
-  after(releaseCurve);
+  after(async () => {
+    await releaseProvingCurve();
+    await releaseCurve();
+  });
 
   for (const kind of ["deposit-shield", "spend", "private-swap"] as const) {
     it(`makes proofs of ${kind} that snarkjs verifies, and for these signals only`, async () => {
