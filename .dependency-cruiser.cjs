@@ -16,7 +16,7 @@ const proxyRows = [
   ["sequence"],
   ["attest", "relay", "swap", "bridge", "events", "balances", "status", "sessions"],
   ["submission", "merkle"],
-  ["enclave-link", "chain", "auth", "limits", "fees"],
+  ["enclave-link", "chain", "auth", "identity", "limits", "fees"],
   ["http", "store", "config.ts"],
   ["logging.ts"],
 ];
@@ -47,6 +47,7 @@ const packagesOf = {
     "@types/koa",
     "co-body",
     "ethers",
+    "jose",
     "lmdb",
     "redis",
     "pino",

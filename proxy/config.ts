@@ -67,6 +67,8 @@ export interface Config {
   readonly senderKeyFile: string;
   readonly sessionKeysFile: string;
   readonly pepperFile: string;
+  /** Development only: identity providers on this machine, over http. */
+  readonly identityLoopback: boolean;
 
   /** Undefined when the service takes no fee. */
   readonly serviceFee: { readonly text: string; readonly sink: ShieldedAddress } | undefined;
@@ -84,6 +86,8 @@ export interface LimitDefaults {
   readonly streamsPerDeveloper: number;
   /** Bad credentials from one address before it hears 429 instead of 401. */
   readonly failuresPerMinute: number;
+  /** Tries of POST /session/exchange from one address. */
+  readonly exchangesPerMinute: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -135,6 +139,10 @@ const SETTINGS = {
   ],
   CLOISTER_SESSION_KEYS_FILE: [undefined, "key ring of the session tokens, JSON, file mode 0600"],
   CLOISTER_API_KEY_PEPPER_FILE: [undefined, "pepper of the API keys, 0x and 64 hex digits, file mode 0600"],
+  CLOISTER_IDENTITY_LOOPBACK: [
+    "off",
+    "on | off: keys of identity providers from loopback and over http, development only",
+  ],
   CLOISTER_SERVICE_FEE_ADDRESS: ["", "shielded address that receives the service's fees"],
   CLOISTER_FEE_SCHEDULE: [
     "[]",
@@ -147,6 +155,7 @@ const SETTINGS = {
   CLOISTER_LIMIT_STREAMS_PER_USER: ["5", "open event streams per user"],
   CLOISTER_LIMIT_STREAMS_PER_DEVELOPER: ["50", "open event streams per developer's API keys"],
   CLOISTER_LIMIT_FAILURES_PER_MINUTE: ["30", "refused credentials a minute per address"],
+  CLOISTER_LIMIT_EXCHANGES_PER_MINUTE: ["30", "exchanges of access tokens a minute per address"],
 } as const satisfies Record<string, readonly [string | undefined, string]>;
 
 type Setting = keyof typeof SETTINGS;
@@ -294,6 +303,8 @@ export function readConfig(environment: Environment): Config {
     fault("CLOISTER_KMS_ENDPOINT", "must be an http or https URL");
   if (production && kmsEndpoint.startsWith("http:"))
     fault("CLOISTER_KMS_ENDPOINT", "must be https in production");
+  const identityLoopback = choice("CLOISTER_IDENTITY_LOOPBACK", ["off", "on"]) === "on";
+  if (production && identityLoopback) fault("CLOISTER_IDENTITY_LOOPBACK", "must be off in production");
   const config: Omit<Config, "pool" | "assets"> = {
     production,
     network: text("CLOISTER_NETWORK"),
@@ -319,6 +330,7 @@ export function readConfig(environment: Environment): Config {
     senderKeyFile: text("CLOISTER_SENDER_KEY_FILE"),
     sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
     pepperFile: text("CLOISTER_API_KEY_PEPPER_FILE"),
+    identityLoopback,
     serviceFee: sink === undefined ? undefined : Object.freeze({ text: sinkText, sink }),
     feeSchedule: Object.freeze(feeSchedule),
     minimums: Object.freeze(minimums),
@@ -329,6 +341,7 @@ export function readConfig(environment: Environment): Config {
       streamsPerUser: integer("CLOISTER_LIMIT_STREAMS_PER_USER", 1, 10_000),
       streamsPerDeveloper: integer("CLOISTER_LIMIT_STREAMS_PER_DEVELOPER", 1, 100_000),
       failuresPerMinute: integer("CLOISTER_LIMIT_FAILURES_PER_MINUTE", 1, 100_000),
+      exchangesPerMinute: integer("CLOISTER_LIMIT_EXCHANGES_PER_MINUTE", 1, 100_000),
     }),
   };
   if (faults.length > 0 || pool === undefined || usdc === undefined) throw new ConfigError(faults);

@@ -24,6 +24,8 @@ import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFees } from "./fees/fee-rules.ts";
 import { startHttpServer } from "./http/server.ts";
+import { createKeySets } from "./identity/key-sets.ts";
+import { createPinnedFetch } from "./identity/pinned-fetch.ts";
 import { Limits } from "./limits/limits.ts";
 import { createLogger, type Logger } from "./logging.ts";
 import { createIndexer } from "./merkle/indexer.ts";
@@ -33,10 +35,12 @@ import { relayRoutes } from "./relay/relay.routes.ts";
 import { createRelay } from "./relay/relay.service.ts";
 import { sequenceRoutes } from "./sequence/sequence.routes.ts";
 import { createSequence } from "./sequence/sequence.service.ts";
+import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
 import { createStatus } from "./status/status.service.ts";
+import { openAppStore } from "./store/lmdb/apps.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
 import { openDatabase } from "./store/lmdb/database.ts";
 import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
@@ -144,6 +148,17 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     limits,
     idempotency: openIdempotencyStore(database),
     sessions: createSessions(auth),
+    exchange: createExchange({
+      apps: openAppStore(database),
+      auth,
+      keySets: createKeySets(
+        createPinnedFetch({ allowLoopback: config.identityLoopback }),
+        now,
+        (error, jwks_host) => logger.warn({ err: error, jwks_host }, "a key set could not be fetched"),
+      ),
+      logger: logger.child({ part: "exchange" }),
+      now,
+    }),
     status: createStatus({
       config,
       circuits,

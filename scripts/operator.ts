@@ -15,9 +15,11 @@ import {
   revokeUserSessions,
 } from "../proxy/auth/registration.ts";
 import { loadPepper } from "../proxy/auth/secret-files.ts";
+import { openAppStore } from "../proxy/store/lmdb/apps.ts";
 import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/store/keys.ts";
 import { openDatabase } from "../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../proxy/store/lmdb/keys.ts";
+import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
 
@@ -31,6 +33,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json
   keys create DEVELOPER NAME                              a new API key; it is shown this once
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); felt at once
+${APPS_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
 limits: --session-per-minute N  --key-per-minute N  --key-per-day N
@@ -56,6 +59,7 @@ async function main(): Promise<void> {
       "session-per-minute": { type: "string" },
       "key-per-minute": { type: "string" },
       "key-per-day": { type: "string" },
+      ...APP_OPTIONS,
     },
   });
   if (values.help === true || positionals.length === 0) {
@@ -70,13 +74,18 @@ async function main(): Promise<void> {
   const database = openDatabase(folder);
   try {
     const limits = readLimits(values);
-    const result = await run(openKeyStore(database), positionals, {
-      ...(values.id === undefined ? {} : { id: values.id }),
-      ...(values.sub === undefined ? {} : { sub: values.sub }),
-      origins: values.origin ?? [],
-      limits,
-      pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
-    });
+    const keys = openKeyStore(database);
+    const work =
+      positionals[0] === "apps"
+        ? appsCommand(openAppStore(database), keys, positionals.slice(1), values)
+        : run(keys, positionals, {
+            ...(values.id === undefined ? {} : { id: values.id }),
+            ...(values.sub === undefined ? {} : { sub: values.sub }),
+            origins: values.origin ?? [],
+            limits,
+            pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
+          });
+    const result = await work;
     process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
   } finally {
     await database.close();

@@ -17,6 +17,9 @@ export interface Standing {
   readonly resetSecs: number;
 }
 
+/** Who is counted: the owner of a credential, or where a request without one comes from. */
+export type Counted = Principal | { readonly kind: "address"; readonly address: string };
+
 interface Policy {
   readonly name: string;
   readonly windows: SlidingWindows;
@@ -36,6 +39,7 @@ export class Limits {
   readonly #keyMinute: SlidingWindows;
   readonly #keyDay: SlidingWindows;
   readonly #failures: SlidingWindows;
+  readonly #exchanges: SlidingWindows;
   readonly #openStreams = new Map<string, number>();
 
   constructor(defaults: LimitDefaults, now: () => number = Date.now) {
@@ -45,11 +49,12 @@ export class Limits {
     this.#keyMinute = windows(MINUTE_SECS);
     this.#keyDay = windows(DAY_SECS);
     this.#failures = windows(MINUTE_SECS);
+    this.#exchanges = windows(MINUTE_SECS);
   }
 
   /** Counts one request. When a policy is used up, none is charged and the refusal names it. */
-  take(principal: Principal, overrides: LimitOverrides): ApiError | undefined {
-    const policies = this.#policiesOf(principal, overrides);
+  take(counted: Counted, overrides: LimitOverrides): ApiError | undefined {
+    const policies = this.#policiesOf(counted, overrides);
     const hit = policies.map(standingOf).find(({ remaining }) => remaining === 0);
     if (hit !== undefined) {
       return new ApiError(
@@ -65,8 +70,8 @@ export class Limits {
     return undefined;
   }
 
-  standings(principal: Principal, overrides: LimitOverrides): readonly Standing[] {
-    return this.#policiesOf(principal, overrides).map(standingOf);
+  standings(counted: Counted, overrides: LimitOverrides): readonly Standing[] {
+    return this.#policiesOf(counted, overrides).map(standingOf);
   }
 
   /**
@@ -103,7 +108,18 @@ export class Limits {
     return tooMany;
   }
 
-  #policiesOf(principal: Principal, overrides: LimitOverrides): readonly Policy[] {
+  #policiesOf(principal: Counted, overrides: LimitOverrides): readonly Policy[] {
+    if (principal.kind === "address") {
+      return [
+        {
+          name: "exchange-address",
+          windows: this.#exchanges,
+          windowSecs: MINUTE_SECS,
+          quota: this.#defaults.exchangesPerMinute,
+          key: principal.address,
+        },
+      ];
+    }
     if (principal.kind === "session") {
       return [
         {

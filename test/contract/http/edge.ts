@@ -16,11 +16,15 @@ import { createFees } from "../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
 import { startHttpServer } from "../../../proxy/http/server.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
+import { createKeySets } from "../../../proxy/identity/key-sets.ts";
+import { createPinnedFetch } from "../../../proxy/identity/pinned-fetch.ts";
 import { Limits } from "../../../proxy/limits/limits.ts";
 import { createLogger } from "../../../proxy/logging.ts";
+import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
 import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
 import { createStatus, type HealthChecks } from "../../../proxy/status/status.service.ts";
+import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
@@ -38,6 +42,7 @@ const LIMITS: LimitDefaults = {
   streamsPerUser: 5,
   streamsPerDeveloper: 50,
   failuresPerMinute: 30,
+  exchangesPerMinute: 30,
 };
 
 type MoneyRouters = Parameters<typeof createApp>[0]["routers"];
@@ -52,6 +57,8 @@ export interface EdgeOptions {
   readonly trustedHops?: number;
   readonly swaps?: boolean;
   readonly origins?: readonly string[];
+  /** Whether key sets may come from this machine, as in development. Default true. */
+  readonly identityLoopback?: boolean;
 }
 
 export interface Edge {
@@ -63,6 +70,7 @@ export interface Edge {
   readonly pepper: Uint8Array;
   readonly folder: string;
   readonly store: ReturnType<typeof openKeyStore>;
+  readonly apps: ReturnType<typeof openAppStore>;
   /** Moves the clock of credentials, limits and idempotency. */
   advance(ms: number): void;
   now(): number;
@@ -100,6 +108,11 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const lines: string[] = [];
   const logger = createLogger("trace", { write: (line: string) => void lines.push(line) });
   const auth = createAuth({ store, pepper, keyRing, chainId: CHAIN_ID, now });
+  const apps = openAppStore(database);
+  const fetchText = createPinnedFetch({ allowLoopback: options.identityLoopback ?? true });
+  const keySets = createKeySets(fetchText, now, (error, jwks_host) =>
+    logger.warn({ err: error, jwks_host }, "a key set could not be fetched"),
+  );
   const limits = new Limits({ ...LIMITS, ...options.limits }, now);
   const assets = options.assets ?? [{ address: USDC, symbol: "USDC", decimals: 6 }];
   const { swaps = false } = options;
@@ -149,6 +162,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       limits,
       idempotency: openIdempotencyStore(database),
       sessions: createSessions(auth),
+      exchange: createExchange({ apps, auth, keySets, logger, now }),
       status,
       balances: options.balances ?? { usdc: async () => absent() },
       routers: { ...absentRouters(), ...options.routers },
@@ -205,6 +219,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     pepper,
     folder,
     store,
+    apps,
     advance: (ms) => {
       offset += ms;
     },

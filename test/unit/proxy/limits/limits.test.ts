@@ -10,6 +10,7 @@ const defaults = {
   streamsPerUser: 2,
   streamsPerDeveloper: 3,
   failuresPerMinute: 2,
+  exchangesPerMinute: 2,
 };
 const key = (developerId = "d"): Principal => ({
   kind: "api-key",

@@ -38,6 +38,7 @@ function parts(change: Partial<StatusParts> = {}): StatusParts {
       streamsPerUser: 1,
       streamsPerDeveloper: 1,
       failuresPerMinute: 1,
+      exchangesPerMinute: 30,
     }),
     describeEnclaves: async () => [],
     threshold: async () => 1,
