@@ -20,6 +20,7 @@ import { errorHandler } from "./http/error-handler.ts";
 import { requestId } from "./http/request-id.ts";
 import { apiVersion, responseHeaders } from "./http/response-headers.ts";
 import type { RequestState } from "./http/state.ts";
+import { badProofs } from "./limits/bad-proofs.middleware.ts";
 import { idempotency } from "./limits/idempotency.middleware.ts";
 import type { Limits } from "./limits/limits.ts";
 import { rateLimit } from "./limits/rate-limit.middleware.ts";
@@ -77,6 +78,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   app.use(credential(auth, limits, addressOf));
   app.use(rateLimit(limits, addressOf));
   app.use(guard(config));
+  app.use(badProofs(limits));
   app.use(jsonBody());
   app.use(guardKind(config));
   app.use(

@@ -75,6 +75,8 @@ export interface Config {
   readonly feeSchedule: readonly FeeScheduleEntry[];
   readonly minimums: readonly Minimum[];
   readonly limits: LimitDefaults;
+  /** Undefined: each proxy counts for itself. May hold a password. */
+  readonly limitsRedisUrl: string | undefined;
 }
 
 /** What a developer gets whose record says nothing else. */
@@ -88,6 +90,8 @@ export interface LimitDefaults {
   readonly failuresPerMinute: number;
   /** Tries of POST /session/exchange from one address. */
   readonly exchangesPerMinute: number;
+  /** Proofs of one user that do not verify before the next ones are not looked at. */
+  readonly badProofsPerMinute: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -156,6 +160,11 @@ const SETTINGS = {
   CLOISTER_LIMIT_STREAMS_PER_DEVELOPER: ["50", "open event streams per developer's API keys"],
   CLOISTER_LIMIT_FAILURES_PER_MINUTE: ["30", "refused credentials a minute per address"],
   CLOISTER_LIMIT_EXCHANGES_PER_MINUTE: ["30", "exchanges of access tokens a minute per address"],
+  CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE: ["20", "proofs that do not verify a minute per user"],
+  CLOISTER_LIMITS_REDIS_URL: [
+    "",
+    "redis:// or rediss:// URL; limits are then counted across all proxies of the instance",
+  ],
 } as const satisfies Record<string, readonly [string | undefined, string]>;
 
 type Setting = keyof typeof SETTINGS;
@@ -303,6 +312,9 @@ export function readConfig(environment: Environment): Config {
     fault("CLOISTER_KMS_ENDPOINT", "must be an http or https URL");
   if (production && kmsEndpoint.startsWith("http:"))
     fault("CLOISTER_KMS_ENDPOINT", "must be https in production");
+  const limitsRedisUrl = text("CLOISTER_LIMITS_REDIS_URL");
+  if (limitsRedisUrl !== "" && !isUrl(limitsRedisUrl, ["redis:", "rediss:"]))
+    fault("CLOISTER_LIMITS_REDIS_URL", "must be a redis or rediss URL");
   const identityLoopback = choice("CLOISTER_IDENTITY_LOOPBACK", ["off", "on"]) === "on";
   if (production && identityLoopback) fault("CLOISTER_IDENTITY_LOOPBACK", "must be off in production");
   const config: Omit<Config, "pool" | "assets"> = {
@@ -331,6 +343,7 @@ export function readConfig(environment: Environment): Config {
     sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
     pepperFile: text("CLOISTER_API_KEY_PEPPER_FILE"),
     identityLoopback,
+    limitsRedisUrl: limitsRedisUrl === "" ? undefined : limitsRedisUrl,
     serviceFee: sink === undefined ? undefined : Object.freeze({ text: sinkText, sink }),
     feeSchedule: Object.freeze(feeSchedule),
     minimums: Object.freeze(minimums),
@@ -342,6 +355,7 @@ export function readConfig(environment: Environment): Config {
       streamsPerDeveloper: integer("CLOISTER_LIMIT_STREAMS_PER_DEVELOPER", 1, 100_000),
       failuresPerMinute: integer("CLOISTER_LIMIT_FAILURES_PER_MINUTE", 1, 100_000),
       exchangesPerMinute: integer("CLOISTER_LIMIT_EXCHANGES_PER_MINUTE", 1, 100_000),
+      badProofsPerMinute: integer("CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE", 1, 100_000),
     }),
   };
   if (faults.length > 0 || pool === undefined || usdc === undefined) throw new ConfigError(faults);
@@ -390,5 +404,9 @@ function oneRuleEach(
 }
 
 function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+  return isUrl(text, ["http:", "https:"]);
+}
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
 }

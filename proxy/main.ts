@@ -27,6 +27,8 @@ import { startHttpServer } from "./http/server.ts";
 import { createKeySets } from "./identity/key-sets.ts";
 import { createPinnedFetch } from "./identity/pinned-fetch.ts";
 import { Limits } from "./limits/limits.ts";
+import { LocalWindows } from "./limits/local-windows.ts";
+import { SharedWindows } from "./limits/shared-windows.ts";
 import { createLogger, type Logger } from "./logging.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
@@ -46,6 +48,9 @@ import { openDatabase } from "./store/lmdb/database.ts";
 import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
 import { openKeyStore } from "./store/lmdb/keys.ts";
 import { openTicketStore } from "./store/lmdb/tickets.ts";
+import { connectRedis } from "./store/redis/connection.ts";
+import { openRedisLimits } from "./store/redis/limits.ts";
+import type { WindowStore } from "./store/windows.ts";
 import { createAdmission } from "./submission/admission.ts";
 import { createGasWallet } from "./submission/gas-wallet.ts";
 import { loadSenderKey } from "./submission/sender-key.ts";
@@ -130,7 +135,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   indexer.onChange(() => submitter.wake());
 
   const fees = createFees(config);
-  const limits = new Limits(config.limits);
+  const windows = await openWindows(config, logger.child({ part: "limits" }));
+  const limits = new Limits(config.limits, windows.store);
   const auth = createAuth({
     store: openKeyStore(database),
     pepper,
@@ -199,6 +205,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     hub.close();
     tickets.close();
     await server.stop(REQUESTS_MS);
+    limits.close();
+    windows.close();
     const hurry = setTimeout(() => leaving.abort(), CHAIN_MS);
     await Promise.all([submitter.stop(), indexer.stop()]);
     clearTimeout(hurry);
@@ -207,6 +215,29 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     for (const link of links) link.close();
     await restored;
     await database.close();
+  };
+}
+
+/** Counted here, or across the instance's proxies where a Redis is configured. */
+async function openWindows(
+  { limitsRedisUrl, chainId, pool }: Config,
+  logger: Logger,
+): Promise<{ readonly store: WindowStore; close(): void }> {
+  const local = new LocalWindows();
+  if (limitsRedisUrl === undefined) return { store: local, close: () => undefined };
+  const connection = connectRedis(limitsRedisUrl);
+  const store = new SharedWindows(local, openRedisLimits(connection, `${String(chainId)}:${pool}`), {
+    onAway: (error) =>
+      logger.error({ err: error }, "Redis is away: this proxy counts its limits for itself until it is back"),
+    onBack: () => logger.info("Redis is back: limits are counted across proxies again"),
+  });
+  await store.start();
+  return {
+    store,
+    close: () => {
+      store.close();
+      connection.close();
+    },
   };
 }
 

@@ -11,7 +11,7 @@ import type { Auth, Caller, Refusal } from "./auth.ts";
 /** Counts refused credentials by address. It never stands in the way of a good one. */
 export interface FailureCount {
   /** True when this address has failed too often in the last minute. */
-  failed(address: string): boolean;
+  failed(address: string): Promise<boolean>;
 }
 
 const STREAM_PATH = "/events/stream";
@@ -44,7 +44,7 @@ export function credential(
       throw new ApiError("INVALID_REQUEST", "This endpoint takes no credential; send none");
     }
     const caller = await (found.kind === "api-key" ? auth.apiKey(found.text) : auth.session(found.text));
-    if (typeof caller === "string") throw refusal(caller, ctx, failures, addressOf);
+    if (typeof caller === "string") throw await refusal(caller, ctx, failures, addressOf);
     if (origin !== "" && !caller.developer.origins.includes(origin)) {
       throw new ApiError("FORBIDDEN", "This origin is not registered for the developer");
     }
@@ -59,18 +59,18 @@ function accept(state: RequestState, { principal, developer, stillGood }: Caller
   state.stillGood = stillGood;
 }
 
-function refusal(
+async function refusal(
   reason: Refusal,
   ctx: ParameterizedContext,
   failures: FailureCount,
   addressOf: (ctx: ParameterizedContext) => string,
-): ApiError {
+): Promise<ApiError> {
   if (reason === "SESSION_EXPIRED") {
     ctx.set("WWW-Authenticate", 'Bearer realm="cloister", error="invalid_token"');
     return new ApiError(reason, "The session token has expired; mint a new one and retry once");
   }
   // Guessing is slowed down per address. A genuine but expired token is no guess and is not counted.
-  if (failures.failed(addressOf(ctx))) {
+  if (await failures.failed(addressOf(ctx))) {
     return new ApiError("RATE_LIMITED", "Too many refused credentials from this address", {
       retryAfterSecs: 60,
       policy: "failed-credentials",

@@ -11,8 +11,7 @@ export function rateLimit(
     // Without a credential (POST /session/exchange) there is only the address to go by.
     const { principal, limitOverrides = {} } = ctx.state as Partial<RequestState>;
     const counted: Counted = principal ?? { kind: "address", address: addressOf(ctx) };
-    const refusal = limits.take(counted, limitOverrides);
-    const standings = limits.standings(counted, limitOverrides);
+    const { refusal, standings } = await limits.take(counted, limitOverrides);
     ctx.set(
       "RateLimit-Policy",
       standings.map((s) => `"${s.policy}";q=${s.quota};w=${s.windowSecs}`).join(", "),

@@ -20,8 +20,8 @@ export function statusRoutes(status: Status, openApiDocument: () => unknown): Ro
     ctx.body = await status.info(nonce === undefined ? undefined : readNonce(nonce));
   });
 
-  router.get("/whoami", (ctx) => {
-    ctx.body = status.whoami(ctx.state.principal, ctx.state.limitOverrides);
+  router.get("/whoami", async (ctx) => {
+    ctx.body = await status.whoami(ctx.state.principal, ctx.state.limitOverrides);
   });
 
   router.get("/openapi.json", (ctx) => {

@@ -51,7 +51,7 @@ export interface StatusParts {
 export interface Status {
   health(): Promise<Health>;
   info(nonce: Uint8Array | undefined): Promise<Info>;
-  whoami(principal: Principal, overrides: LimitOverrides): WhoAmI;
+  whoami(principal: Principal, overrides: LimitOverrides): Promise<WhoAmI>;
 }
 
 /** A finding that does not come is a finding. */
@@ -131,21 +131,21 @@ export function createStatus(parts: StatusParts): Status {
       }
     },
 
-    whoami: (principal, overrides) => ({
+    whoami: async (principal, overrides) => ({
       kind: principal.kind === "api-key" ? "api_key" : "session",
       developer: { id: principal.developerId, name: principal.developerName },
       ...(principal.kind === "session"
         ? { session: { sub: principal.sub, perms: [...principal.perms], exp: principal.exp } }
         : {}),
-      limits: limits
-        .standings(principal, overrides)
-        .map(({ policy, quota, windowSecs, remaining, resetSecs }) => ({
+      limits: (await limits.standings(principal, overrides)).map(
+        ({ policy, quota, windowSecs, remaining, resetSecs }) => ({
           policy,
           quota,
           window_secs: windowSecs,
           remaining,
           reset: resetSecs,
-        })),
+        }),
+      ),
       fees: fees.effective(principal.developerId),
     }),
   };

@@ -19,6 +19,7 @@ import type { RequestState } from "../../../proxy/http/state.ts";
 import { createKeySets } from "../../../proxy/identity/key-sets.ts";
 import { createPinnedFetch } from "../../../proxy/identity/pinned-fetch.ts";
 import { Limits } from "../../../proxy/limits/limits.ts";
+import { LocalWindows } from "../../../proxy/limits/local-windows.ts";
 import { createLogger } from "../../../proxy/logging.ts";
 import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
 import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
@@ -28,6 +29,7 @@ import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
+import type { WindowStore } from "../../../proxy/store/windows.ts";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 
@@ -43,6 +45,7 @@ const LIMITS: LimitDefaults = {
   streamsPerDeveloper: 50,
   failuresPerMinute: 30,
   exchangesPerMinute: 30,
+  badProofsPerMinute: 20,
 };
 
 type MoneyRouters = Parameters<typeof createApp>[0]["routers"];
@@ -59,6 +62,8 @@ export interface EdgeOptions {
   readonly origins?: readonly string[];
   /** Whether key sets may come from this machine, as in development. Default true. */
   readonly identityLoopback?: boolean;
+  /** Default: counted in this process. */
+  readonly windows?: (now: () => number) => WindowStore;
 }
 
 export interface Edge {
@@ -113,7 +118,8 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const keySets = createKeySets(fetchText, now, (error, jwks_host) =>
     logger.warn({ err: error, jwks_host }, "a key set could not be fetched"),
   );
-  const limits = new Limits({ ...LIMITS, ...options.limits }, now);
+  const windows = options.windows?.(now) ?? new LocalWindows(now);
+  const limits = new Limits({ ...LIMITS, ...options.limits }, windows);
   const assets = options.assets ?? [{ address: USDC, symbol: "USDC", decimals: 6 }];
   const { swaps = false } = options;
   const fees = createFees({ assets, serviceFee: undefined, feeSchedule: [], minimums: [] }, now);
@@ -233,6 +239,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     newDeveloper,
     stop: async () => {
       await server.stop(0);
+      limits.close();
       await close();
     },
   };
