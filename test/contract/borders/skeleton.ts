@@ -177,7 +177,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["order-attest", "proxy/attest/planted-sideways.ts", "../relay/relay.service.ts"],
   ["order-submission", "proxy/submission/planted-up.ts", "../relay/relay.service.ts"],
   ["order-merkle", "proxy/merkle/planted-sideways.ts", "../submission/submitter.ts"],
-  ...["enclave-link", "chain", "auth", "limits", "fees"].map((name): [string, string, string] => [
+  ...["enclave-link", "chain", "auth", "identity", "limits", "fees"].map((name): [string, string, string] => [
     `order-${name}`,
     `proxy/${name}/planted-up.ts`,
     "../merkle/indexer.ts",
