@@ -18,7 +18,7 @@ const proxyRows = [
   ["submission", "merkle"],
   ["fees"],
   ["prices"],
-  ["enclave-link", "chain", "auth", "limits"],
+  ["enclave-link", "chain", "auth", "identity", "limits"],
   ["http", "store", "config.ts"],
   ["logging.ts", "fee-settings.ts"],
 ];
@@ -49,6 +49,7 @@ const packagesOf = {
     "@types/koa",
     "co-body",
     "ethers",
+    "jose",
     "lmdb",
     "redis",
     "pino",

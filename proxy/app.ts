@@ -20,10 +20,12 @@ import { errorHandler } from "./http/error-handler.ts";
 import { requestId } from "./http/request-id.ts";
 import { apiVersion, responseHeaders } from "./http/response-headers.ts";
 import type { RequestState } from "./http/state.ts";
+import { badProofs } from "./limits/bad-proofs.middleware.ts";
 import { idempotency } from "./limits/idempotency.middleware.ts";
 import type { Limits } from "./limits/limits.ts";
 import { rateLimit } from "./limits/rate-limit.middleware.ts";
 import type { Logger } from "./logging.ts";
+import type { Exchange } from "./sessions/exchange.service.ts";
 import { sessionRoutes } from "./sessions/sessions.routes.ts";
 import type { Sessions } from "./sessions/sessions.service.ts";
 import { statusRoutes } from "./status/status.routes.ts";
@@ -37,6 +39,7 @@ export interface AppParts {
   readonly limits: Limits;
   readonly idempotency: IdempotencyStore;
   readonly sessions: Sessions;
+  readonly exchange: Exchange;
   readonly status: Status;
   readonly balances: Balances;
   /** Routes of the money path, made by their features and mounted below. */
@@ -72,9 +75,11 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   app.use(errorHandler(logger));
   app.use(cors(() => auth.origins()));
   app.use(apiVersion());
-  app.use(credential(auth, limits, clientAddress(config.trustedHops)));
-  app.use(rateLimit(limits));
+  const addressOf = clientAddress(config.trustedHops);
+  app.use(credential(auth, limits, addressOf));
+  app.use(rateLimit(limits, addressOf));
   app.use(guard(config));
+  app.use(badProofs(limits));
   app.use(jsonBody());
   app.use(guardKind(config));
   app.use(
@@ -85,7 +90,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
 
   const mounted = [
     statusRoutes(parts.status, openApiDocument), //  /health /info /whoami /openapi.json
-    sessionRoutes(parts.sessions), //                /session
+    sessionRoutes(parts.sessions, parts.exchange), // /session /session/exchange
     balanceRoutes(parts.balances), //                /balance/usdc
     routers.merkle, //                               /merkle/root /merkle/tree
     routers.events, //                               /events/stream

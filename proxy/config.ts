@@ -68,6 +68,8 @@ export interface Config {
   readonly senderKeyFile: string;
   readonly sessionKeysFile: string;
   readonly pepperFile: string;
+  /** Development only: identity providers on this machine, over http. */
+  readonly identityLoopback: boolean;
 
   /** Undefined when the service takes no fee. */
   readonly serviceFee: { readonly text: string; readonly sink: ShieldedAddress } | undefined;
@@ -75,6 +77,8 @@ export interface Config {
   readonly prices: readonly PriceSetting[];
   readonly minimums: readonly Minimum[];
   readonly limits: LimitDefaults;
+  /** Undefined: each proxy counts for itself. May hold a password. */
+  readonly limitsRedisUrl: string | undefined;
 }
 
 /** What a developer gets whose record says nothing else. */
@@ -86,6 +90,10 @@ export interface LimitDefaults {
   readonly streamsPerDeveloper: number;
   /** Bad credentials from one address before it hears 429 instead of 401. */
   readonly failuresPerMinute: number;
+  /** Tries of POST /session/exchange from one address. */
+  readonly exchangesPerMinute: number;
+  /** Proofs of one user that do not verify before the next ones are not looked at. */
+  readonly badProofsPerMinute: number;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -139,6 +147,10 @@ const SETTINGS = {
   ],
   CLOISTER_SESSION_KEYS_FILE: [undefined, "key ring of the session tokens, JSON, file mode 0600"],
   CLOISTER_API_KEY_PEPPER_FILE: [undefined, "pepper of the API keys, 0x and 64 hex digits, file mode 0600"],
+  CLOISTER_IDENTITY_LOOPBACK: [
+    "off",
+    "on | off: keys of identity providers from loopback and over http, development only",
+  ],
   CLOISTER_SERVICE_FEE_ADDRESS: ["", "shielded address that receives the service's fees"],
   CLOISTER_FEE_SCHEDULE: [
     "[]",
@@ -155,6 +167,12 @@ const SETTINGS = {
   CLOISTER_LIMIT_STREAMS_PER_USER: ["5", "open event streams per user"],
   CLOISTER_LIMIT_STREAMS_PER_DEVELOPER: ["50", "open event streams per developer's API keys"],
   CLOISTER_LIMIT_FAILURES_PER_MINUTE: ["30", "refused credentials a minute per address"],
+  CLOISTER_LIMIT_EXCHANGES_PER_MINUTE: ["30", "exchanges of access tokens a minute per address"],
+  CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE: ["20", "proofs that do not verify a minute per user"],
+  CLOISTER_LIMITS_REDIS_URL: [
+    "",
+    "redis:// or rediss:// URL; limits are then counted across all proxies of the instance",
+  ],
 } as const satisfies Record<string, readonly [string | undefined, string]>;
 
 type Setting = keyof typeof SETTINGS;
@@ -293,6 +311,11 @@ export function readConfig(environment: Environment): Config {
     fault("CLOISTER_KMS_ENDPOINT", "must be an http or https URL");
   if (production && kmsEndpoint.startsWith("http:"))
     fault("CLOISTER_KMS_ENDPOINT", "must be https in production");
+  const limitsRedisUrl = text("CLOISTER_LIMITS_REDIS_URL");
+  if (limitsRedisUrl !== "" && !isUrl(limitsRedisUrl, ["redis:", "rediss:"]))
+    fault("CLOISTER_LIMITS_REDIS_URL", "must be a redis or rediss URL");
+  const identityLoopback = choice("CLOISTER_IDENTITY_LOOPBACK", ["off", "on"]) === "on";
+  if (production && identityLoopback) fault("CLOISTER_IDENTITY_LOOPBACK", "must be off in production");
   const config: Omit<Config, "pool" | "assets"> = {
     production,
     network: text("CLOISTER_NETWORK"),
@@ -320,6 +343,8 @@ export function readConfig(environment: Environment): Config {
     senderKeyFile: text("CLOISTER_SENDER_KEY_FILE"),
     sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
     pepperFile: text("CLOISTER_API_KEY_PEPPER_FILE"),
+    identityLoopback,
+    limitsRedisUrl: limitsRedisUrl === "" ? undefined : limitsRedisUrl,
     serviceFee: sink === undefined ? undefined : Object.freeze({ text: sinkText, sink }),
     feeSchedule,
     prices,
@@ -331,6 +356,8 @@ export function readConfig(environment: Environment): Config {
       streamsPerUser: integer("CLOISTER_LIMIT_STREAMS_PER_USER", 1, 10_000),
       streamsPerDeveloper: integer("CLOISTER_LIMIT_STREAMS_PER_DEVELOPER", 1, 100_000),
       failuresPerMinute: integer("CLOISTER_LIMIT_FAILURES_PER_MINUTE", 1, 100_000),
+      exchangesPerMinute: integer("CLOISTER_LIMIT_EXCHANGES_PER_MINUTE", 1, 100_000),
+      badProofsPerMinute: integer("CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE", 1, 100_000),
     }),
   };
   if (faults.length > 0 || pool === undefined || usdc === undefined) throw new ConfigError(faults);
@@ -379,5 +406,9 @@ function oneRuleEach(
 }
 
 function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+  return isUrl(text, ["http:", "https:"]);
+}
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  return URL.canParse(text) && protocols.includes(new URL(text).protocol);
 }

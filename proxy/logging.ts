@@ -10,6 +10,7 @@ const NEVER_LOGGED = [
   "x-api-key",
   "session",
   "token",
+  "access_token",
   "secret",
   "password",
   "body",

@@ -28,7 +28,11 @@ import { createHub } from "./events/hub.ts";
 import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
 import { startHttpServer } from "./http/server.ts";
+import { createKeySets } from "./identity/key-sets.ts";
+import { createPinnedFetch } from "./identity/pinned-fetch.ts";
 import { Limits } from "./limits/limits.ts";
+import { LocalWindows } from "./limits/local-windows.ts";
+import { SharedWindows } from "./limits/shared-windows.ts";
 import { createLogger, type Logger } from "./logging.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
@@ -38,10 +42,12 @@ import { relayRoutes } from "./relay/relay.routes.ts";
 import { createRelay } from "./relay/relay.service.ts";
 import { sequenceRoutes } from "./sequence/sequence.routes.ts";
 import { createSequence } from "./sequence/sequence.service.ts";
+import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
 import { createStatus } from "./status/status.service.ts";
+import { openAppStore } from "./store/lmdb/apps.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
 import { openDatabase } from "./store/lmdb/database.ts";
 import { openFeeNoteStore } from "./store/lmdb/fee-notes.ts";
@@ -50,6 +56,9 @@ import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
 import { openKeyStore } from "./store/lmdb/keys.ts";
 import { openPriceStore } from "./store/lmdb/prices.ts";
 import { openTicketStore } from "./store/lmdb/tickets.ts";
+import { connectRedis } from "./store/redis/connection.ts";
+import { openRedisLimits } from "./store/redis/limits.ts";
+import type { WindowStore } from "./store/windows.ts";
 import { createAdmission } from "./submission/admission.ts";
 import { createGasWallet } from "./submission/gas-wallet.ts";
 import { loadSenderKey } from "./submission/sender-key.ts";
@@ -149,7 +158,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   await feeRules.describe(config);
   await prices.refresh();
   await fees.refresh();
-  const limits = new Limits(config.limits);
+  const windows = await openWindows(config, logger.child({ part: "limits" }));
+  const limits = new Limits(config.limits, windows.store);
   const auth = createAuth({
     store: openKeyStore(database),
     pepper,
@@ -189,6 +199,17 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     limits,
     idempotency: openIdempotencyStore(database),
     sessions: createSessions(auth),
+    exchange: createExchange({
+      apps: openAppStore(database),
+      auth,
+      keySets: createKeySets(
+        createPinnedFetch({ allowLoopback: config.identityLoopback }),
+        now,
+        (error, jwks_host) => logger.warn({ err: error, jwks_host }, "a key set could not be fetched"),
+      ),
+      logger: logger.child({ part: "exchange" }),
+      now,
+    }),
     status: createStatus({
       config,
       circuits,
@@ -232,6 +253,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     hub.close();
     tickets.close();
     await server.stop(REQUESTS_MS);
+    limits.close();
+    windows.close();
     const hurry = setTimeout(() => leaving.abort(), CHAIN_MS);
     await Promise.all([submitter.stop(), indexer.stop(), prices.stop()]);
     clearTimeout(hurry);
@@ -240,6 +263,29 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     for (const link of links) link.close();
     await restored;
     await database.close();
+  };
+}
+
+/** Counted here, or across the instance's proxies where a Redis is configured. */
+async function openWindows(
+  { limitsRedisUrl, chainId, pool }: Config,
+  logger: Logger,
+): Promise<{ readonly store: WindowStore; close(): void }> {
+  const local = new LocalWindows();
+  if (limitsRedisUrl === undefined) return { store: local, close: () => undefined };
+  const connection = connectRedis(limitsRedisUrl);
+  const store = new SharedWindows(local, openRedisLimits(connection, `${String(chainId)}:${pool}`), {
+    onAway: (error) =>
+      logger.error({ err: error }, "Redis is away: this proxy counts its limits for itself until it is back"),
+    onBack: () => logger.info("Redis is back: limits are counted across proxies again"),
+  });
+  await store.start();
+  return {
+    store,
+    close: () => {
+      store.close();
+      connection.close();
+    },
   };
 }
 

@@ -15,9 +15,11 @@ import {
   revokeUserSessions,
 } from "../proxy/auth/registration.ts";
 import { loadPepper } from "../proxy/auth/secret-files.ts";
+import { openAppStore } from "../proxy/store/lmdb/apps.ts";
 import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/store/keys.ts";
 import { openDatabase } from "../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../proxy/store/lmdb/keys.ts";
+import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
@@ -32,6 +34,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json
   keys create DEVELOPER NAME                              a new API key; it is shown this once
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); felt at once
+${APPS_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
 ${FEES_HELP}
@@ -61,6 +64,7 @@ async function main(): Promise<void> {
       "session-per-minute": { type: "string" },
       "key-per-minute": { type: "string" },
       "key-per-day": { type: "string" },
+      ...APP_OPTIONS,
     },
   });
   if (values.help === true || positionals.length === 0) {
@@ -74,19 +78,22 @@ async function main(): Promise<void> {
     throw new UsageError(`${folder} holds no store; start the proxy once`);
   const database = openDatabase(folder);
   try {
-    const limits = readLimits(values);
+    const keys = openKeyStore(database);
+    const [noun, ...words] = positionals;
     const { flat, bps, sink } = values;
     const print = (line: string): void => void process.stdout.write(`${line}\n`);
-    const result =
-      positionals[0] === "fees"
-        ? await feesCommand(database, positionals.slice(1), { flat, bps, sink, print })
-        : await run(openKeyStore(database), positionals, {
-            ...(values.id === undefined ? {} : { id: values.id }),
-            ...(values.sub === undefined ? {} : { sub: values.sub }),
-            origins: values.origin ?? [],
-            limits,
-            pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
-          });
+    let result: Result | undefined;
+    if (noun === "apps") result = await appsCommand(openAppStore(database), keys, words, values);
+    else if (noun === "fees") result = await feesCommand(database, words, { flat, bps, sink, print });
+    else {
+      result = await run(keys, positionals, {
+        ...(values.id === undefined ? {} : { id: values.id }),
+        ...(values.sub === undefined ? {} : { sub: values.sub }),
+        origins: values.origin ?? [],
+        limits: readLimits(values),
+        pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
+      });
+    }
     if (result === undefined) return;
     process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
   } finally {

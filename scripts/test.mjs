@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Runs the checks by name, one process each, a few side by side, and ends with one line that counts them
-// all. What cannot run here (no browser) is said, and is a failure where CLOISTER_REQUIRE_ALL is set.
+// all. What cannot run here (no browser, no Redis) is said, and is a failure where CLOISTER_REQUIRE_ALL is set.
 import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -17,7 +17,11 @@ const SUITES = {
   borders: { folders: ["contract/borders"] },
   enclave: { folders: ["unit/enclave", "contract/wire"] },
   unit: { folders: ["unit"], elsewhere: ["unit/enclave"] },
-  contract: { folders: ["contract"], elsewhere: ["contract/wire", "contract/borders"] },
+  contract: { folders: ["contract"], elsewhere: ["contract/wire", "contract/borders", "contract/redis"] },
+  redis: {
+    folders: ["contract/redis"],
+    lacks: () => (findProgram(["redis-server"]) === undefined ? "redis-server" : undefined),
+  },
   adversarial: { folders: ["adversarial"] },
   e2e: { folders: ["e2e"] },
   browser: { folders: ["browser"], lacks: () => (findChromium() === undefined ? "Chromium" : undefined) },
@@ -193,9 +197,14 @@ function testFiles(folder, elsewhere) {
 
 function findChromium() {
   const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+  return findProgram(names, process.env.CHROMIUM_PATH);
+}
+
+/** The first that can be run, `preferred` before what is on the PATH. */
+function findProgram(names, preferred) {
   const onPath = (process.env.PATH ?? "").split(path.delimiter);
   const candidates = onPath.flatMap((folder) => names.map((name) => path.join(folder, name)));
-  return [process.env.CHROMIUM_PATH, ...candidates].find((file) => {
+  return [preferred, ...candidates].find((file) => {
     if (file === undefined || file === "") return false;
     try {
       accessSync(file, constants.X_OK);

@@ -31,12 +31,15 @@ export interface Auth {
   session(untrusted: string): Promise<Caller | Refusal>;
   /** The union of all developers' registered browser origins. */
   origins(): Promise<ReadonlySet<string>>;
-  /** Undefined when the developer is gone. `exp` in Unix seconds. */
+  /** Whether a page of this origin may use the developer's sessions. */
+  allowsOrigin(developerId: string, origin: string): Promise<boolean>;
+  /** Undefined when the developer is gone. `exp` in Unix seconds, never above `latestExp`. */
   mint(
     developerId: string,
     sub: string,
     perms: readonly Permission[],
     ttlSecs: number,
+    latestExp?: number,
   ): Promise<{ readonly token: string; readonly exp: number } | undefined>;
 }
 
@@ -95,11 +98,15 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     apiKey,
     session,
     origins: () => developers.origins(),
-    mint: async (developerId, sub, perms, ttlSecs) => {
+    allowsOrigin: async (developerId, origin) =>
+      ((await developers.get(developerId)) ?? (await store.developer(developerId)))?.origins.includes(
+        origin,
+      ) === true,
+    mint: async (developerId, sub, perms, ttlSecs, latestExp = Infinity) => {
       // From the store: a token made in the moment after a revocation must carry the new epoch.
       const developer = await store.developer(developerId);
       if (developer === undefined) return undefined;
-      const exp = Math.floor(now() / 1000) + ttlSecs;
+      const exp = Math.min(Math.floor(now() / 1000) + ttlSecs, latestExp);
       const userEpoch = await store.userEpoch(developerId, sub);
       const claims = { developerId, sub, perms, exp, epoch: developer.sessionEpoch, userEpoch };
       return { token: mintSessionToken(keyRing, chainId, claims), exp };

@@ -3,6 +3,7 @@
  * its own answer, and none of them repeats what was sent.
  */
 import type { Middleware, ParameterizedContext } from "koa";
+import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
 import { ApiError } from "../http/errors.ts";
 import type { RequestState } from "../http/state.ts";
 import type { Auth, Caller, Refusal } from "./auth.ts";
@@ -10,10 +11,16 @@ import type { Auth, Caller, Refusal } from "./auth.ts";
 /** Counts refused credentials by address. It never stands in the way of a good one. */
 export interface FailureCount {
   /** True when this address has failed too often in the last minute. */
-  failed(address: string): boolean;
+  failed(address: string): Promise<boolean>;
 }
 
 const STREAM_PATH = "/events/stream";
+/** Paths of endpoints that take no credential, whatever the method. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(
+  Object.values<Endpoint>(ENDPOINTS)
+    .filter(({ access }) => access === "none")
+    .map(({ path }) => path),
+);
 
 type Credential = { readonly kind: "api-key" | "session"; readonly text: string };
 
@@ -25,11 +32,19 @@ export function credential(
   return async (ctx, next) => {
     const found = findCredential(ctx);
     const origin = ctx.get("Origin");
+    if (found === undefined) {
+      // An open path: nobody in particular asks. What the endpoint wants instead, it finds in the body.
+      await next();
+      return;
+    }
     if (found.kind === "api-key" && (origin !== "" || ctx.get("Sec-Fetch-Site") !== "")) {
       throw new ApiError("FORBIDDEN", "An API key must not be used from a browser; mint a session token");
     }
+    if (OPEN_PATHS.has(ctx.path)) {
+      throw new ApiError("INVALID_REQUEST", "This endpoint takes no credential; send none");
+    }
     const caller = await (found.kind === "api-key" ? auth.apiKey(found.text) : auth.session(found.text));
-    if (typeof caller === "string") throw refusal(caller, ctx, failures, addressOf);
+    if (typeof caller === "string") throw await refusal(caller, ctx, failures, addressOf);
     if (origin !== "" && !caller.developer.origins.includes(origin)) {
       throw new ApiError("FORBIDDEN", "This origin is not registered for the developer");
     }
@@ -44,18 +59,18 @@ function accept(state: RequestState, { principal, developer, stillGood }: Caller
   state.stillGood = stillGood;
 }
 
-function refusal(
+async function refusal(
   reason: Refusal,
   ctx: ParameterizedContext,
   failures: FailureCount,
   addressOf: (ctx: ParameterizedContext) => string,
-): ApiError {
+): Promise<ApiError> {
   if (reason === "SESSION_EXPIRED") {
     ctx.set("WWW-Authenticate", 'Bearer realm="cloister", error="invalid_token"');
     return new ApiError(reason, "The session token has expired; mint a new one and retry once");
   }
   // Guessing is slowed down per address. A genuine but expired token is no guess and is not counted.
-  if (failures.failed(addressOf(ctx))) {
+  if (await failures.failed(addressOf(ctx))) {
     return new ApiError("RATE_LIMITED", "Too many refused credentials from this address", {
       retryAfterSecs: 60,
       policy: "failed-credentials",
@@ -65,7 +80,8 @@ function refusal(
   return new ApiError(reason, "The credential is not valid");
 }
 
-function findCredential(ctx: ParameterizedContext): Credential {
+/** Undefined only on an open path. */
+function findCredential(ctx: ParameterizedContext): Credential | undefined {
   const headers = ctx.req.headersDistinct;
   const found: Credential[] = (headers["x-api-key"] ?? []).map((text) => ({ kind: "api-key", text }));
   for (const value of headers["authorization"] ?? []) {
@@ -81,7 +97,7 @@ function findCredential(ctx: ParameterizedContext): Credential {
   if (second !== undefined) {
     throw new ApiError("INVALID_REQUEST", "The request carries more than one credential; send exactly one");
   }
-  if (only === undefined) {
+  if (only === undefined && !OPEN_PATHS.has(ctx.path)) {
     ctx.set("WWW-Authenticate", 'Bearer realm="cloister"');
     throw new ApiError(
       "MISSING_CREDENTIAL",

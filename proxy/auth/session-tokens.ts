@@ -24,7 +24,8 @@ export interface KeyRing {
   readonly keys: ReadonlyMap<string, Uint8Array>;
 }
 
-const FORM = /^sst_([a-z0-9]{1,16})\.([A-Za-z0-9_-]{1,1800})\.([A-Za-z0-9_-]{43})$/;
+/** The longest payload holds a `sub` of 512 characters of three bytes each. */
+const FORM = /^sst_([a-z0-9]{1,16})\.([A-Za-z0-9_-]{1,2400})\.([A-Za-z0-9_-]{43})$/;
 
 const payloadShape = z.strictObject({
   c: z.int(),

@@ -8,7 +8,7 @@ import type { Hub, StreamItem, Subscription } from "./hub.ts";
 
 export interface EventStreamOptions {
   /** Counts an open stream; throws RATE_LIMITED. The result ends the count. */
-  readonly openStream: (principal: Principal) => () => void;
+  readonly openStream: (principal: Principal) => Promise<() => void>;
   /** A reader that takes nothing for this long is closed; it resumes by itself. Default 60 s. */
   readonly stalledAfterMs?: number;
 }
@@ -18,7 +18,7 @@ const RETRY_MS = 3_000;
 const LAST_WORDS_MS = 500;
 
 export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<RequestState> {
-  return new Router<RequestState>().get("/events/stream", (ctx) => {
+  return new Router<RequestState>().get("/events/stream", async (ctx) => {
     const { from, types } = parse(eventsQuery, ctx.query, "query");
     const lastEventId = ctx.get("Last-Event-ID");
     const { principal, stillGood } = ctx.state;
@@ -31,7 +31,7 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
       endsAt: principal.kind === "session" ? principal.exp * 1000 : undefined,
       left: left.signal,
     };
-    const release = options.openStream(principal);
+    const release = await options.openStream(principal);
     const stream = Readable.from(lines(hub.read(subscription)), { objectMode: false, highWaterMark: 65_536 });
     const stopWatching = closeWhenStalled(stream, options.stalledAfterMs ?? 60_000);
     let cut: NodeJS.Timeout | undefined;

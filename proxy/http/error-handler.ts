@@ -46,6 +46,10 @@ export function errorHandler(logger: Logger): Middleware<RequestState> {
       ctx.set("Cache-Control", "no-store");
       if (error.retryAfterSecs !== undefined) ctx.set("Retry-After", String(error.retryAfterSecs));
       const problem = problemOf(error, ctx.state.requestId);
+      // Every 401 names a scheme (RFC 9110, section 11.6.1); the credential's own answers say more.
+      if (problem.status === 401 && !ctx.res.hasHeader("WWW-Authenticate")) {
+        ctx.set("WWW-Authenticate", 'Bearer realm="cloister", error="invalid_token"');
+      }
       ctx.respond = true;
       ctx.status = problem.status;
       ctx.body = JSON.stringify(problem);

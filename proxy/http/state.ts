@@ -43,6 +43,7 @@ export interface LimitOverrides {
 /** Koa's `ctx.state`. */
 export interface RequestState {
   requestId: string;
+  /** Absent, as is what follows from it, where the endpoint's access is `none`. */
   principal: Principal;
   limitOverrides: LimitOverrides;
   /**

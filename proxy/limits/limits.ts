@@ -1,11 +1,16 @@
 /**
- * How much a caller may ask for. Windows are per (developer, user) with a session and per developer with
- * an API key; open streams and refused credentials are counted beside them.
+ * How much a caller may ask for. Windows are per (developer, user) with a session, per developer with an API key
+ * and per address without either; open streams, refused credentials and bad proofs are counted beside them.
+ * Where the counting happens is the window store's affair.
  */
+import { randomUUID } from "node:crypto";
+import type { LimitDefaults } from "../config.ts";
 import { ApiError } from "../http/errors.ts";
 import type { LimitOverrides, Principal } from "../http/state.ts";
-import type { LimitDefaults } from "../config.ts";
-import { SlidingWindows } from "./windows.store.ts";
+import { LEASE_MS, type WindowRule, type WindowState, type WindowStore } from "../store/windows.ts";
+
+/** Who is counted: the owner of a credential, or where a request without one comes from. */
+export type Counted = Principal | { readonly kind: "address"; readonly address: string };
 
 /** One policy as it stands for a caller; the shape of `/whoami`'s limits and of the RateLimit headers. */
 export interface Standing {
@@ -17,136 +22,186 @@ export interface Standing {
   readonly resetSecs: number;
 }
 
-interface Policy {
-  readonly name: string;
-  readonly windows: SlidingWindows;
-  readonly windowSecs: number;
-  readonly quota: number;
-  readonly key: string;
+export interface Charge {
+  /** Undefined when the request may go on. */
+  readonly refusal: ApiError | undefined;
+  readonly standings: readonly Standing[];
 }
 
-const MINUTE_SECS = 60;
-const DAY_SECS = 86_400;
-/** Bounds memory: a key costs at most 8 bytes an admitted request. */
-const MAX_KEYS = 50_000;
+/** A submission whose proof is not judged yet. */
+export interface ProofAttempt {
+  /** To be awaited before the caller is answered, or it could send the next one uncounted. */
+  bad(): Promise<void>;
+  end(): void;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Twice before a lease ends, so that one lost try forgets no stream. */
+const KEEP_EVERY_MS = LEASE_MS / 3;
+/** Groups kept at once: all of ten thousand streams together would make requests wait behind them. */
+const KEPT_TOGETHER = 100;
 
 export class Limits {
   readonly #defaults: LimitDefaults;
-  readonly #sessionMinute: SlidingWindows;
-  readonly #keyMinute: SlidingWindows;
-  readonly #keyDay: SlidingWindows;
-  readonly #failures: SlidingWindows;
-  readonly #openStreams = new Map<string, number>();
+  readonly #windows: WindowStore;
+  /** Open streams of this process by group. */
+  readonly #leases = new Map<string, Set<string>>();
+  /** Submissions of a user that are under way here. */
+  readonly #proving = new Map<string, number>();
+  #keeper: NodeJS.Timeout | undefined;
 
-  constructor(defaults: LimitDefaults, now: () => number = Date.now) {
-    const windows = (secs: number): SlidingWindows => new SlidingWindows(secs * 1000, MAX_KEYS, now);
+  constructor(defaults: LimitDefaults, windows: WindowStore) {
     this.#defaults = defaults;
-    this.#sessionMinute = windows(MINUTE_SECS);
-    this.#keyMinute = windows(MINUTE_SECS);
-    this.#keyDay = windows(DAY_SECS);
-    this.#failures = windows(MINUTE_SECS);
+    this.#windows = windows;
   }
 
   /** Counts one request. When a policy is used up, none is charged and the refusal names it. */
-  take(principal: Principal, overrides: LimitOverrides): ApiError | undefined {
-    const policies = this.#policiesOf(principal, overrides);
-    const hit = policies.map(standingOf).find(({ remaining }) => remaining === 0);
-    if (hit !== undefined) {
-      return new ApiError(
-        "RATE_LIMITED",
-        `The limit ${hit.policy} (${hit.quota} in ${hit.windowSecs} s) is used up`,
-        {
-          retryAfterSecs: Math.max(1, hit.resetSecs),
-          policy: hit.policy,
-        },
-      );
-    }
-    for (const { windows, key } of policies) windows.admit(key);
-    return undefined;
+  async take(counted: Counted, overrides: LimitOverrides): Promise<Charge> {
+    const rules = this.#rulesOf(counted, overrides);
+    const { isAdmitted, states } = await this.#windows.take(rules);
+    const standings = standingsOf(rules, states);
+    if (isAdmitted) return { refusal: undefined, standings };
+    // The one that is longest used up: to come back earlier would be in vain.
+    const [hit] = standings
+      .filter(({ remaining }) => remaining === 0)
+      .sort((a, b) => b.resetSecs - a.resetSecs);
+    return { refusal: refusalOf(hit ?? standings[0]!), standings };
   }
 
-  standings(principal: Principal, overrides: LimitOverrides): readonly Standing[] {
-    return this.#policiesOf(principal, overrides).map(standingOf);
+  async standings(counted: Counted, overrides: LimitOverrides): Promise<readonly Standing[]> {
+    const rules = this.#rulesOf(counted, overrides);
+    return standingsOf(rules, await this.#windows.peek(rules));
   }
 
   /**
    * Counts an open event stream of this caller until the returned function is called (calling it again
    * does nothing). Throws RATE_LIMITED when too many are open.
    */
-  openStream(principal: Principal): () => void {
+  async openStream(principal: Principal): Promise<() => void> {
     const isSession = principal.kind === "session";
-    const key = isSession ? userKey(principal.developerId, principal.sub) : principal.developerId;
+    const group = `streams ${userKey(principal)}`;
     const most = isSession ? this.#defaults.streamsPerUser : this.#defaults.streamsPerDeveloper;
-    const bucket = `${principal.kind} ${key}`;
-    const open = this.#openStreams.get(bucket) ?? 0;
-    if (open >= most) {
+    const id = randomUUID();
+    if (!(await this.#windows.openLease(group, id, most))) {
       throw new ApiError("RATE_LIMITED", `At most ${most} event streams may be open at once`, {
         retryAfterSecs: 5,
         policy: isSession ? "streams-user" : "streams-developer",
       });
     }
-    this.#openStreams.set(bucket, open + 1);
-    let isOpen = true;
+    this.#leases.set(group, (this.#leases.get(group) ?? new Set()).add(id));
+    this.#keeper ??= setInterval(() => void this.#keepLeases(), KEEP_EVERY_MS).unref();
     return () => {
-      if (!isOpen) return;
-      isOpen = false;
-      const left = (this.#openStreams.get(bucket) ?? 1) - 1;
-      if (left === 0) this.#openStreams.delete(bucket);
-      else this.#openStreams.set(bucket, left);
+      const held = this.#leases.get(group);
+      if (held?.delete(id) !== true) return;
+      if (held.size === 0) this.#leases.delete(group);
+      void this.#windows.endLease(group, id);
     };
   }
 
   /** Notes a refused credential; true when this address has had too many in the last minute. */
-  failed(address: string): boolean {
-    const tooMany = this.#failures.peek(address).used >= this.#defaults.failuresPerMinute;
-    if (!tooMany) this.#failures.admit(address);
-    return tooMany;
+  async failed(address: string): Promise<boolean> {
+    const quota = this.#defaults.failuresPerMinute;
+    const rule = { policy: "failed-credentials", key: address, windowMs: MINUTE_MS, quota };
+    return !(await this.#windows.take([rule])).isAdmitted;
   }
 
-  #policiesOf(principal: Principal, overrides: LimitOverrides): readonly Policy[] {
-    if (principal.kind === "session") {
-      return [
-        {
-          name: "session-minute",
-          windows: this.#sessionMinute,
-          windowSecs: MINUTE_SECS,
-          quota: overrides.sessionPerMinute ?? this.#defaults.sessionPerMinute,
-          key: userKey(principal.developerId, principal.sub),
-        },
-      ];
+  /**
+   * A user's submission before its proof is judged. Users share the enclave's connection, so one who keeps
+   * sending bad proofs is put off until fewer of them lie in the last minute. Throws RATE_LIMITED.
+   */
+  async beginProof(principal: Principal): Promise<ProofAttempt> {
+    const key = userKey(principal);
+    const quota = this.#defaults.badProofsPerMinute;
+    const rule = { policy: "bad-proofs", key, windowMs: MINUTE_MS, quota };
+    const [state] = await this.#windows.peek([rule]);
+    // A user's that are under way may be bad, too, or a burst would pass before the first is judged. Not so with
+    // a key: behind it a whole shop may wait for its tickets, and its own limits bound a burst.
+    const underWay = principal.kind === "session" ? (this.#proving.get(key) ?? 0) : 0;
+    if (state !== undefined && state.used + underWay >= quota) {
+      throw new ApiError("RATE_LIMITED", "Too many proofs of this user did not verify in the last minute", {
+        retryAfterSecs: Math.max(1, Math.ceil(state.oldestLeavesInMs / 1000)),
+        policy: "bad-proofs",
+      });
     }
-    const key = principal.developerId;
-    return [
-      {
-        name: "key-minute",
-        windows: this.#keyMinute,
-        windowSecs: MINUTE_SECS,
-        quota: overrides.keyPerMinute ?? this.#defaults.keyPerMinute,
-        key,
+    this.#proving.set(key, (this.#proving.get(key) ?? 0) + 1);
+    return {
+      bad: async () => {
+        await this.#windows.take([rule]);
       },
-      {
-        name: "key-day",
-        windows: this.#keyDay,
-        windowSecs: DAY_SECS,
-        quota: overrides.keyPerDay ?? this.#defaults.keyPerDay,
-        key,
+      end: () => {
+        const left = (this.#proving.get(key) ?? 1) - 1;
+        if (left === 0) this.#proving.delete(key);
+        else this.#proving.set(key, left);
       },
-    ];
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#keeper);
+  }
+
+  async #keepLeases(): Promise<void> {
+    const groups = [...this.#leases];
+    for (let at = 0; at < groups.length; at += KEPT_TOGETHER) {
+      const some = groups.slice(at, at + KEPT_TOGETHER);
+      await Promise.all(some.map(([group, ids]) => this.#windows.keepLeases(group, [...ids])));
+    }
+  }
+
+  #rulesOf(counted: Counted, overrides: LimitOverrides): readonly WindowRule[] {
+    const defaults = this.#defaults;
+    switch (counted.kind) {
+      case "address":
+        return [
+          {
+            policy: "exchange-address",
+            key: counted.address,
+            windowMs: MINUTE_MS,
+            quota: defaults.exchangesPerMinute,
+          },
+        ];
+      case "session":
+        return [
+          {
+            policy: "session-minute",
+            key: userKey(counted),
+            windowMs: MINUTE_MS,
+            quota: overrides.sessionPerMinute ?? defaults.sessionPerMinute,
+          },
+        ];
+      case "api-key": {
+        const key = counted.developerId;
+        const minute = overrides.keyPerMinute ?? defaults.keyPerMinute;
+        const day = overrides.keyPerDay ?? defaults.keyPerDay;
+        return [
+          { policy: "key-minute", key, windowMs: MINUTE_MS, quota: minute },
+          { policy: "key-day", key, windowMs: DAY_MS, quota: day },
+        ];
+      }
+    }
   }
 }
 
-function standingOf({ name, windows, windowSecs, quota, key }: Policy): Standing {
-  const { used, oldestLeavesInMs } = windows.peek(key);
-  return {
-    policy: name,
+function standingsOf(rules: readonly WindowRule[], states: readonly WindowState[]): readonly Standing[] {
+  return rules.map(({ policy, quota, windowMs }, i) => ({
+    policy,
     quota,
-    windowSecs,
-    remaining: Math.max(0, quota - used),
-    resetSecs: Math.ceil(oldestLeavesInMs / 1000),
-  };
+    windowSecs: windowMs / 1000,
+    remaining: Math.max(0, quota - (states[i]?.used ?? 0)),
+    resetSecs: Math.ceil((states[i]?.oldestLeavesInMs ?? 0) / 1000),
+  }));
 }
 
-/** A developer's id holds no space, so no `sub` can reach into another developer's window. */
-function userKey(developerId: string, sub: string): string {
-  return `${developerId} ${sub}`;
+function refusalOf({ policy, quota, windowSecs, resetSecs }: Standing): ApiError {
+  return new ApiError("RATE_LIMITED", `The limit ${policy} (${quota} in ${windowSecs} s) is used up`, {
+    retryAfterSecs: Math.max(1, resetSecs),
+    policy,
+  });
+}
+
+/** Kinds and developers' ids hold no space, so no `sub` can reach into another window. */
+function userKey(principal: Principal): string {
+  const { kind, developerId } = principal;
+  return kind === "session" ? `${kind} ${developerId} ${principal.sub}` : `${kind} ${developerId}`;
 }

@@ -1,13 +1,17 @@
-/** Charges each authenticated request and says how the caller stands (IETF draft-ietf-httpapi-ratelimit-headers). */
-import type { Middleware } from "koa";
+/** Charges each request, to its caller or to its address, and says how the caller stands (IETF draft-ietf-httpapi-ratelimit-headers). */
+import type { Middleware, ParameterizedContext } from "koa";
 import type { RequestState } from "../http/state.ts";
-import type { Limits } from "./limits.ts";
+import type { Counted, Limits } from "./limits.ts";
 
-export function rateLimit(limits: Limits): Middleware<RequestState> {
+export function rateLimit(
+  limits: Limits,
+  addressOf: (ctx: ParameterizedContext) => string,
+): Middleware<RequestState> {
   return async (ctx, next) => {
-    const { principal, limitOverrides } = ctx.state;
-    const refusal = limits.take(principal, limitOverrides);
-    const standings = limits.standings(principal, limitOverrides);
+    // Without a credential (POST /session/exchange) there is only the address to go by.
+    const { principal, limitOverrides = {} } = ctx.state as Partial<RequestState>;
+    const counted: Counted = principal ?? { kind: "address", address: addressOf(ctx) };
+    const { refusal, standings } = await limits.take(counted, limitOverrides);
     ctx.set(
       "RateLimit-Policy",
       standings.map((s) => `"${s.policy}";q=${s.quota};w=${s.windowSecs}`).join(", "),

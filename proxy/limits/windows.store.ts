@@ -2,12 +2,7 @@
  * Exact sliding windows in memory: a request is admitted when fewer than `quota` were admitted in the
  * `windowMs` before it, so nobody gets double at an edge. Lost with the process, which is allowed.
  */
-
-export interface WindowState {
-  readonly used: number;
-  /** Milliseconds until the oldest counted request leaves the window; 0 when none is counted. */
-  readonly oldestLeavesInMs: number;
-}
+import type { WindowState } from "../store/windows.ts";
 
 /** Admission times of one key, oldest first; the part before `head` has left the window. */
 interface Times {
@@ -43,10 +38,10 @@ export class SlidingWindows {
   }
 
   /** Counts one admission. Refused requests are not counted: a client that retries must recover. */
-  admit(key: string): void {
+  admit(key: string, at: number = this.#now()): void {
     const times = this.#keys.get(key) ?? { list: [], head: 0 };
     this.#prune(times);
-    times.list.push(this.#now());
+    times.list.push(at);
     this.#keys.delete(key);
     this.#keys.set(key, times);
     this.#forgetIdle();

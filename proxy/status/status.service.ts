@@ -143,15 +143,15 @@ export function createStatus(parts: StatusParts): Status {
       ...(principal.kind === "session"
         ? { session: { sub: principal.sub, perms: [...principal.perms], exp: principal.exp } }
         : {}),
-      limits: limits
-        .standings(principal, overrides)
-        .map(({ policy, quota, windowSecs, remaining, resetSecs }) => ({
+      limits: (await limits.standings(principal, overrides)).map(
+        ({ policy, quota, windowSecs, remaining, resetSecs }) => ({
           policy,
           quota,
           window_secs: windowSecs,
           remaining,
           reset: resetSecs,
-        })),
+        }),
+      ),
       fees: await fees.effective(principal.developerId),
     }),
   };

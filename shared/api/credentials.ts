@@ -11,16 +11,26 @@ export const permissions = z
   .max(2)
   .refine((list) => new Set(list).size === list.length, "each permission once");
 
+const ttlSecs = z.int().min(60).max(3600);
+export const PRINTABLE = /^[^\p{C}\p{Zl}\p{Zp}]*$/u;
+
+/** What every id of an identity-provider app looks like; its users' `sub` is `<app id>:<sub at the provider>`. */
+export const APP_ID = /^app_[a-z0-9]{1,32}$/;
+/** Most characters of such a `sub`. */
+export const MAX_EXCHANGED_SUB = 512;
+
 export const sessionRequest = z
   .strictObject({
     sub: z
       .string()
       .min(1)
       .max(256)
-      .regex(/^[^\p{C}\p{Zl}\p{Zp}]*$/u, "printable characters only")
+      .regex(PRINTABLE, "printable characters only")
+      // A user who may choose a name at the developer's must not become a user of the developer's app.
+      .regex(/^(?!app_[a-z0-9]{1,32}:)/, "app_…: is kept for users of identity-provider apps")
       .meta({ description: "The developer's identifier of the signed-in user" }),
     perms: permissions,
-    ttl_secs: z.int().min(60).max(3600),
+    ttl_secs: ttlSecs,
   })
   .meta({ id: "SessionRequest", examples: [{ sub: "user-1", perms: ["read", "write"], ttl_secs: 900 }] });
 
@@ -33,6 +43,29 @@ export const sessionResponse = z
   })
   .meta({ id: "SessionResponse" });
 export type SessionResponse = z.infer<typeof sessionResponse>;
+
+export const exchangeRequest = z
+  .strictObject({
+    app_id: z
+      .string()
+      .min(1)
+      .max(64)
+      .meta({ description: "The app, as it was registered with the operator" }),
+    access_token: z.string().min(1).max(16_384).meta({
+      description: "A JWT access token of the app's identity provider (RFC 9068); an ID token is refused",
+    }),
+    perms: permissions
+      .optional()
+      .meta({ description: "Default: all that the app may have; more than that is refused" }),
+    ttl_secs: ttlSecs.optional().meta({
+      description: "Default and bound: the app's own. The session never outlives the access token",
+    }),
+  })
+  .meta({
+    id: "ExchangeRequest",
+    examples: [{ app_id: "app_shop", access_token: "eyJhbGciOi…", perms: ["read"] }],
+  });
+export type ExchangeRequest = z.input<typeof exchangeRequest>;
 
 export const feeOperation = z.enum(["transfer", "swap", "deposit", "withdraw"]);
 

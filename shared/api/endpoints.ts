@@ -4,7 +4,7 @@
  * with the specification's list.
  */
 import { z } from "zod";
-import { sessionRequest, sessionResponse, whoami } from "./credentials.ts";
+import { exchangeRequest, sessionRequest, sessionResponse, whoami } from "./credentials.ts";
 import { balance, balanceQuery, eventsQuery, merkleRoot, merkleTree, merkleTreeQuery } from "./data.ts";
 import type { ErrorCode } from "./errors.ts";
 import { health, info, infoQuery } from "./service.ts";
@@ -24,8 +24,11 @@ export const API_VERSION = "2026-11-20";
 /** Largest request body in bytes. */
 export const MAX_BODY_BYTES = 262_144;
 
-/** `api-key`: an API key only. `read`/`write`: an API key, or a session with that permission. */
-export type Access = "api-key" | "read" | "write";
+/**
+ * `api-key`: an API key only. `read`/`write`: an API key, or a session with that permission. `none`: no
+ * credential, and one is refused.
+ */
+export type Access = "none" | "api-key" | "read" | "write";
 
 export interface Endpoint {
   readonly method: "GET" | "POST";
@@ -122,6 +125,15 @@ export const ENDPOINTS = {
     body: sessionRequest,
     responses: { 201: sessionResponse },
     codes: [],
+  },
+  sessionExchange: {
+    method: "POST",
+    path: "/session/exchange",
+    summary: "Exchange an identity provider's access token for a session",
+    access: "none",
+    body: exchangeRequest,
+    responses: { 201: sessionResponse },
+    codes: ["APP_UNKNOWN", "STORE_UNAVAILABLE"],
   },
   sequenceDeposit: sequence("deposit-shield", "a deposit"),
   sequenceSpend: sequence("spend", "a transfer or withdrawal"),

@@ -23,6 +23,8 @@ const COMMON: readonly ErrorCode[] = [
   "RATE_LIMITED",
   "INTERNAL",
 ];
+/** What only a request with a credential of ours can hear. */
+const OF_OURS: ReadonlySet<ErrorCode> = new Set(["MISSING_CREDENTIAL", "SESSION_EXPIRED"]);
 const WITH_BODY: readonly ErrorCode[] = ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
 const RESPONSE_HEADERS = {
@@ -95,11 +97,14 @@ function operation(name: string, endpoint: Endpoint, schemas: Schemas): Json {
     operationId: name,
     summary: endpoint.summary,
     description: accessText(endpoint),
-    security: [
-      { apiKey: [] },
-      ...(endpoint.access === "api-key" ? [] : [{ session: [] }]),
-      ...(isStream ? [{ streamSession: [] }] : []),
-    ],
+    security:
+      endpoint.access === "none"
+        ? []
+        : [
+            { apiKey: [] },
+            ...(endpoint.access === "api-key" ? [] : [{ session: [] }]),
+            ...(isStream ? [{ streamSession: [] }] : []),
+          ],
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(endpoint.body === undefined
       ? {}
@@ -115,6 +120,7 @@ function operation(name: string, endpoint: Endpoint, schemas: Schemas): Json {
 }
 
 function accessText({ access }: Endpoint): string {
+  if (access === "none") return "Takes no credential; a request that carries one is refused.";
   return access === "api-key"
     ? "Needs an API key."
     : `Needs an API key, or a session with the permission \`${access}\`.`;
@@ -146,7 +152,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 /** One answer a status, naming the codes it can carry. */
 function problems(endpoint: Endpoint): Record<string, Json> {
   const codes = [
-    ...COMMON,
+    ...COMMON.filter((code) => endpoint.access !== "none" || !OF_OURS.has(code)),
     ...(endpoint.body === undefined ? [] : WITH_BODY),
     ...endpoint.codes,
     ...(endpoint.offCode === undefined ? [] : [endpoint.offCode]),

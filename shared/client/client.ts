@@ -1,6 +1,6 @@
 /** The service's endpoints as typed functions. Requests and answers have the shapes of shared/api; no answer is passed on unchecked. */
 import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
-import type { SessionResponse, WhoAmI } from "../api/credentials.ts";
+import type { ExchangeRequest, SessionResponse, WhoAmI } from "../api/credentials.ts";
 import type { Balance, EventKind, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import type { Health, Info } from "../api/service.ts";
@@ -22,6 +22,7 @@ import {
   type Delivery,
   type TransportOptions,
 } from "./http.ts";
+import { exchangeSession } from "./exchange.ts";
 import { credentialSource, type Credential } from "./session.ts";
 
 export interface ClientOptions extends Omit<TransportOptions, "credential"> {
@@ -52,6 +53,8 @@ export interface Client {
     request: { sub: string; perms: ("read" | "write")[]; ttl_secs: number },
     options?: CallOptions,
   ): Promise<SessionResponse>;
+  /** Sent without this client's credential; see `identityProviderSession` for a client that lives on it. */
+  exchangeSession(request: ExchangeRequest, options?: CallOptions): Promise<SessionResponse>;
   sequenceDeposit(body: DepositBody, options?: SubmitOptions): Promise<Ticket>;
   sequenceSpend(body: SpendBody, options?: SubmitOptions): Promise<Ticket>;
   sequenceSpend9(body: SpendBody, options?: SubmitOptions): Promise<Ticket>;
@@ -92,6 +95,7 @@ export function createClient(options: ClientOptions): Client {
     info: ({ nonce, signal } = {}) => transport.call(ENDPOINTS.info, { query: { nonce }, signal }),
     whoami: (call = {}) => transport.call(ENDPOINTS.whoami, call),
     createSession: (body, call = {}) => transport.call(ENDPOINTS.createSession, { ...call, body }),
+    exchangeSession: (body, call) => exchangeSession(options, body, call),
     sequenceDeposit: (body, call) => transport.call(ENDPOINTS.sequenceDeposit, { ...submit(call), body }),
     sequenceSpend: (body, call) => transport.call(ENDPOINTS.sequenceSpend, { ...submit(call), body }),
     sequenceSpend9: (body, call) => transport.call(ENDPOINTS.sequenceSpend9, { ...submit(call), body }),

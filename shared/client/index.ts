@@ -11,6 +11,7 @@ export {
 } from "./client.ts";
 export type { CallOptions } from "./http.ts";
 export type { Credential, SessionProvider } from "./session.ts";
+export { exchangeSession, identityProviderSession, type IdentityProviderOptions } from "./exchange.ts";
 export type { StreamTiming } from "./events.ts";
 
 export { createWallet, type Wallet, type WalletOptions } from "./wallet.ts";

@@ -10,6 +10,13 @@ export type SessionProvider = () => Promise<string>;
 
 export type Credential = { readonly apiKey: string } | { readonly sessionProvider: SessionProvider };
 
+/** For the one endpoint that takes none. */
+export const noCredential: CredentialSource = {
+  headers: async () => ({ headers: {}, token: undefined }),
+  stream: async () => ({ headers: {}, query: {}, token: undefined }),
+  expire: () => false,
+};
+
 export interface CredentialSource {
   /** The headers of one request, and the token they carry if it is a session. */
   headers(): Promise<{ headers: Record<string, string>; token: string | undefined }>;

@@ -177,11 +177,13 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["order-attest", "proxy/attest/planted-sideways.ts", "../relay/relay.service.ts"],
   ["order-submission", "proxy/submission/planted-up.ts", "../relay/relay.service.ts"],
   ["order-merkle", "proxy/merkle/planted-sideways.ts", "../submission/submitter.ts"],
-  ...["enclave-link", "chain", "auth", "limits", "fees", "prices"].map((name): [string, string, string] => [
-    `order-${name}`,
-    `proxy/${name}/planted-up.ts`,
-    "../merkle/indexer.ts",
-  ]),
+  ...["enclave-link", "chain", "auth", "identity", "limits", "fees", "prices"].map(
+    (name): [string, string, string] => [
+      `order-${name}`,
+      `proxy/${name}/planted-up.ts`,
+      "../merkle/indexer.ts",
+    ],
+  ),
   ["order-auth", "proxy/auth/planted-sideways.ts", "../chain/provider.ts"],
   ["order-http", "proxy/http/planted-up.ts", "../chain/provider.ts"],
   ["order-store", "proxy/store/planted-sideways.ts", "../http/errors.ts"],

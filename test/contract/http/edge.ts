@@ -15,15 +15,21 @@ import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
 import { startHttpServer } from "../../../proxy/http/server.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
+import { createKeySets } from "../../../proxy/identity/key-sets.ts";
+import { createPinnedFetch } from "../../../proxy/identity/pinned-fetch.ts";
 import { Limits } from "../../../proxy/limits/limits.ts";
+import { LocalWindows } from "../../../proxy/limits/local-windows.ts";
 import { createLogger } from "../../../proxy/logging.ts";
+import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
 import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
 import { createStatus, type HealthChecks } from "../../../proxy/status/status.service.ts";
+import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
+import type { WindowStore } from "../../../proxy/store/windows.ts";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { testFees } from "../../support/fees.ts";
@@ -39,6 +45,8 @@ const LIMITS: LimitDefaults = {
   streamsPerUser: 5,
   streamsPerDeveloper: 50,
   failuresPerMinute: 30,
+  exchangesPerMinute: 30,
+  badProofsPerMinute: 20,
 };
 
 type MoneyRouters = Parameters<typeof createApp>[0]["routers"];
@@ -53,6 +61,10 @@ export interface EdgeOptions {
   readonly trustedHops?: number;
   readonly swaps?: boolean;
   readonly origins?: readonly string[];
+  /** Whether key sets may come from this machine, as in development. Default true. */
+  readonly identityLoopback?: boolean;
+  /** Default: counted in this process. */
+  readonly windows?: (now: () => number) => WindowStore;
 }
 
 export interface Edge {
@@ -64,6 +76,7 @@ export interface Edge {
   readonly pepper: Uint8Array;
   readonly folder: string;
   readonly store: ReturnType<typeof openKeyStore>;
+  readonly apps: ReturnType<typeof openAppStore>;
   /** Moves the clock of credentials, limits and idempotency. */
   advance(ms: number): void;
   now(): number;
@@ -101,7 +114,13 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const lines: string[] = [];
   const logger = createLogger("trace", { write: (line: string) => void lines.push(line) });
   const auth = createAuth({ store, pepper, keyRing, chainId: CHAIN_ID, now });
-  const limits = new Limits({ ...LIMITS, ...options.limits }, now);
+  const apps = openAppStore(database);
+  const fetchText = createPinnedFetch({ allowLoopback: options.identityLoopback ?? true });
+  const keySets = createKeySets(fetchText, now, (error, jwks_host) =>
+    logger.warn({ err: error, jwks_host }, "a key set could not be fetched"),
+  );
+  const windows = options.windows?.(now) ?? new LocalWindows(now);
+  const limits = new Limits({ ...LIMITS, ...options.limits }, windows);
   const assets = options.assets ?? [{ address: USDC, symbol: "USDC", decimals: 6 }];
   const { swaps = false } = options;
   const feeRules = openFeeRuleStore(database);
@@ -152,6 +171,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       limits,
       idempotency: openIdempotencyStore(database),
       sessions: createSessions(auth),
+      exchange: createExchange({ apps, auth, keySets, logger, now }),
       status,
       balances: options.balances ?? { usdc: async () => absent() },
       routers: { ...absentRouters(), ...options.routers },
@@ -208,6 +228,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     pepper,
     folder,
     store,
+    apps,
     advance: (ms) => {
       offset += ms;
     },
@@ -221,6 +242,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     newDeveloper,
     stop: async () => {
       await server.stop(0);
+      limits.close();
       await close();
     },
   };

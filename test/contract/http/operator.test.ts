@@ -77,6 +77,40 @@ describe("operator and openapi commands", () => {
     assert.deepEqual([await status(mine), await status(theirs)], [401, 200]);
   });
 
+  it("adds, lists and removes identity-provider apps, and the running proxy feels both at once", async () => {
+    const terms = ["--issuer", "https://login.example", "--audience", "pay", "--perm", "read"];
+    const at = ["--jwks", "https://login.example/jwks", "--jwks-host", "login.example"];
+    const add = (...more: string[]): Promise<Ended> =>
+      operator("--json", "apps", "add", "test", "--id", "app_one", ...terms, ...more);
+    const exchange = async (): Promise<string> =>
+      (
+        await edge.call("POST", "/session/exchange", {
+          credential: false,
+          json: { app_id: "app_one", access_token: "no token" },
+        })
+      ).body.code;
+
+    assert.match(
+      (await add("--jwks", "https://evil.example/", "--jwks-host", "login.example")).err,
+      /approved/,
+    );
+    assert.match((await add("--jwks", "http://login.example/", "--jwks-host", "login.example")).err, /https/);
+    assert.equal(await exchange(), "APP_UNKNOWN");
+    const added = await add(...at, "--alg", "ES256", "--max-ttl", "300");
+    assert.equal(added.code, 0, added.err);
+    const { algorithms, maxTtlSecs, developerId } = JSON.parse(added.out);
+    assert.deepEqual([algorithms, maxTtlSecs, developerId], [["ES256"], 300, "test"]);
+    assert.equal(await exchange(), "INVALID_CREDENTIAL");
+    assert.match((await add(...at)).err, /already/);
+
+    assert.match((await operator("apps", "list", "test")).out, /^app_one\ttest\thttps:\/\/login\.example/);
+    assert.equal((await operator("apps", "list", "nobody")).out.trim(), "");
+    const removed = await operator("apps", "remove", "app_one");
+    assert.match(removed.out, /revoke-sessions test/);
+    assert.equal(await exchange(), "APP_UNKNOWN");
+    assert.equal((await operator("apps", "remove", "app_one")).code, 2);
+  });
+
   it("refuses what it does not understand, with words and exit code 2", async () => {
     for (const args of [
       ["keys", "destroy"],

@@ -315,6 +315,26 @@ describe("proxy configuration", () => {
     }
   });
 
+  it("takes keys of identity providers from loopback in development only", () => {
+    const open = { ...good, CLOISTER_IDENTITY_LOOPBACK: "on" };
+    assert.deepEqual([readConfig(good).identityLoopback, readConfig(open).identityLoopback], [false, true]);
+    assert.match(
+      faultsOf({ CLOISTER_IDENTITY_LOOPBACK: "on", CLOISTER_ENV: "production" }).join("\n"),
+      /CLOISTER_IDENTITY_LOOPBACK must be off/,
+    );
+  });
+
+  it("takes a Redis for limits by its URL, and never repeats it", () => {
+    assert.equal(readConfig(good).limitsRedisUrl, undefined);
+    const url = "rediss://user:deadbeef@limits.example:6380/1";
+    assert.equal(readConfig({ ...good, CLOISTER_LIMITS_REDIS_URL: url }).limitsRedisUrl, url);
+    for (const wrong of ["limits.example:6379/deadbeef", "https://deadbeef.example"]) {
+      const faults = faultsOf({ CLOISTER_LIMITS_REDIS_URL: wrong }).join("\n");
+      assert.match(faults, /redis or rediss URL/);
+      assert.doesNotMatch(faults, /deadbeef/);
+    }
+  });
+
   it("help names every setting", () => {
     for (const name of Object.keys(good)) assert.match(configHelp(), new RegExp(name));
   });

@@ -41,7 +41,7 @@ describe("events/events.routes", () => {
   };
 
   before(async () => {
-    const openStream = (): (() => void) => {
+    const openStream = async (): Promise<() => void> => {
       open += 1;
       return () => (open -= 1);
     };
@@ -129,7 +129,7 @@ describe("events/events.routes", () => {
   it("gives up on a reader that does not read when the hub closes, and on no other", async () => {
     isEndless = true;
     const patient = await serveRoutes(
-      eventsRoutes(hub, { openStream: () => () => (open -= 1), stalledAfterMs: 3_600_000 }),
+      eventsRoutes(hub, { openStream: async () => () => void (open -= 1), stalledAfterMs: 3_600_000 }),
     );
     try {
       open = 1;

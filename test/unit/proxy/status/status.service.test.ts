@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 import { ChainAway } from "../../../../proxy/chain/provider.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { Limits } from "../../../../proxy/limits/limits.ts";
+import { LocalWindows } from "../../../../proxy/limits/local-windows.ts";
 import { keyHashesOf, loadCircuits } from "../../../../proxy/status/circuits.ts";
 import { createStatus, type StatusParts } from "../../../../proxy/status/status.service.ts";
 import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
@@ -31,14 +32,19 @@ function parts(change: Partial<StatusParts> = {}): StatusParts {
     },
     circuits: [],
     fees: testFees({ assets }),
-    limits: new Limits({
-      sessionPerMinute: 1,
-      keyPerMinute: 1,
-      keyPerDay: 1,
-      streamsPerUser: 1,
-      streamsPerDeveloper: 1,
-      failuresPerMinute: 1,
-    }),
+    limits: new Limits(
+      {
+        sessionPerMinute: 1,
+        keyPerMinute: 1,
+        keyPerDay: 1,
+        streamsPerUser: 1,
+        streamsPerDeveloper: 1,
+        failuresPerMinute: 1,
+        exchangesPerMinute: 30,
+        badProofsPerMinute: 20,
+      },
+      new LocalWindows(),
+    ),
     describeEnclaves: async () => [],
     threshold: async () => 1,
     checks: { enclave: () => ok, chain: () => ok, store: () => ok, sequencer: () => ok, indexer: () => ok },
