@@ -154,13 +154,14 @@ export function changedAt(value: unknown, way: readonly string[], other: unknown
   return Object.fromEntries(entries);
 }
 
+/** Nothing at all for what JSON has no text for. */
+const textOfJson = (value: unknown): string => (value === undefined ? "" : JSON.stringify(value));
+
 function oneThingWrong(value: unknown): Arbitrary<string> {
   const change = fc
     .constantFrom(...placesIn(value))
     .chain((way) =>
-      fc
-        .constantFrom(...WRONG_VALUES, undefined)
-        .map((other) => JSON.stringify(changedAt(value, way, other)) ?? ""),
+      fc.constantFrom(...WRONG_VALUES, undefined).map((other) => textOfJson(changedAt(value, way, other))),
     );
   const text = JSON.stringify(value);
   return fc.oneof(
