@@ -3,45 +3,15 @@
 // `npm run fuzz:http -- --seed N --runs N` draws others. The money path's routes read and refuse as they do in
 // the service; behind them stand-ins answer.
 import assert from "node:assert/strict";
-import Router from "@koa/router";
 import fc from "fast-check";
-import { parse } from "../../../proxy/http/parse.ts";
-import type { RequestState } from "../../../proxy/http/state.ts";
-import { toAttest, toSequence } from "../../../proxy/submission/submission.ts";
-import { eventsQuery, merkleTreeQuery } from "../../../shared/api/data.ts";
-import { relayBody, ticketPath } from "../../../shared/api/transactions.ts";
-import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
 import { anyRequest, type FuzzedRequest } from "../../support/requests.ts";
-import { absent, startEdge, type Answer, type Edge } from "./edge.ts";
+import type { Answer, Edge } from "./edge.ts";
+import { startReadingEdge } from "./reading-edge.ts";
 
 const seed = Number(process.env["CLOISTER_FUZZ_SEED"] ?? 5);
 const runs = Number(process.env["CLOISTER_FUZZ_RUNS"] ?? 20_000);
 /** Sent at once, which is also how they find each other's half-done work. */
 const TOGETHER = 20;
-
-/** As the service's own routes read a request; then the stage ends. */
-function readingRouters(): NonNullable<NonNullable<Parameters<typeof startEdge>[0]>["routers"]> {
-  const sequence = new Router<RequestState>();
-  const attest = new Router<RequestState>();
-  for (const kind of KIND_NAMES) {
-    sequence.post(`/sequence/${kind}`, (ctx) => absent(toSequence(kind, ctx.state.json)));
-    attest.post(`/attest/${kind}`, (ctx) => absent(toAttest(kind, ctx.state.json)));
-  }
-  sequence.get("/sequence/ticket/:ticket_id", (ctx) => absent(parse(ticketPath, ctx.params, "path")));
-  return {
-    sequence,
-    attest,
-    relay: new Router<RequestState>().post("/relay", (ctx) =>
-      absent(parse(relayBody, ctx.state.json, "body")),
-    ),
-    merkle: new Router<RequestState>()
-      .get("/merkle/root", () => absent())
-      .get("/merkle/tree", (ctx) => absent(parse(merkleTreeQuery, ctx.query, "query"))),
-    events: new Router<RequestState>().get("/events/stream", (ctx) =>
-      absent(parse(eventsQuery, ctx.query, "query")),
-    ),
-  };
-}
 
 for (const swaps of [false, true]) {
   describe(`requests drawn from the document, swaps ${swaps ? "on" : "off"} (seed ${String(seed)})`, function () {
@@ -52,11 +22,7 @@ for (const swaps of [false, true]) {
     const heard = new Map<string, number>();
 
     before(async () => {
-      edge = await startEdge({
-        swaps,
-        routers: readingRouters(),
-        limits: { failuresPerMinute: 1_000_000_000 },
-      });
+      edge = await startReadingEdge({ swaps });
       sessions.reader = await edge.session({ perms: ["read"], ttl_secs: 3600 });
       sessions.writer = await edge.session({ perms: ["write"], ttl_secs: 3600 });
     });
