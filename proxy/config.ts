@@ -39,6 +39,8 @@ export interface Config {
   readonly network: string;
   readonly host: string;
   readonly port: number;
+  /** Of the page that shows the OpenAPI document; undefined when there is none. */
+  readonly referencePort: number | undefined;
   readonly dataDir: string;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** How many of our own hops stand in front and append to X-Forwarded-For. */
@@ -119,6 +121,10 @@ const SETTINGS = {
   CLOISTER_NETWORK: ["first", "name of the network in /info"],
   CLOISTER_HOST: ["127.0.0.1", "address to listen on"],
   CLOISTER_PORT: ["8080", "port to listen on, 0 for a free one"],
+  CLOISTER_REFERENCE_PORT: [
+    "",
+    "port of the page that shows the OpenAPI document, 0 for a free one; off when empty",
+  ],
   CLOISTER_DATA_DIR: [undefined, "folder of the store"],
   CLOISTER_LOG_LEVEL: ["info", "trace | debug | info | warn | error | silent"],
   CLOISTER_TRUSTED_HOPS: ["0", "own hops in front that append to X-Forwarded-For"],
@@ -321,6 +327,8 @@ export function readConfig(environment: Environment): Config {
     network: text("CLOISTER_NETWORK"),
     host: text("CLOISTER_HOST"),
     port: integer("CLOISTER_PORT", 0, 65_535),
+    referencePort:
+      text("CLOISTER_REFERENCE_PORT") === "" ? undefined : integer("CLOISTER_REFERENCE_PORT", 0, 65_535),
     dataDir: text("CLOISTER_DATA_DIR"),
     logLevel: choice("CLOISTER_LOG_LEVEL", ["trace", "debug", "info", "warn", "error", "silent"]),
     trustedHops: integer("CLOISTER_TRUSTED_HOPS", 0, 8),

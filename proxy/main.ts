@@ -27,6 +27,7 @@ import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
+import { startReference } from "./http/reference.ts";
 import { startHttpServer } from "./http/server.ts";
 import { createKeySets } from "./identity/key-sets.ts";
 import { createPinnedFetch } from "./identity/pinned-fetch.ts";
@@ -245,10 +246,15 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     config.host,
     config.port,
   );
+  const reference =
+    config.referencePort === undefined ? undefined : await startReference(config.host, config.referencePort);
   const { chainId: chain_id, pool: poolAddress, host } = config;
   logger.info({ host, port: server.port, chain_id, pool: poolAddress }, "listening");
 
+  if (reference !== undefined) logger.info({ host, port: reference.port }, "reference page");
+
   return async () => {
+    await reference?.stop(0);
     // First what would keep a request waiting; what is asked meanwhile still finds everything running.
     hub.close();
     tickets.close();

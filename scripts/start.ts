@@ -1,6 +1,7 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { startReference } from "../proxy/http/reference.ts";
 import { startStack, type PortChoice, type Stack } from "./dev/local-stack.ts";
 import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./dev/networks.ts";
 import { DEFAULT_FOLDER, StackError } from "./dev/stack-folder.ts";
@@ -54,14 +55,16 @@ async function main(): Promise<number> {
     say: console.log,
     ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
   });
-  console.log(banner(stack));
+  const reference = await startReference("127.0.0.1", 0);
+  console.log(banner(stack, reference.port));
   const why = await Promise.race([interrupted, stack.failed]);
   console.log(why === "interrupted" ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
+  await reference.stop(0);
   await stack.stop();
   return why === "interrupted" ? 0 : 1;
 }
 
-function banner({ file, folder, networks }: Stack): string {
+function banner({ file, folder, networks }: Stack, referencePort: number): string {
   const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
   const addresses = networks.map(({ name, entry }) => {
     const what = NETWORKS[name].swaps ? "payments and private swaps" : "payments";
@@ -74,6 +77,7 @@ Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
 ${addresses.join("\n")}
   API key         ${file.api_key}
+  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)
   state           ${folder.path}   (every address in stack.json; logs in <network>/logs)
 
 Try:

@@ -3,6 +3,7 @@
  * not in the table ends here, so a route that somebody forgot to guard cannot be reached.
  */
 import type { Middleware } from "koa";
+import { BRIDGE_ENDPOINTS } from "../../shared/api/bridges.ts";
 import { ENDPOINTS, type Access, type Endpoint } from "../../shared/api/endpoints.ts";
 import type { ErrorCode } from "../../shared/api/errors.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
@@ -14,10 +15,7 @@ export const OFF: readonly {
   readonly path: string;
   readonly code: ErrorCode;
 }[] = [
-  { method: "POST", path: "/bridge/perpvenue/in-address", code: "FEATURE_DISABLED" },
-  { method: "POST", path: "/bridge/perpvenue/out-address", code: "FEATURE_DISABLED" },
-  { method: "POST", path: "/bridge/altchain/deposit-address", code: "FEATURE_DISABLED" },
-  { method: "GET", path: "/bridge/status", code: "FEATURE_DISABLED" },
+  ...Object.values(BRIDGE_ENDPOINTS).map(({ method, path, codes: [code] }) => ({ method, path, code })),
 ];
 
 /** What an instance may have switched off. */

@@ -1,13 +1,15 @@
 /**
- * Reads a JSON body of bounded size. Refuses what is no JSON, no UTF-8, too large or of another type before
- * anybody looks inside; what comes out is still `unknown`.
+ * Reads a JSON body of bounded size. Refuses what is no JSON, no UTF-8, ambiguous, too large or of another type
+ * before anybody looks inside; what comes out is still `unknown`.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Middleware } from "koa";
 import { MAX_BODY_BYTES } from "../../shared/api/endpoints.ts";
 import { ApiError } from "./errors.ts";
+import { fieldPath } from "./parse.ts";
 import type { RequestState } from "./state.ts";
+import { JsonRefusal, parseStrictJson } from "./strict-json.ts";
 
 export function jsonBody(): Middleware<RequestState> {
   return async (ctx, next) => {
@@ -72,8 +74,13 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
 function parseJson(bytes: Buffer): unknown {
   try {
     // Fatal, and a byte order mark is not skipped: RFC 8259 section 8.1 forbids to send one.
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
-  } catch {
+    return parseStrictJson(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch (error) {
+    if (error instanceof JsonRefusal) {
+      const fields =
+        error.field === undefined ? {} : { fields: [{ path: fieldPath([error.field]), message: "twice" }] };
+      throw new ApiError("INVALID_REQUEST", `The body ${error.message}`, fields);
+    }
     // The parser's own message quotes the body.
     throw new ApiError("INVALID_REQUEST", "The body is not valid JSON in UTF-8");
   }

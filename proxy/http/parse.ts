@@ -33,15 +33,15 @@ function fieldErrors(issues: readonly z.core.$ZodIssue[]): FieldError[] {
   return issues
     .flatMap((issue): FieldError[] => {
       if (issue.code === "unrecognized_keys") {
-        return issue.keys.map((key) => ({ path: pathText([...issue.path, key]), message: "unknown field" }));
+        return issue.keys.map((key) => ({ path: fieldPath([...issue.path, key]), message: "unknown field" }));
       }
-      return [{ path: pathText(issue.path), message: issue.message }];
+      return [{ path: fieldPath(issue.path), message: issue.message }];
     })
     .slice(0, MAX_ERRORS);
 }
 
 /** `ext.ciphertexts[0]`. A field name comes from the caller, so only harmless characters of it are shown. */
-function pathText(path: readonly PropertyKey[]): string {
+export function fieldPath(path: readonly PropertyKey[]): string {
   let text = "";
   for (const part of path) {
     if (typeof part === "number") text += `[${part}]`;

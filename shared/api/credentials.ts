@@ -36,7 +36,7 @@ export const sessionRequest = z
 
 export const sessionResponse = z
   .object({
-    token: z.string().startsWith("sst_"),
+    token: z.string().regex(/^sst_/, "begins with sst_"),
     exp: unixSeconds,
     sub: z.string(),
     perms: permissions,

@@ -42,6 +42,10 @@ export interface Endpoint {
   /** Answer bodies by success status; `null` where it is no JSON. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>;
   readonly codes: readonly ErrorCode[];
+  /** The same answer as bytes, for who asks for that media type. */
+  readonly packedType?: "application/octet-stream";
+  /** The answer has an ETag, and If-None-Match is honoured with 304. */
+  readonly hasEtag?: true;
   /** Switched by the instance's configuration; off, every request is refused with this code. */
   readonly offCode?: "SWAPS_DISABLED";
 }
@@ -201,6 +205,8 @@ export const ENDPOINTS = {
     query: merkleTreeQuery,
     responses: { 200: merkleTree },
     codes: ["CHAIN_UNAVAILABLE", "NOT_ACCEPTABLE"],
+    packedType: "application/octet-stream",
+    hasEtag: true,
   },
   events: {
     method: "GET",

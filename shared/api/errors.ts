@@ -17,6 +17,7 @@ export const ERRORS = {
   NOT_FOUND: { status: 404, retryable: false, title: "There is nothing at this path" },
   TICKET_UNKNOWN: { status: 404, retryable: false, title: "No ticket of yours has this id" },
   APP_UNKNOWN: { status: 404, retryable: false, title: "No identity-provider app has this id" },
+  BRIDGE_UNKNOWN: { status: 404, retryable: false, title: "No bridge request of yours has this id" },
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: "The path exists, but not with this method" },
   NOT_ACCEPTABLE: {
     status: 406,

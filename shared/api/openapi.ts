@@ -1,15 +1,19 @@
 /**
  * The OpenAPI 3.1 document, made from ENDPOINTS and the schemas: nothing about the interface is written a
- * second time. Schemas with an `id` become components.
+ * second time. Schemas with an `id` become components. It holds no secret.
  */
 import { z } from "zod";
-import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "./endpoints.ts";
+import { BRIDGE_ENDPOINTS } from "./bridges.ts";
 import { EVENTS } from "./data.ts";
-import { ERRORS, problem, type ErrorCode } from "./errors.ts";
+import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "./endpoints.ts";
+import { ERROR_CODES, ERRORS, problem, type ErrorCode, type Problem } from "./errors.ts";
+import { EXAMPLES, type Example } from "./examples.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+const JSON_TYPE = "application/json";
 const PROBLEM_TYPE = "application/problem+json";
+const STREAM_TYPE = "text/event-stream";
 
 /** Every request can meet these, whatever its endpoint. */
 const COMMON: readonly ErrorCode[] = [
@@ -23,16 +27,41 @@ const COMMON: readonly ErrorCode[] = [
   "RATE_LIMITED",
   "INTERNAL",
 ];
-/** What only a request with a credential of ours can hear. */
-const OF_OURS: ReadonlySet<ErrorCode> = new Set(["MISSING_CREDENTIAL", "SESSION_EXPIRED"]);
+/** Said of a credential, so not where none is taken. */
+const OF_CREDENTIALS: readonly ErrorCode[] = ["MISSING_CREDENTIAL", "SESSION_EXPIRED"];
 const WITH_BODY: readonly ErrorCode[] = ["BODY_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"];
 
-const RESPONSE_HEADERS = {
-  "X-Request-Id": header("Id of this request; quote it when you ask us"),
-  "API-Version": header("Version of the interface"),
-  RateLimit: header("How the caller stands (IETF draft-ietf-httpapi-ratelimit-headers)"),
-  "RateLimit-Policy": header("The limits that apply to the caller"),
-};
+/** `always` ones are on every answer; the others where the operation says so. */
+const HEADERS = {
+  "X-Request-Id": { always: true, text: "Id of this request; quote it when you ask us" },
+  "API-Version": { always: true, text: "Version of the interface" },
+  "Cache-Control": { always: true, text: "no-store unless the operation says otherwise" },
+  Vary: { always: true, text: "Origin, and what else the answer depends on" },
+  RateLimit: {
+    always: false,
+    text: "How the caller stands (IETF draft-ietf-httpapi-ratelimit-headers); absent while the caller is not known",
+  },
+  "RateLimit-Policy": { always: false, text: "The limits that apply to the caller; absent likewise" },
+  "Retry-After": { always: false, text: "Seconds to wait" },
+  "WWW-Authenticate": { always: false, text: "How to authenticate (RFC 9110, section 11.6.1)" },
+  Allow: { always: false, text: "The path's methods" },
+  Location: { always: false, text: "Where the ticket is" },
+  "Preference-Applied": { always: false, text: "The wait that was granted (RFC 7240)" },
+  ETag: { always: false, text: "Strong; names the bytes of this answer" },
+} as const;
+type HeaderName = keyof typeof HEADERS;
+
+/** An operation of a feature that no instance runs yet is in the document as well, and says so. */
+const OPERATIONS: readonly (readonly [string, Endpoint])[] = [
+  ...Object.entries<Endpoint>(ENDPOINTS),
+  ...Object.entries<Endpoint>(BRIDGE_ENDPOINTS),
+];
+
+const DESCRIPTION = `Every request carries one credential: an API key (servers only, never a browser) or a session token.
+
+Refusals are problem documents (RFC 9457) with a machine-readable \`code\`. A path that is not listed answers 404 \`NOT_FOUND\`, a listed one with another method 405 \`METHOD_NOT_ALLOWED\`; GET comes with HEAD, except for the event stream, and every path answers OPTIONS with 204 and \`Allow\`.
+
+Amounts are decimal integer strings in the token's smallest units. A JSON object must not have a name twice, and a body nests at most 32 levels. Answers may gain fields under one \`API-Version\`; requests may not hold unknown ones.`;
 
 let made: Json | undefined;
 
@@ -43,14 +72,15 @@ export function openApiDocument(): Json {
 
 function makeDocument(): Json {
   const schemas = new Schemas();
+  const refusals = new Refusals();
   const paths: Record<string, Record<string, Json>> = {};
-  for (const [name, endpoint] of Object.entries<Endpoint>(ENDPOINTS)) {
+  for (const [name, endpoint] of OPERATIONS) {
     const operations = (paths[endpoint.path] ??= {});
-    operations[endpoint.method.toLowerCase()] = operation(name, endpoint, schemas);
+    operations[endpoint.method.toLowerCase()] = operation(name, endpoint, schemas, refusals);
   }
-  // Stream events are no answer of any operation; here they are found by name.
+  // Stream events are no answer of any operation by themselves; here they are found by name.
   for (const [kind, schema] of Object.entries<z.ZodType>(EVENTS)) {
-    schemas.put(`Event_${kind}`, schemas.of(schema, "output"));
+    schemas.put(eventName(kind), schemas.of(schema, "output"));
   }
   schemas.of(problem, "output");
   return {
@@ -60,13 +90,25 @@ function makeDocument(): Json {
       title: "Cloister",
       version: API_VERSION,
       summary: "Private payments against a shared pool on an EVM chain",
+      description: DESCRIPTION,
       license: { name: "GPL-3.0-or-later", identifier: "GPL-3.0-or-later" },
     },
     servers: [{ url: "/", description: "The instance that served this document" }],
+    tags: TAGS.map(([name, description]) => ({ name, description })),
     paths,
     components: {
       schemas: schemas.all(),
-      headers: RESPONSE_HEADERS,
+      headers: Object.fromEntries(
+        Object.entries(HEADERS).map(([name, { always, text }]) => [name, header(text, always)]),
+      ),
+      examples: Object.fromEntries(
+        ERROR_CODES.map((code) => [code, { summary: ERRORS[code].title, value: exampleProblem(code) }]),
+      ),
+      responses: {
+        NotFound: problemResponse(["NOT_FOUND"], undefined),
+        MethodNotAllowed: problemResponse(["METHOD_NOT_ALLOWED"], undefined),
+        ...refusals.all(),
+      },
       securitySchemes: {
         apiKey: {
           type: "apiKey",
@@ -86,25 +128,43 @@ function makeDocument(): Json {
   };
 }
 
-function operation(name: string, endpoint: Endpoint, schemas: Schemas): Json {
-  const isStream = Object.values(endpoint.responses).includes(null);
+/** By the first part of a path. */
+const TAGS: readonly (readonly [string, string, ...string[]])[] = [
+  ["Service", "What this instance is, and who you are to it", "health", "info", "whoami", "openapi.json"],
+  ["Sessions", "Short-lived tokens for one user", "session"],
+  [
+    "Transactions",
+    "Proofs made on the user's device are verified, attested and carried",
+    "sequence",
+    "attest",
+    "relay",
+  ],
+  ["Swaps", "Quotes for private swaps", "swap"],
+  ["Bridges", "To and from other venues", "bridge"],
+  ["Data", "What a client needs to find its notes and to prove", "merkle", "events", "balance"],
+];
+
+function tagOf(path: string): string {
+  const first = path.split("/")[1] ?? "";
+  const tag = TAGS.find(([, , ...parts]) => parts.includes(first));
+  if (tag === undefined) throw new Error(`${path} belongs to no tag`);
+  return tag[0];
+}
+
+function operation(name: string, endpoint: Endpoint, schemas: Schemas, refusals: Refusals): Json {
+  const examples = EXAMPLES[name] ?? [];
   const parameters = [
-    ...parametersOf(endpoint.params, "path", schemas),
-    ...parametersOf(endpoint.query, "query", schemas).filter((parameter) => parameter["name"] !== "session"),
-    ...headersOf(endpoint),
+    ...parametersOf(endpoint.params, "path", schemas, examples),
+    ...parametersOf(endpoint.query, "query", schemas, examples).filter(({ name }) => name !== "session"),
+    ...requestHeaders(endpoint),
   ];
+  const bodies = examples.filter(({ body }) => body !== undefined);
   return {
     operationId: name,
+    tags: [tagOf(endpoint.path)],
     summary: endpoint.summary,
     description: accessText(endpoint),
-    security:
-      endpoint.access === "none"
-        ? []
-        : [
-            { apiKey: [] },
-            ...(endpoint.access === "api-key" ? [] : [{ session: [] }]),
-            ...(isStream ? [{ streamSession: [] }] : []),
-          ],
+    security: securityOf(endpoint),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(endpoint.body === undefined
       ? {}
@@ -112,34 +172,114 @@ function operation(name: string, endpoint: Endpoint, schemas: Schemas): Json {
           requestBody: {
             required: true,
             description: `At most ${String(MAX_BODY_BYTES)} bytes`,
-            content: { "application/json": { schema: schemas.of(endpoint.body, "input") } },
+            content: {
+              [JSON_TYPE]: {
+                schema: schemas.of(endpoint.body, "input"),
+                ...named(bodies, ({ body }) => body),
+              },
+            },
           },
         }),
-    responses: { ...successes(endpoint, schemas), ...problems(endpoint) },
+    responses: responsesOf(endpoint, schemas, refusals, examples),
   };
 }
 
-function accessText({ access }: Endpoint): string {
-  if (access === "none") return "Takes no credential; a request that carries one is refused.";
-  return access === "api-key"
-    ? "Needs an API key."
-    : `Needs an API key, or a session with the permission \`${access}\`.`;
+const isStream = ({ responses }: Endpoint): boolean => Object.values(responses).includes(null);
+const isOff = ({ codes }: Endpoint): boolean => codes.includes("FEATURE_DISABLED");
+
+function securityOf(endpoint: Endpoint): Json[] {
+  const { access } = endpoint;
+  if (access === "none") return [];
+  return [
+    { apiKey: [] },
+    ...(access === "api-key" ? [] : [{ session: [] }]),
+    ...(isStream(endpoint) ? [{ streamSession: [] }] : []),
+  ];
 }
 
-function successes(endpoint: Endpoint, schemas: Schemas): Record<string, Json> {
+function accessText(endpoint: Endpoint): string {
+  const { access } = endpoint;
+  const text =
+    access === "none"
+      ? "Takes no credential; what proves the caller is in the body. A request that carries one is refused."
+      : access === "api-key"
+        ? "Needs an API key."
+        : `Needs an API key, or a session with the permission \`${access}\`.`;
+  return isOff(endpoint) ? `${text} No instance runs this yet: 403 \`FEATURE_DISABLED\`.` : text;
+}
+
+function responsesOf(
+  endpoint: Endpoint,
+  schemas: Schemas,
+  refusals: Refusals,
+  examples: readonly Example[],
+): Record<string, Json> {
+  const problems = problemsOf(endpoint);
   const answers: Record<string, Json> = {};
   for (const [status, schema] of Object.entries(endpoint.responses)) {
-    const content =
-      schema === null
-        ? {
-            "text/event-stream": {
-              schema: { type: "string", description: "Events as in the schemas Event_*" },
-            },
-          }
-        : { "application/json": { schema: schemas.of(schema, "output") } };
-    answers[status] = { description: TEXTS[status] ?? "Answer", headers: headerRefs(), content };
+    const answer = success(endpoint, status, schema, schemas, examples);
+    const refused = problems[status];
+    // A success schema may live under an error status (/health); both are said.
+    answers[status] =
+      refused === undefined
+        ? answer
+        : {
+            ...refused,
+            ...answer,
+            content: { ...(answer["content"] as Json), ...(refused["content"] as Json) },
+          };
   }
-  return answers;
+  if (endpoint.hasEtag === true) {
+    answers["304"] = {
+      description: "If-None-Match names what the caller would get again",
+      headers: headersOf(endpoint, ["ETag"], true),
+    };
+  }
+  const shared = Object.entries(problems).map(([status, answer]) => [status, refusals.refer(status, answer)]);
+  return { ...(Object.fromEntries(shared) as Record<string, Json>), ...answers };
+}
+
+function success(
+  endpoint: Endpoint,
+  status: string,
+  schema: z.ZodType | null,
+  schemas: Schemas,
+  examples: readonly Example[],
+): Json {
+  const mine = examples.filter(({ response }) => String(response.status) === status);
+  const examplesOf = (type: string): Json =>
+    named(
+      mine.filter(({ response }) => response.type === type),
+      ({ response }) => response.body,
+    );
+  const content =
+    schema === null
+      ? {
+          [STREAM_TYPE]: {
+            schema: {
+              type: "string",
+              description:
+                "WHATWG HTML, section 9.2. The event line names the kind, the data line is JSON of the schema of that name in x-events, the id line is what Last-Event-ID takes",
+            },
+            "x-events": Object.fromEntries(
+              Object.keys(EVENTS).map((kind) => [kind, { $ref: `#/components/schemas/${eventName(kind)}` }]),
+            ),
+            ...examplesOf(STREAM_TYPE),
+          },
+        }
+      : { [JSON_TYPE]: { schema: schemas.of(schema, "output"), ...examplesOf(JSON_TYPE) } };
+  const packed =
+    endpoint.packedType === undefined
+      ? {}
+      : { [endpoint.packedType]: { schema: { description: "The nodes, 32 bytes each, big-endian" } } };
+  const isAccepted = "202" in endpoint.responses;
+  const extra: HeaderName[] = [
+    ...(endpoint.hasEtag === true ? (["ETag"] as const) : []),
+    ...(isAccepted ? (["Location"] as const) : []),
+  ];
+  const headers = headersOf(endpoint, extra, true);
+  if (isAccepted) headers["Preference-Applied"] = headerRef("Preference-Applied");
+  return { description: TEXTS[status] ?? "Answer", headers, content: { ...content, ...packed } };
 }
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -149,40 +289,79 @@ const TEXTS: Readonly<Record<string, string>> = {
   "503": "Degraded; the checks say what",
 };
 
-/** One answer a status, naming the codes it can carry. */
-function problems(endpoint: Endpoint): Record<string, Json> {
-  const codes = [
-    ...COMMON.filter((code) => endpoint.access !== "none" || !OF_OURS.has(code)),
+/** One answer a status, naming the codes it can carry, each with an example. */
+function problemsOf(endpoint: Endpoint): Record<string, Json> {
+  const takesCredential = endpoint.access !== "none";
+  const codes = new Set<ErrorCode>([
+    ...COMMON.filter((code) => takesCredential || !OF_CREDENTIALS.includes(code)),
     ...(endpoint.body === undefined ? [] : WITH_BODY),
     ...endpoint.codes,
     ...(endpoint.offCode === undefined ? [] : [endpoint.offCode]),
-  ];
-  const byStatus = new Map<number, Set<ErrorCode>>();
-  for (const code of codes) {
-    const { status } = ERRORS[code];
-    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
-  }
-  const answers: Record<string, Json> = {};
-  for (const [status, set] of [...byStatus].sort(([a], [b]) => a - b)) {
-    // A success schema may live under an error status (/health); it keeps its place.
-    if (status in endpoint.responses) continue;
-    const mayWait = status === 429 || status === 503 || set.has("ROUTE_UNAVAILABLE");
-    const narrowed = { properties: { code: { enum: [...set] } } };
-    answers[String(status)] = {
-      description: [...set].map((code) => `${code}: ${ERRORS[code].title}`).join("; "),
-      headers: {
-        ...headerRefs(),
-        ...(mayWait ? { "Retry-After": header("Seconds to wait") } : {}),
-      },
-      content: {
-        [PROBLEM_TYPE]: { schema: { allOf: [{ $ref: "#/components/schemas/Problem" }, narrowed] } },
-      },
-    };
-  }
-  return answers;
+  ]);
+  const statuses = [...new Set([...codes].map((code) => ERRORS[code].status))].sort((a, b) => a - b);
+  return Object.fromEntries(
+    statuses.map((status) => [
+      String(status),
+      problemResponse(
+        [...codes].filter((code) => ERRORS[code].status === status),
+        endpoint,
+      ),
+    ]),
+  );
 }
 
-function parametersOf(schema: z.ZodType | undefined, where: "path" | "query", schemas: Schemas): Json[] {
+/** Headers that a status promises. Others may come with it; 503 and 422 have Retry-After where waiting helps. */
+const PROMISED: Readonly<Partial<Record<number, readonly HeaderName[]>>> = {
+  401: ["WWW-Authenticate"],
+  405: ["Allow"],
+  429: ["Retry-After"],
+};
+const MAY_WAIT: readonly number[] = [409, 422, 503];
+
+/** Without an endpoint: for paths and methods that are in no table. */
+function problemResponse(codes: readonly ErrorCode[], endpoint: Endpoint | undefined): Json {
+  const [first] = codes;
+  if (first === undefined) throw new Error("a refusal has a code");
+  const { status } = ERRORS[first];
+  const headers = headersOf(endpoint, PROMISED[status] ?? [], false);
+  if (MAY_WAIT.includes(status)) headers["Retry-After"] = headerRef("Retry-After");
+  return {
+    description: codes.map((code) => `${code}: ${ERRORS[code].title}`).join("; "),
+    headers,
+    content: {
+      [PROBLEM_TYPE]: {
+        schema: {
+          allOf: [{ $ref: "#/components/schemas/Problem" }, { properties: { code: { enum: [...codes] } } }],
+        },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+function exampleProblem(code: ErrorCode): Problem {
+  const { status, retryable, title } = ERRORS[code];
+  return {
+    type: `urn:cloister:error:${code}`,
+    title,
+    status,
+    detail: code === "INVALID_REQUEST" ? "The body does not have the documented form: sub: too short" : title,
+    code,
+    retryable,
+    request_id: "0f6a3b1c-7a51-4c7e-9a44-6d2f6a1f8b7e",
+    ...(code === "INVALID_REQUEST" ? { errors: [{ path: "sub", message: "too short" }] } : {}),
+    ...(code === "RATE_LIMITED" ? { policy: "key-minute" } : {}),
+  };
+}
+
+type Parameter = Json & { readonly name: string };
+
+function parametersOf(
+  schema: z.ZodType | undefined,
+  where: "path" | "query",
+  schemas: Schemas,
+  examples: readonly Example[],
+): Parameter[] {
   if (schema === undefined) return [];
   const { properties = {}, required = [] } = schemas.of(schema, "input") as {
     properties?: Readonly<Record<string, Json>>;
@@ -193,36 +372,96 @@ function parametersOf(schema: z.ZodType | undefined, where: "path" | "query", sc
     in: where,
     required: where === "path" || required.includes(name),
     schema: property,
+    ...named(
+      examples.filter((example) => example[where]?.[name] !== undefined),
+      (example) => example[where]?.[name],
+    ),
   }));
 }
 
-function headersOf(endpoint: Endpoint): Json[] {
-  const optional = (name: string, description: string): Json => ({
+function requestHeaders(endpoint: Endpoint): Parameter[] {
+  const optional = (name: string, description: string, rule: Json = {}): Parameter => ({
     name,
     in: "header",
     required: false,
     description,
-    schema: { type: "string" },
+    schema: { type: "string", ...rule },
   });
   return [
-    optional("API-Version", "The version the client was written for"),
+    optional("API-Version", "The version the client was written for", { enum: [API_VERSION] }),
+    optional("X-Request-Id", "Taken as the request's id when it is a sane token", { maxLength: 64 }),
     ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH")
       ? [
-          optional("Idempotency-Key", "Same key and body: same answer, for 24 h; at most 255 characters"),
-          optional("Prefer", "`wait=N`, N ≤ 30: answer 200 when confirmed within N seconds (RFC 7240)"),
+          optional("Idempotency-Key", "Same key and body: same answer, for 24 h", {
+            minLength: 1,
+            maxLength: 255,
+          }),
         ]
+      : []),
+    ...("202" in endpoint.responses
+      ? [optional("Prefer", "`wait=N`, N ≤ 30: 200 when executed within N seconds, else 202 (RFC 7240)")]
+      : []),
+    ...(endpoint.hasEtag === true ? [optional("If-None-Match", "ETag of what the caller has")] : []),
+    ...(isStream(endpoint)
+      ? [optional("Last-Event-ID", "Resume after this event; wins over `from`", { maxLength: 64 })]
       : []),
   ];
 }
 
-function header(description: string): Json {
-  return { description, schema: { type: "string" } };
+function named(examples: readonly Example[], value: (example: Example) => unknown): Json {
+  if (examples.length === 0) return {};
+  return {
+    examples: Object.fromEntries(
+      examples.map((example) => [example.name, { summary: example.summary, value: value(example) }]),
+    ),
+  };
 }
 
-function headerRefs(): Json {
-  return Object.fromEntries(
-    Object.keys(RESPONSE_HEADERS).map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+function header(description: string, required: boolean): Json {
+  return { description, ...(required ? { required } : {}), schema: { type: "string" } };
+}
+
+const headerRef = (name: HeaderName): Json => ({ $ref: `#/components/headers/${name}` });
+
+function headersOf(
+  endpoint: Endpoint | undefined,
+  promised: readonly HeaderName[],
+  isSuccess: boolean,
+): Record<string, Json> {
+  const names = Object.keys(HEADERS) as HeaderName[];
+  const headers = Object.fromEntries(
+    names.filter((name) => HEADERS[name].always).map((name) => [name, headerRef(name)]),
   );
+  // Who succeeds with a credential was counted; who is refused may have been refused before.
+  const isCounted = isSuccess && endpoint !== undefined && endpoint.access !== "none";
+  for (const name of ["RateLimit", "RateLimit-Policy"] as const)
+    headers[name] = isCounted ? header(HEADERS[name].text, true) : headerRef(name);
+  for (const name of promised) headers[name] = header(HEADERS[name].text, true);
+  return headers;
+}
+
+const eventName = (kind: string): string => `Event_${kind}`;
+
+/** Many operations refuse alike: each such answer is written once and referred to. */
+class Refusals {
+  readonly #names = new Map<string, string>();
+  readonly #answers = new Map<string, Json>();
+
+  refer(status: string, answer: Json): Json {
+    const text = JSON.stringify(answer);
+    let name = this.#names.get(text);
+    if (name === undefined) {
+      const alike = [...this.#answers.keys()].filter((known) => known.startsWith(`Refused${status}`)).length;
+      name = `Refused${status}${alike === 0 ? "" : `_${String(alike + 1)}`}`;
+      this.#names.set(text, name);
+      this.#answers.set(name, answer);
+    }
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  all(): Json {
+    return Object.fromEntries(this.#answers);
+  }
 }
 
 /** Collects what the schemas name by `id`, so that each is written once and referred to. */

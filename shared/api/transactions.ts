@@ -31,7 +31,7 @@ export const proof = z
   .meta({ id: "Groth16Proof" });
 
 /** 117 bytes: ephemeral key 32, view tag 1, sealed note 68, authentication tag 16. */
-const ciphertext = z.string().regex(/^0x([0-9a-fA-F]{2}){117}$/, "0x and 117 bytes of hex");
+export const ciphertext = z.string().regex(/^0x([0-9a-fA-F]{2}){117}$/, "0x and 117 bytes of hex");
 
 export const depositExt = z
   .strictObject({

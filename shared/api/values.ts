@@ -60,5 +60,8 @@ export const timestamp = z.iso.datetime().meta({ id: "Timestamp", description: "
 /** UUID version 7. */
 export const ticketId = z.uuid().meta({ id: "TicketId", description: "UUID version 7" });
 
+/** UUID version 7, of a bridge request. */
+export const bridgeId = z.uuid().meta({ id: "BridgeId", description: "UUID version 7" });
+
 /** Block numbers, leaf indexes and counts. */
 export const count = z.int().min(0).max(MAX_INT64);

@@ -8,6 +8,7 @@ import { fromHex } from "../../shared/protocol/bytes.ts";
 import { contextOf } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
+import { documentedFetch } from "../support/documented.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
@@ -47,7 +48,7 @@ describe("bad input at the running service", function () {
   }
 
   async function post(to: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
-    const response = await fetch(on.entry.base_url + to, {
+    const response = await documentedFetch(on.entry.base_url)(on.entry.base_url + to, {
       method: "POST",
       headers: { "x-api-key": on.stack.file.api_key, "content-type": "application/json", ...headers },
       body: typeof body === "string" ? body : JSON.stringify(body),
@@ -117,7 +118,7 @@ describe("bad input at the running service", function () {
     await refused([401, "INVALID_CREDENTIAL"], SPEND, transfer, {
       "x-api-key": `${on.stack.file.api_key.slice(0, -1)}!`,
     });
-    const response = await fetch(`${on.entry.base_url}${SPEND}`, {
+    const response = await documentedFetch(on.entry.base_url)(`${on.entry.base_url}${SPEND}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify(transfer),

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { networkOf, type StackFile } from "../../scripts/dev/stack-folder.ts";
+import { documentedFetch } from "../support/documented.ts";
 import { until } from "../support/until.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
@@ -133,7 +134,7 @@ describe("commands", function () {
       // The same key again: KMS released it to the enclave of this start.
       assert.equal(network.enclave_signer, networkOf(before, name).enclave_signer);
       assert.deepEqual(network.enclave, networkOf(before, name).enclave);
-      const answer = await fetch(`${network.base_url}/merkle/root`, {
+      const answer = await documentedFetch(network.base_url)(`${network.base_url}/merkle/root`, {
         headers: { "x-api-key": now.api_key },
       });
       const root = (await answer.json()) as { leaf_count: number; pending: number };

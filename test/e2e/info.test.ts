@@ -8,6 +8,7 @@ import { randomBytes } from "node:crypto";
 import { info as infoShape, type Health, type Info } from "../../shared/api/service.ts";
 import { verifyAttestation } from "../../shared/protocol/attestation-document.ts";
 import { asAddress } from "../../shared/protocol/brands.ts";
+import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
@@ -23,7 +24,7 @@ describe("/info?nonce= on a running service", function () {
   async function get(path: string): Promise<{ status: number; body: unknown }> {
     const { base_url: baseUrl } = on.entry;
     const headers = { "X-API-Key": on.stack.file.api_key };
-    const response = await fetch(baseUrl + path, { headers });
+    const response = await documentedFetch(baseUrl)(baseUrl + path, { headers });
     return { status: response.status, body: await response.json() };
   }
   async function info(query: string): Promise<Info> {

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { SpendBody } from "../../shared/api/transactions.ts";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
+import { documentedFetch } from "../support/documented.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
@@ -71,7 +72,7 @@ describe("a payment of many notes", function () {
     const silent = await on.wallet({ seed, through: capturing(on.client) });
     const body = await capture<SpendBody>(silent, (wallet) => wallet.pay(rich.address, 17n * UNIT));
     const post = async (path: string, sent: unknown): Promise<[number, string | undefined]> => {
-      const response = await fetch(on.entry.base_url + path, {
+      const response = await documentedFetch(on.entry.base_url)(on.entry.base_url + path, {
         method: "POST",
         headers: { "x-api-key": on.stack.file.api_key, "content-type": "application/json" },
         body: JSON.stringify(sent),

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { parseEther, toBeHex, Wallet as Account } from "ethers";
 import type { OutgoingTransaction, TransactionSender } from "../../shared/client/index.ts";
+import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { LocalVenue } from "../support/venue.ts";
 
@@ -80,7 +81,8 @@ describe("plain deposit", function () {
       through: {
         ...on.client,
         attestDeposit: async (body) => {
-          const response = await fetch(`${on.entry.base_url}/sequence/deposit-shield`, {
+          const { base_url: url } = on.entry;
+          const response = await documentedFetch(url)(`${url}/sequence/deposit-shield`, {
             method: "POST",
             headers: { "x-api-key": on.stack.file.api_key, "content-type": "application/json" },
             body: JSON.stringify(body),

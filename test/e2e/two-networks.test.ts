@@ -7,6 +7,7 @@ import { copyFile } from "node:fs/promises";
 import { ClientError, type Wallet } from "../../shared/client/index.ts";
 import type { SpendBody } from "../../shared/api/transactions.ts";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
+import { documentedFetch } from "../support/documented.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestNetwork, type TestStack } from "../support/stack.ts";
 
@@ -37,7 +38,7 @@ describe("two networks", function () {
     credential: Record<string, string>,
     body?: unknown,
   ): Promise<Answer> {
-    const response = await fetch(to.entry.base_url + path, {
+    const response = await documentedFetch(to.entry.base_url)(to.entry.base_url + path, {
       headers: { ...credential, ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
     });

@@ -1,6 +1,7 @@
 /**
  * The whole service for end-to-end tests, with real parts in processes of their own: chain, contracts,
- * enclave, proxy, and wallets of the client library with real proofs. Each stack has a folder and ports of
+ * enclave, proxy, and wallets of the client library with real proofs. What these ask is held
+ * against the OpenAPI document. Each stack has a folder and ports of
  * its own, so suites can run side by side. Most tests need the first network only; it is the cheap one.
  */
 import { mkdtemp, rm } from "node:fs/promises";
@@ -22,6 +23,7 @@ import {
   type Wallet,
 } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
+import { documentedFetch } from "./documented.ts";
 
 const EXECUTED = id("Executed(bytes32,uint8,uint64,uint256[],uint256[],bytes)");
 const FREE_PORTS = { proxy: 0, chain: 0 };
@@ -98,7 +100,11 @@ async function testNetwork(
 ): Promise<TestNetwork> {
   const local = stack.network(name);
   const { entry } = local;
-  const client = createClient({ baseUrl: entry.base_url, credential: { apiKey: stack.file.api_key } });
+  const client = createClient({
+    baseUrl: entry.base_url,
+    credential: { apiKey: stack.file.api_key },
+    fetch: documentedFetch(entry.base_url),
+  });
   const chain = new JsonRpcProvider(entry.chain_rpc, entry.chain_id, {
     staticNetwork: true,
     cacheTimeout: -1,

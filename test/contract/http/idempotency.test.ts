@@ -97,7 +97,7 @@ describe("Idempotency-Key", () => {
       ["six", "RATE_LIMITED"],
     ] as const) {
       behaviour = () => {
-        throw new ApiError(code, "later");
+        throw new ApiError(code, "later", { retryAfterSecs: 1 });
       };
       assert.equal((await send(key)).body.code, code);
       behaviour = undefined;

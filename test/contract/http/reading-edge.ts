@@ -1,0 +1,38 @@
+// The edge with routes of the money path that read and refuse as the service's own do; then its stage ends.
+import Router from "@koa/router";
+import { parse } from "../../../proxy/http/parse.ts";
+import type { RequestState } from "../../../proxy/http/state.ts";
+import { toAttest, toSequence } from "../../../proxy/submission/submission.ts";
+import { eventsQuery, merkleTreeQuery } from "../../../shared/api/data.ts";
+import { relayBody, ticketPath } from "../../../shared/api/transactions.ts";
+import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
+import { absent, startEdge, type Edge, type EdgeOptions } from "./edge.ts";
+
+/** Refused credentials are not slowed down: these tests send nothing else. */
+export function startReadingEdge(options: EdgeOptions): Promise<Edge> {
+  return startEdge({ ...options, routers: readingRouters(), limits: { failuresPerMinute: 1_000_000_000 } });
+}
+
+/** As the service's own routes read a request; then the stage ends. */
+function readingRouters(): NonNullable<EdgeOptions["routers"]> {
+  const sequence = new Router<RequestState>();
+  const attest = new Router<RequestState>();
+  for (const kind of KIND_NAMES) {
+    sequence.post(`/sequence/${kind}`, (ctx) => absent(toSequence(kind, ctx.state.json)));
+    attest.post(`/attest/${kind}`, (ctx) => absent(toAttest(kind, ctx.state.json)));
+  }
+  sequence.get("/sequence/ticket/:ticket_id", (ctx) => absent(parse(ticketPath, ctx.params, "path")));
+  return {
+    sequence,
+    attest,
+    relay: new Router<RequestState>().post("/relay", (ctx) =>
+      absent(parse(relayBody, ctx.state.json, "body")),
+    ),
+    merkle: new Router<RequestState>()
+      .get("/merkle/root", () => absent())
+      .get("/merkle/tree", (ctx) => absent(parse(merkleTreeQuery, ctx.query, "query"))),
+    events: new Router<RequestState>().get("/events/stream", (ctx) =>
+      absent(parse(eventsQuery, ctx.query, "query")),
+    ),
+  };
+}
