@@ -14,9 +14,7 @@ export const OFF: readonly {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly code: ErrorCode;
-}[] = [
-  ...Object.values(BRIDGE_ENDPOINTS).map(({ method, path, codes: [code] }) => ({ method, path, code })),
-];
+}[] = [...Object.values(BRIDGE_ENDPOINTS).map(({ method, path, codes: [code] }) => ({ method, path, code }))];
 
 /** What an instance may have switched off. */
 export interface Switches {
