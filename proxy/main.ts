@@ -136,7 +136,12 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   const admission = createAdmission({ pool, tokens, assets: config.assets, fees, tickets, data, now });
   const attest = createAttest(admission, attestor, pool);
-  const hub = createHub(indexer, data, tickets, { chainId: config.chainId, pool: config.pool, now });
+  const hub = createHub(indexer, data, tickets, {
+    chainId: config.chainId,
+    pool: config.pool,
+    now,
+    onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
+  });
   const app = createApp({
     config,
     logger: logger.child({ part: "http" }),

@@ -8,11 +8,14 @@ export function rateLimit(limits: Limits): Middleware<RequestState> {
     const { principal, limitOverrides } = ctx.state;
     const refusal = limits.take(principal, limitOverrides);
     const standings = limits.standings(principal, limitOverrides);
-    ctx.set(
+    ctx.res.setHeader(
       "RateLimit-Policy",
       standings.map((s) => `"${s.policy}";q=${s.quota};w=${s.windowSecs}`).join(", "),
     );
-    ctx.set("RateLimit", standings.map((s) => `"${s.policy}";r=${s.remaining};t=${s.resetSecs}`).join(", "));
+    ctx.res.setHeader(
+      "RateLimit",
+      standings.map((s) => `"${s.policy}";r=${s.remaining};t=${s.resetSecs}`).join(", "),
+    );
     if (refusal !== undefined) throw refusal;
     await next();
   };
