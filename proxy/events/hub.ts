@@ -206,12 +206,18 @@ export function createHub(
   function beginAt(reader: Reader): boolean {
     const { from = "" } = reader.subscription;
     if (!caughtUp()) return false;
-    const block = parseId(from)?.position.block ?? 0;
-    if (block > (data.tip()?.number ?? 0) && now() < reader.giveUpAt) return false;
+    if (isAhead(from) && now() < reader.giveUpAt) return false;
     const start = startOf(from);
     reader.cursor = start.cursor;
     reader.phase = "reading";
     return start.reorg === undefined || write(reader, start.reorg);
+  }
+
+  /** Of a block that we do not have yet, and not of one that we had and left. */
+  function isAhead(from: string): boolean {
+    const id = parseId(from);
+    if (id === undefined || id.position.block <= (data.tip()?.number ?? 0)) return false;
+    return data.forkPoint(id.position.block, id.hashPrefix) === undefined;
   }
 
   /** What is due at some time: the end of a session, the credential's check, a comment, the end of patience. */

@@ -38,7 +38,8 @@ export interface Stage {
   stop(): Promise<void>;
 }
 
-export async function openStage(): Promise<Stage> {
+/** `settings` are further ones of the proxy, for a profile. */
+export async function openStage(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
   const folder = await mkdtemp(path.join(tmpdir(), "cloister-bench-"));
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const stack = await startStack({
@@ -50,6 +51,7 @@ export async function openStage(): Promise<Stage> {
       CLOISTER_LIMIT_KEY_PER_MINUTE: NO_LIMIT,
       CLOISTER_LIMIT_KEY_PER_DAY: "10000000",
       CLOISTER_LIMIT_STREAMS_PER_USER: "10000",
+      ...settings,
     },
   }).catch(async (error: unknown) => {
     await removeFolder();
