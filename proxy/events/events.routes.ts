@@ -1,10 +1,10 @@
 /** GET /events/stream: a connection for the hub's bytes, text/event-stream (WHATWG HTML, section 9.2). */
-import type { ServerResponse } from "node:http";
 import Router from "@koa/router";
 import { EVENT_KINDS, eventsQuery, type EventKind } from "../../shared/api/data.ts";
 import { invalidField, parse } from "../http/parse.ts";
 import { ownerOf, type Principal, type RequestState } from "../http/state.ts";
-import type { Hub, Sink } from "./hub.ts";
+import type { Hub } from "./hub.ts";
+import { RawAnswer } from "./raw-answer.ts";
 
 export interface EventStreamOptions {
   /** Counts an open stream; throws RATE_LIMITED. The result ends the count. */
@@ -25,13 +25,10 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
       "Cache-Control": "no-store, no-transform",
       "Referrer-Policy": "no-referrer",
       "X-Accel-Buffering": "no",
-      // The stream ends with its connection, so it needs no chunks: they would cost each event three more
-      // writes for each reader (RFC 9112, section 6.3, rule 8; a half event at the end is dropped by SSE).
-      Connection: "close",
     });
-    res.removeHeader("Transfer-Encoding");
-    // From here on the connection is the hub's: Koa would hold a buffered stream for each.
+    // From here on the connection is the hub's.
     ctx.respond = false;
+    const connection = new RawAnswer(ctx.req, res);
     const reading = hub.read(
       {
         owner: ownerOf(principal),
@@ -40,25 +37,17 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
         stillGood,
         endsAt: principal.kind === "session" ? principal.exp * 1000 : undefined,
       },
-      sinkOf(res),
+      connection,
     );
     const leave = (): void => {
       reading.left();
       release();
     };
-    res.on("drain", () => reading.drained());
+    connection.onDrain(() => reading.drained());
     // The client may be gone already, and then nothing says so any more.
     if (res.destroyed) leave();
     else res.once("close", leave);
   });
-}
-
-function sinkOf(res: ServerResponse): Sink {
-  return {
-    write: (bytes) => !res.destroyed && res.write(bytes),
-    end: () => void res.end(),
-    cut: () => void res.destroy(),
-  };
 }
 
 function parseKinds(types: string): ReadonlySet<EventKind> {
