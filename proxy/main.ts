@@ -13,7 +13,7 @@ import { developmentKeyHashes, requireNoDevelopmentKeys } from "./chain/developm
 import { createPool } from "./chain/pool.ts";
 import { createChain } from "./chain/provider.ts";
 import { requireSamePool, warnOfOffers } from "./chain/same-pool.ts";
-import { createTokens, recoverSigner } from "./chain/token.ts";
+import { createTokens, recoverInTurn } from "./chain/token.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
 import { createDirectory } from "./enclave-link/directory.ts";
@@ -90,7 +90,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     threshold: () => pool.threshold(),
     isSigner: (signer) => pool.isSigner(signer),
     verifyingKeyHash: (kind) => pool.verifyingKeyHash(kind),
-    recover: recoverSigner,
+    recover: recoverInTurn,
   });
 
   const indexer = createIndexer(chain, pool, data, logger.child({ part: "indexer" }), {
