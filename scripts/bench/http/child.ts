@@ -40,10 +40,10 @@ export function startChild<Ask extends object, Answer>(file: string): Child<Ask,
 }
 
 /** The other side: answers one question after the other until the parent goes. */
-export function answer<Ask, Answer>(work: (question: Ask) => Promise<Answer>): void {
+export function answer(work: (question: never) => Promise<unknown>): void {
   process.on("disconnect", () => process.exit(0));
   process.on("message", (question) => {
-    work(question as Ask).then(
+    work(question as never).then(
       (ok) => process.send?.({ ok }),
       (error: unknown) => process.send?.({ fault: error instanceof Error ? error.message : String(error) }),
     );

@@ -18,8 +18,6 @@ export interface StreamsAnswer {
   /** Milliseconds since 1970: when the first reader had the first event after the mark, the last reader the last one. */
   readonly firstAt: number;
   readonly lastAt: number;
-  /** Of some reader. */
-  readonly lastId: string;
 }
 
 interface Reader {
@@ -141,6 +139,5 @@ answer(async (ask: StreamsAsk): Promise<StreamsAnswer> => {
     complete: readers.filter(isComplete).length,
     firstAt,
     lastAt,
-    lastId: readers[0]?.lastId ?? "",
   };
 });

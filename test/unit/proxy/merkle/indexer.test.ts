@@ -99,6 +99,6 @@ describe("merkle/indexer on a real chain", function () {
       state: () => ({ tip: undefined, syncedAt: undefined, fault: undefined }),
       tree: on.indexer.tree,
     };
-    assert.throws(() => createMerkle(fresh as never, on.data, 3).root(), { code: "CHAIN_UNAVAILABLE" });
+    assert.throws(() => createMerkle(fresh, on.data, 3).root(), { code: "CHAIN_UNAVAILABLE" });
   });
 });
