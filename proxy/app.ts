@@ -100,8 +100,25 @@ export function createApp(parts: AppParts): Koa<RequestState> {
     routers.swap, //                                 /swap/quote
   ];
   requireEveryEndpoint(mounted);
-  for (const router of mounted) app.use(router.routes());
+  app.use(dispatch(mounted));
   return app;
+}
+
+/** The guard knows the endpoint already, so only the router that serves it is asked. */
+function dispatch(routers: readonly Router<RequestState>[]): Koa.Middleware<RequestState> {
+  const serving = new Map<string, ReturnType<Router<RequestState>["routes"]>>();
+  for (const router of routers) {
+    const routes = router.routes();
+    for (const { path } of router.stack) serving.set(String(path), routes);
+  }
+  return async (ctx, next) => {
+    await serving.get(routePath(ctx.state.endpoint.path))?.(ctx as never, next);
+  };
+}
+
+/** The table says `{ticket_id}`, the router `:ticket_id`. */
+function routePath(template: string): string {
+  return template.includes("{") ? template.replaceAll(/\{([a-z_]+)\}/g, ":$1") : template;
 }
 
 /**
@@ -120,9 +137,7 @@ function requireEveryEndpoint(routers: readonly Router<RequestState>[]): void {
       .flatMap((router) => router.stack)
       .flatMap(({ methods, path }) => methods.map((method) => `${method} ${String(path)}`)),
   );
-  const wanted = Object.values<Endpoint>(ENDPOINTS).map(
-    ({ method, path }) => `${method} ${path.replaceAll(/\{([a-z_]+)\}/g, ":$1")}`,
-  );
+  const wanted = Object.values<Endpoint>(ENDPOINTS).map(({ method, path }) => `${method} ${routePath(path)}`);
   const missing = wanted.filter((row) => !served.has(row));
   const surplus = [...served].filter((row) => !row.startsWith("HEAD ") && !wanted.includes(row));
   if (missing.length + surplus.length > 0) {

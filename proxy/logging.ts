@@ -17,8 +17,11 @@ const NEVER_LOGGED = [
   "query",
 ];
 
+/** Of lines that nobody takes, this much is kept; then new ones are lost rather than the proxy's memory. */
+const MAX_WAITING_BYTES = 16 << 20;
+
 /** Lines go to `destination`, by default standard output. */
-export function createLogger(level: string, destination?: DestinationStream): Logger {
+export function createLogger(level: string, destination: DestinationStream = standardOutput()): Logger {
   const options = {
     level,
     base: { service: "proxy" },
@@ -29,5 +32,13 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
       censor: "(not logged)",
     },
   };
-  return destination === undefined ? pino(options) : pino(options, destination);
+  return pino(options, destination);
+}
+
+/**
+ * Not written at once: a line for each request would wait each time for whoever reads the log. What is under way
+ * when the process ends by itself is written then.
+ */
+function standardOutput(): DestinationStream {
+  return pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES });
 }

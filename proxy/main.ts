@@ -14,7 +14,7 @@ import { createPool } from "./chain/pool.ts";
 import { createChain } from "./chain/provider.ts";
 import { requireSamePool, warnOfOffers } from "./chain/same-pool.ts";
 import { requireSameVenue } from "./chain/same-venue.ts";
-import { createTokens, recoverSigner } from "./chain/token.ts";
+import { createTokens, recoverInTurn } from "./chain/token.ts";
 import { createTurns } from "./chain/turns.ts";
 import { createVenue } from "./chain/venue.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
@@ -113,7 +113,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     threshold: () => pool.threshold(),
     isSigner: (signer) => pool.isSigner(signer),
     verifyingKeyHash: (kind) => pool.verifyingKeyHash(kind),
-    recover: recoverSigner,
+    recover: recoverInTurn,
   });
 
   const indexer = createIndexer(chain, pool, data, logger.child({ part: "indexer" }), {
@@ -192,7 +192,12 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
           fees,
           now,
         });
-  const hub = createHub(indexer, data, tickets, { chainId: config.chainId, pool: config.pool, now });
+  const hub = createHub(indexer, data, tickets, {
+    chainId: config.chainId,
+    pool: config.pool,
+    now,
+    onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
+  });
   const app = createApp({
     config,
     logger: logger.child({ part: "http" }),

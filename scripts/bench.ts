@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { benchClient } from "./bench/client.ts";
 import { benchEnclave } from "./bench/enclave.ts";
+import { benchHttp } from "./bench/http.ts";
 import { describeMachine, type Figures, type SuiteOptions } from "./bench/figures.ts";
 import { repositoryRoot } from "./circuits/compile.ts";
 
@@ -25,6 +26,11 @@ const SUITES: Readonly<Record<string, Suite>> = {
     about: "proving with the client library: time, memory, size of the keys",
     runs: 7,
     run: benchClient,
+  },
+  http: {
+    about: "requests a second beside bare Koa, the tree, event streams, answers while proofs are verified",
+    runs: 7,
+    run: benchHttp,
   },
 };
 

@@ -21,7 +21,14 @@ export interface Switches {
   readonly swaps: boolean;
 }
 
+interface Place {
+  readonly rows: readonly Row[];
+  /** Methods that are answered here. */
+  readonly allowed: readonly string[];
+}
+
 interface Row {
+  readonly template: string;
   readonly method: "GET" | "POST";
   readonly matches: (path: string) => boolean;
   readonly endpoint?: Endpoint;
@@ -31,19 +38,31 @@ interface Row {
 
 const rows: readonly Row[] = [
   ...Object.values<Endpoint>(ENDPOINTS).map((endpoint) => ({
+    template: endpoint.path,
     method: endpoint.method,
     matches: matcher(endpoint.path),
     endpoint,
     offCode: endpoint.offCode,
   })),
-  ...OFF.map(({ method, path, code }) => ({ method, matches: matcher(path), off: code })),
+  ...OFF.map(({ method, path, code }) => ({ template: path, method, matches: matcher(path), off: code })),
 ];
+
+/** What is at each path of the table that has no parameter; every other path is looked for. */
+const fixed = new Map(
+  rows
+    .filter(({ template }) => !template.includes("{"))
+    .map(({ template }) => [template, placeOf(template)] as const),
+);
+
+function placeOf(path: string): Place {
+  const here = rows.filter((row) => row.matches(path));
+  return { rows: here, allowed: methodsOf(here) };
+}
 
 export function guard({ swaps }: Switches): Middleware<RequestState> {
   return async (ctx, next) => {
-    const here = rows.filter((row) => row.matches(ctx.path));
+    const { rows: here, allowed } = fixed.get(ctx.path) ?? placeOf(ctx.path);
     if (here.length === 0) throw new ApiError("NOT_FOUND", "There is nothing at this path");
-    const allowed = methodsOf(here);
     if (ctx.method === "OPTIONS") {
       ctx.set("Allow", allowed.join(", "));
       ctx.status = 204;

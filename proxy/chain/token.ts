@@ -89,6 +89,22 @@ export function authorizationDigest(domainSeparator: Bytes32, message: ReceiveAu
   return keccakHex(Uint8Array.of(0x19, 0x01), mustFromHex(domainSeparator), structHash);
 }
 
+let lastRecovery: Promise<unknown> = Promise.resolve();
+
+/**
+ * The same as `recoverSigner`, one in each turn of the event loop. A recovery takes milliseconds of processor time,
+ * and an enclave answers a batch at once: all of them in a row would keep every other caller waiting.
+ */
+export async function recoverInTurn(
+  digest: Uint8Array | Bytes32,
+  signature: Uint8Array,
+): Promise<Address | undefined> {
+  const turn = lastRecovery.then(() => new Promise((resolve) => setImmediate(resolve)));
+  lastRecovery = turn;
+  await turn;
+  return recoverSigner(digest, signature);
+}
+
 /** Who signed, undefined for bytes that are no canonical signature (r ‖ s ‖ v, v 27 or 28, s in the lower half). */
 export function recoverSigner(digest: Uint8Array | Bytes32, signature: Uint8Array): Address | undefined {
   const v = signature[64];

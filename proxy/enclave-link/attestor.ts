@@ -30,7 +30,7 @@ export interface AttestationRules {
   isSigner(signer: Address): Promise<boolean>;
   verifyingKeyHash(kind: Kind): Promise<Bytes32>;
   /** Undefined for bytes that are no canonical signature. */
-  recover(digest: Uint8Array, signature: Uint8Array): Address | undefined;
+  recover(digest: Uint8Array, signature: Uint8Array): Promise<Address | undefined> | Address | undefined;
 }
 
 /** Leaves `fromIndex` and on, appended to the tree whose frontier this is. */
@@ -80,7 +80,7 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
         throw refusal;
       }
       const signature = signatureIn(reply);
-      const signer = signature === undefined ? undefined : rules.recover(digest, signature);
+      const signer = signature === undefined ? undefined : await rules.recover(digest, signature);
       if (signature === undefined || signer === undefined) continue;
       if (signed.some((other) => other.signer === signer) || !(await rules.isSigner(signer))) continue;
       signed.push({ signer, signature });
@@ -150,7 +150,7 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
       const digest = await statementDigest(statement, proofHash);
       const counted = new Map<Address, SignedBy>();
       for (const { signer: claimed, signature } of attestations) {
-        const signer = rules.recover(digest, signature);
+        const signer = await rules.recover(digest, signature);
         if (signer === undefined || signer !== claimed || counted.has(signer)) continue;
         if (await rules.isSigner(signer)) counted.set(signer, { signer, signature });
       }

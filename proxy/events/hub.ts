@@ -1,18 +1,22 @@
 /**
- * Event streams: each reader is a cursor over the stored log, pulled as fast as its connection takes it, so
- * a burst drops nobody and a slow reader costs no memory. What is new is told by waking the readers; what
- * was taken back by a reorganisation moves their cursors.
+ * Event streams: each reader is a cursor over the log, written to as fast as its connection takes it, so a
+ * burst drops nobody and a slow reader costs one piece of memory. What is new is encoded once and told in
+ * turns; what was taken back by a reorganisation moves the cursors. Readers have no timers, no buffers and no
+ * subscriptions of their own: there may be ten thousand of them.
  */
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { EventKind, StreamEvent } from "../../shared/api/data.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
-import { toHex, word } from "../../shared/protocol/bytes.ts";
 import type { Owner } from "../http/state.ts";
 import type { Indexer } from "../merkle/indexer.ts";
-import type { ChainDataStore, ChainEvent, LoggedEvent, Position } from "../store/chain-data.ts";
+import type { ChainDataStore, ChainEvent, Position } from "../store/chain-data.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 import { maySee, type Tickets } from "../submission/tickets.ts";
-import { idOf, parseId, hashPrefixOf } from "./position.ts";
+import { COMMENT, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
+import { StreamLog, type LogLimits } from "./log.ts";
+import { hashPrefixOf, idOf, parseId, START } from "./position.ts";
+import { Turns } from "./turns.ts";
+import { Wheel } from "./wheel.ts";
 
 export interface Subscription {
   readonly owner: Owner;
@@ -24,21 +28,30 @@ export interface Subscription {
   readonly stillGood: () => Promise<boolean>;
   /** Milliseconds since 1970 at which the session ends. */
   readonly endsAt: number | undefined;
-  /** Aborted when the reader is gone: `return()` alone waits for what a quiet stream says next. */
-  readonly left: AbortSignal;
 }
 
-/** A comment keeps the connection alive and finds out whether it still is. */
-export type StreamItem =
-  { readonly type: "event"; readonly event: StreamEvent } | { readonly type: "comment" };
+/** A reader's connection. */
+export interface Sink {
+  /** False when it has enough for now; `Reading.drained` is to be called when it wants more. */
+  write(bytes: Buffer): boolean;
+  /** Nothing more comes. */
+  end(): void;
+  /** Gives the connection up with what is in it. */
+  cut(): void;
+}
+
+/** What the connection tells the hub. */
+export interface Reading {
+  drained(): void;
+  /** The connection is gone. Nothing is written to the sink any more. */
+  left(): void;
+}
 
 export interface Hub {
-  /** Ends after `session_expired`, when the hub closes, or when the reader has left. */
-  read(subscription: Subscription): AsyncGenerator<StreamItem[], void, undefined>;
-  /** Ends every stream. */
+  /** The stream ends after `session_expired` and when the hub closes. */
+  read(subscription: Subscription, sink: Sink): Reading;
+  /** Ends every stream; one that does not read what is under way is cut. */
   close(): void;
-  /** Told of `close`; a reader that takes nothing never sees the end. The result unsubscribes. */
-  onClose(listener: () => void): () => void;
 }
 
 export interface HubOptions {
@@ -46,242 +59,357 @@ export interface HubOptions {
   readonly pool: Address;
   /** Default 15 s. */
   readonly commentEveryMs?: number;
-  /** How often a quiet stream asks whether its credential is still good. Default 5 s. */
+  /** How often a stream asks whether its credential is still good. Default 5 s. */
   readonly checkEveryMs?: number;
+  /** A reader that takes nothing for this long is cut; it resumes by itself. Default 60 s. */
+  readonly stalledAfterMs?: number;
+  /** How long an id of a block that we do not have yet is waited for. Default 10 s. */
+  readonly aheadMs?: number;
+  /** Default 250 ms. */
+  readonly tickMs?: number;
+  readonly log?: LogLimits;
   readonly now: () => number;
+  /** Told why a reader was cut that did nothing wrong. */
+  readonly onFault?: (error: unknown) => void;
 }
 
-const BATCH = 256;
 const SHOWN = ["leaf", "nullifier", "root"] as const satisfies readonly ChainEvent["kind"][];
+/** How long a reader may take to read what was under way when the service stops. */
+const LAST_WORDS_MS = 500;
+/** Tickets whose news wait for one reader. Beyond it the reader is cut; it comes back and is sent the open ones. */
+const MOST_NEWS = 1_000;
+const NONE = Buffer.alloc(0);
+
+interface Reader {
+  readonly subscription: Subscription;
+  readonly sink: Sink;
+  /** `opening` says its first words, `behind` waits until its id can be judged. */
+  phase: "opening" | "behind" | "reading" | "ended";
+  cursor: Position;
+  /** Lowest block that still stands since the reader's last turn; set by a reorganisation. */
+  ancestor: number | undefined;
+  /** Newest form of the caller's own tickets that were not told yet. */
+  news: Map<string, Buffer> | undefined;
+  isSynced: boolean;
+  isAsking: boolean;
+  /** Since when the connection takes nothing. */
+  blockedSince: number | undefined;
+  checkAt: number;
+  commentAt: number;
+  readonly giveUpAt: number;
+}
 
 export function createHub(
   indexer: Pick<Indexer, "onChange" | "state">,
   data: ChainDataStore,
-  tickets: Tickets,
+  tickets: Pick<Tickets, "onChange" | "openOf" | "view">,
   options: HubOptions,
 ): Hub {
-  const { commentEveryMs = 15_000, checkEveryMs = 5_000, now } = options;
-  const wakers = new Set<() => void>();
-  const closers = new Set<() => void>();
+  const { commentEveryMs = 15_000, checkEveryMs = 5_000, stalledAfterMs = 60_000 } = options;
+  const { aheadMs = 10_000, tickMs = 250, now, onFault } = options;
+  const readers = new Set<Reader>();
+  const byDeveloper = new Map<string, Set<Reader>>();
+  const log = new StreamLog(data, options.log);
+  const turns = new Turns<Reader>(turn);
+  const visits = new Turns<Reader>(visit);
+  const wheel = new Wheel<Reader>(tickMs, now, (reader) => visits.add(reader));
   let isClosed = false;
+  let isCaughtUp = false;
+  let chainWords: { readonly ready: Buffer; readonly synced: Buffer } | undefined;
+  let joined: { readonly first: Buffer; readonly second: Buffer; readonly both: Buffer } | undefined;
+  /** Ticket news are told one after the other, so that an older state never comes after a newer one. */
+  let telling: Promise<void> = Promise.resolve();
 
-  async function* read(subscription: Subscription): AsyncGenerator<StreamItem[], void, undefined> {
-    const { owner, kinds, stillGood, endsAt, left } = subscription;
-    const isOver = (): boolean => isClosed || left.aborted;
-    const wants = (kind: EventKind): boolean => kinds?.has(kind) !== false;
-    const only = (...events: readonly StreamEvent[]): StreamItem[] =>
-      events.filter(({ kind }) => wants(kind) || kind === "session_expired" || kind === "reorg").map(asItem);
-
-    let wake: () => void = () => undefined;
-    /** Lowest block that still stands since the reader last looked; set by a reorganisation. */
-    let ancestor: number | undefined;
-    const changed: TicketRecord[] = [];
-    const poke = (): void => wake();
-    wakers.add(poke);
-    left.addEventListener("abort", poke);
-    const stopIndex = indexer.onChange((change) => {
-      if (change.type === "reorg") ancestor = Math.min(ancestor ?? change.ancestor, change.ancestor);
-      wake();
-    });
-    const stopTickets = tickets.onChange((ticket) => {
-      if (!maySee(owner, ticket)) return;
-      changed.push(ticket);
-      wake();
-    });
-
-    try {
-      yield only(ready());
-      const open = await tickets.openOf(owner);
-      if (open.length > 0) yield only(...(await Promise.all(open.map(ticketEvent))));
-
-      // An id that we do not know yet may be one that we have not indexed yet.
-      while (subscription.from !== undefined && !isCaughtUp() && !isOver()) await pause(checkEveryMs);
-      const start = startOf(subscription.from);
-      let cursor = start.cursor;
-      if (start.reorg !== undefined) yield only(start.reorg);
-      let isSynced = false;
-      let commentAt = now() + commentEveryMs;
-      let checkAt = now() + checkEveryMs;
-
-      while (!isOver()) {
-        if ((endsAt !== undefined && now() >= endsAt) || (now() >= checkAt && !(await stillGood()))) {
-          yield only({ kind: "session_expired", id: undefined, data: {} });
-          return;
-        }
-        if (now() >= checkAt) checkAt = now() + checkEveryMs;
-
-        if (ancestor !== undefined) {
-          const standing = ancestor;
-          ancestor = undefined;
-          if (cursor !== undefined && cursor.block > standing) {
-            const back = backTo(standing);
-            cursor = back.cursor;
-            isSynced = false;
-            yield only(back.reorg);
-          }
-        }
-        if (changed.length > 0) {
-          yield only(...(await Promise.all(changed.splice(0).map(ticketEvent))));
-          continue;
-        }
-        const batch = data.eventsAfter(cursor, BATCH);
-        if (batch.length > 0) {
-          cursor = batch.at(-1)!.position;
-          const shown = batch.flatMap((logged) => streamEvent(logged) ?? []);
-          isSynced = false;
-          const items = only(...shown);
-          if (items.length > 0) yield items;
-          continue;
-        }
-        if (!isSynced && isCaughtUp()) {
-          isSynced = true;
-          yield only(synced());
-          continue;
-        }
-        if (now() >= commentAt) {
-          commentAt = now() + commentEveryMs;
-          yield [{ type: "comment" }];
-          continue;
-        }
-        await pause(Math.min(commentAt, checkAt, endsAt ?? Infinity) - now());
+  indexer.onChange((change) => {
+    chainWords = undefined;
+    if (change.type === "reorg") {
+      log.rollBack(change.ancestor);
+      for (const reader of readers) {
+        if (reader.phase !== "reading" || reader.cursor.block <= change.ancestor) continue;
+        reader.ancestor = Math.min(reader.ancestor ?? change.ancestor, change.ancestor);
+        turns.add(reader);
       }
-    } finally {
-      wakers.delete(poke);
-      left.removeEventListener("abort", poke);
-      stopIndex();
-      stopTickets();
+      return;
     }
+    const isNew = log.advance();
+    const isNowCaughtUp = !isCaughtUp && caughtUp();
+    for (const reader of readers) if (isNew || isNowCaughtUp || reader.phase === "behind") turns.add(reader);
+  });
 
-    /** Until something changes, or the time is up. What changed before the call is not missed: nothing runs in between. */
-    function pause(ms: number): Promise<void> {
-      return new Promise((resolve) => {
-        // The end may have come while the credential was looked up: nobody would wake us again.
-        if (isOver()) {
-          resolve();
-          return;
-        }
-        const timer = setTimeout(finish, Math.max(ms, 1));
-        function finish(): void {
-          clearTimeout(timer);
-          wake = () => undefined;
-          resolve();
-        }
-        wake = finish;
-      });
+  tickets.onChange((ticket) => {
+    if (isClosed || !byDeveloper.has(ticket.owner.developerId)) return;
+    telling = telling.then(() => tell(ticket)).catch((error: unknown) => onFault?.(error));
+  });
+
+  async function tell(ticket: TicketRecord): Promise<void> {
+    const bytes = await ticketFrame(ticket);
+    for (const reader of byDeveloper.get(ticket.owner.developerId) ?? []) {
+      if (!maySee(reader.subscription.owner, ticket) || !wants(reader, "ticket")) continue;
+      reader.news ??= new Map();
+      // At the end, so that a reader hears of changes in their order.
+      reader.news.delete(ticket.id);
+      reader.news.set(ticket.id, bytes);
+      if (reader.news.size > MOST_NEWS) cut(reader);
+      else turns.add(reader);
     }
   }
 
-  function isCaughtUp(): boolean {
-    return indexer.state().syncedAt !== undefined;
+  async function open(reader: Reader): Promise<void> {
+    const { owner, from } = reader.subscription;
+    write(reader, wants(reader, "ready") ? Buffer.concat([PREAMBLE, words().ready]) : PREAMBLE);
+    const frames: Buffer[] = [];
+    if (wants(reader, "ticket")) {
+      for (const ticket of await tickets.openOf(owner)) {
+        // What changed since is told as news, and that is newer.
+        if (reader.news?.has(ticket.id) !== true) frames.push(await ticketFrame(ticket));
+      }
+    }
+    if (reader.phase === "ended") return;
+    if (frames.length > 0) write(reader, Buffer.concat(frames));
+    reader.phase = from === undefined || from === "" ? "reading" : "behind";
+    turns.add(reader);
   }
 
-  function ready(): StreamEvent {
-    const tip = data.tip();
-    return {
-      kind: "ready",
-      id: undefined,
-      data: {
-        chain_id: options.chainId,
-        pool: checksumAddress(options.pool),
-        block_number: tip?.number ?? 0,
-        leaf_count: data.leafCount(),
-      },
-    };
+  /** One turn of a reader: at most one piece of the log. True when there may be more. */
+  function turn(reader: Reader): boolean {
+    if (reader.phase === "opening" || reader.phase === "ended" || reader.blockedSince !== undefined)
+      return false;
+    if (reader.phase === "behind" && !beginAt(reader)) return false;
+    if (reader.ancestor !== undefined) {
+      const back = backTo(reader.ancestor);
+      reader.ancestor = undefined;
+      reader.cursor = back.cursor;
+      reader.isSynced = false;
+      if (!write(reader, back.reorg)) return false;
+    }
+    if (reader.news !== undefined) {
+      const news = [...reader.news.values()];
+      reader.news = undefined;
+      if (!write(reader, Buffer.concat(news))) return false;
+    }
+    const piece = log.after(reader.cursor, reader.subscription.kinds);
+    if (piece !== undefined) {
+      reader.cursor = piece.last;
+      reader.isSynced = false;
+    }
+    const bytes = piece?.bytes ?? NONE;
+    const isAtEnd = log.isEnd(reader.cursor);
+    if (isAtEnd && !reader.isSynced && caughtUp()) {
+      reader.isSynced = true;
+      write(reader, wants(reader, "synced") ? join(bytes, words().synced) : bytes);
+      return false;
+    }
+    return write(reader, bytes) && !isAtEnd;
   }
 
-  function synced(): StreamEvent {
-    return {
-      kind: "synced",
-      id: undefined,
-      data: { block_number: data.tip()?.number ?? 0, leaf_count: data.leafCount() },
-    };
+  /** False while the reader has to wait: an id that we do not know yet may be one that we have not indexed yet. */
+  function beginAt(reader: Reader): boolean {
+    const { from = "" } = reader.subscription;
+    if (!caughtUp()) return false;
+    if (isAhead(from) && now() < reader.giveUpAt) return false;
+    const start = startOf(from);
+    reader.cursor = start.cursor;
+    reader.phase = "reading";
+    return start.reorg === undefined || write(reader, start.reorg);
   }
 
-  async function ticketEvent(ticket: TicketRecord): Promise<StreamEvent> {
-    return { kind: "ticket", id: undefined, data: await tickets.view(ticket) };
+  /** Of a block that we do not have yet, and not of one that we had and left. */
+  function isAhead(from: string): boolean {
+    const id = parseId(from);
+    if (id === undefined || id.position.block <= (data.tip()?.number ?? 0)) return false;
+    return data.forkPoint(id.position.block, id.hashPrefix) === undefined;
+  }
+
+  /** What is due at some time: the end of a session, the credential's check, a comment, the end of patience. */
+  function visit(reader: Reader): false {
+    if (readers.has(reader)) attend(reader);
+    return false;
+  }
+
+  function attend(reader: Reader): void {
+    const { endsAt, stillGood } = reader.subscription;
+    const time = now();
+    if (reader.blockedSince !== undefined && time - reader.blockedSince >= stalledAfterMs) {
+      cut(reader);
+      return;
+    }
+    if (endsAt !== undefined && time >= endsAt) expire(reader);
+    if (reader.phase === "ended") {
+      plan(reader);
+      return;
+    }
+    if (time >= reader.checkAt && !reader.isAsking) {
+      reader.isAsking = true;
+      reader.checkAt = time + checkEveryMs;
+      stillGood().then(
+        (isGood) => {
+          reader.isAsking = false;
+          if (!isGood) expire(reader);
+        },
+        (error: unknown) => {
+          // Nobody can say whether it may go on. The client comes back and hears it from the front door.
+          onFault?.(error);
+          cut(reader);
+        },
+      );
+    }
+    if (time >= reader.commentAt) {
+      reader.commentAt = time + commentEveryMs;
+      if (reader.blockedSince === undefined) write(reader, COMMENT);
+    }
+    if (reader.phase === "behind") turns.add(reader);
+    plan(reader);
+  }
+
+  function plan(reader: Reader): void {
+    const { endsAt = Infinity } = reader.subscription;
+    const stalledAt = reader.blockedSince === undefined ? Infinity : reader.blockedSince + stalledAfterMs;
+    const next =
+      reader.phase === "ended" ? stalledAt : Math.min(reader.checkAt, reader.commentAt, endsAt, stalledAt);
+    const giveUpAt = reader.phase === "behind" ? Math.max(reader.giveUpAt, now()) : Infinity;
+    wheel.at(Math.min(next, giveUpAt), reader);
+  }
+
+  /** True when the connection takes more. */
+  function write(reader: Reader, bytes: Buffer): boolean {
+    if (reader.phase === "ended") return false;
+    if (bytes.length === 0 || reader.sink.write(bytes)) return true;
+    reader.blockedSince = now();
+    return false;
+  }
+
+  function expire(reader: Reader): void {
+    if (reader.phase === "ended") return;
+    write(reader, SESSION_EXPIRED);
+    end(reader);
+  }
+
+  /** The reader stays known until its connection is gone, so that one that never reads the end is cut. */
+  function end(reader: Reader): void {
+    reader.phase = "ended";
+    reader.blockedSince ??= now();
+    reader.news = undefined;
+    turns.delete(reader);
+    reader.sink.end();
+  }
+
+  function cut(reader: Reader): void {
+    reader.phase = "ended";
+    forget(reader);
+    reader.sink.cut();
+  }
+
+  function forget(reader: Reader): void {
+    readers.delete(reader);
+    turns.delete(reader);
+    reader.news = undefined;
+    const { developerId } = reader.subscription.owner;
+    const others = byDeveloper.get(developerId);
+    others?.delete(reader);
+    if (others?.size === 0) byDeveloper.delete(developerId);
+    if (readers.size === 0) wheel.stop();
+  }
+
+  function caughtUp(): boolean {
+    return (isCaughtUp ||= indexer.state().syncedAt !== undefined);
+  }
+
+  /** What is said about the chain as it is now, once for all. */
+  function words(): { readonly ready: Buffer; readonly synced: Buffer } {
+    if (chainWords !== undefined) return chainWords;
+    const [block_number, leaf_count] = [data.tip()?.number ?? 0, data.leafCount()];
+    const pool = checksumAddress(options.pool);
+    const ready = { chain_id: options.chainId, pool, block_number, leaf_count };
+    return (chainWords = {
+      ready: frameOf({ kind: "ready", id: undefined, data: ready }),
+      synced: frameOf({ kind: "synced", id: undefined, data: { block_number, leaf_count } }),
+    });
+  }
+
+  /** Both in one write, and after one event the same bytes for every reader. */
+  function join(first: Buffer, second: Buffer): Buffer {
+    if (first.length === 0) return second;
+    if (joined?.first !== first || joined.second !== second) {
+      joined = { first, second, both: Buffer.concat([first, second]) };
+    }
+    return joined.both;
+  }
+
+  async function ticketFrame(ticket: TicketRecord): Promise<Buffer> {
+    return frameOf({ kind: "ticket", id: undefined, data: await tickets.view(ticket) });
   }
 
   /** Where a reader that names its last event goes on, and what it has to take back before. */
-  function startOf(from: string | undefined): { cursor: Position | undefined; reorg?: StreamEvent } {
-    if (from === undefined || from === "") return { cursor: undefined };
+  function startOf(from: string): { cursor: Position; reorg?: Buffer } {
     const id = parseId(from);
     if (id === undefined) return backTo(-1);
     const { position, hashPrefix } = id;
     const known = data.eventAt(position);
     if (known !== undefined && hashPrefixOf(known.blockHash) === hashPrefix) return { cursor: position };
-    // Of a branch that we followed ourselves: back to where it left the chain. Of one we never saw (or not
-    // yet: then we are behind, and a replay is right all the same): from the beginning.
+    // Of a branch that we followed ourselves: back to where it left the chain. Of one that we never saw: from
+    // the beginning.
     return backTo(data.forkPoint(position.block, hashPrefix) ?? -1);
   }
 
   /** The last shown event that stands at or below a block, as cursor and as the event that says so. */
-  function backTo(block: number): { cursor: Position | undefined; reorg: StreamEvent } {
+  function backTo(block: number): { cursor: Position; reorg: Buffer } {
     const last = block < 0 ? undefined : data.lastEventUpTo(block, SHOWN);
     const fromId = last === undefined ? null : idOf(last);
-    return {
-      cursor: last?.position,
-      // The id goes back too, so that a browser which reconnects now names an event that stands.
-      reorg: { kind: "reorg", id: fromId ?? "", data: { from_id: fromId } },
-    };
+    // The id goes back too, so that a browser which reconnects now names an event that stands.
+    const reorg: StreamEvent = { kind: "reorg", id: fromId ?? "", data: { from_id: fromId } };
+    return { cursor: last?.position ?? START, reorg: frameOf(reorg) };
   }
 
   return {
-    read,
+    read(subscription, sink) {
+      const time = now();
+      const reader: Reader = {
+        subscription,
+        sink,
+        phase: "opening",
+        cursor: START,
+        ancestor: undefined,
+        news: undefined,
+        isSynced: false,
+        isAsking: false,
+        blockedSince: undefined,
+        checkAt: time + checkEveryMs,
+        commentAt: time + commentEveryMs,
+        giveUpAt: time + aheadMs,
+      };
+      if (isClosed) sink.end();
+      else {
+        readers.add(reader);
+        const { developerId } = subscription.owner;
+        const own = byDeveloper.get(developerId) ?? new Set();
+        byDeveloper.set(developerId, own.add(reader));
+        plan(reader);
+        open(reader).catch((error: unknown) => {
+          onFault?.(error);
+          cut(reader);
+        });
+      }
+      return {
+        drained() {
+          if (reader.phase === "ended") return;
+          reader.blockedSince = undefined;
+          turns.add(reader);
+        },
+        left() {
+          reader.phase = "ended";
+          forget(reader);
+        },
+      };
+    },
     close() {
       isClosed = true;
-      for (const wake of wakers) wake();
-      for (const tell of closers) tell();
-    },
-    onClose(listener) {
-      closers.add(listener);
-      return () => closers.delete(listener);
+      for (const reader of readers) if (reader.phase !== "ended") end(reader);
+      wheel.stop();
+      setTimeout(() => [...readers].forEach(cut), LAST_WORDS_MS).unref();
     },
   };
 }
 
-function asItem(event: StreamEvent): StreamItem {
-  return { type: "event", event };
-}
-
-/** Undefined for what no stream shows. */
-function streamEvent(logged: LoggedEvent): StreamEvent | undefined {
-  const { event, position, txHash } = logged;
-  const id = idOf(logged);
-  switch (event.kind) {
-    case "leaf":
-      return {
-        kind: "leaf",
-        id,
-        data: {
-          index: event.index,
-          commitment: toHex(word(event.commitment)),
-          ciphertext: toHex(event.ciphertext),
-          source: event.source,
-          ...(event.opening === undefined
-            ? {}
-            : {
-                npk: toHex(word(event.opening.npk)),
-                asset: checksumAddress(event.opening.asset),
-                value: String(event.opening.value),
-              }),
-          tx_hash: txHash,
-          block_number: position.block,
-        },
-      };
-    case "nullifier":
-      return {
-        kind: "nullifier",
-        id,
-        data: { nullifier: toHex(word(event.nullifier)), tx_hash: txHash, block_number: position.block },
-      };
-    case "root":
-      return {
-        kind: "root",
-        id,
-        data: { root: toHex(word(event.root)), leaf_count: event.leafCount, block_number: position.block },
-      };
-    case "executed":
-    case "rejected":
-      return undefined;
-  }
+function wants({ subscription }: Pick<Reader, "subscription">, kind: EventKind): boolean {
+  return subscription.kinds?.has(kind) !== false;
 }

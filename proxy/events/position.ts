@@ -14,6 +14,19 @@ export function hashPrefixOf(blockHash: string): string {
   return blockHash.slice(2, 2 + HASH_PREFIX_DIGITS);
 }
 
+/** Before every event. */
+export const START: Position = { block: -1, logIndex: 0, part: 0 };
+
+/** After every event of a block, before those of the next. */
+export function endOfBlock(block: number): Position {
+  return { block, logIndex: Number.MAX_SAFE_INTEGER, part: 0 };
+}
+
+/** Below zero when `a` comes first. */
+export function comparePositions(a: Position, b: Position): number {
+  return a.block - b.block || a.logIndex - b.logIndex || a.part - b.part;
+}
+
 /** `block-hash-log.part` */
 export function idOf({ position, blockHash }: Pick<LoggedEvent, "position" | "blockHash">): string {
   const { block, logIndex, part } = position;

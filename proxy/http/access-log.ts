@@ -6,12 +6,14 @@ import type { RequestState } from "./state.ts";
 const MAX_PATH = 200;
 
 export function accessLog(logger: Logger): Middleware<RequestState> {
-  return async (ctx, next) => {
+  // Its fields are the few below, under names that are never redacted, so they need not be searched each time.
+  const log = logger.child({}, { redact: [] });
+  return (ctx, next) => {
     const startedAt = performance.now();
     ctx.res.once("close", () => {
       // Absent until the credential is known.
       const principal = (ctx.state as Partial<RequestState>).principal;
-      logger.info(
+      log.info(
         {
           request_id: ctx.state.requestId,
           method: ctx.method,
@@ -26,7 +28,7 @@ export function accessLog(logger: Logger): Middleware<RequestState> {
         "request",
       );
     });
-    await next();
+    return next();
   };
 }
 

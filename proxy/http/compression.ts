@@ -9,6 +9,8 @@ const LEAST_BYTES = 1_024;
 const LEVEL = 1;
 /** A strong ETag names bytes, and compressed bytes are others. */
 const SUFFIX = "-gzip";
+/** Of bodies that a route keeps and sends again: compressed once, and forgotten with the body. */
+const kept = new WeakMap<Buffer, Promise<Buffer>>();
 
 export function compression(): Middleware {
   return async (ctx, next) => {
@@ -19,7 +21,7 @@ export function compression(): Middleware {
     }
     await next();
     const body: unknown = ctx.body;
-    if (ctx.method === "HEAD" || ctx.path === "/session") return;
+    if (ctx.path === "/session") return;
     const isJson = typeof ctx.type === "string" && /[/+]json$/.test(ctx.type);
     const isPlain =
       typeof body === "string" || (typeof body === "object" && body !== null && !("pipe" in body));
@@ -31,11 +33,12 @@ export function compression(): Middleware {
       tag();
       return;
     }
-    if (!isPlain || Buffer.isBuffer(body)) return;
-    const text = typeof body === "string" ? body : JSON.stringify(body);
-    if (text.length < LEAST_BYTES) return;
+    if (!isPlain) return;
+    const plain = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+    if (plain.length < LEAST_BYTES) return;
     const { type } = ctx;
-    ctx.body = await compress(text, { level: LEVEL });
+    // HEAD too: its length has to be that of the answer to GET (RFC 9110, section 8.6).
+    ctx.body = await (Buffer.isBuffer(plain) ? compressKept(plain) : compress(plain, { level: LEVEL }));
     ctx.type = type;
     ctx.set("Content-Encoding", "gzip");
     tag();
@@ -46,4 +49,12 @@ export function compression(): Middleware {
       if (etag?.startsWith('"') === true) ctx.set("ETag", `${etag.slice(0, -1)}${SUFFIX}"`);
     }
   };
+}
+
+function compressKept(body: Buffer): Promise<Buffer> {
+  const known = kept.get(body);
+  if (known !== undefined) return known;
+  const made = compress(body, { level: LEVEL });
+  kept.set(body, made);
+  return made;
 }

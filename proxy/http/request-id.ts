@@ -8,10 +8,10 @@ const SANE = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const CREDENTIAL = /(ck|sst)_/;
 
 export function requestId(): Middleware<RequestState> {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const given = ctx.get("X-Request-Id");
     ctx.state.requestId = SANE.test(given) && !CREDENTIAL.test(given) ? given : randomUUID();
-    ctx.set("X-Request-Id", ctx.state.requestId);
-    await next();
+    ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
+    return next();
   };
 }

@@ -3,18 +3,20 @@ import type { Middleware } from "koa";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
 import { ApiError } from "./errors.ts";
 
+const HEADERS = Object.entries({
+  "API-Version": API_VERSION,
+  // Answers are private to their caller; a route that may be cached says so itself.
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+});
+
 export function responseHeaders(): Middleware {
-  return async (ctx, next) => {
-    ctx.set({
-      "API-Version": API_VERSION,
-      // Answers are private to their caller; a route that may be cached says so itself.
-      "Cache-Control": "no-store",
-      "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-      "Cross-Origin-Resource-Policy": "same-origin",
-      "Referrer-Policy": "no-referrer",
-      "X-Content-Type-Options": "nosniff",
-    });
-    await next();
+  return (ctx, next) => {
+    for (const [name, value] of HEADERS) ctx.res.setHeader(name, value);
+    return next();
   };
 }
 

@@ -12,11 +12,14 @@ export function rateLimit(
     const { principal, limitOverrides = {} } = ctx.state as Partial<RequestState>;
     const counted: Counted = principal ?? { kind: "address", address: addressOf(ctx) };
     const { refusal, standings } = await limits.take(counted, limitOverrides);
-    ctx.set(
+    ctx.res.setHeader(
       "RateLimit-Policy",
       standings.map((s) => `"${s.policy}";q=${s.quota};w=${s.windowSecs}`).join(", "),
     );
-    ctx.set("RateLimit", standings.map((s) => `"${s.policy}";r=${s.remaining};t=${s.resetSecs}`).join(", "));
+    ctx.res.setHeader(
+      "RateLimit",
+      standings.map((s) => `"${s.policy}";r=${s.remaining};t=${s.resetSecs}`).join(", "),
+    );
     if (refusal !== undefined) throw refusal;
     await next();
   };

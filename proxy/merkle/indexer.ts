@@ -13,7 +13,9 @@ import { CommitmentTree } from "./tree.ts";
 export type IndexChange =
   | { readonly type: "advanced"; readonly tip: IndexedBlock }
   /** Every block above `ancestor` was taken back. */
-  | { readonly type: "reorg"; readonly ancestor: number };
+  | { readonly type: "reorg"; readonly ancestor: number }
+  /** The first pass since the start has reached the chain's head. */
+  | { readonly type: "caught-up" };
 
 export interface IndexState {
   readonly tip: IndexedBlock | undefined;
@@ -93,7 +95,9 @@ export function createIndexer(
       if (next < careful) await takeRange(next, Math.min(next + RANGE_BLOCKS - 1, careful));
       else if (!(await takeBlock(next, tip))) return;
     }
+    const isFirst = syncedAt === undefined;
     syncedAt = Date.now();
+    if (isFirst) tell({ type: "caught-up" });
   }
 
   /** Goes back to the newest block of ours that the chain still has. */

@@ -6,27 +6,34 @@ import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { ApiError } from "../http/errors.ts";
 import { parse } from "../http/parse.ts";
 import type { RequestState } from "../http/state.ts";
-import type { Merkle, TreePage } from "./merkle.service.ts";
+import type { Merkle, RootView, TreePage } from "./merkle.service.ts";
+import { PageCache, type CachedPage } from "./page-cache.ts";
 import { NODE_BYTES } from "./tree.ts";
 
 const JSON_TYPE = "application/json";
 const PACKED_TYPE = "application/octet-stream";
+/** A tree of 2^20 leaves and all levels above it in packed form is 43 MiB. */
+const CACHE_BYTES = 64 << 20;
 
 export function merkleRoutes(merkle: Merkle): Router<RequestState> {
   const router = new Router<RequestState>();
+  const cache = new PageCache(CACHE_BYTES);
+  let rootAnswer: { readonly of: RootView; readonly text: string; readonly etag: string } | undefined;
 
   router.get("/merkle/root", (ctx) => {
     const view = merkle.root();
+    // Asked for by everybody all the time, and the same until the next block.
+    if (rootAnswer?.of !== view)
+      rootAnswer = { of: view, text: rootText(view), etag: `"${view.block.hash}"` };
+    ctx.status = 200;
     ctx.set("Cache-Control", "no-cache");
-    ctx.body = {
-      root: toHex(word(view.root)),
-      leaf_count: view.leafCount,
-      depth: view.depth,
-      arity: view.arity,
-      block_number: view.block.number,
-      block_hash: view.block.hash,
-      pending: view.pending,
-    } satisfies MerkleRoot;
+    ctx.set("ETag", rootAnswer.etag);
+    if (matches(ctx.get("If-None-Match"), rootAnswer.etag)) {
+      ctx.status = 304;
+      return;
+    }
+    ctx.type = JSON_TYPE;
+    ctx.body = rootAnswer.text;
   });
 
   router.get("/merkle/tree", (ctx) => {
@@ -35,20 +42,47 @@ export function merkleRoutes(merkle: Merkle): Router<RequestState> {
     if (type === false)
       throw new ApiError("NOT_ACCEPTABLE", `one of ${JSON_TYPE} and ${PACKED_TYPE} is served here`);
     const page = merkle.page(level, from, limit);
+    const isPacked = type === PACKED_TYPE;
+    const { body, etag } = isPacked ? packed(page) : json(page);
     ctx.status = 200;
     ctx.vary("Accept");
-    ctx.set("Cache-Control", page.isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
-    const etag = etagOf(page, type);
+    // JSON says where the next page begins, and the last page will have a next one some day.
+    const isImmutable = page.isImmutable && (isPacked || page.next !== undefined);
+    ctx.set("Cache-Control", isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
     ctx.set("ETag", etag);
     if (matches(ctx.get("If-None-Match"), etag)) {
       ctx.status = 304;
       return;
     }
     ctx.type = type;
-    ctx.body = type === PACKED_TYPE ? Buffer.from(page.nodes) : toJson(page);
+    ctx.body = body;
   });
 
   return router;
+
+  function packed(page: TreePage): CachedPage {
+    return cache.get(`packed ${page.id}`, () => answerOf(Buffer.from(page.nodes()), 1));
+  }
+
+  function json(page: TreePage): CachedPage {
+    const { root, leafCount, id } = page;
+    return cache.get(`json ${toHex(word(root))} ${String(leafCount)} ${id}`, () => {
+      const nodes = cache.get(`nodes ${id}`, () => answerOf(nodesText(page), 1));
+      return answerOf(toJson(page, nodes.body), 2);
+    });
+  }
+}
+
+function rootText(view: RootView): string {
+  return JSON.stringify({
+    root: toHex(word(view.root)),
+    leaf_count: view.leafCount,
+    depth: view.depth,
+    arity: view.arity,
+    block_number: view.block.number,
+    block_hash: view.block.hash,
+    pending: view.pending,
+  } satisfies MerkleRoot);
 }
 
 /**
@@ -59,22 +93,28 @@ function matches(condition: string, etag: string): boolean {
   return condition.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
 }
 
-/** Strong: over every byte of the answer. */
-function etagOf(page: TreePage, type: string): string {
-  const about = [type, page.root, page.leafCount, page.level, page.from, page.next ?? ""].join();
-  return `"${createHash("sha256").update(about).update(page.nodes).digest("base64url").slice(0, 27)}"`;
+/** The tag is strong: over every byte of the answer. `times` says how often the body may come to be in memory: JSON is kept compressed too. */
+function answerOf(body: Buffer, times: number): CachedPage {
+  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
+  return { body, etag, bytes: times * body.length };
 }
 
-function toJson(page: TreePage): MerkleTree {
-  const nodes = Array.from({ length: page.nodes.length / NODE_BYTES }, (_, i) =>
-    toHex(page.nodes.subarray(i * NODE_BYTES, (i + 1) * NODE_BYTES)),
+/** `nodes` of the page as JSON text. Of one page under many roots, it is made once. */
+function nodesText(page: TreePage): Buffer {
+  const hex = Buffer.from(page.nodes()).toString("hex");
+  const digits = 2 * NODE_BYTES;
+  const nodes = Array.from({ length: hex.length / digits }, (_, i) =>
+    hex.slice(i * digits, (i + 1) * digits),
   );
-  return {
-    root: toHex(word(page.root)),
-    leaf_count: page.leafCount,
-    level: page.level,
-    from: page.from,
+  return Buffer.from(nodes.length === 0 ? "[]" : `["0x${nodes.join('","0x')}"]`, "latin1");
+}
+
+function toJson({ root, leafCount, level, from, next }: TreePage, nodes: Buffer): Buffer {
+  const about = { root: toHex(word(root)), leaf_count: leafCount, level, from, next: next ?? null };
+  about satisfies Omit<MerkleTree, "nodes">;
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify(about).slice(0, -1)},"nodes":`),
     nodes,
-    next: page.next ?? null,
-  };
+    Buffer.from("}"),
+  ]);
 }

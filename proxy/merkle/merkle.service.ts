@@ -1,5 +1,6 @@
 /** The pool's tree as clients prove against it: the newest root and the nodes below it. Serves nothing that the chain did not say. */
 import type { Field } from "../../shared/protocol/brands.ts";
+import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { TREE_ARITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { ApiError } from "../http/errors.ts";
 import type { ChainDataStore, IndexedBlock, StoredRoot } from "../store/chain-data.ts";
@@ -21,19 +22,29 @@ export interface TreePage {
   readonly leafCount: number;
   readonly level: number;
   readonly from: number;
-  /** 32 bytes each. */
-  readonly nodes: Uint8Array;
+  /** The nodes, 32 bytes each, packed. */
+  nodes(): Uint8Array;
+  /** Names the nodes by what they are made of: two pages of one id have the same. */
+  readonly id: string;
   readonly next: number | undefined;
   /** Nothing that can still happen changes these nodes. */
   readonly isImmutable: boolean;
 }
 
 export interface Merkle {
+  /** The same object until something changes. */
   root(): RootView;
   page(level: number, from: number, limit: number): TreePage;
 }
 
-export function createMerkle(indexer: Indexer, store: ChainDataStore, confirmations: number): Merkle {
+export function createMerkle(
+  indexer: Pick<Indexer, "state" | "onChange"> & { readonly tree: Pick<CommitmentTree, "nodes"> },
+  store: Pick<ChainDataStore, "currentRoot" | "leafCount" | "leaf">,
+  confirmations: number,
+): Merkle {
+  let known: RootView | undefined;
+  indexer.onChange(() => (known = undefined));
+
   function current(): { root: StoredRoot; tip: IndexedBlock } {
     const { fault, tip } = indexer.state();
     const root = store.currentRoot();
@@ -44,34 +55,41 @@ export function createMerkle(indexer: Indexer, store: ChainDataStore, confirmati
   }
 
   return {
-    root() {
-      const { root, tip } = current();
-      return {
-        root: root.root,
-        leafCount: root.leafCount,
-        depth: TREE_DEPTH,
-        arity: TREE_ARITY,
-        block: tip,
-        pending: store.leafCount() - root.leafCount,
-      };
-    },
+    root: () => (known ??= view()),
     page(level, from, limit) {
       const { root, tip } = current();
       const width = CommitmentTree.width(level, root.leafCount);
       const begin = Math.min(from, width);
       const end = Math.min(begin + limit, width);
-      const lastLeaf = end * TREE_ARITY ** level - 1;
-      const isFull = end - begin === limit && lastLeaf < root.leafCount;
-      const leaf = isFull ? store.leaf(lastLeaf) : undefined;
+      const leavesBelow = end * TREE_ARITY ** level;
+      // The head of the queue is a hash over every leaf up to there, so it names complete nodes whatever the root
+      // is; the node at the edge, which is not complete, is named by the root.
+      const lastLeaf = end > begin && leavesBelow <= root.leafCount ? store.leaf(leavesBelow - 1) : undefined;
+      const content = lastLeaf?.head ?? `${toHex(word(root.root))} ${String(root.leafCount)}`;
+      const isFull = end - begin === limit;
       return {
         root: root.root,
         leafCount: root.leafCount,
         level,
         from: begin,
-        nodes: indexer.tree.nodes(level, begin, end, root.leafCount),
+        nodes: () => indexer.tree.nodes(level, begin, end, root.leafCount),
+        id: `${content} ${String(level)} ${String(begin)} ${String(end)}`,
         next: end < width ? end : undefined,
-        isImmutable: leaf !== undefined && leaf.block <= tip.number - Math.max(confirmations, 1) + 1,
+        isImmutable:
+          isFull && lastLeaf !== undefined && lastLeaf.block <= tip.number - Math.max(confirmations, 1) + 1,
       };
     },
   };
+
+  function view(): RootView {
+    const { root, tip } = current();
+    return {
+      root: root.root,
+      leafCount: root.leafCount,
+      depth: TREE_DEPTH,
+      arity: TREE_ARITY,
+      block: tip,
+      pending: store.leafCount() - root.leafCount,
+    };
+  }
 }

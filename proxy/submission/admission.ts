@@ -19,7 +19,7 @@ import {
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import type { Pool } from "../chain/pool.ts";
-import { authorizationDigest, recoverSigner, type Tokens } from "../chain/token.ts";
+import { authorizationDigest, recoverInTurn, type Tokens } from "../chain/token.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Asset } from "../config.ts";
 import type { FeeNotes } from "../fees/fee-notes.ts";
@@ -94,7 +94,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
       nonce: statement.hash,
     };
     const digest = authorizationDigest(domainSeparator, message);
-    if (recoverSigner(digest, signature) !== ext.depositor && !(await tokens.isContract(ext.depositor))) {
+    if (
+      (await recoverInTurn(digest, signature)) !== ext.depositor &&
+      !(await tokens.isContract(ext.depositor))
+    ) {
       throw unauthorized("authorization", "the depositor did not sign this statement");
     }
     const seconds = BigInt(nowSecs());

@@ -12,7 +12,7 @@ export type Figures = Readonly<Record<string, Figure>>;
 export interface Figure {
   readonly value: number;
   /** `MB` is 10^6 bytes, `1/s` how many a second, `x` a ratio. */
-  readonly unit: "s" | "ms" | "1/s" | "MB" | "x";
+  readonly unit: "s" | "ms" | "1/s" | "MB" | "MB/s" | "KiB" | "x" | "events" | "readers";
 }
 
 export interface Spread {

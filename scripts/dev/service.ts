@@ -56,11 +56,16 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     log.end();
   });
 
+  child.stdout.pipe(log, { end: false });
   const said = new Promise<Record<string, unknown>>((resolve) => {
-    createInterface({ input: child.stdout }).on("line", (line) => {
-      log.write(`${line}\n`);
+    const lines = createInterface({ input: child.stdout });
+    lines.on("line", (line) => {
       const parsed = parseLine(line);
-      if (parsed !== undefined && options.isReady(parsed)) resolve(parsed);
+      if (parsed === undefined || !options.isReady(parsed)) return;
+      resolve(parsed);
+      // A service says a line for each request; after this one nobody reads them.
+      lines.close();
+      child.stdout.resume();
     });
   });
   let timer: NodeJS.Timeout | undefined;

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { createConnection, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
+import { setPriority, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -52,6 +52,8 @@ export interface SimulatedEnclave {
 
 /** What a real image's init passes too: the program makes no code from strings, and JSON imports warn in Node 20. */
 const NODE_FLAGS = ["--disallow-code-generation-from-strings", "--disable-warning=ExperimentalWarning"];
+/** As `nice` counts: larger is more patient. */
+const VERIFIER_NICENESS = 10;
 const BOOT_DEADLINE_MS = 30_000;
 const POLL_MS = 20;
 
@@ -92,6 +94,9 @@ export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): P
       stdio: ["ignore", "ignore", "pipe"],
     });
     const child = enclave;
+    // A real enclave has processors of its own. Here its verifiers, which inherit this, shall not make the proxy
+    // wait for one.
+    if (child.pid !== undefined) setPriority(child.pid, VERIFIER_NICENESS);
     // Inside an image the init program is what the enclave dies with.
     const release = dieWithOwner(child.pid, { orderly: false });
     const ended = once(child, "exit").then(async () => {

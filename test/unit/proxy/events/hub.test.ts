@@ -1,51 +1,9 @@
 import assert from "node:assert/strict";
-import { createHub, type Hub, type Subscription } from "../../../../proxy/events/hub.ts";
+import { createHub, type Hub } from "../../../../proxy/events/hub.ts";
 import { idOf, parseId } from "../../../../proxy/events/position.ts";
-import { EVENTS, type StreamEvent } from "../../../../shared/api/data.ts";
-import { Money, OWNER } from "../../../support/money.ts";
+import { Money } from "../../../support/money.ts";
+import { StreamReader } from "../../../support/stream-reader.ts";
 import { until } from "../../../support/until.ts";
-
-/** Reads a stream in the background, as a client would, checking every payload against its schema. */
-class Reader {
-  readonly events: StreamEvent[] = [];
-  isOver = false;
-  readonly #stream: ReturnType<Hub["read"]>;
-
-  constructor(hub: Hub, subscription: Partial<Subscription> = {}) {
-    this.#stream = hub.read({
-      owner: OWNER,
-      from: undefined,
-      kinds: undefined,
-      stillGood: () => Promise.resolve(true),
-      endsAt: undefined,
-      left: new AbortController().signal,
-      ...subscription,
-    });
-    void this.#run();
-  }
-
-  async #run(): Promise<void> {
-    for await (const items of this.#stream) {
-      for (const item of items) {
-        if (item.type === "comment") continue;
-        EVENTS[item.event.kind].parse(item.event.data);
-        this.events.push(item.event);
-      }
-    }
-    this.isOver = true;
-  }
-
-  kinds(): string[] {
-    return this.events.map(({ kind }) => kind);
-  }
-  /** Ids of what the chain said, in order. */
-  ids(): string[] {
-    return this.events.flatMap(({ id, kind }) => (id !== undefined && kind !== "reorg" ? [id] : []));
-  }
-  synced(): Promise<unknown> {
-    return until("the stream to be synced", () => this.kinds().includes("synced"));
-  }
-}
 
 describe("events/hub on a real chain", function () {
   this.timeout(60_000);
@@ -61,6 +19,8 @@ describe("events/hub on a real chain", function () {
       pool: on.pool.address,
       checkEveryMs: 50,
       commentEveryMs: 60,
+      aheadMs: 200,
+      tickMs: 10,
       now: Date.now,
     });
   });
@@ -72,7 +32,7 @@ describe("events/hub on a real chain", function () {
   const spend = async () => on.reaches(await on.accept(on.spend(on.data.currentRoot()!.root)), "confirmed");
 
   it("replays the whole history without an id: ready, leaves, root, synced", async () => {
-    const reader = new Reader(hub);
+    const reader = new StreamReader(hub);
     await reader.synced();
     const kinds = reader.kinds().filter((kind) => kind !== "ticket");
     assert.deepEqual(kinds, ["ready", "leaf", "leaf", "leaf", "root", "synced"]);
@@ -80,12 +40,12 @@ describe("events/hub on a real chain", function () {
 
   it("resumes after any event with nothing lost and nothing twice", async () => {
     await spend();
-    const whole = new Reader(hub);
+    const whole = new StreamReader(hub);
     await whole.synced();
     const ids = whole.ids();
     assert.equal(new Set(ids).size, ids.length);
     for (const [i, from] of ids.entries()) {
-      const rest = new Reader(hub, { from });
+      const rest = new StreamReader(hub, { from });
       await rest.synced();
       assert.deepEqual(rest.ids(), ids.slice(i + 1));
       assert.ok(!rest.kinds().includes("reorg"));
@@ -93,8 +53,8 @@ describe("events/hub on a real chain", function () {
   });
 
   it("tells what happens while it is open, and the caller's own tickets", async () => {
-    const reader = new Reader(hub);
-    const stranger = new Reader(hub, { owner: { developerId: "other", sub: undefined } });
+    const reader = new StreamReader(hub);
+    const stranger = new StreamReader(hub, { owner: { developerId: "other", sub: undefined } });
     await reader.synced();
     const ticket = await spend();
     await until("the root of the spend", () => reader.kinds().filter((kind) => kind === "root").length === 2);
@@ -113,13 +73,13 @@ describe("events/hub on a real chain", function () {
   });
 
   it("filters kinds, and always tells what it took back", async () => {
-    const reader = new Reader(hub, { kinds: new Set(["root"]), from: "7-00000000-0.0" });
+    const reader = new StreamReader(hub, { kinds: new Set(["root"]), from: "7-00000000-0.0" });
     await until("the root", () => reader.kinds().includes("root"));
     assert.deepEqual(reader.kinds(), ["reorg", "root"]);
   });
 
   it("takes back what a reorganisation took, and replays from the common ancestor", async () => {
-    const reader = new Reader(hub);
+    const reader = new StreamReader(hub);
     await reader.synced();
     const before = reader.ids();
     await spend();
@@ -132,7 +92,7 @@ describe("events/hub on a real chain", function () {
     assert.deepEqual(event.data, { from_id: before.at(-1) });
     assert.equal(event.id, before.at(-1));
     // Who comes back later with an id of that branch hears the same.
-    const late = new Reader(hub, { from: lost });
+    const late = new StreamReader(hub, { from: lost });
     await late.synced();
     const told = late.events.find(({ kind }) => kind === "reorg")!;
     assert.deepEqual(told.data, { from_id: before.at(-1) });
@@ -140,7 +100,7 @@ describe("events/hub on a real chain", function () {
 
   it("answers an id that it never gave with a replay from the beginning", async () => {
     for (const from of ["nonsense", "3-abcdef01-0.0"]) {
-      const reader = new Reader(hub, { from });
+      const reader = new StreamReader(hub, { from });
       await reader.synced();
       const event = reader.events.find(({ kind }) => kind === "reorg")!;
       assert.deepEqual(event.data, { from_id: null });
@@ -158,55 +118,38 @@ describe("events/hub on a real chain", function () {
       pool: on.pool.address,
       checkEveryMs: hour,
       commentEveryMs: 10 * hour,
+      tickMs: 10,
       now: () => clock,
     });
     let answer: ((isGood: boolean) => void) | undefined;
     const stillGood = (): Promise<boolean> => new Promise((resolve) => (answer = resolve));
-    const reader = new Reader(slow, { stillGood });
+    const reader = new StreamReader(slow, { stillGood });
     await reader.synced();
     clock += hour;
     await on.mine();
     await until("the question", () => answer !== undefined);
     slow.close();
-    answer!(true);
-    await until("the end", () => reader.isOver);
+    assert.ok(reader.isOver);
+    answer!(false);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(!reader.kinds().includes("session_expired"));
   });
 
-  it("ends a quiet stream at once when its reader leaves, and listens to nothing for it any more", async () => {
-    const hour = 3_600_000;
-    let listeners = 0;
-    const count = (stop: () => void): (() => void) => {
-      listeners += 1;
-      return () => {
-        listeners -= 1;
-        stop();
-      };
-    };
-    const quiet = createHub(
-      { state: () => on.indexer.state(), onChange: (listener) => count(on.indexer.onChange(listener)) },
-      on.data,
-      on.tickets,
-      {
-        chainId: on.anvil.chainId,
-        pool: on.pool.address,
-        checkEveryMs: hour,
-        commentEveryMs: hour,
-        now: Date.now,
-      },
-    );
-    const leaving = new AbortController();
-    const reader = new Reader(quiet, { left: leaving.signal });
-    await reader.synced();
-    assert.equal(listeners, 1);
-    leaving.abort();
-    await until("the end", () => reader.isOver);
-    assert.equal(listeners, 0);
+  it("says nothing more to a reader that has left", async () => {
+    const reader = new StreamReader(hub);
+    const other = new StreamReader(hub);
+    await Promise.all([reader.synced(), other.synced()]);
+    reader.leave();
+    const said = reader.events.length;
+    await spend();
+    await until("the other reader's root", () => other.count("root") === 2);
+    assert.equal(reader.events.length, said);
   });
 
   it("ends with session_expired when the session ends or is revoked", async () => {
-    const timed = new Reader(hub, { endsAt: Date.now() + 100 });
+    const timed = new StreamReader(hub, { endsAt: Date.now() + 100 });
     let isGood = true;
-    const revoked = new Reader(hub, { stillGood: () => Promise.resolve(isGood) });
+    const revoked = new StreamReader(hub, { stillGood: () => Promise.resolve(isGood) });
     await revoked.synced();
     assert.equal(revoked.isOver, false);
     isGood = false;

@@ -9,6 +9,7 @@ import { serveRoutes, type Served } from "../../../support/routes.ts";
 describe("merkle/merkle.routes", () => {
   let served: Served;
   let isImmutable = false;
+  let made = 0;
   const nodes = [1n, 2n, 3n].map((value) => word(value));
   const merkle: Merkle = {
     root: () => ({
@@ -24,7 +25,11 @@ describe("merkle/merkle.routes", () => {
       leafCount: 3,
       level,
       from,
-      nodes: Buffer.concat(nodes.slice(from, from + limit)),
+      nodes: () => {
+        made += 1;
+        return Buffer.concat(nodes.slice(from, from + limit));
+      },
+      id: `${String(level)} ${String(from)} ${String(limit)}`,
       next: from + limit < 3 ? from + limit : undefined,
       isImmutable,
     }),
@@ -65,13 +70,34 @@ describe("merkle/merkle.routes", () => {
     assert.equal((await get("/merkle/tree?from=1", { "If-None-Match": etag })).status, 200);
   });
 
-  it("lets only what cannot change be kept", async () => {
-    assert.equal((await get("/merkle/tree")).headers.get("cache-control"), "no-cache");
+  it("lets only what cannot change be kept: not the last page in JSON, which will have a next one", async () => {
+    const packed = { Accept: "application/octet-stream" };
+    const kept = async (query: string, headers: Record<string, string> = {}): Promise<string | null> =>
+      (await get(`/merkle/tree${query}`, headers)).headers.get("cache-control");
+    const FOREVER = "private, max-age=31536000, immutable";
+    for (const headers of [{}, packed]) assert.equal(await kept("?limit=2", headers), "no-cache");
     isImmutable = true;
-    assert.equal(
-      (await get("/merkle/tree")).headers.get("cache-control"),
-      "private, max-age=31536000, immutable",
-    );
+    assert.equal(await kept("?limit=2"), FOREVER);
+    assert.equal(await kept("?limit=2", packed), FOREVER);
+    assert.equal(await kept("?limit=3"), "no-cache");
+    assert.equal(await kept("?limit=3", packed), FOREVER);
+  });
+
+  it("makes a page once, however often it is asked for, and answers HEAD as GET without the body", async () => {
+    await get("/merkle/tree?limit=1");
+    const before = made;
+    const again = await get("/merkle/tree?limit=1");
+    const head = await fetch(`${served.url}/merkle/tree?limit=1`, { method: "HEAD" });
+    assert.equal(made, before);
+    assert.equal(head.headers.get("etag"), again.headers.get("etag"));
+    assert.equal(head.headers.get("content-length"), String((await again.text()).length));
+    assert.equal(await head.text(), "");
+  });
+
+  it("answers 304 for the root until the next block", async () => {
+    const etag = (await get("/merkle/root")).headers.get("etag")!;
+    assert.equal((await get("/merkle/root", { "If-None-Match": etag })).status, 304);
+    assert.equal((await get("/merkle/root", { "If-None-Match": '"other"' })).status, 200);
   });
 
   it("refuses other media types, unknown parameters and numbers that are none", async () => {

@@ -14,6 +14,7 @@ import { EVENTS, type StreamEvent } from "../../../../shared/api/data.ts";
 import { checksumAddress } from "../../../../shared/api/checksum.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { StreamReader } from "../../../support/stream-reader.ts";
 import { ciphertext, executed, hash, logReader, noteHashed, POOL_ADDRESS } from "../merkle/pool-log.ts";
 
 const WETH = `0x${"22".repeat(20)}` as Address;
@@ -51,20 +52,10 @@ describe("store/chain-data (LMDB): swaps", () => {
       { onChange: () => () => undefined, openOf: async () => [] } as unknown as Tickets,
       { chainId: 1, pool: POOL_ADDRESS, now: () => 0 },
     );
-    const events: StreamEvent[] = [];
-    const stream = hub.read({
-      owner: { developerId: "d", sub: undefined },
-      from,
-      kinds: undefined,
-      stillGood: async () => true,
-      endsAt: undefined,
-      left: new AbortController().signal,
-    });
-    for await (const items of stream) {
-      for (const item of items) if (item.type === "event") events.push(item.event);
-      if (events.at(-1)?.kind === "synced") break;
-    }
-    return events;
+    const reader = new StreamReader(hub, { from });
+    await reader.synced();
+    reader.leave();
+    return reader.events;
   }
 
   it("gives every event back as it was", () => {

@@ -1,0 +1,143 @@
+// Many readers of the event stream over bare sockets in one process. Each is read to the end of what it is sent; what
+// is kept of it is how many events of the chain came, and whether one came twice or out of order.
+
+import { connect, type Socket } from "node:net";
+import { answer } from "./child.ts";
+
+export type StreamsAsk =
+  | { readonly type: "open"; readonly port: number; readonly query: readonly string[] }
+  /** Resolves when every reader has had so many leaves and nullifiers, or when the time is up. */
+  | { readonly type: "await"; readonly events: number; readonly withinMs: number }
+  /** Since the last `mark`. */
+  | { readonly type: "mark" };
+
+export interface StreamsAnswer {
+  readonly open: number;
+  /** Readers that have had all of them, each once and in order. */
+  readonly complete: number;
+  /** Milliseconds since 1970: when the first reader had the first event after the mark, the last reader the last one. */
+  readonly firstAt: number;
+  readonly lastAt: number;
+}
+
+interface Reader {
+  readonly socket: Socket;
+  isOpen: boolean;
+  isSynced: boolean;
+  rest: string;
+  events: number;
+  lastId: string;
+  isOrderly: boolean;
+}
+
+const readers: Reader[] = [];
+const unixMs = (): number => performance.timeOrigin + performance.now();
+let firstAt = 0;
+let lastAt = 0;
+/** What is waited for, how many have it, and whom to tell. */
+let wanted = Infinity;
+let having = 0;
+let tell: () => void = () => undefined;
+
+function take(reader: Reader, chunk: Buffer): void {
+  const text = reader.rest + chunk.toString("latin1");
+  const end = text.lastIndexOf("\n\n");
+  if (end === -1) {
+    reader.rest = text;
+    return;
+  }
+  // A slice would keep the whole text alive.
+  reader.rest = end + 2 === text.length ? "" : Buffer.from(text.slice(end + 2), "latin1").toString("latin1");
+  for (const frame of text.slice(0, end).split("\n\n")) {
+    if (frame.includes("event: synced")) reader.isSynced = true;
+    const id = /\nid: (.+)/.exec(frame)?.[1];
+    // Roots come when the sequencer finds the time for them.
+    if (id === undefined || !/^event: (leaf|nullifier)\n/.test(frame)) continue;
+    if (reader.lastId !== "" && compareIds(reader.lastId, id) >= 0) reader.isOrderly = false;
+    reader.lastId = Buffer.from(id, "latin1").toString("latin1");
+    reader.events += 1;
+    if (reader.events === wanted) having += 1;
+    lastAt = unixMs();
+    if (firstAt === 0) firstAt = lastAt;
+  }
+  tell();
+}
+
+/** Ids are block-hash-log.part. */
+function compareIds(a: string, b: string): number {
+  const numbers = (id: string): number[] => {
+    const [block = "", , rest = ""] = id.split("-");
+    return [block, ...rest.split(".")].map(Number);
+  };
+  const [x, y] = [numbers(a), numbers(b)];
+  return x.map((value, i) => value - (y[i] ?? 0)).find((difference) => difference !== 0) ?? 0;
+}
+
+function open(port: number, query: string): Promise<Reader> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    const reader: Reader = {
+      socket,
+      isOpen: true,
+      isSynced: false,
+      rest: "",
+      events: 0,
+      lastId: "",
+      isOrderly: true,
+    };
+    socket.once("connect", () => {
+      socket.write(`GET /events/stream?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+    });
+    socket.on("data", (chunk) => {
+      const wasSynced = reader.isSynced;
+      take(reader, chunk);
+      if (reader.isSynced && !wasSynced) {
+        readers.push(reader);
+        resolve(reader);
+      }
+    });
+    socket.on("error", reject);
+    socket.on("close", () => {
+      reader.isOpen = false;
+      reject(new Error("a stream was refused"));
+      tell();
+    });
+  });
+}
+
+answer(async (ask: StreamsAsk): Promise<StreamsAnswer> => {
+  const isComplete = (reader: Reader): boolean =>
+    reader.isOpen && reader.isOrderly && reader.events === wanted;
+  switch (ask.type) {
+    case "open":
+      // A few at a time, as a listening socket's queue takes them.
+      for (let i = 0; i < ask.query.length; i += 100) {
+        await Promise.all(ask.query.slice(i, i + 100).map((query) => open(ask.port, query)));
+      }
+      break;
+    case "mark":
+      for (const reader of readers) reader.events = 0;
+      firstAt = lastAt = 0;
+      break;
+    case "await":
+      wanted = ask.events;
+      having = readers.filter(({ events }) => events >= wanted).length;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ask.withinMs);
+        tell = () => {
+          if (having < readers.length) return;
+          clearTimeout(timer);
+          resolve();
+        };
+        tell();
+      });
+      tell = () => undefined;
+      break;
+  }
+  return {
+    open: readers.filter(({ isOpen }) => isOpen).length,
+    complete: readers.filter(isComplete).length,
+    firstAt,
+    lastAt,
+  };
+});
