@@ -9,6 +9,8 @@ const LEAST_BYTES = 1_024;
 const LEVEL = 1;
 /** A strong ETag names bytes, and compressed bytes are others. */
 const SUFFIX = "-gzip";
+/** Everything under it mints tokens. */
+const SESSIONS = /^\/session(\/|$)/;
 /** Of bodies that a route keeps and sends again: compressed once, and forgotten with the body. */
 const kept = new WeakMap<Buffer, Promise<Buffer>>();
 
@@ -21,7 +23,7 @@ export function compression(): Middleware {
     }
     await next();
     const body: unknown = ctx.body;
-    if (ctx.path === "/session") return;
+    if (SESSIONS.test(ctx.path)) return;
     const isJson = typeof ctx.type === "string" && /[/+]json$/.test(ctx.type);
     const isPlain =
       typeof body === "string" || (typeof body === "object" && body !== null && !("pipe" in body));
