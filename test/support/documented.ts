@@ -71,9 +71,6 @@ const ELSEWHERE: readonly ErrorCode[] = [
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",
   "RATE_LIMITED",
-  // A path of the specification that nothing serves yet.
-  "SWAPS_DISABLED",
-  "FEATURE_DISABLED",
 ];
 /** Words of a fault that are worth reading. */
 const MAX_WORDS = 8;
