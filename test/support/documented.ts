@@ -131,6 +131,12 @@ export function undocumented(seen: Seen): string | undefined {
   return faultOf(`${template} ${method} ${String(status)} ${type}`, content.schema, type, seen.body);
 }
 
+/** Why a value is not what a schema of the document says, or undefined. */
+export function schemaFault(name: string, schema: Json, value: unknown): string | undefined {
+  const body = new TextEncoder().encode(JSON.stringify(value));
+  return faultOf(name, schema, "application/json", body);
+}
+
 /** `fetch` whose every answer from this origin is held against the document before anybody sees it. */
 export function documentedFetch(baseUrl: string): typeof fetch {
   const { origin } = new URL(baseUrl);
