@@ -1,13 +1,1629 @@
-/** What a running service was asked and what it answered, as `npm run examples` recorded it. */
-export interface Example {
-  /** Of the document's example; unique within its operation. */
-  readonly name: string;
-  readonly summary: string;
-  readonly query?: Readonly<Record<string, string>>;
-  readonly path?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly response: { readonly status: number; readonly type: string; readonly body: unknown };
-}
+/** Written by `npm run examples` from what a running service answered; not by hand. Holds no credential. */
+import type { Example } from "./example.ts";
 
-export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = {};
+/** By the names of ENDPOINTS. */
+export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = {
+  health: [
+    {
+      name: "serving",
+      summary: "Everything serves",
+      network: "first",
+      credential: "api-key",
+      response: { status: 200, type: "application/json", body: { status: "ok" } },
+    },
+    {
+      name: "degraded",
+      summary: "No enclave answers",
+      network: "first",
+      credential: "api-key",
+      response: {
+        status: 503,
+        type: "application/json",
+        body: {
+          status: "degraded",
+          checks: {
+            enclave: { state: "down", age_ms: 0, detail: "0 of 1 serve" },
+            chain: { state: "ok", age_ms: 0 },
+            store: { state: "ok", age_ms: 0 },
+            sequencer: { state: "ok", age_ms: 201 },
+            indexer: { state: "ok", age_ms: 93 },
+          },
+        },
+      },
+    },
+  ],
+  info: [
+    {
+      name: "with_nonce",
+      summary: "With attestation documents that hold the caller's nonce",
+      network: "first",
+      credential: "api-key",
+      query: { nonce: "00112233445566778899aabbccddeeff" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          api_version: "2026-11-20",
+          network: "first",
+          chain_id: 31337,
+          pool: "0x24e144f2BE10E931FeaA6783AceF59B6dFB51091",
+          deployment_block: 7,
+          address_prefix: "clodev",
+          confirmations: 2,
+          assets: [{ address: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4", symbol: "USDC", decimals: 6 }],
+          features: { swaps: false, bridges: false, spend9: true },
+          fees: {
+            service_address:
+              "clodev1qyx6efunz3hmnuye04uu6td6j7a5lc24pnu9v00snmwndu3ymwg4l0tgcqgg9l2pytwwkk39hgur444q96qqpxas7ygs72lwny2tsqpv5fjk2x",
+            schedule: [
+              {
+                asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+                operation: "deposit",
+                flat: "50000",
+                bps: 0,
+              },
+              {
+                asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+                operation: "transfer",
+                flat: "50000",
+                bps: 0,
+              },
+              {
+                asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+                operation: "withdraw",
+                flat: "50000",
+                bps: 0,
+              },
+            ],
+          },
+          circuits: [
+            {
+              kind: "deposit-shield",
+              public_signals: [
+                "context",
+                "asset",
+                "amountIn",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+              ],
+              verification_key_hash: "0x867c6cbd3c72630ea24f7280acf48251d616b212459abd7d6d66089215bfc3ea",
+              artefacts: {
+                zkey_sha256: "a96d172a389421bf71c8353aec0b707893270d0d9a41aeeb1e9b6a5d2bb5b827",
+                wasm_sha256: "cf050d283f3fb60c4c5c825fe326d1a0f4c5b37d656bc6300db56c7d2a076274",
+              },
+            },
+            {
+              kind: "spend",
+              public_signals: [
+                "context",
+                "root",
+                "asset",
+                "amountOut",
+                "nullifiers[0]",
+                "nullifiers[1]",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+                "commitments[3]",
+              ],
+              verification_key_hash: "0xc793bc149f89c8447cb79d85ff8a9bf7b1e05dda9afa526a029991ef7c08ae90",
+              artefacts: {
+                zkey_sha256: "8cba2d0c323fd7409f50c48b542f90f8523eb095176b8eed80429f104a1a5416",
+                wasm_sha256: "140e14e6b9377d45fec204def96d78a69e6de83c74be55f4a407f4890bd6aafc",
+              },
+            },
+            {
+              kind: "spend9",
+              public_signals: [
+                "context",
+                "root",
+                "asset",
+                "amountOut",
+                "nullifiers[0]",
+                "nullifiers[1]",
+                "nullifiers[2]",
+                "nullifiers[3]",
+                "nullifiers[4]",
+                "nullifiers[5]",
+                "nullifiers[6]",
+                "nullifiers[7]",
+                "nullifiers[8]",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+                "commitments[3]",
+              ],
+              verification_key_hash: "0xcf282d4044e1a8eb59330a9dfe3667e0342aec33889801fd387c0a894fdf2647",
+              artefacts: {
+                zkey_sha256: "4f7a4ebcb25c7fa323c9bfce8ce692e93753fcae1749aecd072dce6a1df351c2",
+                wasm_sha256: "6753b58da26b79e1128a600412319dd5cd2f3e48aaf9003e43b272e6181c3793",
+              },
+            },
+            {
+              kind: "private-swap",
+              public_signals: [
+                "context",
+                "root",
+                "asset",
+                "amountOut",
+                "nullifiers[0]",
+                "nullifiers[1]",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+              ],
+              verification_key_hash: "0x17c76b2a15fd5d22bd9af7ffea5c56694e5844ce73f2f0105df3fa10c50eac17",
+              artefacts: {
+                zkey_sha256: "c066d9d6f7fe8c2f920a196a3c5e12b7f27d651607abbd4e06eafa8ae2696309",
+                wasm_sha256: "585196d169c0735603a30581f370039b8428e4c837239a2f041fc588adb869e4",
+              },
+            },
+          ],
+          enclaves: [
+            {
+              signer: "0x6e7BC487C0855754cB27f98ae04E015e9d954B6C",
+              accepted: true,
+              measurements: {
+                PCR0: "a8d5fc2341b72663a5402fae63a7eb06078d6ee777717f030f3195f01b2fdd80b858d3641da139133cc1ef0c8c024518",
+                PCR1: "f35319ea89f0a2ce72b35ba1251d5aec625ac7cf788ea0ac4858b28b35bbcd14f9f171ba5a1219fcabede52537d90040",
+                PCR2: "360615d87ff01df573316327b234be9e9333713fda37194bb9d3385a057afa9846c201c20fd761a61d12f44a6cdf375c",
+              },
+              attestation:
+                "hEShATgioFkJX6lpbW9kdWxlX2lkeB9pLXNpbXVsYXRlZC1lbmM0N2FjMmYwY2YzMjk2ODhhZmRpZ2VzdGZTSEEzODRpdGltZXN0YW1wGwAAAaIASVyxZHBjcnOwAFgwqNX8I0G3JmOlQC+uY6frBgeNbud3cX8DDzGV8Bsv3YC4WNNkHaE5EzzB7wyMAkUYAVgw81MZ6onwos5ys1uhJR1a7GJax894jqCsSFiyizW7zRT58XG6WhIZ/Kvt5SU32QBAAlgwNgYV2H/wHfVzMWMnsjS+npMzcT/aNxlLudM4WgV6+phGwgHCD9dhph0S9Eps3zdcA1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABFgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABVgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABlgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACFgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACVgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAClgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAC1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADFgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADVgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADlgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAa2NlcnRpZmljYXRlWQGxMIIBrTCCATOgAwIBAgIQW9+7CEfGm68Ry/0I0ncqDzAKBggqhkjOPQQDAzAoMSYwJAYDVQQDDB1DbG9pc3RlciBkZXZlbG9wbWVudCBwbGF0Zm9ybTAeFw0yNjExMjEyMjQ0MjlaFw0yNjExMjIwMTQ1MjlaMCoxKDAmBgNVBAMMH2ktc2ltdWxhdGVkLWVuYzQ3YWMyZjBjZjMyOTY4OGEwdjAQBgcqhkjOPQIBBgUrgQQAIgNiAAQwxRsWdYOBx5B678ncKFb2Hlc8HoPz6RybNROAUy/wISMFx+fRHlLLTciCKR+CrgsZAAtR06W4gas8eygEIjIaLNQty4rO5Ej70o3n9+IsqTo6aPtCdp/zIfi8lhAyO9ajIDAeMAwGA1UdEwEB/wQCMAAwDgYDVR0PAQH/BAQDAgeAMAoGCCqGSM49BAMDA2gAMGUCMQCkwT7o+IxgwLJF0xO3sZ5TgAc4swaE+c9z/uugUQnIw1wK9lNMSWZ+crU7cuwmfooCMAuTiIbcnYRAf6lsJ+0XxPqWwH+SNfaUBMHeMyxBHOIdyLbLq6uDYpsLJ2yLaq2md2hjYWJ1bmRsZYJZAdMwggHPMIIBVaADAgECAg/a9jjVd2j9wcPhxnwc3NgwCgYIKoZIzj0EAwMwOTE3MDUGA1UEAwwuQ2xvaXN0ZXIgZGV2ZWxvcG1lbnQgcm9vdCAobm90IGZvciBwcm9kdWN0aW9uKTAeFw0yNjAxMDEwMDAwMDBaFw00NjAxMDEwMDAwMDBaMDkxNzA1BgNVBAMMLkNsb2lzdGVyIGRldmVsb3BtZW50IHJvb3QgKG5vdCBmb3IgcHJvZHVjdGlvbikwdjAQBgcqhkjOPQIBBgUrgQQAIgNiAAQsSKoByM7KUwecFORjTGRboKyff+DKAhpNc2mRH8PlMwEQ3iJwyZTtLbFCc7Fcx+Wz2Vu9dochxFOiNxz18GsZ3SatHBgJ5KjxQAvhDuvAxP8DlQ78LAVDVNuF3Xp8+LejIzAhMA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMAoGCCqGSM49BAMDA2gAMGUCMGpW5hgdp4ya0HFeLoJ1xbAL9MWcfsSrTxB7fEpTWKHdfbUKDQ6ExaX5elkbb8u7JwIxAKr/fRC5upSDH0Y7zD6evEtEC8UVCN+VUzcSdkKlNPjIvkgMFx48K2seBCmAr5gPIVkBxDCCAcAwggFFoAMCAQICEEPJ3/XyArfVLq31KoF55aswCgYIKoZIzj0EAwMwOTE3MDUGA1UEAwwuQ2xvaXN0ZXIgZGV2ZWxvcG1lbnQgcm9vdCAobm90IGZvciBwcm9kdWN0aW9uKTAeFw0yNjExMjEyMjQ0MjZaFw0yNjEyMTEyMjQ1MjZaMCgxJjAkBgNVBAMMHUNsb2lzdGVyIGRldmVsb3BtZW50IHBsYXRmb3JtMHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEb0XVCPN2CIYZlTUh+ieKRuSZPhbpjDhFFtGSWM+lJkFY0B67C5sKID2j6HWcXTXA4wtDY3hwwZVTDH854Eziya7EQBKkeAiouuKRTOeykNwqFaiS434E5urj/6Xq1ozZoyMwITAPBgNVHRMBAf8EBTADAQH/MA4GA1UdDwEB/wQEAwIBBjAKBggqhkjOPQQDAwNpADBmAjEAnexHOpX21jHh5AbPfDtd12uhUYXvxZ+Yuy5MvtTYyiThrQknNSCizeVrGXUa0EB2AjEA6J2gkpG4NqNcXtuO1Q7bkDTlVKbFZbn/5uxxCsqfg3wqu1IVxasRDKIJ8eyTWStnanB1YmxpY19rZXn2aXVzZXJfZGF0YVhGY2xvaXN0ZXItZW5jbGF2ZQIDbnvEh8CFV1TLJ/mK4E4BXp2VS2yi3P463zijmNI3SZX41bMQj409/fwxL9MbpA9nlP+jTGVub25jZVAAESIzRFVmd4iZqrvM3e7/WGAzIqD2hD6rgk3yNIwA9pmAcDph25cx4AwfEZkC2QevNXW3nJ9W/3ys79Qqoqg7Oe6/XBdu4M27NcT4nM0eIYARdKFQiAiqlkTUQSp1OphMGOLnCIXaaQC3Sser7ntVH8k=",
+            },
+          ],
+          threshold: 1,
+          limits: { body_bytes: 262144, minimums: [] },
+        },
+      },
+    },
+    {
+      name: "with_swaps",
+      summary: "Of the second network, where private swaps run",
+      network: "second",
+      credential: "api-key",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          api_version: "2026-11-20",
+          network: "second",
+          chain_id: 31338,
+          pool: "0xcFE9D8a97573613fC3433ECFD3336C5db1271B77",
+          deployment_block: 27,
+          address_prefix: "clodevb",
+          confirmations: 2,
+          assets: [
+            { address: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b", symbol: "USDC", decimals: 6 },
+            { symbol: "EURC", decimals: 6, address: "0x6958d70918b22cAe1fe3ce802CA05d0044feE15a" },
+            { symbol: "WETH", decimals: 18, address: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5" },
+          ],
+          features: { swaps: true, bridges: false, spend9: true },
+          fees: {
+            service_address:
+              "clodevb1qy0z7km43aq2xudlmw54w77kytzshja4gdda3z2cqwzjgk56egxa0v5s9tzesp97fe2l9gymq3c889c432et24ed9ahfjwa50nhnjx6rsmkf2f",
+            schedule: [
+              {
+                asset: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b",
+                operation: "deposit",
+                flat: "50000",
+                bps: 0,
+              },
+              {
+                asset: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b",
+                operation: "transfer",
+                flat: "50000",
+                bps: 0,
+              },
+              {
+                asset: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b",
+                operation: "withdraw",
+                flat: "50000",
+                bps: 0,
+              },
+              { asset: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b", operation: "swap", flat: "0", bps: 15 },
+              {
+                asset: "0x6958d70918b22cAe1fe3ce802CA05d0044feE15a",
+                operation: "deposit",
+                flat: "45455",
+                bps: 0,
+              },
+              {
+                asset: "0x6958d70918b22cAe1fe3ce802CA05d0044feE15a",
+                operation: "transfer",
+                flat: "45455",
+                bps: 0,
+              },
+              {
+                asset: "0x6958d70918b22cAe1fe3ce802CA05d0044feE15a",
+                operation: "withdraw",
+                flat: "45455",
+                bps: 0,
+              },
+              { asset: "0x6958d70918b22cAe1fe3ce802CA05d0044feE15a", operation: "swap", flat: "0", bps: 15 },
+              {
+                asset: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5",
+                operation: "deposit",
+                flat: "20000000000000",
+                bps: 0,
+              },
+              {
+                asset: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5",
+                operation: "transfer",
+                flat: "20000000000000",
+                bps: 0,
+              },
+              {
+                asset: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5",
+                operation: "withdraw",
+                flat: "20000000000000",
+                bps: 0,
+              },
+              { asset: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5", operation: "swap", flat: "0", bps: 15 },
+            ],
+          },
+          circuits: [
+            {
+              kind: "deposit-shield",
+              public_signals: [
+                "context",
+                "asset",
+                "amountIn",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+              ],
+              verification_key_hash: "0x867c6cbd3c72630ea24f7280acf48251d616b212459abd7d6d66089215bfc3ea",
+              artefacts: {
+                zkey_sha256: "a96d172a389421bf71c8353aec0b707893270d0d9a41aeeb1e9b6a5d2bb5b827",
+                wasm_sha256: "cf050d283f3fb60c4c5c825fe326d1a0f4c5b37d656bc6300db56c7d2a076274",
+              },
+            },
+            {
+              kind: "spend",
+              public_signals: [
+                "context",
+                "root",
+                "asset",
+                "amountOut",
+                "nullifiers[0]",
+                "nullifiers[1]",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+                "commitments[3]",
+              ],
+              verification_key_hash: "0xc793bc149f89c8447cb79d85ff8a9bf7b1e05dda9afa526a029991ef7c08ae90",
+              artefacts: {
+                zkey_sha256: "8cba2d0c323fd7409f50c48b542f90f8523eb095176b8eed80429f104a1a5416",
+                wasm_sha256: "140e14e6b9377d45fec204def96d78a69e6de83c74be55f4a407f4890bd6aafc",
+              },
+            },
+            {
+              kind: "spend9",
+              public_signals: [
+                "context",
+                "root",
+                "asset",
+                "amountOut",
+                "nullifiers[0]",
+                "nullifiers[1]",
+                "nullifiers[2]",
+                "nullifiers[3]",
+                "nullifiers[4]",
+                "nullifiers[5]",
+                "nullifiers[6]",
+                "nullifiers[7]",
+                "nullifiers[8]",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+                "commitments[3]",
+              ],
+              verification_key_hash: "0xcf282d4044e1a8eb59330a9dfe3667e0342aec33889801fd387c0a894fdf2647",
+              artefacts: {
+                zkey_sha256: "4f7a4ebcb25c7fa323c9bfce8ce692e93753fcae1749aecd072dce6a1df351c2",
+                wasm_sha256: "6753b58da26b79e1128a600412319dd5cd2f3e48aaf9003e43b272e6181c3793",
+              },
+            },
+            {
+              kind: "private-swap",
+              public_signals: [
+                "context",
+                "root",
+                "asset",
+                "amountOut",
+                "nullifiers[0]",
+                "nullifiers[1]",
+                "commitments[0]",
+                "commitments[1]",
+                "commitments[2]",
+              ],
+              verification_key_hash: "0x17c76b2a15fd5d22bd9af7ffea5c56694e5844ce73f2f0105df3fa10c50eac17",
+              artefacts: {
+                zkey_sha256: "c066d9d6f7fe8c2f920a196a3c5e12b7f27d651607abbd4e06eafa8ae2696309",
+                wasm_sha256: "585196d169c0735603a30581f370039b8428e4c837239a2f041fc588adb869e4",
+              },
+            },
+          ],
+          enclaves: [
+            {
+              signer: "0x8CD00EF2867466880897b44A978F5066fF9A0e62",
+              accepted: true,
+              measurements: {
+                PCR0: "a8d5fc2341b72663a5402fae63a7eb06078d6ee777717f030f3195f01b2fdd80b858d3641da139133cc1ef0c8c024518",
+                PCR1: "f35319ea89f0a2ce72b35ba1251d5aec625ac7cf788ea0ac4858b28b35bbcd14f9f171ba5a1219fcabede52537d90040",
+                PCR2: "360615d87ff01df573316327b234be9e9333713fda37194bb9d3385a057afa9846c201c20fd761a61d12f44a6cdf375c",
+              },
+              attestation:
+                "hEShATgioFkJcKlpbW9kdWxlX2lkeB9pLXNpbXVsYXRlZC1lbmMzMzdlOTAxYjVmMDI4NjNmZmRpZ2VzdGZTSEEzODRpdGltZXN0YW1wGwAAAaIASVzSZHBjcnOwAFgwqNX8I0G3JmOlQC+uY6frBgeNbud3cX8DDzGV8Bsv3YC4WNNkHaE5EzzB7wyMAkUYAVgw81MZ6onwos5ys1uhJR1a7GJax894jqCsSFiyizW7zRT58XG6WhIZ/Kvt5SU32QBAAlgwNgYV2H/wHfVzMWMnsjS+npMzcT/aNxlLudM4WgV6+phGwgHCD9dhph0S9Eps3zdcA1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABFgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABVgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABlgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACFgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACVgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAClgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAC1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADFgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADVgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAADlgwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAD1gwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAa2NlcnRpZmljYXRlWQGxMIIBrTCCATOgAwIBAgIQSQ5a78xIPOp22eK4mpBF5TAKBggqhkjOPQQDAzAoMSYwJAYDVQQDDB1DbG9pc3RlciBkZXZlbG9wbWVudCBwbGF0Zm9ybTAeFw0yNjExMjEyMjQ0MjlaFw0yNjExMjIwMTQ1MjlaMCoxKDAmBgNVBAMMH2ktc2ltdWxhdGVkLWVuYzMzN2U5MDFiNWYwMjg2M2YwdjAQBgcqhkjOPQIBBgUrgQQAIgNiAARPaZURsrMagbnFqCu8dy+4DW+p4Ops30ArpJKe5GWQBqNkq8OHYSHLyALBFqqRs2BDuD2ADfoyrl/wLwS55qdp7DN0AvkCfD0iyOB8siWMjCgw2tRgWJdEoukCui/WLQ6jIDAeMAwGA1UdEwEB/wQCMAAwDgYDVR0PAQH/BAQDAgeAMAoGCCqGSM49BAMDA2gAMGUCMA1OS0ScTJI1WBuaizDFYofzHuvJdh11M2nLZztuv6daKnJ0l5aU30TvlxsE9ZxFpQIxAKPF0lJcPHWyTKubOF+Zoe0VfuliQt5tX1APVa0FBLne6rOcGobGt7GxC6PXSXHgGmhjYWJ1bmRsZYJZAdMwggHPMIIBVaADAgECAg/a9jjVd2j9wcPhxnwc3NgwCgYIKoZIzj0EAwMwOTE3MDUGA1UEAwwuQ2xvaXN0ZXIgZGV2ZWxvcG1lbnQgcm9vdCAobm90IGZvciBwcm9kdWN0aW9uKTAeFw0yNjAxMDEwMDAwMDBaFw00NjAxMDEwMDAwMDBaMDkxNzA1BgNVBAMMLkNsb2lzdGVyIGRldmVsb3BtZW50IHJvb3QgKG5vdCBmb3IgcHJvZHVjdGlvbikwdjAQBgcqhkjOPQIBBgUrgQQAIgNiAAQsSKoByM7KUwecFORjTGRboKyff+DKAhpNc2mRH8PlMwEQ3iJwyZTtLbFCc7Fcx+Wz2Vu9dochxFOiNxz18GsZ3SatHBgJ5KjxQAvhDuvAxP8DlQ78LAVDVNuF3Xp8+LejIzAhMA8GA1UdEwEB/wQFMAMBAf8wDgYDVR0PAQH/BAQDAgEGMAoGCCqGSM49BAMDA2gAMGUCMGpW5hgdp4ya0HFeLoJ1xbAL9MWcfsSrTxB7fEpTWKHdfbUKDQ6ExaX5elkbb8u7JwIxAKr/fRC5upSDH0Y7zD6evEtEC8UVCN+VUzcSdkKlNPjIvkgMFx48K2seBCmAr5gPIVkBxDCCAcAwggFFoAMCAQICEGDycowqPORu0xiEDRr54v0wCgYIKoZIzj0EAwMwOTE3MDUGA1UEAwwuQ2xvaXN0ZXIgZGV2ZWxvcG1lbnQgcm9vdCAobm90IGZvciBwcm9kdWN0aW9uKTAeFw0yNjExMjEyMjQ0MjVaFw0yNjEyMTEyMjQ1MjVaMCgxJjAkBgNVBAMMHUNsb2lzdGVyIGRldmVsb3BtZW50IHBsYXRmb3JtMHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEbAg9FEXxurOAKi3x6fDLtJK/fW06eRvdNPXfskGgRZ+Td2wh7E2FZnMgfKTfrB/hbh6+syc8EpOG8K2EP9vO7wa9IS9GFErlGGRbk0m0tCAETh5T7AhK/Rb8m1n/p9KhoyMwITAPBgNVHRMBAf8EBTADAQH/MA4GA1UdDwEB/wQEAwIBBjAKBggqhkjOPQQDAwNpADBmAjEA2BhXXd2D1x3cMUCFXN8em5FmgVgvVIaKiN1zLFpxoLn50Cuwrrf9p2vnuTVpMNmyAjEA35CDn2DyFlF2e4qx50Jbx4tS0ZfzLblonDgVzHRGg3Bux5DSVSvbwWqzgTkysWJlanB1YmxpY19rZXn2aXVzZXJfZGF0YVhGY2xvaXN0ZXItZW5jbGF2ZQIDjNAO8oZ0ZogIl7RKl49QZv+aDmKi3P463zijmNI3SZX41bMQj409/fwxL9MbpA9nlP+jTGVub25jZVgg/SQZDb3FQOwHGoa8HcH94/rw/ZWCvIpJMSyGO9PEFixYYLlWtpjH2Vz0Q/pA7KGl+edwuRhb2bCpxgvJOMAdioT1WV0SMp2zwIaqt7uFxIDrb8WYwb+J32WkzhNosqikxxgolJecaSdthY5MPD/gMyHEGpFH/tMiGl4Q7Ue/DXMndg==",
+            },
+          ],
+          threshold: 1,
+          limits: { body_bytes: 262144, minimums: [] },
+        },
+      },
+    },
+  ],
+  whoami: [
+    {
+      name: "api_key",
+      summary: "By API key",
+      network: "first",
+      credential: "api-key",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          kind: "api_key",
+          developer: { id: "development", name: "Development" },
+          limits: [
+            { policy: "key-minute", quota: 6000, window_secs: 60, remaining: 5996, reset: 60 },
+            { policy: "key-day", quota: 1000000, window_secs: 86400, remaining: 999996, reset: 86400 },
+          ],
+          fees: [
+            {
+              asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+              operation: "deposit",
+              service: {
+                flat: "50000",
+                bps: 0,
+                sink: "clodev1qyx6efunz3hmnuye04uu6td6j7a5lc24pnu9v00snmwndu3ymwg4l0tgcqgg9l2pytwwkk39hgur444q96qqpxas7ygs72lwny2tsqpv5fjk2x",
+                enforced: true,
+              },
+              developer: null,
+              valid_until: "2026-11-21T22:55:37.643Z",
+            },
+            {
+              asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+              operation: "transfer",
+              service: {
+                flat: "50000",
+                bps: 0,
+                sink: "clodev1qyx6efunz3hmnuye04uu6td6j7a5lc24pnu9v00snmwndu3ymwg4l0tgcqgg9l2pytwwkk39hgur444q96qqpxas7ygs72lwny2tsqpv5fjk2x",
+                enforced: true,
+              },
+              developer: null,
+              valid_until: "2026-11-21T22:55:37.643Z",
+            },
+            {
+              asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+              operation: "withdraw",
+              service: {
+                flat: "50000",
+                bps: 0,
+                sink: "clodev1qyx6efunz3hmnuye04uu6td6j7a5lc24pnu9v00snmwndu3ymwg4l0tgcqgg9l2pytwwkk39hgur444q96qqpxas7ygs72lwny2tsqpv5fjk2x",
+                enforced: true,
+              },
+              developer: null,
+              valid_until: "2026-11-21T22:55:37.643Z",
+            },
+          ],
+        },
+      },
+    },
+    {
+      name: "session",
+      summary: "By session",
+      network: "first",
+      credential: "session",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          kind: "session",
+          developer: { id: "development", name: "Development" },
+          session: { sub: "user-1", perms: ["read", "write"], exp: 1795304737 },
+          limits: [{ policy: "session-minute", quota: 120, window_secs: 60, remaining: 119, reset: 60 }],
+          fees: [
+            {
+              asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+              operation: "deposit",
+              service: {
+                flat: "50000",
+                bps: 0,
+                sink: "clodev1qyx6efunz3hmnuye04uu6td6j7a5lc24pnu9v00snmwndu3ymwg4l0tgcqgg9l2pytwwkk39hgur444q96qqpxas7ygs72lwny2tsqpv5fjk2x",
+                enforced: true,
+              },
+              developer: null,
+              valid_until: "2026-11-21T22:55:37.653Z",
+            },
+            {
+              asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+              operation: "transfer",
+              service: {
+                flat: "50000",
+                bps: 0,
+                sink: "clodev1qyx6efunz3hmnuye04uu6td6j7a5lc24pnu9v00snmwndu3ymwg4l0tgcqgg9l2pytwwkk39hgur444q96qqpxas7ygs72lwny2tsqpv5fjk2x",
+                enforced: true,
+              },
+              developer: null,
+              valid_until: "2026-11-21T22:55:37.653Z",
+            },
+            {
+              asset: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+              operation: "withdraw",
+              service: {
+                flat: "50000",
+                bps: 0,
+                sink: "clodev1qyx6efunz3hmnuye04uu6td6j7a5lc24pnu9v00snmwndu3ymwg4l0tgcqgg9l2pytwwkk39hgur444q96qqpxas7ygs72lwny2tsqpv5fjk2x",
+                enforced: true,
+              },
+              developer: null,
+              valid_until: "2026-11-21T22:55:37.653Z",
+            },
+          ],
+        },
+      },
+    },
+  ],
+  createSession: [
+    {
+      network: "first",
+      name: "session",
+      summary: "For a user who is signed in at the developer's",
+      credential: "api-key",
+      body: { sub: "user-1", perms: ["read", "write"], ttl_secs: 900 },
+      response: {
+        status: 201,
+        type: "application/json",
+        body: {
+          token: "sst_a-session-token-of-your-own",
+          exp: 1795302037,
+          sub: "user-1",
+          perms: ["read", "write"],
+        },
+      },
+    },
+  ],
+  sessionExchange: [
+    {
+      network: "first",
+      name: "session",
+      summary: "For a user who is signed in at an identity provider",
+      credential: "none",
+      body: { app_id: "app_example", access_token: "an-access-token-of-your-identity-provider" },
+      response: {
+        status: 201,
+        type: "application/json",
+        body: {
+          token: "sst_a-session-token-of-your-own",
+          exp: 1795302037,
+          sub: "app_example:user-1",
+          perms: ["read", "write"],
+        },
+      },
+    },
+  ],
+  sequenceDeposit: [
+    {
+      network: "first",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "17026094488489822746645562694157213916608443056288308467319921201687247110478",
+            "11953479395805909068082300372907902472815354456929665630819130402044696874852",
+            "1",
+          ],
+          pi_b: [
+            [
+              "2933706254641819155614502321709753865842599165962613190937397074408780335295",
+              "20923112789701311197352514216463379759365801519721980701954514562174534591628",
+            ],
+            [
+              "869796970363727475334993048717209504425096942916306177894210443777590432806",
+              "20202462032543203170138936616846315818313249827934971788742345989398088890016",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "13935761353828939571900987349224387211638582419774408403406513635140741518337",
+            "9613786487718199433147244530631851760216977524598993924520694738610383407068",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "9273659974051281750940794721931778962874869963158099197264033080793325184825",
+          "711975123819294815998815418168343707720003890628",
+          "100000000",
+          "13800571428309185702380328279249529294641696888155795980948955123997279838565",
+          "17565742432213173450651544077304283602781354580140156896116589490262512694517",
+          "4796234826811207504238332767896647710927544241252425677296021933310993703009",
+        ],
+        deadline: 1795302038,
+        fees: [
+          {
+            output: 1,
+            asset: "0x7cb61197f05efb888bfb72df66b13736c7442dc4",
+            blinding: "0x20fe4362cc023510e263fddd9e06392d7703ebb2a4f3487acc6dcd292e3a5054",
+            value: "50000",
+          },
+        ],
+        ext: {
+          depositor: "0xeb05e4ef26fa35e40c2be59de04b88970e10fd30",
+          valid_after: 0,
+          valid_before: 1795302039,
+          ciphertexts: [
+            "0x3f6afdcfb23c38c14333f5c0f427e52da0cde4b1dd947c161bb49872ea05e302df2ba1838d6944796ddd63e08462b51b02a8978c0d09e8cb71510f8586da3e33a5b65e746dfb4d74db8f9f4e151fcdc0e1097262805429897192c085f2d259145cc2a4bcee1bb4b623636928effb4e119c9752e8aa",
+            "0x15c5f6a3d00bf7cf978ef40948ad3c5c64303408c4d0f9bc659dfc8f23c38e0ed6de8f9cad3b34f6749caa554acb922a5567615b445e681e9e54d0afbbf8fc1689dcb845d37f9e50eb4bbe1f4515b8f1087c47975bae551bc2eb0295a81108c5f2a79db77b049580e19acd0806367530782257690f",
+            "0xfa363119181160fe5d6e6fde7761da93777f9195b34c0b05a8e57a253527c168ab66539642efeed259bff7c08bab50cd35575644d716627de1652620da1deea78975923a7e92be3bf1dbe15e5438c1424b7d1f3f525669a2ac6d02189ba485042b062e931b61ae22badbda7f328cf16900e54e036b",
+          ],
+        },
+        authorization:
+          "0xf12dcaff50718506a8b48ef3aa099b2a69461286ade49c8ef5f7c6084b5a9c3c785a2d40a056413e1761011c07cac370c62271f7b698e655d98d2dc6ffcf75421b",
+      },
+      name: "accepted",
+      summary: "A deposit of 100 USDC",
+      response: {
+        status: 202,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-64e2-76a7-93e3-69452948ff62",
+          kind: "deposit-shield",
+          state: "queued",
+          statement: "0xd57e867d93d2e37337433d6da86507d9274755ed0c7a1e620e36ab86d1e914ee",
+          position: 0,
+          created_at: "2026-11-21T22:45:39.683Z",
+          updated_at: "2026-11-21T22:45:39.683Z",
+          tx_hash: null,
+          block_number: null,
+          confirmations: 0,
+          leaf_index: [],
+          nullifiers: [],
+          error: null,
+        },
+      },
+    },
+    {
+      network: "first",
+      credential: "session",
+      name: "executed",
+      summary: "A deposit of 100 USDC, waited for",
+      headers: { Prefer: "wait=25" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-64e2-76a7-93e3-69452948ff62",
+          kind: "deposit-shield",
+          state: "confirmed",
+          statement: "0xd57e867d93d2e37337433d6da86507d9274755ed0c7a1e620e36ab86d1e914ee",
+          created_at: "2026-11-21T22:45:39.683Z",
+          updated_at: "2026-11-21T22:45:40.393Z",
+          tx_hash: "0xa69e721b8b9857a4708a54875437c83aa071b63e3aba49fd150963050c1e2117",
+          block_number: 22,
+          confirmations: 1,
+          leaf_index: [0, 1, 2],
+          nullifiers: [],
+          error: null,
+        },
+      },
+      bodyOf: "accepted",
+    },
+  ],
+  sequenceSpend: [
+    {
+      network: "first",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "11851496966865049189590980601010972141657765960789682073593873788901116706689",
+            "20640953791909908979186958344028281693156578686471767186610071987031872408996",
+            "1",
+          ],
+          pi_b: [
+            [
+              "15994888345063919824954320591545635486715736949463532972381576054883425377353",
+              "11538704463411227277710128529591507819937395484119149952343654171044116037057",
+            ],
+            [
+              "17527469453993349796326430513443722422607528793163767487768410635341015929669",
+              "15669643299671953124650144622967725700050578188878867971372012024299745236887",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "18821826047460391793944926453450750563743803103336976654362095645000283029424",
+            "10592111186542753233238942474947687781718803367592256402402718677539934541647",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "11344056802967083078813990117542817084998271873949419468071406232118754037036",
+          "12604664269622363830561791515689086656633326808778102158675149891686165501827",
+          "0",
+          "0",
+          "16340503127065146700165623784736154971540230092174781240919234853898119643870",
+          "8586790279292563569365160762224335843479816696642999344838875438125837271389",
+          "15269101997681060850578055981015241197918781590454846927221881946334586676459",
+          "18361911404952014530680972400984207540095595251029323205642533339398370295070",
+          "16278930289190954642053097565831850475062232545972085824941780438998992687762",
+          "12305413095056419053403652008517679965808259063329402957644114167140412646174",
+        ],
+        deadline: 1795302040,
+        fees: [
+          {
+            output: 2,
+            asset: "0x7cb61197f05efb888bfb72df66b13736c7442dc4",
+            blinding: "0x070d62d9da281606fd0de6bd06a188f46e6afee0e115b0f253d303ebe2daa917",
+            value: "50000",
+          },
+        ],
+        ext: {
+          recipient: "0x0000000000000000000000000000000000000000",
+          ciphertexts: [
+            "0x38a1d484a1eaf09c5c795003b3091ff9ab53a5030be9fcb4167d11af5fe5a14e3fca01e263c39f3fa11a4087d03858e969e0a3247b2a7b28fb89885b8b4107bff7bafafc99e692d70c21e4df45238b1e0f62b1c56bbbc4c40020727c9838a644bdddf6260defc7550dc45409d98e9054ea9c04e133",
+            "0x6e2081c7bf6deebb65d43a2e03bbf95806663d21c9fce7eb1773bc2022c7b1647e7b775e3164b36ce23c52eb23d56e3b2b0a6450d1d9af954b7278edec40abc528cdd2c8245f2e8b4e0157b68317592938e73ccb7d36d5b18fda5b034ceb0c5a93729cdd0887654f60eea9f961fcb377f3b79d1c58",
+            "0x1a1f8a607bd003ef0509251d562a6fbeb0d02863ce5f6c04a44cfb7c5af4104a54b409eafeae032f1a4a09a553874e954afe85028fff07ce1f78bc39d956b8ed999362d28f7cc2e8922646f96d0e7c1ae6993ce548cded41008b7c50b7f7ffd2ac192f1823a06986f79801d8dc2e7e7387e20f8486",
+            "0x813b87c91a94bb50122c3bb56717cae8f6a9cb1ba6f79d951676b0f017a19351040a4abcf3f6bdb786f4917c7ec9c02fe0b05ee4d22f1b9863cbdbbd105f7770bb9be836f2d05fe73549f90f17413cc56f2c671f8266793c0be9a5fc04b42e83ef7513469b87fadca59900f541be9ad7cd4689045b",
+          ],
+        },
+      },
+      name: "accepted",
+      summary: "A transfer",
+      response: {
+        status: 202,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-7472-701d-930c-654e7fd0689d",
+          kind: "spend",
+          state: "queued",
+          statement: "0xf11bc33cc7dbb25908c89d88026861331c5b74fa4fce10f7add19eefe4018380",
+          position: 0,
+          created_at: "2026-11-21T22:45:43.666Z",
+          updated_at: "2026-11-21T22:45:43.666Z",
+          tx_hash: null,
+          block_number: null,
+          confirmations: 0,
+          leaf_index: [],
+          nullifiers: [
+            "0x242065a30ad8d0e28102fa45a4822079c57f68f642f5ee59e6ca9193be8582de",
+            "0x12fbf3792fa77c4ef791c647b1192bfab5b9e8e57678205df133e38a80b5415d",
+          ],
+          error: null,
+        },
+      },
+    },
+    {
+      network: "first",
+      credential: "session",
+      name: "executed",
+      summary: "A transfer, waited for",
+      headers: { Prefer: "wait=25" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-7472-701d-930c-654e7fd0689d",
+          kind: "spend",
+          state: "confirmed",
+          statement: "0xf11bc33cc7dbb25908c89d88026861331c5b74fa4fce10f7add19eefe4018380",
+          created_at: "2026-11-21T22:45:43.666Z",
+          updated_at: "2026-11-21T22:45:44.539Z",
+          tx_hash: "0x06def3eced1861062e8f7326911e31c80c5ad1b264a70e8522d1b690a5a34286",
+          block_number: 26,
+          confirmations: 1,
+          leaf_index: [3, 4, 5, 6],
+          nullifiers: [
+            "0x242065a30ad8d0e28102fa45a4822079c57f68f642f5ee59e6ca9193be8582de",
+            "0x12fbf3792fa77c4ef791c647b1192bfab5b9e8e57678205df133e38a80b5415d",
+          ],
+          error: null,
+        },
+      },
+      bodyOf: "accepted",
+    },
+  ],
+  sequenceSpend9: [
+    {
+      network: "first",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "5588925004046406505084152947020453938799515632765684172178053985909915302659",
+            "17086308166570188317639349525986972066115888366416725557939682343601043787210",
+            "1",
+          ],
+          pi_b: [
+            [
+              "17380534187130654501449424379146485341160206776918741354119086775033762854579",
+              "15199769311724254113905511178656411249334227409038915001430690371610145454621",
+            ],
+            [
+              "11826403792735237021160178026831701835923678104818236694033269753371697791753",
+              "10307514197235217333523665850321799535701133302218090029035168350780994143467",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "18729862514700632143760273387011513016242472419310341718882114273766531977361",
+            "10458454373984018669466830876486027908712423311314402924516906353951288513184",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "19766420201325344959234459742843361413114245318871666530385798609818433707399",
+          "6301760223237090744655421340806231611029292900371583619308981818918870450495",
+          "0",
+          "0",
+          "4402630562384060851707352241783656989481073647686835061676427075453438735883",
+          "8121049114991537707919171879573855622715498448548610126375488977927123772430",
+          "15459013689699281965761376100368606223843949181756461762143768091327749878169",
+          "15732851148852727304999975030788315208537515245706644796742152173526364306424",
+          "21874470968457001725362715013150816130167230660395259739438138561183508191297",
+          "13956957533578125086926354947006395717319039132679676026532114299821308786580",
+          "4211524358586485318879061041968205619341594905928507542755779764081458402166",
+          "18714488227595867905932353179809664583282051978549032616052706699567956949650",
+          "17194240063918289541273780972029297656705075619160758924011165486677109527727",
+          "772408151958423245369112313072532668699283080345633666512289913732755698537",
+          "12704749355897165112405188977640348449962572672047031724105483826977698486786",
+          "15572959743371611507307735749528302151510262424468798554149597752577180565346",
+          "1068202281239960200530492636122750314120732323378527109903879764981096585977",
+        ],
+        deadline: 1795302048,
+        fees: [
+          {
+            output: 2,
+            asset: "0x7cb61197f05efb888bfb72df66b13736c7442dc4",
+            blinding: "0x2844573fe9493e04327527b5abb98339e2aec9fc468a1c3d6b78a977952cc5c4",
+            value: "50000",
+          },
+        ],
+        ext: {
+          recipient: "0x0000000000000000000000000000000000000000",
+          ciphertexts: [
+            "0x70833a42620ad8f6c2d1b660a0021d3133fa182517b8697f1ae9a3843f35d10874e1ee7189ed29afc5ca4be964fd623a49bab69d1800a1f8bef68a65c0cd9abf6e1e7b1652dadcf52565ec13530f72732d93acdbb31011a58612505cafceef25680f4426f94600dd073a476a8ea80dcd5b072ba4e0",
+            "0x6592b8c4c7c50426d8368982340eb6aa40087dc3c5d89de3c5f5db7f79b84053da0230087be75b82957caff8d3fa1414e74190f14de96449f8b02266c4604d49327e265cd4fbe1f1be33669336b33fe1b0d51fc3543518e3d2a93db66c23d6234a47196f7c8afb8074d4ae96fc117574eb9209a7d2",
+            "0xe1224f393c2feef01aa1e3c7426512de776d6407fb9bd2d932c5f1fabc2b961d61bf29d9ae028895bc57b3c2a531585ce443f7c3b8d40d500abbc9bdf6ef81ef76ce2780b8d47784f9135d8ce4a3602f93133c7a4b6355546aae9549ea21e441a8775afc041e1140be91e8ee251d2abae739726ac9",
+            "0x80cc5079d2d49d2a03fe160bb115f3bb68f860a849711bbbd058f9a43928f37696c50202bb7167606586e16a04cc763475df6d09676625f127bb906ef18f3646b1e29186ba8932261fe87bd43a43b1dafecb7f6f3636e0290f32f4e85596d25009072b1ba30b0b4ea6e6c0f3992be14f4568e2e3b4",
+          ],
+        },
+      },
+      name: "accepted",
+      summary: "A transfer that spends three notes",
+      response: {
+        status: 202,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-af77-72d1-9fbc-ecfa7134f91d",
+          kind: "spend9",
+          state: "queued",
+          statement: "0x12193080e0e7168dc6c60c9a916f78a2d84ba152ace71cfd193c739920bc8de9",
+          position: 0,
+          created_at: "2026-11-21T22:45:58.775Z",
+          updated_at: "2026-11-21T22:45:58.775Z",
+          tx_hash: null,
+          block_number: null,
+          confirmations: 0,
+          leaf_index: [],
+          nullifiers: [
+            "0x09bbccf39caba01a1bf102414f451a345b47bbf41acae9649a0a1a2459b1360b",
+            "0x11f459d5460b784c4ee306c9b07777de076ba1afb510efff9f9fa8118974240e",
+            "0x222d7dde9d2aed1099304a5698ca12e6d88c29ad701539d5295165faafb2f199",
+            "0x22c87a6a7de2cdbbdee16a7c0ea3aefe1484377c18202acea64281999081bbf8",
+            "0x305c830697a3b09cdb343467aa6ca05ce3df5324171a78f82c120bf872a1d841",
+            "0x1edb5ba748c89f1cd31b534f215e8d575ae0a0758d522fb7feba3c4ceb103794",
+            "0x094fa3688be0245aa5fca486c420c2af07368030a9c74f62d18aa598199bd376",
+            "0x29600664685c5c87b6cc915ad5be837b772ac87899adc5c7cef7d579204efa92",
+            "0x2603985203cb1cf4240097facee98833988676c196be3ffbd877333bbcf854af",
+          ],
+          error: null,
+        },
+      },
+    },
+    {
+      network: "first",
+      credential: "session",
+      name: "executed",
+      summary: "A transfer that spends three notes, waited for",
+      headers: { Prefer: "wait=25" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-af77-72d1-9fbc-ecfa7134f91d",
+          kind: "spend9",
+          state: "confirmed",
+          statement: "0x12193080e0e7168dc6c60c9a916f78a2d84ba152ace71cfd193c739920bc8de9",
+          created_at: "2026-11-21T22:45:58.775Z",
+          updated_at: "2026-11-21T22:45:59.386Z",
+          tx_hash: "0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa",
+          block_number: 41,
+          confirmations: 1,
+          leaf_index: [16, 17, 18, 19],
+          nullifiers: [
+            "0x09bbccf39caba01a1bf102414f451a345b47bbf41acae9649a0a1a2459b1360b",
+            "0x11f459d5460b784c4ee306c9b07777de076ba1afb510efff9f9fa8118974240e",
+            "0x222d7dde9d2aed1099304a5698ca12e6d88c29ad701539d5295165faafb2f199",
+            "0x22c87a6a7de2cdbbdee16a7c0ea3aefe1484377c18202acea64281999081bbf8",
+            "0x305c830697a3b09cdb343467aa6ca05ce3df5324171a78f82c120bf872a1d841",
+            "0x1edb5ba748c89f1cd31b534f215e8d575ae0a0758d522fb7feba3c4ceb103794",
+            "0x094fa3688be0245aa5fca486c420c2af07368030a9c74f62d18aa598199bd376",
+            "0x29600664685c5c87b6cc915ad5be837b772ac87899adc5c7cef7d579204efa92",
+            "0x2603985203cb1cf4240097facee98833988676c196be3ffbd877333bbcf854af",
+          ],
+          error: null,
+        },
+      },
+      bodyOf: "accepted",
+    },
+  ],
+  sequenceSwap: [
+    {
+      network: "second",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "1539716623544336379105835172304032687544889783634807384563420234397226688213",
+            "14045086799969353637370217919313671375334342241387653409482629125464921072355",
+            "1",
+          ],
+          pi_b: [
+            [
+              "13941695031450484332712158507796999931645152987097016994880128392403757346488",
+              "5533445855283075117059637259901013577259965413636781150663221220916420112476",
+            ],
+            [
+              "11804196028654515388348020131022664784345752292978858220558187459526690410261",
+              "13519295758336056007834979350811542005358774392008603576157410644128345515972",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "11715473395065244403428681170777582298258446081339153936084910941497901280127",
+            "11677700282925661102119504100429668935451773790742986687250726763141226736277",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "8919703931151497683007711165150415105609279239899321796129566026601446102934",
+          "20689998381975807489605048682421888922959772061848569581999433544642802415404",
+          "1237920774497319468488433045670386738426939988075",
+          "49925000",
+          "415007320528334526204295338568279737640707527164016536716167193873472383695",
+          "6402314888059820907591184276611422267246092484959086738716627938674333020563",
+          "5001297723971272768128526015005849164988620128505809458695715139133042039662",
+          "7583660673638121906701332312276683550434723025156862190439887096200937065814",
+          "18650832629718225483351981402590197643368080725309032490356320074950493426223",
+        ],
+        deadline: 1795301465,
+        fees: [
+          {
+            output: 1,
+            asset: "0xd8d64990f7c6a4550722ca1e286df74fa998586b",
+            blinding: "0x2fcd9c6e60cca08218480d3ee40d2a4efee13e57e99473c437f5933858c0d402",
+            value: "75000",
+          },
+        ],
+        ext: {
+          token_out: "0x69fa0352dd6945d9db17655e7cba4a9500c06ff5",
+          min_amount_out: "19760020241703526",
+          path: "0xd8d64990f7c6a4550722ca1e286df74fa998586b0001f469fa0352dd6945d9db17655e7cba4a9500c06ff5",
+          npk_out: "0x16e4fa794634bfa6451bcb88006e7b3657313661199cfc1afd11b3e98a724074",
+          ciphertexts: [
+            "0x64b0e8438c9c1c91edb51162d25b235d97c8d1ad4cd381bc7c6d675f164aa320268511d9def53e41b0fd22411ea4956b5318177c722b62810a8c25bb91465481b245aec865739faf46f3ec6cf59fc1bb8e073d1b2853e8a7d6aabd436c4171160048d090b1be20cae4942c953240f9ace44dae759a",
+            "0x2813d06a9bf12600a0f28d485308a4a57e4b715adafe57de4e23e816cb20e141e7a3b74d0a39fe73586203e602320244b9f2aac7d1711b4ab1124a7e66b6c6330d6ce8b393d262ebb241e816119ddf6df3a0bd99071e040facc98eaf7e722f172388b39571f91ea9f445d1f60f5e58b1dab4e6e075",
+            "0xc1b5f07fc60075918ad6eb8b9518d3775a5316ff035de2bd01d949531763321a60938383d85c009101a3f64ad65ed9b814782741422aec54809ea65b0d42e76db6c101c20940cf7249eca2ab5c19b88cad36e1fa555f751f7b1144fd5c0457ffd53b85a9ca2f4c3c745e538b01507ac0cc45706736",
+            "0x780123ced18edf5834daf17f4735bec10e6199d1db78dcd4e77cac41fd98da0a17f541ef57d06736ea0ad2d9d26f2b7c39ac0b3328c87e5f4acef67efd23e66d927ce1cca70feb8a7435c82f700b75c7d32a990684231b3c7c687db8b20fa57a67b68efb6962357ef6e5af41eb19a50f07099b0fd9",
+          ],
+        },
+      },
+      name: "accepted",
+      summary: "A swap of 50 USDC",
+      response: {
+        status: 202,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-e1e2-739f-9cc8-c435373efb83",
+          kind: "private-swap",
+          state: "queued",
+          statement: "0x29c16ca528580f136608b2409701033801e66ab5c00f1dfa4282fac39d7ada3d",
+          position: 0,
+          created_at: "2026-11-21T22:46:11.682Z",
+          updated_at: "2026-11-21T22:46:11.682Z",
+          tx_hash: null,
+          block_number: null,
+          confirmations: 0,
+          leaf_index: [],
+          nullifiers: [
+            "0x00eae2c50f1024287564ed5b61b059450185af4fa41cbaf8388824e9e7a16acf",
+            "0x0e2794f19d423313b797ec08666bdd876cb39ca44d04dd157f76611fdb497193",
+          ],
+          error: null,
+        },
+      },
+    },
+    {
+      network: "second",
+      credential: "session",
+      name: "executed",
+      summary: "A swap of 50 USDC, waited for",
+      headers: { Prefer: "wait=25" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-e1e2-739f-9cc8-c435373efb83",
+          kind: "private-swap",
+          state: "confirmed",
+          statement: "0x29c16ca528580f136608b2409701033801e66ab5c00f1dfa4282fac39d7ada3d",
+          created_at: "2026-11-21T22:46:11.682Z",
+          updated_at: "2026-11-21T22:46:12.468Z",
+          tx_hash: "0x3d931a0c44c8b9184064ab3acae5518d899a5c62bd951ae9f16fa887ec6563a2",
+          block_number: 71,
+          confirmations: 1,
+          leaf_index: [3, 4, 5, 6],
+          nullifiers: [
+            "0x00eae2c50f1024287564ed5b61b059450185af4fa41cbaf8388824e9e7a16acf",
+            "0x0e2794f19d423313b797ec08666bdd876cb39ca44d04dd157f76611fdb497193",
+          ],
+          error: null,
+        },
+      },
+      bodyOf: "accepted",
+    },
+  ],
+  ticket: [
+    {
+      name: "executed",
+      summary: "Of a payment that was executed",
+      network: "first",
+      credential: "api-key",
+      path: { ticket_id: "01a20049-bc00-7139-b4ce-f48933ee399d" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-bc00-7139-b4ce-f48933ee399d",
+          kind: "spend",
+          state: "finalized",
+          statement: "0xde78ed35dba51d467d1b9bcb9829e01211ae67496e6ad12b09aa11e6f8da6671",
+          created_at: "2026-11-21T22:46:01.984Z",
+          updated_at: "2026-11-21T22:46:03.362Z",
+          tx_hash: "0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9",
+          block_number: 44,
+          confirmations: 11,
+          leaf_index: [20, 21, 22, 23],
+          nullifiers: [
+            "0x0ddb6ca20b3e63d4b10355202d441723abe793662bb60488ca424b8031cdba5e",
+            "0x0c2046610ff8312fb94280bc9784165e86c577e2df6abd5e7e5b96ca92b5a2e0",
+          ],
+          error: null,
+        },
+      },
+    },
+  ],
+  attestDeposit: [
+    {
+      network: "first",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "17026094488489822746645562694157213916608443056288308467319921201687247110478",
+            "11953479395805909068082300372907902472815354456929665630819130402044696874852",
+            "1",
+          ],
+          pi_b: [
+            [
+              "2933706254641819155614502321709753865842599165962613190937397074408780335295",
+              "20923112789701311197352514216463379759365801519721980701954514562174534591628",
+            ],
+            [
+              "869796970363727475334993048717209504425096942916306177894210443777590432806",
+              "20202462032543203170138936616846315818313249827934971788742345989398088890016",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "13935761353828939571900987349224387211638582419774408403406513635140741518337",
+            "9613786487718199433147244530631851760216977524598993924520694738610383407068",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "9273659974051281750940794721931778962874869963158099197264033080793325184825",
+          "711975123819294815998815418168343707720003890628",
+          "100000000",
+          "13800571428309185702380328279249529294641696888155795980948955123997279838565",
+          "17565742432213173450651544077304283602781354580140156896116589490262512694517",
+          "4796234826811207504238332767896647710927544241252425677296021933310993703009",
+        ],
+        deadline: 1795302038,
+        fees: [
+          {
+            output: 1,
+            asset: "0x7cb61197f05efb888bfb72df66b13736c7442dc4",
+            blinding: "0x20fe4362cc023510e263fddd9e06392d7703ebb2a4f3487acc6dcd292e3a5054",
+            value: "50000",
+          },
+        ],
+        ext: {
+          depositor: "0xeb05e4ef26fa35e40c2be59de04b88970e10fd30",
+          valid_after: 0,
+          valid_before: 1795302039,
+          ciphertexts: [
+            "0x3f6afdcfb23c38c14333f5c0f427e52da0cde4b1dd947c161bb49872ea05e302df2ba1838d6944796ddd63e08462b51b02a8978c0d09e8cb71510f8586da3e33a5b65e746dfb4d74db8f9f4e151fcdc0e1097262805429897192c085f2d259145cc2a4bcee1bb4b623636928effb4e119c9752e8aa",
+            "0x15c5f6a3d00bf7cf978ef40948ad3c5c64303408c4d0f9bc659dfc8f23c38e0ed6de8f9cad3b34f6749caa554acb922a5567615b445e681e9e54d0afbbf8fc1689dcb845d37f9e50eb4bbe1f4515b8f1087c47975bae551bc2eb0295a81108c5f2a79db77b049580e19acd0806367530782257690f",
+            "0xfa363119181160fe5d6e6fde7761da93777f9195b34c0b05a8e57a253527c168ab66539642efeed259bff7c08bab50cd35575644d716627de1652620da1deea78975923a7e92be3bf1dbe15e5438c1424b7d1f3f525669a2ac6d02189ba485042b062e931b61ae22badbda7f328cf16900e54e036b",
+          ],
+        },
+        authorization:
+          "0xf12dcaff50718506a8b48ef3aa099b2a69461286ade49c8ef5f7c6084b5a9c3c785a2d40a056413e1761011c07cac370c62271f7b698e655d98d2dc6ffcf75421b",
+      },
+      name: "attested",
+      summary: "A deposit of 100 USDC",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          kind: "deposit-shield",
+          statement: "0xd57e867d93d2e37337433d6da86507d9274755ed0c7a1e620e36ab86d1e914ee",
+          deadline: 1795302038,
+          attestations: [
+            {
+              signer: "0x6e7BC487C0855754cB27f98ae04E015e9d954B6C",
+              signature:
+                "0x3aecd3e34e5b2addede609041918e25c2036a70eae639a143695cd66466b15b1792f7af60697398c33f3622afba2876a3a4b9a92d21cc088ad53ed215af5daa61b",
+            },
+          ],
+          transaction: {
+            to: "0x24e144f2BE10E931FeaA6783AceF59B6dFB51091",
+            data: "0x83b44c49000000000000000000000000000000000000000000000000000000000000004000000000000000000000000000000000000000000000000000000000000005a0000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000001000000000000000000000000000000000000000000000000000000006b02229600000000000000000000000000000000000000000000000000000000000000e000000000000000000000000000000000000000000000000000000000000001c00000000000000000000000000000000000000000000000000000000000000380000000000000000000000000000000000000000000000000000000000000042000000000000000000000000000000000000000000000000000000000000004a000000000000000000000000000000000000000000000000000000000000000061480b49e26beb887a7f2160027c43e348980a45ab8d5eaee0ef9f1948a4927390000000000000000000000007cb61197f05efb888bfb72df66b13736c7442dc40000000000000000000000000000000000000000000000000000000005f5e1001e82d8bc3fb4fa0df19e480a2dfee57a731452fefa0aacb8e7ef47989c20e16526d5db9eb5a5cedf78e4a9a31b6f920e3c3aff58bfba57f8d582edb244eef4f50a9a929d328eef224fe5728b9c418dbe7b13b26e7b36b1405fe0b7651c4720610000000000000000000000000000000000000000000000000000000000000183eb05e4ef26fa35e40c2be59de04b88970e10fd300000000000000000000000006b0222973f6afdcfb23c38c14333f5c0f427e52da0cde4b1dd947c161bb49872ea05e302df2ba1838d6944796ddd63e08462b51b02a8978c0d09e8cb71510f8586da3e33a5b65e746dfb4d74db8f9f4e151fcdc0e1097262805429897192c085f2d259145cc2a4bcee1bb4b623636928effb4e119c9752e8aa15c5f6a3d00bf7cf978ef40948ad3c5c64303408c4d0f9bc659dfc8f23c38e0ed6de8f9cad3b34f6749caa554acb922a5567615b445e681e9e54d0afbbf8fc1689dcb845d37f9e50eb4bbe1f4515b8f1087c47975bae551bc2eb0295a81108c5f2a79db77b049580e19acd0806367530782257690ffa363119181160fe5d6e6fde7761da93777f9195b34c0b05a8e57a253527c168ab66539642efeed259bff7c08bab50cd35575644d716627de1652620da1deea78975923a7e92be3bf1dbe15e5438c1424b7d1f3f525669a2ac6d02189ba485042b062e931b61ae22badbda7f328cf16900e54e036b0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000008025a46d8ffd29a2c4bdcdacc9d3cd29c5958990b04216f2bfb9bff1d72e56c14e2e420fea82c8374a9cc688504ea7ac66f4f5371cbdd1aef885dccc9a2ec4a48c067c6b3cd71c52f545012be5e5864c6f114f281c6c810ef0b60a8ce0a98408bf1ecf5c85480623df509d2aed1cf3e9817afd139c554f844f50b12f3a228654010000000000000000000000000000000000000000000000000000000000000041f12dcaff50718506a8b48ef3aa099b2a69461286ade49c8ef5f7c6084b5a9c3c785a2d40a056413e1761011c07cac370c62271f7b698e655d98d2dc6ffcf75421b0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000413aecd3e34e5b2addede609041918e25c2036a70eae639a143695cd66466b15b1792f7af60697398c33f3622afba2876a3a4b9a92d21cc088ad53ed215af5daa61b0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000e00000000000000000000000000000000000000000000000000000000000000000",
+            chain_id: 31337,
+          },
+        },
+      },
+    },
+  ],
+  attestSpend: [
+    {
+      network: "first",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "11851496966865049189590980601010972141657765960789682073593873788901116706689",
+            "20640953791909908979186958344028281693156578686471767186610071987031872408996",
+            "1",
+          ],
+          pi_b: [
+            [
+              "15994888345063919824954320591545635486715736949463532972381576054883425377353",
+              "11538704463411227277710128529591507819937395484119149952343654171044116037057",
+            ],
+            [
+              "17527469453993349796326430513443722422607528793163767487768410635341015929669",
+              "15669643299671953124650144622967725700050578188878867971372012024299745236887",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "18821826047460391793944926453450750563743803103336976654362095645000283029424",
+            "10592111186542753233238942474947687781718803367592256402402718677539934541647",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "11344056802967083078813990117542817084998271873949419468071406232118754037036",
+          "12604664269622363830561791515689086656633326808778102158675149891686165501827",
+          "0",
+          "0",
+          "16340503127065146700165623784736154971540230092174781240919234853898119643870",
+          "8586790279292563569365160762224335843479816696642999344838875438125837271389",
+          "15269101997681060850578055981015241197918781590454846927221881946334586676459",
+          "18361911404952014530680972400984207540095595251029323205642533339398370295070",
+          "16278930289190954642053097565831850475062232545972085824941780438998992687762",
+          "12305413095056419053403652008517679965808259063329402957644114167140412646174",
+        ],
+        deadline: 1795302040,
+        fees: [
+          {
+            output: 2,
+            asset: "0x7cb61197f05efb888bfb72df66b13736c7442dc4",
+            blinding: "0x070d62d9da281606fd0de6bd06a188f46e6afee0e115b0f253d303ebe2daa917",
+            value: "50000",
+          },
+        ],
+        ext: {
+          recipient: "0x0000000000000000000000000000000000000000",
+          ciphertexts: [
+            "0x38a1d484a1eaf09c5c795003b3091ff9ab53a5030be9fcb4167d11af5fe5a14e3fca01e263c39f3fa11a4087d03858e969e0a3247b2a7b28fb89885b8b4107bff7bafafc99e692d70c21e4df45238b1e0f62b1c56bbbc4c40020727c9838a644bdddf6260defc7550dc45409d98e9054ea9c04e133",
+            "0x6e2081c7bf6deebb65d43a2e03bbf95806663d21c9fce7eb1773bc2022c7b1647e7b775e3164b36ce23c52eb23d56e3b2b0a6450d1d9af954b7278edec40abc528cdd2c8245f2e8b4e0157b68317592938e73ccb7d36d5b18fda5b034ceb0c5a93729cdd0887654f60eea9f961fcb377f3b79d1c58",
+            "0x1a1f8a607bd003ef0509251d562a6fbeb0d02863ce5f6c04a44cfb7c5af4104a54b409eafeae032f1a4a09a553874e954afe85028fff07ce1f78bc39d956b8ed999362d28f7cc2e8922646f96d0e7c1ae6993ce548cded41008b7c50b7f7ffd2ac192f1823a06986f79801d8dc2e7e7387e20f8486",
+            "0x813b87c91a94bb50122c3bb56717cae8f6a9cb1ba6f79d951676b0f017a19351040a4abcf3f6bdb786f4917c7ec9c02fe0b05ee4d22f1b9863cbdbbd105f7770bb9be836f2d05fe73549f90f17413cc56f2c671f8266793c0be9a5fc04b42e83ef7513469b87fadca59900f541be9ad7cd4689045b",
+          ],
+        },
+      },
+      name: "attested",
+      summary: "A transfer",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          kind: "spend",
+          statement: "0xf11bc33cc7dbb25908c89d88026861331c5b74fa4fce10f7add19eefe4018380",
+          deadline: 1795302040,
+          attestations: [
+            {
+              signer: "0x6e7BC487C0855754cB27f98ae04E015e9d954B6C",
+              signature:
+                "0xd4b4a8f06cbfa7648652deb1a1ef58f5642f9f051393220037779aa938ad44ff60fb947ce98125566921008caedfe0e6e8d62705d4acb28899028ee101734c091b",
+            },
+          ],
+          transaction: {
+            to: "0x24e144f2BE10E931FeaA6783AceF59B6dFB51091",
+            data: "0x83b44c4900000000000000000000000000000000000000000000000000000000000000400000000000000000000000000000000000000000000000000000000000000620000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000002000000000000000000000000000000000000000000000000000000006b02229800000000000000000000000000000000000000000000000000000000000000e00000000000000000000000000000000000000000000000000000000000000240000000000000000000000000000000000000000000000000000000000000046000000000000000000000000000000000000000000000000000000000000005000000000000000000000000000000000000000000000000000000000000000520000000000000000000000000000000000000000000000000000000000000000a19148234ac523dbca463e80c431949c8d0d2802aadc65bc9d55df004e2ec4d2c1bddfcb65cc1d1ecafb176d53f7ef85c2f5f1fd4f739aa04ce4be9f0be19d78300000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000242065a30ad8d0e28102fa45a4822079c57f68f642f5ee59e6ca9193be8582de12fbf3792fa77c4ef791c647b1192bfab5b9e8e57678205df133e38a80b5415d21c2016673e59414ac6264af54096fb7056862afd0aac70867cef2ac64b324eb2898793b375c80c2d12c080a1c2ed5110a6d0ae6f0051963b390efeba27cfd1e23fd8c4b8d838c73e6ec5f5a421b3e002ab8b239d85fe87ae346f4aeea6612921b349df363ab0156aeb767b7c07a953d2658b8cad530ac2de3160d3bd701631e00000000000000000000000000000000000000000000000000000000000001e8000000000000000000000000000000000000000038a1d484a1eaf09c5c795003b3091ff9ab53a5030be9fcb4167d11af5fe5a14e3fca01e263c39f3fa11a4087d03858e969e0a3247b2a7b28fb89885b8b4107bff7bafafc99e692d70c21e4df45238b1e0f62b1c56bbbc4c40020727c9838a644bdddf6260defc7550dc45409d98e9054ea9c04e1336e2081c7bf6deebb65d43a2e03bbf95806663d21c9fce7eb1773bc2022c7b1647e7b775e3164b36ce23c52eb23d56e3b2b0a6450d1d9af954b7278edec40abc528cdd2c8245f2e8b4e0157b68317592938e73ccb7d36d5b18fda5b034ceb0c5a93729cdd0887654f60eea9f961fcb377f3b79d1c581a1f8a607bd003ef0509251d562a6fbeb0d02863ce5f6c04a44cfb7c5af4104a54b409eafeae032f1a4a09a553874e954afe85028fff07ce1f78bc39d956b8ed999362d28f7cc2e8922646f96d0e7c1ae6993ce548cded41008b7c50b7f7ffd2ac192f1823a06986f79801d8dc2e7e7387e20f8486813b87c91a94bb50122c3bb56717cae8f6a9cb1ba6f79d951676b0f017a19351040a4abcf3f6bdb786f4917c7ec9c02fe0b05ee4d22f1b9863cbdbbd105f7770bb9be836f2d05fe73549f90f17413cc56f2c671f8266793c0be9a5fc04b42e83ef7513469b87fadca59900f541be9ad7cd4689045b00000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000801a33b5a67188aa3933a0439a8ce7dd729b40ad9ba9833e7216c14a9b70017f819982acdfaa9f4d7448d2e35de4ac625348aa4f6121462be9d71d1a9ff9ddfdc1235cc9364a6b149b52452d8a0675a6c89f78ae432c9b99a064b966501d06dc49a99cc6a96c910875c3e48d86f8d3b5b0326e91492b0eda8b58b6149c7a917fb000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000041d4b4a8f06cbfa7648652deb1a1ef58f5642f9f051393220037779aa938ad44ff60fb947ce98125566921008caedfe0e6e8d62705d4acb28899028ee101734c091b0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000e00000000000000000000000000000000000000000000000000000000000000000",
+            chain_id: 31337,
+          },
+        },
+      },
+    },
+  ],
+  attestSpend9: [
+    {
+      network: "first",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "5588925004046406505084152947020453938799515632765684172178053985909915302659",
+            "17086308166570188317639349525986972066115888366416725557939682343601043787210",
+            "1",
+          ],
+          pi_b: [
+            [
+              "17380534187130654501449424379146485341160206776918741354119086775033762854579",
+              "15199769311724254113905511178656411249334227409038915001430690371610145454621",
+            ],
+            [
+              "11826403792735237021160178026831701835923678104818236694033269753371697791753",
+              "10307514197235217333523665850321799535701133302218090029035168350780994143467",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "18729862514700632143760273387011513016242472419310341718882114273766531977361",
+            "10458454373984018669466830876486027908712423311314402924516906353951288513184",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "19766420201325344959234459742843361413114245318871666530385798609818433707399",
+          "6301760223237090744655421340806231611029292900371583619308981818918870450495",
+          "0",
+          "0",
+          "4402630562384060851707352241783656989481073647686835061676427075453438735883",
+          "8121049114991537707919171879573855622715498448548610126375488977927123772430",
+          "15459013689699281965761376100368606223843949181756461762143768091327749878169",
+          "15732851148852727304999975030788315208537515245706644796742152173526364306424",
+          "21874470968457001725362715013150816130167230660395259739438138561183508191297",
+          "13956957533578125086926354947006395717319039132679676026532114299821308786580",
+          "4211524358586485318879061041968205619341594905928507542755779764081458402166",
+          "18714488227595867905932353179809664583282051978549032616052706699567956949650",
+          "17194240063918289541273780972029297656705075619160758924011165486677109527727",
+          "772408151958423245369112313072532668699283080345633666512289913732755698537",
+          "12704749355897165112405188977640348449962572672047031724105483826977698486786",
+          "15572959743371611507307735749528302151510262424468798554149597752577180565346",
+          "1068202281239960200530492636122750314120732323378527109903879764981096585977",
+        ],
+        deadline: 1795302048,
+        fees: [
+          {
+            output: 2,
+            asset: "0x7cb61197f05efb888bfb72df66b13736c7442dc4",
+            blinding: "0x2844573fe9493e04327527b5abb98339e2aec9fc468a1c3d6b78a977952cc5c4",
+            value: "50000",
+          },
+        ],
+        ext: {
+          recipient: "0x0000000000000000000000000000000000000000",
+          ciphertexts: [
+            "0x70833a42620ad8f6c2d1b660a0021d3133fa182517b8697f1ae9a3843f35d10874e1ee7189ed29afc5ca4be964fd623a49bab69d1800a1f8bef68a65c0cd9abf6e1e7b1652dadcf52565ec13530f72732d93acdbb31011a58612505cafceef25680f4426f94600dd073a476a8ea80dcd5b072ba4e0",
+            "0x6592b8c4c7c50426d8368982340eb6aa40087dc3c5d89de3c5f5db7f79b84053da0230087be75b82957caff8d3fa1414e74190f14de96449f8b02266c4604d49327e265cd4fbe1f1be33669336b33fe1b0d51fc3543518e3d2a93db66c23d6234a47196f7c8afb8074d4ae96fc117574eb9209a7d2",
+            "0xe1224f393c2feef01aa1e3c7426512de776d6407fb9bd2d932c5f1fabc2b961d61bf29d9ae028895bc57b3c2a531585ce443f7c3b8d40d500abbc9bdf6ef81ef76ce2780b8d47784f9135d8ce4a3602f93133c7a4b6355546aae9549ea21e441a8775afc041e1140be91e8ee251d2abae739726ac9",
+            "0x80cc5079d2d49d2a03fe160bb115f3bb68f860a849711bbbd058f9a43928f37696c50202bb7167606586e16a04cc763475df6d09676625f127bb906ef18f3646b1e29186ba8932261fe87bd43a43b1dafecb7f6f3636e0290f32f4e85596d25009072b1ba30b0b4ea6e6c0f3992be14f4568e2e3b4",
+          ],
+        },
+      },
+      name: "attested",
+      summary: "A transfer that spends three notes",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          kind: "spend9",
+          statement: "0x12193080e0e7168dc6c60c9a916f78a2d84ba152ace71cfd193c739920bc8de9",
+          deadline: 1795302048,
+          attestations: [
+            {
+              signer: "0x6e7BC487C0855754cB27f98ae04E015e9d954B6C",
+              signature:
+                "0xc87288c64d27f243f2c688f04f230827f6cd726f1d520f829e64c8b06428b6d4252183fd356043826dfa585230bd656960dbe6d8c6000a1d8d7ded985b054dad1b",
+            },
+          ],
+          transaction: {
+            to: "0x24e144f2BE10E931FeaA6783AceF59B6dFB51091",
+            data: "0x83b44c4900000000000000000000000000000000000000000000000000000000000000400000000000000000000000000000000000000000000000000000000000000700000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000003000000000000000000000000000000000000000000000000000000006b0222a000000000000000000000000000000000000000000000000000000000000000e00000000000000000000000000000000000000000000000000000000000000320000000000000000000000000000000000000000000000000000000000000054000000000000000000000000000000000000000000000000000000000000005e0000000000000000000000000000000000000000000000000000000000000060000000000000000000000000000000000000000000000000000000000000000112bb365b9e0d7009dd255fbb6f035ebaaf960897090931fadab91a3d764855d870deeab7dcd483d772256522e4cee74354c01e5e074fca8987f0cdd606538013f0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000009bbccf39caba01a1bf102414f451a345b47bbf41acae9649a0a1a2459b1360b11f459d5460b784c4ee306c9b07777de076ba1afb510efff9f9fa8118974240e222d7dde9d2aed1099304a5698ca12e6d88c29ad701539d5295165faafb2f19922c87a6a7de2cdbbdee16a7c0ea3aefe1484377c18202acea64281999081bbf8305c830697a3b09cdb343467aa6ca05ce3df5324171a78f82c120bf872a1d8411edb5ba748c89f1cd31b534f215e8d575ae0a0758d522fb7feba3c4ceb103794094fa3688be0245aa5fca486c420c2af07368030a9c74f62d18aa598199bd37629600664685c5c87b6cc915ad5be837b772ac87899adc5c7cef7d579204efa922603985203cb1cf4240097facee98833988676c196be3ffbd877333bbcf854af01b52ae2ae4c5fd1e74842d2d2e00ebf5fcc1ad66c722f3af36dd4aeb5a933691c16a22089d1d7cef7a6d3f53c11641330cea9f09690966540e6f730fdfc1a02226dfb9ca52cde4dbdd3cbe86225b8b47c8f18c554c27a2bb0c95d3b7bdfff62025c94c0b7b06fa2fd8fb92ee9c59342acf35b721d454ba90a2b954dcaf31af900000000000000000000000000000000000000000000000000000000000001e8000000000000000000000000000000000000000070833a42620ad8f6c2d1b660a0021d3133fa182517b8697f1ae9a3843f35d10874e1ee7189ed29afc5ca4be964fd623a49bab69d1800a1f8bef68a65c0cd9abf6e1e7b1652dadcf52565ec13530f72732d93acdbb31011a58612505cafceef25680f4426f94600dd073a476a8ea80dcd5b072ba4e06592b8c4c7c50426d8368982340eb6aa40087dc3c5d89de3c5f5db7f79b84053da0230087be75b82957caff8d3fa1414e74190f14de96449f8b02266c4604d49327e265cd4fbe1f1be33669336b33fe1b0d51fc3543518e3d2a93db66c23d6234a47196f7c8afb8074d4ae96fc117574eb9209a7d2e1224f393c2feef01aa1e3c7426512de776d6407fb9bd2d932c5f1fabc2b961d61bf29d9ae028895bc57b3c2a531585ce443f7c3b8d40d500abbc9bdf6ef81ef76ce2780b8d47784f9135d8ce4a3602f93133c7a4b6355546aae9549ea21e441a8775afc041e1140be91e8ee251d2abae739726ac980cc5079d2d49d2a03fe160bb115f3bb68f860a849711bbbd058f9a43928f37696c50202bb7167606586e16a04cc763475df6d09676625f127bb906ef18f3646b1e29186ba8932261fe87bd43a43b1dafecb7f6f3636e0290f32f4e85596d25009072b1ba30b0b4ea6e6c0f3992be14f4568e2e3b400000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000800c5b382e01e4bd177acd3269fbb2e1b7d821ac850c1e39b9ce8c2e099268bb03a19ac3ba33660062b3c9656a51c632554726d631f3f390ada17e49ba8553fa1d266d08a31764b2438bbd4bc7c9f276c8613f8898f831e48c6f5dcf68948ab6b32968b9fc691b59ab5504d764d725aad53093486bb343caad39dfdf8edd90d09100000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000041c87288c64d27f243f2c688f04f230827f6cd726f1d520f829e64c8b06428b6d4252183fd356043826dfa585230bd656960dbe6d8c6000a1d8d7ded985b054dad1b0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000e00000000000000000000000000000000000000000000000000000000000000000",
+            chain_id: 31337,
+          },
+        },
+      },
+    },
+  ],
+  attestSwap: [
+    {
+      network: "second",
+      credential: "session",
+      body: {
+        proof: {
+          pi_a: [
+            "1539716623544336379105835172304032687544889783634807384563420234397226688213",
+            "14045086799969353637370217919313671375334342241387653409482629125464921072355",
+            "1",
+          ],
+          pi_b: [
+            [
+              "13941695031450484332712158507796999931645152987097016994880128392403757346488",
+              "5533445855283075117059637259901013577259965413636781150663221220916420112476",
+            ],
+            [
+              "11804196028654515388348020131022664784345752292978858220558187459526690410261",
+              "13519295758336056007834979350811542005358774392008603576157410644128345515972",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "11715473395065244403428681170777582298258446081339153936084910941497901280127",
+            "11677700282925661102119504100429668935451773790742986687250726763141226736277",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "8919703931151497683007711165150415105609279239899321796129566026601446102934",
+          "20689998381975807489605048682421888922959772061848569581999433544642802415404",
+          "1237920774497319468488433045670386738426939988075",
+          "49925000",
+          "415007320528334526204295338568279737640707527164016536716167193873472383695",
+          "6402314888059820907591184276611422267246092484959086738716627938674333020563",
+          "5001297723971272768128526015005849164988620128505809458695715139133042039662",
+          "7583660673638121906701332312276683550434723025156862190439887096200937065814",
+          "18650832629718225483351981402590197643368080725309032490356320074950493426223",
+        ],
+        deadline: 1795301465,
+        fees: [
+          {
+            output: 1,
+            asset: "0xd8d64990f7c6a4550722ca1e286df74fa998586b",
+            blinding: "0x2fcd9c6e60cca08218480d3ee40d2a4efee13e57e99473c437f5933858c0d402",
+            value: "75000",
+          },
+        ],
+        ext: {
+          token_out: "0x69fa0352dd6945d9db17655e7cba4a9500c06ff5",
+          min_amount_out: "19760020241703526",
+          path: "0xd8d64990f7c6a4550722ca1e286df74fa998586b0001f469fa0352dd6945d9db17655e7cba4a9500c06ff5",
+          npk_out: "0x16e4fa794634bfa6451bcb88006e7b3657313661199cfc1afd11b3e98a724074",
+          ciphertexts: [
+            "0x64b0e8438c9c1c91edb51162d25b235d97c8d1ad4cd381bc7c6d675f164aa320268511d9def53e41b0fd22411ea4956b5318177c722b62810a8c25bb91465481b245aec865739faf46f3ec6cf59fc1bb8e073d1b2853e8a7d6aabd436c4171160048d090b1be20cae4942c953240f9ace44dae759a",
+            "0x2813d06a9bf12600a0f28d485308a4a57e4b715adafe57de4e23e816cb20e141e7a3b74d0a39fe73586203e602320244b9f2aac7d1711b4ab1124a7e66b6c6330d6ce8b393d262ebb241e816119ddf6df3a0bd99071e040facc98eaf7e722f172388b39571f91ea9f445d1f60f5e58b1dab4e6e075",
+            "0xc1b5f07fc60075918ad6eb8b9518d3775a5316ff035de2bd01d949531763321a60938383d85c009101a3f64ad65ed9b814782741422aec54809ea65b0d42e76db6c101c20940cf7249eca2ab5c19b88cad36e1fa555f751f7b1144fd5c0457ffd53b85a9ca2f4c3c745e538b01507ac0cc45706736",
+            "0x780123ced18edf5834daf17f4735bec10e6199d1db78dcd4e77cac41fd98da0a17f541ef57d06736ea0ad2d9d26f2b7c39ac0b3328c87e5f4acef67efd23e66d927ce1cca70feb8a7435c82f700b75c7d32a990684231b3c7c687db8b20fa57a67b68efb6962357ef6e5af41eb19a50f07099b0fd9",
+          ],
+        },
+      },
+      name: "attested",
+      summary: "A swap of 50 USDC",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          kind: "private-swap",
+          statement: "0x29c16ca528580f136608b2409701033801e66ab5c00f1dfa4282fac39d7ada3d",
+          deadline: 1795301465,
+          attestations: [
+            {
+              signer: "0x8CD00EF2867466880897b44A978F5066fF9A0e62",
+              signature:
+                "0x5a452d51c0233d68ef24538ac979f43d619605fbc217d827701a72fdfb5704c227e5beb1bd6b05dcddceb813ce10b72f505026732153753a93402bdcc6658c251c",
+            },
+          ],
+          transaction: {
+            to: "0xcFE9D8a97573613fC3433ECFD3336C5db1271B77",
+            data: "0x83b44c4900000000000000000000000000000000000000000000000000000000000000400000000000000000000000000000000000000000000000000000000000000640000000000000000000000000000000000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000004000000000000000000000000000000000000000000000000000000006b02205900000000000000000000000000000000000000000000000000000000000000e00000000000000000000000000000000000000000000000000000000000000220000000000000000000000000000000000000000000000000000000000000048000000000000000000000000000000000000000000000000000000000000005200000000000000000000000000000000000000000000000000000000000000540000000000000000000000000000000000000000000000000000000000000000913b85f9ed65e79890b3efc976368f7ee37a6c61bc258eeafa48a2efadc81d7962dbe1fc48fb63f32ae11a38fe3045841b156d32cd484f64353d282874ddef72c000000000000000000000000d8d64990f7c6a4550722ca1e286df74fa998586b0000000000000000000000000000000000000000000000000000000002f9cb8800eae2c50f1024287564ed5b61b059450185af4fa41cbaf8388824e9e7a16acf0e2794f19d423313b797ec08666bdd876cb39ca44d04dd157f76611fdb4971930b0ea25acaaefa8f7df056f804da6147f0d89fc9cdca88078cee292bd1af9b6e10c4332827629b07860794367a095929e39cce848139ac837426b2ba77afcd56293bff470e51191fb5938d2002f0ac4a06ba4bdd1c92529dfd9c92490af9522f000000000000000000000000000000000000000000000000000000000000023269fa0352dd6945d9db17655e7cba4a9500c06ff50000000000000000004633a23b42e26616e4fa794634bfa6451bcb88006e7b3657313661199cfc1afd11b3e98a7240740001f4000000000000000000000000000000000000000000000064b0e8438c9c1c91edb51162d25b235d97c8d1ad4cd381bc7c6d675f164aa320268511d9def53e41b0fd22411ea4956b5318177c722b62810a8c25bb91465481b245aec865739faf46f3ec6cf59fc1bb8e073d1b2853e8a7d6aabd436c4171160048d090b1be20cae4942c953240f9ace44dae759a2813d06a9bf12600a0f28d485308a4a57e4b715adafe57de4e23e816cb20e141e7a3b74d0a39fe73586203e602320244b9f2aac7d1711b4ab1124a7e66b6c6330d6ce8b393d262ebb241e816119ddf6df3a0bd99071e040facc98eaf7e722f172388b39571f91ea9f445d1f60f5e58b1dab4e6e075c1b5f07fc60075918ad6eb8b9518d3775a5316ff035de2bd01d949531763321a60938383d85c009101a3f64ad65ed9b814782741422aec54809ea65b0d42e76db6c101c20940cf7249eca2ab5c19b88cad36e1fa555f751f7b1144fd5c0457ffd53b85a9ca2f4c3c745e538b01507ac0cc45706736780123ced18edf5834daf17f4735bec10e6199d1db78dcd4e77cac41fd98da0a17f541ef57d06736ea0ad2d9d26f2b7c39ac0b3328c87e5f4acef67efd23e66d927ce1cca70feb8a7435c82f700b75c7d32a990684231b3c7c687db8b20fa57a67b68efb6962357ef6e5af41eb19a50f07099b0fd900000000000000000000000000000000000000000000000000000000000000000000000000000000000000000080836772dfb42345bcd183fcd72531952acb35cc8af69f2a67778d7f7d1904ded58c3bd1c202558edcc10efdfd16740895416692aee32f41fed73f4c071ed7705c1ed2b8419ddc617400dda0222a392b9a8962d1561afdcac068cc34e28ad0aeb899e6b913c07d138266172eb26c7559176bb77b4e52f954ec4344c336e0616b7f000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000415a452d51c0233d68ef24538ac979f43d619605fbc217d827701a72fdfb5704c227e5beb1bd6b05dcddceb813ce10b72f505026732153753a93402bdcc6658c251c0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000e00000000000000000000000000000000000000000000000000000000000000000",
+            chain_id: 31338,
+          },
+        },
+      },
+    },
+  ],
+  relay: [
+    {
+      network: "first",
+      credential: "session",
+      name: "accepted",
+      summary: "A withdrawal with its attestations",
+      body: {
+        kind: "spend",
+        proof: {
+          pi_a: [
+            "19188154350089231140713379106733674911895551250059747405225386947461872820589",
+            "7686096878789512910657518967102479152564395700938721303931136549777971721423",
+            "1",
+          ],
+          pi_b: [
+            [
+              "7101320762125240015786812731689605945186384337468876746968602398383159604991",
+              "12264533727370497185346969262494752835101787439501616815683878720804506963923",
+            ],
+            [
+              "6294163046009196506602675834629379497740139260443536031685238289919111459488",
+              "6665458128125418629431642388838920241173036535877701094108679869229243193862",
+            ],
+            ["1", "0"],
+          ],
+          pi_c: [
+            "2053015398631749437386652957080154882113654172463494570548831488358001742101",
+            "10059437547181575470367827663719515468066483283591760381864595429889745638292",
+            "1",
+          ],
+          protocol: "groth16",
+          curve: "bn128",
+        },
+        public_signals: [
+          "6702505870870027752961590858985273547589222158975402761648791205776656312644",
+          "2938328722248065696111997974747962944718785463009515333350424820335691378344",
+          "711975123819294815998815418168343707720003890628",
+          "2000000",
+          "6267756296069843627269549778117016273003339411464549880061688630190594177630",
+          "5484779028112991709216515297878783809727185127847731645680209984309580636896",
+          "11043233016999344952632269952011791364670373163822407047130252338875222725555",
+          "21537687473165780022178364878109597286939625816688674433624434297883098154717",
+          "8021793185952080459871808040335695774673560383740782249202823190866544036978",
+          "1444880490375668941141664001231622017568443692224710852804535287993461890882",
+        ],
+        deadline: 1795302059,
+        fees: [
+          {
+            output: 2,
+            asset: "0x7cb61197f05efb888bfb72df66b13736c7442dc4",
+            blinding: "0x1e4c68c07c79d2be363b34090de697766111a20994519c99161572b60a327993",
+            value: "50000",
+          },
+        ],
+        ext: {
+          recipient: "0x00000000000000000000000000000000000000ce",
+          ciphertexts: [
+            "0x625cbd24984d30ac852f4950b5748484221749732b600a7a668e57adab02d336fad85ba720b905c558258df427bc7a4fd09b6b87849beaa45cc077d2abdb04ced7a1086783d004a5ec6ae0a6e9622971141a72b39e1cc9afa6dedb737b29ee052b2300b049edb41828a4ec428f74984e88f90809a7",
+            "0x81d2d38e91c81f8194744835977500f06b80be47d278256621beec531a59b56c19023749a9ab76c5562889d86bfbfab425188b79f5603e11edfc6b266e612c0e23d8f328d04e9af04ffdd7ae538c651983dbd136b3d25b7c140f7dce3468dbbbda6ae1c5859bea4fbc9548c6700461fcc8c3560f73",
+            "0x34222cc964545ef4d013350d8941612af2f64b0ad0a31b95b49b061c610a4b2c8e56fb07f8b286c701b6755a5c1f59e2700a86a6defb1ae7e3febfdc653a04a183a1f56b95f60ac69864ccadef87256612b81ec1f6612566b02025edd7ce1fc027569e04697fc4a3ae80f8ad219a60322b42f7b1e7",
+            "0x5f59013448db4afa4dfed3d37d551fa854b8f0be00c2f0eff1a41cc4e3a0a35164e96158cd005980ff69a7fcf3b9d3632ad91e659ed3eae4e1fabf5b904a46a84fea226dd6fea5fdcfb3d01d0580983cbc222a446192190e7c8b4ebd570109b145e1c05eb63524be72f1ae16952aa800c70f0dc678",
+          ],
+        },
+        attestations: [
+          {
+            signer: "0x6e7BC487C0855754cB27f98ae04E015e9d954B6C",
+            signature:
+              "0x739663bea2599be9a1be845f1ee8137aaf268a2a00d851bc867fb3466601798509021db392e32baf0c63cfddc6e633a530df9a7d87d6700bbefa89a320074c181c",
+          },
+        ],
+      },
+      response: {
+        status: 202,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-bc00-7139-b4ce-f48933ee399d",
+          kind: "spend",
+          state: "queued",
+          statement: "0xde78ed35dba51d467d1b9bcb9829e01211ae67496e6ad12b09aa11e6f8da6671",
+          position: 0,
+          created_at: "2026-11-21T22:46:01.984Z",
+          updated_at: "2026-11-21T22:46:01.984Z",
+          tx_hash: null,
+          block_number: null,
+          confirmations: 0,
+          leaf_index: [],
+          nullifiers: [
+            "0x0ddb6ca20b3e63d4b10355202d441723abe793662bb60488ca424b8031cdba5e",
+            "0x0c2046610ff8312fb94280bc9784165e86c577e2df6abd5e7e5b96ca92b5a2e0",
+          ],
+          error: null,
+        },
+      },
+    },
+    {
+      network: "first",
+      credential: "session",
+      name: "executed",
+      summary: "A withdrawal with its attestations, waited for",
+      headers: { Prefer: "wait=25" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          ticket_id: "01a20049-bc00-7139-b4ce-f48933ee399d",
+          kind: "spend",
+          state: "confirmed",
+          statement: "0xde78ed35dba51d467d1b9bcb9829e01211ae67496e6ad12b09aa11e6f8da6671",
+          created_at: "2026-11-21T22:46:01.984Z",
+          updated_at: "2026-11-21T22:46:02.374Z",
+          tx_hash: "0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9",
+          block_number: 44,
+          confirmations: 1,
+          leaf_index: [20, 21, 22, 23],
+          nullifiers: [
+            "0x0ddb6ca20b3e63d4b10355202d441723abe793662bb60488ca424b8031cdba5e",
+            "0x0c2046610ff8312fb94280bc9784165e86c577e2df6abd5e7e5b96ca92b5a2e0",
+          ],
+          error: null,
+        },
+      },
+      bodyOf: "accepted",
+    },
+  ],
+  swapQuote: [
+    {
+      name: "ether",
+      summary: "50 USDC into wrapped ether",
+      network: "second",
+      credential: "session",
+      body: {
+        token_in: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b",
+        token_out: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5",
+        shares_in: "50000000",
+        tolerance_bps: 100,
+      },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          quote_id: "01a20049-be34-7485-a94a-097b2c81c504",
+          token_in: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b",
+          token_out: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5",
+          shares_in: "50000000",
+          amount_out: "19959616405761138",
+          floor: "19760020241703526",
+          price_impact_bps: 1,
+          route: [
+            {
+              pool: "0xFDBd0421eFDAa406dDfdF1D3314B70d603472Ff8",
+              fee_bps: 5,
+              token_in: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b",
+              token_out: "0x69Fa0352dD6945d9db17655E7cbA4A9500C06fF5",
+            },
+          ],
+          path: "0xd8d64990f7c6a4550722ca1e286df74fa998586b0001f469fa0352dd6945d9db17655e7cba4a9500c06ff5",
+          fees: {
+            service: { bps: 15, amount: "75000" },
+            developer: { flat: "0", bps: 0, amount: "0" },
+            asset: "0xd8d64990F7C6a4550722ca1E286DF74fA998586b",
+          },
+          block_number: 61,
+          expires_at: "2026-11-21T22:46:32.549Z",
+        },
+      },
+    },
+  ],
+  merkleRoot: [
+    {
+      name: "root",
+      summary: "The root and how far it reaches",
+      network: "first",
+      credential: "api-key",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          root: "0x07c8b5254310126bbe32a8d96e6e04248115b5891419bbff9ef382c1501e6301",
+          leaf_count: 24,
+          depth: 16,
+          arity: 4,
+          block_number: 54,
+          block_hash: "0x53c08d4c827ea93c3810af8763195c66ec36baf78d1c356c39e6f19d903d0c2a",
+          pending: 0,
+        },
+      },
+    },
+  ],
+  merkleTree: [
+    {
+      name: "leaves",
+      summary: "The first four leaves",
+      network: "first",
+      credential: "api-key",
+      query: { level: "0", from: "0", limit: "4" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          root: "0x07c8b5254310126bbe32a8d96e6e04248115b5891419bbff9ef382c1501e6301",
+          leaf_count: 24,
+          level: 0,
+          from: 0,
+          nodes: [
+            "0x1e82d8bc3fb4fa0df19e480a2dfee57a731452fefa0aacb8e7ef47989c20e165",
+            "0x26d5db9eb5a5cedf78e4a9a31b6f920e3c3aff58bfba57f8d582edb244eef4f5",
+            "0x0a9a929d328eef224fe5728b9c418dbe7b13b26e7b36b1405fe0b7651c472061",
+            "0x21c2016673e59414ac6264af54096fb7056862afd0aac70867cef2ac64b324eb",
+          ],
+          next: 4,
+        },
+      },
+    },
+  ],
+  events: [
+    {
+      name: "past",
+      summary: "What happened so far; the stream then stays open",
+      network: "first",
+      credential: "api-key",
+      query: { types: "ready,leaf,nullifier,root,synced" },
+      response: {
+        status: 200,
+        type: "text/event-stream",
+        body: 'retry: 3000\n\nevent: ready\ndata: {"chain_id":31337,"pool":"0x24e144f2BE10E931FeaA6783AceF59B6dFB51091","block_number":54,"leaf_count":24}\n\nevent: leaf\nid: 22-bdb3d3e2-0.1\ndata: {"index":0,"commitment":"0x1e82d8bc3fb4fa0df19e480a2dfee57a731452fefa0aacb8e7ef47989c20e165","ciphertext":"0x3f6afdcfb23c38c14333f5c0f427e52da0cde4b1dd947c161bb49872ea05e302df2ba1838d6944796ddd63e08462b51b02a8978c0d09e8cb71510f8586da3e33a5b65e746dfb4d74db8f9f4e151fcdc0e1097262805429897192c085f2d259145cc2a4bcee1bb4b623636928effb4e119c9752e8aa","source":"deposit","tx_hash":"0xa69e721b8b9857a4708a54875437c83aa071b63e3aba49fd150963050c1e2117","block_number":22}\n\nevent: leaf\nid: 22-bdb3d3e2-0.2\ndata: {"index":1,"commitment":"0x26d5db9eb5a5cedf78e4a9a31b6f920e3c3aff58bfba57f8d582edb244eef4f5","ciphertext":"0x15c5f6a3d00bf7cf978ef40948ad3c5c64303408c4d0f9bc659dfc8f23c38e0ed6de8f9cad3b34f6749caa554acb922a5567615b445e681e9e54d0afbbf8fc1689dcb845d37f9e50eb4bbe1f4515b8f1087c47975bae551bc2eb0295a81108c5f2a79db77b049580e19acd0806367530782257690f","source":"deposit","tx_hash":"0xa69e721b8b9857a4708a54875437c83aa071b63e3aba49fd150963050c1e2117","block_number":22}\n\nevent: leaf\nid: 22-bdb3d3e2-0.3\ndata: {"index":2,"commitment":"0x0a9a929d328eef224fe5728b9c418dbe7b13b26e7b36b1405fe0b7651c472061","ciphertext":"0xfa363119181160fe5d6e6fde7761da93777f9195b34c0b05a8e57a253527c168ab66539642efeed259bff7c08bab50cd35575644d716627de1652620da1deea78975923a7e92be3bf1dbe15e5438c1424b7d1f3f525669a2ac6d02189ba485042b062e931b61ae22badbda7f328cf16900e54e036b","source":"deposit","tx_hash":"0xa69e721b8b9857a4708a54875437c83aa071b63e3aba49fd150963050c1e2117","block_number":22}\n\nevent: root\nid: 22-bdb3d3e2-3.0\ndata: {"root":"0x1bddfcb65cc1d1ecafb176d53f7ef85c2f5f1fd4f739aa04ce4be9f0be19d783","leaf_count":3,"block_number":22}\n\nevent: nullifier\nid: 26-223b0197-0.1\ndata: {"nullifier":"0x242065a30ad8d0e28102fa45a4822079c57f68f642f5ee59e6ca9193be8582de","tx_hash":"0x06def3eced1861062e8f7326911e31c80c5ad1b264a70e8522d1b690a5a34286","block_number":26}\n\nevent: nullifier\nid: 26-223b0197-0.2\ndata: {"nullifier":"0x12fbf3792fa77c4ef791c647b1192bfab5b9e8e57678205df133e38a80b5415d","tx_hash":"0x06def3eced1861062e8f7326911e31c80c5ad1b264a70e8522d1b690a5a34286","block_number":26}\n\nevent: leaf\nid: 26-223b0197-0.3\ndata: {"index":3,"commitment":"0x21c2016673e59414ac6264af54096fb7056862afd0aac70867cef2ac64b324eb","ciphertext":"0x38a1d484a1eaf09c5c795003b3091ff9ab53a5030be9fcb4167d11af5fe5a14e3fca01e263c39f3fa11a4087d03858e969e0a3247b2a7b28fb89885b8b4107bff7bafafc99e692d70c21e4df45238b1e0f62b1c56bbbc4c40020727c9838a644bdddf6260defc7550dc45409d98e9054ea9c04e133","source":"spend","tx_hash":"0x06def3eced1861062e8f7326911e31c80c5ad1b264a70e8522d1b690a5a34286","block_number":26}\n\nevent: leaf\nid: 26-223b0197-0.4\ndata: {"index":4,"commitment":"0x2898793b375c80c2d12c080a1c2ed5110a6d0ae6f0051963b390efeba27cfd1e","ciphertext":"0x6e2081c7bf6deebb65d43a2e03bbf95806663d21c9fce7eb1773bc2022c7b1647e7b775e3164b36ce23c52eb23d56e3b2b0a6450d1d9af954b7278edec40abc528cdd2c8245f2e8b4e0157b68317592938e73ccb7d36d5b18fda5b034ceb0c5a93729cdd0887654f60eea9f961fcb377f3b79d1c58","source":"spend","tx_hash":"0x06def3eced1861062e8f7326911e31c80c5ad1b264a70e8522d1b690a5a34286","block_number":26}\n\nevent: leaf\nid: 26-223b0197-0.5\ndata: {"index":5,"commitment":"0x23fd8c4b8d838c73e6ec5f5a421b3e002ab8b239d85fe87ae346f4aeea661292","ciphertext":"0x1a1f8a607bd003ef0509251d562a6fbeb0d02863ce5f6c04a44cfb7c5af4104a54b409eafeae032f1a4a09a553874e954afe85028fff07ce1f78bc39d956b8ed999362d28f7cc2e8922646f96d0e7c1ae6993ce548cded41008b7c50b7f7ffd2ac192f1823a06986f79801d8dc2e7e7387e20f8486","source":"spend","tx_hash":"0x06def3eced1861062e8f7326911e31c80c5ad1b264a70e8522d1b690a5a34286","block_number":26}\n\nevent: leaf\nid: 26-223b0197-0.6\ndata: {"index":6,"commitment":"0x1b349df363ab0156aeb767b7c07a953d2658b8cad530ac2de3160d3bd701631e","ciphertext":"0x813b87c91a94bb50122c3bb56717cae8f6a9cb1ba6f79d951676b0f017a19351040a4abcf3f6bdb786f4917c7ec9c02fe0b05ee4d22f1b9863cbdbbd105f7770bb9be836f2d05fe73549f90f17413cc56f2c671f8266793c0be9a5fc04b42e83ef7513469b87fadca59900f541be9ad7cd4689045b","source":"spend","tx_hash":"0x06def3eced1861062e8f7326911e31c80c5ad1b264a70e8522d1b690a5a34286","block_number":26}\n\nevent: root\nid: 26-223b0197-1.0\ndata: {"root":"0x2f86d5573784b0f4b13e680b013a58093072642ca3ae622e168b368452c0d491","leaf_count":7,"block_number":26}\n\nevent: leaf\nid: 28-03919c13-0.1\ndata: {"index":7,"commitment":"0x142fcfae7b3fad26af2f97a7475751a1ae8cab49cd899fd2d64106fd5024d8bf","ciphertext":"0xb91ac0d3b49114292748f173cd2bc9565f3db4a8ba586c2369788afd4a5192122616c3d662960ce7b5a86c33e36ee39f75de3b42c0816dcc7f86c692805a1cf069b0774c88ccf010a32d7e909601ab6fbd7c5194c2aef5de3c0de5fefc8fa75cbbb4f38c01d2da2f17d15ce2d7879b832be648508d","source":"deposit","tx_hash":"0xfa0f6a9081a200d841cbfece4aa893fde3f40fd81e48a59c528144ff8c4abf3d","block_number":28}\n\nevent: leaf\nid: 28-03919c13-0.2\ndata: {"index":8,"commitment":"0x2d24555d90d9146e2471e2fc02872f547f7e4fca0ee62e771aa13af234000bcd","ciphertext":"0x5ff7eef25f6d5e721012897cf85f89e0b2fc2f62ce9eea5c7b6141996967b022feb2f1058e51e57eda3992006b88537f49d24a98c6aaff1ae4e8c5e2fff918dd325c152f6549de6c2ec867f1d1ed60c1bf8a2e961eca27c3af12b4562910deebdc6db2b115d3e21c77cee1d17dc6b0ea670cab1fb3","source":"deposit","tx_hash":"0xfa0f6a9081a200d841cbfece4aa893fde3f40fd81e48a59c528144ff8c4abf3d","block_number":28}\n\nevent: leaf\nid: 28-03919c13-0.3\ndata: {"index":9,"commitment":"0x05132404a7a840ffd177ee76386e6e247ac021c929e10715a45e874bb8ca175d","ciphertext":"0x108bb3cd1802f1a59dac6f29028427b78f5c671d52097aeb63dcce51566d6d625917d0e1a84d61af3b3d94c4d1871a62f77d40d58b9747e208c166eb602e2257388f9ee1ff37873c7f0aeef74f698d63cb476137ad873650954fd6e6ea48685cf55e9d38aea614cd6e6551e0336c7b2f7c246f7784","source":"deposit","tx_hash":"0xfa0f6a9081a200d841cbfece4aa893fde3f40fd81e48a59c528144ff8c4abf3d","block_number":28}\n\nevent: root\nid: 28-03919c13-3.0\ndata: {"root":"0x2bce430c3962dbe1d89e596d2be110c23121c6c9faf7cfeb23f51831f5fad6ad","leaf_count":10,"block_number":28}\n\nevent: leaf\nid: 29-bfb6c73a-0.1\ndata: {"index":10,"commitment":"0x019ba43d839e7c3b72530d9c75fd99306be58ea912fbc44864acc4c21cf47073","ciphertext":"0x60ab7dc870c24a5b5ca9b988bdba9e661a8e3b7a5d44b0c3577949f43c1b45434b74ef5b46e1c5b9a6ce1f68b4127bf3b33730f3050fc2d9944c94da7f58a7f4692842491506f02e720a013aad78b94ee02183df7f9a2998d8e2f92e368dff2c2083e687115be705e1e085daf9a0f73eefea53a258","source":"deposit","tx_hash":"0x4a4cc7bd4a39a44ac4a0744c7e6879166623587fba923e1135a3e48e520623d8","block_number":29}\n\nevent: leaf\nid: 29-bfb6c73a-0.2\ndata: {"index":11,"commitment":"0x0f083b699b5958d366863e80609bb488cd882b7e43739855b557a2b99249e0bc","ciphertext":"0x65ef54462f009ff16386d052a9ad0d0b9f332a17ab47a513f0017161c4e36b0467662110d233df4f618e934a0665dcf91ba46a2bcd11241f0a7574efd12f9aa31707a4487dc26ad4de68d940eb3d64128ee3f5a4dab32e41f5a2cdc20c1fa20fd781b30bf4f4a277cb4e7ec53f60c7ff2829a39f7e","source":"deposit","tx_hash":"0x4a4cc7bd4a39a44ac4a0744c7e6879166623587fba923e1135a3e48e520623d8","block_number":29}\n\nevent: leaf\nid: 29-bfb6c73a-0.3\ndata: {"index":12,"commitment":"0x2ca2ccb88d78485e12578329de27052dc9d76201489ac4c96594a45b9edcfbe3","ciphertext":"0x567cb400c4dfcb3d71b4c577b08f2a365008c961b8f8626bb2989efd88475b0c32e780299c331455ab33919f96326464c97fed0917a9889cf1a4666010808c427d79a5fe238642d4871bc557e0f03fd23db4b56e4104b8652a22ba0e6d7aadd3606d172a5c1a006a15b8303aba4fd7c017089b37aa","source":"deposit","tx_hash":"0x4a4cc7bd4a39a44ac4a0744c7e6879166623587fba923e1135a3e48e520623d8","block_number":29}\n\nevent: root\nid: 29-bfb6c73a-3.0\ndata: {"root":"0x0e094b1eb878fd118edbc402a3762afbc3d06d90a140010a6231e0c34fc8f4fe","leaf_count":13,"block_number":29}\n\nevent: leaf\nid: 30-e3c86f5e-0.1\ndata: {"index":13,"commitment":"0x12a98e5c9450b743599e16b211856beaa30461c93bddf86e6d9982a6c42bebac","ciphertext":"0xeb61f32111b8efda0833ecadd920e84e6356262ee869953f0557bb4d06f3fe09ac343d26cf6c8a43fa9bd15d6307e2031c5e27323f9201f219aaca62192451579b5f3413edafcf4889e7e11443a49e33682c1d834c3324055ffc8a82b4e8ae136047cc01ed1316c55b5984eac8ef642983993aa12f","source":"deposit","tx_hash":"0x5508c27cfe7ce17d7e495202902f495479b978c302c8bb60f0a350f00902065e","block_number":30}\n\nevent: leaf\nid: 30-e3c86f5e-0.2\ndata: {"index":14,"commitment":"0x0953c8352207d964ef1c5d5316db71a065c07661d4964731a57c221bc3a02945","ciphertext":"0x2c3c23befd77297e48def15857fde1d0101d95ccbdfe85abd1328cd5faeb1167cd79ed64b6e497000e6ea738b07cf0165b3c3f0d4a893277ec093a82d142f74d4a7cc30d0063eab215f8e51d3c874700c6d010446f4ecea8bbb50f19c9e25d403ee7e6ea513215f6a37933858cec79e43e59617f86","source":"deposit","tx_hash":"0x5508c27cfe7ce17d7e495202902f495479b978c302c8bb60f0a350f00902065e","block_number":30}\n\nevent: leaf\nid: 30-e3c86f5e-0.3\ndata: {"index":15,"commitment":"0x16407edabacf9cdc741d78f46cab66393a7a6ec70f18af1486c92dc67da4b9c7","ciphertext":"0x89c45ed78af8b2485659f7824ed692dd290848df293aeec2485c718f7903b0230756e6922d379cd922426e5f1780f46b4b20bcc5ca227031721f39d6ca56667e61eba9fc524b02f3cc85f75d80a387f7a8bd6768eff56f94be8290daf573209d6878f3eded2443be5dc879c8a25fd49ab817734fa2","source":"deposit","tx_hash":"0x5508c27cfe7ce17d7e495202902f495479b978c302c8bb60f0a350f00902065e","block_number":30}\n\nevent: root\nid: 30-e3c86f5e-3.0\ndata: {"root":"0x0deeab7dcd483d772256522e4cee74354c01e5e074fca8987f0cdd606538013f","leaf_count":16,"block_number":30}\n\nevent: nullifier\nid: 41-f1dfcc57-0.1\ndata: {"nullifier":"0x09bbccf39caba01a1bf102414f451a345b47bbf41acae9649a0a1a2459b1360b","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.2\ndata: {"nullifier":"0x11f459d5460b784c4ee306c9b07777de076ba1afb510efff9f9fa8118974240e","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.3\ndata: {"nullifier":"0x222d7dde9d2aed1099304a5698ca12e6d88c29ad701539d5295165faafb2f199","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.4\ndata: {"nullifier":"0x22c87a6a7de2cdbbdee16a7c0ea3aefe1484377c18202acea64281999081bbf8","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.5\ndata: {"nullifier":"0x305c830697a3b09cdb343467aa6ca05ce3df5324171a78f82c120bf872a1d841","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.6\ndata: {"nullifier":"0x1edb5ba748c89f1cd31b534f215e8d575ae0a0758d522fb7feba3c4ceb103794","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.7\ndata: {"nullifier":"0x094fa3688be0245aa5fca486c420c2af07368030a9c74f62d18aa598199bd376","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.8\ndata: {"nullifier":"0x29600664685c5c87b6cc915ad5be837b772ac87899adc5c7cef7d579204efa92","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: nullifier\nid: 41-f1dfcc57-0.9\ndata: {"nullifier":"0x2603985203cb1cf4240097facee98833988676c196be3ffbd877333bbcf854af","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: leaf\nid: 41-f1dfcc57-0.10\ndata: {"index":16,"commitment":"0x01b52ae2ae4c5fd1e74842d2d2e00ebf5fcc1ad66c722f3af36dd4aeb5a93369","ciphertext":"0x70833a42620ad8f6c2d1b660a0021d3133fa182517b8697f1ae9a3843f35d10874e1ee7189ed29afc5ca4be964fd623a49bab69d1800a1f8bef68a65c0cd9abf6e1e7b1652dadcf52565ec13530f72732d93acdbb31011a58612505cafceef25680f4426f94600dd073a476a8ea80dcd5b072ba4e0","source":"spend","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: leaf\nid: 41-f1dfcc57-0.11\ndata: {"index":17,"commitment":"0x1c16a22089d1d7cef7a6d3f53c11641330cea9f09690966540e6f730fdfc1a02","ciphertext":"0x6592b8c4c7c50426d8368982340eb6aa40087dc3c5d89de3c5f5db7f79b84053da0230087be75b82957caff8d3fa1414e74190f14de96449f8b02266c4604d49327e265cd4fbe1f1be33669336b33fe1b0d51fc3543518e3d2a93db66c23d6234a47196f7c8afb8074d4ae96fc117574eb9209a7d2","source":"spend","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: leaf\nid: 41-f1dfcc57-0.12\ndata: {"index":18,"commitment":"0x226dfb9ca52cde4dbdd3cbe86225b8b47c8f18c554c27a2bb0c95d3b7bdfff62","ciphertext":"0xe1224f393c2feef01aa1e3c7426512de776d6407fb9bd2d932c5f1fabc2b961d61bf29d9ae028895bc57b3c2a531585ce443f7c3b8d40d500abbc9bdf6ef81ef76ce2780b8d47784f9135d8ce4a3602f93133c7a4b6355546aae9549ea21e441a8775afc041e1140be91e8ee251d2abae739726ac9","source":"spend","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: leaf\nid: 41-f1dfcc57-0.13\ndata: {"index":19,"commitment":"0x025c94c0b7b06fa2fd8fb92ee9c59342acf35b721d454ba90a2b954dcaf31af9","ciphertext":"0x80cc5079d2d49d2a03fe160bb115f3bb68f860a849711bbbd058f9a43928f37696c50202bb7167606586e16a04cc763475df6d09676625f127bb906ef18f3646b1e29186ba8932261fe87bd43a43b1dafecb7f6f3636e0290f32f4e85596d25009072b1ba30b0b4ea6e6c0f3992be14f4568e2e3b4","source":"spend","tx_hash":"0x15c9d9731ed5f90470684a8cea00a50b914dcfcf0566d2a1f03349064d742daa","block_number":41}\n\nevent: root\nid: 41-f1dfcc57-1.0\ndata: {"root":"0x067f08fdb16b18009451c1b8b7e13995409c013caec8edf8fa640f3c6e172ea8","leaf_count":20,"block_number":41}\n\nevent: nullifier\nid: 44-92dd2d94-0.1\ndata: {"nullifier":"0x0ddb6ca20b3e63d4b10355202d441723abe793662bb60488ca424b8031cdba5e","tx_hash":"0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9","block_number":44}\n\nevent: nullifier\nid: 44-92dd2d94-0.2\ndata: {"nullifier":"0x0c2046610ff8312fb94280bc9784165e86c577e2df6abd5e7e5b96ca92b5a2e0","tx_hash":"0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9","block_number":44}\n\nevent: leaf\nid: 44-92dd2d94-0.3\ndata: {"index":20,"commitment":"0x186a3f964d20ef498519a1474f60e4647bd6f499a0cb6efafc52846243d413b3","ciphertext":"0x625cbd24984d30ac852f4950b5748484221749732b600a7a668e57adab02d336fad85ba720b905c558258df427bc7a4fd09b6b87849beaa45cc077d2abdb04ced7a1086783d004a5ec6ae0a6e9622971141a72b39e1cc9afa6dedb737b29ee052b2300b049edb41828a4ec428f74984e88f90809a7","source":"spend","tx_hash":"0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9","block_number":44}\n\nevent: leaf\nid: 44-92dd2d94-0.4\ndata: {"index":21,"commitment":"0x2f9de62c7872a5c24f3b183bea5d1f851909be8408595ea0a53ce34c9b2506dd","ciphertext":"0x81d2d38e91c81f8194744835977500f06b80be47d278256621beec531a59b56c19023749a9ab76c5562889d86bfbfab425188b79f5603e11edfc6b266e612c0e23d8f328d04e9af04ffdd7ae538c651983dbd136b3d25b7c140f7dce3468dbbbda6ae1c5859bea4fbc9548c6700461fcc8c3560f73","source":"spend","tx_hash":"0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9","block_number":44}\n\nevent: leaf\nid: 44-92dd2d94-0.5\ndata: {"index":22,"commitment":"0x11bc2c8e3faeabeac1f8f04fcccf4a023b3227f3b8e731d6416890491b3c0c72","ciphertext":"0x34222cc964545ef4d013350d8941612af2f64b0ad0a31b95b49b061c610a4b2c8e56fb07f8b286c701b6755a5c1f59e2700a86a6defb1ae7e3febfdc653a04a183a1f56b95f60ac69864ccadef87256612b81ec1f6612566b02025edd7ce1fc027569e04697fc4a3ae80f8ad219a60322b42f7b1e7","source":"spend","tx_hash":"0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9","block_number":44}\n\nevent: leaf\nid: 44-92dd2d94-0.6\ndata: {"index":23,"commitment":"0x0331c5fc04e3889d3bb042a22a019ac69b08b01e9777d46dae7516353763df42","ciphertext":"0x5f59013448db4afa4dfed3d37d551fa854b8f0be00c2f0eff1a41cc4e3a0a35164e96158cd005980ff69a7fcf3b9d3632ad91e659ed3eae4e1fabf5b904a46a84fea226dd6fea5fdcfb3d01d0580983cbc222a446192190e7c8b4ebd570109b145e1c05eb63524be72f1ae16952aa800c70f0dc678","source":"spend","tx_hash":"0x0b8ccdeb7e7da72ef7ccfbc8e713f9f23d7b925cfb899fc0765b8d89348229d9","block_number":44}\n\nevent: root\nid: 44-92dd2d94-2.0\ndata: {"root":"0x07c8b5254310126bbe32a8d96e6e04248115b5891419bbff9ef382c1501e6301","leaf_count":24,"block_number":44}\n\nevent: synced\ndata: {"block_number":54,"leaf_count":24}\n\n',
+      },
+    },
+  ],
+  balance: [
+    {
+      name: "recipient",
+      summary: "Of the account that was paid",
+      network: "first",
+      credential: "api-key",
+      query: { address: "0x00000000000000000000000000000000000000CE" },
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          address: "0x00000000000000000000000000000000000000CE",
+          token: "0x7Cb61197f05EFb888bFb72df66b13736C7442Dc4",
+          balance: "2000000",
+          decimals: 6,
+          block_number: 54,
+        },
+      },
+    },
+  ],
+};

@@ -7,7 +7,8 @@ import { BRIDGE_ENDPOINTS } from "./bridges.ts";
 import { EVENTS } from "./data.ts";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "./endpoints.ts";
 import { ERROR_CODES, ERRORS, problem, type ErrorCode, type Problem } from "./errors.ts";
-import { EXAMPLES, type Example } from "./examples.ts";
+import type { Example } from "./example.ts";
+import { EXAMPLES } from "./examples.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

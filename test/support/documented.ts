@@ -71,9 +71,6 @@ const ELSEWHERE: readonly ErrorCode[] = [
   "NOT_FOUND",
   "METHOD_NOT_ALLOWED",
   "RATE_LIMITED",
-  // A path of the specification that nothing serves yet.
-  "SWAPS_DISABLED",
-  "FEATURE_DISABLED",
 ];
 /** Words of a fault that are worth reading. */
 const MAX_WORDS = 8;
@@ -132,6 +129,12 @@ export function undocumented(seen: Seen): string | undefined {
   const content = response.content[type];
   if (content === undefined) return `the media type ${type} is not documented`;
   return faultOf(`${template} ${method} ${String(status)} ${type}`, content.schema, type, seen.body);
+}
+
+/** Why a value is not what a schema of the document says, or undefined. */
+export function schemaFault(name: string, schema: Json, value: unknown): string | undefined {
+  const body = new TextEncoder().encode(JSON.stringify(value));
+  return faultOf(name, schema, "application/json", body);
 }
 
 /** `fetch` whose every answer from this origin is held against the document before anybody sees it. */

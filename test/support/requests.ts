@@ -225,11 +225,13 @@ function pathOf(template: string, operation: Operation): Arbitrary<string> {
   });
 }
 
-const CALLERS = fc.oneof(
-  { weight: 12, arbitrary: fc.constant<Caller>("key") },
-  { weight: 2, arbitrary: fc.constantFrom<Caller>("reader", "writer") },
-  { weight: 1, arbitrary: fc.constantFrom<Caller>("stranger", "nobody") },
-);
+/** Mostly one who may ask: nobody, where no credential is taken. */
+const callerOf = ({ security }: Operation): Arbitrary<Caller> =>
+  fc.oneof(
+    { weight: 12, arbitrary: fc.constant<Caller>(security.length === 0 ? "nobody" : "key") },
+    { weight: 2, arbitrary: fc.constantFrom<Caller>("reader", "writer") },
+    { weight: 1, arbitrary: fc.constantFrom<Caller>("stranger", "nobody") },
+  );
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 
 function requestOf({
@@ -256,7 +258,7 @@ function requestOf({
       { weight: 1, arbitrary: fc.constantFrom(...METHODS) },
     ),
     path: pathOf(template, operation),
-    caller: CALLERS,
+    caller: callerOf(operation),
     body: bodyOf(operation),
     headers: fc.tuple(headers, type).map(([some, contentType]) => {
       const { "API-Version": version, ...others } = some as Readonly<Record<string, string>>;

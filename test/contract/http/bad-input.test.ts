@@ -17,6 +17,18 @@ const accessOf = ({ access }: Endpoint): string => access;
 const table = Object.entries<Endpoint>(ENDPOINTS);
 const posts = table.filter(([, { method }]) => method === "POST");
 const TICKET = "0190a0a0-0000-7000-8000-000000000000";
+/**
+ * Of the texts below those that are wrong in fields of any text: a name that somebody chose may well read like a
+ * number, and what an identity provider or the operator wrote is compared and not read.
+ */
+const FREE_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  sub: ["\u0000"],
+  app_id: [],
+  access_token: [],
+};
+/** Where no credential is taken, one would be the fault that is answered. */
+const bare = (endpoint: Endpoint): CallOptions =>
+  accessOf(endpoint) === "none" ? { credential: false } : {};
 const at = ({ path }: Endpoint): string => path.replace("{ticket_id}", TICKET);
 
 /** A body of the right form; whether it means anything is decided behind the border. */
@@ -42,6 +54,7 @@ for (const swaps of [false, true]) {
     const isOff = ({ offCode }: Endpoint): boolean => offCode !== undefined && !swaps;
     const send = (endpoint: Endpoint, options: CallOptions): Promise<Answer> =>
       edge.call(endpoint.method, at(endpoint), {
+        ...bare(endpoint),
         ...(endpoint.method === "POST" && !("raw" in options) && !("json" in options) ? { json: {} } : {}),
         ...options,
       });
@@ -73,10 +86,28 @@ for (const swaps of [false, true]) {
       });
     }
 
+    it("an endpoint that takes no credential refuses every one, before it looks at it", async () => {
+      const open = table.filter(([, row]) => accessOf(row) === "none");
+      assert.ok(open.length > 0);
+      const session = await edge.session();
+      for (const [, endpoint] of open) {
+        const json = goodBody(endpoint);
+        for (const options of [{}, { session }, { session: "sst_x" }]) {
+          const { body } = await edge.call(endpoint.method, at(endpoint), { json, ...options });
+          assert.equal(body.code, "INVALID_REQUEST", endpoint.path);
+        }
+        // Without one, the same body is refused for what it says and not for its form.
+        assert.notEqual((await send(endpoint, { json })).body.code, "INVALID_REQUEST");
+      }
+    });
+
     it("any endpoint: a wrong method is 405 with Allow, whatever else is wrong", async () => {
       for (const [, endpoint] of table) {
         for (const method of ["PUT", "PATCH", "DELETE", endpoint.method === "GET" ? "POST" : "GET"]) {
-          const answer = await edge.call(method, at(endpoint), method === "GET" ? {} : { raw: "{" });
+          const answer = await edge.call(method, at(endpoint), {
+            ...bare(endpoint),
+            ...(method === "GET" ? {} : { raw: "{" }),
+          });
           assert.deepEqual([answer.status, answer.body.code], [405, "METHOD_NOT_ALLOWED"], endpoint.path);
           assert.ok(answer.headers.get("allow")?.includes(endpoint.method));
         }
@@ -85,7 +116,8 @@ for (const swaps of [false, true]) {
 
     it("any endpoint: a query that it does not know is INVALID_REQUEST", async () => {
       for (const [, endpoint] of table) {
-        const options = endpoint.method === "POST" ? { json: goodBody(endpoint) } : {};
+        const body = endpoint.method === "POST" ? { json: goodBody(endpoint) } : {};
+        const options = { ...bare(endpoint), ...body };
         const answer = await edge.call(endpoint.method, `${at(endpoint)}?surplus=1`, options);
         assert.equal(answer.body.code, isOff(endpoint) ? "SWAPS_DISABLED" : "INVALID_REQUEST", endpoint.path);
       }
@@ -140,8 +172,7 @@ for (const swaps of [false, true]) {
           "INVALID_REQUEST",
         );
         for (const way of placesIn(good)) {
-          // A name that somebody chose may well read like a number.
-          const texts = way.join() === "sub" ? ["\u0000"] : ["\u0000", "1e3"];
+          const texts = FREE_TEXTS[way.join()] ?? ["\u0000", "1e3"];
           for (const wrong of [null, true, -1, 0.5, 1e21, { a: 1 }, ...texts]) {
             await refused(endpoint, { json: changedAt(good, way, wrong) }, "INVALID_REQUEST");
           }

@@ -67,6 +67,7 @@ for (const swaps of [false, true]) {
         "UNSUPPORTED_MEDIA_TYPE",
         "FEATURE_DISABLED",
         "CHAIN_UNAVAILABLE",
+        "APP_UNKNOWN",
       ];
       const said = Object.fromEntries(heard);
       for (const code of [...expected, ...others, "200", "201", "204"]) {

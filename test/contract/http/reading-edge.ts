@@ -3,14 +3,16 @@ import Router from "@koa/router";
 import { parse } from "../../../proxy/http/parse.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
 import { toAttest, toSequence } from "../../../proxy/submission/submission.ts";
+import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
 import { eventsQuery, merkleTreeQuery } from "../../../shared/api/data.ts";
 import { relayBody, ticketPath } from "../../../shared/api/transactions.ts";
 import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
 import { absent, startEdge, type Edge, type EdgeOptions } from "./edge.ts";
 
-/** Refused credentials are not slowed down: these tests send nothing else. */
+/** Refused credentials and exchanges are not slowed down: these tests send nothing else. */
 export function startReadingEdge(options: EdgeOptions): Promise<Edge> {
-  return startEdge({ ...options, routers: readingRouters(), limits: { failuresPerMinute: 1_000_000_000 } });
+  const limits = { failuresPerMinute: 1_000_000_000, exchangesPerMinute: 1_000_000_000 };
+  return startEdge({ ...options, routers: readingRouters(), limits });
 }
 
 /** As the service's own routes read a request; then the stage ends. */
@@ -28,6 +30,7 @@ function readingRouters(): NonNullable<EdgeOptions["routers"]> {
     relay: new Router<RequestState>().post("/relay", (ctx) =>
       absent(parse(relayBody, ctx.state.json, "body")),
     ),
+    swap: swapRoutes({ quote: async () => absent() }),
     merkle: new Router<RequestState>()
       .get("/merkle/root", () => absent())
       .get("/merkle/tree", (ctx) => absent(parse(merkleTreeQuery, ctx.query, "query"))),

@@ -1,0 +1,119 @@
+/**
+ * The README's shell, as it stands, against a running stack: every block with curl in one shell, in its order. The
+ * reader's part is played by two programs on the path: npm runs the wallet on this stack's folder, and curl also
+ * writes down what was answered.
+ */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
+import { startExampleProvider } from "../../scripts/examples/provider.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { PROJECT_ROOT } from "../support/tree.ts";
+
+/** The second and third time that one is shown says nothing new. */
+const NOT_SHOWN = ["/sequence/spend9", "/attest/deposit-shield", "/attest/spend9", "/attest/private-swap"];
+/** Asked by machines. */
+const FOR_TOOLS = ["/openapi.json"];
+
+interface Heard {
+  readonly url: string;
+  readonly status: number;
+}
+
+describe("README", function () {
+  this.timeout(300_000);
+  let on: TestStack;
+  let folder: string;
+  let heard: readonly Heard[];
+  let said: string;
+
+  before(async () => {
+    on = await startTestStack({
+      networks: ["first", "second"],
+      proxySettings: { CLOISTER_IDENTITY_LOOPBACK: "on" },
+    });
+    folder = await mkdtemp(path.join(tmpdir(), "cloister-readme-"));
+    const provider = await startExampleProvider(on.local.folder.inside("store"), {
+      appId: "app_example",
+      developerId: "development",
+    });
+    try {
+      [heard, said] = await runReadme(await provider.accessToken("user-1"));
+    } finally {
+      await provider.stop();
+    }
+  });
+  after(async () => {
+    await on.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  async function runReadme(accessToken: string): Promise<[Heard[], string]> {
+    const readme = await readFile(path.join(PROJECT_ROOT, "README.md"), "utf8");
+    const blocks = [...readme.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = ""]) => text);
+    const script = blocks.filter((text) => text.includes("curl ")).join("\n");
+    const [programs, answers] = [path.join(folder, "programs"), path.join(folder, "answers")];
+    await mkdir(programs);
+    await mkdir(answers);
+    await symlink(on.stack.folder.path, path.join(folder, ".cloister"));
+    await program(programs, "npm", [
+      'while [ "$1" != -- ]; do shift; done; shift',
+      `cd ${PROJECT_ROOT} && exec node scripts/run.mjs scripts/wallet.ts "$@" --folder ${on.stack.folder.path}`,
+    ]);
+    // Beside its own work: the head of each answer in a file whose name has the order, and the address.
+    await program(programs, "curl", [
+      `count=$(ls ${answers} | wc -l)`,
+      `file=${answers}/$(printf %03d $count)`,
+      'for url; do :; done; case "$url" in http*) ;; *) exit 90;; esac',
+      'echo "$url" > $file',
+      `PATH=$OUTER_PATH; curl -sS --dump-header $file.head "$@"; code=$?`,
+      "cat $file.head >> $file; rm $file.head",
+      // A stream is left when the time is over.
+      '[ $code = 28 ] && case "$url" in */events/stream*) exit 0;; esac',
+      "exit $code",
+    ]);
+    const outer = process.env["PATH"] ?? "";
+    const { stdout } = await promisify(execFile)("bash", ["-euc", script], {
+      cwd: folder,
+      env: {
+        ...process.env,
+        PATH: `${programs}:${outer}`,
+        OUTER_PATH: outer,
+        ACCESS_TOKEN: accessToken,
+      },
+      maxBuffer: 1 << 26,
+      timeout: 240_000,
+    });
+    const files = (await readdir(answers)).sort();
+    const texts = await Promise.all(files.map((file) => readFile(path.join(answers, file), "utf8")));
+    const answered = texts.map((text) => {
+      const [url = "", head = ""] = text.split("\n");
+      return { url, status: Number(head.split(" ")[1]) };
+    });
+    return [answered, stdout];
+  }
+
+  async function program(at: string, name: string, lines: readonly string[]): Promise<void> {
+    await writeFile(path.join(at, name), `#!/bin/sh\n${lines.join("\n")}\n`);
+    await chmod(path.join(at, name), 0o755);
+  }
+
+  it("every curl of it succeeds", () => {
+    assert.ok(heard.length >= 15, String(heard.length));
+    for (const { url, status } of heard)
+      assert.ok(status >= 200 && status < 300, `${url}: ${String(status)}`);
+    assert.match(said, /99\.95/);
+  });
+
+  it("shows each endpoint, but for those that are like another", () => {
+    const shown = heard.map(({ url }) => new URL(url).pathname.replace(/ticket\/.*/, "ticket/{ticket_id}"));
+    const missing = Object.values<Endpoint>(ENDPOINTS)
+      .map(({ path: at }) => at)
+      .filter((at) => !shown.includes(at) && !NOT_SHOWN.includes(at) && !FOR_TOOLS.includes(at));
+    assert.deepEqual(missing, []);
+  });
+});
