@@ -141,8 +141,8 @@ describe("commands", function () {
       assert.equal(root.pending, 0);
       leaves.push(root.leaf_count);
     }
-    // Of the demo before: a deposit (3 leaves) and five spends (4 each); two deposits, a swap and two spends.
-    assert.deepEqual(leaves, [23, 18]);
+    // Of the demo before: a deposit (3 leaves) and six spends (4 each); two deposits, a swap and two spends.
+    assert.deepEqual(leaves, [27, 18]);
     assert.equal(one.swaps, undefined);
     assert.ok(two.swaps !== undefined);
 
