@@ -4,6 +4,7 @@ import { gzip } from "node:zlib";
 import type { Middleware } from "koa";
 
 const compress = promisify(gzip);
+const WITH_CREDENTIAL: ReadonlySet<string> = new Set(["/session", "/session/exchange"]);
 const LEAST_BYTES = 1_024;
 /** Fast: a full page of the tree is 4 MB of hex, whose entropy halves it at any level. */
 const LEVEL = 1;
@@ -19,7 +20,7 @@ export function compression(): Middleware {
     }
     await next();
     const body: unknown = ctx.body;
-    if (ctx.method === "HEAD" || ctx.path === "/session") return;
+    if (ctx.method === "HEAD" || WITH_CREDENTIAL.has(ctx.path)) return;
     const isJson = typeof ctx.type === "string" && /[/+]json$/.test(ctx.type);
     const isPlain =
       typeof body === "string" || (typeof body === "object" && body !== null && !("pipe" in body));

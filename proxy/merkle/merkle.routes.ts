@@ -1,9 +1,9 @@
 /** GET /merkle/root and /merkle/tree: parse, ask, answer in JSON or packed bytes. */
-import { createHash } from "node:crypto";
 import Router from "@koa/router";
 import { MAX_PAGE_NODES, merkleTreeQuery, type MerkleRoot, type MerkleTree } from "../../shared/api/data.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { ApiError } from "../http/errors.ts";
+import { etagOver, namesEtag } from "../http/etag.ts";
 import { parse } from "../http/parse.ts";
 import type { RequestState } from "../http/state.ts";
 import type { Merkle, TreePage } from "./merkle.service.ts";
@@ -40,7 +40,7 @@ export function merkleRoutes(merkle: Merkle): Router<RequestState> {
     ctx.set("Cache-Control", page.isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
     const etag = etagOf(page, type);
     ctx.set("ETag", etag);
-    if (matches(ctx.get("If-None-Match"), etag)) {
+    if (namesEtag(ctx.get("If-None-Match"), etag)) {
       ctx.status = 304;
       return;
     }
@@ -51,18 +51,10 @@ export function merkleRoutes(merkle: Merkle): Router<RequestState> {
   return router;
 }
 
-/**
- * RFC 9110, section 13.1.2. Not Koa's `fresh`, which ignores the condition beside `Cache-Control: no-cache`;
- * fetch adds that by itself to every request with a condition, and we are the origin, so the tag is fresh.
- */
-function matches(condition: string, etag: string): boolean {
-  return condition.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
-}
-
-/** Strong: over every byte of the answer. */
+/** Over every byte of the answer. */
 function etagOf(page: TreePage, type: string): string {
   const about = [type, page.root, page.leafCount, page.level, page.from, page.next ?? ""].join();
-  return `"${createHash("sha256").update(about).update(page.nodes).digest("base64url").slice(0, 27)}"`;
+  return etagOver(about, page.nodes);
 }
 
 function toJson(page: TreePage): MerkleTree {
