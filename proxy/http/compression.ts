@@ -4,13 +4,12 @@ import { gzip } from "node:zlib";
 import type { Middleware } from "koa";
 
 const compress = promisify(gzip);
+const WITH_CREDENTIAL: ReadonlySet<string> = new Set(["/session", "/session/exchange"]);
 const LEAST_BYTES = 1_024;
 /** Fast: a full page of the tree is 4 MB of hex, whose entropy halves it at any level. */
 const LEVEL = 1;
 /** A strong ETag names bytes, and compressed bytes are others. */
 const SUFFIX = "-gzip";
-/** Everything under it mints tokens. */
-const SESSIONS = /^\/session(\/|$)/;
 /** Of bodies that a route keeps and sends again: compressed once, and forgotten with the body. */
 const kept = new WeakMap<Buffer, Promise<Buffer>>();
 
@@ -23,7 +22,7 @@ export function compression(): Middleware {
     }
     await next();
     const body: unknown = ctx.body;
-    if (SESSIONS.test(ctx.path)) return;
+    if (WITH_CREDENTIAL.has(ctx.path)) return;
     const isJson = typeof ctx.type === "string" && /[/+]json$/.test(ctx.type);
     const isPlain =
       typeof body === "string" || (typeof body === "object" && body !== null && !("pipe" in body));

@@ -19,11 +19,29 @@ export interface HttpServer {
 /** A request has this long to arrive whole; 256 KiB in 30 s is 9 kB/s. Answers may take longer (streams). */
 const REQUEST_MS = 30_000;
 const HEADERS_MS = 10_000;
+/** How late either may be noticed; Node's own 30 s would give a slow sender three times as long. */
+const LOOK_MS = 5_000;
+/**
+ * A connection on which nothing moves for so long is ended: whoever does not read keeps an answer of megabytes in our
+ * memory. Longer than the longest silence of a good one, which is `Prefer: wait=30`; a stream has a comment every 15 s.
+ */
+const IDLE_MS = 75_000;
+
+/** Milliseconds. */
+export interface Deadlines {
+  readonly request: number;
+  readonly headers: number;
+  readonly look: number;
+  readonly idle: number;
+}
+
+const DEADLINES: Deadlines = { request: REQUEST_MS, headers: HEADERS_MS, look: LOOK_MS, idle: IDLE_MS };
 
 export async function startHttpServer(
   listener: RequestListener,
   host: string,
   port: number,
+  deadlines: Deadlines = DEADLINES,
 ): Promise<HttpServer> {
   // Ours and not `closeIdleConnections`: that one leaves a connection alone which has not sent anything yet,
   // and a client's pool holds such ones open for seconds.
@@ -43,7 +61,12 @@ export async function startHttpServer(
 
   const server = createServer(
     // Node's own refusal of a missing Host has no body; ours is below.
-    { requestTimeout: REQUEST_MS, headersTimeout: HEADERS_MS, requireHostHeader: false },
+    {
+      requestTimeout: deadlines.request,
+      headersTimeout: deadlines.headers,
+      connectionsCheckingInterval: deadlines.look,
+      requireHostHeader: false,
+    },
     (request, response) => {
       track(request, response);
       // RFC 9112 section 3.2: none, or more than one, is answered with 400.
@@ -52,6 +75,7 @@ export async function startHttpServer(
       } else listener(request, response);
     },
   );
+  server.setTimeout(deadlines.idle);
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     track(request, response);
     refuse(request.socket, "Expect may only say 100-continue");
@@ -60,7 +84,14 @@ export async function startHttpServer(
     connections.set(socket, new Set());
     socket.once("close", () => connections.delete(socket));
   });
-  server.on("clientError", (_error, socket) => refuse(socket, "This is not an HTTP request"));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    refuse(
+      socket,
+      error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? "The request did not arrive whole in time"
+        : "This is not an HTTP request",
+    ),
+  );
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {

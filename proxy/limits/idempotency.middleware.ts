@@ -81,22 +81,34 @@ function replay(ctx: ParameterizedContext, answer: StoredAnswer): void {
   ctx.body = answer.body;
   ctx.type = answer.type;
   if (answer.location !== undefined) ctx.set("Location", answer.location);
+  if (answer.retryAfter !== undefined) ctx.set("Retry-After", answer.retryAfter);
 }
 
 function answerOf(ctx: ParameterizedContext): StoredAnswer {
-  const location = ctx.response.get("Location");
+  const headerOf = (name: string): string | undefined => {
+    // Koa's types promise a text here; without the header there is none, or an empty one.
+    const value = ctx.response.get(name) as string | undefined;
+    return value === "" ? undefined : value;
+  };
   return {
     status: ctx.status,
     body: typeof ctx.body === "string" ? ctx.body : JSON.stringify(ctx.body),
     type: "application/json",
-    location: location === "" ? undefined : location,
+    location: headerOf("Location"),
+    retryAfter: headerOf("Retry-After"),
   };
 }
 
 /** Kept word for word, the first request's id included: that is the request which was refused. */
 function refusalOf(error: ApiError, requestId: string): StoredAnswer {
   const body = JSON.stringify(problemOf(error, requestId));
-  return { status: ERRORS[error.code].status, body, type: "application/problem+json", location: undefined };
+  return {
+    status: ERRORS[error.code].status,
+    body,
+    type: "application/problem+json",
+    location: undefined,
+    retryAfter: error.retryAfterSecs === undefined ? undefined : String(error.retryAfterSecs),
+  };
 }
 
 function digest(text: string): string {

@@ -1,9 +1,9 @@
 /** GET /merkle/root and /merkle/tree: parse, ask, answer in JSON or packed bytes. */
-import { createHash } from "node:crypto";
 import Router from "@koa/router";
 import { MAX_PAGE_NODES, merkleTreeQuery, type MerkleRoot, type MerkleTree } from "../../shared/api/data.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { ApiError } from "../http/errors.ts";
+import { etagOver, namesEtag } from "../http/etag.ts";
 import { parse } from "../http/parse.ts";
 import type { RequestState } from "../http/state.ts";
 import type { Merkle, RootView, TreePage } from "./merkle.service.ts";
@@ -28,7 +28,7 @@ export function merkleRoutes(merkle: Merkle): Router<RequestState> {
     ctx.status = 200;
     ctx.set("Cache-Control", "no-cache");
     ctx.set("ETag", rootAnswer.etag);
-    if (matches(ctx.get("If-None-Match"), rootAnswer.etag)) {
+    if (namesEtag(ctx.get("If-None-Match"), rootAnswer.etag)) {
       ctx.status = 304;
       return;
     }
@@ -50,7 +50,7 @@ export function merkleRoutes(merkle: Merkle): Router<RequestState> {
     const isImmutable = page.isImmutable && (isPacked || page.next !== undefined);
     ctx.set("Cache-Control", isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
     ctx.set("ETag", etag);
-    if (matches(ctx.get("If-None-Match"), etag)) {
+    if (namesEtag(ctx.get("If-None-Match"), etag)) {
       ctx.status = 304;
       return;
     }
@@ -85,18 +85,9 @@ function rootText(view: RootView): string {
   } satisfies MerkleRoot);
 }
 
-/**
- * RFC 9110, section 13.1.2. Not Koa's `fresh`, which ignores the condition beside `Cache-Control: no-cache`;
- * fetch adds that by itself to every request with a condition, and we are the origin, so the tag is fresh.
- */
-function matches(condition: string, etag: string): boolean {
-  return condition.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
-}
-
-/** The tag is strong: over every byte of the answer. `times` says how often the body may come to be in memory: JSON is kept compressed too. */
+/** `times` says how often the body may come to be in memory: JSON is kept compressed too. */
 function answerOf(body: Buffer, times: number): CachedPage {
-  const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`;
-  return { body, etag, bytes: times * body.length };
+  return { body, etag: etagOver(body), bytes: times * body.length };
 }
 
 /** `nodes` of the page as JSON text. Of one page under many roots, it is made once. */

@@ -2,6 +2,7 @@
 import Router from "@koa/router";
 import { infoQuery } from "../../shared/api/service.ts";
 import { fromHex } from "../../shared/protocol/bytes.ts";
+import { etagOver, namesEtag } from "../http/etag.ts";
 import { invalidField, parse } from "../http/parse.ts";
 import type { RequestState } from "../http/state.ts";
 import type { Status } from "./status.service.ts";
@@ -24,8 +25,21 @@ export function statusRoutes(status: Status, openApiDocument: () => unknown): Ro
     ctx.body = await status.whoami(ctx.state.principal, ctx.state.limitOverrides);
   });
 
+  // The same for as long as this process runs.
+  let document: { readonly text: string; readonly etag: string } | undefined;
   router.get("/openapi.json", (ctx) => {
-    ctx.body = openApiDocument();
+    if (document === undefined) {
+      const text = JSON.stringify(openApiDocument());
+      document = { text, etag: etagOver(text) };
+    }
+    ctx.status = 200;
+    ctx.set({ ETag: document.etag, "Cache-Control": "no-cache" });
+    if (namesEtag(ctx.get("If-None-Match"), document.etag)) {
+      ctx.status = 304;
+      return;
+    }
+    ctx.body = document.text;
+    ctx.type = "application/json";
   });
 
   return router;

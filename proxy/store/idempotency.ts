@@ -6,6 +6,8 @@ export interface StoredAnswer {
   readonly body: string;
   readonly type: string;
   readonly location: string | undefined;
+  /** As the first answer said it; records of before this was kept have none. */
+  readonly retryAfter?: string | undefined;
 }
 
 export type Claim =

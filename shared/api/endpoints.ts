@@ -233,6 +233,7 @@ export const ENDPOINTS = {
     access: "read",
     responses: { 200: z.record(z.string(), z.unknown()) },
     codes: [],
+    hasEtag: true,
   },
 } as const satisfies Record<string, Endpoint>;
 

@@ -47,6 +47,21 @@ describe("Idempotency-Key", () => {
     assert.equal(second.headers.get("location"), "/sequence/ticket/1");
   });
 
+  it("gives a stored refusal with the time to wait that it named", async () => {
+    behaviour = () => {
+      throw new ApiError("NULLIFIER_PENDING", "another payment spends this note", { retryAfterSecs: 7 });
+    };
+    for (const time of ["first", "again"]) {
+      const { status, body, headers } = await send("wait");
+      assert.deepEqual(
+        [status, body.code, headers.get("retry-after")],
+        [409, "NULLIFIER_PENDING", "7"],
+        time,
+      );
+    }
+    assert.equal(runs, 1);
+  });
+
   it("runs without a key every time", async () => {
     await edge.call("POST", "/sequence/spend", { json: {} });
     await edge.call("POST", "/sequence/spend", { json: {} });

@@ -7,7 +7,7 @@ import { API_VERSION } from "../../../shared/api/endpoints.ts";
 import { whoami } from "../../../shared/api/credentials.ts";
 import { health, info } from "../../../shared/api/service.ts";
 import { parseVerificationKey, verificationKeyHash } from "../../../shared/protocol/verification-key.ts";
-import { startEdge, standIn, type Edge } from "./edge.ts";
+import { startEdge, standIn, type Answer, type Edge } from "./edge.ts";
 
 describe("service endpoints", () => {
   let edge: Edge;
@@ -154,5 +154,19 @@ describe("service endpoints", () => {
       assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'/);
       assert.equal(headers.get("x-powered-by"), null);
     }
+  });
+
+  it("/openapi.json has an ETag, and is not sent again to who names it", async () => {
+    const first = await edge.call("GET", "/openapi.json");
+    const etag = first.headers.get("etag") ?? "";
+    assert.equal(first.status, 200);
+    assert.match(etag, /^"[\w-]+"$/);
+    const ask = (headers: Record<string, string>): Promise<Answer> =>
+      edge.call("GET", "/openapi.json", { headers });
+    const again = await ask({ "If-None-Match": `"other", ${etag}` });
+    assert.deepEqual([again.status, again.body, again.headers.get("etag")], [304, "", etag]);
+    assert.equal((await ask({ "If-None-Match": '"other"' })).status, 200);
+    const head = await edge.call("HEAD", "/openapi.json");
+    assert.deepEqual([head.status, head.body], [200, ""]);
   });
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import { createConnection, type Socket } from "node:net";
-import { startHttpServer, type HttpServer } from "../../../../proxy/http/server.ts";
+import { startHttpServer, type Deadlines, type HttpServer } from "../../../../proxy/http/server.ts";
 import { until } from "../../../support/until.ts";
 
 /** Longer than a test may take: a stop that waits for it fails by mocha's own deadline. */
@@ -147,5 +147,83 @@ describe("http/server and its orderly end", () => {
     );
     assert.match(polite.text(), /^HTTP\/1\.1 100 Continue\r\n/);
     await server.stop(NEVER_MS);
+  });
+
+  describe("slow callers", () => {
+    const QUICK: Deadlines = { request: 150, headers: 100, look: 20, idle: 200 };
+    const BIG = Buffer.alloc(64 * 1024 * 1024);
+    let server: HttpServer;
+    let cut: string[];
+    before(async () => {
+      const listener: RequestListener = (request, response) => {
+        const { socket } = request;
+        // Node says "finish" of a cut answer as well; the connection tells them apart.
+        response.once("close", () => {
+          if (socket.destroyed) cut.push(request.url ?? "");
+        });
+        if (request.url === "/big") response.end(BIG);
+        else request.resume().once("end", () => response.end("hello"));
+      };
+      server = await startHttpServer(listener, "127.0.0.1", 0, QUICK);
+    });
+    after(() => server.stop(0));
+    beforeEach(() => {
+      cut = [];
+    });
+    async function stillAnswers(): Promise<void> {
+      const { text, socket } = await connect(server);
+      socket.write(GET);
+      await until("the answer", () => text().endsWith("hello"));
+    }
+    /** One byte at a time, for as long as it is let. */
+    async function drip(start: string, byte: string): Promise<Caller> {
+      const caller = await connect(server);
+      // What is still written when the other side has gone.
+      caller.socket.on("error", () => undefined);
+      caller.socket.write(start);
+      const tick = setInterval(() => caller.socket.write(byte), 10);
+      await caller.closed;
+      clearInterval(tick);
+      return caller;
+    }
+
+    it("whose headers never end are told so and let go", async () => {
+      const { text } = await drip("GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ", "a");
+      assert.match(text(), /^HTTP\/1\.1 400 .*"code":"INVALID_REQUEST"/s);
+      assert.match(text(), /did not arrive whole in time/);
+      await stillAnswers();
+    });
+
+    it("whose body never ends are told so and let go", async () => {
+      const { text } = await drip("POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", "a");
+      assert.match(text(), /did not arrive whole in time/);
+      await until("the cut", () => cut.includes("/slow"));
+      await stillAnswers();
+    });
+
+    it("who say nothing at all are let go", async () => {
+      const { closed } = await connect(server);
+      await closed;
+      await stillAnswers();
+    });
+
+    it("who do not read their answer are cut, and what was kept for them is dropped", async () => {
+      const { socket } = await connect(server);
+      socket.on("error", () => undefined);
+      socket.pause();
+      socket.write(GET.replace("/ ", "/big "));
+      await until("the cut", () => cut.length === 1);
+      await stillAnswers();
+    });
+
+    it("but not who reads, however much it is", async () => {
+      const socket = createConnection(server.port, "127.0.0.1");
+      sockets.push(socket);
+      let bytes = 0;
+      socket.on("data", (chunk: Buffer) => (bytes += chunk.length));
+      socket.write(GET.replace("/ ", "/big "));
+      await until("all of it", () => bytes > BIG.length);
+      assert.deepEqual(cut, []);
+    });
   });
 });
