@@ -25,7 +25,7 @@ export function createLogger(level: string, destination: DestinationStream = sta
   const options = {
     level,
     base: { service: "proxy" },
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    timestamp: timestamps(),
     formatters: { level: (label: string) => ({ level: label }) },
     redact: {
       paths: NEVER_LOGGED.flatMap((name) => [`["${name}"]`, `*["${name}"]`]),
@@ -33,6 +33,20 @@ export function createLogger(level: string, destination: DestinationStream = sta
     },
   };
   return pino(options, destination);
+}
+
+/** RFC 3339. Several lines fall into one millisecond, whose text is made once. */
+function timestamps(): () => string {
+  let of = NaN;
+  let text = "";
+  return () => {
+    const now = Date.now();
+    if (now !== of) {
+      of = now;
+      text = `,"time":"${new Date(now).toISOString()}"`;
+    }
+    return text;
+  };
 }
 
 /**

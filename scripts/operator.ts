@@ -5,8 +5,10 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createApiKey } from "../proxy/auth/api-keys.ts";
+import { REMEMBERED_MS } from "../proxy/auth/recent-callers.ts";
 import {
   addDeveloper,
   changeLimits,
@@ -33,7 +35,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json
   developers revoke-sessions ID [--sub USER]              end every session, or one user's; felt within 5 s
   keys create DEVELOPER NAME                              a new API key; it is shown this once
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
-  keys revoke KEY                                         by id (16 hex digits); felt at once
+  keys revoke KEY                                         by id (16 hex digits); when it says so, no proxy takes it
 ${APPS_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
@@ -147,6 +149,8 @@ async function run(store: KeyStore, words: readonly string[], options: Options):
       const keyId = need(first, "KEY");
       const done = await store.revokeKey(keyId, new Date().toISOString());
       if (!done) throw new UsageError(`there is no live key ${keyId}`);
+      // Proxies may remember for so long that it was good: what is said here is true everywhere.
+      await delay(REMEMBERED_MS);
       return { data: { revoked: keyId }, text: `revoked ${keyId}` };
     }
     default:

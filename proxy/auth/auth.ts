@@ -4,7 +4,11 @@ import type { Principal } from "../http/state.ts";
 import type { Developer, KeyStore } from "../store/keys.ts";
 import { noteUse, verifyApiKey } from "./api-keys.ts";
 import { Developers } from "./developers.ts";
+import { RecentCallers } from "./recent-callers.ts";
 import { mintSessionToken, readSessionToken, type KeyRing, type SessionClaims } from "./session-tokens.ts";
+
+/** A megabyte or two; callers beyond them are looked up each time. */
+const MAX_RECENT = 10_000;
 
 export interface Caller {
   readonly principal: Principal;
@@ -45,15 +49,21 @@ export interface Auth {
 
 export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, onFault }: AuthParts): Auth {
   const developers = new Developers(store, now);
+  // Apart, so that a key shown as a session is not taken for one, nor the reverse.
+  const recentKeys = new RecentCallers(MAX_RECENT, now);
+  const recentSessions = new RecentCallers(MAX_RECENT, now);
 
-  const apiKey: Auth["apiKey"] = async (untrusted) => {
+  /** From memory; one just added is read, for it must not wait until memory is refreshed. */
+  const developerOf = async (id: string): Promise<Developer | undefined> =>
+    (await developers.get(id)) ?? (await store.developer(id));
+
+  const apiKey = async (untrusted: string): Promise<Caller | Refusal> => {
     const key = await verifyApiKey(store, pepper, untrusted);
     if (key === undefined) return "INVALID_CREDENTIAL";
-    // Read, not remembered: a developer just added must not wait for the next refresh.
-    const developer = (await developers.get(key.developerId)) ?? (await store.developer(key.developerId));
+    const developer = await developerOf(key.developerId);
     if (developer === undefined) return "INVALID_CREDENTIAL";
     noteUse(store, key, now()).catch((error: unknown) => onFault?.(error));
-    return {
+    const caller: Caller = {
       principal: { kind: "api-key", developerId: developer.id, developerName: developer.name, keyId: key.id },
       developer,
       stillGood: async () => {
@@ -61,6 +71,8 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
         return again !== undefined && again.revokedAt === undefined;
       },
     };
+    recentKeys.add(untrusted, caller);
+    return caller;
   };
 
   /** Developers from memory; the user's epoch is one read of a map that the system keeps in memory. */
@@ -68,16 +80,15 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     claims.epoch < developer.sessionEpoch ||
     claims.userEpoch < (await store.userEpoch(claims.developerId, claims.sub));
 
-  const session: Auth["session"] = async (untrusted) => {
+  const session = async (untrusted: string): Promise<Caller | Refusal> => {
     const claims = readSessionToken(keyRing, chainId, untrusted);
     if (claims === undefined) return "INVALID_CREDENTIAL";
-    const developer =
-      (await developers.get(claims.developerId)) ?? (await store.developer(claims.developerId));
+    const developer = await developerOf(claims.developerId);
     // Revoked before expired: a revoked token must not be told to be exchanged as if it were merely old.
     if (developer === undefined || (await isRevoked(claims, developer))) return "INVALID_CREDENTIAL";
     if (now() >= claims.exp * 1000) return "SESSION_EXPIRED";
     const { sub, perms, exp } = claims;
-    return {
+    const caller: Caller = {
       principal: {
         kind: "session",
         developerId: developer.id,
@@ -92,16 +103,16 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
         return again !== undefined && !(await isRevoked(claims, again)) && now() < exp * 1000;
       },
     };
+    recentSessions.add(untrusted, caller, exp * 1000);
+    return caller;
   };
 
   return {
-    apiKey,
-    session,
+    apiKey: async (untrusted) => recentKeys.get(untrusted) ?? apiKey(untrusted),
+    session: async (untrusted) => recentSessions.get(untrusted) ?? session(untrusted),
     origins: () => developers.origins(),
     allowsOrigin: async (developerId, origin) =>
-      ((await developers.get(developerId)) ?? (await store.developer(developerId)))?.origins.includes(
-        origin,
-      ) === true,
+      (await developerOf(developerId))?.origins.includes(origin) === true,
     mint: async (developerId, sub, perms, ttlSecs, latestExp = Infinity) => {
       // From the store: a token made in the moment after a revocation must carry the new epoch.
       const developer = await store.developer(developerId);

@@ -5,6 +5,7 @@
 import type { Middleware, ParameterizedContext } from "koa";
 import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
 import { ApiError } from "../http/errors.ts";
+import { headerValues } from "../http/header-values.ts";
 import type { RequestState } from "../http/state.ts";
 import type { Auth, Caller, Refusal } from "./auth.ts";
 
@@ -82,9 +83,8 @@ async function refusal(
 
 /** Undefined only on an open path. */
 function findCredential(ctx: ParameterizedContext): Credential | undefined {
-  const headers = ctx.req.headersDistinct;
-  const found: Credential[] = (headers["x-api-key"] ?? []).map((text) => ({ kind: "api-key", text }));
-  for (const value of headers["authorization"] ?? []) {
+  const found: Credential[] = headerValues(ctx.req, "x-api-key").map((text) => ({ kind: "api-key", text }));
+  for (const value of headerValues(ctx.req, "authorization")) {
     // RFC 6750: the scheme's name in any case, one space. Another scheme is a credential we cannot know.
     const bearer = /^bearer +(.*)$/i.exec(value.trim());
     found.push({ kind: "session", text: bearer?.[1] ?? "" });

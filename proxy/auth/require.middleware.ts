@@ -14,7 +14,7 @@ export const OFF: readonly {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly code: ErrorCode;
-}[] = [...Object.values(BRIDGE_ENDPOINTS).map(({ method, path, codes: [code] }) => ({ method, path, code }))];
+}[] = Object.values(BRIDGE_ENDPOINTS).map(({ method, path, codes: [code] }) => ({ method, path, code }));
 
 /** What an instance may have switched off. */
 export interface Switches {
@@ -60,13 +60,13 @@ function placeOf(path: string): Place {
 }
 
 export function guard({ swaps }: Switches): Middleware<RequestState> {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const { rows: here, allowed } = fixed.get(ctx.path) ?? placeOf(ctx.path);
     if (here.length === 0) throw new ApiError("NOT_FOUND", "There is nothing at this path");
     if (ctx.method === "OPTIONS") {
       ctx.set("Allow", allowed.join(", "));
       ctx.status = 204;
-      return;
+      return undefined;
     }
     const row = here.find(({ method }) => method === (ctx.method === "HEAD" ? "GET" : ctx.method));
     if (row === undefined || !allowed.includes(ctx.method)) {
@@ -81,13 +81,13 @@ export function guard({ swaps }: Switches): Middleware<RequestState> {
     // Routes parse the queries they have; where there is none, a stray parameter is an unknown field too.
     if (endpoint.query === undefined && ctx.querystring !== "") throw unknownQuery(Object.keys(ctx.query));
     ctx.state.endpoint = endpoint;
-    await next();
+    return next();
   };
 }
 
 /** After the body is read, since `/relay` names its kind there: what is switched off. Its shape is not looked at. */
 export function guardKind({ swaps }: Switches): Middleware<RequestState> {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const { endpoint, json } = ctx.state;
     if (
       endpoint.path === ENDPOINTS.relay.path &&
@@ -99,7 +99,7 @@ export function guardKind({ swaps }: Switches): Middleware<RequestState> {
     ) {
       throw off("SWAPS_DISABLED");
     }
-    await next();
+    return next();
   };
 }
 

@@ -34,5 +34,6 @@ export function accessLog(logger: Logger): Middleware<RequestState> {
 
 /** Somebody will paste a credential into a path one day. */
 function loggable(path: string): string {
-  return path.slice(0, MAX_PATH).replaceAll(/(ck|sst)_[^/]*/g, "$1_(not logged)");
+  const short = path.slice(0, MAX_PATH);
+  return /(ck|sst)_/.test(short) ? short.replaceAll(/(ck|sst)_[^/]*/g, "$1_(not logged)") : short;
 }

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Middleware } from "koa";
+import type { Middleware, ParameterizedContext } from "koa";
 import { MAX_BODY_BYTES } from "../../shared/api/endpoints.ts";
 import { ApiError } from "./errors.ts";
 import { fieldPath } from "./parse.ts";
@@ -12,22 +12,21 @@ import type { RequestState } from "./state.ts";
 import { JsonRefusal, parseStrictJson } from "./strict-json.ts";
 
 export function jsonBody(): Middleware<RequestState> {
-  return async (ctx, next) => {
-    if (ctx.state.endpoint.body !== undefined) {
-      requireJson(ctx.req);
-      let bytes: Buffer;
-      try {
-        bytes = await readBody(ctx.req);
-      } catch (error) {
-        // The rest of an oversize body is not waited for.
-        if (error instanceof ApiError && error.code === "BODY_TOO_LARGE") ctx.set("Connection", "close");
-        throw error;
-      }
-      ctx.state.json = parseJson(bytes);
-      ctx.state.bodyDigest = createHash("sha256").update(bytes).digest("base64url");
-    }
-    await next();
-  };
+  return (ctx, next) => (ctx.state.endpoint.body === undefined ? next() : readJson(ctx).then(next));
+}
+
+async function readJson(ctx: ParameterizedContext<RequestState>): Promise<void> {
+  requireJson(ctx.req);
+  let bytes: Buffer;
+  try {
+    bytes = await readBody(ctx.req);
+  } catch (error) {
+    // The rest of an oversize body is not waited for.
+    if (error instanceof ApiError && error.code === "BODY_TOO_LARGE") ctx.set("Connection", "close");
+    throw error;
+  }
+  ctx.state.json = parseJson(bytes);
+  ctx.state.bodyDigest = createHash("sha256").update(bytes).digest("base64url");
 }
 
 function requireJson(request: IncomingMessage): void {

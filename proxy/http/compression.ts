@@ -1,7 +1,7 @@
 /** Gzip for JSON of some size. Answers that hold a credential are left alone: their length would tell about it (BREACH). */
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Middleware } from "koa";
+import type { Middleware, ParameterizedContext } from "koa";
 
 const compress = promisify(gzip);
 const WITH_CREDENTIAL: ReadonlySet<string> = new Set(["/session", "/session/exchange"]);
@@ -17,39 +17,41 @@ export function compression(): Middleware {
   return async (ctx, next) => {
     // Routes compare with the tag that they gave, so ours is taken off first.
     const condition = ctx.get("If-None-Match");
-    if (condition.includes(`${SUFFIX}"`)) {
+    const isCompressed = condition.includes(`${SUFFIX}"`);
+    if (isCompressed) {
       ctx.req.headers["if-none-match"] = condition.replaceAll(`${SUFFIX}"`, '"');
     }
     await next();
-    const body: unknown = ctx.body;
-    if (WITH_CREDENTIAL.has(ctx.path)) return;
-    const isJson = typeof ctx.type === "string" && /[/+]json$/.test(ctx.type);
-    const isPlain =
-      typeof body === "string" || (typeof body === "object" && body !== null && !("pipe" in body));
-    const isEmpty = ctx.status === 204 || ctx.status === 304;
-    if (!isJson && !isEmpty) return;
-    ctx.vary("Accept-Encoding");
-    if (ctx.acceptsEncodings("gzip", "identity") !== "gzip") return;
     if (ctx.status === 304) {
-      tag();
+      if (isCompressed) tag(ctx);
       return;
     }
-    if (!isPlain) return;
-    const plain = typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body);
-    if (plain.length < LEAST_BYTES) return;
-    const { type } = ctx;
+    // Most answers are short, and say so before anything else about them is asked.
+    const plain = plainBody(ctx);
+    if (plain === undefined || plain.length < LEAST_BYTES || WITH_CREDENTIAL.has(ctx.path)) return;
+    if (!/[/+]json$/.test(ctx.type) || ctx.acceptsEncodings("gzip", "identity") !== "gzip") return;
     // HEAD too: its length has to be that of the answer to GET (RFC 9110, section 8.6).
     ctx.body = await (Buffer.isBuffer(plain) ? compressKept(plain) : compress(plain, { level: LEVEL }));
-    ctx.type = type;
     ctx.set("Content-Encoding", "gzip");
-    tag();
-
-    function tag(): void {
-      // Koa's types promise a text here; without the header there is none.
-      const etag = ctx.response.get("ETag") as string | undefined;
-      if (etag?.startsWith('"') === true) ctx.set("ETag", `${etag.slice(0, -1)}${SUFFIX}"`);
-    }
+    tag(ctx);
   };
+}
+
+function tag(ctx: ParameterizedContext): void {
+  // Koa's types promise a text here; without the header there is none.
+  const etag = ctx.response.get("ETag") as string | undefined;
+  if (etag?.startsWith('"') === true) ctx.set("ETag", `${etag.slice(0, -1)}${SUFFIX}"`);
+}
+
+/** The answer as it would be sent, if it is no stream. What a route left as an object is written here, once. */
+function plainBody(ctx: ParameterizedContext): string | Buffer | undefined {
+  const body: unknown = ctx.body;
+  if (typeof body === "string" || Buffer.isBuffer(body)) return body;
+  if (typeof body !== "object" || body === null || "pipe" in body) return undefined;
+  const text = JSON.stringify(body);
+  // Its type stays application/json, which Koa gave it as an object.
+  ctx.body = text;
+  return text;
 }
 
 function compressKept(body: Buffer): Promise<Buffer> {

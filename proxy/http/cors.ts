@@ -3,20 +3,19 @@
  * registered origins; the request itself is then held to its own developer's list (credential.middleware).
  * X-API-Key is never an allowed header: a page must not be able to use a key.
  */
-import type { Middleware } from "koa";
+import type { Middleware, Next, ParameterizedContext } from "koa";
 import { ApiError } from "./errors.ts";
 
 const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy, Location, ETag, X-Request-Id, API-Version";
 const ALLOWED = "Authorization, Content-Type, Idempotency-Key, Prefer, API-Version, If-None-Match";
 
 export function cors(registeredOrigins: () => Promise<ReadonlySet<string>>): Middleware {
-  return async (ctx, next) => {
-    ctx.vary("Origin");
+  return (ctx, next) => {
     const origin = ctx.get("Origin");
-    if (origin === "") {
-      await next();
-      return;
-    }
+    return origin === "" ? next() : answerPage(ctx, next, origin);
+  };
+
+  async function answerPage(ctx: ParameterizedContext, next: Next, origin: string): Promise<void> {
     const isRegistered = (await registeredOrigins()).has(origin);
     if (isRegistered) {
       ctx.set({
@@ -37,5 +36,5 @@ export function cors(registeredOrigins: () => Promise<ReadonlySet<string>>): Mid
       "Access-Control-Max-Age": "600",
     });
     ctx.status = 204;
-  };
+  }
 }

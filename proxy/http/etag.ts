@@ -13,5 +13,6 @@ export function etagOver(...parts: readonly (string | Uint8Array)[]): string {
  * fetch adds that by itself to every request with a condition, and we are the origin, so the tag is fresh.
  */
 export function namesEtag(condition: string, etag: string): boolean {
+  if (condition === "") return false;
   return condition.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
 }

@@ -10,7 +10,8 @@ const CREDENTIAL = /(ck|sst)_/;
 export function requestId(): Middleware<RequestState> {
   return (ctx, next) => {
     const given = ctx.get("X-Request-Id");
-    ctx.state.requestId = SANE.test(given) && !CREDENTIAL.test(given) ? given : randomUUID();
+    const isTaken = given !== "" && SANE.test(given) && !CREDENTIAL.test(given);
+    ctx.state.requestId = isTaken ? given : randomUUID();
     ctx.res.setHeader("X-Request-Id", ctx.state.requestId);
     return next();
   };

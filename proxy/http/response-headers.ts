@@ -10,6 +10,8 @@ const HEADERS = Object.entries({
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
   "Cross-Origin-Resource-Policy": "same-origin",
   "Referrer-Policy": "no-referrer",
+  // Compression and CORS look at them; said of every answer, so that a cache need not know which were compressed.
+  Vary: "Origin, Accept-Encoding",
   "X-Content-Type-Options": "nosniff",
 });
 
@@ -22,11 +24,11 @@ export function responseHeaders(): Middleware {
 
 /** A client may say which version it was written for. */
 export function apiVersion(): Middleware {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     const asked = ctx.get("API-Version");
     if (asked !== "" && asked !== API_VERSION) {
       throw new ApiError("UNSUPPORTED_VERSION", `This service speaks version ${API_VERSION}`);
     }
-    await next();
+    return next();
   };
 }

@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
 import { problemOf } from "./error-handler.ts";
 import { ApiError } from "./errors.ts";
+import { headerValues } from "./header-values.ts";
 
 export interface HttpServer {
   readonly port: number;
@@ -70,7 +71,7 @@ export async function startHttpServer(
     (request, response) => {
       track(request, response);
       // RFC 9112 section 3.2: none, or more than one, is answered with 400.
-      if (request.httpVersion === "1.1" && request.headersDistinct.host?.length !== 1) {
+      if (request.httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
         refuse(request.socket, "A request names its Host, once");
       } else listener(request, response);
     },
@@ -134,7 +135,7 @@ function refuse(socket: Duplex, detail: string): void {
       "Content-Type: application/problem+json",
       `Content-Length: ${Buffer.byteLength(body)}`,
       "Cache-Control: no-store",
-      "Vary: Origin",
+      "Vary: Origin, Accept-Encoding",
       `API-Version: ${API_VERSION}`,
       `X-Request-Id: ${requestId}`,
       "Connection: close",

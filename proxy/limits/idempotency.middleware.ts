@@ -4,10 +4,11 @@
  * credential never pass here: only endpoints whose table row names the idempotency codes do.
  */
 import { createHash } from "node:crypto";
-import type { Middleware, ParameterizedContext } from "koa";
+import type { Middleware, Next, ParameterizedContext } from "koa";
 import { ERRORS } from "../../shared/api/errors.ts";
 import { problemOf } from "../http/error-handler.ts";
 import { ApiError } from "../http/errors.ts";
+import { headerValues } from "../http/header-values.ts";
 import type { RequestState } from "../http/state.ts";
 import type { IdempotencyStore, StoredAnswer } from "../store/idempotency.ts";
 
@@ -18,12 +19,18 @@ export function idempotency(
   now: () => number,
   onFault: (error: unknown) => void,
 ): Middleware<RequestState> {
-  return async (ctx, next) => {
-    const [key, second] = ctx.req.headersDistinct["idempotency-key"] ?? [];
-    if (key === undefined || !ctx.state.endpoint.codes.includes("IDEMPOTENCY_MISMATCH")) {
-      await next();
-      return;
-    }
+  return (ctx, next) => {
+    if (!ctx.state.endpoint.codes.includes("IDEMPOTENCY_MISMATCH")) return next();
+    const [key, second] = headerValues(ctx.req, "idempotency-key");
+    return key === undefined ? next() : once(ctx, next, key, second);
+  };
+
+  async function once(
+    ctx: ParameterizedContext<RequestState>,
+    next: Next,
+    key: string,
+    second: string | undefined,
+  ): Promise<void> {
     if (second !== undefined || !KEY.test(key)) {
       throw new ApiError(
         "INVALID_REQUEST",
@@ -66,7 +73,7 @@ export function idempotency(
         onFault(error);
       }
     }
-  };
+  }
 }
 
 /** Lengths are fixed by the hash, so no choice of `sub` or key can spell another caller's scope. */

@@ -10,7 +10,7 @@ const MAX_KEYS = 50_000;
 
 export class LocalWindows implements WindowStore {
   readonly #now: () => number;
-  readonly #byPolicy = new Map<string, SlidingWindows>();
+  readonly #byPolicy = new Map<string, Map<number, SlidingWindows>>();
   readonly #leases = new Map<string, Set<string>>();
 
   constructor(now: () => number = Date.now) {
@@ -18,9 +18,10 @@ export class LocalWindows implements WindowStore {
   }
 
   async take(rules: readonly WindowRule[]): Promise<Taken> {
-    const isAdmitted = this.look(rules).every(({ used }, i) => used < rules[i]!.quota);
-    if (isAdmitted) this.admit(rules);
-    return { isAdmitted, states: this.look(rules) };
+    const before = this.look(rules);
+    if (!before.every(({ used }, i) => used < rules[i]!.quota)) return { isAdmitted: false, states: before };
+    this.admit(rules);
+    return { isAdmitted: true, states: this.look(rules) };
   }
 
   async peek(rules: readonly WindowRule[]): Promise<readonly WindowState[]> {
@@ -56,12 +57,11 @@ export class LocalWindows implements WindowStore {
   }
 
   #windowsOf({ policy, windowMs }: WindowRule): SlidingWindows {
-    const name = `${policy} ${String(windowMs)}`;
-    let windows = this.#byPolicy.get(name);
-    if (windows === undefined) {
-      windows = new SlidingWindows(windowMs, MAX_KEYS, this.#now);
-      this.#byPolicy.set(name, windows);
-    }
+    let byLength = this.#byPolicy.get(policy);
+    if (byLength === undefined) this.#byPolicy.set(policy, (byLength = new Map<number, SlidingWindows>()));
+    let windows = byLength.get(windowMs);
+    if (windows === undefined)
+      byLength.set(windowMs, (windows = new SlidingWindows(windowMs, MAX_KEYS, this.#now)));
     return windows;
   }
 }

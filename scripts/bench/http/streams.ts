@@ -1,5 +1,6 @@
 // Many readers of the event stream over bare sockets in one process. Each is read to the end of what it is sent; what
-// is kept of it is how many events of the chain came, and whether one came twice or out of order.
+// is kept of it is how many events of the chain came, and whether one came twice or out of order. What comes is put
+// aside with its time and looked at when it is quiet: looking would take longer than reading, and be measured with it.
 
 import { connect, type Socket } from "node:net";
 import { answer } from "./child.ts";
@@ -24,6 +25,8 @@ interface Reader {
   readonly socket: Socket;
   isOpen: boolean;
   isSynced: boolean;
+  /** Came and was not looked at yet. */
+  readonly waiting: { readonly at: number; readonly chunk: Buffer }[];
   rest: string;
   events: number;
   lastId: string;
@@ -38,13 +41,30 @@ let lastAt = 0;
 let wanted = Infinity;
 let having = 0;
 let tell: () => void = () => undefined;
+let looking: NodeJS.Timeout | undefined;
 
-function take(reader: Reader, chunk: Buffer): void {
+/** How long nothing may have come before what came is looked at. */
+const QUIET_MS = 100;
+
+function keep(reader: Reader, chunk: Buffer): void {
+  reader.waiting.push({ at: unixMs(), chunk });
+  looking ??= setTimeout(look, QUIET_MS);
+  looking.refresh();
+}
+
+function look(): void {
+  looking = undefined;
+  for (const reader of readers) for (const { at, chunk } of reader.waiting.splice(0)) take(reader, chunk, at);
+  tell();
+}
+
+/** True once the reader has heard `synced`. */
+function take(reader: Reader, chunk: Buffer, at: number): boolean {
   const text = reader.rest + chunk.toString("latin1");
   const end = text.lastIndexOf("\n\n");
   if (end === -1) {
     reader.rest = text;
-    return;
+    return reader.isSynced;
   }
   // A slice would keep the whole text alive.
   reader.rest = end + 2 === text.length ? "" : Buffer.from(text.slice(end + 2), "latin1").toString("latin1");
@@ -57,10 +77,10 @@ function take(reader: Reader, chunk: Buffer): void {
     reader.lastId = Buffer.from(id, "latin1").toString("latin1");
     reader.events += 1;
     if (reader.events === wanted) having += 1;
-    lastAt = unixMs();
-    if (firstAt === 0) firstAt = lastAt;
+    lastAt = Math.max(lastAt, at);
+    firstAt = firstAt === 0 ? at : Math.min(firstAt, at);
   }
-  tell();
+  return reader.isSynced;
 }
 
 /** Ids are block-hash-log.part. */
@@ -80,6 +100,7 @@ function open(port: number, query: string): Promise<Reader> {
       socket,
       isOpen: true,
       isSynced: false,
+      waiting: [],
       rest: "",
       events: 0,
       lastId: "",
@@ -89,9 +110,8 @@ function open(port: number, query: string): Promise<Reader> {
       socket.write(`GET /events/stream?${query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
     });
     socket.on("data", (chunk) => {
-      const wasSynced = reader.isSynced;
-      take(reader, chunk);
-      if (reader.isSynced && !wasSynced) {
+      if (reader.isSynced) keep(reader, chunk);
+      else if (take(reader, chunk, unixMs())) {
         readers.push(reader);
         resolve(reader);
       }
@@ -116,6 +136,7 @@ answer(async (ask: StreamsAsk): Promise<StreamsAnswer> => {
       }
       break;
     case "mark":
+      look();
       for (const reader of readers) reader.events = 0;
       firstAt = lastAt = 0;
       break;

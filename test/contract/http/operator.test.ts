@@ -38,7 +38,7 @@ describe("operator and openapi commands", () => {
   const ask = (key: string): Promise<Answer> =>
     edge.call("GET", "/whoami", { credential: false, headers: { "X-API-Key": key } });
 
-  it("adds a developer and a key that the running proxy accepts at once, and revokes it at once", async () => {
+  it("adds a developer and a key that the running proxy accepts at once, and no proxy takes it once it is revoked", async () => {
     const added = await operator(
       "--json",
       "developers",
@@ -72,6 +72,7 @@ describe("operator and openapi commands", () => {
     const { developer } = (await edge.call("GET", "/whoami")).body;
     const ended = await operator("developers", "revoke-sessions", developer.id, "--sub", "one");
     assert.equal(ended.code, 0, ended.err);
+    edge.advance(1_000);
     const status = async (session: string): Promise<number> =>
       (await edge.call("GET", "/whoami", { session })).status;
     assert.deepEqual([await status(mine), await status(theirs)], [401, 200]);

@@ -95,6 +95,34 @@ describe("auth on its store", () => {
     assert.ok(await verifyApiKey(store, pepper, key));
   });
 
+  it("remembers for a second what was good, each credential for its own way in, and nothing refused", async () => {
+    let now = 1_800_000_000_000;
+    const { id } = await addDeveloper(store, { name: "D" });
+    const { key, record } = await createApiKey(store, pepper, id, "main");
+    const keyRing = { current: "k", keys: new Map([["k", pepper]]) };
+    let looked = 0;
+    const counting = { ...store, key: (keyId: string) => (looked++, store.key(keyId)) };
+    const auth = createAuth({ store: counting, pepper, keyRing, chainId: 1, now: () => now });
+    const { token } = (await auth.mint(id, "u", ["read"], 1))!;
+    for (let i = 0; i < 3; i++) {
+      assert.notEqual(typeof (await auth.apiKey(key)), "string");
+      assert.notEqual(typeof (await auth.session(token)), "string");
+      assert.equal(await auth.session(key), "INVALID_CREDENTIAL");
+      assert.equal(await auth.apiKey(token), "INVALID_CREDENTIAL");
+      assert.equal(await auth.apiKey(`${key.slice(0, -2)}AA`), "INVALID_CREDENTIAL");
+    }
+    // Once for the good key, each time for the other.
+    assert.equal(looked, 4);
+    await store.revokeKey(record.id, new Date(now).toISOString());
+    now += 999;
+    assert.notEqual(typeof (await auth.apiKey(key)), "string");
+    assert.notEqual(typeof (await auth.session(token)), "string");
+    now += 1;
+    assert.equal(await auth.apiKey(key), "INVALID_CREDENTIAL");
+    // Never past its own end.
+    assert.equal(await auth.session(token), "SESSION_EXPIRED");
+  });
+
   it("stillGood turns false for a revoked key, a revoked session and an expired one", async () => {
     let now = 1_800_000_000_000;
     const { id } = await addDeveloper(store, { name: "D" });
@@ -125,11 +153,12 @@ describe("auth on its store", () => {
     assert.equal(await (await session()).stillGood(), true);
   });
 
-  it("revokes one user's sessions, at once and nobody else's", async () => {
+  it("revokes one user's sessions, within a second and nobody else's", async () => {
     const { id } = await addDeveloper(store, { name: "D" });
     const other = await addDeveloper(store, { name: "E" });
     const keyRing = { current: "k", keys: new Map([["k", pepper]]) };
-    const auth = createAuth({ store, pepper, keyRing, chainId: 1 });
+    let now = 1_800_000_000_000;
+    const auth = createAuth({ store, pepper, keyRing, chainId: 1, now: () => now });
     const longSub = "\u4e2d".repeat(256);
     const token = async (developerId: string, sub: string): Promise<string> =>
       (await auth.mint(developerId, sub, ["read"], 60))!.token;
@@ -142,6 +171,7 @@ describe("auth on its store", () => {
     const open = await auth.session(theirs);
     assert.ok(typeof open !== "string");
     await revokeUserSessions(store, id, longSub);
+    now += 1_000;
     assert.equal(await auth.session(theirs), "INVALID_CREDENTIAL");
     assert.equal(await open.stillGood(), false);
     for (const neighbour of neighbours) assert.notEqual(typeof (await auth.session(neighbour)), "string");
