@@ -14,6 +14,9 @@ export type { Credential, SessionProvider } from "./session.ts";
 export { exchangeSession, identityProviderSession, type IdentityProviderOptions } from "./exchange.ts";
 export type { StreamTiming } from "./events.ts";
 
+export type { TreeLevel, TreePage } from "./tree-level.ts";
+export { merklePaths, type KnownLeaf, type MerklePaths, type MerklePathsOptions } from "./merkle-paths.ts";
+
 export { createWallet, type Wallet, type WalletOptions } from "./wallet.ts";
 export type {
   CarriedOptions,
