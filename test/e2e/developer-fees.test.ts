@@ -1,90 +1,43 @@
 // A developer's fees on the whole service: paid by its users' wallets, checked by the proxy, received and spent by
 // the sink's wallet, and not lost even where the sink cannot read its ciphertexts.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import path from "node:path";
-import { createApiKey } from "../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
-import { loadPepper } from "../../proxy/auth/secret-files.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
-import { pepperFile } from "../../scripts/dev/development-credential.ts";
 import { pinsOf } from "../../scripts/dev/stack-wallet.ts";
 import {
-  createClient,
   createWallet,
   encodeShieldedAddress,
   memoryStorage,
   newSeed,
   SpendingKey,
-  type Client,
-  type NoteOpening,
   type Prover,
   type Wallet,
 } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
+import { addTestDeveloper, type Developer } from "../support/developer.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
 const SERVICE_FEE = 50_000n;
 
 describe("developer fees, end to end", function () {
   this.timeout(300_000);
   let on: TestStack;
   let prover: Prover;
-  let client: Client;
+  let shop: Developer;
   let sinks: string[];
   const sinkSeed = newSeed();
 
   before(async () => {
     on = await startTestStack();
     prover = await developmentProver();
-    const { folder } = on.stack;
-    const database = openDatabase(folder.network("first").inside("store"));
-    const keys = openKeyStore(database);
-    await addDeveloper(keys, {
-      id: "shop",
-      name: "Shop",
-      limits: { keyPerMinute: 6_000, keyPerDay: 100_000 },
-    });
-    const pepper = await loadPepper(await pepperFile(folder.shared()));
-    const { key } = await createApiKey(keys, pepper, "shop", "test");
-    await database.close();
-    client = createClient({ baseUrl: on.entry.base_url, credential: { apiKey: key } });
+    shop = await addTestDeveloper(on, "shop");
   });
   after(async () => {
     await prover.close();
     await on.stop();
   });
 
-  /** As an operator types it, beside the running proxy. */
-  const operator = (...words: string[]): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const store = on.stack.folder.network("first").inside("store");
-      const args = [
-        "--import",
-        "tsx",
-        path.join(ROOT, "scripts", "operator.ts"),
-        "--data",
-        store,
-        "fees",
-        ...words,
-      ];
-      execFile(
-        process.execPath,
-        args,
-        { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } },
-        (error, out, err) => (error === null ? resolve(out) : reject(new Error(err))),
-      );
-    });
-  const received = async (): Promise<(NoteOpening & { ticket: string; statement: string })[]> =>
-    (await operator("received", "shop"))
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as NoteOpening & { ticket: string; statement: string });
   const wallet = (seed = newSeed(), feeSinks: readonly string[] = sinks): Promise<Wallet> =>
     createWallet({
-      ...{ key: { seed }, client, prover, storage: memoryStorage() },
+      ...{ key: { seed }, client: shop.client, prover, storage: memoryStorage() },
       pins: { ...pinsOf(on.entry), feeSinks: [on.entry.service_address, ...feeSinks] },
     });
 
@@ -93,7 +46,7 @@ describe("developer fees, end to end", function () {
     const address = viewing.addressText(on.entry.address_prefix);
     sinks = [address];
     const set = (operation: string, ...amounts: string[]): Promise<string> =>
-      operator("set", "shop", "USDC", operation, "--sink", address, ...amounts);
+      shop.fees(["set", "shop", "USDC", operation, "--sink", address, ...amounts]);
     await set("deposit", "--bps", "100");
     await set("transfer", "--flat", "20000");
     await set("withdraw", "--flat", "7", "--bps", "33");
@@ -110,7 +63,7 @@ describe("developer fees, end to end", function () {
     await sink.sync();
     const fees = 200_000n + 20_000n + 3_307n;
     assert.equal(sink.balance().total, fees);
-    const openings = await received();
+    const openings = await shop.received();
     assert.deepEqual(
       openings.map(({ value }) => value),
       ["200000", "20000", "3307"],
@@ -147,13 +100,13 @@ describe("developer fees, end to end", function () {
       on.entry.address_prefix,
     );
     sinks = [blind];
-    await operator("set", "shop", "USDC", "deposit", "--flat", "300000", "--sink", blind);
+    await shop.fees(["set", "shop", "USDC", "deposit", "--flat", "300000", "--sink", blind]);
     const [payer, sink] = [await wallet(), await wallet(seed)];
     const { statement } = await payer.deposit(5_000_000n, await on.depositor(5_000_000n));
     await sink.sync();
     assert.equal(sink.balance().total, 0n);
 
-    const opening = (await received()).find((one) => one.statement === statement);
+    const opening = (await shop.received()).find((one) => one.statement === statement);
     assert.ok(opening);
     await sink.adopt(opening);
     assert.equal(sink.balance().total, 300_000n);
