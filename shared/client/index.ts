@@ -68,12 +68,19 @@ export {
 export { ApiProblem, CLIENT_ERRORS, ClientError, type ClientErrorCode } from "./errors.ts";
 export { newPhrase, newSeed, SpendingKey, FullViewingKey, IncomingViewingKey } from "../notes/keys.ts";
 export { decodeShieldedAddress, encodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
+// For whoever makes statements without a wallet, from notes of its own record.
+export { asAddress, asField, type Address, type Field } from "../protocol/brands.ts";
+export { noteCommitment, type Note } from "../notes/note.ts";
+export { homeOf } from "./pins.ts";
+export { feesFor, type Fees } from "./fees.ts";
+export { spendBody, wireProof } from "./bodies.ts";
 export {
   prepareDeposit,
   prepareSpend,
   prepareSwap,
   type DepositPlan,
   type Prepared,
+  type SpendInput,
   type SpendPlan,
   type SwapPlan,
 } from "./statements.ts";

@@ -3,17 +3,28 @@
 import assert from "node:assert/strict";
 import { pinsOf } from "../../scripts/dev/stack-wallet.ts";
 import {
+  asAddress,
+  asField,
   createWallet,
   encodeShieldedAddress,
+  feesFor,
+  homeOf,
   memoryStorage,
+  merklePaths,
   newSeed,
+  noteCommitment,
+  poolRootVerifier,
+  prepareSpend,
+  spendBody,
   SpendingKey,
+  wireProof,
   type Prover,
   type Wallet,
 } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { addTestDeveloper, type Developer } from "../support/developer.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
 
 const SERVICE_FEE = 50_000n;
 
@@ -114,5 +125,40 @@ describe("developer fees, end to end", function () {
     await payer.sync();
     assert.equal(payer.balance().total, 5_000_000n - 350_000n + 200_000n);
     await assert.rejects(payer.adopt(opening), { code: "NOTE_UNKNOWN" });
+  });
+
+  it("can be spent from their openings alone, by a sink that never read the pool's history", async () => {
+    const keys = SpendingKey.fromSeed(newSeed());
+    const address = keys.viewing.addressText(on.entry.address_prefix);
+    sinks = [address];
+    await shop.fees(["set", "shop", "USDC", "deposit", "--flat", "300000", "--sink", address]);
+    const payer = await wallet();
+    const { statement } = await payer.deposit(5_000_000n, await on.depositor(5_000_000n));
+    const opening = (await shop.received()).find((one) => one.statement === statement);
+    assert.ok(opening?.leaf_index);
+
+    const { client } = shop;
+    const pins = { ...pinsOf(on.entry), feeSinks: [on.entry.service_address, address] };
+    const note = {
+      asset: asAddress(opening.asset)!,
+      value: BigInt(opening.value),
+      blinding: asField(BigInt(opening.blinding))!,
+      leafIndex: opening.leaf_index,
+    };
+    const leaf = { leafIndex: note.leafIndex, commitment: noteCommitment(keys.owner, note) };
+    const verifyRoot = poolRootVerifier(on.entry.chain_rpc, on.entry.chain_id, on.entry.pool);
+    const { root, paths } = await merklePaths(client, [leaf], { verifyRoot });
+    const recipient = asAddress(`0x${"ad".repeat(20)}`)!;
+    const charged = { asset: note.asset, operation: "withdraw", amount: 200_000n } as const;
+    const prepared = prepareSpend({
+      ...{ home: homeOf(pins), keys, asset: note.asset, root, inputs: [{ note, path: paths[0]! }] },
+      fees: feesFor((await client.whoami()).fees, charged, pins),
+      payment: { type: "withdraw", recipient, value: charged.amount },
+      deadline: Math.floor(Date.now() / 1000) + 600,
+    });
+    const proof = wireProof(await prover.prove(prepared.statement, prepared.witness));
+    const ticket = await client.sequenceSpend(spendBody(prepared, proof));
+    await until("the withdrawal", async () => (await on.usdc.balanceOf(recipient)) === charged.amount);
+    assert.equal((await on.executions(ticket.statement)).length, 1);
   });
 });
