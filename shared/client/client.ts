@@ -24,6 +24,7 @@ import {
 } from "./http.ts";
 import { exchangeSession } from "./exchange.ts";
 import { credentialSource, type Credential } from "./session.ts";
+import { readTreeLevel, type TreeLevel, type TreePage } from "./tree-level.ts";
 
 export interface ClientOptions extends Omit<TransportOptions, "credential"> {
   readonly credential: Credential;
@@ -73,6 +74,8 @@ export interface Client {
     query: { level?: number; from?: number; limit?: number },
     options?: CallOptions,
   ): Promise<MerkleTree>;
+  /** Every complete node of one level, in packed pages: see ./tree-level.ts. */
+  treeLevel(wanted: TreeLevel, options?: CallOptions): AsyncGenerator<TreePage, void, undefined>;
   balance(address: string, options?: CallOptions): Promise<Balance>;
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
   /** Never ends by itself: reconnects and resumes until the signal aborts or the service refuses for good. */
@@ -114,6 +117,7 @@ export function createClient(options: ClientOptions): Client {
         ...call,
         query: { level: text(level), from: text(from), limit: text(limit) },
       }),
+    treeLevel: (wanted, call = {}) => readTreeLevel(transport, wanted, call),
     balance: (address, call = {}) => transport.call(ENDPOINTS.balance, { ...call, query: { address } }),
     openapi: (call = {}) => transport.call(ENDPOINTS.openapi, call),
     events: (call = {}) => streamEvents(transport, call, options.streamTiming),

@@ -59,6 +59,8 @@ export const CLIENT_ERRORS = {
   PRICE_TOO_LOW: "the quote's floor is below the least that the caller takes",
   NOTE_UNKNOWN: "the opening is of no note of this wallet in the tree",
   STREAM_INCONSISTENT: "the event stream contradicts itself or the roots of the pool",
+  TREE_INCONSISTENT: "the nodes that the service gives do not lead to its root",
+  ROOT_UNVERIFIED: "nobody but the service says that the pool has this root",
   STORAGE_CORRUPT: "the stored wallet cannot be read",
   STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",
   PAYMENT_UNRESOLVED:

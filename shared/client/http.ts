@@ -5,6 +5,7 @@
  */
 import type { z } from "zod";
 import { API_VERSION, type Endpoint } from "../api/endpoints.ts";
+import { boundedBody } from "./bounded-body.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
 import type { CredentialSource } from "./session.ts";
 
@@ -25,6 +26,8 @@ export interface Call extends CallOptions {
   readonly delivery?: Delivery;
   /** A POST that changes nothing, so that it may be sent again like a GET. */
   readonly onlyAsks?: true;
+  /** The answer as bytes, in the endpoint's packed form, and no more than so many. */
+  readonly packed?: { readonly maxBytes: number };
 }
 
 export interface TransportOptions {
@@ -58,7 +61,7 @@ export function createTransport(options: TransportOptions): Transport {
     const init: RequestInit = {
       method: endpoint.method,
       headers: {
-        Accept: "application/json",
+        Accept: call.packed === undefined ? "application/json" : endpoint.packedType!,
         "API-Version": API_VERSION,
         ...(call.body === undefined ? {} : { "Content-Type": "application/json" }),
         ...(call.idempotencyKey === undefined ? {} : { "Idempotency-Key": call.idempotencyKey }),
@@ -71,16 +74,14 @@ export function createTransport(options: TransportOptions): Transport {
     };
     call.signal?.throwIfAborted();
     if (call.delivery !== undefined) call.delivery.sent = true;
-    let response: Response;
-    let text: string;
-    try {
-      response = await send(urlOf(baseUrl, endpoint.path, call), init);
-      text = await response.text();
-    } catch (cause) {
-      call.signal?.throwIfAborted();
-      throw new ClientError("NETWORK", undefined, { cause });
+    const { packed, signal } = call;
+    const response = await network(send(urlOf(baseUrl, endpoint.path, call), init), signal);
+    if (packed !== undefined && response.ok) {
+      const bytes = await network(boundedBody(response, packed.maxBytes, signal), signal);
+      signal?.throwIfAborted();
+      return readPacked(endpoint, response, bytes);
     }
-    return readAnswer(endpoint, response, text);
+    return readAnswer(endpoint, response, await network(response.text(), signal));
   }
 
   /** One exchange; on SESSION_EXPIRED a second one with a new token, as the specification says, and no third. */
@@ -121,6 +122,16 @@ export function createTransport(options: TransportOptions): Transport {
       }
     },
   };
+}
+
+/** What did not come over the network, unless the caller has left. */
+async function network<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new ClientError("NETWORK", undefined, { cause });
+  }
 }
 
 /** How long to wait before the same request again; undefined when that is pointless. */
@@ -165,6 +176,14 @@ export function readAnswer(endpoint: Endpoint, response: Response, text: string)
     ApiProblem.from(json, response.status, retryAfterMs(response.headers.get("retry-after"))) ??
     new ClientError("UNEXPECTED_ANSWER", `status ${response.status} from ${endpoint.path}`)
   );
+}
+
+/** Of a success. What an intermediary put in the place of the service's answer is none. */
+function readPacked(endpoint: Endpoint, response: Response, bytes: Uint8Array | undefined): Uint8Array {
+  const type = response.headers.get("content-type")?.split(";")[0]?.trim();
+  if (response.status !== 200 || type !== endpoint.packedType || bytes === undefined)
+    throw new ClientError("UNEXPECTED_ANSWER", `status ${response.status} from ${endpoint.path}`);
+  return bytes;
 }
 
 /** Seconds, or an HTTP date (RFC 9110, section 10.2.3). */

@@ -14,6 +14,9 @@ export type { Credential, SessionProvider } from "./session.ts";
 export { exchangeSession, identityProviderSession, type IdentityProviderOptions } from "./exchange.ts";
 export type { StreamTiming } from "./events.ts";
 
+export type { TreeLevel, TreePage } from "./tree-level.ts";
+export { merklePaths, type KnownLeaf, type MerklePaths, type MerklePathsOptions } from "./merkle-paths.ts";
+
 export { createWallet, type Wallet, type WalletOptions } from "./wallet.ts";
 export type {
   CarriedOptions,
@@ -65,12 +68,19 @@ export {
 export { ApiProblem, CLIENT_ERRORS, ClientError, type ClientErrorCode } from "./errors.ts";
 export { newPhrase, newSeed, SpendingKey, FullViewingKey, IncomingViewingKey } from "../notes/keys.ts";
 export { decodeShieldedAddress, encodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
+// For whoever makes statements without a wallet, from notes of its own record.
+export { asAddress, asField, type Address, type Field } from "../protocol/brands.ts";
+export { noteCommitment, type Note } from "../notes/note.ts";
+export { homeOf } from "./pins.ts";
+export { feesFor, type Fees } from "./fees.ts";
+export { spendBody, wireProof } from "./bodies.ts";
 export {
   prepareDeposit,
   prepareSpend,
   prepareSwap,
   type DepositPlan,
   type Prepared,
+  type SpendInput,
   type SpendPlan,
   type SwapPlan,
 } from "./statements.ts";

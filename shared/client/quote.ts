@@ -32,6 +32,8 @@ export interface SwapOffer extends SwapOrder {
   readonly amountOut: bigint;
   /** Part of `amount`. */
   readonly fees: bigint;
+  /** Who takes what of `fees`. */
+  readonly feeParts: { readonly service: bigint; readonly developer: bigint };
   /** Of the pools' depth, their own fees not counted; the service's word. */
   readonly priceImpactBps: number;
   /** The hops of `path`, each with its pool's own fee, which `amountOut` has paid already. */
@@ -81,7 +83,7 @@ export function checkQuote(
   refuseUnless(asAddress(quote.token_in) === tokenIn, "another token_in");
   refuseUnless(asAddress(quote.token_out) === tokenOut, "another token_out");
   refuseUnless(BigInt(quote.shares_in) === amount, "another amount");
-  const fees = checkFees(quote, tokenIn, amount, pins);
+  const feeParts = checkFees(quote, tokenIn, amount, pins);
 
   const amountOut = BigInt(quote.amount_out);
   const floor = (amountOut * BigInt(10_000 - toleranceBps)) / 10_000n;
@@ -89,7 +91,8 @@ export function checkQuote(
   refuseUnless(BigInt(quote.floor) === floor, "the floor does not follow from amount and tolerance");
   refuseUnless(floor > 0n, "a floor of zero protects nobody");
   return {
-    ...{ tokenIn, tokenOut, amount, floor, path: quote.path, amountOut, fees },
+    ...{ tokenIn, tokenOut, amount, floor, path: quote.path, amountOut },
+    ...{ fees: feeParts.service + feeParts.developer, feeParts },
     priceImpactBps: quote.price_impact_bps,
     route: checkRoute(quote, tokenIn, tokenOut),
     blockNumber: quote.block_number,
@@ -98,7 +101,7 @@ export function checkQuote(
 }
 
 /** Each amount must follow from its rule; what may be charged at all is the pins' affair. */
-function checkFees({ fees }: SwapQuote, asset: Address, amount: bigint, pins: Pins): bigint {
+function checkFees({ fees }: SwapQuote, asset: Address, amount: bigint, pins: Pins): SwapOffer["feeParts"] {
   const { service, developer } = fees;
   refuseUnless(asAddress(fees.asset) === asset, "fees in another token");
   const [serviceFee, developerFee] = [BigInt(service.amount), BigInt(developer.amount)];
@@ -114,7 +117,7 @@ function checkFees({ fees }: SwapQuote, asset: Address, amount: bigint, pins: Pi
   const total = serviceFee + developerFee;
   requireBelowCeiling(total, { asset, operation: "swap", amount }, pins);
   refuseUnless(total < amount, "the fees take all of it");
-  return total;
+  return { service: serviceFee, developer: developerFee };
 }
 
 /** What a user is shown must be the path that is signed. */

@@ -9,6 +9,52 @@ import { digitAt, emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../pr
 
 type Children = [Field, Field, Field, Field];
 
+/** A node whose leaves are all there. Asked only for nodes left of the edge of the tree in question. */
+export type CompleteNodes = (level: number, place: number) => Field;
+
+/**
+ * By level, the node at the place where the next leaf's ancestor stands, in the tree of the first `leafCount`
+ * leaves: the only nodes that are partly filled. The last is the root.
+ */
+function treeEdge(leafCount: number, complete: CompleteNodes): Field[] {
+  const edge: Field[] = [emptyNode(0)];
+  for (let level = 0; level < TREE_DEPTH; level++) {
+    const next = Math.floor(leafCount / TREE_ARITY ** level);
+    const children: Field[] = [];
+    for (let place = next - (next % TREE_ARITY); place < next; place++) children.push(complete(level, place));
+    children.push(edge[level]!);
+    while (children.length < TREE_ARITY) children.push(emptyNode(level));
+    edge.push(poseidon4(...(children as Children)));
+  }
+  return edge;
+}
+
+/** The three siblings at each of the 16 levels, left to right: the circuit's `inPathElements`. */
+export function treePath(index: number, leafCount: number, complete: CompleteNodes): Field[][] {
+  if (index >= leafCount) throw new RangeError("the leaf is not in this tree");
+  const edge = treeEdge(leafCount, complete);
+  return Array.from({ length: TREE_DEPTH }, (_, level) => {
+    const next = Math.floor(leafCount / TREE_ARITY ** level);
+    const own = Math.floor(index / TREE_ARITY ** level);
+    const first = own - digitAt(BigInt(index), level);
+    return [0, 1, 2, 3]
+      .map((place) => first + place)
+      .filter((place) => place !== own)
+      .map((place) =>
+        place < next ? complete(level, place) : place === next ? edge[level]! : emptyNode(level),
+      );
+  });
+}
+
+/** The root that a leaf's path leads to. */
+export function climb(leaf: Field, index: number, path: readonly (readonly Field[])[]): Field {
+  return path.reduce((node, siblings, level) => {
+    const children = [...siblings];
+    children.splice(digitAt(BigInt(index), level), 0, node);
+    return poseidon4(...(children as Children));
+  }, leaf);
+}
+
 export class NoteTree {
   /** Level 0 is the leaves; above it, roots of *complete* subtrees only, so appending never changes a kept node. */
   readonly #levels: Field[][] = Array.from({ length: TREE_DEPTH }, () => []);
@@ -46,24 +92,14 @@ export class NoteTree {
 
   /** Root of the tree of the first `leafCount` leaves. */
   root(leafCount = this.leafCount): Field {
-    return this.#edge(leafCount)[TREE_DEPTH]!;
+    this.#require(leafCount);
+    return treeEdge(leafCount, this.#complete)[TREE_DEPTH]!;
   }
 
-  /**
-   * The three siblings at each of the 16 levels, left to right, in the tree of the first `leafCount`
-   * leaves: the circuit's `inPathElements`.
-   */
+  /** Of a leaf in the tree of the first `leafCount` leaves. */
   path(index: number, leafCount: number): Field[][] {
-    if (index >= leafCount) throw new RangeError("the leaf is not in this tree");
-    const edge = this.#edge(leafCount);
-    return Array.from({ length: TREE_DEPTH }, (_, level) => {
-      const own = Math.floor(index / TREE_ARITY ** level);
-      const first = own - digitAt(BigInt(index), level);
-      return [0, 1, 2, 3]
-        .map((place) => first + place)
-        .filter((place) => place !== own)
-        .map((place) => this.#node(level, place, leafCount, edge));
-    });
+    this.#require(leafCount);
+    return treePath(index, leafCount, this.#complete);
   }
 
   /** For storing: complete nodes of every level. */
@@ -84,24 +120,9 @@ export class NoteTree {
     return tree;
   }
 
-  #node(level: number, place: number, leafCount: number, edge: readonly Field[]): Field {
-    const complete = Math.floor(leafCount / TREE_ARITY ** level);
-    if (place < complete) return this.#levels[level]![place]!;
-    return place === complete ? edge[level]! : emptyNode(level);
-  }
+  readonly #complete: CompleteNodes = (level, place) => this.#levels[level]![place]!;
 
-  /** By level, the node at the place where the next leaf's ancestor stands: the only nodes that are partly filled. */
-  #edge(leafCount: number): Field[] {
+  #require(leafCount: number): void {
     if (leafCount > this.leafCount) throw new RangeError("more leaves than this tree has");
-    const edge: Field[] = [emptyNode(0)];
-    for (let level = 0; level < TREE_DEPTH; level++) {
-      const complete = Math.floor(leafCount / TREE_ARITY ** level);
-      const digit = complete % TREE_ARITY;
-      const children = this.#levels[level]!.slice(complete - digit, complete);
-      children.push(edge[level]!);
-      while (children.length < TREE_ARITY) children.push(emptyNode(level));
-      edge.push(poseidon4(...(children as Children)));
-    }
-    return edge;
   }
 }

@@ -1,90 +1,54 @@
 // A developer's fees on the whole service: paid by its users' wallets, checked by the proxy, received and spent by
 // the sink's wallet, and not lost even where the sink cannot read its ciphertexts.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
-import path from "node:path";
-import { createApiKey } from "../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../proxy/auth/registration.ts";
-import { loadPepper } from "../../proxy/auth/secret-files.ts";
-import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
-import { pepperFile } from "../../scripts/dev/development-credential.ts";
 import { pinsOf } from "../../scripts/dev/stack-wallet.ts";
 import {
-  createClient,
+  asAddress,
+  asField,
   createWallet,
   encodeShieldedAddress,
+  feesFor,
+  homeOf,
   memoryStorage,
+  merklePaths,
   newSeed,
+  noteCommitment,
+  poolRootVerifier,
+  prepareSpend,
+  spendBody,
   SpendingKey,
-  type Client,
-  type NoteOpening,
+  wireProof,
   type Prover,
   type Wallet,
 } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
+import { addTestDeveloper, type Developer } from "../support/developer.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { until } from "../support/until.ts";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
 const SERVICE_FEE = 50_000n;
 
 describe("developer fees, end to end", function () {
   this.timeout(300_000);
   let on: TestStack;
   let prover: Prover;
-  let client: Client;
+  let shop: Developer;
   let sinks: string[];
   const sinkSeed = newSeed();
 
   before(async () => {
     on = await startTestStack();
     prover = await developmentProver();
-    const { folder } = on.stack;
-    const database = openDatabase(folder.network("first").inside("store"));
-    const keys = openKeyStore(database);
-    await addDeveloper(keys, {
-      id: "shop",
-      name: "Shop",
-      limits: { keyPerMinute: 6_000, keyPerDay: 100_000 },
-    });
-    const pepper = await loadPepper(await pepperFile(folder.shared()));
-    const { key } = await createApiKey(keys, pepper, "shop", "test");
-    await database.close();
-    client = createClient({ baseUrl: on.entry.base_url, credential: { apiKey: key } });
+    shop = await addTestDeveloper(on, "shop");
   });
   after(async () => {
     await prover.close();
     await on.stop();
   });
 
-  /** As an operator types it, beside the running proxy. */
-  const operator = (...words: string[]): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const store = on.stack.folder.network("first").inside("store");
-      const args = [
-        "--import",
-        "tsx",
-        path.join(ROOT, "scripts", "operator.ts"),
-        "--data",
-        store,
-        "fees",
-        ...words,
-      ];
-      execFile(
-        process.execPath,
-        args,
-        { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } },
-        (error, out, err) => (error === null ? resolve(out) : reject(new Error(err))),
-      );
-    });
-  const received = async (): Promise<(NoteOpening & { ticket: string; statement: string })[]> =>
-    (await operator("received", "shop"))
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as NoteOpening & { ticket: string; statement: string });
   const wallet = (seed = newSeed(), feeSinks: readonly string[] = sinks): Promise<Wallet> =>
     createWallet({
-      ...{ key: { seed }, client, prover, storage: memoryStorage() },
+      ...{ key: { seed }, client: shop.client, prover, storage: memoryStorage() },
       pins: { ...pinsOf(on.entry), feeSinks: [on.entry.service_address, ...feeSinks] },
     });
 
@@ -93,7 +57,7 @@ describe("developer fees, end to end", function () {
     const address = viewing.addressText(on.entry.address_prefix);
     sinks = [address];
     const set = (operation: string, ...amounts: string[]): Promise<string> =>
-      operator("set", "shop", "USDC", operation, "--sink", address, ...amounts);
+      shop.fees(["set", "shop", "USDC", operation, "--sink", address, ...amounts]);
     await set("deposit", "--bps", "100");
     await set("transfer", "--flat", "20000");
     await set("withdraw", "--flat", "7", "--bps", "33");
@@ -110,7 +74,7 @@ describe("developer fees, end to end", function () {
     await sink.sync();
     const fees = 200_000n + 20_000n + 3_307n;
     assert.equal(sink.balance().total, fees);
-    const openings = await received();
+    const openings = await shop.received();
     assert.deepEqual(
       openings.map(({ value }) => value),
       ["200000", "20000", "3307"],
@@ -147,13 +111,13 @@ describe("developer fees, end to end", function () {
       on.entry.address_prefix,
     );
     sinks = [blind];
-    await operator("set", "shop", "USDC", "deposit", "--flat", "300000", "--sink", blind);
+    await shop.fees(["set", "shop", "USDC", "deposit", "--flat", "300000", "--sink", blind]);
     const [payer, sink] = [await wallet(), await wallet(seed)];
     const { statement } = await payer.deposit(5_000_000n, await on.depositor(5_000_000n));
     await sink.sync();
     assert.equal(sink.balance().total, 0n);
 
-    const opening = (await received()).find((one) => one.statement === statement);
+    const opening = (await shop.received()).find((one) => one.statement === statement);
     assert.ok(opening);
     await sink.adopt(opening);
     assert.equal(sink.balance().total, 300_000n);
@@ -161,5 +125,40 @@ describe("developer fees, end to end", function () {
     await payer.sync();
     assert.equal(payer.balance().total, 5_000_000n - 350_000n + 200_000n);
     await assert.rejects(payer.adopt(opening), { code: "NOTE_UNKNOWN" });
+  });
+
+  it("can be spent from their openings alone, by a sink that never read the pool's history", async () => {
+    const keys = SpendingKey.fromSeed(newSeed());
+    const address = keys.viewing.addressText(on.entry.address_prefix);
+    sinks = [address];
+    await shop.fees(["set", "shop", "USDC", "deposit", "--flat", "300000", "--sink", address]);
+    const payer = await wallet();
+    const { statement } = await payer.deposit(5_000_000n, await on.depositor(5_000_000n));
+    const opening = (await shop.received()).find((one) => one.statement === statement);
+    assert.ok(opening?.leaf_index);
+
+    const { client } = shop;
+    const pins = { ...pinsOf(on.entry), feeSinks: [on.entry.service_address, address] };
+    const note = {
+      asset: asAddress(opening.asset)!,
+      value: BigInt(opening.value),
+      blinding: asField(BigInt(opening.blinding))!,
+      leafIndex: opening.leaf_index,
+    };
+    const leaf = { leafIndex: note.leafIndex, commitment: noteCommitment(keys.owner, note) };
+    const verifyRoot = poolRootVerifier(on.entry.chain_rpc, on.entry.chain_id, on.entry.pool);
+    const { root, paths } = await merklePaths(client, [leaf], { verifyRoot });
+    const recipient = asAddress(`0x${"ad".repeat(20)}`)!;
+    const charged = { asset: note.asset, operation: "withdraw", amount: 200_000n } as const;
+    const prepared = prepareSpend({
+      ...{ home: homeOf(pins), keys, asset: note.asset, root, inputs: [{ note, path: paths[0]! }] },
+      fees: feesFor((await client.whoami()).fees, charged, pins),
+      payment: { type: "withdraw", recipient, value: charged.amount },
+      deadline: Math.floor(Date.now() / 1000) + 600,
+    });
+    const proof = wireProof(await prover.prove(prepared.statement, prepared.witness));
+    const ticket = await client.sequenceSpend(spendBody(prepared, proof));
+    await until("the withdrawal", async () => (await on.usdc.balanceOf(recipient)) === charged.amount);
+    assert.equal((await on.executions(ticket.statement)).length, 1);
   });
 });

@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { parseEther, toBeHex, Wallet as Account } from "ethers";
 import type { OutgoingTransaction, TransactionSender } from "../../shared/client/index.ts";
 import { documentedFetch } from "../support/documented.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
-import { LocalVenue } from "../support/venue.ts";
+import type { TestStack } from "../support/stack.ts";
+import { startTrading } from "../support/trading.ts";
+import type { LocalVenue } from "../support/venue.ts";
 
 const AMOUNT = parseEther("0.25");
 /** Of an ether, as the local stack charges. */
@@ -20,8 +21,7 @@ describe("plain deposit", function () {
   let venue: LocalVenue;
 
   before(async () => {
-    on = await startTestStack({ networks: ["second"] });
-    venue = new LocalVenue(on);
+    ({ on, venue } = await startTrading());
   });
   after(() => on.stop());
 

@@ -3,34 +3,37 @@
  * proofs: to the last unit when nobody traded in between, and not at all below the floor when somebody did.
  */
 import assert from "node:assert/strict";
-import { TestUsdc } from "../../scripts/dev/usdc.ts";
-import type { SwapOffer, Wallet } from "../../shared/client/index.ts";
-import { ApiProblem } from "../../shared/client/index.ts";
+import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
+import type { WhoAmI } from "../../shared/api/credentials.ts";
+import {
+  ApiProblem,
+  memoryStorage,
+  newSeed,
+  SpendingKey,
+  type Client,
+  type SwapOffer,
+  type Wallet,
+} from "../../shared/client/index.ts";
+import { developmentProver } from "../../shared/client/node/development.ts";
 import { feeOf } from "../../shared/protocol/host/fees.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import { addTestDeveloper } from "../support/developer.ts";
+import type { TestStack } from "../support/stack.ts";
+import { FLAT, startTrading, usd, type Trading } from "../support/trading.ts";
 import { until } from "../support/until.ts";
-import { ETHER_TIER, LocalVenue } from "../support/venue.ts";
+import { ETHER_TIER, type LocalVenue } from "../support/venue.ts";
 
-const usd = (dollars: number): bigint => BigInt(dollars) * TestUsdc.unit;
-const FLAT = 50_000n;
 const TOLERANCE = 50;
 
 describe("quote of a private swap", function () {
   this.timeout(300_000);
   let on: TestStack;
   let venue: LocalVenue;
+  let walletWith: Trading["walletWith"];
   before(async () => {
-    on = await startTestStack({ networks: ["second"] });
-    venue = new LocalVenue(on);
+    ({ on, venue, walletWith } = await startTrading());
   });
   after(() => on.stop());
 
-  async function walletWith(dollars: number): Promise<Wallet> {
-    const wallet = await on.wallet();
-    const amount = usd(dollars) + FLAT;
-    await wallet.deposit(amount, await on.depositor(amount));
-    return wallet;
-  }
   const tiersOf = ({ route }: SwapOffer): number[] => route.map(({ feeBps }) => feeBps);
 
   it("is what the swap brings, over one pool and then over two", async () => {
@@ -98,5 +101,72 @@ describe("quote of a private swap", function () {
     });
     assert.match(quote_id, /^[0-9a-f-]{14}7/);
     assert.ok(price_impact_bps > 4_000, String(price_impact_bps));
+  });
+
+  it("under a developer's rule names both parts: what is swapped pays exactly these, and one unit less is refused", async () => {
+    const developer = await addTestDeveloper(on, "desk");
+    const { client } = developer;
+    const prover = await developmentProver();
+    const sinkSeed = newSeed();
+    const developerSink = SpendingKey.fromSeed(sinkSeed).viewing.addressText(on.entry.address_prefix);
+    const walletOf = (seed: Uint8Array, through: Client): Promise<Wallet> =>
+      openStackWallet(on.entry, {
+        ...{ seed, client: through, prover, storage: memoryStorage(), developerSink },
+      });
+    try {
+      const rule = ["--flat", "13", "--bps", "30", "--sink", developerSink];
+      // Long enough ago that nobody who was told of no fee is let through without.
+      await developer.fees(["set", "desk", "USDC", "swap", ...rule], 20);
+      /** What this wallet is told to pay, of what the service says. */
+      let told = (said: WhoAmI): WhoAmI => said;
+      const through = { ...client, whoami: async () => told(await client.whoami()) };
+      const [trader, sink] = [await walletOf(newSeed(), through), await walletOf(sinkSeed, client)];
+      // Not round, so that both parts are rounded.
+      const gross = usd(50) + 4_321n;
+      const parts = {
+        service: feeOf({ flat: 0n, bps: 15 }, gross),
+        developer: feeOf({ flat: 13n, bps: 30 }, gross),
+      };
+      await trader.deposit(gross + FLAT, await on.depositor(gross + FLAT));
+
+      const wanted = { tokenIn: venue.usdc, tokenOut: venue.eurc, amount: gross, toleranceBps: TOLERANCE };
+      const offer = await trader.quote(wanted);
+      assert.deepEqual(offer.feeParts, parts);
+      assert.equal(offer.fees, parts.service + parts.developer);
+      assert.equal(offer.amountOut, await venue.quote(offer.path, gross - offer.fees));
+
+      for (const party of ["service", "developer"] as const) {
+        const less = { flat: String(parts[party] - 1n), bps: 0 };
+        told = (said) => ({
+          ...said,
+          fees: said.fees.map((rules) => ({
+            ...rules,
+            [party]: rules[party] && { ...rules[party], ...less },
+          })),
+        });
+        await assert.rejects(trader.swap(offer), (error) => {
+          assert.ok(error instanceof ApiProblem);
+          assert.equal(error.code, "FEE_TOO_LOW");
+          return true;
+        });
+      }
+      assert.deepEqual(await developer.received(), []);
+      told = (said) => said;
+      const swap = await trader.swap(offer);
+      assert.deepEqual([swap.received, swap.fees], [offer.amountOut, offer.fees]);
+      assert.equal(trader.balance(venue.usdc).total, 0n);
+
+      await sink.sync();
+      assert.deepEqual(
+        sink.notes().map(({ asset, value }) => [asset, value]),
+        [[venue.usdc, parts.developer]],
+      );
+      assert.deepEqual(
+        (await developer.received()).map(({ value, statement }) => [value, statement]),
+        [[String(parts.developer), swap.statement]],
+      );
+    } finally {
+      await prover.close();
+    }
   });
 });

@@ -3,16 +3,14 @@
  * block, and a proxy that dies in between. Whatever the venue does, money is a note before or a note after.
  */
 import assert from "node:assert/strict";
-import { TestUsdc } from "../../scripts/dev/usdc.ts";
 import type { Ticket } from "../../shared/api/transactions.ts";
 import { TicketFailed, type SwapOrder, type Wallet } from "../../shared/client/index.ts";
 import { feeOf } from "../../shared/protocol/host/fees.ts";
-import { startTestStack, type TestStack } from "../support/stack.ts";
+import type { TestStack } from "../support/stack.ts";
+import { FLAT, startTrading, usd, type Trading } from "../support/trading.ts";
 import { until } from "../support/until.ts";
-import { ETHER_TIER, EURO_TIER, LocalVenue } from "../support/venue.ts";
+import { ETHER_TIER, EURO_TIER, type LocalVenue } from "../support/venue.ts";
 
-const usd = (dollars: number): bigint => BigInt(dollars) * TestUsdc.unit;
-const FLAT = 50_000n;
 /** Of a swap of 50 dollars. */
 const SWAP_FEE = feeOf({ flat: 0n, bps: 15 }, usd(50));
 const PUBLIC = "0x00000000000000000000000000000000000000cd";
@@ -24,21 +22,13 @@ describe("private swap", function () {
   this.timeout(300_000);
   let on: TestStack;
   let venue: LocalVenue;
+  let walletWith: Trading["walletWith"];
 
   before(async () => {
-    on = await startTestStack({ networks: ["second"] });
-    venue = new LocalVenue(on);
+    ({ on, venue, walletWith } = await startTrading());
   });
   after(() => on.stop());
   afterEach(() => on.setMining(true));
-
-  /** A wallet that holds one note of so many dollars, the fee of its deposit apart. */
-  async function walletWith(dollars: number): Promise<Wallet> {
-    const wallet = await on.wallet();
-    const amount = usd(dollars) + FLAT;
-    await wallet.deposit(amount, await on.depositor(amount));
-    return wallet;
-  }
 
   /** 50 dollars along a path, for at least what the venue offers now. */
   async function order(path: string, tokenOut: string): Promise<SwapOrder & { quoted: bigint }> {

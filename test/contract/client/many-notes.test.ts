@@ -1,42 +1,21 @@
 import assert from "node:assert/strict";
-import {
-  createClient,
-  createWallet,
-  memoryStorage,
-  type Pins,
-  type Prover,
-  type Wallet,
-} from "../../../shared/client/index.ts";
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
-import { vouchedPins } from "../../support/vouching.ts";
-import { give, refusal, standInProver } from "./stand-in.ts";
+import { FLAT_FEE, USDC, type TestService } from "./service.ts";
+import { give, refusal } from "./stand-in.ts";
+import { startWallets, type OpenWallet } from "./wallets.ts";
 
-const ceiling = { flat: 100_000n, bps: 0 };
-const PINS: Pins = {
-  ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX },
-  enclaves: vouchedPins(),
-  feeCeiling: { transfer: ceiling, withdraw: ceiling },
-};
 const PUBLIC = "0x00000000000000000000000000000000000000cc";
 
 describe("payments from many notes", function () {
   this.timeout(600_000);
   let service: TestService;
-  let baseUrl: string;
+  let open: OpenWallet;
   beforeEach(async () => {
-    service = new TestService();
-    baseUrl = await service.listen();
-    service.verifiesProofs = false;
+    ({ service, open } = await startWallets());
   });
   afterEach(() => service.close());
 
-  const open = (key = 1, prover: Prover = standInProver): Promise<Wallet> => {
-    const client = createClient({ baseUrl, credential: { apiKey: API_KEY }, tries: 2 });
-    const seed = new Uint8Array(32).fill(key);
-    return createWallet({ key: { seed }, client, storage: memoryStorage(), prover, pins: PINS });
-  };
   const kinds = (): string[] => [...service.tickets.values()].map(({ kind }) => kind);
   const million = (count: number): bigint[] => Array.from({ length: count }, () => 1_000_000n);
 
@@ -44,8 +23,8 @@ describe("payments from many notes", function () {
     service.verifiesProofs = true;
     const prover = await developmentProver();
     try {
-      const wallet = await open(1, prover);
-      const receiver = await open(2);
+      const wallet = await open({ prover });
+      const receiver = await open({ key: 2 });
       give(service, wallet.address, USDC, million(9));
       const { ticket, fees } = await wallet.pay(receiver.address, 8_500_000n);
       assert.equal(ticket.kind, "spend9");

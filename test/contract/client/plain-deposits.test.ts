@@ -1,50 +1,29 @@
 import { Interface } from "ethers";
 import assert from "node:assert/strict";
 import type { AttestResponse } from "../../../shared/api/transactions.ts";
-import {
-  createClient,
-  createWallet,
-  memoryStorage,
-  type Pins,
-  type Prover,
-  type Wallet,
-} from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import type { Statement } from "../../../shared/protocol/statements.ts";
-import { API_KEY, CHAIN_ID, FLAT_FEE, hex, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";
-import { vouchedPins } from "../../support/vouching.ts";
-import { account, refusal, standInProver } from "./stand-in.ts";
+import { CHAIN_ID, FLAT_FEE, hex, POOL, WETH, type TestService } from "./service.ts";
+import { account, refusal } from "./stand-in.ts";
+import { startWallets, type OpenWallet } from "./wallets.ts";
 
-const PINS: Pins = {
-  ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC, WETH], addressPrefix: PREFIX },
-  enclaves: vouchedPins(),
-  feeCeiling: { deposit: { flat: 100_000n, bps: 0 } },
-};
 const AMOUNT = 10_000_000n;
 
 describe("plain deposits of a wallet", function () {
   this.timeout(180_000);
   let service: TestService;
-  let baseUrl: string;
+  let open: OpenWallet;
   beforeEach(async () => {
-    service = new TestService();
-    baseUrl = await service.listen();
-    service.verifiesProofs = false;
+    ({ service, open } = await startWallets());
   });
   afterEach(() => service.close());
-
-  const open = (prover: Prover = standInProver): Promise<Wallet> => {
-    const client = createClient({ baseUrl, credential: { apiKey: API_KEY }, tries: 2 });
-    const seed = new Uint8Array(32).fill(1);
-    return createWallet({ key: { seed }, client, storage: memoryStorage(), prover, pins: PINS });
-  };
 
   it("with a real proof: approves exactly the amount, sends what it wrote itself, and waits for the note", async () => {
     service.verifiesProofs = true;
     const prover = await developmentProver();
     try {
-      const wallet = await open(prover);
+      const wallet = await open({ prover });
       const depositor = account(service);
       const steps: string[] = [];
       const deposit = await wallet.depositPlain(AMOUNT, depositor, {

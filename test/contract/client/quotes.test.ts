@@ -1,50 +1,25 @@
 // Quotes as a wallet takes them: an honest one is an order, and every way to bend one is refused before anything
 // is made of it.
 import assert from "node:assert/strict";
-import {
-  createClient,
-  createWallet,
-  memoryStorage,
-  type Pins,
-  type QuoteRequest,
-  type Wallet,
-} from "../../../shared/client/index.ts";
+import { type QuoteRequest } from "../../../shared/client/index.ts";
 import type { SwapQuote } from "../../../shared/api/swaps.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { API_KEY, CHAIN_ID, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";
-import { vouchedPins } from "../../support/vouching.ts";
-import { give, refusal, standInProver } from "./stand-in.ts";
+import { POOL, USDC, WETH, type TestService } from "./service.ts";
+import { give, refusal } from "./stand-in.ts";
+import { startWallets, type OpenWallet } from "./wallets.ts";
 
 const OTHER = "0x00000000000000000000000000000000000000dd" as Address;
-const flat = { flat: 100_000n, bps: 0 };
-const PINS: Pins = {
-  chainId: CHAIN_ID,
-  pool: POOL,
-  assets: [USDC, WETH],
-  addressPrefix: PREFIX,
-  enclaves: vouchedPins(),
-  feeCeiling: { deposit: flat, transfer: flat, withdraw: flat, swap: { flat: 2_000n, bps: 20 } },
-};
 const WANTED: QuoteRequest = { tokenIn: USDC, tokenOut: WETH, amount: 4_000_001n, toleranceBps: 100 };
 
 describe("quotes of a wallet", () => {
   let service: TestService;
-  let baseUrl: string;
+  let open: OpenWallet;
   beforeEach(async () => {
-    service = new TestService();
-    baseUrl = await service.listen();
-    service.verifiesProofs = false;
+    ({ service, open } = await startWallets());
   });
   afterEach(() => service.close());
 
-  const client = () =>
-    createClient({ baseUrl, credential: { apiKey: API_KEY }, tries: 2, wait: async () => undefined });
-  const open = (pins: Partial<Pins> = {}): Promise<Wallet> =>
-    createWallet({
-      ...{ key: { seed: new Uint8Array(32).fill(1) }, client: client(), storage: memoryStorage() },
-      ...{ prover: standInProver, pins: { ...PINS, ...pins } },
-    });
   /** Of an honest quote with some members changed. */
   const bend = (change: (quote: SwapQuote) => object): void => {
     service.quote = (request) => {
@@ -63,6 +38,7 @@ describe("quotes of a wallet", () => {
       [offer.tokenIn, offer.tokenOut, offer.amount, offer.fees, offer.amountOut],
       [USDC, WETH, WANTED.amount, fees, 3n * (WANTED.amount - fees)],
     );
+    assert.deepEqual(offer.feeParts, { service: 6_000n, developer: 407n });
     assert.equal(offer.floor, (offer.amountOut * 99n) / 100n);
     assert.deepEqual(offer.route, [{ pool: POOL, feeBps: 30, tokenIn: USDC, tokenOut: WETH }]);
     assert.deepEqual([offer.priceImpactBps, offer.blockNumber], [3, 7]);
@@ -169,7 +145,7 @@ describe("quotes of a wallet", () => {
       bend(fees(service, developer));
       await assert.rejects(wallet.quote(WANTED), refusal("FEE_ABOVE_CEILING"));
     }
-    const generous = await open({ feeCeiling: { swap: { flat: 1n << 100n, bps: 0 } } });
+    const generous = await open({ pins: { feeCeiling: { swap: { flat: 1n << 100n, bps: 0 } } } });
     bend(fees("4000001", "0"));
     await assert.rejects(generous.quote(WANTED), refusal("QUOTE_REFUSED"));
   });

@@ -1,32 +1,13 @@
 import assert from "node:assert/strict";
-import {
-  createClient,
-  createWallet,
-  memoryStorage,
-  TicketFailed,
-  type Pins,
-  type Prover,
-  type SwapOrder,
-  type Wallet,
-} from "../../../shared/client/index.ts";
+import { TicketFailed, type SwapOrder } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { API_KEY, CHAIN_ID, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";
-import { vouchedPins } from "../../support/vouching.ts";
-import { give, refusal, standInProver, until } from "./stand-in.ts";
+import { USDC, WETH, type TestService } from "./service.ts";
+import { give, refusal, until } from "./stand-in.ts";
+import { startWallets, type OpenWallet } from "./wallets.ts";
 
-const seed = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
 const OTHER = "0x00000000000000000000000000000000000000dd" as Address;
-const flat = { flat: 100_000n, bps: 0 };
-const PINS: Pins = {
-  chainId: CHAIN_ID,
-  pool: POOL,
-  assets: [USDC, WETH],
-  addressPrefix: PREFIX,
-  enclaves: vouchedPins(),
-  feeCeiling: { deposit: flat, transfer: flat, withdraw: flat, swap: { flat: 2_000n, bps: 20 } },
-};
 const ONE_HOP = { feeFirst: 3_000, middle: ZERO_ADDRESS, feeSecond: 0 };
 const path = encodeUniswapPath({ tokenIn: USDC, path: ONE_HOP, tokenOut: WETH });
 const ORDER: SwapOrder = { tokenIn: USDC, tokenOut: WETH, amount: 4_000_001n, floor: 1_000n, path };
@@ -34,34 +15,21 @@ const ORDER: SwapOrder = { tokenIn: USDC, tokenOut: WETH, amount: 4_000_001n, fl
 describe("private swaps of a wallet", function () {
   this.timeout(180_000);
   let service: TestService;
-  let baseUrl: string;
+  let open: OpenWallet;
   beforeEach(async () => {
-    service = new TestService();
-    baseUrl = await service.listen();
-    service.verifiesProofs = false;
+    ({ service, open } = await startWallets());
   });
   afterEach(() => service.close());
 
-  const open = (
-    pins: Partial<Pins> = {},
-    prover: Prover = standInProver,
-    storage = memoryStorage(),
-  ): Promise<Wallet> => {
-    const client = createClient({ baseUrl, credential: { apiKey: API_KEY }, tries: 2 });
-    return createWallet({ key: { seed: seed(1) }, client, storage, prover, pins: { ...PINS, ...pins } });
-  };
   const swaps = () => [...service.tickets.values()].filter(({ kind }) => kind === "private-swap");
 
   it("with a real proof: gives, takes and pays fees, exact to the last unit, and a restored copy sees the same", async () => {
     service.verifiesProofs = true;
     const prover = await developmentProver();
     try {
-      const sink = (await createWallet({
-        ...{ key: { seed: seed(7) }, prover: standInProver, storage: memoryStorage(), pins: PINS },
-        client: createClient({ baseUrl, credential: { apiKey: API_KEY } }),
-      })) satisfies Wallet;
+      const sink = await open({ key: 7 });
       service.developerFee = { flat: "7", bps: 1, sink: sink.address, enforced: true };
-      const wallet = await open({}, prover);
+      const wallet = await open({ prover });
       give(service, wallet.address, USDC, [3_000_000n, 2_000_000n]);
       const swap = await wallet.swap(ORDER);
 
@@ -205,7 +173,7 @@ describe("private swaps of a wallet", function () {
     ] as const) {
       await assert.rejects(wallet.swap({ ...ORDER, ...order }), refusal(code), code);
     }
-    const mean = await open({ feeCeiling: { swap: { flat: 0n, bps: 14 } } });
+    const mean = await open({ pins: { feeCeiling: { swap: { flat: 0n, bps: 14 } } } });
     await assert.rejects(mean.swap(ORDER), refusal("FEE_ABOVE_CEILING"));
     service.features.swaps = false;
     const late = await open();

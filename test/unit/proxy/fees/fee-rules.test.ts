@@ -2,37 +2,12 @@
 import assert from "node:assert/strict";
 import { operationOf, type FeeOpening, type Fees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
-import {
-  addressToField,
-  asAddress,
-  mustField,
-  type Address,
-  type Field,
-} from "../../../../shared/protocol/brands.ts";
-import { toHex, word } from "../../../../shared/protocol/bytes.ts";
-import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
-import type { Facts, Kind } from "../../../../shared/protocol/statements.ts";
+import { mustField, type Field } from "../../../../shared/protocol/brands.ts";
+import type { Kind } from "../../../../shared/protocol/statements.ts";
 import { testFees } from "../../../support/fees.ts";
+import { commit, facts, opening, OTHER, USDC } from "./notes.ts";
 
-const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;
-const OTHER = asAddress(`0x${"22".repeat(20)}`) as Address;
 const SINK = mustField(777n);
-const BLINDING = mustField(4242n);
-
-const commit = (owner: Field, asset: Address, value: bigint, blinding: Field = BLINDING): Field =>
-  poseidon3(poseidon2(owner, blinding), BigInt(asset), value);
-
-const opening = (
-  output: number,
-  value: bigint,
-  asset: Address = USDC,
-  blinding: Field = BLINDING,
-): FeeOpening => ({
-  output,
-  asset,
-  blinding: toHex(word(blinding)),
-  value: String(value),
-});
 
 const fees = testFees({
   now: () => 0,
@@ -50,17 +25,6 @@ const fees = testFees({
     { asset: USDC, operation: "swap", minimum: 1_000n },
   ],
 });
-
-function facts(kind: Kind, amount: bigint, commitments: readonly Field[], asset: Address = USDC): Facts {
-  return {
-    context: mustField(0n),
-    root: kind === "deposit-shield" ? undefined : mustField(1n),
-    asset: amount === 0n ? mustField(0n) : addressToField(asset),
-    amount: mustField(amount),
-    nullifiers: [],
-    commitments,
-  };
-}
 
 const dummy = mustField(99n);
 

@@ -1,25 +1,16 @@
 // The service's fee and the developer's, together: to the smallest unit, a note for each, and terms of a moment ago.
 import assert from "node:assert/strict";
 import { removeRule, setRule, type RuleChange } from "../../../../proxy/fees/developer-rules.ts";
-import type { FeeOpening, Fees } from "../../../../proxy/fees/fee-rules.ts";
+import type { Fees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { openFeeRuleStore } from "../../../../proxy/store/lmdb/fee-rules.ts";
 import type { FeeRuleStore } from "../../../../proxy/store/fee-rules.ts";
-import {
-  addressToField,
-  asAddress,
-  mustField,
-  type Address,
-  type Field,
-} from "../../../../shared/protocol/brands.ts";
-import { toHex, word } from "../../../../shared/protocol/bytes.ts";
-import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
+import { asAddress, mustField, type Field } from "../../../../shared/protocol/brands.ts";
 import type { FeeOperation } from "../../../../shared/protocol/host/fees.ts";
 import type { Kind } from "../../../../shared/protocol/statements.ts";
 import { temporaryDatabase, testFees } from "../../../support/fees.ts";
+import { commit, facts, opening, OTHER as WETH, USDC } from "./notes.ts";
 
-const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;
-const WETH = asAddress(`0x${"22".repeat(20)}`) as Address;
 const SERVICE = mustField(777n);
 const SHOP = mustField(888n);
 const ANOTHER = mustField(999n);
@@ -95,26 +86,17 @@ describe("fees of service and developer", () => {
   ): Promise<string> {
     const blinding = (output: number): Field => mustField(BigInt(output + 4_000));
     const commitments = notes.map(({ owner, value }, output) =>
-      poseidon3(poseidon2(owner, blinding(output)), BigInt(asset), value),
+      commit(owner, asset, value, blinding(output)),
     );
     const openings = notes
-      .map(({ value }, output): FeeOpening => {
-        return { output, asset, blinding: toHex(word(blinding(output))), value: String(value) };
-      })
+      .map(({ value }, output) => opening(output, value, asset, blinding(output)))
       .filter(({ output }) => !unopened.includes(output));
-    const isHidden = operation === "transfer";
+    const seen = operation === "transfer" ? 0n : amount;
     try {
       const paid = await by.check({
         developerId: developer,
         kind: KIND[operation],
-        facts: {
-          context: mustField(0n),
-          root: mustField(1n),
-          asset: isHidden ? mustField(0n) : addressToField(asset),
-          amount: mustField(isHidden ? 0n : amount),
-          nullifiers: [],
-          commitments,
-        },
+        facts: facts(KIND[operation], seen, commitments, asset),
         openings,
       });
       return paid.map(({ receiver, value }) => `${receiver ?? "service"} ${value}`).join(", ");

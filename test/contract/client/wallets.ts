@@ -1,0 +1,49 @@
+// The test service and wallets on it, for tests whose point is neither a proof nor an enclave: a test that wants
+// a real proof gives `prover` and sets `service.verifiesProofs`.
+import {
+  createClient,
+  createWallet,
+  memoryStorage,
+  type Pins,
+  type Prover,
+  type Wallet,
+} from "../../../shared/client/index.ts";
+import { vouchedPins } from "../../support/vouching.ts";
+import { API_KEY, CHAIN_ID, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";
+import { standInProver } from "./stand-in.ts";
+
+export interface WalletWishes {
+  /** Which key: wallets of one number are copies of each other. */
+  readonly key?: number;
+  readonly prover?: Prover;
+  readonly pins?: Partial<Pins>;
+}
+
+export type OpenWallet = (wishes?: WalletWishes) => Promise<Wallet>;
+
+const flat = { flat: 100_000n, bps: 0 };
+
+/** A fresh service on a port of its own; to be closed. */
+export async function startWallets(): Promise<{ service: TestService; open: OpenWallet }> {
+  const service = new TestService();
+  const baseUrl = await service.listen();
+  service.verifiesProofs = false;
+  return {
+    service,
+    open: ({ key = 1, prover = standInProver, pins = {} } = {}) =>
+      createWallet({
+        key: { seed: new Uint8Array(32).fill(key) },
+        client: createClient({
+          ...{ baseUrl, credential: { apiKey: API_KEY }, tries: 2 },
+          wait: async () => undefined,
+        }),
+        ...{ storage: memoryStorage(), prover },
+        pins: {
+          ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC, WETH], addressPrefix: PREFIX },
+          enclaves: vouchedPins(),
+          feeCeiling: { deposit: flat, transfer: flat, withdraw: flat, swap: { flat: 2_000n, bps: 20 } },
+          ...pins,
+        },
+      }),
+  };
+}

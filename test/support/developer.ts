@@ -1,0 +1,58 @@
+/** A developer as an operator adds one and sets its fee rules, beside the running proxy. */
+import { execFile } from "node:child_process";
+import path from "node:path";
+import { createApiKey } from "../../proxy/auth/api-keys.ts";
+import { addDeveloper } from "../../proxy/auth/registration.ts";
+import { loadPepper } from "../../proxy/auth/secret-files.ts";
+import { openDatabase } from "../../proxy/store/lmdb/database.ts";
+import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
+import { pepperFile } from "../../scripts/dev/development-credential.ts";
+import { createClient, type Client, type NoteOpening } from "../../shared/client/index.ts";
+import { documentedFetch } from "./documented.ts";
+import type { TestStack } from "./stack.ts";
+import { PROJECT_ROOT } from "./tree.ts";
+
+export interface Developer {
+  /** With this developer's API key. */
+  readonly client: Client;
+  /** `npm run operator -- fees …`. `minutesAgo` is when the operator typed it: earlier terms are honoured for a while. */
+  fees(words: readonly string[], minutesAgo?: number): Promise<string>;
+  /** Openings of the fee notes that this developer's sinks were paid. */
+  received(): Promise<(NoteOpening & { readonly ticket: string; readonly statement: string })[]>;
+}
+
+/** On the stack's own network, the first that was asked for. */
+export async function addTestDeveloper({ stack, local, entry }: TestStack, id: string): Promise<Developer> {
+  const store = local.folder.inside("store");
+  const database = openDatabase(store);
+  const keys = openKeyStore(database);
+  await addDeveloper(keys, { id, name: id, limits: { keyPerMinute: 6_000, keyPerDay: 100_000 } });
+  const pepper = await loadPepper(await pepperFile(stack.folder.shared()));
+  const { key } = await createApiKey(keys, pepper, id, "test");
+  await database.close();
+
+  const fees: Developer["fees"] = (words, minutesAgo = 0) => {
+    const clock = `const now = Date.now; Date.now = () => now() - ${minutesAgo * 60_000};`;
+    const operator = path.join(PROJECT_ROOT, "scripts", "operator.ts");
+    const imports = ["--import", "tsx", "--import", `data:text/javascript,${encodeURIComponent(clock)}`];
+    const args = [...imports, operator, "--data", store, "fees", ...words];
+    const options = { cwd: PROJECT_ROOT, env: { PATH: process.env["PATH"] ?? "" } };
+    return new Promise((resolve, reject) => {
+      execFile(process.execPath, args, options, (error, out, err) =>
+        error === null ? resolve(out) : reject(new Error(err)),
+      );
+    });
+  };
+  return {
+    client: createClient({
+      baseUrl: entry.base_url,
+      credential: { apiKey: key },
+      fetch: documentedFetch(entry.base_url),
+    }),
+    fees,
+    async received() {
+      const lines = (await fees(["received", id])).split("\n").filter((line) => line !== "");
+      return lines.map((line) => JSON.parse(line) as Awaited<ReturnType<Developer["received"]>>[number]);
+    },
+  };
+}
