@@ -15,7 +15,7 @@ import { createChain } from "./chain/provider.ts";
 import { requireSamePool, warnOfOffers } from "./chain/same-pool.ts";
 import { requireSameVenue } from "./chain/same-venue.ts";
 import { createTokens, recoverInTurn } from "./chain/token.ts";
-import { createTurns } from "./chain/turns.ts";
+import { createQuestionLine } from "./chain/question-line.ts";
 import { createVenue } from "./chain/venue.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
@@ -186,7 +186,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       : createSwapQuotes({
           chain,
           pool,
-          venue: createVenue(config.venue, chain, createTurns(...QUOTE_QUESTIONS)),
+          venue: createVenue(config.venue, chain, createQuestionLine(...QUOTE_QUESTIONS)),
           assets: config.assets,
           minimums: config.minimums,
           fees,

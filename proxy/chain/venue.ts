@@ -8,7 +8,7 @@ import { Interface } from "ethers";
 import { asAddress, ZERO_ADDRESS, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import { FEE_TIERS } from "../../shared/protocol/statements.ts";
 import { ChainAway, ChainRefused, type Chain } from "./provider.ts";
-import type { Turns } from "./turns.ts";
+import type { QuestionLine } from "./question-line.ts";
 
 /** A pool with something to give, in the direction it is asked for. */
 export interface Market {
@@ -70,7 +70,7 @@ const READ_GAS = 500_000n;
 export function createVenue(
   { factory, quoter }: VenueAddresses,
   chain: Pick<Chain, "call">,
-  turns: Turns,
+  line: QuestionLine,
 ): Venue {
   const abi = new Interface(VENUE_ABI);
   // Neither ever changes back: a tier cannot be switched off, and a pool's address follows from its pair and tier.
@@ -87,7 +87,7 @@ export function createVenue(
   ): Promise<readonly unknown[] | undefined> {
     const data = abi.encodeFunctionData(name, args);
     try {
-      const answer = await turns.take(() => chain.call({ to, data, gas }, block), signal);
+      const answer = await line.take(() => chain.call({ to, data, gas }, block), signal);
       return [...(abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
     } catch (error) {
       if (error instanceof ChainAway || (error instanceof ChainRefused && !isOfContract(error)))

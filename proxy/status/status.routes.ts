@@ -25,12 +25,12 @@ export function statusRoutes(status: Status, openApiDocument: () => unknown): Ro
     ctx.body = await status.whoami(ctx.state.principal, ctx.state.limitOverrides);
   });
 
-  // The same for as long as this process runs.
-  let document: { readonly text: string; readonly etag: string } | undefined;
+  // The same for as long as this process runs; as bytes, so that compression, too, is done once.
+  let document: { readonly bytes: Buffer; readonly etag: string } | undefined;
   router.get("/openapi.json", (ctx) => {
     if (document === undefined) {
-      const text = JSON.stringify(openApiDocument());
-      document = { text, etag: etagOver(text) };
+      const bytes = Buffer.from(JSON.stringify(openApiDocument()));
+      document = { bytes, etag: etagOver(bytes) };
     }
     ctx.status = 200;
     ctx.set({ ETag: document.etag, "Cache-Control": "no-cache" });
@@ -38,8 +38,8 @@ export function statusRoutes(status: Status, openApiDocument: () => unknown): Ro
       ctx.status = 304;
       return;
     }
-    ctx.body = document.text;
     ctx.type = "application/json";
+    ctx.body = document.bytes;
   });
 
   return router;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Interface } from "ethers";
 import { ChainAway, ChainRefused, type CallRequest, type Chain } from "../../../../proxy/chain/provider.ts";
-import { createTurns } from "../../../../proxy/chain/turns.ts";
+import { createQuestionLine } from "../../../../proxy/chain/question-line.ts";
 import {
   createVenue,
   VENUE_ABI,
@@ -52,7 +52,10 @@ function venueOf(change: Script = {}): { venue: Venue; asked: string[] } {
     if (answer instanceof Error) throw answer;
     return typeof answer === "string" ? answer : ABI.encodeFunctionResult(parsed.name, answer);
   };
-  return { venue: createVenue({ factory: FACTORY, quoter: QUOTER }, { call }, createTurns(4, 100)), asked };
+  return {
+    venue: createVenue({ factory: FACTORY, quoter: QUOTER }, { call }, createQuestionLine(4, 100)),
+    asked,
+  };
 }
 
 const refusedBy =

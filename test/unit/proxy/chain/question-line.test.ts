@@ -1,18 +1,18 @@
 // Questions in turn: bounded at a time and in line, and nothing lost when one fails.
 import assert from "node:assert/strict";
 import { ChainAway } from "../../../../proxy/chain/provider.ts";
-import { createTurns } from "../../../../proxy/chain/turns.ts";
+import { createQuestionLine } from "../../../../proxy/chain/question-line.ts";
 
 const never = new AbortController().signal;
 
-describe("chain/turns", () => {
+describe("chain/question-line", () => {
   it("lets so many at a time, and the rest in order", async () => {
-    const turns = createTurns(2, 10);
+    const line = createQuestionLine(2, 10);
     let running = 0;
     let most = 0;
     const order: number[] = [];
     const work = [0, 1, 2, 3, 4].map((i) =>
-      turns.take(async () => {
+      line.take(async () => {
         most = Math.max(most, ++running);
         await new Promise<void>((resolve) => setImmediate(resolve));
         running--;
@@ -26,21 +26,21 @@ describe("chain/turns", () => {
   });
 
   it("hands the place on when a question fails", async () => {
-    const turns = createTurns(1, 10);
-    const failed = turns.take(async () => Promise.reject(new Error("no")), never);
-    const next = turns.take(async () => "yes", never);
+    const line = createQuestionLine(1, 10);
+    const failed = line.take(async () => Promise.reject(new Error("no")), never);
+    const next = line.take(async () => "yes", never);
     await assert.rejects(failed, /no/);
     assert.equal(await next, "yes");
-    assert.equal(await turns.take(async () => "free again", never), "free again");
+    assert.equal(await line.take(async () => "free again", never), "free again");
   });
 
   it("refuses more than the line holds", async () => {
-    const turns = createTurns(1, 1);
+    const line = createQuestionLine(1, 1);
     let release: () => void = () => undefined;
-    const first = turns.take(() => new Promise<void>((resolve) => (release = resolve)), never);
-    const second = turns.take(async () => "second", never);
+    const first = line.take(() => new Promise<void>((resolve) => (release = resolve)), never);
+    const second = line.take(async () => "second", never);
     await assert.rejects(
-      turns.take(async () => "third", never),
+      line.take(async () => "third", never),
       ChainAway,
     );
     release();
@@ -49,17 +49,17 @@ describe("chain/turns", () => {
   });
 
   it("does not ask what was given up in line", async () => {
-    const turns = createTurns(1, 1);
+    const line = createQuestionLine(1, 1);
     const giveUp = new AbortController();
     let release: () => void = () => undefined;
-    const first = turns.take(() => new Promise<void>((resolve) => (release = resolve)), never);
+    const first = line.take(() => new Promise<void>((resolve) => (release = resolve)), never);
     let wasAsked = false;
-    const second = turns.take(async () => (wasAsked = true), giveUp.signal);
+    const second = line.take(async () => (wasAsked = true), giveUp.signal);
     giveUp.abort();
     release();
     await first;
     await assert.rejects(second, ChainAway);
     assert.equal(wasAsked, false);
-    assert.equal(await turns.take(async () => "next", never), "next");
+    assert.equal(await line.take(async () => "next", never), "next");
   });
 });

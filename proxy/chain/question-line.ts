@@ -4,12 +4,12 @@
  */
 import { ChainAway } from "./provider.ts";
 
-export interface Turns {
+export interface QuestionLine {
   /** Runs when it is its turn; a question that is given up while it stands in line is never asked. */
   take<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-export function createTurns(atOnce: number, inLine: number): Turns {
+export function createQuestionLine(atOnce: number, inLine: number): QuestionLine {
   let running = 0;
   const line: (() => void)[] = [];
 
