@@ -13,7 +13,7 @@ import type { KeyRing } from "../../../proxy/auth/session-tokens.ts";
 import type { Balances } from "../../../proxy/balances/balances.service.ts";
 import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
-import { startHttpServer } from "../../../proxy/http/server.ts";
+import { startHttpServer, type Deadlines } from "../../../proxy/http/server.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
 import { createKeySets } from "../../../proxy/identity/key-sets.ts";
 import { createPinnedFetch } from "../../../proxy/identity/pinned-fetch.ts";
@@ -69,6 +69,8 @@ export interface EdgeOptions {
   readonly identityLoopback?: boolean;
   /** Default: counted in this process. */
   readonly windows?: (now: () => number) => WindowStore;
+  /** Default: the service's own. */
+  readonly deadlines?: Deadlines;
 }
 
 export interface Edge {
@@ -186,7 +188,11 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     }),
   );
   const handle = app.callback();
-  const server = await startHttpServer((request, response) => void handle(request, response), "127.0.0.1", 0);
+  const server = await startHttpServer(
+    (request, response) => void handle(request, response),
+    ...(["127.0.0.1", 0] as const),
+    options.deadlines,
+  );
   const url = `http://127.0.0.1:${server.port}`;
 
   const newDeveloper: Edge["newDeveloper"] = async (wanted = { name: "Another" }) => {

@@ -1,10 +1,11 @@
 // The edge with routes of the money path that read and refuse as the service's own do; then its stage ends.
 import Router from "@koa/router";
+import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
 import { parse } from "../../../proxy/http/parse.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
 import { toAttest, toSequence } from "../../../proxy/submission/submission.ts";
 import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
-import { eventsQuery, merkleTreeQuery } from "../../../shared/api/data.ts";
+import { merkleTreeQuery } from "../../../shared/api/data.ts";
 import { relayBody, ticketPath } from "../../../shared/api/transactions.ts";
 import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
 import { absent, startEdge, type Edge, type EdgeOptions } from "./edge.ts";
@@ -34,8 +35,6 @@ function readingRouters(): NonNullable<EdgeOptions["routers"]> {
     merkle: new Router<RequestState>()
       .get("/merkle/root", () => absent())
       .get("/merkle/tree", (ctx) => absent(parse(merkleTreeQuery, ctx.query, "query"))),
-    events: new Router<RequestState>().get("/events/stream", (ctx) =>
-      absent(parse(eventsQuery, ctx.query, "query")),
-    ),
+    events: eventsRoutes({ read: () => absent(), close: () => undefined }, { openStream: () => absent() }),
   };
 }
