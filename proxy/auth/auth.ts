@@ -50,8 +50,8 @@ export interface Auth {
 export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, onFault }: AuthParts): Auth {
   const developers = new Developers(store, now);
   // Apart, so that a key shown as a session is not taken for one, nor the reverse.
-  const recentKeys = new RecentCallers(MAX_RECENT, now);
-  const recentSessions = new RecentCallers(MAX_RECENT, now);
+  const recentKeys = new RecentCallers<Caller>(MAX_RECENT, now);
+  const recentSessions = new RecentCallers<Caller>(MAX_RECENT, now);
 
   /** From memory; one just added is read, for it must not wait until memory is refreshed. */
   const developerOf = async (id: string): Promise<Developer | undefined> =>

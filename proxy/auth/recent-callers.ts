@@ -4,12 +4,11 @@
  * it was shown. Found by the whole text under a hash that is seeded for each process, so that the time of a
  * lookup tells nothing about how a good one begins.
  */
-import type { Caller } from "./auth.ts";
 
 /** How long after a revocation a credential may still be taken. `npm run operator` waits for it. */
 export const REMEMBERED_MS = 1_000;
 
-export class RecentCallers {
+export class RecentCallers<Caller> {
   readonly #most: number;
   readonly #now: () => number;
   readonly #callers = new Map<string, { readonly caller: Caller; readonly until: number }>();
