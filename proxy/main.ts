@@ -72,7 +72,8 @@ import { createSwapQuotes } from "./swap/swap.service.ts";
 const MAX_WAITING = 2_000;
 /** What a stop may take: a supervisor's usual patience is 10 s, and what is cut is found again at the next start. */
 const REQUESTS_MS = 5_000;
-const CHAIN_MS = 3_000;
+/** How long the turns under way wait for what the node and the enclaves were asked. */
+const PARTIES_MS = 3_000;
 /** Questions to the node for quotes: at a time, and in line. */
 const QUOTE_QUESTIONS = [16, 2_000] as const;
 const VERIFICATION_KEYS = new URL("../shared/protocol/verification-keys/", import.meta.url);
@@ -266,7 +267,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     await server.stop(REQUESTS_MS);
     limits.close();
     windows.close();
-    const hurry = setTimeout(() => leaving.abort(), CHAIN_MS);
+    const hurry = setTimeout(() => {
+      leaving.abort();
+      for (const link of links) link.close();
+    }, PARTIES_MS);
     await Promise.all([submitter.stop(), indexer.stop(), prices.stop()]);
     clearTimeout(hurry);
     const restored = courier.stop();

@@ -40,8 +40,8 @@ export class CourierFault extends Error {
 // ---------------------------------------------------------------- KMS
 
 export interface KeyRelease {
-  /** `CiphertextForRecipient` for the enclave behind `document`. Throws CourierFault. */
-  open(pair: SignerPair, document: Uint8Array): Promise<Uint8Array>;
+  /** `CiphertextForRecipient` for the enclave behind `document`. Throws CourierFault, also when `signal` ends it. */
+  open(pair: SignerPair, document: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>;
   close(): void;
 }
 
@@ -72,14 +72,15 @@ export function createKeyRelease({ region, endpoint, credentials }: KmsOptions):
     },
   });
   return {
-    async open({ sealedKey, kmsKeyId }, document) {
+    async open({ sealedKey, kmsKeyId }, document, signal) {
       const command = new DecryptCommand({
         CiphertextBlob: sealedKey,
         KeyId: kmsKeyId,
         EncryptionAlgorithm: ALGORITHM,
         Recipient: { AttestationDocument: document, KeyEncryptionAlgorithm: ALGORITHM },
       });
-      const reply = await client.send(command).catch((cause: unknown) => {
+      const options = signal === undefined ? {} : { abortSignal: signal };
+      const reply = await client.send(command, options).catch((cause: unknown) => {
         throw new CourierFault(faultOf(cause), { cause });
       });
       // Hygiene: what the enclave relies on is the birth certificate. A plaintext must never come this way.
@@ -122,10 +123,11 @@ export async function restoreEnclave(
   link: Pick<EnclaveLink, "ask">,
   pair: SignerPair,
   release: Pick<KeyRelease, "open">,
+  signal?: AbortSignal,
 ): Promise<Address> {
   const asked = await link.ask({ type: "release-request" }).catch(awayFault);
   if (asked.type !== "release-request") throw new CourierFault("ENCLAVE_REFUSED");
-  const envelope = await release.open(pair, asked.document);
+  const envelope = await release.open(pair, asked.document, signal);
   const { sealedKey, birthCertificate } = pair;
   const restored = await link
     .ask({ type: "restore", sealedKey, birthCertificate, envelope })
@@ -149,6 +151,7 @@ export interface Errand {
 
 export interface KeyCourier {
   start(): void;
+  /** Waits for no KMS: what it was asked is asked again by the next start. An enclave ends with its link. */
   stop(): Promise<void>;
   /** By enclave in order of configuration; undefined where nothing is wrong, or not known yet. */
   faults(): readonly (CourierFaultCode | undefined)[];
@@ -172,6 +175,7 @@ export function createKeyCourier(
   const { watchMs = 2_000, minWaitMs = 500, maxWaitMs = 15_000 } = options;
   const faults: (CourierFaultCode | undefined)[] = errands.map(() => undefined);
   const leaving = new AbortController();
+  const hasLeft = (): boolean => leaving.signal.aborted;
   let duties: readonly Promise<void>[] = [];
 
   async function look({ link, pairFile }: Errand, enclave: number): Promise<void> {
@@ -183,18 +187,20 @@ export function createKeyCourier(
     const pair = await readPair(pairFile).catch((cause: unknown) => {
       throw new CourierFault("PAIR_UNREADABLE", { cause });
     });
-    const signer = await restoreEnclave(link, pair, release);
+    const signer = await restoreEnclave(link, pair, release, leaving.signal);
     logger.info({ enclave, signer }, "an enclave has its key");
     if (signer !== pair.signer) logger.error({ enclave, signer }, "its pair's file names another signer");
   }
 
   async function watch(errand: Errand, enclave: number): Promise<void> {
     let failures = 0;
-    while (!leaving.signal.aborted) {
+    while (!hasLeft()) {
       const fault = await look(errand, enclave).then(
         () => undefined,
         (error: unknown) => error,
       );
+      // What a stop cut off says nothing about enclave or KMS.
+      if (hasLeft()) return;
       const before = faults[enclave];
       if (fault === undefined) {
         faults[enclave] = undefined;

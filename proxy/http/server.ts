@@ -1,7 +1,10 @@
-/** The listening socket: deadlines for slow senders, a problem document for what is no HTTP, an orderly end. */
+/**
+ * The listening socket: deadlines for slow senders, a problem document for what is no HTTP, one request at a time on
+ * each connection, an orderly end.
+ */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import { Socket, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
 import { problemOf } from "./error-handler.ts";
@@ -28,6 +31,23 @@ const LOOK_MS = 5_000;
  */
 const IDLE_MS = 75_000;
 
+/** Requests of one connection that wait for their turn; who sends more ahead is cut. */
+const MOST_WAITING = 100;
+
+/**
+ * Requests may come before the earlier ones are answered (RFC 9112, section 9.3.2). They are taken one after the
+ * other: the answer of a stream is the connection itself, and nothing may begin before it has it or while it has it.
+ */
+interface Connection {
+  /** In the order of their requests; the first one has the connection. */
+  readonly underWay: Set<ServerResponse>;
+  readonly waiting: (() => void)[];
+  /** What the socket had written when the first one got it. */
+  writtenBefore: number;
+  /** Why what came last can never be answered as a request. */
+  fault: string | undefined;
+}
+
 /** Milliseconds. */
 export interface Deadlines {
   readonly request: number;
@@ -46,18 +66,30 @@ export async function startHttpServer(
 ): Promise<HttpServer> {
   // Ours and not `closeIdleConnections`: that one leaves a connection alone which has not sent anything yet,
   // and a client's pool holds such ones open for seconds.
-  const connections = new Map<Socket, Set<ServerResponse>>();
+  const connections = new Map<Socket, Connection>();
   let isStopping = false;
 
-  function track(request: IncomingMessage, response: ServerResponse): void {
+  /** Runs `answer` when everything that came before on this connection is answered. */
+  function inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request;
-    const underWay = connections.get(socket);
-    underWay?.add(response);
+    const connection = connections.get(socket);
+    // Gone while its bytes were still being read.
+    if (connection === undefined) return;
+    const { underWay, waiting } = connection;
+    const isFirst = underWay.size === 0;
+    underWay.add(response);
     response.once("close", () => {
-      underWay?.delete(response);
-      if (isStopping && underWay?.size === 0) socket.destroySoon();
+      underWay.delete(response);
+      if (socket.destroyed || !socket.writable) return;
+      connection.writtenBefore = socket.bytesWritten;
+      if (connection.fault !== undefined && !hasWhole(underWay)) refuseBytes(socket, connection.fault);
+      else if (underWay.size === 0 && isStopping) socket.destroySoon();
+      else waiting.shift()?.();
     });
     if (isStopping) response.setHeader("Connection", "close");
+    if (isFirst) answer();
+    else if (waiting.length < MOST_WAITING) waiting.push(answer);
+    else socket.destroy();
   }
 
   const server = createServer(
@@ -69,30 +101,35 @@ export async function startHttpServer(
       requireHostHeader: false,
     },
     (request, response) => {
-      track(request, response);
-      // RFC 9112 section 3.2: none, or more than one, is answered with 400.
-      if (request.httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
-        refuse(request.socket, "A request names its Host, once");
-      } else listener(request, response);
+      inTurn(request, response, () => {
+        // RFC 9112 section 3.2: none, or more than one, is answered with 400.
+        if (request.httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
+          refuse(response, "A request names its Host, once");
+        } else listener(request, response);
+      });
     },
   );
   server.setTimeout(deadlines.idle);
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    track(request, response);
-    refuse(request.socket, "Expect may only say 100-continue");
+    inTurn(request, response, () => refuse(response, "Expect may only say 100-continue"));
   });
   server.on("connection", (socket) => {
-    connections.set(socket, new Set());
+    connections.set(socket, { underWay: new Set(), waiting: [], writtenBefore: 0, fault: undefined });
     socket.once("close", () => connections.delete(socket));
   });
-  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
-    refuse(
-      socket,
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const fault =
       error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? "The request did not arrive whole in time"
-        : "This is not an HTTP request",
-    ),
-  );
+        : "This is not an HTTP request";
+    const connection = socket instanceof Socket ? connections.get(socket) : undefined;
+    // A refusal now would stand in the place of an answer that is still to come: it waits for its turn.
+    if (connection !== undefined && hasWhole(connection.underWay)) connection.fault ??= fault;
+    // Or in the middle of one that came before its request was whole.
+    else if (socket instanceof Socket && socket.bytesWritten > (connection?.writtenBefore ?? 0))
+      socket.destroy();
+    else refuseBytes(socket, fault);
+  });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, host, () => {
@@ -103,10 +140,12 @@ export async function startHttpServer(
 
   function letGo(): void {
     isStopping = true;
-    for (const [socket, underWay] of connections) {
-      if (underWay.size === 0) socket.destroySoon();
-      // So that the client sends no further request on it, which nobody would answer.
-      for (const response of underWay) if (!response.headersSent) response.setHeader("Connection", "close");
+    for (const [socket, { underWay }] of connections) {
+      const last = [...underWay].at(-1);
+      if (last === undefined) socket.destroySoon();
+      // So that the client sends no further request on it, which nobody would answer. Said earlier, it would cut
+      // off what was asked together with this one.
+      else if (!last.headersSent) last.setHeader("Connection", "close");
     }
   }
 
@@ -124,23 +163,40 @@ export async function startHttpServer(
   };
 }
 
+/** Whether an answer is due. Only the last request of a connection can be there in part. */
+function hasWhole(underWay: ReadonlySet<ServerResponse>): boolean {
+  const [first] = underWay;
+  return first?.req.complete === true;
+}
+
 /** For what never becomes a request to the app, so that the error handler cannot answer it. */
-function refuse(socket: Duplex, detail: string): void {
-  if (!socket.writable) return void socket.destroy();
+function refusal(detail: string): {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+} {
   const requestId = randomUUID();
   const body = JSON.stringify(problemOf(new ApiError("INVALID_REQUEST", detail), requestId));
-  socket.end(
-    [
-      "HTTP/1.1 400 Bad Request",
-      "Content-Type: application/problem+json",
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      "Cache-Control: no-store",
-      "Vary: Origin, Accept-Encoding",
-      `API-Version: ${API_VERSION}`,
-      `X-Request-Id: ${requestId}`,
-      "Connection: close",
-      "",
-      body,
-    ].join("\r\n"),
-  );
+  const headers = {
+    "Content-Type": "application/problem+json",
+    "Content-Length": String(Buffer.byteLength(body)),
+    "Cache-Control": "no-store",
+    Vary: "Origin, Accept-Encoding",
+    "API-Version": API_VERSION,
+    "X-Request-Id": requestId,
+    Connection: "close",
+  };
+  return { headers, body };
+}
+
+function refuse(response: ServerResponse, detail: string): void {
+  const { headers, body } = refusal(detail);
+  response.writeHead(400, headers).end(body);
+}
+
+/** Where there is no request that could be answered. */
+function refuseBytes(socket: Duplex, detail: string): void {
+  if (!socket.writable) return void socket.destroy();
+  const { headers, body } = refusal(detail);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  socket.end(["HTTP/1.1 400 Bad Request", ...lines, "", body].join("\r\n"));
 }

@@ -26,6 +26,7 @@ export interface Anvil {
   readonly url: string;
   readonly port: number;
   readonly chainId: number;
+  readonly pid: number;
   /** Resolves when the process is gone, however that came. */
   readonly ended: Promise<void>;
   /** Resolves when the process is gone. Harmless when called twice. */
@@ -98,6 +99,7 @@ async function startOnce(options: AnvilOptions): Promise<Anvil> {
     url,
     port,
     chainId,
+    pid: child.pid ?? -1,
     ended,
     stop: () => {
       if (!life.hasEnded) child.kill("SIGTERM");

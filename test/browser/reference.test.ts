@@ -1,35 +1,26 @@
 // The reference page in a real browser: it is drawn whole under its own policy, and asks nobody but its origin.
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { chromium, type Browser } from "playwright-core";
 import type { HttpServer } from "../../proxy/http/server.ts";
 import { startReference } from "../../proxy/http/reference.ts";
-
-const CHROMIUM = process.env["CLOISTER_CHROMIUM"] ?? "/usr/bin/chromium";
+import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 
 describe("reference page in a browser", function () {
   this.timeout(120_000);
   let server: HttpServer;
-  let browser: Browser;
+  let browser: TestBrowser;
   before(async function () {
-    if (!existsSync(CHROMIUM)) {
-      if (process.env["CLOISTER_REQUIRE_ALL"] === "1") throw new Error(`no browser at ${CHROMIUM}`);
-      this.skip();
-    }
+    requireBrowser(this);
     server = await startReference("127.0.0.1", 0);
-    browser = await chromium.launch({
-      executablePath: CHROMIUM,
-      args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-    });
+    browser = await startBrowser();
   });
   after(async () => {
-    await (browser as Browser | undefined)?.close();
+    await (browser as TestBrowser | undefined)?.close();
     await (server as HttpServer | undefined)?.stop(0);
   });
 
   it("draws every operation, with styles, and asks only its own origin", async () => {
     const origin = `http://127.0.0.1:${String(server.port)}`;
-    const page = await browser.newPage();
+    const page = await browser.pages.newPage();
     const answered: string[] = [];
     const faults: string[] = [];
     page.on("response", (response) => answered.push(response.url()));

@@ -2,27 +2,14 @@
 import { build, type Plugin } from "esbuild";
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { chromium, type Browser } from "playwright-core";
 import { curves } from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
 import { CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "../contract/client/service.ts";
+import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { freshProject, type FreshProject } from "../support/fresh-project.ts";
 import { vouchedPins } from "../support/vouching.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
-
-const CHROMIUM = process.env["CLOISTER_CHROMIUM"] ?? "/usr/bin/chromium";
-const ARGUMENTS = [
-  "--headless",
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
 
 /** The client library that the page imports is the installed package. */
 function packaged({ folder }: FreshProject): Plugin {
@@ -40,16 +27,11 @@ describe("wallet in a browser", function () {
   this.timeout(300_000);
   let project: FreshProject;
   let service: TestService;
-  let browser: Browser;
+  let browser: TestBrowser;
   let baseUrl: string;
 
   before(async function () {
-    if (!existsSync(CHROMIUM)) {
-      const text = `no browser at ${CHROMIUM}: install Debian's chromium, or name one in CLOISTER_CHROMIUM`;
-      if (process.env["CLOISTER_REQUIRE_ALL"] === "1") throw new Error(text);
-      console.log(`    left out: ${text}`);
-      this.skip();
-    }
+    requireBrowser(this);
     project = await freshProject();
     service = new TestService();
     baseUrl = await service.listen();
@@ -79,10 +61,10 @@ describe("wallet in a browser", function () {
       service.files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
       service.files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
     }
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    browser = await startBrowser();
   });
   after(async () => {
-    await (browser as Browser | undefined)?.close();
+    await (browser as TestBrowser | undefined)?.close();
     await (service as TestService | undefined)?.close();
     await (project as FreshProject | undefined)?.remove();
     // The service verified proofs in this process; its worker threads would keep the process alive.
@@ -97,7 +79,7 @@ describe("wallet in a browser", function () {
       depositor: depositor.address,
       pins: { chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX, enclaves: vouchedPins() },
     };
-    const page = await browser.newPage();
+    const page = await browser.pages.newPage();
     const faults: string[] = [];
     page.on("pageerror", (error) => faults.push(String(error)));
     await page.exposeFunction("sessionToken", () => {

@@ -7,6 +7,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { ERRORS, type ErrorCode } from "../../shared/api/errors.ts";
 import { openApiDocument } from "../../shared/api/openapi.ts";
+import { SseParser } from "../../shared/client/sse.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -59,6 +60,7 @@ export interface Seen {
   readonly body: Uint8Array | undefined;
 }
 
+const STREAM_TYPE = "text/event-stream";
 const PROBLEM_TYPE = "application/problem+json";
 /** What a request can hear that matches no row: nobody looked at its path, or there is nothing. */
 const ELSEWHERE: readonly ErrorCode[] = [
@@ -131,21 +133,49 @@ export function undocumented(seen: Seen): string | undefined {
   return faultOf(`${template} ${method} ${String(status)} ${type}`, content.schema, type, seen.body);
 }
 
+/** Why a body alone is not what the document says of this answer, for what comes from no service of ours. */
+export function bodyFault(method: string, url: string, status: number, value: unknown): string | undefined {
+  const { pathname } = new URL(url, BASE);
+  const template = templates.find(({ pattern }) => pattern.test(pathname))?.template ?? "";
+  const answer = document.paths[template]?.[method.toLowerCase()]?.responses[String(status)];
+  const content = answer === undefined ? undefined : resolve<ResponseObject>(answer).content;
+  const schema = content?.[status < 300 ? "application/json" : PROBLEM_TYPE]?.schema;
+  if (schema === undefined) return "the status is not documented";
+  return schemaFault(`${template} ${method} ${String(status)} body`, schema, value);
+}
+
+/** Why an event of the stream is not what the document says of its kind, or undefined. */
+export function eventFault(kind: string, data: string): string | undefined {
+  const stream = document.paths["/events/stream"]?.["get"]?.responses["200"];
+  assert.ok(stream !== undefined);
+  const schema = resolve<ResponseObject>(stream).content?.[STREAM_TYPE]?.["x-events"]?.[kind];
+  if (schema === undefined) return `the event ${kind} is not documented`;
+  const fault = faultOf(`event ${kind}`, { ...schema }, "application/json", new TextEncoder().encode(data));
+  return fault === undefined ? undefined : `${kind}: ${fault}`;
+}
+
 /** Why a value is not what a schema of the document says, or undefined. */
 export function schemaFault(name: string, schema: Json, value: unknown): string | undefined {
   const body = new TextEncoder().encode(JSON.stringify(value));
   return faultOf(name, schema, "application/json", body);
 }
 
-/** `fetch` whose every answer from this origin is held against the document before anybody sees it. */
-export function documentedFetch(baseUrl: string): typeof fetch {
+/**
+ * `fetch` whose every answer from this origin is held against the document before anybody sees it, each event of a
+ * stream included. A client takes a stream that breaks for a connection that broke, and opens another; so what is
+ * wrong with an event is thrown where no client catches it, and fails the test that runs.
+ */
+export function documentedFetch(
+  baseUrl: string,
+  onEventFault: (fault: Error) => void = throwUncaught,
+): typeof fetch {
   const { origin } = new URL(baseUrl);
   return async (input, init) => {
     const response = await fetch(input, init);
     const request = input instanceof Request ? input : undefined;
     const url = input instanceof Request ? input.url : input instanceof URL ? input.href : input;
     if (new URL(url).origin !== origin) return response;
-    const isStream = mediaType(response.headers) === "text/event-stream";
+    const isStream = mediaType(response.headers) === STREAM_TYPE;
     assertDocumented({
       method: (init?.method ?? request?.method ?? "GET").toUpperCase(),
       url,
@@ -153,8 +183,36 @@ export function documentedFetch(baseUrl: string): typeof fetch {
       headers: response.headers,
       body: isStream ? undefined : new Uint8Array(await response.clone().arrayBuffer()),
     });
-    return response;
+    if (!isStream || response.body === null) return response;
+    const { status, headers } = response;
+    return new Response(response.body.pipeThrough(documentedEvents(onEventFault)), { status, headers });
   };
+}
+
+/** Passes a stream on as it is, and stops at the first event that is not in the document. */
+function documentedEvents(onFault: (fault: Error) => void): TransformStream<Uint8Array, Uint8Array> {
+  const parser = new SseParser();
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  return new TransformStream({
+    transform(chunk, controller) {
+      for (const { event, data } of parser.push(decoder.decode(chunk, { stream: true }))) {
+        const words = eventFault(event, data);
+        if (words === undefined) continue;
+        const fault = new Error(`an event is not as documented: ${words}`);
+        onFault(fault);
+        controller.error(fault);
+        return;
+      }
+      controller.enqueue(chunk);
+    },
+  });
+}
+
+/** For faults where whoever asked would take a throw for a connection that broke: fails the test that runs. */
+export function throwUncaught(fault: Error): void {
+  setImmediate(() => {
+    throw fault;
+  });
 }
 
 function faultOf(name: string, schema: Json, type: string, body: Uint8Array | undefined): string | undefined {

@@ -1,7 +1,9 @@
-/** Reads a stream of the hub in the background, as a client would, checking every payload against its schema. */
+/** Reads a stream of the hub in the background, as a client would, checking every payload against its schema and the document. */
+import assert from "node:assert/strict";
 import type { Hub, Reading, Subscription } from "../../proxy/events/hub.ts";
 import { EVENTS, type EventKind, type StreamEvent } from "../../shared/api/data.ts";
 import { SseParser } from "../../shared/client/sse.ts";
+import { eventFault } from "./documented.ts";
 import { until } from "./until.ts";
 
 const ANYBODY: Subscription = {
@@ -80,6 +82,7 @@ export class StreamReader {
     if (text === ":\n\n") this.comments += 1;
     for (const { event, id, data } of this.#parser.push(text)) {
       const kind = event as EventKind;
+      assert.equal(eventFault(event, data), undefined);
       this.events.push({ kind, id, data: EVENTS[kind].parse(JSON.parse(data)) } as StreamEvent);
     }
     return this.#takes;

@@ -185,6 +185,7 @@ describe("quotes of a wallet", () => {
   });
 
   it("of another form than documented are no answer", async () => {
+    service.hasHonestForm = false;
     service.quote = (request) => ({ ...service.honestQuote(request), amount_out: "1e9" });
     await assert.rejects((await open()).quote(WANTED), refusal("UNEXPECTED_ANSWER"));
   });

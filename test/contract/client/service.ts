@@ -45,6 +45,7 @@ import {
 } from "../../../shared/protocol/statements.ts";
 import { encodeExt, signalNames } from "../../../shared/protocol/host/statements.ts";
 import { Frontier } from "../../../shared/protocol/tree.ts";
+import { bodyFault, eventFault, throwUncaught } from "../../support/documented.ts";
 import { voucher, type Vouching } from "../../support/vouching.ts";
 
 export const CHAIN_ID = 31_337;
@@ -96,6 +97,8 @@ export class TestService {
   venue: (amountIn: bigint) => bigint = (amountIn) => 3n * amountIn;
   /** What `/swap/quote` answers; honest, until a test says otherwise. */
   quote: (request: SwapQuoteRequest) => unknown = (request) => this.honestQuote(request);
+  /** Off for quotes that are of no documented form. */
+  hasHonestForm = true;
   /** Bends what the stream says about a bought note, as a liar would. */
   bendBought: (leaf: Record<string, unknown>) => Record<string, unknown> = (leaf) => leaf;
   /** Bends the answer to an attestation. */
@@ -378,7 +381,7 @@ export class TestService {
         return;
       case "POST /swap/quote":
         if (!this.features.swaps) throw new Refused("SWAPS_DISABLED");
-        json(response, 200, this.quote(JSON.parse(body) as SwapQuoteRequest));
+        json(response, 200, this.quote(JSON.parse(body) as SwapQuoteRequest), this.hasHonestForm);
         return;
       case "GET /whoami":
         json(response, 200, this.#whoami());
@@ -714,10 +717,19 @@ class Refused extends Error {
 export const hex = (value: bigint): string => toHex(word(value));
 
 function send(response: ServerResponse, kind: EventKind, data: unknown, id?: string): void {
-  response.write(`event: ${kind}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`);
+  const text = JSON.stringify(data);
+  requireDocumented(kind, eventFault(kind, text));
+  response.write(`event: ${kind}\n${id === undefined ? "" : `id: ${id}\n`}data: ${text}\n\n`);
 }
 
-function json(response: ServerResponse, status: number, body: unknown): void {
+/** A stand-in that answers as the service never does would prove nothing about the client. */
+function requireDocumented(what: string, fault: string | undefined): void {
+  if (fault !== undefined) throwUncaught(new Error(`the stand-in is not as documented: ${what}: ${fault}`));
+}
+
+function json(response: ServerResponse, status: number, body: unknown, isHonest = true): void {
+  const { method = "", url = "" } = response.req;
+  if (isHonest) requireDocumented(`${method} ${url}`, bodyFault(method, url, status, body));
   response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
 }
 

@@ -246,11 +246,12 @@ describe("credentials at the HTTP border", () => {
     assert.equal(allowed.headers.get("access-control-allow-origin"), "https://app.example");
     assert.match(allowed.headers.get("access-control-expose-headers") ?? "", /RateLimit-Policy/);
     assert.match(allowed.headers.get("vary") ?? "", /Origin/);
-    assertProblem(
-      await edge.call("GET", "/whoami", { session, headers: { Origin: "https://evil.example" } }),
-      403,
-      "FORBIDDEN",
-    );
+    // "null" is what a sandboxed frame and a local file say, whosever they are.
+    for (const Origin of ["https://evil.example", "null", "https://app.example.evil.example", "*"]) {
+      const refused = await edge.call("GET", "/whoami", { session, headers: { Origin } });
+      assertProblem(refused, 403, "FORBIDDEN");
+      assert.equal(refused.headers.get("access-control-allow-origin"), null);
+    }
     const other = await edge.newDeveloper({ name: "Other", origins: ["https://other.example"] });
     assert.ok(other.key);
     edge.advance(5_000);
@@ -279,6 +280,7 @@ describe("credentials at the HTTP border", () => {
     assert.equal(good.headers.get("access-control-allow-origin"), "https://app.example");
     assert.doesNotMatch(good.headers.get("access-control-allow-headers") ?? "", /api-key/i);
     assertProblem(await ask("https://evil.example"), 403, "FORBIDDEN");
+    assertProblem(await ask("null"), 403, "FORBIDDEN");
   });
 
   it("slows down guessing by address, counting failures only, and never refuses a good credential", async () => {

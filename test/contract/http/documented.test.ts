@@ -83,6 +83,51 @@ describe("every answer is held against the OpenAPI document", () => {
     });
   }
 
+  describe("the events of a stream", () => {
+    const ready = { chain_id: 1, pool: `0x${"00".repeat(20)}`, block_number: 1, leaf_count: 0 };
+    const GOOD = `retry: 10\n\nevent: ready\ndata: ${JSON.stringify(ready)}\n\n:\n\n`;
+    /** What a reader gets, and what was found, of a service that says this. */
+    async function read(text: string): Promise<{ got: string; faults: string[] }> {
+      const { headers } = good;
+      const server = createServer((_request, response) => {
+        for (const [name, value] of headers) if (!/^content-/.test(name)) response.setHeader(name, value);
+        response.setHeader("Content-Type", "text/event-stream");
+        // In pieces, as a network would.
+        for (let at = 0; at < text.length; at += 7) response.write(text.slice(at, at + 7));
+        response.end();
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+      const faults: string[] = [];
+      const note = ({ message }: Error): void => void faults.push(message);
+      try {
+        const response = await documentedFetch(url, note)(`${url}/events/stream`);
+        return { got: await response.text().catch(() => "broken"), faults };
+      } finally {
+        server.close();
+      }
+    }
+
+    it("are passed on as they are when they are documented", async () => {
+      assert.deepEqual(await read(GOOD), { got: GOOD, faults: [] });
+    });
+
+    for (const [what, text, fault] of [
+      ["a kind that does not exist", "event: news\ndata: {}\n\n", /news is not documented/],
+      ["a field too few", "event: synced\ndata: {}\n\n", /synced: .*block_number/],
+      ["a field too many", 'event: session_expired\ndata: {"why":"x"}\n\n', /session_expired: .*why/],
+      ["a field of another type", 'event: reorg\ndata: {"from_id":7}\n\n', /reorg: .*from_id/],
+      ["data that is no JSON", "event: session_expired\ndata: {\n\n", /no JSON/],
+    ] as const) {
+      it(`are stopped at ${what}`, async () => {
+        const { got, faults } = await read(GOOD + text);
+        assert.equal(got, "broken");
+        assert.equal(faults.length, 1);
+        assert.match(faults[0] ?? "", fault);
+      });
+    }
+  });
+
   it("does not repeat a body, which may hold a credential", () => {
     const leaky = changedBody(good, (body) => (body["kind"] = "sst_secret"));
     assert.doesNotMatch(undocumented(leaky) ?? "", /sst_secret/);

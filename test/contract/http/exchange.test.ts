@@ -128,6 +128,14 @@ describe("exchange of an identity provider's access token", () => {
     }
   });
 
+  it("is answered uncompressed, so that its length says nothing about the token", async () => {
+    const access_token = await forge(scene.provider.key, scene.claims({ sub: "ß".repeat(256) }));
+    const answer = await scene.exchange({ access_token }, { "Accept-Encoding": "gzip, br, *" });
+    assert.equal(answer.status, 201);
+    assert.ok(Number(answer.headers.get("content-length")) > 1_024, "long enough to be worth it");
+    assert.equal(answer.headers.get("content-encoding"), null);
+  });
+
   it("takes no other credential", async () => {
     const session = await scene.edge.session();
     for (const headers of [

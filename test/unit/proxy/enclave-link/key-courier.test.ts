@@ -304,5 +304,20 @@ describe("enclave-link/key-courier", () => {
       assert.deepEqual(faults(), ["ENCLAVE_HALTED", "NO_PAIR", undefined]);
       assert.equal(halted.restores + without.restores + serving.restores, 0);
     });
+
+    it("leaves a KMS that does not answer when it is to stop, and has nothing to say about it", async () => {
+      let asked = 0;
+      const silent = createServer(() => (asked += 1));
+      await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+      const endpoint = `http://127.0.0.1:${String((silent.address() as AddressInfo).port)}`;
+      const waiting = createKeyRelease({ region, endpoint, credentials });
+      const leaving = createKeyCourier([{ link: playEnclave().link, pairFile }], waiting, logger, quick);
+      leaving.start();
+      await until("it to be asked", () => asked === 1);
+      await leaving.stop();
+      assert.deepEqual([leaving.faults(), lines], [[undefined], []]);
+      silent.closeAllConnections();
+      silent.close();
+    });
   });
 });

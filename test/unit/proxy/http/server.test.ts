@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { startHttpServer, type Deadlines, type HttpServer } from "../../../../proxy/http/server.ts";
 import { until } from "../../../support/until.ts";
@@ -120,7 +120,7 @@ describe("http/server and its orderly end", () => {
       for (const line of [
         "Content-Type: application/problem+json",
         "Cache-Control: no-store",
-        "Vary: Origin",
+        "Vary: Origin, Accept-Encoding",
         "Connection: close",
       ]) {
         assert.ok(lines.split("\r\n").includes(line), `${line} in ${lines}`);
@@ -147,6 +147,110 @@ describe("http/server and its orderly end", () => {
     );
     assert.match(polite.text(), /^HTTP\/1\.1 100 Continue\r\n/);
     await server.stop(NEVER_MS);
+  });
+
+  describe("requests that come before the earlier ones are answered", () => {
+    interface Turn {
+      readonly url: string;
+      readonly response: ServerResponse;
+    }
+    const turns: Turn[] = [];
+    const collect: RequestListener = ({ url = "" }, response) => void turns.push({ url, response });
+    const ask = (...paths: string[]): string => paths.map((path) => GET.replace("/ ", `${path} `)).join("");
+    const heard = (): string[] => turns.map(({ url }) => url);
+    const statuses = (text: string): string[] => text.match(/HTTP\/1\.1 [0-9]+/g) ?? [];
+    beforeEach(() => void turns.splice(0));
+
+    it("wait for their turn, and are answered in it", async () => {
+      const server = await start(collect);
+      const caller = await connect(server);
+      caller.socket.write(ask("/first", "/second"));
+      await until("the first", () => turns.length > 0);
+      // Of another connection, that came later.
+      (await connect(server)).socket.write(ask("/other"));
+      await until("the other", () => heard().includes("/other"));
+      assert.deepEqual(heard(), ["/first", "/other"]);
+      turns[0]!.response.end("one");
+      await until("the second", () => turns.length === 3);
+      turns[2]!.response.end("two");
+      await until("both answers", () => /one.*two$/s.test(caller.text()));
+      await server.stop(0);
+    });
+
+    it("are answered all when the server stops, and the last answer says that the connection closes", async () => {
+      const server = await start(collect);
+      const caller = await connect(server);
+      caller.socket.write(ask("/first", "/second"));
+      await until("the first", () => turns.length === 1);
+      const stopped = server.stop(NEVER_MS);
+      turns[0]!.response.end("one");
+      await until("the second", () => turns.length === 2);
+      turns[1]!.response.end("two");
+      await stopped;
+      await caller.closed;
+      assert.match(caller.text(), /one.*\r\nConnection: close\r\n.*two$/s);
+      assert.doesNotMatch(caller.text().split("one")[0]!, /close/);
+    });
+
+    it("that are none are refused behind the answers that are due, not in their place", async () => {
+      for (const [what, bad] of [
+        ["no HTTP", "nonsense\r\n\r\n"],
+        ["no Host", "GET / HTTP/1.1\r\n\r\n"],
+        ["an unknown Expect", "GET / HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n"],
+      ] as const) {
+        turns.length = 0;
+        const server = await start(collect);
+        const caller = await connect(server);
+        caller.socket.write(ask("/first") + bad);
+        await until("the first", () => turns.length === 1);
+        // The bad bytes were in the same write, and a later connection is heard after them.
+        (await connect(server)).socket.write(ask("/other"));
+        await until("the other", () => turns.length === 2);
+        assert.equal(caller.text(), "", what);
+        turns[0]!.response.end("one");
+        await caller.closed;
+        assert.deepEqual(statuses(caller.text()), ["HTTP/1.1 200", "HTTP/1.1 400"], what);
+        assert.match(caller.text(), /one.*"code":"INVALID_REQUEST"/s, what);
+        await server.stop(0);
+      }
+    });
+
+    it("of which too many wait end the connection", async () => {
+      const server = await start(collect);
+      const patient = await connect(server);
+      patient.socket.write(ask(...Array<string>(101).fill("/patient")));
+      const hasty = await connect(server);
+      hasty.socket.on("error", () => undefined);
+      hasty.socket.write(ask(...Array<string>(102).fill("/hasty")));
+      await hasty.closed;
+      assert.equal(patient.socket.destroyed, false);
+      assert.deepEqual(heard(), ["/patient", "/hasty"]);
+      await server.stop(0);
+    });
+
+    it("put no byte into an answer that has begun, however late they are noticed", async () => {
+      const quick: Deadlines = { request: 150, headers: 100, look: 20, idle: NEVER_MS };
+      const server = await startHttpServer(collect, "127.0.0.1", 0, quick);
+      const [half, junk, open] = [await connect(server), await connect(server), await connect(server)];
+      half.socket.write(`${ask("/half")}GET /next HTTP/1.1\r\nHo`);
+      junk.socket.write(`${ask("/junk")}nonsense\r\n\r\n`);
+      // Its own body is missing.
+      open.socket.write("POST /open HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n");
+      await until("all three", () => turns.length === 3);
+      for (const { response } of turns) response.write("begun, ");
+      await open.closed;
+      // By now the half request is late, too.
+      for (const [who, url] of [
+        [half, "/half"],
+        [junk, "/junk"],
+      ] as const) {
+        turns.find((turn) => turn.url === url)!.response.end("and ended.");
+        await who.closed;
+        assert.match(who.text(), /begun, .*and ended\.\r\n0\r\n\r\nHTTP\/1\.1 400 /s, url);
+      }
+      assert.deepEqual(statuses(open.text()), ["HTTP/1.1 200"]);
+      await server.stop(0);
+    });
   });
 
   describe("slow callers", () => {
