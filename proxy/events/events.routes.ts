@@ -28,6 +28,9 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
     });
     // From here on the connection is the hub's.
     ctx.respond = false;
+    // Koa remembers the target, too, in which the session stands.
+    Object.assign(ctx, { originalUrl: "" });
+    Object.assign(ctx.request, { originalUrl: "", _querycache: undefined });
     const connection = new RawAnswer(ctx.req, res);
     const reading = hub.read(
       {

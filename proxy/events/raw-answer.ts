@@ -7,6 +7,9 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Socket } from "node:net";
 import type { Sink } from "./hub.ts";
 
+const NOTHING: IncomingMessage["headers"] = Object.freeze({});
+const NO_HEADERS: readonly string[] = Object.freeze([]);
+
 export class RawAnswer implements Sink {
   readonly #socket: Socket | undefined;
 
@@ -24,10 +27,8 @@ export class RawAnswer implements Sink {
     // events says itself where an event ends.
     lines.push(`date: ${new Date().toUTCString()}`, "connection: close", "", "");
     this.write(Buffer.from(lines.join("\r\n"), "latin1"));
-    // Nobody asks for the request's headers any more.
-    req.headers = {};
-    req.headersDistinct = {};
-    req.rawHeaders = [];
+    // Nobody asks for the request any more: its headers, its target, and what was read of them.
+    Object.assign(req, { headers: NOTHING, rawHeaders: NO_HEADERS, url: "", _parsedUrl: undefined });
   }
 
   write(bytes: Buffer): boolean {

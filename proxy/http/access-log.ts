@@ -10,17 +10,19 @@ export function accessLog(logger: Logger): Middleware<RequestState> {
   const log = logger.child({}, { redact: [] });
   return (ctx, next) => {
     const startedAt = performance.now();
-    ctx.res.once("close", () => {
+    const { state, res, method } = ctx;
+    const path = loggable(ctx.path);
+    res.once("close", () => {
       // Absent until the credential is known.
-      const principal = (ctx.state as Partial<RequestState>).principal;
+      const { principal } = state as Partial<RequestState>;
       log.info(
         {
-          request_id: ctx.state.requestId,
-          method: ctx.method,
-          path: loggable(ctx.path),
-          status: ctx.res.statusCode,
+          request_id: state.requestId,
+          method,
+          path,
+          status: res.statusCode,
           ms: Math.round((performance.now() - startedAt) * 10) / 10,
-          finished: ctx.res.writableFinished,
+          finished: res.writableFinished,
           ...(principal === undefined
             ? {}
             : { developer: principal.developerId, credential: principal.kind }),

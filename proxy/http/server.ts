@@ -39,13 +39,19 @@ const MOST_WAITING = 100;
  * other: the answer of a stream is the connection itself, and nothing may begin before it has it or while it has it.
  */
 interface Connection {
-  /** In the order of their requests; the first one has the connection. */
-  readonly underWay: Set<ServerResponse>;
-  readonly waiting: (() => void)[];
-  /** What the socket had written when the first one got it. */
+  /** Has the connection. */
+  current: ServerResponse | undefined;
+  /** Those behind it, in the order of their requests. Most connections never have any, and there may be 10,000. */
+  waiting: Waiting[] | undefined;
+  /** What the socket had written when the current one got it. */
   writtenBefore: number;
   /** Why what came last can never be answered as a request. */
   fault: string | undefined;
+}
+
+interface Waiting {
+  readonly response: ServerResponse;
+  readonly answer: () => void;
 }
 
 /** Milliseconds. */
@@ -75,21 +81,27 @@ export async function startHttpServer(
     const connection = connections.get(socket);
     // Gone while its bytes were still being read.
     if (connection === undefined) return;
-    const { underWay, waiting } = connection;
-    const isFirst = underWay.size === 0;
-    underWay.add(response);
-    response.once("close", () => {
-      underWay.delete(response);
-      if (socket.destroyed || !socket.writable) return;
-      connection.writtenBefore = socket.bytesWritten;
-      if (connection.fault !== undefined && !hasWhole(underWay)) refuseBytes(socket, connection.fault);
-      else if (underWay.size === 0 && isStopping) socket.destroySoon();
-      else waiting.shift()?.();
-    });
+    response.once("close", () => goOn(socket, connection));
     if (isStopping) response.setHeader("Connection", "close");
-    if (isFirst) answer();
-    else if (waiting.length < MOST_WAITING) waiting.push(answer);
+    if (connection.current === undefined) {
+      connection.current = response;
+      answer();
+      return;
+    }
+    connection.waiting ??= [];
+    if (connection.waiting.length < MOST_WAITING) connection.waiting.push({ response, answer });
     else socket.destroy();
+  }
+
+  /** The current answer is given. Those that wait have no socket yet, so theirs is never the one that closes. */
+  function goOn(socket: Socket, connection: Connection): void {
+    const next = connection.waiting?.shift();
+    connection.current = next?.response;
+    if (socket.destroyed || !socket.writable) return;
+    connection.writtenBefore = socket.bytesWritten;
+    if (connection.fault !== undefined && !isWhole(next?.response)) refuseBytes(socket, connection.fault);
+    else if (next === undefined && isStopping) socket.destroySoon();
+    else next?.answer();
   }
 
   const server = createServer(
@@ -114,7 +126,7 @@ export async function startHttpServer(
     inTurn(request, response, () => refuse(response, "Expect may only say 100-continue"));
   });
   server.on("connection", (socket) => {
-    connections.set(socket, { underWay: new Set(), waiting: [], writtenBefore: 0, fault: undefined });
+    connections.set(socket, { current: undefined, waiting: undefined, writtenBefore: 0, fault: undefined });
     socket.once("close", () => connections.delete(socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -124,7 +136,7 @@ export async function startHttpServer(
         : "This is not an HTTP request";
     const connection = socket instanceof Socket ? connections.get(socket) : undefined;
     // A refusal now would stand in the place of an answer that is still to come: it waits for its turn.
-    if (connection !== undefined && hasWhole(connection.underWay)) connection.fault ??= fault;
+    if (connection !== undefined && isWhole(connection.current)) connection.fault ??= fault;
     // Or in the middle of one that came before its request was whole.
     else if (socket instanceof Socket && socket.bytesWritten > (connection?.writtenBefore ?? 0))
       socket.destroy();
@@ -140,8 +152,8 @@ export async function startHttpServer(
 
   function letGo(): void {
     isStopping = true;
-    for (const [socket, { underWay }] of connections) {
-      const last = [...underWay].at(-1);
+    for (const [socket, { current, waiting }] of connections) {
+      const last = waiting?.at(-1)?.response ?? current;
       if (last === undefined) socket.destroySoon();
       // So that the client sends no further request on it, which nobody would answer. Said earlier, it would cut
       // off what was asked together with this one.
@@ -164,9 +176,8 @@ export async function startHttpServer(
 }
 
 /** Whether an answer is due. Only the last request of a connection can be there in part. */
-function hasWhole(underWay: ReadonlySet<ServerResponse>): boolean {
-  const [first] = underWay;
-  return first?.req.complete === true;
+function isWhole(response: ServerResponse | undefined): boolean {
+  return response?.req.complete === true;
 }
 
 /** For what never becomes a request to the app, so that the error handler cannot answer it. */
