@@ -108,17 +108,21 @@ export function createApp(parts: AppParts): Koa<RequestState> {
  * the routes are written in different places; a gap between them ends the start, not a request.
  */
 function dispatch(routers: readonly Router<RequestState>[]): Koa.Middleware<RequestState> {
-  const layers = routers.flatMap((router) => router.stack);
+  const unused = new Set(routers.flatMap((router) => router.stack));
   const routes = new Map<Endpoint, Koa.Middleware<RequestState>>();
+  const missing: string[] = [];
   for (const endpoint of Object.values<Endpoint>(ENDPOINTS)) {
+    const { method } = endpoint;
     const path = routePath(endpoint.path);
-    const serving = layers.filter((layer) => layer.path === path && layer.methods.includes(endpoint.method));
-    const [layer, second] = serving;
-    if (layer === undefined || second !== undefined)
-      throw new Error(`${endpoint.method} ${path} has ${String(serving.length)} routes, not one`);
-    const [handler, ...more] = layer.stack;
-    if (handler === undefined || more.length > 0)
-      throw new Error(`${path} has not one handler but ${String(layer.stack.length)}`);
+    const layer = [...unused].find((one) => one.path === path && one.methods.includes(method));
+    if (layer === undefined) {
+      missing.push(`${method} ${path}`);
+      continue;
+    }
+    unused.delete(layer);
+    const [handler, second] = layer.stack;
+    if (handler === undefined || second !== undefined)
+      throw new Error(`${method} ${path} has not one handler but ${String(layer.stack.length)}`);
     const hasParams = layer.paramNames.length > 0;
     routes.set(endpoint, (ctx, next) => {
       const routed = ctx as Parameters<typeof handler>[0];
@@ -126,7 +130,12 @@ function dispatch(routers: readonly Router<RequestState>[]): Koa.Middleware<Requ
       return handler(routed, next) as Promise<void>;
     });
   }
-  if (layers.length !== routes.size) throw new Error("a route serves no endpoint of the table");
+  const surplus = [...unused].map(({ methods, path }) => `${methods.at(-1) ?? ""} ${String(path)}`);
+  if (missing.length + surplus.length > 0) {
+    throw new Error(
+      `routes and ENDPOINTS differ: missing ${missing.join(", ") || "none"}; surplus ${surplus.join(", ") || "none"}`,
+    );
+  }
   return (ctx, next) => routes.get(ctx.state.endpoint)?.(ctx, next) as Promise<void> | undefined;
 }
 
