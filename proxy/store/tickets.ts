@@ -124,6 +124,10 @@ export interface TicketStore {
   reservedBy(nullifier: Field): Promise<Bytes32 | undefined>;
   /** Every ticket that is not final, failed or expired, in order of acceptance. */
   open(): Promise<TicketRecord[]>;
+  /** Those of one developer; with `sub`, of one user of it. */
+  openOf(developerId: string, sub: string | undefined): Promise<TicketRecord[]>;
+  /** How many tickets are queued in front of this place in the order. */
+  queuedBefore(sequence: number): Promise<number>;
   /** One atomic durable write. Tickets that come to an end release their reservations. */
   change(changes: readonly TicketChange[], at: number): Promise<TicketRecord[]>;
 

@@ -174,7 +174,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       });
     },
 
-    openOf: async (owner) => (await store.open()).filter((ticket) => maySee(owner, ticket)),
+    openOf: (owner) => store.openOf(owner.developerId, owner.sub),
     open: () => store.open(),
 
     async view(ticket) {
@@ -191,7 +191,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
         kind: transaction.kind,
         state: status.state,
         statement: ticket.statement,
-        ...(status.state === "queued" ? { position: await positionOf(ticket) } : {}),
+        ...(status.state === "queued" ? { position: await store.queuedBefore(ticket.sequence) } : {}),
         created_at: new Date(ticket.createdAt).toISOString(),
         updated_at: new Date(ticket.updatedAt).toISOString(),
         tx_hash: outcome?.txHash ?? (status.state === "submitted" ? status.txHash : null),
@@ -219,10 +219,4 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       for (const finish of waiting) finish();
     },
   };
-
-  async function positionOf(ticket: TicketRecord): Promise<number> {
-    const open = await store.open();
-    return open.filter(({ sequence, status }) => sequence < ticket.sequence && status.state === "queued")
-      .length;
-  }
 }

@@ -1,12 +1,21 @@
 /**
  * Tickets and outgoing transactions in LMDB: one table, keys are tuples that begin with what they hold.
- * Every change is one transaction, and its promise resolves when it is on disk.
+ * Every change is one transaction, and its promise resolves when it is on disk. What is asked for each request (how
+ * many wait, how many before this one, whose) has keys of its own, so that a long queue makes no answer slower.
  */
+import { createHash } from "node:crypto";
 import { mustField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import type { Outgoing, TicketChange, TicketRecord, TicketStatus, TicketStore } from "../tickets.ts";
 import type { Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
+/** Sorts behind every `userKey`. */
+const AFTER_USERS = "~";
+/**
+ * 1: `ticket`, `statement`, `open`, `reserved`, `outgoing`, `last-sequence`.
+ * 2: besides, `queued` by sequence, `owned` by owner and sequence, and `waiting`, a count.
+ */
+const FORMAT = 2;
 
 export function openTicketStore(database: Database): TicketStore {
   const table = database.table("tickets");
@@ -15,6 +24,52 @@ export function openTicketStore(database: Database): TicketStore {
   function read(id: string): TicketRecord | undefined {
     const stored = get(["ticket", id]) as StoredTicket | undefined;
     return stored === undefined ? undefined : readTicket(stored);
+  }
+
+  let isMigrated = false;
+
+  /** Inside a transaction, before anything else. Ends with an error on a store that a later program has written. */
+  function migrate(): void {
+    if (isMigrated) return;
+    const found = (get(["format"]) as number | undefined) ?? 1;
+    if (found > FORMAT)
+      throw new Error(`the store's tickets have format ${String(found)}, not ${String(FORMAT)}`);
+    if (found === 1) {
+      let waiting = 0;
+      for (const ticket of openTickets()) {
+        table.putSync(ownedKey(ticket), ticket.id);
+        if (ticket.status.state === "queued") table.putSync(["queued", ticket.sequence], true);
+        if (isWaiting(ticket.status)) waiting += 1;
+      }
+      table.putSync(["waiting"], waiting);
+      table.putSync(["format"], FORMAT);
+    }
+  }
+
+  /** One durable write, of the store as this program knows it. */
+  async function write<T>(work: () => T): Promise<T> {
+    const result = await database.transaction(() => {
+      migrate();
+      return work();
+    });
+    isMigrated = true;
+    return result;
+  }
+
+  async function migrated(): Promise<void> {
+    if (!isMigrated) await write(() => undefined);
+  }
+
+  function openTickets(): TicketRecord[] {
+    return [...table.getRange({ start: ["open", -1], end: ["open", LAST] })]
+      .map(({ value }) => read(value as string))
+      .filter((ticket) => ticket !== undefined);
+  }
+
+  function countWaiting(difference: -1 | 0 | 1): number {
+    const count = (get(["waiting"]) as number) + difference;
+    if (difference !== 0) table.putSync(["waiting"], count);
+    return count;
   }
 
   function applyChanges(changes: readonly TicketChange[], at: number): TicketRecord[] {
@@ -28,8 +83,12 @@ export function openTicketStore(database: Database): TicketStore {
         ...(attestations === undefined ? {} : { transaction: { ...before.transaction, attestations } }),
       };
       table.putSync(["ticket", id], storeTicket(ticket));
+      if (status.state === "queued") table.putSync(["queued", ticket.sequence], true);
+      else table.removeSync(["queued", ticket.sequence]);
+      if (isWaiting(before.status) !== isWaiting(status)) countWaiting(isWaiting(status) ? 1 : -1);
       if (isOver(status)) {
         table.removeSync(["open", ticket.sequence]);
+        table.removeSync(ownedKey(ticket));
         // The notes of one that ended without effect are free again; those of a final one are spent on the
         // chain. Only what this ticket itself holds is released.
         for (const nullifier of ticket.nullifiers) {
@@ -41,18 +100,9 @@ export function openTicketStore(database: Database): TicketStore {
     });
   }
 
-  function countWaiting(): number {
-    let count = 0;
-    for (const { value } of table.getRange({ start: ["open", -1], end: ["open", LAST] })) {
-      const state = (get(["ticket", value as string]) as StoredTicket | undefined)?.status.state;
-      if (state === "queued" || state === "submitted") count++;
-    }
-    return count;
-  }
-
   return {
     accept: (draft, maxOpen) =>
-      database.transaction(() => {
+      write(() => {
         const knownId = get(["statement", draft.statement]) as string | undefined;
         const known = knownId === undefined ? undefined : read(knownId);
         if (known !== undefined && known.status.state !== "failed" && known.status.state !== "expired") {
@@ -63,7 +113,7 @@ export function openTicketStore(database: Database): TicketStore {
         if (draft.nullifiers.some((nullifier) => get(["reserved", hex(nullifier)]) !== undefined)) {
           return { kind: "reserved" as const };
         }
-        if (countWaiting() >= maxOpen) return { kind: "full" as const };
+        if (countWaiting(0) >= maxOpen) return { kind: "full" as const };
 
         const sequence = ((get(["last-sequence"]) as number | undefined) ?? 0) + 1;
         const ticket: TicketRecord = {
@@ -76,6 +126,9 @@ export function openTicketStore(database: Database): TicketStore {
         table.putSync(["ticket", ticket.id], storeTicket(ticket));
         table.putSync(["statement", ticket.statement], ticket.id);
         table.putSync(["open", sequence], ticket.id);
+        table.putSync(["queued", sequence], true);
+        table.putSync(ownedKey(ticket), ticket.id);
+        countWaiting(1);
         for (const nullifier of ticket.nullifiers)
           table.putSync(["reserved", hex(nullifier)], ticket.statement);
         return { kind: "accepted" as const, ticket };
@@ -87,13 +140,31 @@ export function openTicketStore(database: Database): TicketStore {
       return id === undefined ? undefined : read(id);
     },
     reservedBy: async (nullifier) => get(["reserved", hex(nullifier)]) as Bytes32 | undefined,
-    async open() {
-      return [...table.getRange({ start: ["open", -1], end: ["open", LAST] })]
+    open: async () => openTickets(),
+    async openOf(developerId, sub) {
+      await migrated();
+      const user = userKey(sub);
+      const [start, end] =
+        sub === undefined
+          ? [
+              ["owned", developerId],
+              ["owned", developerId, AFTER_USERS],
+            ]
+          : [
+              ["owned", developerId, user, -1],
+              ["owned", developerId, user, LAST],
+            ];
+      return [...table.getRange({ start, end })]
         .map(({ value }) => read(value as string))
-        .filter((ticket) => ticket !== undefined);
+        .filter((ticket) => ticket !== undefined)
+        .sort((a, b) => a.sequence - b.sequence);
+    },
+    async queuedBefore(sequence) {
+      await migrated();
+      return table.getKeysCount({ start: ["queued", -1], end: ["queued", sequence] });
     },
     change: (changes, at) =>
-      changes.length === 0 ? Promise.resolve([]) : database.transaction(() => applyChanges(changes, at)),
+      changes.length === 0 ? Promise.resolve([]) : write(() => applyChanges(changes, at)),
 
     async outgoing() {
       return [...table.getRange({ start: ["outgoing", -1], end: ["outgoing", LAST] })].map(({ value }) =>
@@ -101,7 +172,7 @@ export function openTicketStore(database: Database): TicketStore {
       );
     },
     putOutgoing: (entry, previousAttempts, changes, at) =>
-      database.transaction(() => {
+      write(() => {
         const existing = get(["outgoing", entry.nonce]) as StoredOutgoing | undefined;
         if ((existing?.attempts.length ?? 0) !== previousAttempts) return false;
         table.putSync(["outgoing", entry.nonce], storeOutgoing(entry));
@@ -109,14 +180,14 @@ export function openTicketStore(database: Database): TicketStore {
         return true;
       }),
     markMined: (nonce, block) =>
-      database.transaction(() => {
+      write(() => {
         const existing = get(["outgoing", nonce]) as StoredOutgoing | undefined;
         if (existing === undefined) return;
         const { minedIn: _old, ...rest } = existing;
         table.putSync(["outgoing", nonce], block === undefined ? rest : { ...rest, minedIn: block });
       }),
     dropOutgoing: (nonce, changes, at) =>
-      database.transaction(() => {
+      write(() => {
         table.removeSync(["outgoing", nonce]);
         applyChanges(changes, at);
       }),
@@ -191,6 +262,21 @@ function readOutgoing(stored: StoredOutgoing): Outgoing {
       maxPriorityFeePerGas: BigInt(attempt.maxPriorityFeePerGas),
     })),
   };
+}
+
+/** By user, because one developer's tickets may be most of a queue. */
+function ownedKey({ owner, sequence }: Pick<TicketRecord, "owner" | "sequence">): Key {
+  return ["owned", owner.developerId, userKey(owner.sub), sequence];
+}
+
+/** A `sub` may be longer than a part of a key; those of an API key have none. */
+function userKey(sub: string | undefined): string {
+  return sub === undefined ? "" : createHash("sha256").update(sub, "utf8").digest("base64url");
+}
+
+/** Counts against the longest queue that is allowed. */
+function isWaiting(status: TicketStatus): boolean {
+  return status.state === "queued" || status.state === "submitted";
 }
 
 function isOver(status: TicketStatus): boolean {

@@ -139,6 +139,81 @@ describe("store/tickets (LMDB)", () => {
     assert.deepEqual(await store.outgoing(), []);
   });
 
+  /** What the store says beside the tickets themselves, against what follows from them. */
+  async function assertCounted(): Promise<void> {
+    const open = await store.open();
+    for (const { sequence } of open) {
+      const before = open.filter((other) => other.sequence < sequence && other.status.state === "queued");
+      assert.equal(await store.queuedBefore(sequence), before.length);
+    }
+    const ids = (tickets: readonly { id: string }[]): string[] => tickets.map(({ id }) => id);
+    for (const developerId of ["d", "dd", "e"]) {
+      const theirs = open.filter(({ owner }) => owner.developerId === developerId);
+      assert.deepEqual(ids(await store.openOf(developerId, undefined)), ids(theirs));
+      for (const sub of ["user", "other", "~"]) {
+        const own = theirs.filter(({ owner }) => owner.sub === sub);
+        assert.deepEqual(ids(await store.openOf(developerId, sub)), ids(own));
+      }
+    }
+    const waiting = open.filter(
+      ({ status }) => status.state === "queued" || status.state === "submitted",
+    ).length;
+    const probe = draft(1_000_000, [1_000_000]);
+    assert.equal((await store.accept(probe, waiting)).kind, "full");
+  }
+
+  /** A few hundred acceptances and changes, as a seed has them. */
+  async function live(steps: number): Promise<void> {
+    let seed = 7;
+    const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
+    const outcome = { txHash: hash(3), block: 3, leafIndexes: [] };
+    const states = [
+      { state: "queued" },
+      { state: "submitted", txHash: hash(900) },
+      { state: "confirmed", outcome },
+      { state: "finalized", outcome },
+      { state: "failed", error },
+      { state: "expired", error },
+    ] as const;
+    for (let n = 1; n <= steps; n++) {
+      const developerId = ["d", "dd", "e"][random(3)]!;
+      const sub = ["user", "other", "~", undefined][random(4)];
+      await store.accept({ ...draft(n, [n]), owner: { developerId, sub } }, 1_000);
+      const open = await store.open();
+      const some = [...new Set([random(open.length), random(open.length)])].map((i) => open[i]!.id);
+      await store.change(
+        some.map((id) => ({ id, status: states[random(states.length)]! })),
+        n,
+      );
+    }
+  }
+
+  it("counts what waits, before a ticket and of an owner, through every change of state", async () => {
+    await live(80);
+    await assertCounted();
+    await database.close();
+    database = openDatabase(folder);
+    store = openTicketStore(database);
+    await assertCounted();
+  });
+
+  it("makes the counts of a store that has none, and refuses one of a later program", async () => {
+    await live(30);
+    const table = database.table("tickets");
+    for (const key of [...table.getKeys({})]) {
+      // A key of one part is given back as that part.
+      const [name] = [key].flat();
+      if (["format", "waiting", "queued", "owned"].includes(String(name))) await table.remove(key);
+    }
+    assert.equal(table.get(["format"]), undefined);
+    store = openTicketStore(database);
+    await assertCounted();
+    await table.put(["format"], 3);
+    store = openTicketStore(database);
+    await assert.rejects(store.accept(draft(2_000_000, [2_000_000]), 10), /format 3/);
+    await assert.rejects(store.queuedBefore(1), /format 3/);
+  });
+
   it("has every ticket that was answered after the process was killed", async function () {
     this.timeout(30_000);
     const script = new URL("../../../support/accepting-process.ts", import.meta.url).pathname;
