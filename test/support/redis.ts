@@ -1,7 +1,11 @@
-// A real redis-server of the test's own, which it may freeze, kill and start again. Nothing is written to disk.
+// A real redis-server of the test's own, which it may freeze, kill and start again. Volatile ones write nothing to disk.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createConnection, createServer, type AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "redis";
 import { until } from "./until.ts";
 
 export interface RedisServer {
@@ -10,16 +14,37 @@ export interface RedisServer {
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;
-  /** Again on the same port, empty. */
+  /** Again on the same port: a volatile one empty, a durable one with what its disk has. */
   start(): Promise<void>;
+  /** A command of an operator who sits at the server. */
+  command(...args: string[]): Promise<unknown>;
 }
 
-export async function startRedis(): Promise<RedisServer> {
+/** Settings under which a Redis may hold what must not be lost. */
+const DURABLE = ["--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction"];
+const folders: string[] = [];
+process.once("exit", () => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** `more` is added to, or overrules, the settings. */
+export function startDurableRedis(...more: string[]): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), "cloister-redis-"));
+  folders.push(folder);
+  return startServer(["--dir", folder, ...DURABLE, ...more]);
+}
+
+export function startRedis(): Promise<RedisServer> {
+  return startServer(["--appendonly", "no"]);
+}
+
+async function startServer(settings: readonly string[]): Promise<RedisServer> {
   const port = await freePort();
+  const url = `redis://127.0.0.1:${String(port)}`;
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    const options = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
+    const options = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", ...settings];
     const started = spawn("redis-server", options, { stdio: "ignore" });
     child = started;
     await until("redis-server to listen", () => canConnect(port));
@@ -27,7 +52,7 @@ export async function startRedis(): Promise<RedisServer> {
 
   await start();
   return {
-    url: `redis://127.0.0.1:${String(port)}`,
+    url,
     freeze: () => void child?.kill("SIGSTOP"),
     thaw: () => void child?.kill("SIGCONT"),
     async kill() {
@@ -37,6 +62,16 @@ export async function startRedis(): Promise<RedisServer> {
       await ended;
     },
     start,
+    async command(...args) {
+      const client = createClient({ url, RESP: 2, socket: { reconnectStrategy: false } });
+      client.on("error", () => undefined);
+      await client.connect();
+      try {
+        return await client.sendCommand(args);
+      } finally {
+        client.destroy();
+      }
+    },
   };
 }
 

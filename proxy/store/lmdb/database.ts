@@ -5,18 +5,10 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type Database as LmdbTable, type Key } from "lmdb";
+import { StoreUnavailable } from "../unavailable.ts";
 
 /** Values are MessagePack: plain objects, arrays, strings, numbers, bigints (below 2^64), bytes. */
 export type Table<V, K extends Key = Key> = LmdbTable<V, K>;
-
-/** The disk did not take it. The HTTP edge knows it by its code and answers STORE_UNAVAILABLE. */
-export class StoreUnavailable extends Error {
-  readonly code = "STORE_UNAVAILABLE";
-  constructor(cause: unknown) {
-    super("the store could not write", { cause });
-    this.name = "StoreUnavailable";
-  }
-}
 
 export interface Database {
   /** A named table; the same name gives the same table. At most 64 names. */

@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { LEASE_MS, type WindowRule, type WindowState, type WindowStore } from "../windows.ts";
 import type { RedisConnection } from "./connection.ts";
+import { redisScript } from "./script.ts";
 
 /**
  * A window is the list of its admission times, oldest first: about ten bytes each, at most `quota` of them, gone by
@@ -76,9 +77,9 @@ export function openRedisLimits(
   const prefix = `cloister:{${instance}}:limits`;
   // Fixed length whatever a caller is called, and no user's name in Redis.
   const hashed = (text: string): string => createHash("sha256").update(text, "utf8").digest("base64url");
-  const windows = script(connection, WINDOWS);
-  const open = script(connection, OPEN);
-  const keep = script(connection, KEEP);
+  const windows = redisScript(connection, WINDOWS);
+  const open = redisScript(connection, OPEN);
+  const keep = redisScript(connection, KEEP);
 
   async function ask(mode: "take" | "peek", rules: readonly WindowRule[]): Promise<readonly number[]> {
     return integers.parse(
@@ -113,20 +114,4 @@ function statesOf([, ...numbers]: readonly number[]): WindowState[] {
     used: numbers[2 * i] ?? 0,
     oldestLeavesInMs: numbers[2 * i + 1] ?? 0,
   }));
-}
-
-type Script = (keys: readonly string[], args: readonly string[]) => Promise<unknown>;
-
-/** By its hash; the whole text only for a Redis that has not seen it since it started. */
-function script(connection: RedisConnection, text: string): Script {
-  const sha = createHash("sha1").update(text, "utf8").digest("hex");
-  return async (keys, args) => {
-    const rest = [String(keys.length), ...keys, ...args];
-    try {
-      return await connection.send(["EVALSHA", sha, ...rest]);
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return connection.send(["EVAL", text, ...rest]);
-    }
-  };
 }

@@ -1,0 +1,29 @@
+// The durable Redis, against what every store promises: two proxies' connections to one real server, an instance of
+// its own for each test.
+import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
+import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
+import { storeSuites } from "../../support/stores/both.ts";
+import { openRedisStores } from "../../support/stores/redis.ts";
+
+describe("stores in Redis", () => {
+  let server: RedisServer;
+  let links: DurableRedis[] = [];
+  let made = 0;
+  before(async () => {
+    server = await startDurableRedis();
+  });
+  afterEach(() => {
+    for (const link of links) link.close();
+    links = [];
+  });
+  after(() => server.kill());
+
+  storeSuites(async () => {
+    made++;
+    // Longer than in production: this machine may be busy with other tests.
+    const options = { url: server.url, instance: { chainId: made, pool: "0xPool" }, deadlineMs: 10_000 };
+    links = await Promise.all([openDurableRedis(options), openDurableRedis(options)]);
+    const [one, other] = links.map(openRedisStores);
+    return { one: one!, other: other! };
+  });
+});

@@ -1,0 +1,30 @@
+// The embedded store, against what every store promises: a folder of its own for each test.
+import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
+import type { Database } from "../../../proxy/store/lmdb/database.ts";
+import { openFeeNoteStore } from "../../../proxy/store/lmdb/fee-notes.ts";
+import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
+import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
+import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
+import { openPriceStore } from "../../../proxy/store/lmdb/prices.ts";
+import { temporaryDatabase } from "../../support/fees.ts";
+import { storeSuites, type Stores } from "../../support/stores/both.ts";
+
+function open(database: Database): Stores {
+  return {
+    keys: openKeyStore(database),
+    apps: openAppStore(database),
+    feeRules: openFeeRuleStore(database),
+    feeNotes: openFeeNoteStore(database),
+    prices: openPriceStore(database),
+    idempotency: openIdempotencyStore(database),
+  };
+}
+
+describe("stores in LMDB", () => {
+  let database: Database | undefined;
+  afterEach(() => database?.close());
+  storeSuites(async () => {
+    database = temporaryDatabase();
+    return { one: open(database), other: open(database) };
+  });
+});
