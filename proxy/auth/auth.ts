@@ -58,6 +58,7 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     (await developers.get(id)) ?? (await store.developer(id));
 
   const apiKey = async (untrusted: string): Promise<Caller | Refusal> => {
+    const askedAt = now();
     const key = await verifyApiKey(store, pepper, untrusted);
     if (key === undefined) return "INVALID_CREDENTIAL";
     const developer = await developerOf(key.developerId);
@@ -71,7 +72,7 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
         return again !== undefined && again.revokedAt === undefined;
       },
     };
-    recentKeys.add(untrusted, caller);
+    recentKeys.add(untrusted, caller, askedAt);
     return caller;
   };
 
@@ -81,6 +82,7 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     claims.userEpoch < (await store.userEpoch(claims.developerId, claims.sub));
 
   const session = async (untrusted: string): Promise<Caller | Refusal> => {
+    const askedAt = now();
     const claims = readSessionToken(keyRing, chainId, untrusted);
     if (claims === undefined) return "INVALID_CREDENTIAL";
     const developer = await developerOf(claims.developerId);
@@ -103,7 +105,7 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
         return again !== undefined && !(await isRevoked(claims, again)) && now() < exp * 1000;
       },
     };
-    recentSessions.add(untrusted, caller, exp * 1000);
+    recentSessions.add(untrusted, caller, askedAt, exp * 1000);
     return caller;
   };
 

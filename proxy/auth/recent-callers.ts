@@ -20,19 +20,18 @@ export class RecentCallers<Caller> {
     this.#now = now;
   }
 
-  get size(): number {
-    return this.#callers.size;
-  }
-
   get(credential: string): Caller | undefined {
     const known = this.#callers.get(credential);
     return known !== undefined && this.#now() < known.until ? known.caller : undefined;
   }
 
-  /** Not past `exp` either, Unix milliseconds. */
-  add(credential: string, caller: Caller, exp = Infinity): void {
+  /**
+   * `askedAt` is from before the store was asked, or a revocation that came while it was would be felt later than is
+   * promised. Not past `exp` either. Both in milliseconds.
+   */
+  add(credential: string, caller: Caller, askedAt: number, exp = Infinity): void {
     if (this.#callers.size >= this.#most) return;
-    this.#callers.set(credential, { caller, until: Math.min(this.#now() + REMEMBERED_MS, exp) });
+    this.#callers.set(credential, { caller, until: Math.min(askedAt + REMEMBERED_MS, exp) });
     // All at once, the latest a second after the first: none is held in memory by nobody asking any more.
     this.#forgetting ??= setTimeout(() => {
       this.#callers.clear();

@@ -66,11 +66,7 @@ export function openTicketStore(database: Database): TicketStore {
       .filter((ticket) => ticket !== undefined);
   }
 
-  function countWaiting(difference: -1 | 0 | 1): number {
-    const count = (get(["waiting"]) as number) + difference;
-    if (difference !== 0) table.putSync(["waiting"], count);
-    return count;
-  }
+  const waitingCount = (): number => get(["waiting"]) as number;
 
   function applyChanges(changes: readonly TicketChange[], at: number): TicketRecord[] {
     return changes.map(({ id, status, attestations }) => {
@@ -83,9 +79,12 @@ export function openTicketStore(database: Database): TicketStore {
         ...(attestations === undefined ? {} : { transaction: { ...before.transaction, attestations } }),
       };
       table.putSync(["ticket", id], storeTicket(ticket));
-      if (status.state === "queued") table.putSync(["queued", ticket.sequence], true);
-      else table.removeSync(["queued", ticket.sequence]);
-      if (isWaiting(before.status) !== isWaiting(status)) countWaiting(isWaiting(status) ? 1 : -1);
+      if (status.state !== before.status.state) {
+        if (status.state === "queued") table.putSync(["queued", ticket.sequence], true);
+        else table.removeSync(["queued", ticket.sequence]);
+        const change = Number(isWaiting(status)) - Number(isWaiting(before.status));
+        table.putSync(["waiting"], waitingCount() + change);
+      }
       if (isOver(status)) {
         table.removeSync(["open", ticket.sequence]);
         table.removeSync(ownedKey(ticket));
@@ -113,7 +112,7 @@ export function openTicketStore(database: Database): TicketStore {
         if (draft.nullifiers.some((nullifier) => get(["reserved", hex(nullifier)]) !== undefined)) {
           return { kind: "reserved" as const };
         }
-        if (countWaiting(0) >= maxOpen) return { kind: "full" as const };
+        if (waitingCount() >= maxOpen) return { kind: "full" as const };
 
         const sequence = ((get(["last-sequence"]) as number | undefined) ?? 0) + 1;
         const ticket: TicketRecord = {
@@ -128,7 +127,7 @@ export function openTicketStore(database: Database): TicketStore {
         table.putSync(["open", sequence], ticket.id);
         table.putSync(["queued", sequence], true);
         table.putSync(ownedKey(ticket), ticket.id);
-        countWaiting(1);
+        table.putSync(["waiting"], waitingCount() + 1);
         for (const nullifier of ticket.nullifiers)
           table.putSync(["reserved", hex(nullifier)], ticket.statement);
         return { kind: "accepted" as const, ticket };
