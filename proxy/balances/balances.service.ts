@@ -2,7 +2,8 @@
 import type { Balance } from "../../shared/api/data.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
-import { ChainAway, type Chain } from "../chain/provider.ts";
+import { ChainAway } from "../chain/json-rpc.ts";
+import type { Chain } from "../chain/provider.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { Asset } from "../config.ts";
 import { ApiError } from "../http/errors.ts";

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { parseVerificationKey, verificationKeyHash } from "../../shared/protocol/verification-key.ts";
 import type { Pool } from "./pool.ts";
-import { ChainAway } from "./provider.ts";
+import { ChainAway } from "./json-rpc.ts";
 
 const manifestShape = z.object({
   purpose: z.literal("development only"),

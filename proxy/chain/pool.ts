@@ -15,14 +15,8 @@ import {
 } from "../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { KIND_NAMES, KINDS, kindById, type Home, type Kind } from "../../shared/protocol/statements.ts";
-import {
-  ChainAway,
-  type BlockTag,
-  type Chain,
-  type LogData,
-  type LogRange,
-  type RawLog,
-} from "./provider.ts";
+import { ChainAway } from "./json-rpc.ts";
+import type { BlockTag, Chain, LogData, LogRange, RawLog } from "./provider.ts";
 
 /** One member of a batch as the pool takes it. */
 export interface PoolTransaction {

@@ -4,6 +4,7 @@
  * checked against what else it says (parent hashes, roots), never against a cache.
  */
 import { asBytes32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import { ChainAway, ChainRefused, createJsonRpc, type JsonRpcOptions } from "./json-rpc.ts";
 
 export interface Header {
   readonly number: number;
@@ -45,28 +46,6 @@ export interface Receipt {
   readonly succeeded: boolean;
 }
 
-/** The node could not be asked, or its answer was no answer. Says nothing about the question. */
-export class ChainAway extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "ChainAway";
-  }
-}
-
-/** The node answered, with an error. */
-export class ChainRefused extends Error {
-  readonly code: number;
-  /** Revert data of a call, `0x` when there is none. */
-  readonly data: string;
-
-  constructor(code: number, message: string, data: string) {
-    super(message);
-    this.name = "ChainRefused";
-    this.code = code;
-    this.data = data;
-  }
-}
-
 export interface Chain {
   readonly chainId: bigint;
   /** False when the node serves another chain than the configured one. */
@@ -93,56 +72,11 @@ export interface Chain {
   receipt(txHash: Bytes32): Promise<Receipt | undefined>;
 }
 
-export interface ChainOptions {
-  readonly timeoutMs?: number;
-  /** Ends every question under way, and every later one, with ChainAway: for a stop that waits for no node. */
-  readonly signal?: AbortSignal;
-}
-
-const DEFAULT_TIMEOUT_MS = 10_000;
 /** JSON-RPC 2.0, section 5.1. */
 const METHOD_NOT_FOUND = -32601;
 
-export function createChain(
-  url: string,
-  chainId: bigint,
-  { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: ChainOptions = {},
-): Chain {
-  let lastId = 0;
-
-  async function send(method: string, params: readonly unknown[]): Promise<unknown> {
-    let reply: unknown;
-    // By hand: in Node 20 the collector may take AbortSignal.any away before its timeout fires (tried with
-    // 20.20.2), and a question to a silent node would then never end. Until that is mended in our Node.
-    const giveUp = new AbortController();
-    const abort = (): void => giveUp.abort();
-    const timer = setTimeout(abort, timeoutMs);
-    signal?.addEventListener("abort", abort);
-    try {
-      signal?.throwIfAborted();
-      const response = await fetch(url, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params }),
-        signal: giveUp.signal,
-      });
-      const text = await response.text();
-      // Some nodes answer an error of the call with a 4xx and the JSON-RPC body all the same.
-      reply = text.startsWith("{") ? JSON.parse(text) : undefined;
-      if (!response.ok && errorOf(reply) === undefined) throw new Error(`HTTP ${String(response.status)}`);
-    } catch (cause) {
-      throw new ChainAway(`${method} was not answered`, { cause });
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    }
-    const error = errorOf(reply);
-    if (error !== undefined) throw error;
-    if (typeof reply !== "object" || reply === null || !("result" in reply)) {
-      throw new ChainAway(`${method} was answered without a result`);
-    }
-    return reply.result;
-  }
+export function createChain(url: string, chainId: bigint, options: JsonRpcOptions = {}): Chain {
+  const send = createJsonRpc(url, options);
 
   async function quantity(method: string, params: readonly unknown[]): Promise<bigint> {
     return readQuantity(await send(method, params), method);
@@ -223,22 +157,6 @@ function callObject({ from, to, data, gas }: CallRequest): Record<string, string
     ...(from === undefined ? {} : { from }),
     ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
   };
-}
-
-function errorOf(reply: unknown): ChainRefused | ChainAway | undefined {
-  if (typeof reply !== "object" || reply === null || !("error" in reply)) return undefined;
-  const { code, message, data } = record(reply.error);
-  const text = typeof message === "string" ? message : "the node gave no reason";
-  // -32005 and 429 mean "too many requests": nothing was decided, ask again.
-  if (code === -32005 || code === 429) return new ChainAway(text);
-  return new ChainRefused(typeof code === "number" ? code : 0, text, revertData(data));
-}
-
-/** Nodes put revert data into `error.data`, as hex or inside another object. */
-function revertData(data: unknown): string {
-  if (typeof data === "string") return /0x[0-9a-fA-F]*/.exec(data)?.[0] ?? "0x";
-  if (typeof data === "object" && data !== null && "data" in data) return revertData(data.data);
-  return "0x";
 }
 
 function readHeader(block: unknown): Header | undefined {

@@ -2,7 +2,7 @@
  * At most so many questions to the node at a time, and so many more in line: what callers ask at will must
  * not take the node from the submitter and the indexer. A full line says so at once.
  */
-import { ChainAway } from "./provider.ts";
+import { ChainAway } from "./json-rpc.ts";
 
 export interface QuestionLine {
   /** Runs when it is its turn; a question that is given up while it stands in line is never asked. */

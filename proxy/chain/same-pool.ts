@@ -3,7 +3,8 @@ import type { Address } from "../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "./pool.ts";
-import { ChainAway, type Chain } from "./provider.ts";
+import { ChainAway } from "./json-rpc.ts";
+import type { Chain } from "./provider.ts";
 
 /** A pool with other circuits would refuse everything we send, so it ends the start; a node that is away may come back. */
 export async function requireSamePool(

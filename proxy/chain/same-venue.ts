@@ -3,7 +3,8 @@ import { Interface } from "ethers";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "./pool.ts";
-import { ChainAway, ChainRefused, type Chain } from "./provider.ts";
+import { ChainAway, ChainRefused } from "./json-rpc.ts";
+import type { Chain } from "./provider.ts";
 import { VENUE_ABI, type VenueAddresses } from "./venue.ts";
 
 /**

@@ -7,7 +7,8 @@ import { TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import { asAddress, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
 import { keccak256, keccakHex } from "../../shared/protocol/hash.ts";
-import { ChainAway, ChainRefused, type BlockTag, type Chain } from "./provider.ts";
+import { ChainAway, ChainRefused } from "./json-rpc.ts";
+import type { BlockTag, Chain } from "./provider.ts";
 
 /** EIP-3009, `receiveWithAuthorization`. */
 const RECEIVE_TYPE =

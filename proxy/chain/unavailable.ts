@@ -1,6 +1,6 @@
 /** Turns "the node could not be asked" into the answer that callers get for it. */
 import { ApiError } from "../http/errors.ts";
-import { ChainAway } from "./provider.ts";
+import { ChainAway } from "./json-rpc.ts";
 
 export async function orUnavailable<T>(question: Promise<T>): Promise<T> {
   try {

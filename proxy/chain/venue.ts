@@ -7,7 +7,8 @@
 import { Interface } from "ethers";
 import { asAddress, ZERO_ADDRESS, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import { FEE_TIERS } from "../../shared/protocol/statements.ts";
-import { ChainAway, ChainRefused, type Chain } from "./provider.ts";
+import { ChainAway, ChainRefused } from "./json-rpc.ts";
+import type { Chain } from "./provider.ts";
 import type { QuestionLine } from "./question-line.ts";
 
 /** A pool with something to give, in the direction it is asked for. */

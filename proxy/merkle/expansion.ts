@@ -4,7 +4,8 @@
  * leaves out one of the two is not believed.
  */
 import type { Pool } from "../chain/pool.ts";
-import { ChainAway, type RawLog } from "../chain/provider.ts";
+import { ChainAway } from "../chain/json-rpc.ts";
+import type { RawLog } from "../chain/provider.ts";
 import type { ChainEvent, LoggedEvent } from "../store/chain-data.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import { CIPHERTEXT_BYTES, KINDS, type Kind } from "../../shared/protocol/statements.ts";

@@ -5,7 +5,8 @@
  */
 import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
-import { ChainAway, type Chain, type Header, type RawLog } from "../chain/provider.ts";
+import { ChainAway } from "../chain/json-rpc.ts";
+import type { Chain, Header, RawLog } from "../chain/provider.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
 import { createExpansion } from "./expansion.ts";
 import { CommitmentTree } from "./tree.ts";
@@ -61,6 +62,7 @@ export function createIndexer(
   let isStopped = false;
   let syncedAt: number | undefined;
   let fault: string | undefined;
+  let rangeBlocks = RANGE_BLOCKS;
 
   function tell(change: IndexChange): void {
     for (const listener of listeners) listener(change);
@@ -86,14 +88,16 @@ export function createIndexer(
   async function pass(): Promise<void> {
     const head = await chain.header("latest");
     if (head === undefined) throw new ChainAway("the node has no newest block");
-    await leaveOrphans();
+    // Most passes find the block that they have or the one after it, and need ask no more about ours.
+    const known = store.tip()?.hash;
+    if (head.hash !== known && head.parentHash !== known) await leaveOrphans();
     for (;;) {
       const tip = store.tip();
       const next = tip === undefined ? deploymentBlock : tip.number + 1;
       if (next > head.number || isStopped) break;
       const careful = head.number - CAREFUL_BLOCKS;
-      if (next < careful) await takeRange(next, Math.min(next + RANGE_BLOCKS - 1, careful));
-      else if (!(await takeBlock(next, tip))) return;
+      if (next < careful) await takeRange(next, Math.min(next + rangeBlocks - 1, careful));
+      else if (!(await takeBlock(next, tip, head))) return;
     }
     const isFirst = syncedAt === undefined;
     syncedAt = Date.now();
@@ -121,15 +125,26 @@ export function createIndexer(
   }
 
   /** False when the block does not follow the tip: the next pass goes back first. */
-  async function takeBlock(number: number, tip: IndexedBlock | undefined): Promise<boolean> {
-    const header = await chain.header(number);
+  async function takeBlock(number: number, tip: IndexedBlock | undefined, head: Header): Promise<boolean> {
+    const header = number === head.number ? head : await chain.header(number);
     if (header === undefined) return false;
     if (tip?.number === number - 1 && header.parentHash !== tip.hash) return false;
     await take([header], await pool.logs({ blockHash: header.hash }));
     return true;
   }
 
+  /** Nodes bound what they answer at once, each in its own way and words: a range that fails is halved. */
   async function takeRange(from: number, to: number): Promise<void> {
+    try {
+      await takeWhole(from, to);
+      rangeBlocks = Math.min(rangeBlocks * 2, RANGE_BLOCKS);
+    } catch (error) {
+      rangeBlocks = Math.max(1, rangeBlocks >> 1);
+      throw error;
+    }
+  }
+
+  async function takeWhole(from: number, to: number): Promise<void> {
     const last = await chain.header(to);
     if (last === undefined) throw new ChainAway("the node lost a block");
     const logs = await pool.logs({ fromBlock: from, toBlock: to });

@@ -5,7 +5,8 @@
  */
 import { Interface } from "ethers";
 import type { Address } from "../../shared/protocol/brands.ts";
-import { ChainAway, ChainRefused, type Chain } from "../chain/provider.ts";
+import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
+import type { Chain } from "../chain/provider.ts";
 
 export interface Round {
   readonly answer: bigint;

@@ -3,7 +3,7 @@ import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { WhoAmI } from "../../shared/api/credentials.ts";
 import { API_VERSION, MAX_BODY_BYTES } from "../../shared/api/endpoints.ts";
 import type { Health, Info } from "../../shared/api/service.ts";
-import { ChainAway } from "../chain/provider.ts";
+import { ChainAway } from "../chain/json-rpc.ts";
 import type { Config } from "../config.ts";
 import type { EnclaveDescription } from "../enclave-link/directory.ts";
 import type { Fees } from "../fees/fee-rules.ts";

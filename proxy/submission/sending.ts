@@ -2,7 +2,8 @@
  * Signs with the gas wallet and sends. Bytes are stored, together with the tickets they carry, before they
  * are sent: a crash at any instruction leaves either nothing or bytes that the next start finds again.
  */
-import { ChainAway, ChainRefused, type Chain, type Header } from "../chain/provider.ts";
+import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
+import type { Chain, Header } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Logger } from "../logging.ts";
 import type { Outgoing, SignedAttempt, TicketChange, TicketRecord, TicketStore } from "../store/tickets.ts";

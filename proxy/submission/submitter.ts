@@ -5,7 +5,8 @@
  */
 import type { Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
-import { ChainAway, type Chain } from "../chain/provider.ts";
+import { ChainAway } from "../chain/json-rpc.ts";
+import type { Chain } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
@@ -20,6 +21,7 @@ import { createMembers } from "./members.ts";
 import { createOutcomes, finalBlockOf } from "./outcomes.ts";
 import { createOutgoing } from "./outgoing.ts";
 import { createSending } from "./sending.ts";
+import { isWaiting } from "./ticket.ts";
 import type { Tickets } from "./tickets.ts";
 
 export interface SubmitterState {
@@ -99,7 +101,14 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     const finalBlock = finalBlockOf(tip, confirmations);
     await outcomes.settleAll(finalBlock);
     if (await outgoing.tend(tip, finalBlock)) return;
-    await sendNext(tip);
+    if (await hasWork()) await sendNext(tip);
+    else blockage.clear();
+  }
+
+  /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
+  async function hasWork(): Promise<boolean> {
+    if (data.currentRoot()?.leafCount !== data.leafCount()) return true;
+    return (await parts.tickets.open()).some(({ status }) => isWaiting(status));
   }
 
   async function sendNext(tip: IndexedBlock): Promise<void> {

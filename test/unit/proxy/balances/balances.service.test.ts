@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createBalances } from "../../../../proxy/balances/balances.service.ts";
-import { ChainAway, type Header } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import type { Header } from "../../../../proxy/chain/provider.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { asAddress, asBytes32, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
 

@@ -11,7 +11,7 @@ import {
   developmentKeyHashes,
   requireNoDevelopmentKeys,
 } from "../../../../proxy/chain/development-keys.ts";
-import { ChainAway } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../../../shared/protocol/statements.ts";
 import { parseVerificationKey, verificationKeyHash } from "../../../../shared/protocol/verification-key.ts";

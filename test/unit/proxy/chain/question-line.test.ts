@@ -1,6 +1,6 @@
 // Questions in turn: bounded at a time and in line, and nothing lost when one fails.
 import assert from "node:assert/strict";
-import { ChainAway } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import { createQuestionLine } from "../../../../proxy/chain/question-line.ts";
 
 const never = new AbortController().signal;

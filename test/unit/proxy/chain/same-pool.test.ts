@@ -1,7 +1,8 @@
 // The pool and the enclaves against the circuits that this proxy was built with, and against what it offers.
 import assert from "node:assert/strict";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
-import { ChainAway, type Chain } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import type { Chain } from "../../../../proxy/chain/provider.ts";
 import { requireSamePool, warnOfOffers } from "../../../../proxy/chain/same-pool.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "../../../../proxy/enclave-link/same-circuits.ts";
 import { createLogger, type Logger } from "../../../../proxy/logging.ts";

@@ -1,7 +1,8 @@
 // Tokens of several makes: with authorizations, without, and a node that cannot say.
 import assert from "node:assert/strict";
 import { computeAddress, SigningKey } from "ethers";
-import { ChainAway, ChainRefused, type Chain } from "../../../../proxy/chain/provider.ts";
+import { ChainAway, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
+import type { Chain } from "../../../../proxy/chain/provider.ts";
 import { createTokens, recoverInTurn, recoverSigner, type Tokens } from "../../../../proxy/chain/token.ts";
 import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../../../shared/protocol/bytes.ts";

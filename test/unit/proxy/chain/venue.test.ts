@@ -1,7 +1,8 @@
 // A node that answers for Uniswap as a script says: what is a pool's fault, what is the node's, and what is rubbish.
 import assert from "node:assert/strict";
 import { Interface } from "ethers";
-import { ChainAway, ChainRefused, type CallRequest, type Chain } from "../../../../proxy/chain/provider.ts";
+import { ChainAway, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
+import type { CallRequest, Chain } from "../../../../proxy/chain/provider.ts";
 import { createQuestionLine } from "../../../../proxy/chain/question-line.ts";
 import {
   createVenue,

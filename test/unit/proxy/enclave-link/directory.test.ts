@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { attester } from "../../../../scripts/dev/statement-maker.ts";
-import { ChainAway } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import { createDirectory } from "../../../../proxy/enclave-link/directory.ts";
 import { EnclaveAway, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";

@@ -1,6 +1,7 @@
 // What each kind's logs become, and which gaps between them are noticed.
 import assert from "node:assert/strict";
-import { ChainAway, type RawLog } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import type { RawLog } from "../../../../proxy/chain/provider.ts";
 import { createExpansion } from "../../../../proxy/merkle/expansion.ts";
 import type { ChainEvent } from "../../../../proxy/store/chain-data.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
+import { createPool } from "../../../../proxy/chain/pool.ts";
+import type { Chain } from "../../../../proxy/chain/provider.ts";
+import { createLogger } from "../../../../proxy/logging.ts";
 import { createMerkle } from "../../../../proxy/merkle/merkle.service.ts";
-import type { IndexChange } from "../../../../proxy/merkle/indexer.ts";
+import { createIndexer, type IndexChange } from "../../../../proxy/merkle/indexer.ts";
+import { openChainDataStore } from "../../../../proxy/store/lmdb/chain-data.ts";
+import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
 import { Money } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 
@@ -75,6 +84,40 @@ describe("merkle/indexer on a real chain", function () {
     assert.equal(on.indexer.tree.root(leafCount), root);
     const head = await on.chain.header("latest");
     await until("the tip to be the chain's", () => on.data.tip()?.number === head!.number);
+  });
+
+  it("halves a range that its node does not answer, until it does, and loses nothing", async () => {
+    await confirmed();
+    await on.mine(300);
+    const widths: number[] = [];
+    const strict: Chain = {
+      ...on.chain,
+      logs(address, range) {
+        if ("blockHash" in range) return on.chain.logs(address, range);
+        const width = range.toBlock - range.fromBlock + 1;
+        widths.push(width);
+        if (width > 40) throw new ChainRefused(-32_602, "query returned more than 10000 results", "0x");
+        return on.chain.logs(address, range);
+      },
+    };
+    const folder = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
+    const database = openDatabase(folder);
+    const data = openChainDataStore(database);
+    const indexer = createIndexer(strict, createPool(strict, on.pool.address), data, createLogger("silent"), {
+      deploymentBlock: 1,
+      pollIntervalMs: 5,
+    });
+    try {
+      await indexer.start();
+      const head = await on.chain.header("latest");
+      await until("the tip to be the chain's", () => data.tip()?.number === head!.number);
+      assert.deepEqual(data.currentRoot(), on.data.currentRoot());
+      assert.ok(widths[0]! > 200 && widths.some((width) => width <= 40), widths.join(" "));
+    } finally {
+      await indexer.stop();
+      await database.close();
+      await rm(folder, { recursive: true, force: true });
+    }
   });
 
   it("serves the rooted prefix, counts what waits, and refuses before it knows anything", async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ChainAway } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { Limits } from "../../../../proxy/limits/limits.ts";
 import { LocalWindows } from "../../../../proxy/limits/local-windows.ts";

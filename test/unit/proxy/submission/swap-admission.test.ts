@@ -9,7 +9,7 @@ import {
   type Setting,
 } from "../../../../scripts/dev/statement-maker.ts";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
-import { ChainAway } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
 import { setRule } from "../../../../proxy/fees/developer-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";

@@ -1,7 +1,7 @@
 // The search over made-up pools: the best of every route there is, found without trying all of them.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { ChainAway } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import type { HopQuote, Market, Moment, Venue } from "../../../../proxy/chain/venue.ts";
 import { bestRoute, type Route } from "../../../../proxy/swap/best-route.ts";
 import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";

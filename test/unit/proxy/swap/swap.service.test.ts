@@ -1,6 +1,7 @@
 // The rules of a quote, with a venue that is made up: fees, floors, refusals, and a node that fails.
 import assert from "node:assert/strict";
-import { ChainAway, type Header } from "../../../../proxy/chain/provider.ts";
+import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import type { Header } from "../../../../proxy/chain/provider.ts";
 import type { Market, Venue } from "../../../../proxy/chain/venue.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { createSwapQuotes, type SwapQuoteParts } from "../../../../proxy/swap/swap.service.ts";
