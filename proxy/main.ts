@@ -56,6 +56,7 @@ import { openFeeRuleStore } from "./store/lmdb/fee-rules.ts";
 import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
 import { openKeyStore } from "./store/lmdb/keys.ts";
 import { openPriceStore } from "./store/lmdb/prices.ts";
+import { openSubmissionLease } from "./store/lmdb/submission-lease.ts";
 import { openTicketStore } from "./store/lmdb/tickets.ts";
 import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
@@ -99,7 +100,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const database = openDatabase(config.dataDir);
   const data = openChainDataStore(database);
-  const ticketStore = openTicketStore(database);
+  const ticketStore = openTicketStore(database, (id) =>
+    logger.fatal({ ticket: id }, "a stored ticket cannot be read and is set aside"),
+  );
 
   const links = config.enclaves.map((address) => createLink(address));
   const directory = createDirectory(links, (signer) => pool.isSigner(signer));
@@ -133,8 +136,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       pool,
       tokens,
       attestor,
-      tickets,
       store: ticketStore,
+      lease: openSubmissionLease(database),
       data,
       frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
       sync: () => indexer.sync(),

@@ -111,6 +111,48 @@ export interface TicketChange {
   readonly attestations?: readonly SignedBy[];
 }
 
+/** One holder's time with the lease; every change of hands makes it greater. */
+export type Fence = number;
+
+/** A write under a lease that has changed hands since. Nothing of it was done. */
+export class LeaseLost extends Error {
+  constructor() {
+    super("another process has the lease of the pool's submission");
+    this.name = "LeaseLost";
+  }
+}
+
+/**
+ * Who submits for a pool. A holder that was paused past its time learns from the fence, at its next write, that
+ * another has gone on without it.
+ */
+export interface SubmissionLease {
+  /** Takes the lease, or keeps it, for so long from now on. Undefined while another has it. */
+  take(holder: string, forMs: number): Promise<Fence | undefined>;
+  /** So that the next one need not wait. */
+  giveBack(holder: string): Promise<void>;
+}
+
+/** What the submitter writes. Every call throws LeaseLost, and does nothing, when the lease has changed hands. */
+export interface TicketWrites {
+  /** One atomic durable write. Tickets that come to an end release their reservations. */
+  change(changes: readonly TicketChange[], at: number): Promise<void>;
+  /**
+   * Stores signed bytes before they are broadcast, together with the changes of the tickets they carry.
+   * False, and nothing written, unless the entry at that nonce still is `previous` (by number of attempts;
+   * 0: there is none).
+   */
+  putOutgoing(
+    entry: Outgoing,
+    previousAttempts: number,
+    changes: readonly TicketChange[],
+    at: number,
+  ): Promise<boolean>;
+  markMined(nonce: number, block: number | undefined): Promise<void>;
+  /** With the changes of the tickets it carried. */
+  dropOutgoing(nonce: number, changes: readonly TicketChange[], at: number): Promise<void>;
+}
+
 export interface TicketStore {
   /**
    * One atomic durable write: place in the order, ticket, and reservations of its nullifiers and statement.
@@ -122,29 +164,20 @@ export interface TicketStore {
   byStatement(statement: Bytes32): Promise<TicketRecord | undefined>;
   /** The statement of the ticket that has reserved a nullifier. */
   reservedBy(nullifier: Field): Promise<Bytes32 | undefined>;
-  /** Every ticket that is not final, failed or expired, in order of acceptance. */
-  open(): Promise<TicketRecord[]>;
+  /** In the order asked, without those that are not there. One that cannot be read is set aside and left out. */
+  list(ids: readonly string[]): Promise<TicketRecord[]>;
+  /** Every ticket that is not final, failed or expired, in order of acceptance, in pages. */
+  open(): AsyncIterable<readonly TicketRecord[]>;
   /** Those of one developer; with `sub`, of one user of it. */
   openOf(developerId: string, sub: string | undefined): Promise<TicketRecord[]>;
   /** How many tickets are queued in front of this place in the order. */
   queuedBefore(sequence: number): Promise<number>;
-  /** One atomic durable write. Tickets that come to an end release their reservations. */
-  change(changes: readonly TicketChange[], at: number): Promise<TicketRecord[]>;
-
   /** In order of nonce. */
   outgoing(): Promise<Outgoing[]>;
+  underLease(fence: Fence): TicketWrites;
   /**
-   * Stores signed bytes before they are broadcast, together with the changes of the tickets they carry.
-   * False, and nothing written, unless the entry at that nonce still is `previous` (by number of attempts;
-   * 0: there is none), so two writers can never both send.
+   * Every ticket that is accepted or changed from now on, whoever wrote it, in order of the writes and once they
+   * are durable. A state that was soon followed by another may be left out.
    */
-  putOutgoing(
-    entry: Outgoing,
-    previousAttempts: number,
-    changes: readonly TicketChange[],
-    at: number,
-  ): Promise<boolean>;
-  markMined(nonce: number, block: number | undefined): Promise<void>;
-  /** With the changes of the tickets it carried. */
-  dropOutgoing(nonce: number, changes: readonly TicketChange[], at: number): Promise<void>;
+  follow(listener: (ticket: TicketRecord) => void): () => void;
 }

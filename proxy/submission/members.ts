@@ -4,6 +4,7 @@
  * but gas: the pool isolates its members.
  */
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
 import type { Pool, PoolTransaction } from "../chain/pool.ts";
@@ -12,19 +13,22 @@ import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Logger } from "../logging.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
-import type { TicketRecord } from "../store/tickets.ts";
+import type { TicketChange, TicketRecord, TicketStore, TicketWrites } from "../store/tickets.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Blockage } from "./blocked.ts";
 import type { GasWallet } from "./gas-wallet.ts";
+import type { OpenTicket, OpenTickets } from "./open-tickets.ts";
 import { explainRefusal } from "./refusals.ts";
-import { inSendingOrder, isSwap } from "./sending-order.ts";
+import { inSendingOrder } from "./sending-order.ts";
 import { memberOf, proofOf, statementOf } from "./stored-ticket.ts";
-import { isWaiting, withError } from "./ticket.ts";
-import type { Tickets } from "./tickets.ts";
+import { withError } from "./ticket.ts";
+
+/** Simulations of one turn. Whoever is refused in them waits for later blocks, so the next turn gets further. */
+const MAX_ROUNDS = 8;
 
 /** A ticket and what the pool would be given for it. */
 export interface Candidate {
-  readonly ticket: TicketRecord;
+  readonly ticket: OpenTicket;
   readonly member: PoolTransaction;
 }
 
@@ -32,12 +36,16 @@ export interface MembersParts {
   readonly pool: Pool;
   readonly tokens: Tokens;
   readonly attestor: Attestor;
-  readonly tickets: Tickets;
+  readonly store: Pick<TicketStore, "list">;
+  readonly open: OpenTickets;
+  readonly writes: Pick<TicketWrites, "change">;
   readonly wallet: Pick<GasWallet, "address">;
   readonly backoff: Backoff;
   readonly blockage: Blockage;
   readonly logger: Logger;
   readonly maxBatch: number;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 export interface Members {
@@ -46,30 +54,44 @@ export interface Members {
 }
 
 export function createMembers(parts: MembersParts): Members {
-  const { pool, tokens, attestor, tickets, wallet, backoff, blockage, logger, maxBatch } = parts;
+  const { pool, tokens, attestor, store, open, writes, wallet, backoff, blockage, logger, maxBatch, now } =
+    parts;
 
-  async function nextCandidates(
-    tip: IndexedBlock,
+  /** Of these tickets, those that can go: readable, attested by signers that stand, within one root update. */
+  async function candidatesOf(
+    tickets: readonly OpenTicket[],
     chosen: readonly Candidate[],
-    put: Set<string>,
-    canSwap: () => Promise<boolean>,
+    { put, isAccepted }: Choice,
   ): Promise<Candidate[]> {
+    const records = new Map((await store.list(tickets.map(({ id }) => id))).map((one) => [one.id, one]));
     const batch: Candidate[] = [];
     let leaves = chosen.reduce((sum, { member }) => sum + KINDS[member.kind].leaves, 0);
-    for (const ticket of await tickets.open()) {
-      if (chosen.length + batch.length >= maxBatch) break;
-      if (!isWaiting(ticket.status) || put.has(ticket.id)) continue;
-      if (ticket.transaction.kind === "private-swap" && !(await canSwap())) continue;
-      if (backoff.isWaiting(ticket.id, tip.number)) continue;
-      const attestations = (await standing(ticket.transaction.attestations)) ?? (await attestAgain(ticket));
+    for (const ticket of tickets) {
       put.add(ticket.id);
-      if (attestations === undefined) continue;
-      const member = memberOf(ticket, attestations);
-      leaves += KINDS[member.kind].leaves;
+      const record = records.get(ticket.id);
+      if (record === undefined) {
+        // The store has set it aside and told so; the others go on.
+        open.forget(ticket.id);
+        continue;
+      }
+      leaves += KINDS[ticket.kind].leaves;
       if (leaves > MAX_UPDATE_LEAVES) break;
-      batch.push({ ticket, member });
+      const attestations =
+        (await standing(record.transaction.attestations, isAccepted)) ?? (await attestAgain(record));
+      if (attestations !== undefined) batch.push({ ticket, member: memberOf(record, attestations) });
     }
     return batch;
+  }
+
+  async function nextTickets({ tip, put, canSwap }: Choice, most: number): Promise<OpenTicket[]> {
+    const found: OpenTicket[] = [];
+    for (const ticket of open.waiting()) {
+      if (found.length >= most) break;
+      if (put.has(ticket.id) || backoff.isWaiting(ticket.id, tip.number)) continue;
+      if (ticket.kind === "private-swap" && !(await canSwap())) continue;
+      found.push(ticket);
+    }
+    return found;
   }
 
   /** Which of `more` the pool would execute after `chosen`, in a simulation of the whole call. */
@@ -95,6 +117,7 @@ export function createMembers(parts: MembersParts): Members {
       ),
     );
     const good: Candidate[] = [];
+    const changes: TicketChange[] = [];
     for (const candidate of more) {
       const { ticket } = candidate;
       const reason = reasons.get(ticket.statement);
@@ -102,21 +125,28 @@ export function createMembers(parts: MembersParts): Members {
         good.push(candidate);
         continue;
       }
-      // Markets move with blocks: a swap that fails is not simulated again and again, nor in every block.
-      if (isSwap(candidate)) backoff.wouldBeRefused(ticket.id, tip.number);
+      // What the pool says changes with blocks only: nobody is simulated again and again, nor in every block.
+      backoff.wouldBeRefused(ticket.id, tip.number);
       const error = await explainRefusal(tokens, ticket, pool.readReason(reason), tip.timestamp);
       const status = error === undefined ? ticket.status : withError(ticket.status, error);
-      if (status !== ticket.status) await tickets.change([{ id: ticket.id, status }]);
+      if (status !== ticket.status) changes.push({ id: ticket.id, status });
+    }
+    if (changes.length > 0) {
+      await writes.change(changes, now());
+      open.apply(changes);
     }
     return good;
   }
 
   /** As many of the attestations as the pool needs, all by signers that it accepts now; it refuses any other. */
-  async function standing(attestations: readonly SignedBy[]): Promise<readonly SignedBy[] | undefined> {
+  async function standing(
+    attestations: readonly SignedBy[],
+    isAccepted: Choice["isAccepted"],
+  ): Promise<readonly SignedBy[] | undefined> {
     const needed = await pool.threshold();
     const accepted: SignedBy[] = [];
     for (const attestation of attestations) {
-      if (accepted.length < needed && (await pool.isSigner(attestation.signer))) accepted.push(attestation);
+      if (accepted.length < needed && (await isAccepted(attestation.signer))) accepted.push(attestation);
     }
     return accepted.length >= needed ? accepted : undefined;
   }
@@ -144,16 +174,36 @@ export function createMembers(parts: MembersParts): Members {
   return {
     async choose(tip) {
       const chosen: Candidate[] = [];
-      const put = new Set<string>();
-      // Asked when the first swap waits, and once a turn.
+      // Each is asked when it is first needed, and once a turn.
       let executor: Promise<boolean> | undefined;
-      const canSwap = (): Promise<boolean> => (executor ??= hasExecutor());
+      const signers = new Map<Address, Promise<boolean>>();
+      const choice: Choice = {
+        tip,
+        put: new Set(),
+        canSwap: () => (executor ??= hasExecutor()),
+        isAccepted(signer) {
+          const known = signers.get(signer) ?? pool.isSigner(signer);
+          signers.set(signer, known);
+          return known;
+        },
+      };
       // Those that the pool would refuse make room for the ones behind them.
-      for (;;) {
-        const more = await nextCandidates(tip, chosen, put, canSwap);
-        if (more.length === 0) return chosen;
-        chosen.push(...(await executable(chosen, more, tip)));
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const tickets = await nextTickets(choice, maxBatch - chosen.length);
+        if (tickets.length === 0) break;
+        const more = await candidatesOf(tickets, chosen, choice);
+        if (more.length > 0) chosen.push(...(await executable(chosen, more, tip)));
       }
+      return chosen;
     },
   };
+}
+
+/** What one choosing remembers. */
+interface Choice {
+  readonly tip: IndexedBlock;
+  /** Looked at already. */
+  readonly put: Set<string>;
+  readonly canSwap: () => Promise<boolean>;
+  readonly isAccepted: (signer: Address) => Promise<boolean>;
 }

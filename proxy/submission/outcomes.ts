@@ -4,24 +4,28 @@
  */
 import type { TicketErrorCode } from "../../shared/api/errors.ts";
 import type { Tokens } from "../chain/token.ts";
-import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
-import type { TicketChange, TicketRecord } from "../store/tickets.ts";
+import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
+import type { TicketChange, TicketError, TicketStatus, TicketWrites } from "../store/tickets.ts";
+import { lastSecondOf, type OpenTicket, type OpenTickets } from "./open-tickets.ts";
 import { TICKET_ERRORS } from "./reasons.ts";
-import { depositOf } from "./stored-ticket.ts";
 import { settle, type Findings } from "./ticket.ts";
-import type { Tickets } from "./tickets.ts";
 
 export interface OutcomesParts {
   readonly data: ChainDataStore;
-  readonly tickets: Tickets;
+  readonly open: OpenTickets;
+  readonly writes: Pick<TicketWrites, "change">;
   readonly tokens: Tokens;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
 }
 
 export interface Outcomes {
-  /** Gives every open ticket the state that the index demands, in one durable write. */
-  settleAll(finalBlock: number): Promise<void>;
+  /** Gives every open ticket that the index has news of, or whose time has come, the state that it demands. */
+  settleAll(tip: IndexedBlock, finalBlock: number): Promise<void>;
 }
 
+/** Events that are read between two breaths of the event loop. */
+const EVENTS_AT_ONCE = 1_000;
 const MARKET_CODES: ReadonlySet<TicketErrorCode> = new Set(["SLIPPAGE_EXCEEDED", "ROUTE_UNAVAILABLE"]);
 
 /** The newest block that counts as final, given so many confirmations. */
@@ -29,19 +33,17 @@ export function finalBlockOf(tip: IndexedBlock, confirmations: number): number {
   return tip.number - confirmations + 1;
 }
 
-export function createOutcomes({ data, tickets, tokens }: OutcomesParts): Outcomes {
+export function createOutcomes({ data, open, writes, tokens, now }: OutcomesParts): Outcomes {
   /** Another statement that took what this one needs, and the block in which it did. */
-  async function takenBy(ticket: TicketRecord, finalBlock: number): Promise<Findings["takenBy"]> {
+  async function takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {
     for (const nullifier of ticket.nullifiers) {
       const spender = data.spender(nullifier);
       if (spender !== undefined && spender.statement !== ticket.statement) {
         return { block: spender.block, error: TICKET_ERRORS.nullifierSpent };
       }
     }
-    const { status } = ticket;
-    const isSuspect = "error" in status && status.error.code === "AUTHORIZATION_USED";
-    if (!isSuspect || (status.state !== "queued" && status.state !== "submitted")) return undefined;
-    const deposit = depositOf(ticket);
+    if (!isSuspect(ticket.status)) return undefined;
+    const { deposit } = ticket;
     if (deposit === undefined || finalBlock < 0) return undefined;
     // Used in a final block, and no final block executed this statement: cancelled, or used elsewhere.
     const isUsed = await tokens.isAuthorizationUsed(
@@ -53,38 +55,84 @@ export function createOutcomes({ data, tickets, tokens }: OutcomesParts): Outcom
     return isUsed === true ? { block: finalBlock, error: TICKET_ERRORS.authorizationUsed } : undefined;
   }
 
-  return {
-    async settleAll(finalBlock) {
-      const finalTime = data.blockAtOrBelow(finalBlock)?.timestamp ?? 0;
-      const changes: TicketChange[] = [];
-      for (const ticket of await tickets.open()) {
-        const findings: Findings = {
-          execution: data.execution(ticket.statement),
-          finalBlock,
-          finalTime,
-          ...expiryOf(ticket),
-          takenBy: await takenBy(ticket, finalBlock),
-        };
-        const status = settle(ticket.status, findings);
-        if (status !== ticket.status) changes.push({ id: ticket.id, status });
+  /** What was looked at last; of a branch that is gone when it is not there any more. */
+  let seen: LoggedEvent | undefined;
+  let hasLooked = false;
+
+  /** Marks the tickets that the pool's newest events concern; all of them when the chain went back. */
+  async function readNews(tip: IndexedBlock): Promise<void> {
+    const isGone = seen !== undefined && data.eventAt(seen.position)?.blockHash !== seen.blockHash;
+    if (isGone || !hasLooked) {
+      open.touchAll();
+      seen = data.lastEventUpTo(tip.number, ["executed"]);
+      hasLooked = true;
+    }
+    for (;;) {
+      const events = data.eventsAfter(seen?.position, EVENTS_AT_ONCE);
+      for (const { event } of events) {
+        if (event.kind === "executed") open.touch(event.statement, event.nullifiers);
       }
-      await tickets.change(changes);
+      seen = events.at(-1) ?? seen;
+      if (events.length < EVENTS_AT_ONCE) return;
+      await breath();
+    }
+  }
+
+  async function settleOne(
+    ticket: OpenTicket,
+    finalBlock: number,
+    finalTime: number,
+  ): Promise<TicketChange | undefined> {
+    const taken = await takenBy(ticket, finalBlock);
+    const execution = data.execution(ticket.statement);
+    const lastSecond = lastSecondOf(ticket);
+    const findings = {
+      execution,
+      finalBlock,
+      finalTime,
+      lastSecond,
+      expiry: expiryOf(ticket),
+      takenBy: taken,
+    };
+    const status = settle(ticket.status, findings);
+    const decidedIn = execution?.block ?? taken?.block;
+    if (decidedIn !== undefined) open.lookAgainAt(ticket.id, decidedIn);
+    // Whether the authorization is used is asked of final blocks, so each new one may tell more.
+    else if (isSuspect(status)) open.lookAgainAt(ticket.id, finalBlock + 1);
+    return status === ticket.status ? undefined : { id: ticket.id, status };
+  }
+
+  return {
+    async settleAll(tip, finalBlock) {
+      await readNews(tip);
+      const finalTime = data.blockAtOrBelow(finalBlock)?.timestamp ?? 0;
+      for (const tickets of open.due(finalBlock, finalTime)) {
+        const changes: TicketChange[] = [];
+        for (const ticket of tickets) {
+          const change = await settleOne(ticket, finalBlock, finalTime);
+          if (change !== undefined) changes.push(change);
+        }
+        if (changes.length > 0) await writes.change(changes, now());
+        open.seen(tickets);
+        open.apply(changes);
+        await breath();
+      }
     },
   };
 }
 
-/** The last second at which the statement can execute, and what is said afterwards. */
-function expiryOf(ticket: TicketRecord): Pick<Findings, "lastSecond" | "expiry"> {
-  const { deadline } = ticket.transaction;
+const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** Held because its authorization seems to be used up. */
+function isSuspect(status: TicketStatus): boolean {
+  const isOpen = status.state === "queued" || status.state === "submitted";
+  return isOpen && status.error?.code === "AUTHORIZATION_USED";
+}
+
+/** What is said of a ticket whose last second has passed. */
+function expiryOf(ticket: OpenTicket): TicketError {
   // The market's own reason is worth more than "too late", which the deadline tells anyway.
-  const { status } = ticket;
-  if ("error" in status && MARKET_CODES.has(status.error.code)) {
-    return { lastSecond: deadline, expiry: status.error };
-  }
-  const deposit = depositOf(ticket);
-  // EIP-3009 is valid strictly before; the pool takes the deadline's own second.
-  if (deposit !== undefined && deposit.validBefore - 1n < deadline) {
-    return { lastSecond: deposit.validBefore - 1n, expiry: TICKET_ERRORS.authorizationExpired };
-  }
-  return { lastSecond: deadline, expiry: TICKET_ERRORS.deadlinePassed };
+  const { status, deadline } = ticket;
+  if ("error" in status && MARKET_CODES.has(status.error.code)) return status.error;
+  return lastSecondOf(ticket) < deadline ? TICKET_ERRORS.authorizationExpired : TICKET_ERRORS.deadlinePassed;
 }

@@ -8,22 +8,23 @@ import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { Logger } from "../logging.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
-import type { Outgoing, TicketChange, TicketRecord, TicketStore } from "../store/tickets.ts";
+import type { Outgoing, TicketChange, TicketStore, TicketWrites } from "../store/tickets.ts";
 import type { Backoff } from "./backoff.ts";
 import type { GasWallet } from "./gas-wallet.ts";
+import type { OpenTicket, OpenTickets } from "./open-tickets.ts";
 import { TICKET_ERRORS } from "./reasons.ts";
 import { explainRefusal } from "./refusals.ts";
 import type { Sending } from "./sending.ts";
 import { dropped, refused } from "./ticket.ts";
-import type { Tickets } from "./tickets.ts";
 
 export interface OutgoingParts {
   readonly chain: Chain;
   readonly pool: Pool;
   readonly tokens: Tokens;
   readonly data: ChainDataStore;
-  readonly store: TicketStore;
-  readonly tickets: Tickets;
+  readonly store: Pick<TicketStore, "outgoing">;
+  readonly open: OpenTickets;
+  readonly writes: TicketWrites;
   readonly wallet: Pick<GasWallet, "address">;
   readonly sending: Sending;
   readonly backoff: Backoff;
@@ -43,8 +44,8 @@ export interface OutgoingTransactions {
 const MISSES_BEFORE_DROPPED = 3;
 
 export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
-  const { chain, pool, tokens, data, store, tickets, wallet, sending, backoff, logger, now } = parts;
-  /** By nonce. Forgotten by a restart, which only costs a few turns. */
+  const { chain, pool, tokens, data, store, open, writes, wallet, sending, backoff, logger, now } = parts;
+  /** By nonce. Forgotten with the lease, which only costs a few turns. */
   const misses = new Map<number, number>();
 
   /** The nonce is used. True until the index has the block that used it. */
@@ -64,10 +65,10 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       return false;
     }
     misses.delete(entry.nonce);
-    if (entry.minedIn !== block) await store.markMined(entry.nonce, block);
+    if (entry.minedIn !== block) await writes.markMined(entry.nonce, block);
     if (block > tip.number) return true;
     await releaseRefused(entry, tip);
-    if (block <= finalBlock) await store.dropOutgoing(entry.nonce, [], now());
+    if (block <= finalBlock) await writes.dropOutgoing(entry.nonce, [], now());
     return false;
   }
 
@@ -82,7 +83,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
   /** Members that the pool refused, or that a failed call never reached, wait to be sent again. */
   async function releaseRefused(entry: Outgoing, tip: IndexedBlock): Promise<void> {
     const changes: TicketChange[] = [];
-    for (const ticket of await carriedBy(entry)) {
+    for (const ticket of carriedBy(entry)) {
       const rejection = data.rejection(ticket.statement);
       const reason = rejection === undefined ? undefined : pool.readReason(rejection.reason);
       const error =
@@ -95,40 +96,43 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       logger.warn({ ticket: ticket.id, reason: reason?.name }, "the pool refused a member of a batch");
       changes.push({ id: ticket.id, status });
     }
-    await tickets.change(changes);
+    if (changes.length === 0) return;
+    await writes.change(changes, now());
+    open.apply(changes);
   }
 
   /** Tickets that were in this transaction and were not executed. */
-  async function carriedBy(entry: Outgoing): Promise<TicketRecord[]> {
-    const open = await tickets.open();
-    return open.filter(
-      ({ id, status, statement }) =>
-        entry.ticketIds.includes(id) &&
-        status.state === "submitted" &&
-        status.carrier === entry.nonce &&
-        data.execution(statement) === undefined,
-    );
+  function carriedBy(entry: Outgoing): OpenTicket[] {
+    return entry.ticketIds
+      .map((id) => open.get(id))
+      .filter((ticket) => ticket !== undefined)
+      .filter(
+        ({ status, statement }) =>
+          status.state === "submitted" &&
+          status.carrier === entry.nonce &&
+          data.execution(statement) === undefined,
+      );
   }
 
   async function giveUp(entry: Outgoing): Promise<void> {
     misses.delete(entry.nonce);
     const changes: TicketChange[] = [];
-    for (const { id, status } of await carriedBy(entry)) {
+    for (const { id, status } of carriedBy(entry)) {
       const next = dropped(status);
       if (next !== undefined) changes.push({ id, status: next });
     }
-    await store.dropOutgoing(entry.nonce, changes, now());
-    await tickets.announce(changes.map(({ id }) => id));
+    await writes.dropOutgoing(entry.nonce, changes, now());
+    open.apply(changes);
   }
 
   /** Sends dropped bytes again, and pays more for stuck ones. */
   async function tendWaiting(entry: Outgoing): Promise<void> {
     const last = entry.attempts.at(-1)!;
-    if (entry.minedIn !== undefined) await store.markMined(entry.nonce, undefined);
+    if (entry.minedIn !== undefined) await writes.markMined(entry.nonce, undefined);
     if (!(await chain.knows(last.hash))) await sending.repeat(entry);
     const head = await chain.header("latest");
     if (head === undefined || now() - last.signedAt < parts.stuckAfterMs) return;
-    await sending.replace(entry, await carriedBy(entry), head);
+    await sending.replace(entry, carriedBy(entry), head);
   }
 
   return {

@@ -1,14 +1,14 @@
 /** Why the pool would not execute a ticket, in the ticket's own terms; where the token said no, its state is asked. */
 import type { PoolReason } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
-import type { TicketError, TicketRecord } from "../store/tickets.ts";
+import type { TicketError } from "../store/tickets.ts";
+import type { OpenTicket } from "./open-tickets.ts";
 import { judge, TICKET_ERRORS } from "./reasons.ts";
-import { depositOf } from "./stored-ticket.ts";
 
 /** Undefined when the attestation is to blame. `tipTime`: the newest block's, Unix seconds. */
 export async function explainRefusal(
   tokens: Tokens,
-  ticket: TicketRecord,
+  { kind, statement, deposit }: Pick<OpenTicket, "kind" | "statement" | "deposit">,
   reason: PoolReason,
   tipTime: number,
 ): Promise<TicketError | undefined> {
@@ -19,14 +19,11 @@ export async function explainRefusal(
     case "attest-again":
       return undefined;
     case "too-dear":
-      return ticket.transaction.kind === "private-swap"
-        ? TICKET_ERRORS.routeUnavailable
-        : TICKET_ERRORS.transferRefused;
+      return kind === "private-swap" ? TICKET_ERRORS.routeUnavailable : TICKET_ERRORS.transferRefused;
     case "ask-token": {
-      const deposit = depositOf(ticket);
       if (deposit === undefined) return TICKET_ERRORS.transferRefused;
       const { token, depositor, amount, validBefore } = deposit;
-      if ((await tokens.isAuthorizationUsed(token, depositor, ticket.statement)) === true)
+      if ((await tokens.isAuthorizationUsed(token, depositor, statement)) === true)
         return TICKET_ERRORS.authorizationUsed;
       if (validBefore <= BigInt(tipTime)) return TICKET_ERRORS.authorizationExpired;
       if ((await tokens.balanceOf(token, depositor)) < amount) return TICKET_ERRORS.insufficientFunds;

@@ -6,18 +6,19 @@ import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain, Header } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Logger } from "../logging.ts";
-import type { Outgoing, SignedAttempt, TicketChange, TicketRecord, TicketStore } from "../store/tickets.ts";
+import type { Outgoing, SignedAttempt, TicketChange, TicketStore, TicketWrites } from "../store/tickets.ts";
 import type { Batch } from "./batch.ts";
 import type { Blockage } from "./blocked.ts";
 import { firstFees, higherFees, type Fees, type GasWallet } from "./gas-wallet.ts";
+import type { OpenTicket, OpenTickets } from "./open-tickets.ts";
 import { sent } from "./ticket.ts";
-import type { Tickets } from "./tickets.ts";
 
 export interface SendingParts {
   readonly chain: Chain;
   readonly pool: Pool;
-  readonly store: TicketStore;
-  readonly tickets: Tickets;
+  readonly store: Pick<TicketStore, "outgoing">;
+  readonly open: OpenTickets;
+  readonly writes: Pick<TicketWrites, "putOutgoing">;
   readonly wallet: GasWallet;
   readonly blockage: Blockage;
   readonly logger: Logger;
@@ -31,13 +32,13 @@ export interface Sending {
   /** A batch under the wallet's next nonce. False when there is no gas for it. */
   send(batch: Batch, head: Header): Promise<boolean>;
   /** The same call under the same nonce for a higher fee. */
-  replace(entry: Outgoing, carried: readonly TicketRecord[], head: Header): Promise<void>;
+  replace(entry: Outgoing, carried: readonly OpenTicket[], head: Header): Promise<void>;
   /** The last bytes of an entry, once more. */
   repeat(entry: Outgoing): Promise<void>;
 }
 
 export function createSending(parts: SendingParts): Sending {
-  const { chain, pool, store, tickets, wallet, blockage, logger, now, maxFeePerGas: feeCap } = parts;
+  const { chain, pool, store, open, writes, wallet, blockage, logger, now, maxFeePerGas: feeCap } = parts;
 
   function sign(nonce: number, data: string, gasLimit: bigint, fees: Fees): SignedAttempt {
     const signed = wallet.sign({ nonce, to: pool.address, data, gasLimit, ...fees });
@@ -92,10 +93,10 @@ export function createSending(parts: SendingParts): Sending {
         attempts: [attempt],
       };
       await requireFree(nonce);
-      if (!(await store.putOutgoing(entry, 0, changes, now()))) {
-        throw new Error("another writer uses this store's gas wallet");
+      if (!(await writes.putOutgoing(entry, 0, changes, now()))) {
+        throw new Error("an entry came under a nonce that was free a moment ago");
       }
-      await tickets.announce(ticketIds);
+      open.apply(changes);
       logger.info({ nonce, members: candidates.length, tx: attempt.hash }, "a batch is sent");
       await broadcast(attempt, nonce);
       return true;
@@ -116,9 +117,9 @@ export function createSending(parts: SendingParts): Sending {
         const replaced = sent(status, nonce, attempt.hash);
         return replaced === undefined ? [] : [{ id, status: replaced }];
       });
-      if (!(await store.putOutgoing(next, entry.attempts.length, changes, now()))) return;
+      if (!(await writes.putOutgoing(next, entry.attempts.length, changes, now()))) return;
+      open.apply(changes);
       logger.info({ nonce, attempts: next.attempts.length }, "a stuck transaction is replaced");
-      await tickets.announce(changes.map(({ id }) => id));
       await broadcast(attempt, nonce);
     },
   };

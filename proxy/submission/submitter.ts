@@ -1,6 +1,6 @@
 /**
- * The loop that carries every accepted ticket to its end, and the only owner of the gas wallet's nonce. A
- * turn reads outcomes, tends what was sent, then puts all that waits into one `execute`. One transaction is
+ * The loop that carries every accepted ticket to its end, and the only owner of the gas wallet's nonce, as long
+ * as it has the lease. A turn reads outcomes, tends what was sent, then puts all that waits into one `execute`. One transaction is
  * in flight at a time, so a nonce is never a hole; what became of it is read from the indexed events.
  */
 import type { Field } from "../../shared/protocol/brands.ts";
@@ -12,17 +12,17 @@ import type { Tokens } from "../chain/token.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import type { Logger } from "../logging.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
-import type { TicketStore } from "../store/tickets.ts";
+import { LeaseLost, type Fence, type SubmissionLease, type TicketStore } from "../store/tickets.ts";
 import { Backoff } from "./backoff.ts";
-import { createBatches } from "./batch.ts";
+import { createBatches, type Batches } from "./batch.ts";
 import { Blockage, type Blocked } from "./blocked.ts";
 import type { GasWallet } from "./gas-wallet.ts";
+import { createLeadership } from "./leadership.ts";
 import { createMembers } from "./members.ts";
-import { createOutcomes, finalBlockOf } from "./outcomes.ts";
-import { createOutgoing } from "./outgoing.ts";
-import { createSending } from "./sending.ts";
-import { isWaiting } from "./ticket.ts";
-import type { Tickets } from "./tickets.ts";
+import { createOutcomes, finalBlockOf, type Outcomes } from "./outcomes.ts";
+import { createOutgoing, type OutgoingTransactions } from "./outgoing.ts";
+import { OpenTickets } from "./open-tickets.ts";
+import { createSending, type Sending } from "./sending.ts";
 
 export interface SubmitterState {
   readonly blockedBy: Blocked | undefined;
@@ -46,8 +46,8 @@ export interface SubmitterParts {
   readonly pool: Pool;
   readonly tokens: Tokens;
   readonly attestor: Attestor;
-  readonly tickets: Tickets;
   readonly store: TicketStore;
+  readonly lease: SubmissionLease;
   readonly data: ChainDataStore;
   /** Complete siblings of a prefix of the queue. */
   readonly frontierAt: (leafCount: number) => Field[];
@@ -67,6 +67,8 @@ export interface SubmitterOptions {
   /** Wei; never bid above it. */
   readonly maxFeePerGas?: bigint;
   readonly maxBatch?: number;
+  /** How long the lease of submission outlives a holder that has died or is cut off. */
+  readonly leaseMs?: number;
 }
 
 const DEFAULT_STUCK_AFTER_MS = 30_000;
@@ -74,44 +76,83 @@ const DEFAULT_MAX_FEE = 500_000_000_000n;
 /** Sixteen-member batches measure far below the bounds of one call, so this leaves room to spare. */
 const DEFAULT_MAX_BATCH = 32;
 
+/** What works under one lease. Made anew with each, so that nothing remembered from before an interruption decides. */
+interface Line {
+  readonly fence: Fence;
+  readonly open: OpenTickets;
+  readonly outcomes: Outcomes;
+  readonly outgoing: OutgoingTransactions;
+  readonly batches: Batches;
+  readonly sending: Sending;
+}
+
 export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions): Submitter {
-  const { chain, data, logger, now } = parts;
+  const { chain, data, store, logger, now } = parts;
   const { maxFeePerGas = DEFAULT_MAX_FEE, stuckAfterMs = DEFAULT_STUCK_AFTER_MS } = options;
+  const { maxBatch = DEFAULT_MAX_BATCH, leaseMs } = options;
   const confirmations = Math.max(options.confirmations, 1);
 
   const blockage = new Blockage();
-  const backoff = new Backoff();
-  const outcomes = createOutcomes(parts);
-  const sending = createSending({ ...parts, blockage, maxFeePerGas });
-  const outgoing = createOutgoing({ ...parts, sending, backoff, stuckAfterMs });
-  const maxBatch = options.maxBatch ?? DEFAULT_MAX_BATCH;
-  const members = createMembers({ ...parts, backoff, blockage, maxBatch });
-  const batches = createBatches({ ...parts, members, blockage });
+  const leadership = createLeadership(parts.lease, {
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+    onChange(fence) {
+      if (fence === undefined) logger.warn("another proxy submits, or none that we know of");
+      else logger.info({ fence }, "this proxy submits");
+      wake();
+    },
+    onFault: (error) => logger.error({ err: error }, "the lease of submission could not be asked for"),
+  });
 
+  let line: Line | undefined;
   let isStopped = false;
   let isWanted = false;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let lastTurnAt: number | undefined;
 
+  async function openLine(fence: Fence): Promise<Line> {
+    const open = await OpenTickets.of(store);
+    const writes = store.underLease(fence);
+    const backoff = new Backoff();
+    const sending = createSending({ ...parts, open, writes, blockage, maxFeePerGas });
+    const members = createMembers({ ...parts, open, writes, backoff, blockage, maxBatch });
+    return {
+      fence,
+      open,
+      outcomes: createOutcomes({ ...parts, open, writes }),
+      outgoing: createOutgoing({ ...parts, open, writes, sending, backoff, stuckAfterMs }),
+      batches: createBatches({ ...parts, members, blockage }),
+      sending,
+    };
+  }
+
   async function turn(): Promise<void> {
+    const fence = leadership.current();
+    if (line !== undefined && line.fence !== fence) {
+      line.open.close();
+      line = undefined;
+    }
+    if (fence === undefined) {
+      blockage.clear();
+      return;
+    }
+    line ??= await openLine(fence);
     await parts.sync();
     const tip = data.tip();
     if (tip === undefined) throw new ChainAway("nothing is indexed yet");
     const finalBlock = finalBlockOf(tip, confirmations);
-    await outcomes.settleAll(finalBlock);
-    if (await outgoing.tend(tip, finalBlock)) return;
-    if (await hasWork()) await sendNext(tip);
+    await line.outcomes.settleAll(tip, finalBlock);
+    if (await line.outgoing.tend(tip, finalBlock)) return;
+    if (hasWork(line)) await sendNext(line, tip);
     else blockage.clear();
   }
 
   /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
-  async function hasWork(): Promise<boolean> {
-    if (data.currentRoot()?.leafCount !== data.leafCount()) return true;
-    return (await parts.tickets.open()).some(({ status }) => isWaiting(status));
+  function hasWork({ open }: Line): boolean {
+    return open.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
   }
 
-  async function sendNext(tip: IndexedBlock): Promise<void> {
+  async function sendNext({ batches, sending }: Line, tip: IndexedBlock): Promise<void> {
     const head = await chain.header("latest");
     // Built on anything but the newest block, a batch would meet a queue it does not expect.
     if (head?.hash !== tip.hash) {
@@ -134,6 +175,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         if (error instanceof ChainAway) {
           blockage.report("chain");
           logger.warn({ reason: error.message }, "submission waits for the chain");
+        } else if (error instanceof LeaseLost) {
+          logger.warn("another proxy has the lease; this one had not noticed");
         } else logger.error({ err: error }, "a turn of the submitter failed");
         return;
       }
@@ -148,6 +191,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
 
   return {
     start() {
+      leadership.start();
       timer = setInterval(wake, options.pollIntervalMs);
       wake();
     },
@@ -156,6 +200,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       isStopped = true;
       clearInterval(timer);
       await running;
+      line?.open.close();
+      await leadership.stop();
     },
     state: () => ({ blockedBy: blockage.by, lastTurnAt }),
     blockedBy: (kind) => blockage.of(kind),

@@ -89,10 +89,6 @@ export function withError(status: TicketStatus, error: TicketError | undefined):
   return error === undefined ? rest : { ...rest, error };
 }
 
-export function isOver(status: TicketStatus): boolean {
-  return status.state === "finalized" || status.state === "failed" || status.state === "expired";
-}
-
 /** Waiting to be put into a transaction: never sent, or sent and to be sent again. */
 export function isWaiting(status: TicketStatus): boolean {
   return status.state === "queued" || (status.state === "submitted" && status.carrier === undefined);

@@ -9,8 +9,8 @@ import { toHex, word } from "../../shared/protocol/bytes.ts";
 import type { Kind, Statement } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Owner } from "../http/state.ts";
-import type { TicketChange, TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
-import { isOver } from "./ticket.ts";
+import type { TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
+import { isInVain, isOver, isSameOwner } from "../store/ticket-states.ts";
 
 export interface Tickets {
   /**
@@ -32,12 +32,8 @@ export interface Tickets {
   settled(id: string, withinMs: number): Promise<TicketRecord>;
   /** Open tickets that a principal may see, in order of acceptance. */
   openOf(owner: Owner): Promise<TicketRecord[]>;
-  open(): Promise<TicketRecord[]>;
   view(ticket: TicketRecord): Promise<Ticket>;
-  /** For the submitter: durable, then told. */
-  change(changes: readonly TicketChange[]): Promise<void>;
-  /** For the submitter: these were changed together with an outgoing transaction. */
-  announce(ids: readonly string[]): Promise<void>;
+  /** Whoever changed it; on a store that several proxies share also another proxy. */
   onChange(listener: (ticket: TicketRecord) => void): () => void;
   /** Ends every wait, so that a stop does not take as long as a caller was ready to wait. */
   close(): void;
@@ -60,18 +56,8 @@ export function maySee(owner: Owner, ticket: TicketRecord): boolean {
 }
 
 export function createTickets(store: TicketStore, options: TicketsOptions): Tickets {
-  const listeners = new Set<(ticket: TicketRecord) => void>();
-  const tell = (ticket: TicketRecord): void => {
-    for (const listener of listeners) listener(ticket);
-  };
-  const onChange = (listener: (ticket: TicketRecord) => void): (() => void) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  };
   const waiting = new Set<() => void>();
   let isClosed = false;
-  const isOwn = (owner: Owner, ticket: TicketRecord): boolean =>
-    ticket.owner.developerId === owner.developerId && ticket.owner.sub === owner.sub;
 
   const pending = (): ApiError =>
     new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this one, or is this one");
@@ -79,9 +65,8 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   /** The ticket that this statement already has, when it is `owner`'s and not over in vain. Throws NULLIFIER_PENDING when it is another's. */
   async function existing(owner: Owner, statement: Bytes32): Promise<TicketRecord | undefined> {
     const ticket = await store.byStatement(statement);
-    if (ticket === undefined || ticket.status.state === "failed" || ticket.status.state === "expired")
-      return undefined;
-    if (isOwn(owner, ticket)) return ticket;
+    if (ticket === undefined || isInVain(ticket.status)) return undefined;
+    if (isSameOwner(owner, ticket.owner)) return ticket;
     // Another's, and final: the chain's own record refuses it, with the better name.
     if (ticket.status.state === "finalized") return undefined;
     throw pending();
@@ -105,8 +90,6 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
     );
     switch (accepted.kind) {
       case "accepted":
-        tell(accepted.ticket);
-        return accepted.ticket;
       case "same":
         return accepted.ticket;
       case "reserved":
@@ -157,7 +140,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
         const timer = setTimeout(finish, isClosed ? 0 : withinMs);
         waiting.add(finish);
         // Listening begins before the first look, so a change in between is not missed.
-        const stop = onChange((ticket) => {
+        const stop = store.follow((ticket) => {
           if (ticket.id === id && isSettled(ticket)) finish();
         });
         store.get(id).then(
@@ -175,7 +158,6 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
     },
 
     openOf: (owner) => store.openOf(owner.developerId, owner.sub),
-    open: () => store.open(),
 
     async view(ticket) {
       const { status, transaction } = ticket;
@@ -204,16 +186,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       };
     },
 
-    async change(changes) {
-      for (const ticket of await store.change(changes, options.now())) tell(ticket);
-    },
-    async announce(ids) {
-      for (const id of ids) {
-        const ticket = await store.get(id);
-        if (ticket !== undefined) tell(ticket);
-      }
-    },
-    onChange,
+    onChange: (listener) => store.follow(listener),
     close() {
       isClosed = true;
       for (const finish of waiting) finish();

@@ -33,6 +33,7 @@ import { createIndexer, type Indexer } from "../../proxy/merkle/indexer.ts";
 import type { ChainDataStore } from "../../proxy/store/chain-data.ts";
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
+import { openSubmissionLease } from "../../proxy/store/lmdb/submission-lease.ts";
 import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
 import type { TicketRecord, TicketStore } from "../../proxy/store/tickets.ts";
 import { createGasWallet } from "../../proxy/submission/gas-wallet.ts";
@@ -293,8 +294,8 @@ export class Money {
         pool: this.pool,
         tokens: this.tokens,
         attestor: this.attestor,
-        tickets,
         store,
+        lease: openSubmissionLease(database),
         data,
         frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
         sync: () => indexer.sync(),

@@ -47,8 +47,22 @@ async function startServer(settings: readonly string[]): Promise<RedisServer> {
     const options = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", ...settings];
     const started = spawn("redis-server", options, { stdio: "ignore" });
     child = started;
-    await until("redis-server to listen", () => canConnect(port));
+    await until("redis-server to listen, with its data", async () => (await canConnect(port)) && isLoaded());
   }
+
+  async function command(...args: string[]): Promise<unknown> {
+    const client = createClient({ url, RESP: 2, socket: { reconnectStrategy: false } });
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      return await client.sendCommand(args);
+    } finally {
+      client.destroy();
+    }
+  }
+
+  const isLoaded = async (): Promise<boolean> =>
+    String(await command("INFO", "persistence")).includes("loading:0");
 
   await start();
   return {
@@ -62,16 +76,7 @@ async function startServer(settings: readonly string[]): Promise<RedisServer> {
       await ended;
     },
     start,
-    async command(...args) {
-      const client = createClient({ url, RESP: 2, socket: { reconnectStrategy: false } });
-      client.on("error", () => undefined);
-      await client.connect();
-      try {
-        return await client.sendCommand(args);
-      } finally {
-        client.destroy();
-      }
-    },
+    command,
   };
 }
 

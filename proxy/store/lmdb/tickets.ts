@@ -3,27 +3,51 @@
  * Every change is one transaction, and its promise resolves when it is on disk. What is asked for each request (how
  * many wait, how many before this one, whose) has keys of its own, so that a long queue makes no answer slower.
  */
-import { createHash } from "node:crypto";
 import { mustField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
-import type { Outgoing, TicketChange, TicketRecord, TicketStatus, TicketStore } from "../tickets.ts";
+import type {
+  Acceptance,
+  Fence,
+  Outgoing,
+  TicketChange,
+  TicketRecord,
+  TicketStore,
+  TicketWrites,
+} from "../tickets.ts";
+import { isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
+import { StoreUnavailable } from "../unavailable.ts";
 import type { Database } from "./database.ts";
+import { requireFence } from "./submission-lease.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
+const PAGE = 500;
 /** Sorts behind every `userKey`. */
 const AFTER_USERS = "~";
 /**
  * 1: `ticket`, `statement`, `open`, `reserved`, `outgoing`, `last-sequence`.
- * 2: besides, `queued` by sequence, `owned` by owner and sequence, and `waiting`, a count.
+ * 2: besides, `queued` by sequence, `owned` by owner and sequence, `waiting`, a count, and `lease`.
  */
 const FORMAT = 2;
 
-export function openTicketStore(database: Database): TicketStore {
+/** `onBrokenTicket` is called once for each record that cannot be read; it is left out of what is listed. */
+export function openTicketStore(
+  database: Database,
+  onBrokenTicket: (id: string) => void = () => undefined,
+): TicketStore {
+  const broken = new Set<string>();
   const table = database.table("tickets");
   const get = (key: Key): unknown => table.get(key);
 
   function read(id: string): TicketRecord | undefined {
     const stored = get(["ticket", id]) as StoredTicket | undefined;
-    return stored === undefined ? undefined : readTicket(stored);
+    if (stored === undefined) return undefined;
+    try {
+      return readTicket(stored);
+    } catch (cause) {
+      // Each is told once; the store goes on being read all the time.
+      if (!broken.has(id)) onBrokenTicket(id);
+      broken.add(id);
+      throw new StoreUnavailable(new Error(`ticket ${id} cannot be read`, { cause }));
+    }
   }
 
   let isMigrated = false;
@@ -36,10 +60,10 @@ export function openTicketStore(database: Database): TicketStore {
       throw new Error(`the store's tickets have format ${String(found)}, not ${String(FORMAT)}`);
     if (found === 1) {
       let waiting = 0;
-      for (const ticket of openTickets()) {
+      for (const ticket of readAll(openIds())) {
         table.putSync(ownedKey(ticket), ticket.id);
         if (ticket.status.state === "queued") table.putSync(["queued", ticket.sequence], true);
-        if (isWaiting(ticket.status)) waiting += 1;
+        if (isUnderWay(ticket.status)) waiting += 1;
       }
       table.putSync(["waiting"], waiting);
       table.putSync(["format"], FORMAT);
@@ -60,10 +84,27 @@ export function openTicketStore(database: Database): TicketStore {
     if (!isMigrated) await write(() => undefined);
   }
 
-  function openTickets(): TicketRecord[] {
-    return [...table.getRange({ start: ["open", -1], end: ["open", LAST] })]
-      .map(({ value }) => read(value as string))
-      .filter((ticket) => ticket !== undefined);
+  function openIds(): string[] {
+    return [...table.getRange({ start: ["open", -1], end: ["open", LAST] })].map(
+      ({ value }) => value as string,
+    );
+  }
+
+  /** Without those that are not there or cannot be read. */
+  function readAll(ids: readonly string[]): TicketRecord[] {
+    return ids.flatMap((id) => {
+      try {
+        return read(id) ?? [];
+      } catch {
+        // Set aside: the others go on.
+        return [];
+      }
+    });
+  }
+
+  const listeners = new Set<(ticket: TicketRecord) => void>();
+  function tell(tickets: readonly TicketRecord[]): void {
+    for (const ticket of tickets) for (const listener of listeners) listener(ticket);
   }
 
   const waitingCount = (): number => get(["waiting"]) as number;
@@ -82,10 +123,10 @@ export function openTicketStore(database: Database): TicketStore {
       if (status.state !== before.status.state) {
         if (status.state === "queued") table.putSync(["queued", ticket.sequence], true);
         else table.removeSync(["queued", ticket.sequence]);
-        const change = Number(isWaiting(status)) - Number(isWaiting(before.status));
+        const change = Number(isUnderWay(status)) - Number(isUnderWay(before.status));
         table.putSync(["waiting"], waitingCount() + change);
       }
-      if (isOver(status)) {
+      if (isOver(status) && !isOver(before.status)) {
         table.removeSync(["open", ticket.sequence]);
         table.removeSync(ownedKey(ticket));
         // The notes of one that ended without effect are free again; those of a final one are spent on the
@@ -99,20 +140,57 @@ export function openTicketStore(database: Database): TicketStore {
     });
   }
 
+  /** With the changes of tickets that it makes. */
+  async function writeUnder<T>(fence: Fence, work: () => readonly [T, TicketRecord[]]): Promise<T> {
+    const [result, changed] = await write(() => {
+      requireFence(database, fence);
+      return work();
+    });
+    tell(changed);
+    return result;
+  }
+
+  const outgoingAt = (nonce: number): StoredOutgoing | undefined =>
+    get(["outgoing", nonce]) as StoredOutgoing | undefined;
+
+  const writesUnder = (fence: Fence): TicketWrites => ({
+    change: (changes, at) => writeUnder(fence, () => [undefined, applyChanges(changes, at)]),
+    putOutgoing: (entry, previousAttempts, changes, at) =>
+      writeUnder(fence, () => {
+        if ((outgoingAt(entry.nonce)?.attempts.length ?? 0) !== previousAttempts) return [false, []];
+        table.putSync(["outgoing", entry.nonce], storeOutgoing(entry));
+        return [true, applyChanges(changes, at)];
+      }),
+    markMined: (nonce, block) =>
+      writeUnder(fence, () => {
+        const existing = outgoingAt(nonce);
+        if (existing !== undefined) {
+          const { minedIn: _old, ...rest } = existing;
+          table.putSync(["outgoing", nonce], block === undefined ? rest : { ...rest, minedIn: block });
+        }
+        return [undefined, []];
+      }),
+    dropOutgoing: (nonce, changes, at) =>
+      writeUnder(fence, () => {
+        table.removeSync(["outgoing", nonce]);
+        return [undefined, applyChanges(changes, at)];
+      }),
+  });
+
   return {
-    accept: (draft, maxOpen) =>
-      write(() => {
+    async accept(draft, maxOpen) {
+      const acceptance = await write((): Acceptance => {
         const knownId = get(["statement", draft.statement]) as string | undefined;
         const known = knownId === undefined ? undefined : read(knownId);
-        if (known !== undefined && known.status.state !== "failed" && known.status.state !== "expired") {
-          const isTheirs =
-            known.owner.developerId === draft.owner.developerId && known.owner.sub === draft.owner.sub;
-          return isTheirs ? { kind: "same" as const, ticket: known } : { kind: "reserved" as const };
+        if (known !== undefined && !isInVain(known.status)) {
+          return isSameOwner(known.owner, draft.owner)
+            ? { kind: "same", ticket: known }
+            : { kind: "reserved" };
         }
         if (draft.nullifiers.some((nullifier) => get(["reserved", hex(nullifier)]) !== undefined)) {
-          return { kind: "reserved" as const };
+          return { kind: "reserved" };
         }
-        if (waitingCount() >= maxOpen) return { kind: "full" as const };
+        if (waitingCount() >= maxOpen) return { kind: "full" };
 
         const sequence = ((get(["last-sequence"]) as number | undefined) ?? 0) + 1;
         const ticket: TicketRecord = {
@@ -130,8 +208,11 @@ export function openTicketStore(database: Database): TicketStore {
         table.putSync(["waiting"], waitingCount() + 1);
         for (const nullifier of ticket.nullifiers)
           table.putSync(["reserved", hex(nullifier)], ticket.statement);
-        return { kind: "accepted" as const, ticket };
-      }),
+        return { kind: "accepted", ticket };
+      });
+      if (acceptance.kind === "accepted") tell([acceptance.ticket]);
+      return acceptance;
+    },
 
     get: async (id) => read(id),
     async byStatement(statement) {
@@ -139,7 +220,11 @@ export function openTicketStore(database: Database): TicketStore {
       return id === undefined ? undefined : read(id);
     },
     reservedBy: async (nullifier) => get(["reserved", hex(nullifier)]) as Bytes32 | undefined,
-    open: async () => openTickets(),
+    list: async (ids) => readAll(ids),
+    async *open() {
+      const ids = openIds();
+      for (let at = 0; at < ids.length; at += PAGE) yield readAll(ids.slice(at, at + PAGE));
+    },
     async openOf(developerId, sub) {
       await migrated();
       const user = userKey(sub);
@@ -153,43 +238,24 @@ export function openTicketStore(database: Database): TicketStore {
               ["owned", developerId, user, -1],
               ["owned", developerId, user, LAST],
             ];
-      return [...table.getRange({ start, end })]
-        .map(({ value }) => read(value as string))
-        .filter((ticket) => ticket !== undefined)
-        .sort((a, b) => a.sequence - b.sequence);
+      return readAll([...table.getRange({ start, end })].map(({ value }) => value as string)).sort(
+        (a, b) => a.sequence - b.sequence,
+      );
     },
     async queuedBefore(sequence) {
       await migrated();
       return table.getKeysCount({ start: ["queued", -1], end: ["queued", sequence] });
     },
-    change: (changes, at) =>
-      changes.length === 0 ? Promise.resolve([]) : write(() => applyChanges(changes, at)),
-
     async outgoing() {
       return [...table.getRange({ start: ["outgoing", -1], end: ["outgoing", LAST] })].map(({ value }) =>
         readOutgoing(value as StoredOutgoing),
       );
     },
-    putOutgoing: (entry, previousAttempts, changes, at) =>
-      write(() => {
-        const existing = get(["outgoing", entry.nonce]) as StoredOutgoing | undefined;
-        if ((existing?.attempts.length ?? 0) !== previousAttempts) return false;
-        table.putSync(["outgoing", entry.nonce], storeOutgoing(entry));
-        applyChanges(changes, at);
-        return true;
-      }),
-    markMined: (nonce, block) =>
-      write(() => {
-        const existing = get(["outgoing", nonce]) as StoredOutgoing | undefined;
-        if (existing === undefined) return;
-        const { minedIn: _old, ...rest } = existing;
-        table.putSync(["outgoing", nonce], block === undefined ? rest : { ...rest, minedIn: block });
-      }),
-    dropOutgoing: (nonce, changes, at) =>
-      write(() => {
-        table.removeSync(["outgoing", nonce]);
-        applyChanges(changes, at);
-      }),
+    underLease: (fence) => writesUnder(fence),
+    follow(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
   };
 }
 
@@ -266,20 +332,6 @@ function readOutgoing(stored: StoredOutgoing): Outgoing {
 /** By user, because one developer's tickets may be most of a queue. */
 function ownedKey({ owner, sequence }: Pick<TicketRecord, "owner" | "sequence">): Key {
   return ["owned", owner.developerId, userKey(owner.sub), sequence];
-}
-
-/** A `sub` may be longer than a part of a key; those of an API key have none. */
-function userKey(sub: string | undefined): string {
-  return sub === undefined ? "" : createHash("sha256").update(sub, "utf8").digest("base64url");
-}
-
-/** Counts against the longest queue that is allowed. */
-function isWaiting(status: TicketStatus): boolean {
-  return status.state === "queued" || status.state === "submitted";
-}
-
-function isOver(status: TicketStatus): boolean {
-  return status.state === "finalized" || status.state === "failed" || status.state === "expired";
 }
 
 function hex(value: Field): string {

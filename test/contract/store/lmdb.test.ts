@@ -6,10 +6,13 @@ import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
 import { openPriceStore } from "../../../proxy/store/lmdb/prices.ts";
+import { openSubmissionLease } from "../../../proxy/store/lmdb/submission-lease.ts";
+import { openTicketStore } from "../../../proxy/store/lmdb/tickets.ts";
+import type { TicketStore } from "../../../proxy/store/tickets.ts";
 import { temporaryDatabase } from "../../support/fees.ts";
 import { storeSuites, type Stores } from "../../support/stores/both.ts";
 
-function open(database: Database): Stores {
+function open(database: Database, tickets: TicketStore): Stores {
   return {
     keys: openKeyStore(database),
     apps: openAppStore(database),
@@ -17,6 +20,7 @@ function open(database: Database): Stores {
     feeNotes: openFeeNoteStore(database),
     prices: openPriceStore(database),
     idempotency: openIdempotencyStore(database),
+    submission: { tickets, lease: openSubmissionLease(database) },
   };
 }
 
@@ -25,6 +29,8 @@ describe("stores in LMDB", () => {
   afterEach(() => database?.close());
   storeSuites(async () => {
     database = temporaryDatabase();
-    return { one: open(database), other: open(database) };
+    // One: its news is of its own process.
+    const tickets = openTicketStore(database);
+    return { one: open(database, tickets), other: open(database, tickets) };
   });
 });

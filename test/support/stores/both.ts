@@ -1,4 +1,4 @@
-// The six stores of an instance over one implementation, and the suite that every implementation must pass.
+// The stores of an instance over one implementation, and the suite that every implementation must pass.
 import type { AppStore } from "../../../proxy/store/apps.ts";
 import type { FeeNoteStore } from "../../../proxy/store/fee-notes.ts";
 import type { FeeRuleStore } from "../../../proxy/store/fee-rules.ts";
@@ -11,6 +11,7 @@ import { feeRuleStoreSuite } from "./fee-rules.ts";
 import { idempotencyStoreSuite } from "./idempotency.ts";
 import { keyStoreSuite } from "./keys.ts";
 import { priceStoreSuite } from "./prices.ts";
+import { ticketStoreSuite, type TicketStores } from "./tickets.ts";
 
 export interface Stores {
   readonly keys: KeyStore;
@@ -19,6 +20,7 @@ export interface Stores {
   readonly feeNotes: FeeNoteStore;
   readonly prices: PriceStore;
   readonly idempotency: IdempotencyStore;
+  readonly submission: TicketStores;
 }
 
 /** `fresh` gives stores in which nothing is yet, as two proxies of one instance see them where there can be two. */
@@ -38,4 +40,5 @@ export function storeSuites(fresh: () => Promise<{ readonly one: Stores; readonl
   describe("fee notes", () => feeNoteStoreSuite(both("feeNotes")));
   describe("prices", () => priceStoreSuite(both("prices")));
   describe("idempotency", () => idempotencyStoreSuite(both("idempotency")));
+  describe("tickets", () => ticketStoreSuite(both("submission")));
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { openOf } from "../../../support/stores/tickets.ts";
 import { Wallet } from "ethers";
 import { attester, spendDraft } from "../../../../scripts/dev/statement-maker.ts";
 import { createAdmission, type Admission } from "../../../../proxy/submission/admission.ts";
@@ -45,7 +46,7 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
   after(() => on.stop());
   afterEach(async () => {
     // Whatever was refused, nothing of it waits.
-    for (const { status } of await on.store.open())
+    for (const { status } of await openOf(on.store))
       assert.ok(status.state === "confirmed" || status.state === "finalized");
   });
 

@@ -9,14 +9,16 @@ import type {
   TicketStatus,
 } from "../../../../proxy/store/tickets.ts";
 import { createOutcomes } from "../../../../proxy/submission/outcomes.ts";
+import { OpenTickets } from "../../../../proxy/submission/open-tickets.ts";
 import { TICKET_ERRORS } from "../../../../proxy/submission/reasons.ts";
-import type { Tickets } from "../../../../proxy/submission/tickets.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { Scene } from "./scene.ts";
 
 const DEADLINE = 2_000_000_000;
 const HASH = toHex(word(5n)) as Bytes32;
+
+const TIP = { number: 9, hash: HASH, timestamp: 0 };
 
 /** The state after a final block of this time. */
 async function settled(
@@ -26,19 +28,26 @@ async function settled(
 ): Promise<TicketStatus> {
   const ticket: TicketRecord = { ...new Scene().accept("private-swap"), status };
   let now = status;
-  const tickets = {
-    open: async () => [ticket],
+  const open = await OpenTickets.of({
+    async *open () {
+      yield [ticket];
+    },
+    follow: () => () => undefined,
+  });
+  const writes = {
     change: async (changes: readonly TicketChange[]) => {
       for (const change of changes) now = change.status;
     },
-  } as unknown as Tickets;
+  };
   const data = {
     blockAtOrBelow: () => ({ number: 9, hash: HASH, timestamp: finalTime }),
     execution: () => undefined,
+    eventsAfter: () => [],
+    lastEventUpTo: () => undefined,
     spender: () => undefined,
     ...index,
   } as unknown as ChainDataStore;
-  await createOutcomes({ data, tickets, tokens: {} as Tokens }).settleAll(9);
+  await createOutcomes({ data, open, writes, tokens: {} as Tokens, now: () => 0 }).settleAll(TIP, 9);
   return now;
 }
 

@@ -15,13 +15,13 @@ import type { Chain } from "../../../../proxy/chain/provider.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
 import type { Attestor, RootRequest } from "../../../../proxy/enclave-link/attestor.ts";
 import { CommitmentTree } from "../../../../proxy/merkle/tree.ts";
-import type { TicketChange, TicketRecord } from "../../../../proxy/store/tickets.ts";
+import type { TicketChange, TicketRecord, TicketWrites } from "../../../../proxy/store/tickets.ts";
 import { Backoff } from "../../../../proxy/submission/backoff.ts";
 import { createBatches, type Batch } from "../../../../proxy/submission/batch.ts";
 import { Blockage } from "../../../../proxy/submission/blocked.ts";
+import { OpenTickets } from "../../../../proxy/submission/open-tickets.ts";
 import { createMembers } from "../../../../proxy/submission/members.ts";
 import type { QueueView } from "../../../../proxy/submission/root-update.ts";
-import type { Tickets } from "../../../../proxy/submission/tickets.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import {
   ZERO_ADDRESS,
@@ -141,13 +141,23 @@ export class Scene {
     return batch.candidates.map(({ ticket }) => ticket.id);
   }
 
-  next(): Promise<Batch | undefined> {
+  async next(): Promise<Batch | undefined> {
+    const all = [...this.tickets];
+    const open = await OpenTickets.of({
+      async *open () {
+        yield all;
+      },
+      follow: () => () => undefined,
+    });
     const pool = this.#pool();
     const parts = {
       pool,
       tokens: { isAuthorizationUsed: async () => false, balanceOf: async () => 0n } as unknown as Tokens,
       attestor: this.#attestor(),
-      tickets: this.#tickets(),
+      store: { list: async (ids: readonly string[]) => this.tickets.filter(({ id }) => ids.includes(id)) },
+      open,
+      writes: this.#writes(),
+      now: () => 0,
       wallet: { address: SIGNER },
       backoff: this.backoff,
       blockage: this.blockage,
@@ -199,14 +209,14 @@ export class Scene {
     };
   }
 
-  #tickets(): Tickets {
+  #writes(): Pick<TicketWrites, "change"> {
     const change = async (changes: readonly TicketChange[]): Promise<void> => {
       for (const { id, status } of changes) {
         const at = this.tickets.findIndex((ticket) => ticket.id === id);
         this.tickets[at] = { ...this.tickets[at]!, status };
       }
     };
-    return { open: async () => [...this.tickets], change } as unknown as Tickets;
+    return { change };
   }
 
   /** An empty queue, all of it rooted. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { openOf } from "../../../support/stores/tickets.ts";
 import { Signature, Wallet, type HDNodeWallet } from "ethers";
 import { attester } from "../../../../scripts/dev/statement-maker.ts";
-import { isOver } from "../../../../proxy/submission/ticket.ts";
+import { isOver } from "../../../../proxy/store/ticket-states.ts";
 import { asAddress } from "../../../../shared/protocol/brands.ts";
 import { poolContract } from "../../../support/pool-contract.ts";
 import { Money, NO_PROOF, OWNER } from "../../../support/money.ts";
@@ -42,7 +43,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
     assert.equal((await on.store.get(ticket.id))?.status.state, "confirmed");
     await on.mine(1);
     await on.reaches(ticket, "finalized");
-    assert.deepEqual(await on.store.open(), []);
+    assert.deepEqual(await openOf(on.store), []);
     await until(
       "the outgoing transaction to be forgotten",
       async () => (await on.store.outgoing()).length === 0,
@@ -96,6 +97,8 @@ describe("submission/submitter on a real chain with the real pool", function () 
     assert.equal(await on.chain.nonce(on.sender), nonce + 1);
     assert.equal((await on.store.get(ticket.id))?.status.state, "queued");
     await (await (on.usdc["mint"]!(depositor.address, 1n) as Promise<{ wait(): Promise<unknown> }>)).wait();
+    // The longest pause between two tries.
+    await on.mine(8);
     await on.reaches(ticket, "confirmed");
   });
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   dropped,
-  isOver,
   isWaiting,
   refused,
   sent,
@@ -9,6 +8,7 @@ import {
   withError,
   type Findings,
 } from "../../../../proxy/submission/ticket.ts";
+import { isOver } from "../../../../proxy/store/ticket-states.ts";
 import { TICKET_ERRORS } from "../../../../proxy/submission/reasons.ts";
 import type { Outcome, TicketStatus } from "../../../../proxy/store/tickets.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";

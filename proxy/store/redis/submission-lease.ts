@@ -1,0 +1,46 @@
+/**
+ * The lease of submission in the durable Redis, by Redis's clock alone: proxies' clocks may differ. A holder that
+ * does not come back in time loses it to whoever asks next, and every change of hands raises the fence.
+ */
+import { z } from "zod";
+import type { SubmissionLease } from "../tickets.ts";
+import type { DurableRedis } from "./durable.ts";
+
+/** A hash of `holder`, `fence` and `until`, milliseconds since 1970. */
+export const LEASE = "submission-lease";
+
+/** ARGV: holder, milliseconds. Also in a full Redis: what waits can only become less under a lease. */
+const TAKE = `#!lua flags=allow-oom
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local found = redis.call('HMGET', KEYS[1], 'holder', 'fence', 'until')
+local fence = tonumber(found[2]) or 0
+if found[1] ~= ARGV[1] then
+  if found[3] and tonumber(found[3]) > now then return 0 end
+  fence = fence + 1
+end
+redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'fence', fence, 'until', now + ARGV[2])
+return fence
+`;
+
+/** ARGV: holder. The fence stays, so that the next one's is greater. */
+const GIVE_BACK = `#!lua flags=allow-oom
+if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'holder', '', 'until', 0)
+return 1
+`;
+
+export function openRedisSubmissionLease(redis: DurableRedis): SubmissionLease {
+  const key = redis.key(LEASE);
+  const take = redis.script(TAKE);
+  const giveBack = redis.script(GIVE_BACK);
+  return {
+    async take(holder, forMs) {
+      const fence = z.int().parse(await take([key], [holder, String(forMs)]));
+      return fence === 0 ? undefined : fence;
+    },
+    async giveBack(holder) {
+      await giveBack([key], [holder]);
+    },
+  };
+}

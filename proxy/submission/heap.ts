@@ -1,0 +1,51 @@
+/** Smallest first: what is to be looked at again, and when. */
+export class Heap<T> {
+  readonly #items: { readonly at: number; readonly value: T }[] = [];
+
+  get size(): number {
+    return this.#items.length;
+  }
+
+  add(at: number, value: T): void {
+    const items = this.#items;
+    let i = items.push({ at, value }) - 1;
+    while (i > 0) {
+      const above = (i - 1) >> 1;
+      if (items[above]!.at <= at) break;
+      this.#swap(i, above);
+      i = above;
+    }
+  }
+
+  /** The values whose time is at or before `now`, smallest first; they are taken out. */
+  *takeUpTo(now: number): Generator<T> {
+    for (;;) {
+      const first = this.#items[0];
+      if (first === undefined || first.at > now) return;
+      this.#removeFirst();
+      yield first.value;
+    }
+  }
+
+  #removeFirst(): void {
+    const items = this.#items;
+    const last = items.pop()!;
+    if (items.length === 0) return;
+    items[0] = last;
+    for (let i = 0; ;) {
+      const left = 2 * i + 1;
+      let least = i;
+      for (const below of [left, left + 1]) {
+        if (below < items.length && items[below]!.at < items[least]!.at) least = below;
+      }
+      if (least === i) return;
+      this.#swap(i, least);
+      i = least;
+    }
+  }
+
+  #swap(i: number, j: number): void {
+    const items = this.#items;
+    [items[i], items[j]] = [items[j]!, items[i]!];
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Whether this process is the one that submits. Keeps the lease while it runs and takes it when it is free. What is
+ * said here may be out of date a moment later; the fence at each write is what keeps two holders apart.
+ */
+import { randomUUID } from "node:crypto";
+import type { Fence, SubmissionLease } from "../store/tickets.ts";
+
+export interface Leadership {
+  start(): void;
+  /** The fence while this process has the lease, by its own clock. */
+  current(): Fence | undefined;
+  /** Gives the lease back. Call it when nothing is written any more. */
+  stop(): Promise<void>;
+}
+
+export interface LeadershipOptions {
+  /** How long the lease outlives a holder that has died or is cut off. */
+  readonly leaseMs?: number;
+  readonly onChange: (fence: Fence | undefined) => void;
+  readonly onFault: (error: unknown) => void;
+}
+
+const LEASE_MS = 5_000;
+/** Tries in one lease, so that one that is lost does not lose the lease. */
+const TRIES = 3;
+
+export function createLeadership(
+  lease: SubmissionLease,
+  { leaseMs = LEASE_MS, onChange, onFault }: LeadershipOptions,
+): Leadership {
+  const holder = randomUUID();
+  let fence: Fence | undefined;
+  /** By the monotonic clock, which goes on while a process is stopped. */
+  let until = 0;
+  let told: Fence | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let trying: Promise<void> | undefined;
+  let isStopped = false;
+
+  const current = (): Fence | undefined => (performance.now() < until ? fence : undefined);
+
+  async function attempt(): Promise<void> {
+    const askedAt = performance.now();
+    try {
+      fence = await lease.take(holder, leaseMs);
+      until = askedAt + leaseMs;
+    } catch (error) {
+      // Not known whether it was kept: it counts until its time is over.
+      onFault(error);
+    }
+    const now = current();
+    if (now === told) return;
+    told = now;
+    onChange(now);
+  }
+
+  function again(): void {
+    trying = attempt().finally(() => {
+      trying = undefined;
+      if (!isStopped) timer = setTimeout(again, leaseMs / TRIES);
+    });
+  }
+
+  return {
+    start: again,
+    current,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await trying;
+      until = 0;
+      await lease.giveBack(holder).catch(onFault);
+    },
+  };
+}

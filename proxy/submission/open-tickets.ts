@@ -1,0 +1,203 @@
+/**
+ * What the submitter has to know of every ticket that is not over, in its memory, so that a long queue costs a turn
+ * nothing: which are to be sent and in what order, and which the chain's news concerns. Read from the store once,
+ * when the lease is taken; under it nobody else changes a ticket, so only new ones have to be heard of.
+ */
+import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import type { Kind } from "../../shared/protocol/statements.ts";
+import { isOver } from "../store/ticket-states.ts";
+import type { TicketChange, TicketRecord, TicketStatus, TicketStore } from "../store/tickets.ts";
+import { Heap } from "./heap.ts";
+import { depositOf, type DepositTerms } from "./stored-ticket.ts";
+import { isWaiting } from "./ticket.ts";
+
+/** Without proof and attestations, which are read again when it is sent: 100,000 of these fit into memory. */
+export interface OpenTicket {
+  readonly id: string;
+  readonly sequence: number;
+  readonly statement: Bytes32;
+  readonly nullifiers: readonly Field[];
+  readonly kind: Kind;
+  /** Unix seconds. */
+  readonly deadline: bigint;
+  readonly deposit: DepositTerms | undefined;
+  readonly status: TicketStatus;
+}
+
+/** Tickets that are looked at between two breaths of the event loop. */
+const SLICE = 500;
+
+export class OpenTickets {
+  readonly #byId = new Map<string, OpenTicket>();
+  readonly #byStatement = new Map<Bytes32, string>();
+  readonly #byNullifier = new Map<Field, string>();
+  /** In order of acceptance. */
+  #waiting: OpenTicket[] = [];
+  /** To be looked at in the next turn. */
+  readonly #due = new Set<string>();
+  readonly #atBlock = new Heap<string>();
+  readonly #atSecond = new Heap<string>();
+  #lastSequence = 0;
+  #stop: () => void = () => undefined;
+
+  /** Ends with `close`. */
+  static async of(store: Pick<TicketStore, "open" | "follow">): Promise<OpenTickets> {
+    const tickets = new OpenTickets();
+    // Heard before reading begins, so that none falls between.
+    const early: TicketRecord[] = [];
+    let isRead = false;
+    tickets.#stop = store.follow((ticket) => {
+      if (isRead) tickets.#hear(ticket);
+      else early.push(ticket);
+    });
+    try {
+      for await (const page of store.open()) for (const ticket of page) tickets.#add(ticket);
+    } catch (error) {
+      tickets.close();
+      throw error;
+    }
+    isRead = true;
+    for (const ticket of early) tickets.#hear(ticket);
+    return tickets;
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  get(id: string): OpenTicket | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Those to be put into a transaction, in order of acceptance. */
+  waiting(): readonly OpenTicket[] {
+    return this.#waiting;
+  }
+
+  /** Changes that the store has. */
+  apply(changes: readonly TicketChange[]): void {
+    for (const { id, status } of changes) {
+      const before = this.#byId.get(id);
+      if (before === undefined) continue;
+      this.#leaveLine(before);
+      if (isOver(status)) {
+        this.forget(id);
+        continue;
+      }
+      const now = { ...before, status };
+      this.#byId.set(id, now);
+      this.#due.add(id);
+      if (isWaiting(status)) this.#joinLine(now);
+    }
+  }
+
+  /** It is over, or cannot be read. */
+  forget(id: string): void {
+    const ticket = this.#byId.get(id);
+    if (ticket === undefined) return;
+    this.#leaveLine(ticket);
+    this.#byId.delete(id);
+    this.#due.delete(id);
+    if (this.#byStatement.get(ticket.statement) === id) this.#byStatement.delete(ticket.statement);
+    for (const nullifier of ticket.nullifiers)
+      if (this.#byNullifier.get(nullifier) === id) this.#byNullifier.delete(nullifier);
+  }
+
+  /** A statement was executed and took these notes. */
+  touch(statement: Bytes32, nullifiers: readonly Field[]): void {
+    for (const id of [
+      this.#byStatement.get(statement),
+      ...nullifiers.map((nullifier) => this.#byNullifier.get(nullifier)),
+    ]) {
+      if (id !== undefined) this.#due.add(id);
+    }
+  }
+
+  touchAll(): void {
+    for (const id of this.#byId.keys()) this.#due.add(id);
+  }
+
+  /** To be looked at again when this block is final. */
+  lookAgainAt(id: string, finalBlock: number): void {
+    this.#atBlock.add(finalBlock, id);
+  }
+
+  /** In slices, those whose state may have changed, given the newest final block and its time (Unix seconds). Each comes again until it is `seen`. */
+  *due(finalBlock: number, finalTime: number): Generator<readonly OpenTicket[]> {
+    for (const id of this.#atBlock.takeUpTo(finalBlock)) if (this.#byId.has(id)) this.#due.add(id);
+    for (const id of this.#atSecond.takeUpTo(finalTime)) if (this.#byId.has(id)) this.#due.add(id);
+    const ids = [...this.#due];
+    for (let at = 0; at < ids.length; at += SLICE) {
+      yield ids
+        .slice(at, at + SLICE)
+        .map((id) => this.#byId.get(id))
+        .filter((ticket) => ticket !== undefined);
+    }
+  }
+
+  seen(tickets: readonly OpenTicket[]): void {
+    for (const { id } of tickets) this.#due.delete(id);
+  }
+
+  /** Only one that came after all that we know: of the others we know more than the news, which may be late. */
+  #hear(ticket: TicketRecord): void {
+    if (ticket.status.state === "queued" && ticket.sequence > this.#lastSequence) this.#add(ticket);
+  }
+
+  #add(record: TicketRecord): void {
+    const { id, sequence, statement, nullifiers, status, transaction } = record;
+    const { kind, deadline } = transaction;
+    const ticket = {
+      id,
+      sequence,
+      statement,
+      nullifiers,
+      kind,
+      deadline,
+      deposit: depositOf(record),
+      status,
+    };
+    this.#lastSequence = Math.max(this.#lastSequence, sequence);
+    this.#byId.set(id, ticket);
+    this.#byStatement.set(statement, id);
+    for (const nullifier of nullifiers) this.#byNullifier.set(nullifier, id);
+    this.#due.add(id);
+    // The second after its last one; a number is exact far beyond any time.
+    this.#atSecond.add(Number(lastSecondOf(ticket)) + 1, id);
+    if (isWaiting(status)) this.#joinLine(ticket);
+  }
+
+  #joinLine(ticket: OpenTicket): void {
+    const line = this.#waiting;
+    const last = line.at(-1);
+    if (last === undefined || last.sequence < ticket.sequence) line.push(ticket);
+    else line.splice(this.#placeOf(ticket.sequence), 0, ticket);
+  }
+
+  #leaveLine({ id, sequence }: OpenTicket): void {
+    const place = this.#placeOf(sequence);
+    if (this.#waiting[place]?.id === id) this.#waiting.splice(place, 1);
+  }
+
+  /** Of the first that is not before this sequence. */
+  #placeOf(sequence: number): number {
+    let low = 0;
+    let high = this.#waiting.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#waiting[middle]!.sequence < sequence) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** The last second at which the statement can execute. */
+export function lastSecondOf({ deadline, deposit }: Pick<OpenTicket, "deadline" | "deposit">): bigint {
+  // EIP-3009 is valid strictly before; the pool takes the deadline's own second.
+  return deposit !== undefined && deposit.validBefore - 1n < deadline ? deposit.validBefore - 1n : deadline;
+}

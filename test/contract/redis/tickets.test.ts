@@ -1,0 +1,159 @@
+// Tickets in a real Redis where it goes wrong: a holder of the lease that does not come back, a full server, one that is
+// killed, a record that somebody has damaged, news that was missed.
+import assert from "node:assert/strict";
+import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
+import { openRedisSubmissionLease } from "../../../proxy/store/redis/submission-lease.ts";
+import { openRedisTicketStore } from "../../../proxy/store/redis/tickets.ts";
+import { LeaseLost, type TicketRecord } from "../../../proxy/store/tickets.ts";
+import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
+import { mustField } from "../../../shared/protocol/brands.ts";
+import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
+import { hash, leased, openOf, ticketDraft, type TicketStores } from "../../support/stores/tickets.ts";
+import { until } from "../../support/until.ts";
+
+const PREFIX = "cloister:{31337-0xabcd}:";
+const ERROR = { code: "REJECTED", detail: "no", retryable: false } as const;
+
+describe("tickets in Redis", function () {
+  this.timeout(60_000);
+  let server: RedisServer;
+  let setAside: string[];
+  const opened: DurableRedis[] = [];
+  beforeEach(async () => {
+    server = await startDurableRedis();
+    setAside = [];
+  });
+  afterEach(async () => {
+    for (const link of opened.splice(0)) link.close();
+    server.thaw();
+    await server.kill();
+  });
+
+  async function proxy(deadlineMs = 10_000): Promise<TicketStores> {
+    const link = await openDurableRedis({
+      url: server.url,
+      instance: { chainId: 31_337, pool: "0xAbCd" },
+      deadlineMs,
+      onBrokenRecord: (table, field) => setAside.push(`${table} ${field}`),
+    });
+    opened.push(link);
+    return { tickets: openRedisTicketStore(link), lease: openRedisSubmissionLease(link) };
+  }
+
+  it("gives the lease to another when its holder does not come back, and then not to him", async () => {
+    const [one, other] = [await proxy(), await proxy()];
+    const first = (await one.lease.take("first", 400))!;
+    assert.equal(await other.lease.take("second", 400), undefined);
+    let second: number | undefined;
+    const askedAt = performance.now();
+    while (second === undefined) second = await other.lease.take("second", 60_000);
+    assert.ok(performance.now() - askedAt > 200);
+    assert.equal(second, first + 1);
+    assert.equal(await one.lease.take("first", 400), undefined);
+    await one.tickets.accept(ticketDraft(1, [5]), 10);
+    const change = { id: "id-1", status: { state: "failed", error: ERROR } } as const;
+    await assert.rejects(one.tickets.underLease(first).change([change], 1), LeaseLost);
+  });
+
+  it("keeps the fence of a holder that came late, but before anybody else", async () => {
+    const { lease } = await proxy();
+    const first = await lease.take("first", 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(await lease.take("first", 1), first);
+  });
+
+  it("full: accepts nothing, not even in part, and brings to its end what it had accepted", async () => {
+    const [one, other] = [await proxy(), await proxy()];
+    const writes = await leased(one);
+    await one.tickets.accept(ticketDraft(1, [5]), 10);
+    await server.command("CONFIG", "SET", "maxmemory", "1");
+    await assert.rejects(other.tickets.accept(ticketDraft(2, [6]), 10), StoreUnavailable);
+    assert.equal(await other.tickets.get("id-2"), undefined);
+    assert.equal(await other.tickets.byStatement(hash(2)), undefined);
+    assert.equal(await other.tickets.reservedBy(mustField(6n)), undefined);
+    assert.equal((await openOf(other.tickets)).length, 1);
+    assert.ok((await one.lease.take("holder", 1_000)) !== undefined);
+    await writes.change([{ id: "id-1", status: { state: "failed", error: ERROR } }], 2_000);
+    assert.equal((await other.tickets.get("id-1"))?.status.state, "failed");
+    await server.command("CONFIG", "SET", "maxmemory", "0");
+    const accepted = await other.tickets.accept(ticketDraft(2, [6]), 1);
+    assert.ok(accepted.kind === "accepted" && accepted.ticket.sequence === 2);
+  });
+
+  it("killed while many write: has every ticket that was answered, in the order of the answers' places", async () => {
+    const [one, other] = [await proxy(2_000), await proxy(2_000)];
+    const answered: TicketRecord[] = [];
+    let next = 0;
+    const writer = async ({ tickets }: TicketStores): Promise<void> => {
+      for (;;) {
+        const n = next++;
+        const result = await tickets.accept(ticketDraft(n, [n]), 1_000_000);
+        assert.ok(result.kind === "accepted");
+        answered.push(result.ticket);
+      }
+    };
+    const writers = Array.from({ length: 16 }, (_, i) =>
+      writer(i % 2 === 0 ? one : other).catch(() => undefined),
+    );
+    await until("a few hundred", () => answered.length > 300);
+    await server.kill();
+    await Promise.all(writers);
+    await server.start();
+    const { tickets } = await proxy();
+    const open = await openOf(tickets);
+    const kept = new Map(open.map(({ id, sequence }) => [id, sequence]));
+    for (const { id, sequence } of answered) assert.equal(kept.get(id), sequence);
+    assert.deepEqual(
+      open.map(({ sequence }) => sequence),
+      open.map((_, i) => i + 1),
+    );
+    assert.equal(await tickets.queuedBefore(open.length + 1), open.length);
+  });
+
+  it("sets a damaged record aside once, gives it to nobody, and goes on with the others", async () => {
+    const [one] = [await proxy()];
+    for (const n of [1, 2, 3]) await one.tickets.accept(ticketDraft(n, [n]), 10);
+    const text = String(await server.command("HGET", `${PREFIX}tickets`, "id-2"));
+    const damaged = [text.replace(/"kind":"\w+"/, '"kind":"gift"'), text.slice(2), `${text}x`, ""];
+    for (const [i, bad] of damaged.entries()) {
+      const { tickets } = await proxy();
+      await server.command("HSET", `${PREFIX}tickets`, "id-2", bad);
+      const ids = async (): Promise<string[]> => (await openOf(tickets)).map(({ id }) => id);
+      assert.deepEqual(await ids(), ["id-1", "id-3"]);
+      assert.deepEqual(await ids(), ["id-1", "id-3"]);
+      await assert.rejects(tickets.get("id-2"), StoreUnavailable);
+      assert.deepEqual(setAside, Array(i + 1).fill("tickets id-2"));
+    }
+    const writes = await leased(one);
+    await writes.change([{ id: "id-3", status: { state: "failed", error: ERROR } }], 2_000);
+    assert.equal((await one.tickets.get("id-3"))?.status.state, "failed");
+  });
+
+  it("tells every open ticket again when more was missed than the news holds", async () => {
+    const [one, other] = [await proxy(), await proxy()];
+    const heard: string[] = [];
+    const stop = other.tickets.follow(({ id }) => heard.push(id));
+    await one.tickets.accept(ticketDraft(1, [1]), 10);
+    await until("the first", () => heard.length === 1);
+    await server.command("XTRIM", `${PREFIX}ticket-news`, "MAXLEN", "0");
+    await until("all again", () => heard.length === 2);
+    await one.tickets.accept(ticketDraft(2, [2]), 10);
+    await until("the next", () => heard.includes("id-2"));
+    assert.deepEqual(heard, ["id-1", "id-1", "id-2"]);
+    stop();
+  });
+
+  it("tells after a break of the connection what was written during it", async () => {
+    const [one, other] = [await proxy(), await proxy(300)];
+    const heard: string[] = [];
+    const stop = other.tickets.follow(({ id }) => heard.push(id));
+    await one.tickets.accept(ticketDraft(1, [1]), 10);
+    await until("the first", () => heard.length === 1);
+    await server.command("CLIENT", "KILL", "TYPE", "normal");
+    const writer = await proxy();
+    for (const n of [2, 3]) await writer.tickets.accept(ticketDraft(n, [n]), 10);
+    await until("the rest", () => heard.length === 3);
+    assert.deepEqual(heard, ["id-1", "id-2", "id-3"]);
+    stop();
+  });
+});
