@@ -28,7 +28,7 @@ function storeOf(
       listener = one;
       return () => (listener = () => undefined);
     },
-    async *open () {
+    async *open() {
       for (let at = 0; at < tickets.length; at += 3) {
         yield tickets.slice(at, at + 3);
         onRead(listener);
