@@ -46,12 +46,18 @@ from the environment, never from the command line, where other users of the mach
   --help                     this text`;
 
 /**
- * Nobody's address: a hash, whose key nobody has. A pool needs a signer to begin with, and shows a genesis
- * document only for one that is proposed. So it may begin with this one; remove it once a real one is in.
+ * Nobody's addresses: hashes, whose keys nobody has. A pool needs as many signers to begin with as it asks for, and
+ * shows a genesis document only for one that is proposed. So it may begin with these; remove them once real ones are in.
  */
-export const NOBODY: Address = toAddress(
-  keccak256(new TextEncoder().encode("Cloister: no signer yet")).slice(-20),
-);
+export function nobodies(count: number): readonly Address[] {
+  return Array.from({ length: count }, (_, i) =>
+    toAddress(
+      keccak256(new TextEncoder().encode(`Cloister: no signer yet${i === 0 ? "" : ` ${String(i)}`}`)).slice(
+        -20,
+      ),
+    ),
+  );
+}
 
 export interface PoolSettings {
   /** Signing addresses of the enclaves accepted from the start. */
@@ -185,9 +191,13 @@ async function main(): Promise<void> {
   if (values.executor !== undefined && values["uniswap-factory"] !== undefined) {
     throw new Error("--executor and --uniswap-factory exclude each other");
   }
+  const threshold = wholeNumber(values.threshold, "--threshold");
   const settings = {
-    signers: values.signer.length === 0 ? [NOBODY] : values.signer.map((text) => address(text, "--signer")),
-    threshold: wholeNumber(values.threshold, "--threshold"),
+    signers:
+      values.signer.length === 0
+        ? nobodies(threshold)
+        : values.signer.map((text) => address(text, "--signer")),
+    threshold,
     changeDelay: wholeNumber(values["change-delay"], "--change-delay"),
     assets: values.asset.map((text) => address(text, "--asset")),
     ...(values.owner === undefined ? {} : { owner: address(values.owner, "--owner") }),

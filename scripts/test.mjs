@@ -19,7 +19,7 @@ const SUITES = {
   unit: { folders: ["unit"], elsewhere: ["unit/enclave"] },
   contract: { folders: ["contract"], elsewhere: ["contract/wire", "contract/borders", "contract/redis"] },
   redis: {
-    folders: ["contract/redis"],
+    folders: ["contract/redis", "cluster"],
     lacks: () => (findProgram(["redis-server"]) === undefined ? "redis-server" : undefined),
   },
   adversarial: { folders: ["adversarial"] },

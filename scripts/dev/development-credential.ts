@@ -24,26 +24,32 @@ export function pepperFile(shared: Secrets): Promise<string> {
   return shared.file(PEPPER);
 }
 
-/** Makes the key at the first start, and sees to it that the store of each network has it. */
+/** Sees to it that the store of each network has the key. */
 export async function developmentCredential(shared: Secrets, dataDirs: readonly string[]): Promise<string> {
-  let credential = await read(shared);
+  let key: string | undefined;
   for (const dataDir of dataDirs) {
     const database = openDatabase(dataDir);
     try {
-      const store = openKeyStore(database);
-      await addDeveloper(store);
-      if (credential === undefined) {
-        credential = await make(store, await loadPepper(await pepperFile(shared)));
-        await shared.write(KEPT_IN, `${JSON.stringify(credential, undefined, 2)}\n`);
-      } else if ((await store.key(credential.id)) === undefined) {
-        await store.addKey(recordOf(credential));
-      }
+      key = await credentialIn(openKeyStore(database), shared);
     } finally {
       await database.close();
     }
   }
-  if (credential === undefined) throw new Error("no network, no credential");
-  return credential.key;
+  if (key === undefined) throw new Error("no network, no credential");
+  return key;
+}
+
+/** Makes the key at the first start; afterwards every store gets the same one. */
+export async function credentialIn(store: KeyStore, shared: Secrets): Promise<string> {
+  await addDeveloper(store);
+  const known = await read(shared);
+  if (known === undefined) {
+    const made = await make(store, await loadPepper(await pepperFile(shared)));
+    await shared.write(KEPT_IN, `${JSON.stringify(made, undefined, 2)}\n`);
+    return made.key;
+  }
+  if ((await store.key(known.id)) === undefined) await store.addKey(recordOf(known));
+  return known.key;
 }
 
 async function addDeveloper(store: KeyStore): Promise<void> {

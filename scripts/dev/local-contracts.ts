@@ -7,7 +7,7 @@ import { keccakHex } from "../../shared/protocol/hash.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { loadArtifact } from "../build-contracts.ts";
 import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc, NOBODY } from "../deploy-pool.ts";
+import { committedKeyHashes, deployPool, deployTestUsdc, nobodies } from "../deploy-pool.ts";
 import {
   addSigner,
   proposeSigner,
@@ -30,8 +30,10 @@ export interface Settling {
   readonly chain: Anvil;
   readonly blockTimeSecs: number;
   readonly existing: Deployment | undefined;
-  /** Verified. */
-  readonly pair: SignerPair;
+  /** Verified, one of each enclave. */
+  readonly pairs: readonly SignerPair[];
+  /** Signers that the pool asks for; fixed when it is deployed. */
+  readonly threshold: number;
 }
 
 export async function settleContracts(settling: Settling): Promise<Deployment> {
@@ -62,7 +64,7 @@ export async function requireContinuable(folder: NetworkFolder, existing: Deploy
 }
 
 async function deploy(
-  { name, folder, pair, blockTimeSecs }: Settling,
+  { name, folder, pairs, threshold, blockTimeSecs }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
@@ -73,13 +75,14 @@ async function deploy(
   const venue = NETWORKS[name].swaps ? await deployVenue(owner, usdc) : undefined;
   const tokens = [{ symbol: "USDC", address: usdc, decimals: 6 }, ...(venue?.tokens ?? [])];
   const pool = await deployPool(owner, {
-    signers: [NOBODY],
-    threshold: 1,
+    signers: nobodies(threshold),
+    threshold,
     changeDelay: CHANGE_DELAY_SECS,
     assets: tokens.map(({ address }) => address),
     ...(venue === undefined ? {} : { executor: venue.swaps.executor }),
   });
-  await register(provider, owner, pool.address, pair, [NOBODY], () => provider.send("evm_mine", []));
+  const former = nobodies(threshold);
+  await register(provider, owner, pool.address, pairs, former, () => provider.send("evm_mine", []));
   await provider.send("evm_setAutomine", [false]);
   await provider.send("evm_setIntervalMining", [blockTimeSecs]);
   return {
@@ -88,42 +91,46 @@ async function deploy(
     pool: pool.address,
     deployment_block: pool.block,
     tokens,
-    signers: [pair.signer],
+    signers: pairs.map(({ signer }) => signer),
     ...(venue === undefined ? {} : { swaps: venue.swaps, price_feeds: venue.priceFeeds }),
   };
 }
 
 async function resume(
   existing: Deployment,
-  { pair }: Settling,
+  { pairs }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
   if ((await provider.getCode(existing.pool)) === "0x")
     throw new StackError("the saved chain does not hold the pool. Begin anew with: npm start -- --fresh");
-  await register(provider, owner, existing.pool, pair, existing.signers);
-  return { ...existing, signers: [pair.signer] };
+  await register(provider, owner, existing.pool, pairs, existing.signers);
+  return { ...existing, signers: pairs.map(({ signer }) => signer) };
 }
 
-/** Adds the signer unless the pool has it, and only then removes the former ones: the pool is never without. */
+/** Adds the signers that the pool does not have, and only then removes the former ones: the pool is never without. */
 async function register(
   provider: JsonRpcProvider,
   owner: NonceManager,
   pool: Address,
-  { signer, birthCertificate }: SignerPair,
+  pairs: readonly SignerPair[],
   former: readonly Address[],
   passTime?: () => Promise<unknown>,
 ): Promise<void> {
   const find = async (wanted: Address) =>
     (await readSigners(provider, pool)).find((one) => one.signer === wanted);
-  if ((await find(signer)) === undefined) await proposeSigner(owner, pool, signer, birthCertificate);
-  const known = await find(signer);
-  if (known?.standing === "proposed") {
-    await waitForTime(provider, known.admissibleAt ?? 0, passTime);
-    await addSigner(owner, pool, signer);
+  for (const { signer, birthCertificate } of pairs) {
+    if ((await find(signer)) === undefined) await proposeSigner(owner, pool, signer, birthCertificate);
+    const known = await find(signer);
+    if (known?.standing === "proposed") {
+      await waitForTime(provider, known.admissibleAt ?? 0, passTime);
+      await addSigner(owner, pool, signer);
+    }
   }
+  const now = pairs.map(({ signer }) => signer);
   for (const gone of former) {
-    if (gone !== signer && (await find(gone))?.standing === "admitted") await removeSigner(owner, pool, gone);
+    if (!now.includes(gone) && (await find(gone))?.standing === "admitted")
+      await removeSigner(owner, pool, gone);
   }
 }
 

@@ -12,6 +12,7 @@ import { devNull } from "node:os";
 import { createLink } from "../../proxy/enclave-link/link.ts";
 import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
 import type { Measurement } from "../image/measurement.ts";
+import { startBalancer } from "./balancer.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
 import { keptOrNewPair, type KnownImage } from "./development-signer.ts";
 import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "./kms/signature.ts";
@@ -40,10 +41,23 @@ export interface LocalNetworkOptions {
   readonly pepperFile: string;
   /** Seconds between blocks. */
   readonly blockTimeSecs: number;
-  /** More settings for the proxy. */
+  /** More settings for the proxies. */
   readonly proxySettings: Readonly<Record<string, string>>;
+  /** How many there are. Several proxies need a store that they share among their settings. Default: one of each. */
+  readonly size?: NetworkSize | undefined;
   readonly say: (text: string) => void;
 }
+
+export interface NetworkSize {
+  /** More than one are on free ports, behind a balancer on the network's port. */
+  readonly proxies: number;
+  /** Each with a key of its own. */
+  readonly enclaves: number;
+  /** Of how many of them the pool wants an attestation. */
+  readonly threshold: number;
+}
+
+const ONE_OF_EACH: NetworkSize = { proxies: 1, enclaves: 1, threshold: 1 };
 
 export interface LocalNetwork {
   readonly name: NetworkName;
@@ -52,9 +66,12 @@ export interface LocalNetwork {
   readonly folder: NetworkFolder;
   readonly chain: Anvil;
   readonly enclave: Service;
-  proxy(): Service;
-  /** Starts the proxy again after it was stopped or killed, on the same data. */
-  restartProxy(): Promise<void>;
+  /** The one above is the first of them. */
+  readonly enclaves: readonly Service[];
+  /** The first one, or another by its number. */
+  proxy(number?: number): Service;
+  /** Starts it again after it was stopped or killed, on the same data. */
+  restartProxy(number?: number): Promise<void>;
   /** Resolves with what happened when a party ends that nobody stopped. */
   readonly failed: Promise<string>;
   /** Proxy first, so that nothing is accepted that could not be carried out; the chain last. */
@@ -83,19 +100,27 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     started.push(chain);
     say(`chain    ${chain.url} (chain id ${String(chainId)})`);
 
-    const enclave = await startEnclave(folder, options.enclaveFolder);
-    started.push(enclave);
-    const vsockPath = String(enclave.ready["vsockPath"]);
-    const pairFile = folder.secrets.path("signer.json");
-    const { pair, isNew } = await keptOrNewPair(pairFile, vsockPath, options.image);
-    const { signer } = pair;
-    say(`enclave  measured ${options.image.measurement.pcr0.slice(0, 16)}…, waits for its key`);
-    if (isNew && existing !== undefined)
+    const { proxies: proxyCount, enclaves: enclaveCount, threshold } = options.size ?? ONE_OF_EACH;
+    const enclaves: Service[] = [];
+    const keys: KeyOfEnclave[] = [];
+    for (let i = 0; i < enclaveCount; i++) {
+      const enclave = await startEnclave(folder, numbered("enclave", i), options.enclaveFolder);
+      started.push(enclave);
+      enclaves.push(enclave);
+      const vsockPath = String(enclave.ready["vsockPath"]);
+      const pairFile = folder.secrets.path(`${numbered("signer", i)}.json`);
+      keys.push({ vsockPath, pairFile, ...(await keptOrNewPair(pairFile, vsockPath, options.image)) });
+      say(`enclave  measured ${options.image.measurement.pcr0.slice(0, 16)}…, waits for its key`);
+    }
+    const [enclave, [key]] = [enclaves[0], keys];
+    if (enclave === undefined || key === undefined) throw new Error("a network without an enclave");
+    if (keys.some(({ isNew }) => isNew) && existing !== undefined)
       say(
         "         it is another build than before: KMS keeps the old key from it, a new signer takes its place",
       );
 
-    const deployment = await settleContracts({ ...options, chain, existing, pair });
+    const pairs = keys.map(({ pair }) => pair);
+    const deployment = await settleContracts({ ...options, chain, existing, pairs, threshold });
     say(`pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}`);
 
     const serviceAddress = SpendingKey.fromSeed(
@@ -103,30 +128,43 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     ).viewing.addressText(addressPrefix);
     const settings = {
       ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
-      CLOISTER_ENCLAVES: `unix:${vsockPath}:${String(ENCLAVE_PORT)}`,
-      ...keyReleaseSettings(pairFile, options.kmsUrl),
+      CLOISTER_ENCLAVES: keys.map(({ vsockPath }) => `unix:${vsockPath}:${String(ENCLAVE_PORT)}`).join(","),
+      ...keyReleaseSettings(keys.map(({ pairFile }) => pairFile).join(","), options.kmsUrl),
       ...options.proxySettings,
     };
-    let proxy = await startProxy(folder, settings);
-    started.push({ stop: () => proxy.stop() });
+    const settingsOf = (number: number): Record<string, string> =>
+      proxyCount === 1
+        ? settings
+        : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: folder.inside(numbered("store", number)) };
+    const proxies: Service[] = [];
+    for (let number = 0; number < proxyCount; number++) {
+      const proxy = await startProxy(folder, numbered("proxy", number), settingsOf(number));
+      started.push({ stop: () => proxies[number]?.stop() ?? Promise.resolve() });
+      proxies.push(proxy);
+    }
+    if (proxyCount > 1) {
+      const ports = (): number[] => proxies.map(({ ready }) => Number(ready["port"]));
+      started.push(await startBalancer(options.ports.proxy, ports));
+    }
     const baseUrl = `http://127.0.0.1:${String(options.ports.proxy)}`;
-    say(`proxy    ${baseUrl}`);
-    await untilServing(vsockPath, pair, folder.log("proxy"));
-    say(
-      `signer   ${getAddress(signer)}, ${isNew ? "born at this start" : "the one of before"}, released by KMS`,
-    );
+    say(`proxy    ${baseUrl}${proxyCount === 1 ? "" : `, a balancer before ${String(proxyCount)} proxies`}`);
+    for (const { vsockPath, pair, isNew } of keys) {
+      await untilServing(vsockPath, pair, folder.log("proxy"));
+      say(
+        `signer   ${getAddress(pair.signer)}, ${isNew ? "born at this start" : "the one of before"}, released by KMS`,
+      );
+    }
 
     let fail: (what: string) => void = () => undefined;
     const failed = new Promise<string>((resolve) => (fail = resolve));
     let stopping = false;
     const watch = (service: Service): void => {
       void service.ended.then((how) => {
-        if (!stopping && (service === enclave || service === proxy))
+        if (!stopping && [...enclaves, ...proxies].includes(service))
           fail(`the ${service.name} of the ${name} network ended (${how}); see ${folder.log(service.name)}`);
       });
     };
-    watch(enclave);
-    watch(proxy);
+    for (const service of [...enclaves, ...proxies]) watch(service);
     void chain.ended.then(() => {
       if (!stopping) fail(`the chain of the ${name} network ended`);
     });
@@ -137,16 +175,18 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
         rpc: chain.url,
         addressPrefix,
         serviceAddress,
-        pair,
+        pair: key.pair,
         measurement: enclave.ready["measurement"] as Measurement,
         rootCertificate: String(enclave.ready["rootCertificate"]),
       }),
       folder,
       chain,
       enclave,
-      proxy: () => proxy,
-      restartProxy: async () => {
-        proxy = await startProxy(folder, settings);
+      enclaves,
+      proxy: (number = 0) => existingOne(proxies, number),
+      restartProxy: async (number = 0) => {
+        const proxy = await startProxy(folder, numbered("proxy", number), settingsOf(number));
+        proxies[number] = proxy;
         watch(proxy);
       },
       failed,
@@ -205,39 +245,65 @@ function entryOf(
   };
 }
 
-function startEnclave(folder: NetworkFolder, enclaveFolder: string | undefined): Promise<Service> {
+interface KeyOfEnclave {
+  readonly vsockPath: string;
+  readonly pairFile: string;
+  readonly pair: SignerPair;
+  readonly isNew: boolean;
+}
+
+/** The first is called as if it were alone. */
+function numbered(name: string, i: number): string {
+  return i === 0 ? name : `${name}-${String(i + 1)}`;
+}
+
+function existingOne(services: readonly Service[], number: number): Service {
+  const found = services[number];
+  if (found === undefined) throw new RangeError(`there is no proxy ${String(number)}`);
+  return found;
+}
+
+function startEnclave(
+  folder: NetworkFolder,
+  name: string,
+  enclaveFolder: string | undefined,
+): Promise<Service> {
   return startService({
-    name: "enclave",
+    name,
     command: process.execPath,
     args: [
       "--import",
       import.meta.resolve("tsx"),
       path.join(ROOT, "scripts", "dev", "simulated-platform.ts"),
       "--folder",
-      folder.inside("enclave"),
+      folder.inside(name),
       ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),
     ],
     env: childEnvironment(),
-    logFile: folder.log("enclave"),
+    logFile: folder.log(name),
     isReady: (line) => typeof line["vsockPath"] === "string",
   });
 }
 
-function startProxy(folder: NetworkFolder, settings: Readonly<Record<string, string>>): Promise<Service> {
+function startProxy(
+  folder: NetworkFolder,
+  name: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<Service> {
   return startService({
-    name: "proxy",
+    name,
     command: process.execPath,
     args: ["--import", import.meta.resolve("tsx"), path.join(ROOT, "proxy", "main.ts")],
     env: { ...childEnvironment(), ...settings },
-    logFile: folder.log("proxy"),
+    logFile: folder.log(name),
     isReady: (line) => line["msg"] === "listening",
   });
 }
 
 /** What the courier needs. Nothing of the developer's own AWS set-up is read. */
-function keyReleaseSettings(pairFile: string, kmsUrl: string): Record<string, string> {
+function keyReleaseSettings(pairFiles: string, kmsUrl: string): Record<string, string> {
   return {
-    CLOISTER_SIGNER_KEYS: pairFile,
+    CLOISTER_SIGNER_KEYS: pairFiles,
     CLOISTER_KMS_REGION: DEVELOPMENT_REGION,
     CLOISTER_KMS_ENDPOINT: kmsUrl,
     AWS_ACCESS_KEY_ID: DEVELOPMENT_CREDENTIAL.accessKeyId,

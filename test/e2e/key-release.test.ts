@@ -13,7 +13,7 @@ import type { LocalNetwork } from "../../scripts/dev/local-network.ts";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
 import { developmentImage } from "../../scripts/dev/development-signer.ts";
-import { NOBODY } from "../../scripts/deploy-pool.ts";
+import { nobodies } from "../../scripts/deploy-pool.ts";
 import { developmentConfiguration } from "../../scripts/image/configuration.ts";
 import { ENCLAVE_FOLDER } from "../../scripts/image/measurement.ts";
 import { birthFault, pairFault } from "../../scripts/operator/birth.ts";
@@ -116,7 +116,7 @@ describe("key release on a running stack", function () {
     assert.equal(pairFault(await readPair(pairFile()), policy), undefined);
     const [nobody, first, ...others] = await signers();
     assert.deepEqual(others, []);
-    assert.deepEqual([nobody?.signer, nobody?.standing], [NOBODY, "removed"]);
+    assert.deepEqual([nobody?.signer, nobody?.standing], [nobodies(1)[0]!, "removed"]);
     assert.deepEqual([first?.signer, first?.standing], [firstSigner, "admitted"]);
     assert.equal(birthFault(first!.genesisDocument!, firstSigner, policy), undefined);
   });

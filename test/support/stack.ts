@@ -8,7 +8,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { id, JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
-import type { LocalNetwork } from "../../scripts/dev/local-network.ts";
+import { startCluster, type Cluster } from "../../scripts/dev/local-cluster.ts";
+import type { LocalNetwork, NetworkSize } from "../../scripts/dev/local-network.ts";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
 import type { NetworkName } from "../../scripts/dev/networks.ts";
 import type { NetworkEntry } from "../../scripts/dev/stack-folder.ts";
@@ -64,13 +65,47 @@ export interface TestStackOptions {
 
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
   const { networks = ["first"], proxySettings = {} } = options;
+  const ports = { first: FREE_PORTS, second: FREE_PORTS };
+  return inFolder(async (folder) => {
+    const stack = await startStack({ folder, networks, ports, proxySettings });
+    return { stack, networks, stop: () => stack.stop() };
+  });
+}
+
+export interface TestCluster extends TestStack {
+  readonly cluster: Cluster;
+}
+
+/** Several proxies and enclaves around one Redis; `entry` and `client` go through the balancer. */
+export async function startTestCluster(
+  size: NetworkSize,
+  proxySettings: Readonly<Record<string, string>> = {},
+): Promise<TestCluster> {
+  let cluster: Cluster | undefined;
+  const stack = await inFolder(async (folder) => {
+    const made = await startCluster({ folder, size, ports: FREE_PORTS, proxySettings });
+    cluster = made;
+    return { stack: made.stack, networks: ["first"], stop: () => made.stop() };
+  });
+  if (cluster === undefined) throw new Error("no cluster");
+  return { ...stack, cluster };
+}
+
+interface Begun {
+  readonly stack: Stack;
+  readonly networks: readonly [NetworkName, ...NetworkName[]];
+  stop(): Promise<void>;
+}
+
+/** A folder that goes with what was begun in it. */
+async function inFolder(begin: (folder: string) => Promise<Begun>): Promise<TestStack> {
   const folder = await mkdtemp(path.join(tmpdir(), "cloister-e2e-"));
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true });
-  const ports = { first: FREE_PORTS, second: FREE_PORTS };
-  const stack = await startStack({ folder, networks, ports, proxySettings }).catch(async (error: unknown) => {
+  const begun = await begin(folder).catch(async (error: unknown) => {
     await removeFolder();
     throw error;
   });
+  const { stack, networks } = begun;
   let prover: Promise<Prover> | undefined;
   const getProver = (): Promise<Prover> => (prover ??= developmentProver());
   const made = new Map<NetworkName, TestNetwork>();
@@ -87,7 +122,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
     async stop() {
       await (await prover)?.close();
       for (const { chain } of made.values()) chain.destroy();
-      await stack.stop();
+      await begun.stop();
       await removeFolder();
     },
   };
