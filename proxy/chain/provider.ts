@@ -4,6 +4,7 @@
  * checked against what else it says (parent hashes, roots), never against a cache.
  */
 import { asBytes32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import type { RpcOutcome } from "../observe/metrics.ts";
 
 export interface Header {
   readonly number: number;
@@ -43,6 +44,8 @@ export interface Receipt {
   readonly blockNumber: number;
   readonly blockHash: Bytes32;
   readonly succeeded: boolean;
+  /** For figures only, so a node that does not say is borne. */
+  readonly gasUsed: bigint | undefined;
 }
 
 /** The node could not be asked, or its answer was no answer. Says nothing about the question. */
@@ -97,6 +100,8 @@ export interface ChainOptions {
   readonly timeoutMs?: number;
   /** Ends every question under way, and every later one, with ChainAway: for a stop that waits for no node. */
   readonly signal?: AbortSignal;
+  /** Told of each question how it went. */
+  readonly onAsked?: (method: string, outcome: RpcOutcome, secs: number) => void;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -106,11 +111,26 @@ const METHOD_NOT_FOUND = -32601;
 export function createChain(
   url: string,
   chainId: bigint,
-  { timeoutMs = DEFAULT_TIMEOUT_MS, signal }: ChainOptions = {},
+  { timeoutMs = DEFAULT_TIMEOUT_MS, signal, onAsked }: ChainOptions = {},
 ): Chain {
   let lastId = 0;
 
   async function send(method: string, params: readonly unknown[]): Promise<unknown> {
+    const startedAt = performance.now();
+    let outcome: RpcOutcome = "away";
+    try {
+      const result = await ask(method, params);
+      outcome = "answered";
+      return result;
+    } catch (error) {
+      if (error instanceof ChainRefused) outcome = "refused";
+      throw error;
+    } finally {
+      onAsked?.(method, outcome, (performance.now() - startedAt) / 1000);
+    }
+  }
+
+  async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
     let reply: unknown;
     // By hand: in Node 20 the collector may take AbortSignal.any away before its timeout fires (tried with
     // 20.20.2), and a question to a silent node would then never end. Until that is mended in our Node.
@@ -211,6 +231,7 @@ export function createChain(
         blockNumber: Number(readQuantity(fields["blockNumber"], "receipt")),
         blockHash: readHash(fields["blockHash"]),
         succeeded: readQuantity(fields["status"], "receipt") === 1n,
+        gasUsed: isQuantity(fields["gasUsed"]) ? BigInt(fields["gasUsed"]) : undefined,
       };
     },
   };
@@ -284,10 +305,12 @@ function readHash(value: unknown): Bytes32 {
 }
 
 function readQuantity(value: unknown, what: string): bigint {
-  if (typeof value !== "string" || !/^0x[0-9a-fA-F]+$/.test(value)) {
-    throw new ChainAway(`${what}: a number has another form`);
-  }
+  if (!isQuantity(value)) throw new ChainAway(`${what}: a number has another form`);
   return BigInt(value);
+}
+
+function isQuantity(value: unknown): value is string {
+  return typeof value === "string" && /^0x[0-9a-fA-F]+$/.test(value);
 }
 
 function hex(value: number): string {

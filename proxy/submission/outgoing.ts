@@ -3,10 +3,12 @@
  * to its nonce by a transaction that is not ours. Decides nothing about tickets that were executed; the
  * index does.
  */
-import type { Chain } from "../chain/provider.ts";
+import type { Chain, Receipt } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import type { Outgoing, TicketChange, TicketRecord, TicketStore } from "../store/tickets.ts";
 import type { Backoff } from "./backoff.ts";
@@ -15,6 +17,7 @@ import { TICKET_ERRORS } from "./reasons.ts";
 import { explainRefusal } from "./refusals.ts";
 import type { Sending } from "./sending.ts";
 import { dropped, refused } from "./ticket.ts";
+import { traceOf } from "./ticket-steps.ts";
 import type { Tickets } from "./tickets.ts";
 
 export interface OutgoingParts {
@@ -28,6 +31,7 @@ export interface OutgoingParts {
   readonly sending: Sending;
   readonly backoff: Backoff;
   readonly logger: Logger;
+  readonly metrics: Pick<Metrics, "mined" | "transaction">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A transaction that waits longer is replaced by one that pays more. */
@@ -39,23 +43,29 @@ export interface OutgoingTransactions {
   tend(tip: IndexedBlock, finalBlock: number): Promise<boolean>;
 }
 
+interface Mined {
+  readonly hash: Bytes32;
+  readonly receipt: Receipt;
+}
+
 /** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
 const MISSES_BEFORE_DROPPED = 3;
 
 export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
-  const { chain, pool, tokens, data, store, tickets, wallet, sending, backoff, logger, now } = parts;
+  const { chain, pool, tokens, data, store, tickets, wallet, sending, backoff, logger, metrics, now } = parts;
   /** By nonce. Forgotten by a restart, which only costs a few turns. */
   const misses = new Map<number, number>();
 
   /** The nonce is used. True until the index has the block that used it. */
   async function tendMined(entry: Outgoing, tip: IndexedBlock, finalBlock: number): Promise<boolean> {
-    const block = await minedIn(entry);
-    if (block === undefined) {
+    const mined = await minedAs(entry);
+    if (mined === undefined) {
       const count = (misses.get(entry.nonce) ?? 0) + 1;
       misses.set(entry.nonce, count);
       if (count < MISSES_BEFORE_DROPPED) return true;
       // Somebody else has the wallet's key, or the wallet serves two proxies. Outcomes are read by
       // statement, so whatever that transaction did is seen; what it did not do is sent again.
+      metrics.transaction("foreign-nonce");
       logger.fatal(
         { nonce: entry.nonce },
         "the gas wallet's nonce was used by a transaction that is not ours",
@@ -64,19 +74,31 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       return false;
     }
     misses.delete(entry.nonce);
-    if (entry.minedIn !== block) await store.markMined(entry.nonce, block);
+    const block = mined.receipt.blockNumber;
+    if (entry.minedIn !== block) {
+      await store.markMined(entry.nonce, block);
+      await tellMined(entry, mined);
+    }
     if (block > tip.number) return true;
     await releaseRefused(entry, tip);
     if (block <= finalBlock) await store.dropOutgoing(entry.nonce, [], now());
     return false;
   }
 
-  async function minedIn(entry: Outgoing): Promise<number | undefined> {
-    for (const attempt of entry.attempts) {
-      const receipt = await chain.receipt(attempt.hash);
-      if (receipt !== undefined) return receipt.blockNumber;
+  async function minedAs(entry: Outgoing): Promise<Mined | undefined> {
+    for (const { hash } of entry.attempts) {
+      const receipt = await chain.receipt(hash);
+      if (receipt !== undefined) return { hash, receipt };
     }
     return undefined;
+  }
+
+  async function tellMined({ nonce, ticketIds }: Outgoing, { hash, receipt }: Mined): Promise<void> {
+    const { blockNumber: block, gasUsed, succeeded } = receipt;
+    metrics.mined(ticketIds.length, gasUsed);
+    const carried = await Promise.all(ticketIds.map((id) => store.get(id)));
+    const carries = carried.filter((ticket) => ticket !== undefined).map(traceOf);
+    logger.info({ nonce, tx: hash, block, gas: gasUsed?.toString(), succeeded, carries }, "a batch is mined");
   }
 
   /** Members that the pool refused, or that a failed call never reached, wait to be sent again. */

@@ -5,11 +5,13 @@
 import { ChainAway, ChainRefused, type Chain, type Header } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { Outgoing, SignedAttempt, TicketChange, TicketRecord, TicketStore } from "../store/tickets.ts";
 import type { Batch } from "./batch.ts";
 import type { Blockage } from "./blocked.ts";
 import { firstFees, higherFees, type Fees, type GasWallet } from "./gas-wallet.ts";
 import { sent } from "./ticket.ts";
+import { traceOf } from "./ticket-steps.ts";
 import type { Tickets } from "./tickets.ts";
 
 export interface SendingParts {
@@ -20,6 +22,7 @@ export interface SendingParts {
   readonly wallet: GasWallet;
   readonly blockage: Blockage;
   readonly logger: Logger;
+  readonly metrics: Pick<Metrics, "sent" | "transaction">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Wei; never bid above it. */
@@ -36,7 +39,8 @@ export interface Sending {
 }
 
 export function createSending(parts: SendingParts): Sending {
-  const { chain, pool, store, tickets, wallet, blockage, logger, now, maxFeePerGas: feeCap } = parts;
+  const { chain, pool, store, tickets, wallet, blockage, logger, metrics, now } = parts;
+  const { maxFeePerGas: feeCap } = parts;
 
   function sign(nonce: number, data: string, gasLimit: bigint, fees: Fees): SignedAttempt {
     const signed = wallet.sign({ nonce, to: pool.address, data, gasLimit, ...fees });
@@ -66,7 +70,10 @@ export function createSending(parts: SendingParts): Sending {
   }
 
   return {
-    repeat,
+    async repeat(entry) {
+      metrics.transaction("repeated");
+      await repeat(entry);
+    },
 
     async send({ candidates, calldata, gasLimit }, head) {
       const fees = firstFees(head.baseFee, await chain.priorityFee(), feeCap);
@@ -95,7 +102,9 @@ export function createSending(parts: SendingParts): Sending {
         throw new Error("another writer uses this store's gas wallet");
       }
       await tickets.announce(ticketIds);
-      logger.info({ nonce, members: candidates.length, tx: attempt.hash }, "a batch is sent");
+      metrics.sent(candidates.length);
+      const carries = candidates.map(({ ticket }) => traceOf(ticket));
+      logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
       await broadcast(attempt, nonce);
       return true;
     },
@@ -104,6 +113,7 @@ export function createSending(parts: SendingParts): Sending {
       const { nonce, data, gasLimit } = entry;
       const fees = higherFees(entry.attempts.at(-1)!, head.baseFee, await chain.priorityFee(), feeCap);
       if (fees === undefined) {
+        metrics.transaction("at-fee-cap");
         logger.error({ nonce }, "a transaction is stuck at the highest fee that is allowed");
         await repeat(entry);
         return;
@@ -116,7 +126,11 @@ export function createSending(parts: SendingParts): Sending {
         return replaced === undefined ? [] : [{ id, status: replaced }];
       });
       if (!(await store.putOutgoing(next, entry.attempts.length, changes, now()))) return;
-      logger.info({ nonce, attempts: next.attempts.length }, "a stuck transaction is replaced");
+      metrics.transaction("replaced");
+      logger.info(
+        { nonce, attempts: next.attempts.length, tx: attempt.hash, carries: carried.map(traceOf) },
+        "a stuck transaction is replaced",
+      );
       await tickets.announce(changes.map(({ id }) => id));
       await broadcast(attempt, nonce);
     },

@@ -10,6 +10,7 @@ import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import type { Logger } from "../logging.ts";
+import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import type { TicketStore } from "../store/tickets.ts";
 import { Backoff } from "./backoff.ts";
@@ -53,6 +54,8 @@ export interface SubmitterParts {
   readonly sync: () => Promise<void>;
   readonly wallet: GasWallet;
   readonly logger: Logger;
+  /** Default: counted for nobody. */
+  readonly metrics?: Pick<Metrics, "sent" | "mined" | "transaction">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -73,15 +76,15 @@ const DEFAULT_MAX_FEE = 500_000_000_000n;
 const DEFAULT_MAX_BATCH = 32;
 
 export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions): Submitter {
-  const { chain, data, logger, now } = parts;
+  const { chain, data, logger, now, metrics = createMetrics() } = parts;
   const { maxFeePerGas = DEFAULT_MAX_FEE, stuckAfterMs = DEFAULT_STUCK_AFTER_MS } = options;
   const confirmations = Math.max(options.confirmations, 1);
 
   const blockage = new Blockage();
   const backoff = new Backoff();
   const outcomes = createOutcomes(parts);
-  const sending = createSending({ ...parts, blockage, maxFeePerGas });
-  const outgoing = createOutgoing({ ...parts, sending, backoff, stuckAfterMs });
+  const sending = createSending({ ...parts, metrics, blockage, maxFeePerGas });
+  const outgoing = createOutgoing({ ...parts, metrics, sending, backoff, stuckAfterMs });
   const maxBatch = options.maxBatch ?? DEFAULT_MAX_BATCH;
   const members = createMembers({ ...parts, backoff, blockage, maxBatch });
   const batches = createBatches({ ...parts, members, blockage });

@@ -18,12 +18,13 @@ export interface Tickets {
    * `prepare` (checks, attestation) throws. The owner's earlier ticket of this statement is the answer
    * instead, unless it is over in vain, also when it came while `prepare` was running: twenty copies of a
    * request sent at once are one ticket and twenty equal answers, and a retry never learns "pending" of its
-   * own payment.
+   * own payment. `requestId` goes with the ticket into the log.
    */
   accept(
     owner: Owner,
     statement: Statement,
     prepare: () => Promise<TicketTransaction>,
+    requestId?: string,
   ): Promise<TicketRecord>;
   /** Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
   find(owner: Owner, id: string): Promise<TicketRecord>;
@@ -91,11 +92,13 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
     owner: Owner,
     statement: Statement,
     transaction: TicketTransaction,
+    requestId: string | undefined,
   ): Promise<TicketRecord> {
     const accepted = await store.accept(
       {
         id: uuid(),
         owner: { developerId: owner.developerId, sub: owner.sub },
+        ...(requestId === undefined ? {} : { requestId }),
         statement: statement.hash,
         nullifiers: statement.facts.nullifiers,
         transaction,
@@ -117,11 +120,11 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   }
 
   return {
-    async accept(owner, statement, prepare) {
+    async accept(owner, statement, prepare, requestId) {
       const earlier = await existing(owner, statement.hash);
       if (earlier !== undefined) return earlier;
       try {
-        return await keep(owner, statement, await prepare());
+        return await keep(owner, statement, await prepare(), requestId);
       } catch (error) {
         const meanwhile = await existing(owner, statement.hash).catch(() => undefined);
         if (meanwhile !== undefined) return meanwhile;

@@ -29,6 +29,8 @@ import { createTokens, recoverSigner, type Tokens } from "../../proxy/chain/toke
 import { createAttestor, type Attestor } from "../../proxy/enclave-link/attestor.ts";
 import { EnclaveAway, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
 import type { Owner } from "../../proxy/http/state.ts";
+import type { Logger } from "../../proxy/logging.ts";
+import { createMetrics, type Metrics } from "../../proxy/observe/metrics.ts";
 import { createIndexer, type Indexer } from "../../proxy/merkle/indexer.ts";
 import type { ChainDataStore } from "../../proxy/store/chain-data.ts";
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
@@ -176,6 +178,9 @@ export class Money {
   readonly options: SubmitterOptions;
   readonly sender: Address;
   now: () => number = Date.now;
+  /** These two are taken up by the next `restart`. */
+  logger: Logger = SILENT;
+  metrics: Metrics = createMetrics();
   #running: Running;
   readonly #folder: string;
   readonly #deploymentBlock: number;
@@ -299,7 +304,8 @@ export class Money {
         frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
         sync: () => indexer.sync(),
         wallet: createGasWallet(SENDER_KEY, this.home.chainId),
-        logger: SILENT,
+        logger: this.logger,
+        metrics: this.metrics,
         now: () => this.now(),
       },
       this.options,
@@ -384,7 +390,11 @@ export class Money {
   }
 
   /** What the routes do after their checks. */
-  async accept({ statement, authorization }: MadeStatement, owner: Owner = OWNER): Promise<TicketRecord> {
+  async accept(
+    { statement, authorization }: MadeStatement,
+    owner: Owner = OWNER,
+    requestId?: string,
+  ): Promise<TicketRecord> {
     const attestations = await this.attestor.attest(statement, NO_PROOF);
     const transaction = {
       kind: statement.kind,
@@ -395,7 +405,7 @@ export class Money {
       authorization,
       attestations,
     };
-    return this.tickets.accept(owner, statement, () => Promise.resolve(transaction));
+    return this.tickets.accept(owner, statement, () => Promise.resolve(transaction), requestId);
   }
 
   async reaches(ticket: TicketRecord, state: TicketRecord["status"]["state"]): Promise<TicketRecord> {
