@@ -20,7 +20,7 @@ const proxyRows = [
   ["prices"],
   ["enclave-link", "chain", "auth", "identity", "limits"],
   ["http", "store", "config.ts"],
-  ["logging.ts", "fee-settings.ts"],
+  ["logging.ts", "fee-settings.ts", "observe"],
 ];
 
 /**
@@ -53,6 +53,7 @@ const packagesOf = {
     "lmdb",
     "redis",
     "pino",
+    "prom-client",
     "uuid",
     "zod",
     "@noble/[^/]+",

@@ -23,10 +23,12 @@ import { createDirectory } from "./enclave-link/directory.ts";
 import { createKeyCourier, createKeyRelease } from "./enclave-link/key-courier.ts";
 import { createLink } from "./enclave-link/link.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "./enclave-link/same-circuits.ts";
+import { timedLink } from "./enclave-link/timed-link.ts";
 import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
+import { startOperations } from "./http/operations.ts";
 import { startReference } from "./http/reference.ts";
 import { startHttpServer } from "./http/server.ts";
 import { createKeySets } from "./identity/key-sets.ts";
@@ -35,9 +37,11 @@ import { Limits } from "./limits/limits.ts";
 import { LocalWindows } from "./limits/local-windows.ts";
 import { SharedWindows } from "./limits/shared-windows.ts";
 import { createLogger, type Logger } from "./logging.ts";
+import { countReorganisations } from "./merkle/count-reorganisations.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
+import { createMetrics } from "./observe/metrics.ts";
 import { createPrices, priceSources } from "./prices/prices.ts";
 import { relayRoutes } from "./relay/relay.routes.ts";
 import { createRelay } from "./relay/relay.service.ts";
@@ -62,9 +66,11 @@ import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
 import type { WindowStore } from "./store/windows.ts";
 import { createAdmission } from "./submission/admission.ts";
+import { createBalanceWatch } from "./submission/balance-watch.ts";
 import { createGasWallet } from "./submission/gas-wallet.ts";
 import { loadSenderKey } from "./submission/sender-key.ts";
 import { createSubmitter, type Submitter } from "./submission/submitter.ts";
+import { tellAccepted } from "./submission/ticket-steps.ts";
 import { createTickets } from "./submission/tickets.ts";
 import { swapRoutes } from "./swap/swap.routes.ts";
 import { createSwapQuotes } from "./swap/swap.service.ts";
@@ -81,6 +87,7 @@ const VERIFICATION_KEYS = new URL("../shared/protocol/verification-keys/", impor
 
 async function start(config: Config, logger: Logger): Promise<() => Promise<void>> {
   const now = Date.now;
+  const metrics = createMetrics();
   const [senderKey, keyRing, pepper, circuits] = await Promise.all([
     loadSenderKey(config.senderKeyFile),
     loadKeyRing(config.sessionKeysFile),
@@ -89,7 +96,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   ]);
 
   const leaving = new AbortController();
-  const chain = createChain(config.rpcUrl, BigInt(config.chainId), { signal: leaving.signal });
+  const chain = createChain(config.rpcUrl, BigInt(config.chainId), {
+    signal: leaving.signal,
+    onAsked: (method, outcome, secs) => metrics.rpc(method, outcome, secs),
+  });
   const pool = createPool(chain, config.pool);
   const tokens = createTokens(chain);
   const ourKeys = keyHashesOf(circuits);
@@ -104,7 +114,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     logger.fatal({ ticket: id }, "a stored ticket cannot be read and is set aside"),
   );
 
-  const links = config.enclaves.map((address) => createLink(address));
+  const links = config.enclaves.map((address, place) => timedLink(createLink(address), place, metrics));
   const directory = createDirectory(links, (signer) => pool.isSigner(signer));
   void warnOfOtherCircuits(directory, circuitsHashOf(ourKeys), logger);
   const courier = createKeyCourier(
@@ -124,12 +134,16 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     deploymentBlock: config.deploymentBlock,
     pollIntervalMs: config.blockPollMs,
   });
+  countReorganisations(indexer, metrics);
   const tickets = createTickets(ticketStore, {
     maxWaiting: MAX_WAITING,
     tipNumber: () => data.tip()?.number,
     blockedBy: (kind) => submitter.blockedBy(kind),
+    onAccepted: tellAccepted(metrics, logger.child({ part: "tickets" })),
     now,
   });
+  const wallet = createGasWallet(senderKey, chain.chainId);
+  const balance = createBalanceWatch(chain, wallet.address);
   const submitter: Submitter = createSubmitter(
     {
       chain,
@@ -141,8 +155,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       data,
       frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
       sync: () => indexer.sync(),
-      wallet: createGasWallet(senderKey, chain.chainId),
+      wallet,
       logger: logger.child({ part: "submitter" }),
+      metrics,
       now,
     },
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
@@ -202,9 +217,38 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     now,
     onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
   });
+  metrics.tellStanding(() => {
+    const [{ queue, ...submission }, index] = [submitter.state(), indexer.state()];
+    return {
+      queue: queue && {
+        tickets: queue.tickets,
+        oldestWaitingSecs: Math.max(0, now() - (queue.oldestAt ?? now())) / 1000,
+      },
+      openStreams: limits.openStreams(),
+      blockedBy: submission.blockedBy,
+      lastTurnAt: submission.lastTurnAt,
+      indexedBlock: index.tip?.number,
+      syncedAt: index.syncedAt,
+      hasIndexFault: index.fault !== undefined,
+      gasWalletBalance: balance.balance(),
+      warnings: prices.warnings().length,
+    };
+  });
+  const status = createStatus({
+    config,
+    circuits,
+    fees,
+    limits,
+    describeEnclaves: (nonce) => directory.describe(nonce),
+    threshold: () => pool.threshold(),
+    checks: createHealthChecks({ chain, database, indexer, submitter, directory, courier }),
+    warnings: () => prices.warnings(),
+    randomBytes: (length) => randomBytes(length),
+  });
   const app = createApp({
     config,
     logger: logger.child({ part: "http" }),
+    metrics,
     auth,
     limits,
     idempotency: openIdempotencyStore(database),
@@ -220,17 +264,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       logger: logger.child({ part: "exchange" }),
       now,
     }),
-    status: createStatus({
-      config,
-      circuits,
-      fees,
-      limits,
-      describeEnclaves: (nonce) => directory.describe(nonce),
-      threshold: () => pool.threshold(),
-      checks: createHealthChecks({ chain, database, indexer, submitter, directory, courier }),
-      warnings: () => prices.warnings(),
-      randomBytes: (length) => randomBytes(length),
-    }),
+    status,
     balances: createBalances(chain, tokens, config.assets[0]),
     routers: {
       merkle: merkleRoutes(createMerkle(indexer, data, config.confirmations)),
@@ -245,6 +279,23 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     },
   });
 
+  let isServing = false;
+  // Before anything that may take long: who watches sees a proxy that lives and is not ready.
+  const operations =
+    config.operationsPort === undefined
+      ? undefined
+      : await startOperations({
+          port: config.operationsPort,
+          metrics,
+          health: async () => (isServing ? status.health() : { status: "not serving" }),
+          onFault: (error) => logger.error({ err: error }, "the operator's port could not answer"),
+        });
+  if (operations !== undefined) {
+    metrics.watchProcess();
+    balance.start();
+    logger.info({ host: "127.0.0.1", port: operations.port }, "metrics and probes");
+  }
+
   courier.start();
   prices.start(() => fees.refresh());
   await indexer.start();
@@ -258,11 +309,14 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const reference =
     config.referencePort === undefined ? undefined : await startReference(config.host, config.referencePort);
   const { chainId: chain_id, pool: poolAddress, host } = config;
-  logger.info({ host, port: server.port, chain_id, pool: poolAddress }, "listening");
+  isServing = true;
+  const besides = operations === undefined ? {} : { operations_port: operations.port };
+  logger.info({ host, port: server.port, chain_id, pool: poolAddress, ...besides }, "listening");
 
   if (reference !== undefined) logger.info({ host, port: reference.port }, "reference page");
 
   return async () => {
+    isServing = false;
     await reference?.stop(0);
     // First what would keep a request waiting; what is asked meanwhile still finds everything running.
     hub.close();
@@ -274,12 +328,13 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       leaving.abort();
       for (const link of links) link.close();
     }, PARTIES_MS);
-    await Promise.all([submitter.stop(), indexer.stop(), prices.stop()]);
+    await Promise.all([submitter.stop(), indexer.stop(), prices.stop(), balance.stop()]);
     clearTimeout(hurry);
     const restored = courier.stop();
     // What the courier still waits for ends with its connection.
     for (const link of links) link.close();
     await restored;
+    await operations?.stop(0);
     await database.close();
   };
 }

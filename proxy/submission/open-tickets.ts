@@ -5,9 +5,10 @@
  */
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
-import { isOver } from "../store/ticket-states.ts";
+import { isExecuted, isUnderWay, openStateOf, type OpenState } from "../store/ticket-states.ts";
 import type { TicketChange, TicketRecord, TicketStatus, TicketStore } from "../store/tickets.ts";
 import { Heap } from "./heap.ts";
+import { InOrder } from "./in-order.ts";
 import { depositOf, type DepositTerms } from "./stored-ticket.ts";
 import { isWaiting } from "./ticket.ts";
 
@@ -22,6 +23,24 @@ export interface OpenTicket {
   readonly deadline: bigint;
   readonly deposit: DepositTerms | undefined;
   readonly status: TicketStatus;
+  /** For figures and the log alone, as are the following. */
+  readonly requestId?: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** When it came into its state; after a change of the lease, when it last changed at all. */
+  readonly since: number;
+  /** Confirmed at some time, even if that was taken back. */
+  readonly wasExecuted: boolean;
+}
+
+/** Told of every change from one state to another, with the ticket as it was before. */
+export type StepListener = (ticket: OpenTicket, from: OpenState, status: TicketStatus, at: number) => void;
+
+/** How the queue stands; kept up to date, so that asking costs nothing. */
+export interface QueueStanding {
+  readonly tickets: Readonly<Record<OpenState, number>>;
+  /** When the oldest that is not executed was accepted, in milliseconds since 1970; undefined when there is none. */
+  readonly oldestAt: number | undefined;
 }
 
 /** Tickets that are looked at between two breaths of the event loop. */
@@ -31,18 +50,27 @@ export class OpenTickets {
   readonly #byId = new Map<string, OpenTicket>();
   readonly #byStatement = new Map<Bytes32, string>();
   readonly #byNullifier = new Map<Field, string>();
-  /** In order of acceptance. */
-  #waiting: OpenTicket[] = [];
+  readonly #counts: Record<OpenState, number> = { queued: 0, submitted: 0, confirmed: 0 };
+  readonly #waiting = new InOrder<OpenTicket>();
+  readonly #unexecuted = new InOrder<OpenTicket>();
   /** To be looked at in the next turn. */
   readonly #due = new Set<string>();
   readonly #atBlock = new Heap<string>();
   readonly #atSecond = new Heap<string>();
   #lastSequence = 0;
   #stop: () => void = () => undefined;
+  readonly #onStep: StepListener;
+
+  private constructor(onStep: StepListener) {
+    this.#onStep = onStep;
+  }
 
   /** Ends with `close`. */
-  static async of(store: Pick<TicketStore, "open" | "follow">): Promise<OpenTickets> {
-    const tickets = new OpenTickets();
+  static async of(
+    store: Pick<TicketStore, "open" | "follow">,
+    onStep: StepListener = () => undefined,
+  ): Promise<OpenTickets> {
+    const tickets = new OpenTickets(onStep);
     // Heard before reading begins, so that none falls between.
     const early: TicketRecord[] = [];
     let isRead = false;
@@ -75,23 +103,29 @@ export class OpenTickets {
 
   /** Those to be put into a transaction, in order of acceptance. */
   waiting(): readonly OpenTicket[] {
-    return this.#waiting;
+    return this.#waiting.all();
   }
 
-  /** Changes that the store has. */
-  apply(changes: readonly TicketChange[]): void {
+  standing(): QueueStanding {
+    return { tickets: { ...this.#counts }, oldestAt: this.#unexecuted.first()?.createdAt };
+  }
+
+  /** Changes that the store has, and the time (milliseconds since 1970) that was written with them. */
+  apply(changes: readonly TicketChange[], at: number): void {
     for (const { id, status } of changes) {
       const before = this.#byId.get(id);
       if (before === undefined) continue;
-      this.#leaveLine(before);
-      if (isOver(status)) {
-        this.forget(id);
-        continue;
-      }
-      const now = { ...before, status };
-      this.#byId.set(id, now);
-      this.#due.add(id);
-      if (isWaiting(status)) this.#joinLine(now);
+      const from = openStateOf(before.status);
+      const isStep = from !== undefined && from !== status.state;
+      const isOpen = openStateOf(status) !== undefined;
+      this.#leaveLines(before);
+      if (isOpen) {
+        const since = isStep ? Math.max(at, before.since) : before.since;
+        const wasExecuted = before.wasExecuted || isExecuted(status);
+        this.#joinLines({ ...before, status, since, wasExecuted });
+        this.#due.add(id);
+      } else this.#drop(before);
+      if (isStep) this.#onStep(before, from, status, at);
     }
   }
 
@@ -99,7 +133,12 @@ export class OpenTickets {
   forget(id: string): void {
     const ticket = this.#byId.get(id);
     if (ticket === undefined) return;
-    this.#leaveLine(ticket);
+    this.#leaveLines(ticket);
+    this.#drop(ticket);
+  }
+
+  #drop(ticket: OpenTicket): void {
+    const { id } = ticket;
     this.#byId.delete(id);
     this.#due.delete(id);
     if (this.#byStatement.get(ticket.statement) === id) this.#byStatement.delete(ticket.statement);
@@ -149,9 +188,9 @@ export class OpenTickets {
   }
 
   #add(record: TicketRecord): void {
-    const { id, sequence, statement, nullifiers, status, transaction } = record;
+    const { id, sequence, statement, nullifiers, status, transaction, requestId } = record;
     const { kind, deadline } = transaction;
-    const ticket = {
+    const ticket: OpenTicket = {
       id,
       sequence,
       statement,
@@ -160,39 +199,34 @@ export class OpenTickets {
       deadline,
       deposit: depositOf(record),
       status,
+      ...(requestId === undefined ? {} : { requestId }),
+      createdAt: record.createdAt,
+      since: record.updatedAt,
+      wasExecuted: isExecuted(status),
     };
     this.#lastSequence = Math.max(this.#lastSequence, sequence);
-    this.#byId.set(id, ticket);
     this.#byStatement.set(statement, id);
     for (const nullifier of nullifiers) this.#byNullifier.set(nullifier, id);
     this.#due.add(id);
     // The second after its last one; a number is exact far beyond any time.
     this.#atSecond.add(Number(lastSecondOf(ticket)) + 1, id);
-    if (isWaiting(status)) this.#joinLine(ticket);
+    this.#joinLines(ticket);
   }
 
-  #joinLine(ticket: OpenTicket): void {
-    const line = this.#waiting;
-    const last = line.at(-1);
-    if (last === undefined || last.sequence < ticket.sequence) line.push(ticket);
-    else line.splice(this.#placeOf(ticket.sequence), 0, ticket);
+  #joinLines(ticket: OpenTicket): void {
+    const { id, status } = ticket;
+    this.#byId.set(id, ticket);
+    const state = openStateOf(status);
+    if (state !== undefined) this.#counts[state] += 1;
+    if (isWaiting(status)) this.#waiting.join(ticket);
+    if (isUnderWay(status)) this.#unexecuted.join(ticket);
   }
 
-  #leaveLine({ id, sequence }: OpenTicket): void {
-    const place = this.#placeOf(sequence);
-    if (this.#waiting[place]?.id === id) this.#waiting.splice(place, 1);
-  }
-
-  /** Of the first that is not before this sequence. */
-  #placeOf(sequence: number): number {
-    let low = 0;
-    let high = this.#waiting.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#waiting[middle]!.sequence < sequence) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  #leaveLines(ticket: OpenTicket): void {
+    const state = openStateOf(ticket.status);
+    if (state !== undefined) this.#counts[state] -= 1;
+    this.#waiting.leave(ticket);
+    this.#unexecuted.leave(ticket);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import type { Logger } from "../logging.ts";
+import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import { LeaseLost, type Fence, type SubmissionLease, type TicketStore } from "../store/tickets.ts";
 import { Backoff } from "./backoff.ts";
@@ -21,13 +22,16 @@ import { createLeadership } from "./leadership.ts";
 import { createMembers } from "./members.ts";
 import { createOutcomes, finalBlockOf, type Outcomes } from "./outcomes.ts";
 import { createOutgoing, type OutgoingTransactions } from "./outgoing.ts";
-import { OpenTickets } from "./open-tickets.ts";
+import { OpenTickets, type QueueStanding } from "./open-tickets.ts";
 import { createSending, type Sending } from "./sending.ts";
+import { tellSteps } from "./ticket-steps.ts";
 
 export interface SubmitterState {
   readonly blockedBy: Blocked | undefined;
   /** Milliseconds since 1970 of the last turn that ended well. */
   readonly lastTurnAt: number | undefined;
+  /** Undefined while another proxy submits, or this one has not read the queue yet. */
+  readonly queue: QueueStanding | undefined;
 }
 
 export interface Submitter {
@@ -55,6 +59,8 @@ export interface SubmitterParts {
   readonly sync: () => Promise<void>;
   readonly wallet: GasWallet;
   readonly logger: Logger;
+  /** Default: counted for nobody. */
+  readonly metrics?: Pick<Metrics, "left" | "confirmed" | "ended" | "sent" | "mined" | "transaction">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -87,7 +93,7 @@ interface Line {
 }
 
 export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions): Submitter {
-  const { chain, data, store, logger, now } = parts;
+  const { chain, data, store, logger, now, metrics = createMetrics() } = parts;
   const { maxFeePerGas = DEFAULT_MAX_FEE, stuckAfterMs = DEFAULT_STUCK_AFTER_MS } = options;
   const { maxBatch = DEFAULT_MAX_BATCH, leaseMs } = options;
   const confirmations = Math.max(options.confirmations, 1);
@@ -111,16 +117,16 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   let lastTurnAt: number | undefined;
 
   async function openLine(fence: Fence): Promise<Line> {
-    const open = await OpenTickets.of(store);
+    const open = await OpenTickets.of(store, tellSteps(metrics, logger));
     const writes = store.underLease(fence);
     const backoff = new Backoff();
-    const sending = createSending({ ...parts, open, writes, blockage, maxFeePerGas });
+    const sending = createSending({ ...parts, metrics, open, writes, blockage, maxFeePerGas });
     const members = createMembers({ ...parts, open, writes, backoff, blockage, maxBatch });
     return {
       fence,
       open,
       outcomes: createOutcomes({ ...parts, open, writes }),
-      outgoing: createOutgoing({ ...parts, open, writes, sending, backoff, stuckAfterMs }),
+      outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
       batches: createBatches({ ...parts, members, blockage }),
       sending,
     };
@@ -203,7 +209,10 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       line?.open.close();
       await leadership.stop();
     },
-    state: () => ({ blockedBy: blockage.by, lastTurnAt }),
+    state: () => {
+      const isOurs = line !== undefined && line.fence === leadership.current();
+      return { blockedBy: blockage.by, lastTurnAt, queue: isOurs ? line?.open.standing() : undefined };
+    },
     blockedBy: (kind) => blockage.of(kind),
   };
 }
