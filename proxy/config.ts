@@ -81,6 +81,8 @@ export interface Config {
   readonly prices: readonly PriceSetting[];
   readonly minimums: readonly Minimum[];
   readonly limits: LimitDefaults;
+  /** Undefined: everything is in the data folder. May hold a password. */
+  readonly storeRedisUrl: string | undefined;
   /** Undefined: each proxy counts for itself. May hold a password. */
   readonly limitsRedisUrl: string | undefined;
 }
@@ -181,6 +183,10 @@ const SETTINGS = {
   CLOISTER_LIMIT_FAILURES_PER_MINUTE: ["30", "refused credentials a minute per address"],
   CLOISTER_LIMIT_EXCHANGES_PER_MINUTE: ["30", "exchanges of access tokens a minute per address"],
   CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE: ["20", "proofs that do not verify a minute per user"],
+  CLOISTER_STORE_REDIS_URL: [
+    "",
+    "redis:// or rediss:// URL of a durable Redis (appendonly yes, appendfsync always, noeviction) that holds what several proxies of the instance share; without it everything is in the data folder, for one proxy",
+  ],
   CLOISTER_LIMITS_REDIS_URL: [
     "",
     "redis:// or rediss:// URL; limits are then counted across all proxies of the instance",
@@ -326,6 +332,9 @@ export function readConfig(environment: Environment): Config {
   const limitsRedisUrl = text("CLOISTER_LIMITS_REDIS_URL");
   if (limitsRedisUrl !== "" && !isUrl(limitsRedisUrl, ["redis:", "rediss:"]))
     fault("CLOISTER_LIMITS_REDIS_URL", "must be a redis or rediss URL");
+  const storeRedisUrl = text("CLOISTER_STORE_REDIS_URL");
+  if (storeRedisUrl !== "" && !isUrl(storeRedisUrl, ["redis:", "rediss:"]))
+    fault("CLOISTER_STORE_REDIS_URL", "must be a redis or rediss URL");
   const port = integer("CLOISTER_PORT", 0, 65_535);
   const optionalPort = (name: Setting): number | undefined =>
     text(name) === "" ? undefined : integer(name, 0, 65_535);
@@ -365,6 +374,7 @@ export function readConfig(environment: Environment): Config {
     sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
     pepperFile: text("CLOISTER_API_KEY_PEPPER_FILE"),
     identityLoopback,
+    storeRedisUrl: storeRedisUrl === "" ? undefined : storeRedisUrl,
     limitsRedisUrl: limitsRedisUrl === "" ? undefined : limitsRedisUrl,
     serviceFee: sink === undefined ? undefined : Object.freeze({ text: sinkText, sink }),
     feeSchedule,

@@ -52,16 +52,9 @@ import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
 import { createStatus } from "./status/status.service.ts";
-import { openAppStore } from "./store/lmdb/apps.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
-import { openDatabase } from "./store/lmdb/database.ts";
-import { openFeeNoteStore } from "./store/lmdb/fee-notes.ts";
-import { openFeeRuleStore } from "./store/lmdb/fee-rules.ts";
-import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
-import { openKeyStore } from "./store/lmdb/keys.ts";
-import { openPriceStore } from "./store/lmdb/prices.ts";
-import { openSubmissionLease } from "./store/lmdb/submission-lease.ts";
-import { openTicketStore } from "./store/lmdb/tickets.ts";
+import { openDatabase, type Database } from "./store/lmdb/database.ts";
+import { embeddedStores, sharedStores, type InstanceStores } from "./store/instance.ts";
 import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
 import type { WindowStore } from "./store/windows.ts";
@@ -110,9 +103,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const database = openDatabase(config.dataDir);
   const data = openChainDataStore(database);
-  const ticketStore = openTicketStore(database, (id) =>
-    logger.fatal({ ticket: id }, "a stored ticket cannot be read and is set aside"),
-  );
+  const stores = await openStores(config, database, logger.child({ part: "store" }));
 
   const links = config.enclaves.map((address, place) => timedLink(createLink(address), place, metrics));
   const directory = createDirectory(links, (signer) => pool.isSigner(signer));
@@ -135,7 +126,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     pollIntervalMs: config.blockPollMs,
   });
   countReorganisations(indexer, metrics);
-  const tickets = createTickets(ticketStore, {
+  const tickets = createTickets(stores.tickets, {
     maxWaiting: MAX_WAITING,
     tipNumber: () => data.tip()?.number,
     blockedBy: (kind) => submitter.blockedBy(kind),
@@ -150,8 +141,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       pool,
       tokens,
       attestor,
-      store: ticketStore,
-      lease: openSubmissionLease(database),
+      store: stores.tickets,
+      lease: stores.lease,
       data,
       frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
       sync: () => indexer.sync(),
@@ -169,25 +160,24 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const prices = createPrices({
     sources: priceSources(config, chain),
-    store: openPriceStore(database),
+    store: stores.prices,
     logger: logger.child({ part: "prices" }),
     now,
   });
-  const feeRules = openFeeRuleStore(database);
-  const fees = createFees({ ...config, prices, store: feeRules, now });
-  await feeRules.describe(config);
+  const fees = createFees({ ...config, prices, store: stores.feeRules, now });
+  await stores.feeRules.describe(config);
   await prices.refresh();
   await fees.refresh();
   const windows = await openWindows(config, logger.child({ part: "limits" }));
   const limits = new Limits(config.limits, windows.store);
   const auth = createAuth({
-    store: openKeyStore(database),
+    store: stores.keys,
     pepper,
     keyRing,
     chainId: config.chainId,
     onFault: (error) => logger.error({ err: error }, "a key's use was not recorded"),
   });
-  const feeNotes = createFeeNotes(openFeeNoteStore(database), data);
+  const feeNotes = createFeeNotes(stores.feeNotes, data);
   const admission = createAdmission({
     pool,
     tokens,
@@ -241,7 +231,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     limits,
     describeEnclaves: (nonce) => directory.describe(nonce),
     threshold: () => pool.threshold(),
-    checks: createHealthChecks({ chain, database, indexer, submitter, directory, courier }),
+    checks: createHealthChecks({ chain, database, stores, indexer, submitter, directory, courier }),
     warnings: () => prices.warnings(),
     randomBytes: (length) => randomBytes(length),
   });
@@ -251,10 +241,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     metrics,
     auth,
     limits,
-    idempotency: openIdempotencyStore(database),
+    idempotency: stores.idempotency,
     sessions: createSessions(auth),
     exchange: createExchange({
-      apps: openAppStore(database),
+      apps: stores.apps,
       auth,
       keySets: createKeySets(
         createPinnedFetch({ allowLoopback: config.identityLoopback }),
@@ -335,8 +325,28 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     for (const link of links) link.close();
     await restored;
     await operations?.stop(0);
+    stores.close();
     await database.close();
   };
+}
+
+/** In the data folder, or in the Redis that the instance's proxies share. */
+function openStores(
+  { storeRedisUrl, chainId, pool }: Config,
+  database: Database,
+  logger: Logger,
+): InstanceStores | Promise<InstanceStores> {
+  const onBrokenRecord = (table: string, record: string): void =>
+    logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
+  if (storeRedisUrl === undefined) return embeddedStores(database, onBrokenRecord);
+  return sharedStores({
+    url: storeRedisUrl,
+    instance: { chainId, pool },
+    onBrokenRecord,
+    onAway: (error) =>
+      logger.error({ err: error }, "the durable Redis is away or unfit: nothing is accepted"),
+    onBack: () => logger.info("the durable Redis is back"),
+  });
 }
 
 /** Counted here, or across the instance's proxies where a Redis is configured. */

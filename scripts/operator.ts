@@ -1,7 +1,7 @@
 /**
  * `npm run operator`: developers, API keys and fee rules of an instance, written straight into its store, and the signers
  * of its enclaves (operator/signer.ts). Safe while the proxy runs: LMDB lets several processes share the
- * folder. Trusts whoever may read that folder.
+ * folder, and so does Redis. Trusts whoever may read that folder.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -17,16 +17,17 @@ import {
   revokeUserSessions,
 } from "../proxy/auth/registration.ts";
 import { loadPepper } from "../proxy/auth/secret-files.ts";
-import { openAppStore } from "../proxy/store/lmdb/apps.ts";
 import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/store/keys.ts";
-import { openDatabase } from "../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../proxy/store/lmdb/keys.ts";
+import { embeddedStores, sharedStores, type InstanceStores } from "../proxy/store/instance.ts";
+import { openChainDataStore } from "../proxy/store/lmdb/chain-data.ts";
+import { openDatabase, type Database } from "../proxy/store/lmdb/database.ts";
+import { UnfitRedis } from "../proxy/store/redis/fitness.ts";
 import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
 
-const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json] COMMAND
+const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper FILE] [--json] COMMAND
 
   developers add NAME [--id ID] [--origin URL]… [limits]   a new developer
   developers list                                         all of them
@@ -44,6 +45,9 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 
 --data    the proxy's data folder (default CLOISTER_DATA_DIR)
 --pepper  the file of the API keys' pepper, for keys create (default CLOISTER_API_KEY_PEPPER_FILE)
+--redis   URL of the durable Redis that the instance's proxies share (default CLOISTER_STORE_REDIS_URL; without
+          it everything is in the data folder)
+--instance  CHAIN-ID:POOL, which instance in that Redis (default from CLOISTER_CHAIN_ID and CLOISTER_POOL)
 --json    prints one JSON object
 `;
 
@@ -57,6 +61,8 @@ async function main(): Promise<void> {
       json: { type: "boolean" },
       data: { type: "string" },
       pepper: { type: "string" },
+      redis: { type: "string" },
+      instance: { type: "string" },
       id: { type: "string" },
       sub: { type: "string" },
       origin: { type: "string", multiple: true },
@@ -79,15 +85,19 @@ async function main(): Promise<void> {
   if (!existsSync(join(folder, "store.lmdb")))
     throw new UsageError(`${folder} holds no store; start the proxy once`);
   const database = openDatabase(folder);
+  let stores: InstanceStores | undefined;
   try {
-    const keys = openKeyStore(database);
+    stores = await openStores(database, values);
+    const { keys } = stores;
     const [noun, ...words] = positionals;
     const { flat, bps, sink } = values;
     const print = (line: string): void => void process.stdout.write(`${line}\n`);
     let result: Result | undefined;
-    if (noun === "apps") result = await appsCommand(openAppStore(database), keys, words, values);
-    else if (noun === "fees") result = await feesCommand(database, words, { flat, bps, sink, print });
-    else {
+    if (noun === "apps") result = await appsCommand(stores.apps, keys, words, values);
+    else if (noun === "fees") {
+      const kept = { stores, data: openChainDataStore(database) };
+      result = await feesCommand(kept, words, { flat, bps, sink, print });
+    } else {
       result = await run(keys, positionals, {
         ...(values.id === undefined ? {} : { id: values.id }),
         ...(values.sub === undefined ? {} : { sub: values.sub }),
@@ -99,7 +109,33 @@ async function main(): Promise<void> {
     if (result === undefined) return;
     process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
   } finally {
+    stores?.close();
     await database.close();
+  }
+}
+
+/** Where the proxy has them: beside what it read from the chain, or in the Redis that its settings name. */
+async function openStores(
+  database: Database,
+  values: { readonly redis?: string; readonly instance?: string },
+): Promise<InstanceStores> {
+  const { CLOISTER_STORE_REDIS_URL, CLOISTER_CHAIN_ID, CLOISTER_POOL } = process.env;
+  const url = values.redis ?? CLOISTER_STORE_REDIS_URL ?? "";
+  if (url === "") return embeddedStores(database);
+  const found = /^([1-9]\d{0,15}):(0x[0-9a-fA-F]{40})$/.exec(
+    values.instance ?? `${CLOISTER_CHAIN_ID ?? ""}:${CLOISTER_POOL ?? ""}`,
+  );
+  if (found?.[1] === undefined || found[2] === undefined)
+    throw new UsageError("--instance takes CHAIN-ID:POOL, as 1:0x… with the pool's address");
+  try {
+    return await sharedStores({
+      url,
+      instance: { chainId: Number(found[1]), pool: found[2] },
+      mustExist: true,
+    });
+  } catch (error) {
+    // Its words are for the operator and hold neither the URL nor a record.
+    throw error instanceof UnfitRedis ? new UsageError(error.message) : error;
   }
 }
 

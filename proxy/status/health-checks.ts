@@ -4,12 +4,14 @@ import type { EnclaveDirectory } from "../enclave-link/directory.ts";
 import { COURIER_FAULTS, type KeyCourier } from "../enclave-link/key-courier.ts";
 import type { Indexer } from "../merkle/indexer.ts";
 import type { Database } from "../store/lmdb/database.ts";
+import type { InstanceStores } from "../store/instance.ts";
 import type { Submitter } from "../submission/submitter.ts";
 import type { HealthChecks } from "./status.service.ts";
 
 export interface HealthCheckParts {
   readonly chain: Pick<Chain, "isConfiguredChain">;
   readonly database: Database;
+  readonly stores: Pick<InstanceStores, "check">;
   readonly indexer: Pick<Indexer, "state">;
   readonly submitter: Pick<Submitter, "state">;
   readonly directory: Pick<EnclaveDirectory, "phases">;
@@ -20,9 +22,9 @@ export interface HealthCheckParts {
 const STALE_MS = 30_000;
 
 export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
-  const { chain, database, indexer, submitter, directory, courier } = parts;
+  const { chain, database, stores, indexer, submitter, directory, courier } = parts;
   const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
-  const table = database.table("health");
+  const table = database.table("chain-data-health");
   return {
     enclave: async () => {
       const phases = await directory.phases();
@@ -44,7 +46,9 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
         ? { state: "ok", ageMs: 0 }
         : { state: "down", ageMs: 0, detail: "the node serves another chain" },
     store: async () => {
+      // What comes from the chain is on this machine's disk, wherever the rest is.
       await database.transaction(() => table.putSync("last", Date.now()));
+      await stores.check();
       return { state: "ok", ageMs: 0 };
     },
     sequencer: () => {

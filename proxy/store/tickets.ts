@@ -133,6 +133,8 @@ export interface SubmissionLease {
   take(holder: string, forMs: number): Promise<Fence | undefined>;
   /** So that the next one need not wait. */
   giveBack(holder: string): Promise<void>;
+  /** What a holder last told the other proxies of itself; empty when none has. */
+  report(): Promise<string>;
 }
 
 /** What the submitter writes. Every call throws LeaseLost, and does nothing, when the lease has changed hands. */
@@ -151,6 +153,8 @@ export interface TicketWrites {
     at: number,
   ): Promise<boolean>;
   markMined(nonce: number, block: number | undefined): Promise<void>;
+  /** For the other proxies. */
+  report(text: string): Promise<void>;
   /** With the changes of the tickets it carried. */
   dropOutgoing(nonce: number, changes: readonly TicketChange[], at: number): Promise<void>;
 }

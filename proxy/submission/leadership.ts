@@ -25,7 +25,7 @@ const LEASE_MS = 5_000;
 const TRIES = 3;
 
 export function createLeadership(
-  lease: SubmissionLease,
+  lease: Pick<SubmissionLease, "take" | "giveBack">,
   { leaseMs = LEASE_MS, onChange, onFault }: LeadershipOptions,
 ): Leadership {
   const holder = randomUUID();

@@ -90,6 +90,7 @@ interface Line {
   readonly outgoing: OutgoingTransactions;
   readonly batches: Batches;
   readonly sending: Sending;
+  told: string | undefined;
 }
 
 export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions): Submitter {
@@ -129,17 +130,20 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
       batches: createBatches({ ...parts, members, blockage }),
       sending,
+      told: undefined,
     };
+  }
+
+  function endLine(): void {
+    line?.open.close();
+    line = undefined;
   }
 
   async function turn(): Promise<void> {
     const fence = leadership.current();
-    if (line !== undefined && line.fence !== fence) {
-      line.open.close();
-      line = undefined;
-    }
+    if (line?.fence !== fence) endLine();
     if (fence === undefined) {
-      blockage.clear();
+      blockage.adopt(await parts.lease.report());
       return;
     }
     line ??= await openLine(fence);
@@ -170,20 +174,33 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     if (batch !== undefined && (await sending.send(batch, head))) isWanted = true;
   }
 
+  /** What holds tickets, for the proxies that show them and do not submit. */
+  async function tellOthers(): Promise<void> {
+    const text = String(blockage);
+    if (line === undefined || line.told === text) return;
+    await store.underLease(line.fence).report(text);
+    line.told = text;
+  }
+
   async function run(): Promise<void> {
     while (isWanted && !isStopped) {
       isWanted = false;
       try {
         await turn();
         lastTurnAt = now();
-        blockage.clear("chain");
+        if (line !== undefined) blockage.clear("chain");
+        await tellOthers();
       } catch (error) {
         if (error instanceof ChainAway) {
           blockage.report("chain");
           logger.warn({ reason: error.message }, "submission waits for the chain");
-        } else if (error instanceof LeaseLost) {
-          logger.warn("another proxy has the lease; this one had not noticed");
-        } else logger.error({ err: error }, "a turn of the submitter failed");
+          await tellOthers().catch((fault: unknown) => logger.error({ err: fault }, "nobody could be told"));
+          return;
+        }
+        // Whether the store did what it could not answer is not known: everything is read from it again.
+        endLine();
+        if (error instanceof LeaseLost) logger.warn("another proxy has the lease; this one had not noticed");
+        else logger.error({ err: error }, "a turn of the submitter failed");
         return;
       }
     }
@@ -206,7 +223,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       isStopped = true;
       clearInterval(timer);
       await running;
-      line?.open.close();
+      endLine();
       await leadership.stop();
     },
     state: () => {

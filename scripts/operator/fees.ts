@@ -3,12 +3,8 @@
 import { getAddress } from "ethers";
 import { removeRule, setRule } from "../../proxy/fees/developer-rules.ts";
 import { OPERATIONS } from "../../proxy/fees/service-fees.ts";
-import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
-import type { Database } from "../../proxy/store/lmdb/database.ts";
-import { openFeeNoteStore } from "../../proxy/store/lmdb/fee-notes.ts";
-import { openFeeRuleStore } from "../../proxy/store/lmdb/fee-rules.ts";
-import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
-import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
+import type { ChainDataStore } from "../../proxy/store/chain-data.ts";
+import type { InstanceStores } from "../../proxy/store/instance.ts";
 import type { FeeNote } from "../../proxy/store/fee-notes.ts";
 import type { DeveloperRule, FeeInstance } from "../../proxy/store/fee-rules.ts";
 import { decodeShieldedAddress } from "../../shared/notes/address.ts";
@@ -37,12 +33,18 @@ export interface FeesOptions {
   readonly print: (line: string) => void;
 }
 
+/** What the instance keeps, and what its proxy on this machine has read from the chain. */
+export interface Kept {
+  readonly stores: InstanceStores;
+  readonly data: ChainDataStore;
+}
+
 /** Notes read at once. */
 const PAGE = 1_000;
 
 /** `words` come after `fees`. Undefined when the answer was printed line by line. */
 export async function feesCommand(
-  database: Database,
+  kept: Kept,
   words: readonly string[],
   options: FeesOptions,
 ): Promise<Result | undefined> {
@@ -51,25 +53,20 @@ export async function feesCommand(
   switch (verb ?? "") {
     case "set":
       return set(
-        database,
+        kept,
         need(developer, "DEVELOPER"),
         need(asset, "ASSET"),
         need(operation, "OPERATION"),
         options,
       );
     case "remove":
-      return remove(
-        database,
-        need(developer, "DEVELOPER"),
-        need(asset, "ASSET"),
-        need(operation, "OPERATION"),
-      );
+      return remove(kept, need(developer, "DEVELOPER"), need(asset, "ASSET"), need(operation, "OPERATION"));
     case "list":
       if (asset !== undefined) throw new UsageError("too many words");
-      return list(database, developer);
+      return list(kept, developer);
     case "received":
       if (asset !== undefined) throw new UsageError("too many words");
-      await received(database, developer, options.print);
+      await received(kept, developer, options.print);
       return undefined;
     default:
       throw new UsageError("unknown command; see --help");
@@ -77,15 +74,15 @@ export async function feesCommand(
 }
 
 async function set(
-  database: Database,
+  kept: Kept,
   developer: string,
   assetName: string,
   operationName: string,
   { flat, bps, sink }: FeesOptions,
 ): Promise<Result> {
-  await requireDeveloper(database, developer);
-  const store = openFeeRuleStore(database);
-  const instance = await instanceOf(database);
+  await requireDeveloper(kept, developer);
+  const store = kept.stores.feeRules;
+  const instance = await instanceOf(kept);
   const asset = readAsset(instance, assetName);
   const operation = readOperation(operationName);
   if (flat === undefined && bps === undefined) throw new UsageError("--flat or --bps is missing");
@@ -106,47 +103,47 @@ async function set(
 }
 
 async function remove(
-  database: Database,
+  kept: Kept,
   developer: string,
   assetName: string,
   operationName: string,
 ): Promise<Result> {
-  await requireDeveloper(database, developer);
-  const asset = readAsset(await instanceOf(database), assetName);
+  await requireDeveloper(kept, developer);
+  const asset = readAsset(await instanceOf(kept), assetName);
   const operation = readOperation(operationName);
-  if (!(await removeRule(openFeeRuleStore(database), developer, asset, operation)))
+  if (!(await removeRule(kept.stores.feeRules, developer, asset, operation)))
     throw new UsageError(`${developer} has no rule for this asset and operation`);
   const data = { developer, asset: getAddress(asset), operation, removed: true };
   return { data, text: `removed the ${operation} fee of ${developer}` };
 }
 
-async function list(database: Database, only: string | undefined): Promise<Result> {
-  if (only !== undefined) await requireDeveloper(database, only);
-  const store = openFeeRuleStore(database);
+async function list(kept: Kept, only: string | undefined): Promise<Result> {
+  if (only !== undefined) await requireDeveloper(kept, only);
+  const store = kept.stores.feeRules;
   const rows = [];
   for (const developer of only === undefined ? await store.developersWithRules() : [only])
     for (const rule of await store.rules(developer)) rows.push({ developer, rule });
-  return shown(await instanceOf(database), rows);
+  return shown(await instanceOf(kept), rows);
 }
 
 async function received(
-  database: Database,
+  kept: Kept,
   developer: string | undefined,
   print: (line: string) => void,
 ): Promise<void> {
-  if (developer !== undefined) await requireDeveloper(database, developer);
-  const notes = openFeeNoteStore(database);
+  if (developer !== undefined) await requireDeveloper(kept, developer);
+  const notes = kept.stores.feeNotes;
   for (let skip = 0; ; skip += PAGE) {
     const page = await notes.notesOf(developer, skip, PAGE);
-    for (const note of page) print(JSON.stringify(await openingOf(database, note)));
+    for (const note of page) print(JSON.stringify(await openingOf(kept, note)));
     if (page.length < PAGE) return;
   }
 }
 
 /** `leaf_index` is null until its statement is executed, `ticket` where somebody sent the statement without one. */
-async function openingOf(database: Database, note: FeeNote): Promise<Record<string, unknown>> {
-  const ticket = await openTicketStore(database).byStatement(note.statement);
-  const execution = openChainDataStore(database).execution(note.statement);
+async function openingOf(kept: Kept, note: FeeNote): Promise<Record<string, unknown>> {
+  const ticket = await kept.stores.tickets.byStatement(note.statement);
+  const execution = kept.data.execution(note.statement);
   return {
     ticket: ticket?.id ?? null,
     statement: note.statement,
@@ -174,15 +171,15 @@ function shown(
   return { data: { rules: data }, text: text.join("\n") };
 }
 
-async function instanceOf(database: Database): Promise<FeeInstance> {
-  const instance = await openFeeRuleStore(database).instance();
+async function instanceOf(kept: Kept): Promise<FeeInstance> {
+  const instance = await kept.stores.feeRules.instance();
   if (instance === undefined)
     throw new UsageError("the store does not say which assets are listed; start the proxy once");
   return instance;
 }
 
-async function requireDeveloper(database: Database, id: string): Promise<void> {
-  if ((await openKeyStore(database).developer(id)) === undefined)
+async function requireDeveloper(kept: Kept, id: string): Promise<void> {
+  if ((await kept.stores.keys.developer(id)) === undefined)
     throw new UsageError(`there is no developer ${id}`);
 }
 

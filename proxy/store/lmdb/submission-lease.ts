@@ -8,6 +8,7 @@ import type { Database } from "./database.ts";
 interface StoredLease {
   readonly holder: string;
   readonly fence: Fence;
+  readonly report?: string;
 }
 
 const TABLE = "tickets";
@@ -30,10 +31,18 @@ export function openSubmissionLease(database: Database): SubmissionLease {
       return fence;
     },
     giveBack: () => Promise.resolve(),
+    report: async () => table.get(KEY)?.report ?? "",
   };
 }
 
 /** Inside a transaction, before it writes. */
 export function requireFence(database: Database, fence: Fence): void {
   if (database.table<StoredLease, string[]>(TABLE).get(KEY)?.fence !== fence) throw new LeaseLost();
+}
+
+/** Inside a transaction, after `requireFence`. */
+export function putReport(database: Database, report: string): void {
+  const table = database.table<StoredLease, string[]>(TABLE);
+  const lease = table.get(KEY);
+  if (lease !== undefined) table.putSync(KEY, { ...lease, report });
 }

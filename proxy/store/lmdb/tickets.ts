@@ -16,7 +16,7 @@ import type {
 import { isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
 import { StoreUnavailable } from "../unavailable.ts";
 import type { Database } from "./database.ts";
-import { requireFence } from "./submission-lease.ts";
+import { putReport, requireFence } from "./submission-lease.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 const PAGE = 500;
@@ -168,6 +168,11 @@ export function openTicketStore(
           const { minedIn: _old, ...rest } = existing;
           table.putSync(["outgoing", nonce], block === undefined ? rest : { ...rest, minedIn: block });
         }
+        return [undefined, []];
+      }),
+    report: (text) =>
+      writeUnder(fence, () => {
+        putReport(database, text);
         return [undefined, []];
       }),
     dropOutgoing: (nonce, changes, at) =>

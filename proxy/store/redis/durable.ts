@@ -25,6 +25,8 @@ export interface DurableRedis extends Sender {
 export interface DurableOptions {
   readonly url: string;
   readonly instance: { readonly chainId: bigint | number; readonly pool: string };
+  /** For a tool: a mistyped name must not become a new, empty store that looks like lost data. */
+  readonly mustExist?: boolean;
   /** Longest wait for an answer; a disk that takes longer for an fsync is no disk for this. */
   readonly deadlineMs?: number;
   /** From one look at role and settings to the next. It also finds connections that have gone silent. */
@@ -125,7 +127,12 @@ class Link implements DurableRedis {
   async #check(client: Client): Promise<void> {
     const sender = senderOf(client);
     await assertFit(sender);
-    this.#storeId = await claimFormat(sender, this.key("format"), this.#storeId);
+    this.#storeId = await claimFormat(
+      sender,
+      this.key("format"),
+      this.#storeId,
+      this.#options.mustExist !== true,
+    );
   }
 
   async #ask<T>(question: (sender: Sender) => Promise<T>): Promise<T> {

@@ -20,11 +20,18 @@ const record = z.tuple([z.string().nullable(), z.string().nullable()]);
 
 /**
  * The store's id. `known`: the id that this process has worked with; a Redis that came back without its data, or
- * another one behind the same name, is refused, since it forgot what was promised.
+ * another one behind the same name, is refused, since it forgot what was promised. Without `mayBegin` it must be
+ * there already.
  */
-export async function claimFormat(redis: Sender, key: string, known: string | undefined): Promise<string> {
+export async function claimFormat(
+  redis: Sender,
+  key: string,
+  known: string | undefined,
+  mayBegin: boolean,
+): Promise<string> {
   let [format, id] = record.parse(await redis.send(["HMGET", key, "format", "id"]));
   if (format === null && known === undefined) {
+    if (!mayBegin) throw new UnfitRedis("it knows nothing of this instance; start a proxy once");
     const create = redisScript(redis, CREATE);
     [format, id] = record.parse(await create([key], [String(FORMAT), randomUUID()]));
   }

@@ -6,8 +6,9 @@ import { z } from "zod";
 import type { SubmissionLease } from "../tickets.ts";
 import type { DurableRedis } from "./durable.ts";
 
-/** A hash of `holder`, `fence` and `until`, milliseconds since 1970. */
+/** A hash of `holder`, `fence`, `until` (milliseconds since 1970) and `report`. */
 export const LEASE = "submission-lease";
+export const REPORT = "report";
 
 /** ARGV: holder, milliseconds. Also in a full Redis: what waits can only become less under a lease. */
 const TAKE = `#!lua flags=allow-oom
@@ -41,6 +42,13 @@ export function openRedisSubmissionLease(redis: DurableRedis): SubmissionLease {
     },
     async giveBack(holder) {
       await giveBack([key], [holder]);
+    },
+    async report() {
+      return z
+        .string()
+        .nullable()
+        .transform((text) => text ?? "")
+        .parse(await redis.send(["HGET", key, REPORT]));
     },
   };
 }

@@ -18,7 +18,7 @@ import type { DurableRedis } from "./durable.ts";
 import { NEWS_KEPT, openNews } from "./news.ts";
 import { openRecords } from "./records.ts";
 import { outgoingForm, ticketForm } from "./stored-tickets.ts";
-import { LEASE } from "./submission-lease.ts";
+import { LEASE, REPORT } from "./submission-lease.ts";
 import { storedBytes32 } from "./values.ts";
 
 /**
@@ -197,6 +197,7 @@ export function openRedisTicketStore(redis: DurableRedis): TicketStore {
       const { minedIn: _old, ...rest } = existing;
       await write(fence, [putSent(block === undefined ? rest : { ...rest, minedIn: block })]);
     },
+    report: (text) => write(fence, [["HSET", lease, REPORT, text]]),
     async dropOutgoing(nonce, changes, at) {
       await write(fence, [["HDEL", sentKey, String(nonce)], ...(await commandsFor(changes, at))]);
     },

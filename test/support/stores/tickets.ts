@@ -307,6 +307,21 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     assert.equal(await other.lease.take("second", 60_000), second);
   });
 
+  it("shows everybody what the holder says of itself, and nothing of one who was", async () => {
+    const [one, other] = of();
+    assert.equal(await other.lease.report(), "");
+    const old = await leased(one, "first");
+    await old.report("gas");
+    assert.equal(await other.lease.report(), "gas");
+    assert.equal(await one.lease.take("first", 60_000), await one.lease.take("first", 60_000));
+    assert.equal(await other.lease.report(), "gas");
+    await one.lease.giveBack("first");
+    const young = await leased(other, "second");
+    await young.report("chain executor");
+    await assert.rejects(old.report("gas"), LeaseLost);
+    assert.equal(await one.lease.report(), "chain executor");
+  });
+
   it("tells of every acceptance and change, in order, until it is told to stop", async () => {
     const [one, other] = of();
     const writes = await leased(one);

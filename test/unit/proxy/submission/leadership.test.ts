@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import type { Fence, SubmissionLease } from "../../../../proxy/store/tickets.ts";
+import type { Fence, SubmissionLease as Whole } from "../../../../proxy/store/tickets.ts";
 import { createLeadership, type Leadership } from "../../../../proxy/submission/leadership.ts";
 import { until } from "../../../support/until.ts";
+
+type SubmissionLease = Pick<Whole, "take" | "giveBack">;
 
 describe("submission/leadership", () => {
   const running: Leadership[] = [];

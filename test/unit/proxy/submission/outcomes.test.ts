@@ -29,7 +29,7 @@ async function settled(
   const ticket: TicketRecord = { ...new Scene().accept("private-swap"), status };
   let now = status;
   const open = await OpenTickets.of({
-    async *open () {
+    async *open() {
       yield [ticket];
     },
     follow: () => () => undefined,

@@ -144,7 +144,7 @@ export class Scene {
   async next(): Promise<Batch | undefined> {
     const all = [...this.tickets];
     const open = await OpenTickets.of({
-      async *open () {
+      async *open() {
         yield all;
       },
       follow: () => () => undefined,
