@@ -214,6 +214,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
         tickets: queue.tickets,
         oldestWaitingSecs: Math.max(0, now() - (queue.oldestAt ?? now())) / 1000,
       },
+      hasLease: submission.hasLease,
       openStreams: limits.openStreams(),
       blockedBy: submission.blockedBy,
       lastTurnAt: submission.lastTurnAt,

@@ -37,6 +37,8 @@ const OPEN_STATES = ["queued", "submitted", "confirmed"] as const;
 const ENDINGS = ["finalized", "failed", "expired"] as const;
 const BLOCKERS = ["chain", "enclave", "gas"] as const;
 const TRANSACTION_EVENTS = ["sent", "replaced", "repeated", "mined", "at-fee-cap", "foreign-nonce"] as const;
+/** `unanswered`: the store did not say whether it was kept. `fenced`: a write was refused, because another has it. */
+const LEASE_EVENTS = ["taken", "lost", "unanswered", "fenced"] as const;
 const CARGOES = ["tickets", "root-update"] as const;
 const RPC_METHODS = [
   "eth_blockNumber",
@@ -139,6 +141,11 @@ export const METRICS = {
   cloister_blocked: gauge("1 for what holds every waiting ticket now", { by: BLOCKERS }),
   cloister_submitter_last_turn_timestamp_seconds: gauge("When the submitter last ended a turn well"),
 
+  cloister_lease_held: gauge("1 while this proxy is the one that submits"),
+  cloister_lease_events_total: counter("What happened to the lease of submission at this proxy", {
+    event: LEASE_EVENTS,
+  }),
+
   cloister_indexed_block: gauge("Number of the last indexed block"),
   cloister_indexer_synced_timestamp_seconds: gauge("When the index last reached the chain's head"),
   cloister_index_fault: gauge("1 while what the chain says of the pool does not fit together"),
@@ -173,6 +180,7 @@ type Named<T extends Spec["type"]> = {
 export type OpenState = (typeof OPEN_STATES)[number];
 export type Ending = (typeof ENDINGS)[number];
 export type TransactionEvent = (typeof TRANSACTION_EVENTS)[number];
+export type LeaseEvent = (typeof LEASE_EVENTS)[number];
 export type RpcOutcome = (typeof RPC_OUTCOMES)[number];
 export type EnclaveOutcome = (typeof ENCLAVE_OUTCOMES)[number];
 
@@ -181,6 +189,7 @@ export interface Standing {
   /** Undefined where another proxy submits. */
   readonly queue:
     { readonly tickets: Readonly<Record<OpenState, number>>; readonly oldestWaitingSecs: number } | undefined;
+  readonly hasLease: boolean;
   readonly openStreams: number;
   readonly blockedBy: (typeof BLOCKERS)[number] | undefined;
   /** Milliseconds since 1970. */
@@ -210,6 +219,7 @@ export interface Metrics {
   /** `gasUsed` is undefined where the node does not say. */
   mined(tickets: number, gasUsed: bigint | undefined): void;
   reorganised(blocks: number): void;
+  lease(event: LeaseEvent): void;
 
   rpc(method: string, outcome: RpcOutcome, secs: number): void;
   enclave(place: number, request: EnclaveRequest["type"], outcome: EnclaveOutcome, secs: number): void;
@@ -251,6 +261,8 @@ export function createMetrics(): Metrics {
   const balance = gaugeOf("cloister_gas_wallet_balance_ether");
   const blocked = gaugeOf("cloister_blocked");
   const lastTurn = gaugeOf("cloister_submitter_last_turn_timestamp_seconds");
+  const leaseHeld = gaugeOf("cloister_lease_held");
+  const leaseEvents = counterOf("cloister_lease_events_total");
   const indexedBlock = gaugeOf("cloister_indexed_block");
   const synced = gaugeOf("cloister_indexer_synced_timestamp_seconds");
   const indexFault = gaugeOf("cloister_index_fault");
@@ -264,6 +276,7 @@ export function createMetrics(): Metrics {
 
   // Something that never happened is a zero: of a figure that begins at one, nobody can say that it grew.
   for (const event of TRANSACTION_EVENTS) transactions.inc({ event }, 0);
+  for (const event of LEASE_EVENTS) leaseEvents.inc({ event }, 0);
   for (const carries of CARGOES) gasUsed.inc({ carries }, 0);
   for (const code of ERROR_CODES) refusals.inc({ code, policy: NONE }, 0);
   for (const kind of KIND_NAMES) accepted.inc({ kind }, 0);
@@ -292,6 +305,7 @@ export function createMetrics(): Metrics {
     for (const state of OPEN_STATES)
       if (now.queue !== undefined) tickets.set({ state }, now.queue.tickets[state]);
     setOrForget(oldestWaiting, now.queue?.oldestWaitingSecs);
+    leaseHeld.set(now.hasLease ? 1 : 0);
     openStreams.set(now.openStreams);
     for (const by of BLOCKERS) blocked.set({ by }, now.blockedBy === by ? 1 : 0);
     setOrForget(lastTurn, now.lastTurnAt === undefined ? undefined : now.lastTurnAt / 1000);
@@ -334,6 +348,7 @@ export function createMetrics(): Metrics {
       reorganisations.inc();
       reorganisedBlocks.inc(blocks);
     },
+    lease: (event) => leaseEvents.inc({ event }),
 
     rpc(name, outcome, secs) {
       const method = among(RPC_METHODS, name);

@@ -30,6 +30,8 @@ export interface SubmitterState {
   readonly blockedBy: Blocked | undefined;
   /** Milliseconds since 1970 of the last turn that ended well. */
   readonly lastTurnAt: number | undefined;
+  /** Whether this proxy is the one that submits. */
+  readonly hasLease: boolean;
   /** Undefined while another proxy submits, or this one has not read the queue yet. */
   readonly queue: QueueStanding | undefined;
 }
@@ -60,7 +62,10 @@ export interface SubmitterParts {
   readonly wallet: GasWallet;
   readonly logger: Logger;
   /** Default: counted for nobody. */
-  readonly metrics?: Pick<Metrics, "left" | "confirmed" | "ended" | "sent" | "mined" | "transaction">;
+  readonly metrics?: Pick<
+    Metrics,
+    "left" | "confirmed" | "ended" | "sent" | "mined" | "transaction" | "lease"
+  >;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -103,11 +108,15 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   const leadership = createLeadership(parts.lease, {
     ...(leaseMs === undefined ? {} : { leaseMs }),
     onChange(fence) {
+      metrics.lease(fence === undefined ? "lost" : "taken");
       if (fence === undefined) logger.warn("another proxy submits, or none that we know of");
       else logger.info({ fence }, "this proxy submits");
       wake();
     },
-    onFault: (error) => logger.error({ err: error }, "the lease of submission could not be asked for"),
+    onFault(error) {
+      metrics.lease("unanswered");
+      logger.error({ err: error }, "the lease of submission could not be asked for");
+    },
   });
 
   let line: Line | undefined;
@@ -199,8 +208,10 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         }
         // Whether the store did what it could not answer is not known: everything is read from it again.
         endLine();
-        if (error instanceof LeaseLost) logger.warn("another proxy has the lease; this one had not noticed");
-        else logger.error({ err: error }, "a turn of the submitter failed");
+        if (error instanceof LeaseLost) {
+          metrics.lease("fenced");
+          logger.warn("another proxy has the lease; this one had not noticed");
+        } else logger.error({ err: error }, "a turn of the submitter failed");
         return;
       }
     }
@@ -227,8 +238,10 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       await leadership.stop();
     },
     state: () => {
-      const isOurs = line !== undefined && line.fence === leadership.current();
-      return { blockedBy: blockage.by, lastTurnAt, queue: isOurs ? line?.open.standing() : undefined };
+      const fence = leadership.current();
+      const hasLease = fence !== undefined;
+      const queue = hasLease && line?.fence === fence ? line.open.standing() : undefined;
+      return { blockedBy: blockage.by, lastTurnAt, hasLease, queue };
     },
     blockedBy: (kind) => blockage.of(kind),
   };

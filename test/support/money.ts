@@ -267,6 +267,9 @@ export class Money {
   get data(): ChainDataStore {
     return this.#running.data;
   }
+  get database(): Database {
+    return this.#running.database;
+  }
   get store(): TicketStore {
     return this.#running.store;
   }

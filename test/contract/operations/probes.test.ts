@@ -119,6 +119,7 @@ describe("the operator's port", () => {
   it("knows how many streams are open", async () => {
     metrics.tellStanding(() => ({
       queue: undefined,
+      hasLease: true,
       openStreams: edge.limits.openStreams(),
       blockedBy: undefined,
       lastTurnAt: undefined,

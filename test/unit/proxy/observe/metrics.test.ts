@@ -5,6 +5,7 @@ import { readExposition, type Exposition } from "../../../support/exposition.ts"
 
 const STANDING: Standing = {
   queue: { tickets: { queued: 3, submitted: 2, confirmed: 1 }, oldestWaitingSecs: 7.5 },
+  hasLease: true,
   openStreams: 4,
   blockedBy: "gas",
   lastTurnAt: 2_000,
@@ -46,6 +47,7 @@ describe("observe/metrics", () => {
     metrics.mined(1, undefined);
     metrics.transaction("foreign-nonce");
     metrics.reorganised(2);
+    metrics.lease("lost");
     metrics.rpc("eth_call", "away", 10);
     metrics.enclave(1, "attest", "busy", 0.02);
     for (let again = 0; again < 2; again++) {
@@ -72,6 +74,8 @@ describe("observe/metrics", () => {
       assert.equal(value("cloister_gas_per_ticket_count"), 1);
       assert.equal(value("cloister_reorganisations_total"), 1);
       assert.equal(value("cloister_reorganised_blocks_total"), 2);
+      assert.equal(value("cloister_lease_events_total", { event: "lost" }), 1);
+      assert.equal(value("cloister_lease_events_total", { event: "taken" }), 0);
       assert.equal(value("cloister_rpc_requests_total", { method: "eth_call", outcome: "away" }), 1);
       const asked = { enclave: "1", request: "attest" };
       assert.equal(value("cloister_enclave_requests_total", { ...asked, outcome: "busy" }), 1);
@@ -100,10 +104,12 @@ describe("observe/metrics", () => {
     assert.equal(first.value("cloister_indexed_block"), 99);
     assert.equal(first.value("cloister_index_fault"), 1);
     assert.equal(first.value("cloister_open_streams"), 4);
+    assert.equal(first.value("cloister_lease_held"), 1);
     assert.equal(first.value("cloister_warnings"), 2);
     standing = {
       ...STANDING,
       queue: undefined,
+      hasLease: false,
       blockedBy: undefined,
       lastTurnAt: undefined,
       gasWalletBalance: undefined,
@@ -112,6 +118,7 @@ describe("observe/metrics", () => {
     const second = await scrape(metrics);
     assert.equal(second.value("cloister_blocked", { by: "gas" }), 0);
     assert.equal(second.value("cloister_index_fault"), 0);
+    assert.ok(second.samples.some(({ name, value }) => name === "cloister_lease_held" && value === 0));
     const names = second.samples.map(({ name }) => name);
     // Another proxy submits: what it says may be added up with what the others say.
     assert.ok(!names.includes("cloister_tickets"));

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { createChain } from "../../../../proxy/chain/provider.ts";
 import { createLogger } from "../../../../proxy/logging.ts";
 import { createMetrics, type Metrics } from "../../../../proxy/observe/metrics.ts";
+import { openSubmissionLease } from "../../../../proxy/store/lmdb/submission-lease.ts";
 import type { TicketRecord, TicketStatus } from "../../../../proxy/store/tickets.ts";
 import { OpenTickets } from "../../../../proxy/submission/open-tickets.ts";
 import { createBalanceWatch } from "../../../../proxy/submission/balance-watch.ts";
+import { createSubmitter, type SubmitterParts } from "../../../../proxy/submission/submitter.ts";
 import { tellSteps } from "../../../../proxy/submission/ticket-steps.ts";
 import { countReorganisations } from "../../../../proxy/merkle/count-reorganisations.ts";
 import { readExposition, type Exposition } from "../../../support/exposition.ts";
@@ -156,6 +158,67 @@ describe("from a request to its transaction, on a real chain", function () {
     const ticket = await on.accept(await on.deposit());
     await on.reaches(ticket, "confirmed");
     assert.deepEqual((await line("a batch is sent"))["carries"], [{ ticket: ticket.id }]);
+  });
+
+  it("who loses the lease says so once, and nothing of a queue that another carries on", async () => {
+    await on.stop();
+    // It asks for the lease again after four seconds, so that it writes before it can know.
+    on = await Money.start({ leaseMs: 12_000 });
+    await restart();
+    assert.equal(on.submitter.state().hasLease, false);
+    await on.run();
+    const made = await on.deposit();
+    await until("the queue to be known", () => on.submitter.state().queue);
+    assert.equal(on.submitter.state().hasLease, true);
+    const lease = async (event: string): Promise<number> =>
+      readExposition(await on.metrics.text()).value("cloister_lease_events_total", { event });
+    assert.equal(await lease("taken"), 1);
+
+    const rival = openSubmissionLease(on.database);
+    const fence = await rival.take("rival", 60_000);
+    assert.ok(fence !== undefined);
+    const ticket = await on.accept(made);
+    await until("the loss to be told", async () => (await lease("lost")) === 1);
+    // It had tried to send, and the store refused the write.
+    assert.ok((await lease("fenced")) >= 1);
+    const { hasLease, queue } = on.submitter.state();
+    assert.deepEqual([hasLease, queue], [false, undefined]);
+
+    // What the other does is for the other to tell.
+    const error = { code: "REJECTED", detail: "", retryable: false } as const;
+    await on.store
+      .underLease(fence)
+      .change([{ id: ticket.id, status: { state: "failed", error } }], Date.now());
+    await on.submitter.stop();
+    const { value } = readExposition(await on.metrics.text());
+    assert.equal(value("cloister_tickets_accepted_total", { kind: "deposit-shield" }), 1);
+    assert.equal(value("cloister_tickets_ended_total", { state: "failed", code: "REJECTED" }), 0);
+    assert.equal(value("cloister_lease_events_total", { event: "taken" }), 1);
+    assert.equal(value("cloister_lease_events_total", { event: "unanswered" }), 0);
+  });
+
+  it("a store that does not say who has the lease is counted each time", async () => {
+    const metrics = createMetrics();
+    const away = (): Promise<never> => Promise.reject(new Error("away"));
+    const submitter = createSubmitter(
+      {
+        ...({} as Omit<SubmitterParts, "lease" | "logger" | "metrics" | "now">),
+        lease: { take: away, giveBack: away, report: away },
+        logger: SILENT,
+        metrics,
+        now: Date.now,
+      },
+      { confirmations: 1, pollIntervalMs: 1_000, leaseMs: 30 },
+    );
+    submitter.start();
+    await until("two tries", async () => {
+      const { value } = readExposition(await metrics.text());
+      return value("cloister_lease_events_total", { event: "unanswered" }) >= 2;
+    });
+    assert.equal(submitter.state().hasLease, false);
+    await submitter.stop();
+    const { value } = readExposition(await metrics.text());
+    assert.equal(value("cloister_lease_events_total", { event: "taken" }), 0);
   });
 
   it("a reorganisation is counted with the blocks that it took back", async () => {
