@@ -185,6 +185,11 @@ module.exports = {
       { path: `${PACKAGE}(redis|lmdb)/` },
     ),
     rule(
+      "prom-client-in-observe",
+      { path: OURS, pathNot: "^proxy/observe/" },
+      { path: `${PACKAGE}prom-client/` },
+    ),
+    rule(
       "koa-at-the-edge",
       {
         path: OURS,

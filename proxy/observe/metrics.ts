@@ -331,7 +331,7 @@ export function createMetrics(): Metrics {
     accepted: (kind) => accepted.inc({ kind }),
     left: (state, afterSecs) => stateSecs.observe({ state }, afterSecs),
     confirmed: (afterSecs) => confirmationSecs.observe(afterSecs),
-    ended: (state, code = undefined) => ended.inc({ state, code: code ?? NONE }),
+    ended: (state, code) => ended.inc({ state, code: code ?? NONE }),
 
     transaction: (event) => transactions.inc({ event }),
     sent(count) {
