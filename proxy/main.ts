@@ -41,7 +41,7 @@ import { countReorganisations } from "./merkle/count-reorganisations.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
-import { createMetrics } from "./observe/metrics.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPrices, priceSources } from "./prices/prices.ts";
 import { relayRoutes } from "./relay/relay.routes.ts";
 import { createRelay } from "./relay/relay.service.ts";
@@ -103,7 +103,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const database = openDatabase(config.dataDir);
   const data = openChainDataStore(database);
-  const stores = await openStores(config, database, logger.child({ part: "store" }));
+  const stores = await openStores(config, database, logger.child({ part: "store" }), metrics);
 
   const links = config.enclaves.map((address, place) => timedLink(createLink(address), place, metrics));
   const directory = createDirectory(links, (signer) => pool.isSigner(signer));
@@ -168,7 +168,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   await stores.feeRules.describe(config);
   await prices.refresh();
   await fees.refresh();
-  const windows = await openWindows(config, logger.child({ part: "limits" }));
+  const windows = await openWindows(config, logger.child({ part: "limits" }), metrics);
   const limits = new Limits(config.limits, windows.store);
   const auth = createAuth({
     store: stores.keys,
@@ -336,17 +336,24 @@ function openStores(
   { storeRedisUrl, chainId, pool }: Config,
   database: Database,
   logger: Logger,
+  metrics: Pick<Metrics, "redis">,
 ): InstanceStores | Promise<InstanceStores> {
   const onBrokenRecord = (table: string, record: string): void =>
     logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
   if (storeRedisUrl === undefined) return embeddedStores(database, onBrokenRecord);
+  metrics.redis("store", false);
   return sharedStores({
     url: storeRedisUrl,
     instance: { chainId, pool },
     onBrokenRecord,
-    onAway: (error) =>
-      logger.error({ err: error }, "the durable Redis is away or unfit: nothing is accepted"),
-    onBack: () => logger.info("the durable Redis is back"),
+    onAway(error) {
+      metrics.redis("store", true);
+      logger.error({ err: error }, "the durable Redis is away or unfit: nothing is accepted");
+    },
+    onBack() {
+      metrics.redis("store", false);
+      logger.info("the durable Redis is back");
+    },
   });
 }
 
@@ -354,15 +361,22 @@ function openStores(
 async function openWindows(
   { limitsRedisUrl, chainId, pool }: Config,
   logger: Logger,
+  metrics: Pick<Metrics, "redis">,
 ): Promise<{ readonly store: WindowStore; close(): void }> {
   const local = new LocalWindows();
   if (limitsRedisUrl === undefined) return { store: local, close: () => undefined };
   const connection = connectRedis(limitsRedisUrl);
   const store = new SharedWindows(local, openRedisLimits(connection, `${String(chainId)}:${pool}`), {
-    onAway: (error) =>
-      logger.error({ err: error }, "Redis is away: this proxy counts its limits for itself until it is back"),
-    onBack: () => logger.info("Redis is back: limits are counted across proxies again"),
+    onAway(error) {
+      metrics.redis("limits", true);
+      logger.error({ err: error }, "Redis is away: this proxy counts its limits for itself until it is back");
+    },
+    onBack() {
+      metrics.redis("limits", false);
+      logger.info("Redis is back: limits are counted across proxies again");
+    },
   });
+  metrics.redis("limits", false);
   await store.start();
   return {
     store,

@@ -39,6 +39,7 @@ const BLOCKERS = ["chain", "enclave", "gas"] as const;
 const TRANSACTION_EVENTS = ["sent", "replaced", "repeated", "mined", "at-fee-cap", "foreign-nonce"] as const;
 /** `unanswered`: the store did not say whether it was kept. `fenced`: a write was refused, because another has it. */
 const LEASE_EVENTS = ["taken", "lost", "unanswered", "fenced"] as const;
+const REDIS_USES = ["store", "limits"] as const;
 const CARGOES = ["tickets", "root-update"] as const;
 const RPC_METHODS = [
   "eth_blockNumber",
@@ -169,6 +170,10 @@ export const METRICS = {
     request: ENCLAVE_REQUESTS,
   }),
 
+  cloister_redis_away: gauge("1 while a Redis does not serve; absent for a use that has none", {
+    use: REDIS_USES,
+  }),
+
   cloister_warnings: gauge("Sentences in the warnings of /health"),
 } as const satisfies Readonly<Record<string, Spec>>;
 
@@ -181,6 +186,7 @@ export type OpenState = (typeof OPEN_STATES)[number];
 export type Ending = (typeof ENDINGS)[number];
 export type TransactionEvent = (typeof TRANSACTION_EVENTS)[number];
 export type LeaseEvent = (typeof LEASE_EVENTS)[number];
+export type RedisUse = (typeof REDIS_USES)[number];
 export type RpcOutcome = (typeof RPC_OUTCOMES)[number];
 export type EnclaveOutcome = (typeof ENCLAVE_OUTCOMES)[number];
 
@@ -220,6 +226,7 @@ export interface Metrics {
   mined(tickets: number, gasUsed: bigint | undefined): void;
   reorganised(blocks: number): void;
   lease(event: LeaseEvent): void;
+  redis(use: RedisUse, isAway: boolean): void;
 
   rpc(method: string, outcome: RpcOutcome, secs: number): void;
   enclave(place: number, request: EnclaveRequest["type"], outcome: EnclaveOutcome, secs: number): void;
@@ -272,6 +279,7 @@ export function createMetrics(): Metrics {
   const rpcSecs = histogramOf("cloister_rpc_seconds");
   const enclaveRequests = counterOf("cloister_enclave_requests_total");
   const enclaveSecs = histogramOf("cloister_enclave_seconds");
+  const redisAway = gaugeOf("cloister_redis_away");
   const warnings = gaugeOf("cloister_warnings");
 
   // Something that never happened is a zero: of a figure that begins at one, nobody can say that it grew.
@@ -349,6 +357,7 @@ export function createMetrics(): Metrics {
       reorganisedBlocks.inc(blocks);
     },
     lease: (event) => leaseEvents.inc({ event }),
+    redis: (use, isAway) => redisAway.set({ use }, isAway ? 1 : 0),
 
     rpc(name, outcome, secs) {
       const method = among(RPC_METHODS, name);

@@ -1,8 +1,9 @@
-// The operator's port of the whole service: the figures of a real deposit, from its request to its final block, and a
-// proxy that is ready while it serves and not when it has been told to stop.
+// The operator's port of the whole service: the figures of a real deposit, from its request to its final block, of a Redis
+// that goes and comes back, and a proxy that is ready while it serves and not when it has been told to stop.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { readExposition, type Exposition } from "../support/exposition.ts";
+import { startRedis, type RedisServer } from "../support/redis.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
@@ -11,13 +12,20 @@ const UNIT = 1_000_000n;
 describe("the operator's port of a whole service", function () {
   this.timeout(240_000);
   let on: TestStack;
+  let redis: RedisServer;
   let url: string;
 
   before(async () => {
-    on = await startTestStack({ proxySettings: { CLOISTER_OPERATIONS_PORT: "0" } });
+    redis = await startRedis();
+    on = await startTestStack({
+      proxySettings: { CLOISTER_OPERATIONS_PORT: "0", CLOISTER_LIMITS_REDIS_URL: redis.url },
+    });
     url = on.local.operationsUrl() ?? assert.fail("the port is off");
   });
-  after(() => on.stop());
+  after(async () => {
+    await redis.kill();
+    await on.stop();
+  });
 
   const scrape = async (): Promise<Exposition> =>
     readExposition(await (await fetch(`${url}/metrics`)).text());
@@ -60,7 +68,13 @@ describe("the operator's port of a whole service", function () {
     assert.ok(value("cloister_indexed_block") > 0);
     assert.ok(value("cloister_rpc_requests_total", { method: "eth_getLogs", outcome: "answered" }) > 0);
     assert.ok(value("process_resident_memory_bytes") > 0);
-    assert.equal(value("cloister_tickets", { state: "queued" }), 0);
+    assert.equal(value("cloister_lease_held"), 1);
+    assert.equal(value("cloister_lease_events_total", { event: "taken" }), 1);
+    assert.deepEqual(
+      ["queued", "submitted", "confirmed"].map((state) => value("cloister_tickets", { state })),
+      [0, 0, 0],
+    );
+    assert.ok(samples.some(({ name }) => name === "cloister_oldest_waiting_ticket_seconds"));
 
     // Lines are written behind the work.
     const [sent, request] = await until("the log to be written", async () => {
@@ -74,6 +88,25 @@ describe("the operator's port of a whole service", function () {
     assert.equal(typeof request["request_id"], "string");
     assert.deepEqual(sent["carries"], [{ ticket: id, request_id: request["request_id"] }]);
     assert.equal((await on.client.ticket(id)).tx_hash, sent["tx"]);
+  });
+
+  it("says when the Redis of its limits is away, and when it is back", async () => {
+    const isAway = async (wanted: number): Promise<boolean> => {
+      // It is noticed by whoever is counted.
+      await on.client.whoami();
+      const { samples } = await scrape();
+      const found = samples.filter(({ name }) => name === "cloister_redis_away");
+      assert.deepEqual(
+        found.map(({ labels }) => labels),
+        [{ use: "limits" }],
+      );
+      return found[0]?.value === wanted;
+    };
+    await until("it to be there", () => isAway(0));
+    await redis.kill();
+    await until("its absence to be told", () => isAway(1));
+    await redis.start();
+    await until("its return to be told", () => isAway(0));
   });
 
   it("is not ready any more when it has been told to stop, and then gone", async () => {

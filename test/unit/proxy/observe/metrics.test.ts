@@ -48,6 +48,7 @@ describe("observe/metrics", () => {
     metrics.transaction("foreign-nonce");
     metrics.reorganised(2);
     metrics.lease("lost");
+    metrics.redis("store", true);
     metrics.rpc("eth_call", "away", 10);
     metrics.enclave(1, "attest", "busy", 0.02);
     for (let again = 0; again < 2; again++) {
@@ -76,6 +77,7 @@ describe("observe/metrics", () => {
       assert.equal(value("cloister_reorganised_blocks_total"), 2);
       assert.equal(value("cloister_lease_events_total", { event: "lost" }), 1);
       assert.equal(value("cloister_lease_events_total", { event: "taken" }), 0);
+      assert.equal(value("cloister_redis_away", { use: "store" }), 1);
       assert.equal(value("cloister_rpc_requests_total", { method: "eth_call", outcome: "away" }), 1);
       const asked = { enclave: "1", request: "attest" };
       assert.equal(value("cloister_enclave_requests_total", { ...asked, outcome: "busy" }), 1);
@@ -84,6 +86,8 @@ describe("observe/metrics", () => {
     const other = await scrape(createMetrics());
     assert.equal(other.value("cloister_transactions_total", { event: "sent" }), 0);
     assert.ok(other.samples.some(({ labels }) => labels["event"] === "foreign-nonce"));
+    // Nothing is said of a Redis that is not configured.
+    assert.ok(!other.samples.some(({ name }) => name === "cloister_redis_away"));
   });
 
   it("shows the standing of this moment, and leaves out what is not known", async () => {
