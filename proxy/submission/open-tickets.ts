@@ -8,7 +8,6 @@ import type { Kind } from "../../shared/protocol/statements.ts";
 import { isExecuted, isUnderWay, openStateOf, type OpenState } from "../store/ticket-states.ts";
 import type { TicketChange, TicketRecord, TicketStatus, TicketStore } from "../store/tickets.ts";
 import { Heap } from "./heap.ts";
-import { InOrder } from "./in-order.ts";
 import { depositOf, type DepositTerms } from "./stored-ticket.ts";
 import { isWaiting } from "./ticket.ts";
 
@@ -51,8 +50,10 @@ export class OpenTickets {
   readonly #byStatement = new Map<Bytes32, string>();
   readonly #byNullifier = new Map<Field, string>();
   readonly #counts: Record<OpenState, number> = { queued: 0, submitted: 0, confirmed: 0 };
-  readonly #waiting = new InOrder<OpenTicket>();
-  readonly #unexecuted = new InOrder<OpenTicket>();
+  /** In order of acceptance. */
+  #waiting: OpenTicket[] = [];
+  /** By sequence, every ticket that is not executed; others are taken out when they come to the top. */
+  readonly #oldest = new Heap<string>();
   /** To be looked at in the next turn. */
   readonly #due = new Set<string>();
   readonly #atBlock = new Heap<string>();
@@ -103,11 +104,15 @@ export class OpenTickets {
 
   /** Those to be put into a transaction, in order of acceptance. */
   waiting(): readonly OpenTicket[] {
-    return this.#waiting.all();
+    return this.#waiting;
   }
 
   standing(): QueueStanding {
-    return { tickets: { ...this.#counts }, oldestAt: this.#unexecuted.first()?.createdAt };
+    const id = this.#oldest.first();
+    return {
+      tickets: { ...this.#counts },
+      oldestAt: id === undefined ? undefined : this.#byId.get(id)?.createdAt,
+    };
   }
 
   /** Changes that the store has, and the time (milliseconds since 1970) that was written with them. */
@@ -117,28 +122,30 @@ export class OpenTickets {
       if (before === undefined) continue;
       const from = openStateOf(before.status);
       const isStep = from !== undefined && from !== status.state;
-      const isOpen = openStateOf(status) !== undefined;
-      this.#leaveLines(before);
-      if (isOpen) {
+      if (openStateOf(status) === undefined) this.#remove(before);
+      else {
         const since = isStep ? Math.max(at, before.since) : before.since;
         const wasExecuted = before.wasExecuted || isExecuted(status);
-        this.#joinLines({ ...before, status, since, wasExecuted });
+        this.#put({ ...before, status, since, wasExecuted }, before);
         this.#due.add(id);
-      } else this.#drop(before);
+      }
       if (isStep) this.#onStep(before, from, status, at);
     }
+    this.#settleOldest();
   }
 
   /** It is over, or cannot be read. */
   forget(id: string): void {
     const ticket = this.#byId.get(id);
     if (ticket === undefined) return;
-    this.#leaveLines(ticket);
-    this.#drop(ticket);
+    this.#remove(ticket);
+    this.#settleOldest();
   }
 
-  #drop(ticket: OpenTicket): void {
+  #remove(ticket: OpenTicket): void {
     const { id } = ticket;
+    this.#count(ticket, -1);
+    this.#leaveLine(ticket);
     this.#byId.delete(id);
     this.#due.delete(id);
     if (this.#byStatement.get(ticket.statement) === id) this.#byStatement.delete(ticket.statement);
@@ -210,23 +217,62 @@ export class OpenTickets {
     this.#due.add(id);
     // The second after its last one; a number is exact far beyond any time.
     this.#atSecond.add(Number(lastSecondOf(ticket)) + 1, id);
-    this.#joinLines(ticket);
+    this.#put(ticket, undefined);
   }
 
-  #joinLines(ticket: OpenTicket): void {
-    const { id, status } = ticket;
+  /** In the place of what it was before. */
+  #put(ticket: OpenTicket, before: OpenTicket | undefined): void {
+    const { id, sequence, status } = ticket;
+    if (before !== undefined) this.#count(before, -1);
+    this.#count(ticket, 1);
     this.#byId.set(id, ticket);
-    const state = openStateOf(status);
-    if (state !== undefined) this.#counts[state] += 1;
-    if (isWaiting(status)) this.#waiting.join(ticket);
-    if (isUnderWay(status)) this.#unexecuted.join(ticket);
+    if (isWaiting(status)) this.#joinLine(ticket);
+    else if (before !== undefined) this.#leaveLine(before);
+    const wasUnderWay = before !== undefined && isUnderWay(before.status);
+    if (isUnderWay(status) && !wasUnderWay) this.#oldest.add(sequence, id);
   }
 
-  #leaveLines(ticket: OpenTicket): void {
-    const state = openStateOf(ticket.status);
-    if (state !== undefined) this.#counts[state] -= 1;
-    this.#waiting.leave(ticket);
-    this.#unexecuted.leave(ticket);
+  #count({ status }: OpenTicket, by: 1 | -1): void {
+    const state = openStateOf(status);
+    if (state !== undefined) this.#counts[state] += by;
+  }
+
+  #settleOldest(): void {
+    for (;;) {
+      const id = this.#oldest.first();
+      const ticket = id === undefined ? undefined : this.#byId.get(id);
+      if (id === undefined || (ticket !== undefined && isUnderWay(ticket.status))) return;
+      this.#oldest.removeFirst();
+    }
+  }
+
+  #joinLine(ticket: OpenTicket): void {
+    const line = this.#waiting;
+    const last = line.at(-1);
+    if (last === undefined || last.sequence < ticket.sequence) {
+      line.push(ticket);
+      return;
+    }
+    const place = this.#placeOf(ticket.sequence);
+    if (line[place]?.id === ticket.id) line[place] = ticket;
+    else line.splice(place, 0, ticket);
+  }
+
+  #leaveLine({ id, sequence }: OpenTicket): void {
+    const place = this.#placeOf(sequence);
+    if (this.#waiting[place]?.id === id) this.#waiting.splice(place, 1);
+  }
+
+  /** Of the first that is not before this sequence. */
+  #placeOf(sequence: number): number {
+    let low = 0;
+    let high = this.#waiting.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#waiting[middle]!.sequence < sequence) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 
