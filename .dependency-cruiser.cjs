@@ -20,7 +20,7 @@ const proxyRows = [
   ["prices"],
   ["enclave-link", "chain", "auth", "identity", "limits"],
   ["http", "store", "config.ts"],
-  ["logging.ts", "fee-settings.ts"],
+  ["logging.ts", "fee-settings.ts", "observe"],
 ];
 
 /**
@@ -53,6 +53,7 @@ const packagesOf = {
     "lmdb",
     "redis",
     "pino",
+    "prom-client",
     "uuid",
     "zod",
     "@noble/[^/]+",
@@ -182,6 +183,11 @@ module.exports = {
       "databases-in-store",
       { path: OURS, pathNot: "^(proxy/store|scripts|test)/" },
       { path: `${PACKAGE}(redis|lmdb)/` },
+    ),
+    rule(
+      "prom-client-in-observe",
+      { path: OURS, pathNot: "^proxy/observe/" },
+      { path: `${PACKAGE}prom-client/` },
     ),
     rule(
       "koa-at-the-edge",

@@ -25,6 +25,7 @@ import { idempotency } from "./limits/idempotency.middleware.ts";
 import type { Limits } from "./limits/limits.ts";
 import { rateLimit } from "./limits/rate-limit.middleware.ts";
 import type { Logger } from "./logging.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import type { Exchange } from "./sessions/exchange.service.ts";
 import { sessionRoutes } from "./sessions/sessions.routes.ts";
 import type { Sessions } from "./sessions/sessions.service.ts";
@@ -52,6 +53,8 @@ export interface AppParts {
     readonly relay: Router<RequestState>;
     readonly swap: Router<RequestState>;
   };
+  /** Default: counted for nobody. */
+  readonly metrics?: Pick<Metrics, "request" | "refused">;
   /** Milliseconds. */
   readonly now?: () => number;
 }
@@ -59,7 +62,7 @@ export interface AppParts {
 const GONE: ReadonlySet<string> = new Set(["ERR_STREAM_PREMATURE_CLOSE", "ECONNRESET", "EPIPE"]);
 
 export function createApp(parts: AppParts): Koa<RequestState> {
-  const { config, logger, auth, limits, routers, now = Date.now } = parts;
+  const { config, logger, auth, limits, routers, metrics = createMetrics(), now = Date.now } = parts;
   const app = new Koa<RequestState>();
 
   // What Koa itself catches (a broken answer after the error handler): logged by us, not on stderr.
@@ -69,10 +72,10 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   });
 
   app.use(requestId());
-  app.use(accessLog(logger));
+  app.use(accessLog(logger, metrics));
   app.use(responseHeaders());
   app.use(compression());
-  app.use(errorHandler(logger));
+  app.use(errorHandler(logger, metrics));
   app.use(cors(() => auth.origins()));
   app.use(apiVersion());
   const addressOf = clientAddress(config.trustedHops);

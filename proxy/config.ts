@@ -41,6 +41,8 @@ export interface Config {
   readonly port: number;
   /** Of the page that shows the OpenAPI document; undefined when there is none. */
   readonly referencePort: number | undefined;
+  /** Of the operator's figures and probes, on the loopback address; undefined when there is none. */
+  readonly operationsPort: number | undefined;
   readonly dataDir: string;
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** How many of our own hops stand in front and append to X-Forwarded-For. */
@@ -126,6 +128,10 @@ const SETTINGS = {
   CLOISTER_REFERENCE_PORT: [
     "",
     "port of the page that shows the OpenAPI document, 0 for a free one; off when empty",
+  ],
+  CLOISTER_OPERATIONS_PORT: [
+    "",
+    "port of /metrics, /live and /ready on the loopback address, 0 for a free one; off when empty",
   ],
   CLOISTER_DATA_DIR: [undefined, "folder of the store"],
   CLOISTER_LOG_LEVEL: ["info", "trace | debug | info | warn | error | silent"],
@@ -329,15 +335,22 @@ export function readConfig(environment: Environment): Config {
   const storeRedisUrl = text("CLOISTER_STORE_REDIS_URL");
   if (storeRedisUrl !== "" && !isUrl(storeRedisUrl, ["redis:", "rediss:"]))
     fault("CLOISTER_STORE_REDIS_URL", "must be a redis or rediss URL");
+  const port = integer("CLOISTER_PORT", 0, 65_535);
+  const optionalPort = (name: Setting): number | undefined =>
+    text(name) === "" ? undefined : integer(name, 0, 65_535);
+  const referencePort = optionalPort("CLOISTER_REFERENCE_PORT");
+  const operationsPort = optionalPort("CLOISTER_OPERATIONS_PORT");
+  if (operationsPort !== undefined && operationsPort > 0 && [port, referencePort].includes(operationsPort))
+    fault("CLOISTER_OPERATIONS_PORT", "must be a port of its own: what it says is not for callers");
   const identityLoopback = choice("CLOISTER_IDENTITY_LOOPBACK", ["off", "on"]) === "on";
   if (production && identityLoopback) fault("CLOISTER_IDENTITY_LOOPBACK", "must be off in production");
   const config: Omit<Config, "pool" | "assets"> = {
     production,
     network: text("CLOISTER_NETWORK"),
     host: text("CLOISTER_HOST"),
-    port: integer("CLOISTER_PORT", 0, 65_535),
-    referencePort:
-      text("CLOISTER_REFERENCE_PORT") === "" ? undefined : integer("CLOISTER_REFERENCE_PORT", 0, 65_535),
+    port,
+    referencePort,
+    operationsPort,
     dataDir: text("CLOISTER_DATA_DIR"),
     logLevel: choice("CLOISTER_LOG_LEVEL", ["trace", "debug", "info", "warn", "error", "silent"]),
     trustedHops: integer("CLOISTER_TRUSTED_HOPS", 0, 8),

@@ -23,10 +23,12 @@ import { createDirectory } from "./enclave-link/directory.ts";
 import { createKeyCourier, createKeyRelease } from "./enclave-link/key-courier.ts";
 import { createLink } from "./enclave-link/link.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "./enclave-link/same-circuits.ts";
+import { timedLink } from "./enclave-link/timed-link.ts";
 import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
+import { startOperations } from "./http/operations.ts";
 import { startReference } from "./http/reference.ts";
 import { startHttpServer } from "./http/server.ts";
 import { createKeySets } from "./identity/key-sets.ts";
@@ -35,9 +37,11 @@ import { Limits } from "./limits/limits.ts";
 import { LocalWindows } from "./limits/local-windows.ts";
 import { SharedWindows } from "./limits/shared-windows.ts";
 import { createLogger, type Logger } from "./logging.ts";
+import { countReorganisations } from "./merkle/count-reorganisations.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
+import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { createPrices, priceSources } from "./prices/prices.ts";
 import { relayRoutes } from "./relay/relay.routes.ts";
 import { createRelay } from "./relay/relay.service.ts";
@@ -55,9 +59,11 @@ import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
 import type { WindowStore } from "./store/windows.ts";
 import { createAdmission } from "./submission/admission.ts";
+import { createBalanceWatch } from "./submission/balance-watch.ts";
 import { createGasWallet } from "./submission/gas-wallet.ts";
 import { loadSenderKey } from "./submission/sender-key.ts";
 import { createSubmitter, type Submitter } from "./submission/submitter.ts";
+import { tellAccepted } from "./submission/ticket-steps.ts";
 import { createTickets } from "./submission/tickets.ts";
 import { swapRoutes } from "./swap/swap.routes.ts";
 import { createSwapQuotes } from "./swap/swap.service.ts";
@@ -74,6 +80,7 @@ const VERIFICATION_KEYS = new URL("../shared/protocol/verification-keys/", impor
 
 async function start(config: Config, logger: Logger): Promise<() => Promise<void>> {
   const now = Date.now;
+  const metrics = createMetrics();
   const [senderKey, keyRing, pepper, circuits] = await Promise.all([
     loadSenderKey(config.senderKeyFile),
     loadKeyRing(config.sessionKeysFile),
@@ -82,7 +89,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   ]);
 
   const leaving = new AbortController();
-  const chain = createChain(config.rpcUrl, BigInt(config.chainId), { signal: leaving.signal });
+  const chain = createChain(config.rpcUrl, BigInt(config.chainId), {
+    signal: leaving.signal,
+    onAsked: (method, outcome, secs) => metrics.rpc(method, outcome, secs),
+  });
   const pool = createPool(chain, config.pool);
   const tokens = createTokens(chain);
   const ourKeys = keyHashesOf(circuits);
@@ -93,9 +103,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const database = openDatabase(config.dataDir);
   const data = openChainDataStore(database);
-  const stores = await openStores(config, database, logger.child({ part: "store" }));
+  const stores = await openStores(config, database, logger.child({ part: "store" }), metrics);
 
-  const links = config.enclaves.map((address) => createLink(address));
+  const links = config.enclaves.map((address, place) => timedLink(createLink(address), place, metrics));
   const directory = createDirectory(links, (signer) => pool.isSigner(signer));
   void warnOfOtherCircuits(directory, circuitsHashOf(ourKeys), logger);
   const courier = createKeyCourier(
@@ -115,12 +125,16 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     deploymentBlock: config.deploymentBlock,
     pollIntervalMs: config.blockPollMs,
   });
+  countReorganisations(indexer, metrics);
   const tickets = createTickets(stores.tickets, {
     maxWaiting: MAX_WAITING,
     tipNumber: () => data.tip()?.number,
     blockedBy: (kind) => submitter.blockedBy(kind),
+    onAccepted: tellAccepted(metrics, logger.child({ part: "tickets" })),
     now,
   });
+  const wallet = createGasWallet(senderKey, chain.chainId);
+  const balance = createBalanceWatch(chain, wallet.address);
   const submitter: Submitter = createSubmitter(
     {
       chain,
@@ -132,8 +146,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       data,
       frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
       sync: () => indexer.sync(),
-      wallet: createGasWallet(senderKey, chain.chainId),
+      wallet,
       logger: logger.child({ part: "submitter" }),
+      metrics,
       now,
     },
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
@@ -153,7 +168,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   await stores.feeRules.describe(config);
   await prices.refresh();
   await fees.refresh();
-  const windows = await openWindows(config, logger.child({ part: "limits" }));
+  const windows = await openWindows(config, logger.child({ part: "limits" }), metrics);
   const limits = new Limits(config.limits, windows.store);
   const auth = createAuth({
     store: stores.keys,
@@ -192,9 +207,39 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     now,
     onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
   });
+  metrics.tellStanding(() => {
+    const [{ queue, ...submission }, index] = [submitter.state(), indexer.state()];
+    return {
+      queue: queue && {
+        tickets: queue.tickets,
+        oldestWaitingSecs: Math.max(0, now() - (queue.oldestAt ?? now())) / 1000,
+      },
+      hasLease: submission.hasLease,
+      openStreams: limits.openStreams(),
+      blockedBy: submission.blockedBy,
+      lastTurnAt: submission.lastTurnAt,
+      indexedBlock: index.tip?.number,
+      syncedAt: index.syncedAt,
+      hasIndexFault: index.fault !== undefined,
+      gasWalletBalance: balance.balance(),
+      warnings: prices.warnings().length,
+    };
+  });
+  const status = createStatus({
+    config,
+    circuits,
+    fees,
+    limits,
+    describeEnclaves: (nonce) => directory.describe(nonce),
+    threshold: () => pool.threshold(),
+    checks: createHealthChecks({ chain, database, stores, indexer, submitter, directory, courier }),
+    warnings: () => prices.warnings(),
+    randomBytes: (length) => randomBytes(length),
+  });
   const app = createApp({
     config,
     logger: logger.child({ part: "http" }),
+    metrics,
     auth,
     limits,
     idempotency: stores.idempotency,
@@ -210,17 +255,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       logger: logger.child({ part: "exchange" }),
       now,
     }),
-    status: createStatus({
-      config,
-      circuits,
-      fees,
-      limits,
-      describeEnclaves: (nonce) => directory.describe(nonce),
-      threshold: () => pool.threshold(),
-      checks: createHealthChecks({ chain, database, stores, indexer, submitter, directory, courier }),
-      warnings: () => prices.warnings(),
-      randomBytes: (length) => randomBytes(length),
-    }),
+    status,
     balances: createBalances(chain, tokens, config.assets[0]),
     routers: {
       merkle: merkleRoutes(createMerkle(indexer, data, config.confirmations)),
@@ -235,6 +270,23 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     },
   });
 
+  let isServing = false;
+  // Before anything that may take long: who watches sees a proxy that lives and is not ready.
+  const operations =
+    config.operationsPort === undefined
+      ? undefined
+      : await startOperations({
+          port: config.operationsPort,
+          metrics,
+          health: async () => (isServing ? status.health() : { status: "not serving" }),
+          onFault: (error) => logger.error({ err: error }, "the operator's port could not answer"),
+        });
+  if (operations !== undefined) {
+    metrics.watchProcess();
+    balance.start();
+    logger.info({ host: "127.0.0.1", port: operations.port }, "metrics and probes");
+  }
+
   courier.start();
   prices.start(() => fees.refresh());
   await indexer.start();
@@ -248,11 +300,14 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const reference =
     config.referencePort === undefined ? undefined : await startReference(config.host, config.referencePort);
   const { chainId: chain_id, pool: poolAddress, host } = config;
-  logger.info({ host, port: server.port, chain_id, pool: poolAddress }, "listening");
+  isServing = true;
+  const besides = operations === undefined ? {} : { operations_port: operations.port };
+  logger.info({ host, port: server.port, chain_id, pool: poolAddress, ...besides }, "listening");
 
   if (reference !== undefined) logger.info({ host, port: reference.port }, "reference page");
 
   return async () => {
+    isServing = false;
     await reference?.stop(0);
     // First what would keep a request waiting; what is asked meanwhile still finds everything running.
     hub.close();
@@ -264,12 +319,13 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       leaving.abort();
       for (const link of links) link.close();
     }, PARTIES_MS);
-    await Promise.all([submitter.stop(), indexer.stop(), prices.stop()]);
+    await Promise.all([submitter.stop(), indexer.stop(), prices.stop(), balance.stop()]);
     clearTimeout(hurry);
     const restored = courier.stop();
     // What the courier still waits for ends with its connection.
     for (const link of links) link.close();
     await restored;
+    await operations?.stop(0);
     stores.close();
     await database.close();
   };
@@ -280,17 +336,24 @@ function openStores(
   { storeRedisUrl, chainId, pool }: Config,
   database: Database,
   logger: Logger,
+  metrics: Pick<Metrics, "redis">,
 ): InstanceStores | Promise<InstanceStores> {
   const onBrokenRecord = (table: string, record: string): void =>
     logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
   if (storeRedisUrl === undefined) return embeddedStores(database, onBrokenRecord);
+  metrics.redis("store", false);
   return sharedStores({
     url: storeRedisUrl,
     instance: { chainId, pool },
     onBrokenRecord,
-    onAway: (error) =>
-      logger.error({ err: error }, "the durable Redis is away or unfit: nothing is accepted"),
-    onBack: () => logger.info("the durable Redis is back"),
+    onAway(error) {
+      metrics.redis("store", true);
+      logger.error({ err: error }, "the durable Redis is away or unfit: nothing is accepted");
+    },
+    onBack() {
+      metrics.redis("store", false);
+      logger.info("the durable Redis is back");
+    },
   });
 }
 
@@ -298,15 +361,22 @@ function openStores(
 async function openWindows(
   { limitsRedisUrl, chainId, pool }: Config,
   logger: Logger,
+  metrics: Pick<Metrics, "redis">,
 ): Promise<{ readonly store: WindowStore; close(): void }> {
   const local = new LocalWindows();
   if (limitsRedisUrl === undefined) return { store: local, close: () => undefined };
   const connection = connectRedis(limitsRedisUrl);
   const store = new SharedWindows(local, openRedisLimits(connection, `${String(chainId)}:${pool}`), {
-    onAway: (error) =>
-      logger.error({ err: error }, "Redis is away: this proxy counts its limits for itself until it is back"),
-    onBack: () => logger.info("Redis is back: limits are counted across proxies again"),
+    onAway(error) {
+      metrics.redis("limits", true);
+      logger.error({ err: error }, "Redis is away: this proxy counts its limits for itself until it is back");
+    },
+    onBack() {
+      metrics.redis("limits", false);
+      logger.info("Redis is back: limits are counted across proxies again");
+    },
   });
+  metrics.redis("limits", false);
   await store.start();
   return {
     store,

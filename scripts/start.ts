@@ -21,6 +21,7 @@ Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its
   --chain-port <n>         port of the first network's chain
   --second-port <n>        port of the second network's proxy
   --second-chain-port <n>  port of the second network's chain
+  --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
   --folder <path>          where everything is kept (default ${DEFAULT_FOLDER})
   --help                   this text
@@ -36,6 +37,7 @@ interface Arguments {
   readonly networks: readonly NetworkName[];
   readonly ports: Readonly<Record<NetworkName, PortChoice>>;
   readonly blockTimeSecs: number | undefined;
+  readonly operations: boolean;
 }
 
 async function main(): Promise<number> {
@@ -49,11 +51,12 @@ async function main(): Promise<number> {
   const interrupted = new Promise<"interrupted">((resolve) => (interrupt = () => resolve("interrupted")));
   process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
 
-  const { blockTimeSecs, ...others } = options;
+  const { blockTimeSecs, operations, ...others } = options;
   const stack = await startStack({
     ...others,
     say: console.log,
     ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
+    ...(operations ? { proxySettings: { CLOISTER_OPERATIONS_PORT: "0" } } : {}),
   });
   const reference = await startReference("127.0.0.1", 0);
   console.log(banner(stack, reference.port));
@@ -70,6 +73,12 @@ function banner({ file, folder, networks }: Stack, referencePort: number): strin
     const what = NETWORKS[name].swaps ? "payments and private swaps" : "payments";
     return `  ${`${name} network`.padEnd(15)} ${entry.base_url}   ${what}`;
   });
+  const operations = networks.flatMap((network) => {
+    const url = network.operationsUrl();
+    return url === undefined
+      ? []
+      : [`\n  operations      ${url}/metrics   (${network.name}; also /live and /ready)`];
+  });
   const key = `-H 'X-API-Key: ${file.api_key}'`;
   const first = networks[0]?.entry.base_url ?? "";
   return `
@@ -77,7 +86,7 @@ Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
 ${addresses.join("\n")}
   API key         ${file.api_key}
-  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)
+  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}
   state           ${folder.path}   (every address in stack.json; logs in <network>/logs)
 
 Try:
@@ -100,6 +109,7 @@ function readArguments(): Arguments | "help" | undefined {
         "second-port": { type: "string" },
         "second-chain-port": { type: "string" },
         "block-time": { type: "string" },
+        operations: { type: "boolean", default: false },
         folder: { type: "string", default: DEFAULT_FOLDER },
         help: { type: "boolean", default: false },
       },
@@ -122,6 +132,7 @@ function readArguments(): Arguments | "help" | undefined {
         first: { proxy: port("first", "port"), chain: port("first", "chain-port") },
         second: { proxy: port("second", "second-port"), chain: port("second", "second-chain-port") },
       },
+      operations: values.operations,
       blockTimeSecs: wholeNumber(values["block-time"], "--block-time", 1, 60),
     };
   } catch (error) {

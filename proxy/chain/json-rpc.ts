@@ -4,6 +4,7 @@
  */
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import type { RpcOutcome } from "../observe/metrics.ts";
 
 /** The node could not be asked, or its answer was no answer. Says nothing about the question. */
 export class ChainAway extends Error {
@@ -35,6 +36,8 @@ export interface JsonRpcOptions {
   /** Ends every question under way, and every later one, with ChainAway: for a stop that waits for no node. */
   readonly signal?: AbortSignal | undefined;
   readonly maxAnswerBytes?: number;
+  /** Told of each question how it went. */
+  readonly onAsked?: (method: string, outcome: RpcOutcome, secs: number) => void;
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000;
@@ -43,12 +46,12 @@ const MAX_ANSWER_BYTES = 64 << 20;
 
 export function createJsonRpc(
   url: string,
-  { timeoutMs = DEFAULT_TIMEOUT_MS, signal, maxAnswerBytes = MAX_ANSWER_BYTES }: JsonRpcOptions = {},
+  { timeoutMs = DEFAULT_TIMEOUT_MS, signal, maxAnswerBytes = MAX_ANSWER_BYTES, onAsked }: JsonRpcOptions = {},
 ): JsonRpc {
   const ask = createAsking(new URL(url), maxAnswerBytes);
   let lastId = 0;
 
-  return async (method, params) => {
+  const send: JsonRpc = async (method, params) => {
     const id = ++lastId;
     let reply: unknown;
     // By hand: in Node 20 the collector may take AbortSignal.any away before its timeout fires (tried with
@@ -76,6 +79,21 @@ export function createJsonRpc(
       throw new ChainAway(`${method} was answered without a result`);
     }
     return reply.result;
+  };
+
+  return async (method, params) => {
+    const startedAt = performance.now();
+    let outcome: RpcOutcome = "away";
+    try {
+      const result = await send(method, params);
+      outcome = "answered";
+      return result;
+    } catch (error) {
+      if (error instanceof ChainRefused) outcome = "refused";
+      throw error;
+    } finally {
+      onAsked?.(method, outcome, (performance.now() - startedAt) / 1000);
+    }
   };
 }
 

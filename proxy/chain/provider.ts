@@ -44,6 +44,8 @@ export interface Receipt {
   readonly blockNumber: number;
   readonly blockHash: Bytes32;
   readonly succeeded: boolean;
+  /** For figures only, so a node that does not say is borne. */
+  readonly gasUsed: bigint | undefined;
 }
 
 export interface Chain {
@@ -145,6 +147,7 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
         blockNumber: Number(readQuantity(fields["blockNumber"], "receipt")),
         blockHash: readHash(fields["blockHash"]),
         succeeded: readQuantity(fields["status"], "receipt") === 1n,
+        gasUsed: isQuantity(fields["gasUsed"]) ? BigInt(fields["gasUsed"]) : undefined,
       };
     },
   };
@@ -202,10 +205,12 @@ function readHash(value: unknown): Bytes32 {
 }
 
 function readQuantity(value: unknown, what: string): bigint {
-  if (typeof value !== "string" || !/^0x[0-9a-fA-F]+$/.test(value)) {
-    throw new ChainAway(`${what}: a number has another form`);
-  }
+  if (!isQuantity(value)) throw new ChainAway(`${what}: a number has another form`);
   return BigInt(value);
+}
+
+function isQuantity(value: unknown): value is string {
+  return typeof value === "string" && /^0x[0-9a-fA-F]+$/.test(value);
 }
 
 function hex(value: number): string {

@@ -1,11 +1,12 @@
-/** One line a request. The path is logged without its query, because `?session=` is a credential; bodies and headers never. */
+/** One line and one count a request. The path is logged without its query, because `?session=` is a credential; bodies and headers never. */
 import type { Middleware } from "koa";
 import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { RequestState } from "./state.ts";
 
 const MAX_PATH = 200;
 
-export function accessLog(logger: Logger): Middleware<RequestState> {
+export function accessLog(logger: Logger, metrics: Pick<Metrics, "request">): Middleware<RequestState> {
   // Its fields are the few below, under names that are never redacted, so they need not be searched each time.
   const log = logger.child({}, { redact: [] });
   return (ctx, next) => {
@@ -13,15 +14,19 @@ export function accessLog(logger: Logger): Middleware<RequestState> {
     const { state, res, method } = ctx;
     const path = loggable(ctx.path);
     res.once("close", () => {
-      // Absent until the credential is known.
-      const { principal } = state as Partial<RequestState>;
+      const ms = performance.now() - startedAt;
+      // Absent until they are known.
+      const { principal, endpoint } = state as Partial<RequestState>;
+      // Koa's own 404 stands until an answer is decided: one that was never sent is a caller who left.
+      const isLeft = res.statusCode === 404 && !res.headersSent;
+      metrics.request(endpoint, isLeft ? undefined : res.statusCode, ms / 1000);
       log.info(
         {
           request_id: state.requestId,
           method,
           path,
           status: res.statusCode,
-          ms: Math.round((performance.now() - startedAt) * 10) / 10,
+          ms: Math.round(ms * 10) / 10,
           finished: res.writableFinished,
           ...(principal === undefined
             ? {}

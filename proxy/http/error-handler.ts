@@ -5,6 +5,7 @@
 import type { Middleware } from "koa";
 import { ERRORS, type Problem } from "../../shared/api/errors.ts";
 import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import { ApiError } from "./errors.ts";
 import type { RequestState } from "./state.ts";
 
@@ -19,7 +20,7 @@ const ANSWER_HEADERS = [
   "Preference-Applied",
 ];
 
-export function errorHandler(logger: Logger): Middleware<RequestState> {
+export function errorHandler(logger: Logger, metrics: Pick<Metrics, "refused">): Middleware<RequestState> {
   return async (ctx, next) => {
     try {
       await next();
@@ -29,6 +30,7 @@ export function errorHandler(logger: Logger): Middleware<RequestState> {
       }
     } catch (thrown) {
       const error = asApiError(thrown);
+      metrics.refused(error.code, error.policy);
       if (error.code === "INTERNAL" || error.cause !== undefined) {
         const { requestId } = ctx.state;
         const cause: unknown = error.cause ?? thrown;

@@ -99,6 +99,13 @@ export class Limits {
     };
   }
 
+  /** Event streams that are open at this proxy. */
+  openStreams(): number {
+    let count = 0;
+    for (const ids of this.#leases.values()) count += ids.size;
+    return count;
+  }
+
   /** Notes a refused credential; true when this address has had too many in the last minute. */
   async failed(address: string): Promise<boolean> {
     const quota = this.#defaults.failuresPerMinute;

@@ -9,8 +9,9 @@ import type { Relay } from "./relay.service.ts";
 
 export function relayRoutes(relay: Relay, tickets: Tickets): Router<RequestState> {
   return new Router<RequestState>().post("/relay", async (ctx) => {
-    const body = parse(relayBody, ctx.state.json, "body");
-    const ticket = await relay.relay(ownerOf(ctx.state.principal), body);
+    const { principal, json, requestId } = ctx.state;
+    const body = parse(relayBody, json, "body");
+    const ticket = await relay.relay(ownerOf(principal), body, requestId);
     const answer = await answerTicket(tickets, ticket, ctx.get("Prefer"));
     ctx.status = answer.status;
     ctx.set(answer.headers);

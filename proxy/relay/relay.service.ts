@@ -11,13 +11,13 @@ import { orUnavailable } from "../chain/unavailable.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Owner } from "../http/state.ts";
-import type { TicketRecord } from "../store/tickets.ts";
+import type { TicketRecord, TicketTransaction } from "../store/tickets.ts";
 import { ticketTransaction, type Admission, type Stated } from "../submission/admission.ts";
 import type { Tickets } from "../submission/tickets.ts";
 
 export interface Relay {
   /** The ticket, durable; the earlier one when this statement has one of the same owner. */
-  relay(owner: Owner, body: RelayBody): Promise<TicketRecord>;
+  relay(owner: Owner, body: RelayBody, requestId?: string): Promise<TicketRecord>;
 }
 
 export function createRelay(
@@ -44,14 +44,15 @@ export function createRelay(
   }
 
   return {
-    async relay(owner, body) {
+    async relay(owner, body, requestId) {
       const stated = admission.state(body);
-      return tickets.accept(owner, stated.statement, async () => {
+      const prepare = async (): Promise<TicketTransaction> => {
         const admitted = await admission.admit(stated, owner.developerId);
         const signed = await accepted(stated, body);
         await admission.keepFees(admitted);
         return ticketTransaction(stated, signed);
-      });
+      };
+      return tickets.accept(owner, stated.statement, prepare, requestId);
     },
   };
 }

@@ -14,7 +14,8 @@ export function sequenceRoutes(sequence: Sequence, tickets: Tickets): Router<Req
 
   for (const kind of KIND_NAMES) {
     router.post(`/sequence/${kind}`, async (ctx) => {
-      const ticket = await sequence.accept(ownerOf(ctx.state.principal), toSequence(kind, ctx.state.json));
+      const { principal, json, requestId } = ctx.state;
+      const ticket = await sequence.accept(ownerOf(principal), toSequence(kind, json), requestId);
       const answer = await answerTicket(tickets, ticket, ctx.get("Prefer"));
       ctx.status = answer.status;
       ctx.set(answer.headers);

@@ -1,25 +1,26 @@
 /** Accepts a statement for submission: cheap checks, the enclave, then a durable ticket in the pool's order. */
 import type { Owner } from "../http/state.ts";
 import type { Attest } from "../attest/attest.service.ts";
-import type { TicketRecord } from "../store/tickets.ts";
+import type { TicketRecord, TicketTransaction } from "../store/tickets.ts";
 import { ticketTransaction, type Admission } from "../submission/admission.ts";
 import type { Submission } from "../submission/submission.ts";
 import type { Tickets } from "../submission/tickets.ts";
 
 export interface Sequence {
   /** The ticket, on disk; the earlier one when this statement has one of the same owner. A refusal leaves nothing behind. */
-  accept(owner: Owner, submission: Submission): Promise<TicketRecord>;
+  accept(owner: Owner, submission: Submission, requestId?: string): Promise<TicketRecord>;
 }
 
 export function createSequence(admission: Admission, attest: Attest, tickets: Tickets): Sequence {
   return {
-    async accept(owner, submission) {
+    async accept(owner, submission, requestId) {
       const stated = admission.state(submission);
-      return tickets.accept(owner, stated.statement, async () => {
+      const prepare = async (): Promise<TicketTransaction> => {
         const admitted = await admission.admit(stated, owner.developerId);
         const { attestations } = await attest.verify(admitted);
         return ticketTransaction(stated, attestations);
-      });
+      };
+      return tickets.accept(owner, stated.statement, prepare, requestId);
     },
   };
 }

@@ -2,6 +2,18 @@
 import { createHash } from "node:crypto";
 import type { TicketOwner, TicketStatus } from "./tickets.ts";
 
+/** States of a ticket that is not over. */
+export type OpenState = Exclude<TicketStatus["state"], "finalized" | "failed" | "expired">;
+
+/** Undefined when it is over. */
+export function openStateOf({ state }: TicketStatus): OpenState | undefined {
+  return state === "finalized" || state === "failed" || state === "expired" ? undefined : state;
+}
+
+export function isExecuted({ state }: TicketStatus): boolean {
+  return state === "confirmed" || state === "finalized";
+}
+
 /** Counts against the longest queue that is allowed. */
 export function isUnderWay({ state }: TicketStatus): boolean {
   return state === "queued" || state === "submitted";

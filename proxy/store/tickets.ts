@@ -63,6 +63,8 @@ export interface TicketRecord {
   /** Place in the pool's order of acceptance; strictly increasing. */
   readonly sequence: number;
   readonly owner: TicketOwner;
+  /** Of the request that made it, for the log. Absent in records of before it was kept. */
+  readonly requestId?: string;
   readonly statement: Bytes32;
   readonly nullifiers: readonly Field[];
   readonly transaction: TicketTransaction;

@@ -1,9 +1,13 @@
-/** Smallest first: what is to be looked at again, and when. */
+/** Smallest first: what is to be looked at again, and when; or what is oldest. */
 export class Heap<T> {
   readonly #items: { readonly at: number; readonly value: T }[] = [];
 
   get size(): number {
     return this.#items.length;
+  }
+
+  first(): T | undefined {
+    return this.#items[0]?.value;
   }
 
   add(at: number, value: T): void {
@@ -22,15 +26,15 @@ export class Heap<T> {
     for (;;) {
       const first = this.#items[0];
       if (first === undefined || first.at > now) return;
-      this.#removeFirst();
+      this.removeFirst();
       yield first.value;
     }
   }
 
-  #removeFirst(): void {
+  removeFirst(): void {
     const items = this.#items;
-    const last = items.pop()!;
-    if (items.length === 0) return;
+    const last = items.pop();
+    if (last === undefined || items.length === 0) return;
     items[0] = last;
     for (let i = 0; ;) {
       const left = 2 * i + 1;

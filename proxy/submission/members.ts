@@ -132,8 +132,9 @@ export function createMembers(parts: MembersParts): Members {
       if (status !== ticket.status) changes.push({ id: ticket.id, status });
     }
     if (changes.length > 0) {
-      await writes.change(changes, now());
-      open.apply(changes);
+      const at = now();
+      await writes.change(changes, at);
+      open.apply(changes, at);
     }
     return good;
   }

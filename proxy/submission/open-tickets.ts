@@ -5,7 +5,7 @@
  */
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
-import { isOver } from "../store/ticket-states.ts";
+import { isExecuted, isUnderWay, openStateOf, type OpenState } from "../store/ticket-states.ts";
 import type { TicketChange, TicketRecord, TicketStatus, TicketStore } from "../store/tickets.ts";
 import { Heap } from "./heap.ts";
 import { depositOf, type DepositTerms } from "./stored-ticket.ts";
@@ -22,6 +22,24 @@ export interface OpenTicket {
   readonly deadline: bigint;
   readonly deposit: DepositTerms | undefined;
   readonly status: TicketStatus;
+  /** For figures and the log alone, as are the following. */
+  readonly requestId?: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+  /** When it came into its state; after a change of the lease, when it last changed at all. */
+  readonly since: number;
+  /** Confirmed at some time, even if that was taken back. */
+  readonly wasExecuted: boolean;
+}
+
+/** Told of every change from one state to another, with the ticket as it was before. */
+export type StepListener = (ticket: OpenTicket, from: OpenState, status: TicketStatus, at: number) => void;
+
+/** How the queue stands; kept up to date, so that asking costs nothing. */
+export interface QueueStanding {
+  readonly tickets: Readonly<Record<OpenState, number>>;
+  /** When the oldest that is not executed was accepted, in milliseconds since 1970; undefined when there is none. */
+  readonly oldestAt: number | undefined;
 }
 
 /** Tickets that are looked at between two breaths of the event loop. */
@@ -31,18 +49,29 @@ export class OpenTickets {
   readonly #byId = new Map<string, OpenTicket>();
   readonly #byStatement = new Map<Bytes32, string>();
   readonly #byNullifier = new Map<Field, string>();
+  readonly #counts: Record<OpenState, number> = { queued: 0, submitted: 0, confirmed: 0 };
   /** In order of acceptance. */
   #waiting: OpenTicket[] = [];
+  /** By sequence, every ticket that is not executed; others are taken out when they come to the top. */
+  readonly #oldest = new Heap<string>();
   /** To be looked at in the next turn. */
   readonly #due = new Set<string>();
   readonly #atBlock = new Heap<string>();
   readonly #atSecond = new Heap<string>();
   #lastSequence = 0;
   #stop: () => void = () => undefined;
+  readonly #onStep: StepListener;
+
+  private constructor(onStep: StepListener) {
+    this.#onStep = onStep;
+  }
 
   /** Ends with `close`. */
-  static async of(store: Pick<TicketStore, "open" | "follow">): Promise<OpenTickets> {
-    const tickets = new OpenTickets();
+  static async of(
+    store: Pick<TicketStore, "open" | "follow">,
+    onStep: StepListener = () => undefined,
+  ): Promise<OpenTickets> {
+    const tickets = new OpenTickets(onStep);
     // Heard before reading begins, so that none falls between.
     const early: TicketRecord[] = [];
     let isRead = false;
@@ -78,27 +107,44 @@ export class OpenTickets {
     return this.#waiting;
   }
 
-  /** Changes that the store has. */
-  apply(changes: readonly TicketChange[]): void {
+  standing(): QueueStanding {
+    const id = this.#oldest.first();
+    return {
+      tickets: { ...this.#counts },
+      oldestAt: id === undefined ? undefined : this.#byId.get(id)?.createdAt,
+    };
+  }
+
+  /** Changes that the store has, and the time (milliseconds since 1970) that was written with them. */
+  apply(changes: readonly TicketChange[], at: number): void {
     for (const { id, status } of changes) {
       const before = this.#byId.get(id);
       if (before === undefined) continue;
-      this.#leaveLine(before);
-      if (isOver(status)) {
-        this.forget(id);
-        continue;
+      const from = openStateOf(before.status);
+      const isStep = from !== undefined && from !== status.state;
+      if (openStateOf(status) === undefined) this.#remove(before);
+      else {
+        const since = isStep ? Math.max(at, before.since) : before.since;
+        const wasExecuted = before.wasExecuted || isExecuted(status);
+        this.#put({ ...before, status, since, wasExecuted }, before);
+        this.#due.add(id);
       }
-      const now = { ...before, status };
-      this.#byId.set(id, now);
-      this.#due.add(id);
-      if (isWaiting(status)) this.#joinLine(now);
+      if (isStep) this.#onStep(before, from, status, at);
     }
+    this.#settleOldest();
   }
 
   /** It is over, or cannot be read. */
   forget(id: string): void {
     const ticket = this.#byId.get(id);
     if (ticket === undefined) return;
+    this.#remove(ticket);
+    this.#settleOldest();
+  }
+
+  #remove(ticket: OpenTicket): void {
+    const { id } = ticket;
+    this.#count(ticket, -1);
     this.#leaveLine(ticket);
     this.#byId.delete(id);
     this.#due.delete(id);
@@ -149,9 +195,9 @@ export class OpenTickets {
   }
 
   #add(record: TicketRecord): void {
-    const { id, sequence, statement, nullifiers, status, transaction } = record;
+    const { id, sequence, statement, nullifiers, status, transaction, requestId } = record;
     const { kind, deadline } = transaction;
-    const ticket = {
+    const ticket: OpenTicket = {
       id,
       sequence,
       statement,
@@ -160,22 +206,56 @@ export class OpenTickets {
       deadline,
       deposit: depositOf(record),
       status,
+      ...(requestId === undefined ? {} : { requestId }),
+      createdAt: record.createdAt,
+      since: record.updatedAt,
+      wasExecuted: isExecuted(status),
     };
     this.#lastSequence = Math.max(this.#lastSequence, sequence);
-    this.#byId.set(id, ticket);
     this.#byStatement.set(statement, id);
     for (const nullifier of nullifiers) this.#byNullifier.set(nullifier, id);
     this.#due.add(id);
     // The second after its last one; a number is exact far beyond any time.
     this.#atSecond.add(Number(lastSecondOf(ticket)) + 1, id);
+    this.#put(ticket, undefined);
+  }
+
+  /** In the place of what it was before. */
+  #put(ticket: OpenTicket, before: OpenTicket | undefined): void {
+    const { id, sequence, status } = ticket;
+    if (before !== undefined) this.#count(before, -1);
+    this.#count(ticket, 1);
+    this.#byId.set(id, ticket);
     if (isWaiting(status)) this.#joinLine(ticket);
+    else if (before !== undefined) this.#leaveLine(before);
+    const wasUnderWay = before !== undefined && isUnderWay(before.status);
+    if (isUnderWay(status) && !wasUnderWay) this.#oldest.add(sequence, id);
+  }
+
+  #count({ status }: OpenTicket, by: 1 | -1): void {
+    const state = openStateOf(status);
+    if (state !== undefined) this.#counts[state] += by;
+  }
+
+  #settleOldest(): void {
+    for (;;) {
+      const id = this.#oldest.first();
+      const ticket = id === undefined ? undefined : this.#byId.get(id);
+      if (id === undefined || (ticket !== undefined && isUnderWay(ticket.status))) return;
+      this.#oldest.removeFirst();
+    }
   }
 
   #joinLine(ticket: OpenTicket): void {
     const line = this.#waiting;
     const last = line.at(-1);
-    if (last === undefined || last.sequence < ticket.sequence) line.push(ticket);
-    else line.splice(this.#placeOf(ticket.sequence), 0, ticket);
+    if (last === undefined || last.sequence < ticket.sequence) {
+      line.push(ticket);
+      return;
+    }
+    const place = this.#placeOf(ticket.sequence);
+    if (line[place]?.id === ticket.id) line[place] = ticket;
+    else line.splice(place, 0, ticket);
   }
 
   #leaveLine({ id, sequence }: OpenTicket): void {

@@ -112,9 +112,10 @@ export function createOutcomes({ data, open, writes, tokens, now }: OutcomesPart
           const change = await settleOne(ticket, finalBlock, finalTime);
           if (change !== undefined) changes.push(change);
         }
-        if (changes.length > 0) await writes.change(changes, now());
+        const at = now();
+        if (changes.length > 0) await writes.change(changes, at);
         open.seen(tickets);
-        open.apply(changes);
+        open.apply(changes, at);
         await breath();
       }
     },

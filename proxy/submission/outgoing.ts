@@ -3,10 +3,12 @@
  * to its nonce by a transaction that is not ours. Decides nothing about tickets that were executed; the
  * index does.
  */
-import type { Chain } from "../chain/provider.ts";
+import type { Chain, Receipt } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import type { Outgoing, TicketChange, TicketStore, TicketWrites } from "../store/tickets.ts";
 import type { Backoff } from "./backoff.ts";
@@ -16,19 +18,21 @@ import { TICKET_ERRORS } from "./reasons.ts";
 import { explainRefusal } from "./refusals.ts";
 import type { Sending } from "./sending.ts";
 import { dropped, refused } from "./ticket.ts";
+import { traceOf } from "./ticket-steps.ts";
 
 export interface OutgoingParts {
   readonly chain: Chain;
   readonly pool: Pool;
   readonly tokens: Tokens;
   readonly data: ChainDataStore;
-  readonly store: Pick<TicketStore, "outgoing">;
+  readonly store: Pick<TicketStore, "outgoing" | "list">;
   readonly open: OpenTickets;
   readonly writes: TicketWrites;
   readonly wallet: Pick<GasWallet, "address">;
   readonly sending: Sending;
   readonly backoff: Backoff;
   readonly logger: Logger;
+  readonly metrics: Pick<Metrics, "mined" | "transaction">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** A transaction that waits longer is replaced by one that pays more. */
@@ -40,23 +44,30 @@ export interface OutgoingTransactions {
   tend(tip: IndexedBlock, finalBlock: number): Promise<boolean>;
 }
 
+interface Mined {
+  readonly hash: Bytes32;
+  readonly receipt: Receipt;
+}
+
 /** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
 const MISSES_BEFORE_DROPPED = 3;
 
 export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
-  const { chain, pool, tokens, data, store, open, writes, wallet, sending, backoff, logger, now } = parts;
+  const { chain, pool, tokens, data, store, open, writes, wallet, sending, backoff, logger, metrics, now } =
+    parts;
   /** By nonce. Forgotten with the lease, which only costs a few turns. */
   const misses = new Map<number, number>();
 
   /** The nonce is used. True until the index has the block that used it. */
   async function tendMined(entry: Outgoing, tip: IndexedBlock, finalBlock: number): Promise<boolean> {
-    const block = await minedIn(entry);
-    if (block === undefined) {
+    const mined = await minedAs(entry);
+    if (mined === undefined) {
       const count = (misses.get(entry.nonce) ?? 0) + 1;
       misses.set(entry.nonce, count);
       if (count < MISSES_BEFORE_DROPPED) return true;
       // Somebody else has the wallet's key, or the wallet serves two proxies. Outcomes are read by
       // statement, so whatever that transaction did is seen; what it did not do is sent again.
+      metrics.transaction("foreign-nonce");
       logger.fatal(
         { nonce: entry.nonce },
         "the gas wallet's nonce was used by a transaction that is not ours",
@@ -65,19 +76,31 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       return false;
     }
     misses.delete(entry.nonce);
-    if (entry.minedIn !== block) await writes.markMined(entry.nonce, block);
+    const block = mined.receipt.blockNumber;
+    if (entry.minedIn !== block) {
+      await writes.markMined(entry.nonce, block);
+      await tellMined(entry, mined);
+    }
     if (block > tip.number) return true;
     await releaseRefused(entry, tip);
     if (block <= finalBlock) await writes.dropOutgoing(entry.nonce, [], now());
     return false;
   }
 
-  async function minedIn(entry: Outgoing): Promise<number | undefined> {
-    for (const attempt of entry.attempts) {
-      const receipt = await chain.receipt(attempt.hash);
-      if (receipt !== undefined) return receipt.blockNumber;
+  async function minedAs(entry: Outgoing): Promise<Mined | undefined> {
+    for (const { hash } of entry.attempts) {
+      const receipt = await chain.receipt(hash);
+      if (receipt !== undefined) return { hash, receipt };
     }
     return undefined;
+  }
+
+  async function tellMined({ nonce, ticketIds }: Outgoing, { hash, receipt }: Mined): Promise<void> {
+    const { blockNumber: block, gasUsed, succeeded } = receipt;
+    metrics.mined(ticketIds.length, gasUsed);
+    // From the store: where one block makes it final, a ticket is over before its transaction is looked at.
+    const carries = (await store.list(ticketIds)).map(traceOf);
+    logger.info({ nonce, tx: hash, block, gas: gasUsed?.toString(), succeeded, carries }, "a batch is mined");
   }
 
   /** Members that the pool refused, or that a failed call never reached, wait to be sent again. */
@@ -97,8 +120,9 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       changes.push({ id: ticket.id, status });
     }
     if (changes.length === 0) return;
-    await writes.change(changes, now());
-    open.apply(changes);
+    const at = now();
+    await writes.change(changes, at);
+    open.apply(changes, at);
   }
 
   /** Tickets that were in this transaction and were not executed. */
@@ -121,8 +145,9 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       const next = dropped(status);
       if (next !== undefined) changes.push({ id, status: next });
     }
-    await writes.dropOutgoing(entry.nonce, changes, now());
-    open.apply(changes);
+    const at = now();
+    await writes.dropOutgoing(entry.nonce, changes, at);
+    open.apply(changes, at);
   }
 
   /** Sends dropped bytes again, and pays more for stuck ones. */

@@ -6,12 +6,14 @@ import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain, Header } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { Outgoing, SignedAttempt, TicketChange, TicketStore, TicketWrites } from "../store/tickets.ts";
 import type { Batch } from "./batch.ts";
 import type { Blockage } from "./blocked.ts";
 import { firstFees, higherFees, type Fees, type GasWallet } from "./gas-wallet.ts";
 import type { OpenTicket, OpenTickets } from "./open-tickets.ts";
 import { sent } from "./ticket.ts";
+import { traceOf } from "./ticket-steps.ts";
 
 export interface SendingParts {
   readonly chain: Chain;
@@ -22,6 +24,7 @@ export interface SendingParts {
   readonly wallet: GasWallet;
   readonly blockage: Blockage;
   readonly logger: Logger;
+  readonly metrics: Pick<Metrics, "sent" | "transaction">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
   /** Wei; never bid above it. */
@@ -38,7 +41,8 @@ export interface Sending {
 }
 
 export function createSending(parts: SendingParts): Sending {
-  const { chain, pool, store, open, writes, wallet, blockage, logger, now, maxFeePerGas: feeCap } = parts;
+  const { chain, pool, store, open, writes, wallet, blockage, logger, metrics, now } = parts;
+  const { maxFeePerGas: feeCap } = parts;
 
   function sign(nonce: number, data: string, gasLimit: bigint, fees: Fees): SignedAttempt {
     const signed = wallet.sign({ nonce, to: pool.address, data, gasLimit, ...fees });
@@ -68,7 +72,10 @@ export function createSending(parts: SendingParts): Sending {
   }
 
   return {
-    repeat,
+    async repeat(entry) {
+      metrics.transaction("repeated");
+      await repeat(entry);
+    },
 
     async send({ candidates, calldata, gasLimit }, head) {
       const fees = firstFees(head.baseFee, await chain.priorityFee(), feeCap);
@@ -93,11 +100,14 @@ export function createSending(parts: SendingParts): Sending {
         attempts: [attempt],
       };
       await requireFree(nonce);
-      if (!(await writes.putOutgoing(entry, 0, changes, now()))) {
+      const at = now();
+      if (!(await writes.putOutgoing(entry, 0, changes, at))) {
         throw new Error("an entry came under a nonce that was free a moment ago");
       }
-      open.apply(changes);
-      logger.info({ nonce, members: candidates.length, tx: attempt.hash }, "a batch is sent");
+      open.apply(changes, at);
+      metrics.sent(candidates.length);
+      const carries = candidates.map(({ ticket }) => traceOf(ticket));
+      logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
       await broadcast(attempt, nonce);
       return true;
     },
@@ -106,6 +116,7 @@ export function createSending(parts: SendingParts): Sending {
       const { nonce, data, gasLimit } = entry;
       const fees = higherFees(entry.attempts.at(-1)!, head.baseFee, await chain.priorityFee(), feeCap);
       if (fees === undefined) {
+        metrics.transaction("at-fee-cap");
         logger.error({ nonce }, "a transaction is stuck at the highest fee that is allowed");
         await repeat(entry);
         return;
@@ -117,9 +128,14 @@ export function createSending(parts: SendingParts): Sending {
         const replaced = sent(status, nonce, attempt.hash);
         return replaced === undefined ? [] : [{ id, status: replaced }];
       });
-      if (!(await writes.putOutgoing(next, entry.attempts.length, changes, now()))) return;
-      open.apply(changes);
-      logger.info({ nonce, attempts: next.attempts.length }, "a stuck transaction is replaced");
+      const at = now();
+      if (!(await writes.putOutgoing(next, entry.attempts.length, changes, at))) return;
+      open.apply(changes, at);
+      metrics.transaction("replaced");
+      logger.info(
+        { nonce, attempts: next.attempts.length, tx: attempt.hash, carries: carried.map(traceOf) },
+        "a stuck transaction is replaced",
+      );
       await broadcast(attempt, nonce);
     },
   };

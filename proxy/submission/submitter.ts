@@ -11,6 +11,7 @@ import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import type { Logger } from "../logging.ts";
+import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import { LeaseLost, type Fence, type SubmissionLease, type TicketStore } from "../store/tickets.ts";
 import { Backoff } from "./backoff.ts";
@@ -21,13 +22,18 @@ import { createLeadership } from "./leadership.ts";
 import { createMembers } from "./members.ts";
 import { createOutcomes, finalBlockOf, type Outcomes } from "./outcomes.ts";
 import { createOutgoing, type OutgoingTransactions } from "./outgoing.ts";
-import { OpenTickets } from "./open-tickets.ts";
+import { OpenTickets, type QueueStanding } from "./open-tickets.ts";
 import { createSending, type Sending } from "./sending.ts";
+import { tellSteps } from "./ticket-steps.ts";
 
 export interface SubmitterState {
   readonly blockedBy: Blocked | undefined;
   /** Milliseconds since 1970 of the last turn that ended well. */
   readonly lastTurnAt: number | undefined;
+  /** Whether this proxy is the one that submits. */
+  readonly hasLease: boolean;
+  /** Undefined while another proxy submits, or this one has not read the queue yet. */
+  readonly queue: QueueStanding | undefined;
 }
 
 export interface Submitter {
@@ -55,6 +61,11 @@ export interface SubmitterParts {
   readonly sync: () => Promise<void>;
   readonly wallet: GasWallet;
   readonly logger: Logger;
+  /** Default: counted for nobody. */
+  readonly metrics?: Pick<
+    Metrics,
+    "left" | "confirmed" | "ended" | "sent" | "mined" | "transaction" | "lease"
+  >;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -88,7 +99,7 @@ interface Line {
 }
 
 export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions): Submitter {
-  const { chain, data, store, logger, now } = parts;
+  const { chain, data, store, logger, now, metrics = createMetrics() } = parts;
   const { maxFeePerGas = DEFAULT_MAX_FEE, stuckAfterMs = DEFAULT_STUCK_AFTER_MS } = options;
   const { maxBatch = DEFAULT_MAX_BATCH, leaseMs } = options;
   const confirmations = Math.max(options.confirmations, 1);
@@ -97,11 +108,15 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   const leadership = createLeadership(parts.lease, {
     ...(leaseMs === undefined ? {} : { leaseMs }),
     onChange(fence) {
+      metrics.lease(fence === undefined ? "lost" : "taken");
       if (fence === undefined) logger.warn("another proxy submits, or none that we know of");
       else logger.info({ fence }, "this proxy submits");
       wake();
     },
-    onFault: (error) => logger.error({ err: error }, "the lease of submission could not be asked for"),
+    onFault(error) {
+      metrics.lease("unanswered");
+      logger.error({ err: error }, "the lease of submission could not be asked for");
+    },
   });
 
   let line: Line | undefined;
@@ -112,16 +127,16 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   let lastTurnAt: number | undefined;
 
   async function openLine(fence: Fence): Promise<Line> {
-    const open = await OpenTickets.of(store);
+    const open = await OpenTickets.of(store, tellSteps(metrics, logger));
     const writes = store.underLease(fence);
     const backoff = new Backoff();
-    const sending = createSending({ ...parts, open, writes, blockage, maxFeePerGas });
+    const sending = createSending({ ...parts, metrics, open, writes, blockage, maxFeePerGas });
     const members = createMembers({ ...parts, open, writes, backoff, blockage, maxBatch });
     return {
       fence,
       open,
       outcomes: createOutcomes({ ...parts, open, writes }),
-      outgoing: createOutgoing({ ...parts, open, writes, sending, backoff, stuckAfterMs }),
+      outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
       batches: createBatches({ ...parts, members, blockage }),
       sending,
       told: undefined,
@@ -193,8 +208,10 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         }
         // Whether the store did what it could not answer is not known: everything is read from it again.
         endLine();
-        if (error instanceof LeaseLost) logger.warn("another proxy has the lease; this one had not noticed");
-        else logger.error({ err: error }, "a turn of the submitter failed");
+        if (error instanceof LeaseLost) {
+          metrics.lease("fenced");
+          logger.warn("another proxy has the lease; this one had not noticed");
+        } else logger.error({ err: error }, "a turn of the submitter failed");
         return;
       }
     }
@@ -220,7 +237,12 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       endLine();
       await leadership.stop();
     },
-    state: () => ({ blockedBy: blockage.by, lastTurnAt }),
+    state: () => {
+      const fence = leadership.current();
+      const hasLease = fence !== undefined;
+      const queue = hasLease && line?.fence === fence ? line.open.standing() : undefined;
+      return { blockedBy: blockage.by, lastTurnAt, hasLease, queue };
+    },
     blockedBy: (kind) => blockage.of(kind),
   };
 }

@@ -18,12 +18,13 @@ export interface Tickets {
    * `prepare` (checks, attestation) throws. The owner's earlier ticket of this statement is the answer
    * instead, unless it is over in vain, also when it came while `prepare` was running: twenty copies of a
    * request sent at once are one ticket and twenty equal answers, and a retry never learns "pending" of its
-   * own payment.
+   * own payment. `requestId` goes with the ticket into the log.
    */
   accept(
     owner: Owner,
     statement: Statement,
     prepare: () => Promise<TicketTransaction>,
+    requestId?: string,
   ): Promise<TicketRecord>;
   /** Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
   find(owner: Owner, id: string): Promise<TicketRecord>;
@@ -46,6 +47,8 @@ export interface TicketsOptions {
   readonly tipNumber: () => number | undefined;
   /** What holds every waiting ticket of a kind and the operator can mend. */
   readonly blockedBy: (kind: Kind) => string | undefined;
+  /** Told of each that is accepted here. */
+  readonly onAccepted?: (ticket: TicketRecord) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -76,11 +79,13 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
     owner: Owner,
     statement: Statement,
     transaction: TicketTransaction,
+    requestId: string | undefined,
   ): Promise<TicketRecord> {
     const accepted = await store.accept(
       {
         id: uuid(),
         owner: { developerId: owner.developerId, sub: owner.sub },
+        ...(requestId === undefined ? {} : { requestId }),
         statement: statement.hash,
         nullifiers: statement.facts.nullifiers,
         transaction,
@@ -90,6 +95,8 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
     );
     switch (accepted.kind) {
       case "accepted":
+        options.onAccepted?.(accepted.ticket);
+        return accepted.ticket;
       case "same":
         return accepted.ticket;
       case "reserved":
@@ -100,11 +107,11 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   }
 
   return {
-    async accept(owner, statement, prepare) {
+    async accept(owner, statement, prepare, requestId) {
       const earlier = await existing(owner, statement.hash);
       if (earlier !== undefined) return earlier;
       try {
-        return await keep(owner, statement, await prepare());
+        return await keep(owner, statement, await prepare(), requestId);
       } catch (error) {
         const meanwhile = await existing(owner, statement.hash).catch(() => undefined);
         if (meanwhile !== undefined) return meanwhile;

@@ -74,6 +74,8 @@ export interface LocalNetwork {
   restartProxy(number?: number): Promise<void>;
   /** Resolves with what happened when a party ends that nobody stopped. */
   readonly failed: Promise<string>;
+  /** Of the proxy's figures and probes; undefined where its settings have no port for them. */
+  operationsUrl(): string | undefined;
   /** Proxy first, so that nothing is accepted that could not be carried out; the chain last. */
   stop(): Promise<void>;
 }
@@ -190,6 +192,10 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
         watch(proxy);
       },
       failed,
+      operationsUrl: () => {
+        const port = proxy.ready["operations_port"];
+        return typeof port === "number" ? `http://127.0.0.1:${String(port)}` : undefined;
+      },
       stop: async () => {
         stopping = true;
         await stopAll();

@@ -29,6 +29,8 @@ import { createTokens, recoverSigner, type Tokens } from "../../proxy/chain/toke
 import { createAttestor, type Attestor } from "../../proxy/enclave-link/attestor.ts";
 import { EnclaveAway, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
 import type { Owner } from "../../proxy/http/state.ts";
+import type { Logger } from "../../proxy/logging.ts";
+import { createMetrics, type Metrics } from "../../proxy/observe/metrics.ts";
 import { createIndexer, type Indexer } from "../../proxy/merkle/indexer.ts";
 import type { ChainDataStore } from "../../proxy/store/chain-data.ts";
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
@@ -38,6 +40,7 @@ import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
 import type { TicketRecord, TicketStore } from "../../proxy/store/tickets.ts";
 import { createGasWallet } from "../../proxy/submission/gas-wallet.ts";
 import { createSubmitter, type Submitter, type SubmitterOptions } from "../../proxy/submission/submitter.ts";
+import { tellAccepted } from "../../proxy/submission/ticket-steps.ts";
 import { createTickets, type Tickets } from "../../proxy/submission/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
@@ -177,6 +180,9 @@ export class Money {
   readonly options: SubmitterOptions;
   readonly sender: Address;
   now: () => number = Date.now;
+  /** These two are taken up by the next `restart`. */
+  logger: Logger = SILENT;
+  metrics: Metrics = createMetrics();
   #running: Running;
   readonly #folder: string;
   readonly #deploymentBlock: number;
@@ -261,6 +267,9 @@ export class Money {
   get data(): ChainDataStore {
     return this.#running.data;
   }
+  get database(): Database {
+    return this.#running.database;
+  }
   get store(): TicketStore {
     return this.#running.store;
   }
@@ -286,6 +295,7 @@ export class Money {
       maxWaiting: 50,
       tipNumber: () => data.tip()?.number,
       blockedBy: (kind) => this.submitter.blockedBy(kind),
+      onAccepted: tellAccepted(this.metrics, this.logger),
       now: () => this.now(),
     });
     const submitter = createSubmitter(
@@ -300,7 +310,8 @@ export class Money {
         frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
         sync: () => indexer.sync(),
         wallet: createGasWallet(SENDER_KEY, this.home.chainId),
-        logger: SILENT,
+        logger: this.logger,
+        metrics: this.metrics,
         now: () => this.now(),
       },
       this.options,
@@ -385,7 +396,11 @@ export class Money {
   }
 
   /** What the routes do after their checks. */
-  async accept({ statement, authorization }: MadeStatement, owner: Owner = OWNER): Promise<TicketRecord> {
+  async accept(
+    { statement, authorization }: MadeStatement,
+    owner: Owner = OWNER,
+    requestId?: string,
+  ): Promise<TicketRecord> {
     const attestations = await this.attestor.attest(statement, NO_PROOF);
     const transaction = {
       kind: statement.kind,
@@ -396,7 +411,7 @@ export class Money {
       authorization,
       attestations,
     };
-    return this.tickets.accept(owner, statement, () => Promise.resolve(transaction));
+    return this.tickets.accept(owner, statement, () => Promise.resolve(transaction), requestId);
   }
 
   async reaches(ticket: TicketRecord, state: TicketRecord["status"]["state"]): Promise<TicketRecord> {

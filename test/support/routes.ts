@@ -6,6 +6,7 @@ import type Router from "@koa/router";
 import { pino } from "pino";
 import { errorHandler } from "../../proxy/http/error-handler.ts";
 import type { RequestState } from "../../proxy/http/state.ts";
+import { createMetrics } from "../../proxy/observe/metrics.ts";
 
 export interface Served {
   readonly url: string;
@@ -17,7 +18,7 @@ export interface Served {
 export async function serveRoutes(router: Router<RequestState>): Promise<Served> {
   const app = new Koa<RequestState>();
   app.on("error", () => undefined);
-  app.use(errorHandler(pino({ level: "silent" })));
+  app.use(errorHandler(pino({ level: "silent" }), createMetrics()));
   app.use(async (ctx, next) => {
     ctx.state.requestId = "test";
     ctx.state.principal = { kind: "api-key", developerId: "d", developerName: "D", keyId: "k" };

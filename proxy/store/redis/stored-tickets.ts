@@ -41,6 +41,7 @@ const ticket = z.strictObject({
   owner: z
     .strictObject({ developerId: z.string(), sub: z.string().exactOptional() })
     .transform(({ developerId, sub }) => ({ developerId, sub })),
+  requestId: z.string().exactOptional(),
   statement: storedBytes32,
   nullifiers: z.array(storedField),
   transaction: z.strictObject({
@@ -60,9 +61,10 @@ const ticket = z.strictObject({
 /** A ticket without its place in the order, which Redis gives. */
 export const ticketForm: RecordForm<Omit<TicketRecord, "sequence">> = {
   read: (json) => ticket.parse(json),
-  write: ({ id, owner, statement, nullifiers, transaction, status, createdAt, updatedAt }) => ({
+  write: ({ id, owner, requestId, statement, nullifiers, transaction, status, createdAt, updatedAt }) => ({
     id,
     owner,
+    requestId,
     statement,
     nullifiers: nullifiers.map(String),
     transaction: {

@@ -12,6 +12,7 @@ import type { RequestState } from "../../../proxy/http/state.ts";
 import { merkleRoutes } from "../../../proxy/merkle/merkle.routes.ts";
 import { createMerkle } from "../../../proxy/merkle/merkle.service.ts";
 import { NODE_BYTES } from "../../../proxy/merkle/tree.ts";
+import { createMetrics } from "../../../proxy/observe/metrics.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { toBytes32 } from "../../../shared/protocol/bytes.ts";
 import { answer } from "./child.ts";
@@ -45,7 +46,7 @@ answer(async (): Promise<number> => {
   );
   const app = new Koa<RequestState>();
   app.use(compression());
-  app.use(errorHandler(pino({ level: "silent" })));
+  app.use(errorHandler(pino({ level: "silent" }), createMetrics()));
   app.use(merkleRoutes(merkle).routes());
   const handle = app.callback();
   const server = await startHttpServer((request, response) => void handle(request, response), "127.0.0.1", 0);

@@ -42,6 +42,7 @@ const PACKAGES: readonly [string, string][] = [
     "co-body",
     "lmdb",
     "pino",
+    "prom-client",
     "snarkjs",
     "zod",
   ],
@@ -95,11 +96,12 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ["proxy/auth/api-keys.store.ts", uses("../store/store.ts")],
   ["proxy/limits/windows.store.ts", uses("../store/store.ts")],
   ["proxy/fees/fee-rules.ts", uses("../../shared/protocol/brands.ts")],
-  ["proxy/http/errors.ts", uses("koa", "../logging.ts")],
+  ["proxy/http/errors.ts", uses("koa", "../logging.ts", "../observe/metrics.ts")],
   ["proxy/store/store.ts", leaf],
   ["proxy/store/lmdb/store.ts", uses("lmdb", "../store.ts")],
   ["proxy/config.ts", uses("../shared/protocol/brands.ts")],
   ["proxy/logging.ts", uses("pino")],
+  ["proxy/observe/metrics.ts", uses("prom-client", "../../shared/api/errors.ts")],
 
   [
     "scripts/start.ts",
@@ -159,6 +161,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["stores-and-routes-are-private", "proxy/relay/planted-store.ts", "../submission/tickets.store.ts"],
   ["stores-and-routes-are-private", "proxy/sequence/planted-routes.ts", "../relay/relay.routes.ts"],
   ["databases-in-store", "proxy/submission/planted-lmdb.ts", "lmdb"],
+  ["prom-client-in-observe", "proxy/http/planted-figures.ts", "prom-client"],
   ["koa-at-the-edge", "proxy/relay/planted-koa.service.ts", "koa"],
   ["koa-at-the-edge", "proxy/main.ts", "@koa/router"],
   ["kms-in-courier", "proxy/enclave-link/planted-kms.ts", "@aws-sdk/client-kms"],
@@ -190,6 +193,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["order-config.ts", "proxy/config.ts", "./store/store.ts"],
   ["order-logging.ts", "proxy/logging.ts", "./config.ts"],
   ["order-fee-settings.ts", "proxy/fee-settings.ts", "./config.ts"],
+  ["order-observe", "proxy/observe/planted-sideways.ts", "../logging.ts"],
 ];
 
 const FORM_NAMES = Object.keys(FORMS) as Form[];

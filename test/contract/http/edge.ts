@@ -20,6 +20,7 @@ import { createPinnedFetch } from "../../../proxy/identity/pinned-fetch.ts";
 import { Limits } from "../../../proxy/limits/limits.ts";
 import { LocalWindows } from "../../../proxy/limits/local-windows.ts";
 import { createLogger } from "../../../proxy/logging.ts";
+import type { Metrics } from "../../../proxy/observe/metrics.ts";
 import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
 import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
@@ -69,6 +70,8 @@ export interface EdgeOptions {
   readonly identityLoopback?: boolean;
   /** Default: counted in this process. */
   readonly windows?: (now: () => number) => WindowStore;
+  /** Default: counted for nobody. */
+  readonly metrics?: Metrics;
   /** Default: the service's own. */
   readonly deadlines?: Deadlines;
 }
@@ -83,6 +86,7 @@ export interface Edge {
   readonly folder: string;
   readonly store: ReturnType<typeof openKeyStore>;
   readonly apps: ReturnType<typeof openAppStore>;
+  readonly limits: Limits;
   /** Moves the clock of credentials, limits and idempotency. */
   advance(ms: number): void;
   now(): number;
@@ -184,6 +188,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       status,
       balances: options.balances ?? { usdc: async () => absent() },
       routers: { ...absentRouters(), ...options.routers },
+      ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       now,
     }),
   );
@@ -251,6 +256,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     folder,
     store,
     apps,
+    limits,
     advance: (ms) => {
       offset += ms;
     },

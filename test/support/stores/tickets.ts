@@ -128,9 +128,10 @@ export async function liveThrough(
 export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
   it("gives back what it took, to both", async () => {
     const [one, other] = of();
-    const accepted = await one.tickets.accept(ticketDraft(1, [5, 6]), 10);
+    const accepted = await one.tickets.accept({ ...ticketDraft(1, [5, 6]), requestId: "req-1" }, 10);
     assert.ok(accepted.kind === "accepted");
     for (const { tickets } of [one, other]) {
+      assert.equal((await tickets.get("id-1"))?.requestId, "req-1");
       assert.deepEqual(plain((await tickets.get("id-1"))!), plain(accepted.ticket));
       assert.equal((await tickets.byStatement(hash(1)))?.id, "id-1");
       assert.equal(await tickets.reservedBy(mustField(6n)), hash(1));
@@ -160,6 +161,7 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
       assert.deepEqual(found.status, status);
       assert.equal(found.updatedAt, 2_000 + n);
       assert.equal(found.owner.sub, undefined);
+      assert.ok(!("requestId" in found));
       assert.deepEqual(Buffer.from(found.transaction.attestations[0]!.signature), Buffer.alloc(65, 1));
     }
   });

@@ -83,6 +83,27 @@ describe("proxy configuration", () => {
     assert.deepEqual(names({ ...open, CLOISTER_ENV: "production" }), ["CLOISTER_KMS_ENDPOINT"]);
   });
 
+  it("opens the operator's port only when asked, and never where callers come", () => {
+    const ports = (operations: string, others: Record<string, string> = {}): Record<string, string> => ({
+      CLOISTER_OPERATIONS_PORT: operations,
+      ...others,
+    });
+    assert.equal(readConfig(good).operationsPort, undefined);
+    assert.equal(readConfig({ ...good, ...ports("9464") }).operationsPort, 9464);
+    assert.equal(readConfig({ ...good, ...ports("0", { CLOISTER_PORT: "0" }) }).operationsPort, 0);
+    for (const shared of [
+      ports("8080"),
+      ports("9000", { CLOISTER_PORT: "9000" }),
+      ports("9001", { CLOISTER_REFERENCE_PORT: "9001" }),
+      ports("65536"),
+      ports("on"),
+    ])
+      assert.deepEqual(
+        faultsOf(shared).map((fault) => fault.split(" ")[0]),
+        ["CLOISTER_OPERATIONS_PORT"],
+      );
+  });
+
   const WETH = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
   const VENUE = { CLOISTER_SWAP_FACTORY: USDC, CLOISTER_SWAP_QUOTER: WETH };
   const assets = (...list: object[]): Record<string, string> => ({ CLOISTER_ASSETS: JSON.stringify(list) });

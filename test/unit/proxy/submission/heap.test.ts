@@ -19,7 +19,12 @@ describe("submission/heap", () => {
           left = left.filter((at) => at > now);
           assert.deepEqual([...heap.takeUpTo(now)], due);
         }
+        if (random(10) === 0) {
+          heap.removeFirst();
+          left = left.sort((a, b) => a - b).slice(1);
+        }
         assert.equal(heap.size, left.length);
+        assert.equal(heap.first(), left.length === 0 ? undefined : Math.min(...left));
       }
     }
   });

@@ -82,10 +82,13 @@ describe("submission/open-tickets", () => {
   it("takes no late news of a ticket that it has brought further, or to its end", async () => {
     const store = storeOf([ticket(1), ticket(2)]);
     const open = await OpenTickets.of(store);
-    open.apply([
-      { id: "id-1", status: { state: "failed", error: ERROR } },
-      { id: "id-2", status: { state: "submitted", txHash: hash(9), carrier: 1 } },
-    ]);
+    open.apply(
+      [
+        { id: "id-1", status: { state: "failed", error: ERROR } },
+        { id: "id-2", status: { state: "submitted", txHash: hash(9), carrier: 1 } },
+      ],
+      1,
+    );
     store.tell(ticket(1));
     store.tell(ticket(2));
     assert.equal(open.get("id-1"), undefined);
@@ -95,9 +98,9 @@ describe("submission/open-tickets", () => {
   it("keeps those that come back to the line in their place", async () => {
     const open = await OpenTickets.of(storeOf([1, 2, 3, 4].map((n) => ticket(n))));
     for (const id of ["id-2", "id-1", "id-4"])
-      open.apply([{ id, status: { state: "submitted", txHash: hash(9), carrier: 1 } }]);
+      open.apply([{ id, status: { state: "submitted", txHash: hash(9), carrier: 1 } }], 1);
     assert.deepEqual(ids(open.waiting()), ["id-3"]);
-    for (const id of ["id-4", "id-1", "id-2"]) open.apply([{ id, status: { state: "queued" } }]);
+    for (const id of ["id-4", "id-1", "id-2"]) open.apply([{ id, status: { state: "queued" } }], 2);
     assert.deepEqual(ids(open.waiting()), ["id-1", "id-2", "id-3", "id-4"]);
   });
 
@@ -132,7 +135,7 @@ describe("submission/open-tickets", () => {
   it("holds a statement that came again after its first ticket ended", async () => {
     const store = storeOf([ticket(1)]);
     const open = await OpenTickets.of(store);
-    open.apply([{ id: "id-1", status: { state: "expired", error: ERROR } }]);
+    open.apply([{ id: "id-1", status: { state: "expired", error: ERROR } }], 1);
     store.tell({ ...ticket(1), id: "id-9", sequence: 9 });
     open.forget("id-1");
     quiet(open);
@@ -143,7 +146,43 @@ describe("submission/open-tickets", () => {
     assert.deepEqual(due(open), ["id-9"]);
   });
 
-  it("has the same line as a plain list, through any changes", async () => {
+  it("tells each step once, with when the ticket came into the state that it leaves", async () => {
+    const steps: unknown[] = [];
+    const store = storeOf([
+      ticket(1, { createdAt: 10, updatedAt: 40, status: { state: "confirmed", outcome: OUTCOME } }),
+    ]);
+    const open = await OpenTickets.of(store, ({ id, since, wasExecuted }, from, { state }, at) =>
+      steps.push([id, from, since, state, at, wasExecuted]),
+    );
+    const sent: TicketStatus = { state: "submitted", txHash: hash(9), carrier: 1 };
+    const apply = (id: string, status: TicketStatus, at: number): void => open.apply([{ id, status }], at);
+    store.tell(ticket(2, { createdAt: 100, updatedAt: 100 }));
+    // No steps: another reason to wait, another transaction.
+    apply("id-2", { state: "queued", error: ERROR }, 150);
+    apply("id-2", sent, 200);
+    apply("id-2", { ...sent, carrier: 2 }, 250);
+    apply("id-2", { state: "confirmed", outcome: OUTCOME }, 300);
+    apply("id-2", sent, 400);
+    // By a clock that went back.
+    apply("id-2", { state: "confirmed", outcome: OUTCOME }, 350);
+    apply("id-2", { state: "finalized", outcome: OUTCOME }, 500);
+    apply("id-2", { state: "finalized", outcome: OUTCOME }, 600);
+    apply("id-1", { state: "finalized", outcome: OUTCOME }, 700);
+    assert.deepEqual(steps, [
+      ["id-2", "queued", 100, "submitted", 200, false],
+      ["id-2", "submitted", 200, "confirmed", 300, false],
+      ["id-2", "confirmed", 300, "submitted", 400, true],
+      ["id-2", "submitted", 400, "confirmed", 350, true],
+      ["id-2", "confirmed", 400, "finalized", 500, true],
+      ["id-1", "confirmed", 40, "finalized", 700, true],
+    ]);
+    assert.deepEqual(open.standing(), {
+      tickets: { queued: 0, submitted: 0, confirmed: 0 },
+      oldestAt: undefined,
+    });
+  });
+
+  it("has the same line and standing as a plain list, through any changes", async () => {
     let seed = 5;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
     const states: readonly TicketStatus[] = [
@@ -158,16 +197,26 @@ describe("submission/open-tickets", () => {
     const open = await OpenTickets.of(store);
     let model: TicketRecord[] = [];
     for (let n = 1; n <= 400; n++) {
-      model.push(ticket(n));
-      store.tell(ticket(n));
-      const id = model[random(model.length)]!.id;
+      const one = ticket(n, { createdAt: 1_000 + n });
+      model.push(one);
+      store.tell(one);
+      const { id } = model[random(model.length)]!;
       const status = states[random(states.length)]!;
       model = model
-        .map((one) => (one.id === id ? { ...one, status } : one))
-        .filter((one) => !isOver(one.status));
-      open.apply([{ id, status }]);
+        .map((other) => (other.id === id ? { ...other, status } : other))
+        .filter((other) => !isOver(other.status));
+      open.apply([{ id, status }], n);
       assert.equal(open.size, model.length);
       assert.deepEqual(ids(open.waiting()), ids(model.filter((one) => isWaiting(one.status))));
+      const count = (state: string): number => model.filter((one) => one.status.state === state).length;
+      assert.deepEqual(open.standing(), {
+        tickets: { queued: count("queued"), submitted: count("submitted"), confirmed: count("confirmed") },
+        oldestAt: model.find((one) => one.status.state !== "confirmed")?.createdAt,
+      });
+      if (random(20) === 0) {
+        const gone = model.splice(random(model.length), 1)[0];
+        if (gone !== undefined) open.forget(gone.id);
+      }
     }
   });
 });
