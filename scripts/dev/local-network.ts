@@ -75,7 +75,7 @@ export interface LocalNetwork {
   /** Resolves with what happened when a party ends that nobody stopped. */
   readonly failed: Promise<string>;
   /** Of the proxy's figures and probes; undefined where its settings have no port for them. */
-  operationsUrl(): string | undefined;
+  operationsUrl(number?: number): string | undefined;
   /** Proxy first, so that nothing is accepted that could not be carried out; the chain last. */
   stop(): Promise<void>;
 }
@@ -192,8 +192,8 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
         watch(proxy);
       },
       failed,
-      operationsUrl: () => {
-        const port = proxy.ready["operations_port"];
+      operationsUrl: (number = 0) => {
+        const port = existingOne(proxies, number).ready["operations_port"];
         return typeof port === "number" ? `http://127.0.0.1:${String(port)}` : undefined;
       },
       stop: async () => {
