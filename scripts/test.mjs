@@ -48,7 +48,7 @@ const LANES = Math.min(2, availableParallelism());
 const LOADER = "test/support/as-modules.mjs";
 
 /** Several times what the slowest should take; a hang must end as a failure, not as a lost machine. */
-const SUITE_LIMIT_MS = 30 * 60_000;
+const SUITE_LIMIT_MS = 40 * 60_000;
 /** Lines of a failed check that are said again below everything else, where nobody has to look for them. */
 const LAST_WORDS = 30;
 /** A suite that has reported but does not end has left a server or a process running. */
