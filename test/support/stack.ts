@@ -61,11 +61,13 @@ export interface TestStackOptions {
   /** Default: the first network alone. */
   readonly networks?: readonly [NetworkName, ...NetworkName[]];
   readonly proxySettings?: Readonly<Record<string, string>>;
+  /** Of the first network, for who stands between it and its proxy. Default: a free one. */
+  readonly chainPort?: number;
 }
 
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
-  const { networks = ["first"], proxySettings = {} } = options;
-  const ports = { first: FREE_PORTS, second: FREE_PORTS };
+  const { networks = ["first"], proxySettings = {}, chainPort = 0 } = options;
+  const ports = { first: { ...FREE_PORTS, chain: chainPort }, second: FREE_PORTS };
   return inFolder(async (folder) => {
     const stack = await startStack({ folder, networks, ports, proxySettings });
     return { stack, networks, stop: () => stack.stop() };
