@@ -35,6 +35,7 @@ import { Limits } from "./limits/limits.ts";
 import { LocalWindows } from "./limits/local-windows.ts";
 import { SharedWindows } from "./limits/shared-windows.ts";
 import { createLogger, type Logger } from "./logging.ts";
+import { adoptRebuiltIndex } from "./merkle/index-rebuild.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
@@ -56,6 +57,7 @@ import { openFeeRuleStore } from "./store/lmdb/fee-rules.ts";
 import { openIdempotencyStore } from "./store/lmdb/idempotency.ts";
 import { openKeyStore } from "./store/lmdb/keys.ts";
 import { openPriceStore } from "./store/lmdb/prices.ts";
+import { openRebuildStore } from "./store/lmdb/rebuild.ts";
 import { openSubmissionLease } from "./store/lmdb/submission-lease.ts";
 import { openTicketStore } from "./store/lmdb/tickets.ts";
 import { connectRedis } from "./store/redis/connection.ts";
@@ -99,6 +101,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   if (config.venue !== undefined) await requireSameVenue(chain, pool, config.venue, logger);
 
   const database = openDatabase(config.dataDir);
+  await adoptRebuiltIndex(openRebuildStore(database), config, logger);
   const data = openChainDataStore(database);
   const ticketStore = openTicketStore(database, (id) =>
     logger.fatal({ ticket: id }, "a stored ticket cannot be read and is set aside"),

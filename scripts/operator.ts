@@ -22,6 +22,7 @@ import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/stor
 import { openDatabase } from "../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../proxy/store/lmdb/keys.ts";
 import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
+import { INDEX_HELP, INDEX_OPTIONS, indexCommand } from "./operator/chain-index.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
@@ -37,6 +38,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--pepper FILE] [--json
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); when it says so, no proxy takes it
 ${APPS_HELP}
+${INDEX_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
 ${FEES_HELP}
@@ -67,6 +69,7 @@ async function main(): Promise<void> {
       "key-per-minute": { type: "string" },
       "key-per-day": { type: "string" },
       ...APP_OPTIONS,
+      ...INDEX_OPTIONS,
     },
   });
   if (values.help === true || positionals.length === 0) {
@@ -87,7 +90,11 @@ async function main(): Promise<void> {
     let result: Result | undefined;
     if (noun === "apps") result = await appsCommand(openAppStore(database), keys, words, values);
     else if (noun === "fees") result = await feesCommand(database, words, { flat, bps, sink, print });
-    else {
+    else if (noun === "index") {
+      const done = await indexCommand(database, words, values, process.env);
+      result = done;
+      if (!done.isEqual) process.exitCode = 1;
+    } else {
       result = await run(keys, positionals, {
         ...(values.id === undefined ? {} : { id: values.id }),
         ...(values.sub === undefined ? {} : { sub: values.sub }),
