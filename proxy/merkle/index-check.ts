@@ -5,7 +5,8 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Pool } from "../chain/pool.ts";
-import { ChainAway, ChainRefused, type Chain } from "../chain/provider.ts";
+import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
+import type { Chain } from "../chain/provider.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
 import { ZERO_BYTES32, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
 import { toHex } from "../../shared/protocol/bytes.ts";

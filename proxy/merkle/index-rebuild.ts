@@ -3,8 +3,9 @@
  * proxy's next start. Tickets, signed transactions and fee notes are no part of it and are never opened here.
  */
 import { randomUUID } from "node:crypto";
+import { ChainAway } from "../chain/json-rpc.ts";
 import type { Pool } from "../chain/pool.ts";
-import { ChainAway, type Chain } from "../chain/provider.ts";
+import type { Chain } from "../chain/provider.ts";
 import type { Logger } from "../logging.ts";
 import type { IndexSource, RebuildStore } from "../store/rebuild.ts";
 import { checkIndex, type IndexReport } from "./index-check.ts";

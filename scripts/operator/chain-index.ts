@@ -1,8 +1,9 @@
 // `npm run operator -- index …`: the proxy's copy of the pool's log, compared with the pool or made anew. No money
 // depends on it: tickets and signed transactions are other tables, which neither command opens.
 import { pino } from "pino";
+import { ChainAway } from "../../proxy/chain/json-rpc.ts";
 import { createPool, type Pool } from "../../proxy/chain/pool.ts";
-import { ChainAway, createChain, type Chain } from "../../proxy/chain/provider.ts";
+import { createChain, type Chain } from "../../proxy/chain/provider.ts";
 import { checkIndex, type IndexReport } from "../../proxy/merkle/index-check.ts";
 import { rebuildIndex, type RebuildProgress } from "../../proxy/merkle/index-rebuild.ts";
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
@@ -51,8 +52,8 @@ export async function indexCommand(
   if (rest.length > 0) throw new UsageError("too many words");
   if (verb !== "check" && verb !== "rebuild") throw new UsageError("unknown command; see --help");
   if (verb === "check" && values.anew === true) throw new UsageError("--anew is for index rebuild");
-  const { chain, pool, source } = await chainOf(values, environment);
   const sample = readInteger("--sample", text(values.sample) ?? DEFAULT_SAMPLE, 1, 100_000);
+  const { chain, pool, source } = await chainOf(values, environment);
   if (verb === "check") return shown(await checkIndex(chain, pool, openChainDataStore(database), sample), {});
 
   const sayNow = everySecond((line) => process.stderr.write(`${line}\n`));
