@@ -38,6 +38,7 @@ import { LocalWindows } from "./limits/local-windows.ts";
 import { SharedWindows } from "./limits/shared-windows.ts";
 import { createLogger, type Logger } from "./logging.ts";
 import { countReorganisations } from "./merkle/count-reorganisations.ts";
+import { adoptRebuiltIndex } from "./merkle/index-rebuild.ts";
 import { createIndexer } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
@@ -55,6 +56,7 @@ import { createStatus } from "./status/status.service.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "./store/lmdb/database.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "./store/instance.ts";
+import { openRebuildStore } from "./store/lmdb/rebuild.ts";
 import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
 import type { WindowStore } from "./store/windows.ts";
@@ -102,6 +104,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   if (config.venue !== undefined) await requireSameVenue(chain, pool, config.venue, logger);
 
   const database = openDatabase(config.dataDir);
+  await adoptRebuiltIndex(openRebuildStore(database), config, logger);
   const data = openChainDataStore(database);
   const stores = await openStores(config, database, logger.child({ part: "store" }), metrics);
 

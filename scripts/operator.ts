@@ -23,6 +23,7 @@ import { openChainDataStore } from "../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../proxy/store/lmdb/database.ts";
 import { UnfitRedis } from "../proxy/store/redis/fitness.ts";
 import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
+import { INDEX_HELP, INDEX_OPTIONS, indexCommand } from "./operator/chain-index.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
@@ -38,6 +39,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); when it says so, no proxy takes it
 ${APPS_HELP}
+${INDEX_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
 ${FEES_HELP}
@@ -73,6 +75,7 @@ async function main(): Promise<void> {
       "key-per-minute": { type: "string" },
       "key-per-day": { type: "string" },
       ...APP_OPTIONS,
+      ...INDEX_OPTIONS,
     },
   });
   if (values.help === true || positionals.length === 0) {
@@ -87,9 +90,16 @@ async function main(): Promise<void> {
   const database = openDatabase(folder);
   let stores: InstanceStores | undefined;
   try {
+    const [noun, ...words] = positionals;
+    // Of the data folder alone, also while a Redis is away.
+    if (noun === "index") {
+      const done = await indexCommand(database, words, values, process.env);
+      if (!done.isEqual) process.exitCode = 1;
+      show(done, values.json === true);
+      return;
+    }
     stores = await openStores(database, values);
     const { keys } = stores;
-    const [noun, ...words] = positionals;
     const { flat, bps, sink } = values;
     const print = (line: string): void => void process.stdout.write(`${line}\n`);
     let result: Result | undefined;
@@ -106,12 +116,15 @@ async function main(): Promise<void> {
         pepperFile: values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"],
       });
     }
-    if (result === undefined) return;
-    process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
+    if (result !== undefined) show(result, values.json === true);
   } finally {
     stores?.close();
     await database.close();
   }
+}
+
+function show({ data, text }: Result, isJson: boolean): void {
+  process.stdout.write(`${isJson ? JSON.stringify(data) : text}\n`);
 }
 
 /** Where the proxy has them: beside what it read from the chain, or in the Redis that its settings name. */

@@ -225,6 +225,7 @@ describe("commands", function () {
       "fuzz.ts",
       "enclave-mutations.ts",
       "demo-tamper.ts",
+      "simulate.ts",
     ]) {
       const help = await run(script, "--help").ended;
       assert.equal(help.code, 0, `${script} --help`);

@@ -184,8 +184,8 @@ export class Money {
   logger: Logger = SILENT;
   metrics: Metrics = createMetrics();
   #running: Running;
-  readonly #folder: string;
-  readonly #deploymentBlock: number;
+  readonly folder: string;
+  readonly deploymentBlock: number;
 
   static async start(options: Partial<SubmitterOptions> = {}): Promise<Money> {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-money-"));
@@ -233,8 +233,8 @@ export class Money {
     keyHashes: Awaited<ReturnType<typeof committedKeyHashes>>,
     options: Partial<SubmitterOptions>,
   ) {
-    this.#folder = folder;
-    this.#deploymentBlock = deploymentBlock;
+    this.folder = folder;
+    this.deploymentBlock = deploymentBlock;
     this.anvil = anvil;
     this.wire = wire;
     this.provider = provider;
@@ -284,11 +284,11 @@ export class Money {
   }
 
   #open(): Running {
-    const database = openDatabase(this.#folder);
+    const database = openDatabase(this.folder);
     const data = openChainDataStore(database);
     const store = openTicketStore(database);
     const indexer = createIndexer(this.chain, this.pool, data, SILENT, {
-      deploymentBlock: this.#deploymentBlock,
+      deploymentBlock: this.deploymentBlock,
       pollIntervalMs: 40,
     });
     const tickets = createTickets(store, {
@@ -350,7 +350,7 @@ export class Money {
     this.provider.destroy();
     await this.wire.close();
     await this.anvil.stop();
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.folder, { recursive: true, force: true });
   }
 
   rpc(method: string, params: unknown[] = []): Promise<unknown> {
@@ -428,7 +428,7 @@ export class Money {
   /** Events of the pool from its creation on, as the chain has them now. */
   async events(): Promise<NonNullable<ReturnType<Pool["parseLog"]>>[]> {
     const head = await this.chain.header("latest");
-    const logs = await this.pool.logs({ fromBlock: this.#deploymentBlock, toBlock: head!.number });
+    const logs = await this.pool.logs({ fromBlock: this.deploymentBlock, toBlock: head!.number });
     return logs.flatMap((log) => this.pool.parseLog(log) ?? []);
   }
 

@@ -1,5 +1,5 @@
 /**
- * Chain data in LMDB: one table, keys are tuples that begin with what they hold. Reads see the last
+ * Chain data in LMDB: one table for an index, keys are tuples that begin with what they hold. Reads see the last
  * committed state at once; each append or rollback is one transaction, so a crash leaves whole blocks.
  */
 import {
@@ -24,6 +24,7 @@ import {
   type StoredLeaf,
   type StoredRoot,
 } from "../chain-data.ts";
+import { servedIndex, type ChainTable } from "./chain-tables.ts";
 import type { Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -70,8 +71,13 @@ interface RootRow {
   readonly b: number;
 }
 
+/** The index that is served. */
 export function openChainDataStore(database: Database): ChainDataStore {
-  const table = database.table("chain");
+  return openChainDataStoreIn(database, servedIndex(database));
+}
+
+export function openChainDataStoreIn(database: Database, name: ChainTable): ChainDataStore {
+  const table = database.table(name);
   const get = (key: Key): unknown => table.get(key);
 
   const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
