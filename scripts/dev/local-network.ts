@@ -1,6 +1,7 @@
 // One network of the local stack, each party in a process of its own: a chain, the enclave on its simulated
 // platform, the proxy. Everything it knows is in its folder, so that a second start resumes the first.
 // Development only.
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { getAddress } from "ethers";
@@ -11,6 +12,7 @@ import { createHash, X509Certificate } from "node:crypto";
 import { devNull } from "node:os";
 import { createLink } from "../../proxy/enclave-link/link.ts";
 import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { developmentConfiguration } from "../image/configuration.ts";
 import type { Measurement } from "../image/measurement.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
 import { keptOrNewPair, type KnownImage } from "./development-signer.ts";
@@ -34,6 +36,8 @@ export interface LocalNetworkOptions {
   readonly image: KnownImage;
   /** Where that enclave is built. Default: enclave/. */
   readonly enclaveFolder?: string | undefined;
+  /** Folder of the keys that the image, the pool and the proxy go by. Default: the committed ones. */
+  readonly verificationKeys?: string | undefined;
   /** URL of the stack's KMS. */
   readonly kmsUrl: string;
   /** Under which the API key is in this network's store. */
@@ -83,7 +87,7 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     started.push(chain);
     say(`chain    ${chain.url} (chain id ${String(chainId)})`);
 
-    const enclave = await startEnclave(folder, options.enclaveFolder);
+    const enclave = await startEnclave(folder, options);
     started.push(enclave);
     const vsockPath = String(enclave.ready["vsockPath"]);
     const pairFile = folder.secrets.path("signer.json");
@@ -205,7 +209,16 @@ function entryOf(
   };
 }
 
-function startEnclave(folder: NetworkFolder, enclaveFolder: string | undefined): Promise<Service> {
+async function startEnclave(
+  folder: NetworkFolder,
+  {
+    enclaveFolder,
+    verificationKeys,
+  }: { readonly enclaveFolder?: string | undefined; readonly verificationKeys?: string | undefined },
+): Promise<Service> {
+  const configuration = folder.inside("configuration.json");
+  if (verificationKeys !== undefined)
+    await writeFile(configuration, await developmentConfiguration(verificationKeys));
   return startService({
     name: "enclave",
     command: process.execPath,
@@ -216,6 +229,7 @@ function startEnclave(folder: NetworkFolder, enclaveFolder: string | undefined):
       "--folder",
       folder.inside("enclave"),
       ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),
+      ...(verificationKeys === undefined ? [] : ["--configuration", configuration]),
     ],
     env: childEnvironment(),
     logFile: folder.log("enclave"),
