@@ -68,6 +68,8 @@ export interface Config {
   /** Undefined without pairs. */
   readonly kms: { readonly region: string; readonly endpoint: string | undefined } | undefined;
   readonly artefactManifestFile: string;
+  /** Undefined: those of the sources. */
+  readonly verificationKeyFolder: string | undefined;
 
   readonly senderKeyFile: string;
   readonly sessionKeysFile: string;
@@ -155,6 +157,10 @@ const SETTINGS = {
   CLOISTER_KMS_REGION: ["", "region of the KMS key of those pairs"],
   CLOISTER_KMS_ENDPOINT: ["", "URL of KMS where it is not AWS's own"],
   CLOISTER_ARTEFACT_MANIFEST: [undefined, "manifest.json of the proving keys, for /info"],
+  CLOISTER_VERIFICATION_KEYS: [
+    "",
+    "folder of the verification keys that it names; those of the sources when empty",
+  ],
   CLOISTER_SENDER_KEY_FILE: [
     undefined,
     "private key of the gas wallet, 0x and 64 hex digits, file mode 0600",
@@ -329,6 +335,7 @@ export function readConfig(environment: Environment): Config {
     fault("CLOISTER_KMS_ENDPOINT", "must be an http or https URL");
   if (production && kmsEndpoint.startsWith("http:"))
     fault("CLOISTER_KMS_ENDPOINT", "must be https in production");
+  const keyFolder = text("CLOISTER_VERIFICATION_KEYS");
   const limitsRedisUrl = text("CLOISTER_LIMITS_REDIS_URL");
   if (limitsRedisUrl !== "" && !isUrl(limitsRedisUrl, ["redis:", "rediss:"]))
     fault("CLOISTER_LIMITS_REDIS_URL", "must be a redis or rediss URL");
@@ -370,6 +377,7 @@ export function readConfig(environment: Environment): Config {
         ? undefined
         : Object.freeze({ region: kmsRegion, endpoint: kmsEndpoint === "" ? undefined : kmsEndpoint }),
     artefactManifestFile: text("CLOISTER_ARTEFACT_MANIFEST"),
+    verificationKeyFolder: keyFolder === "" ? undefined : keyFolder,
     senderKeyFile: text("CLOISTER_SENDER_KEY_FILE"),
     sessionKeysFile: text("CLOISTER_SESSION_KEYS_FILE"),
     pepperFile: text("CLOISTER_API_KEY_PEPPER_FILE"),

@@ -3,6 +3,7 @@
  * is put together here and nowhere else.
  */
 import { randomBytes } from "node:crypto";
+import { pathToFileURL } from "node:url";
 import { createApp } from "./app.ts";
 import { attestRoutes } from "./attest/attest.routes.ts";
 import { createAttest } from "./attest/attest.service.ts";
@@ -87,7 +88,13 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     loadSenderKey(config.senderKeyFile),
     loadKeyRing(config.sessionKeysFile),
     loadPepper(config.pepperFile),
-    loadCircuits(config.artefactManifestFile, VERIFICATION_KEYS, config.production),
+    loadCircuits(
+      config.artefactManifestFile,
+      config.verificationKeyFolder === undefined
+        ? VERIFICATION_KEYS
+        : pathToFileURL(`${config.verificationKeyFolder}/`),
+      config.production,
+    ),
   ]);
 
   const leaving = new AbortController();

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { benchClient } from "./bench/client.ts";
 import { benchEnclave } from "./bench/enclave.ts";
 import { benchHttp } from "./bench/http.ts";
+import { benchSequencer } from "./bench/sequencer.ts";
 import { describeMachine, type Figures, type SuiteOptions } from "./bench/figures.ts";
 import { repositoryRoot } from "./circuits/compile.ts";
 
@@ -32,7 +33,17 @@ const SUITES: Readonly<Record<string, Suite>> = {
     runs: 7,
     run: benchHttp,
   },
+  sequencer: {
+    about:
+      "payments from request to block with simulated proofs: acceptance, confirmation, gas, processors, memory",
+    runs: 3,
+    run: benchSequencer,
+  },
 };
+
+/** Below what the sequencer can do, so that nothing piles up. */
+const RATE = 12;
+const SECS = 20;
 
 const LIST = Object.entries(SUITES).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`);
 
@@ -42,6 +53,8 @@ ${LIST.join("\n")}
 
   --json      one JSON object last: {"suite", "commit", "machine", "figures": {name: {"value", "unit"}}}
   --runs <n>  repetitions, 1 to 1000
+  --rate <n>  of suite sequencer: payments a second, 1 to 1000 (default ${String(RATE)})
+  --secs <n>  of suite sequencer: for how long in each repetition, 1 to 1000 (default ${String(SECS)})
   --help      this text
 
 Medians are reported, with least and most beside them. Other work on the machine makes all of them larger, so
@@ -51,7 +64,13 @@ async function main(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { json: { type: "boolean" }, runs: { type: "string" }, help: { type: "boolean" } },
+    options: {
+      json: { type: "boolean" },
+      runs: { type: "string" },
+      rate: { type: "string" },
+      secs: { type: "string" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help === true) {
     console.log(HELP);
@@ -64,14 +83,15 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`There are:\n${LIST.join("\n")}`);
     return 2;
   }
-  const runs = values.runs === undefined ? suite.runs : Number(values.runs);
-  if (!Number.isInteger(runs) || runs < 1 || runs > 1000) {
-    console.error("--runs must be a whole number from 1 to 1000");
+  const { runs = suite.runs, rate = RATE, secs = SECS } = values;
+  const options = { runs: Number(runs), perSecond: Number(rate), seconds: Number(secs) };
+  if (Object.values(options).some((value) => !Number.isInteger(value) || value < 1 || value > 1000)) {
+    console.error("--runs, --rate and --secs must be whole numbers from 1 to 1000");
     return 2;
   }
   const machine = describeMachine();
   console.log(`${machine}\n`);
-  const figures = await suite.run({ runs });
+  const figures = await suite.run(options);
   console.log(`\nafterwards: ${describeMachine()}`);
   if (values.json === true) console.log(JSON.stringify({ suite: name, commit: commit(), machine, figures }));
   return 0;

@@ -145,7 +145,12 @@ export async function readKeys(folder: string): Promise<Record<Kind, Verificatio
 
 /** Hashes of the keys in shared/protocol/verification-keys, by which pool and enclave name the circuits. */
 export async function committedKeyHashes(): Promise<Record<Kind, Bytes32>> {
-  const keys = await readKeys(COMMITTED_KEYS);
+  return keyHashesIn(COMMITTED_KEYS);
+}
+
+/** Of another folder's keys. */
+export async function keyHashesIn(folder: string): Promise<Record<Kind, Bytes32>> {
+  const keys = await readKeys(folder);
   return eachKind(async (kind) => verificationKeyHash(keys[kind]));
 }
 
@@ -212,7 +217,12 @@ async function main(): Promise<void> {
   const provider = new JsonRpcProvider(values.rpc);
   const { chainId } = await provider.getNetwork();
   const keyHashes = new Map(KIND_NAMES.map((kind) => [kind, verificationKeyHash(keys[kind])]));
-  await refuseDevelopmentKeys({ chainId, keyHashes, development: values.development });
+  await refuseDevelopmentKeys({
+    chainId,
+    keyHashes,
+    keys: new Map(Object.entries(keys)),
+    development: values.development,
+  });
   const wallet = new NonceManager(new Wallet(deployerKey, provider));
   const executor =
     factory === undefined ? given : (await deployContract(wallet, "UniswapV3Executor", [factory])).address;

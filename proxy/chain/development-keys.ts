@@ -1,12 +1,17 @@
 /**
- * The verification keys that came with the sources for development, by which pools in production must not go:
- * one party made them, and who kept its randomness can forge any payment. Trusts the files of this tree.
+ * The verification keys that came with the sources for development, and those that benchmarks draw from a public
+ * phrase. Pools in production must not go by either: who kept the randomness of the former can forge any payment,
+ * and with the latter everybody can. Trusts the files of this tree.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
-import { parseVerificationKey, verificationKeyHash } from "../../shared/protocol/verification-key.ts";
+import {
+  parseVerificationKey,
+  verificationKeyHash,
+  type VerificationKey,
+} from "../../shared/protocol/verification-key.ts";
 import type { Pool } from "./pool.ts";
 import { ChainAway } from "./json-rpc.ts";
 
@@ -60,10 +65,42 @@ async function hashOf(kind: string, sha256: string, keyFolder: URL): Promise<str
   return verificationKeyHash(parseVerificationKey(JSON.parse(bytes.toString("utf8"))));
 }
 
-/** Any development key counts, whatever kind it was made for. Undefined when there is none. */
+/**
+ * Any development key counts, whatever kind it was made for, and any benchmark key of the usual phrase: a pool
+ * tells no more than hashes. Undefined when there is none.
+ */
 export function developmentKeyAmong(keys: KeyHashes, development: KeyHashes): string | undefined {
-  const known = new Set([...development.values()].map((hash) => hash.toLowerCase()));
+  const known = new Set([...development.values(), ...BENCHMARK_KEYS].map((hash) => hash.toLowerCase()));
   return [...keys].find(([, hash]) => known.has(hash.toLowerCase()))?.[0];
+}
+
+/** Hashes of what scripts/bench/trapdoor/keys.ts makes from its own phrase, in order of kind id. */
+const BENCHMARK_KEYS: readonly string[] = [
+  "0xdf74438930e3e3f5f8e6b1b0668e21e70456c31a3944a9ccbc66d029516e6a67",
+  "0xebed5dabee14c66b4e080ba1cb3a025f6e36bdbb30424d0bfb799e22907d9e2c",
+  "0x73bc1f796cb289751994cf8d8e76e3eae18d6f2672fa1887661b3eb40e598a7d",
+  "0x140e9672614685f4f714425e006fd26f202cc8cd51f2b9847b016345707610a4",
+];
+
+/**
+ * Gamma of every key that scripts/bench/trapdoor/keys.ts makes, from whatever phrase; in a ceremony's keys it is the
+ * generator of G2. A mark against mistakes: who wants to deceive has no need of that file.
+ */
+const BENCHMARK_GAMMA: VerificationKey["gamma"] = [
+  [
+    4064354953456645275675116401136583055438039035677240891675712162763022395625n,
+    4321691301007907577593547618271029798239263859788666560627323546238038063657n,
+  ],
+  [
+    154524085135602389689722069740406535112312923263326574964679920897290623151n,
+    8012942445258525955207946042771213238262483400071372326529187116745828104763n,
+  ],
+];
+
+/** The first whose trapdoor everybody knows, with its kind as the caller has it. */
+export function benchmarkKeyAmong<K extends string>(keys: ReadonlyMap<K, VerificationKey>): K | undefined {
+  const mark = BENCHMARK_GAMMA.flat().join();
+  return [...keys].find(([, { gamma }]) => gamma.flat().join() === mark)?.[0];
 }
 
 /**

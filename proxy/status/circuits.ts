@@ -8,7 +8,12 @@ import { z } from "zod";
 import type { Info } from "../../shared/api/service.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { signalNames } from "../../shared/protocol/host/statements.ts";
-import { parseVerificationKey, verificationKeyHash } from "../../shared/protocol/verification-key.ts";
+import {
+  parseVerificationKey,
+  verificationKeyHash,
+  type VerificationKey,
+} from "../../shared/protocol/verification-key.ts";
+import { benchmarkKeyAmong } from "../chain/development-keys.ts";
 
 export type Circuits = Info["circuits"];
 
@@ -28,7 +33,11 @@ export async function loadCircuits(
   if (production && manifest.purpose.includes("development")) {
     throw new Error("the proving keys are marked development only: whoever made them can forge proofs");
   }
-  return Promise.all(KIND_NAMES.map((kind) => loadCircuit(kind, manifest, keyFolder)));
+  const loaded = await Promise.all(KIND_NAMES.map((kind) => loadCircuit(kind, manifest, keyFolder)));
+  const open = benchmarkKeyAmong(new Map(loaded.map(({ circuit, key }) => [circuit.kind, key])));
+  if (production && open !== undefined)
+    throw new Error(`the ${open} key is a benchmark key, under which everybody can forge proofs`);
+  return loaded.map(({ circuit }) => circuit);
 }
 
 /** Hashes of the verification keys by kind. */
@@ -45,17 +54,19 @@ async function loadCircuit(
   kind: Kind,
   manifest: z.infer<typeof manifestShape>,
   keyFolder: URL,
-): Promise<Circuits[number]> {
+): Promise<{ readonly circuit: Circuits[number]; readonly key: VerificationKey }> {
   const artefacts = manifest.circuits[kind];
   if (artefacts === undefined) throw new Error(`the manifest has no circuit ${kind}`);
   const keyText = await readFile(new URL(`${kind}.json`, keyFolder));
   if (createHash("sha256").update(keyText).digest("hex") !== artefacts.verificationKey.sha256) {
     throw new Error(`the verification key of ${kind} is not the one of the manifest`);
   }
-  return {
+  const key = parseVerificationKey(JSON.parse(keyText.toString("utf8")));
+  const circuit = {
     kind,
     public_signals: signalNames(kind),
-    verification_key_hash: verificationKeyHash(parseVerificationKey(JSON.parse(keyText.toString("utf8")))),
+    verification_key_hash: verificationKeyHash(key),
     artefacts: { zkey_sha256: artefacts.zkey.sha256, wasm_sha256: artefacts.wasm.sha256 },
   };
+  return { circuit, key };
 }

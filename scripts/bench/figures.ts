@@ -5,6 +5,9 @@ import { cpus, loadavg, totalmem } from "node:os";
 export interface SuiteOptions {
   /** Repetitions of what is repeated. */
   readonly runs: number;
+  /** For suites that send at a rate: how many a second, and for how long in each repetition. */
+  readonly perSecond: number;
+  readonly seconds: number;
 }
 
 export type Figures = Readonly<Record<string, Figure>>;
@@ -12,7 +15,8 @@ export type Figures = Readonly<Record<string, Figure>>;
 export interface Figure {
   readonly value: number;
   /** `MB` is 10^6 bytes, `1/s` how many a second, `x` a ratio. */
-  readonly unit: "s" | "ms" | "1/s" | "MB" | "MB/s" | "KiB" | "x" | "events" | "readers";
+  readonly unit:
+    "s" | "ms" | "1/s" | "MB" | "MB/s" | "KiB" | "x" | "events" | "readers" | "cores" | "gas" | "tickets";
 }
 
 export interface Spread {

@@ -20,9 +20,12 @@ export interface KnownImage {
   readonly measurement: Measurement;
 }
 
-/** The enclave as it is built now, by default in enclave/, with the development configuration. */
-export async function developmentImage(enclaveFolder = ENCLAVE_FOLDER): Promise<KnownImage> {
-  const text = await developmentConfiguration();
+/** The enclave as it is built now, by default in enclave/, with the development configuration, by default of the committed keys. */
+export async function developmentImage(
+  enclaveFolder = ENCLAVE_FOLDER,
+  verificationKeys?: string,
+): Promise<KnownImage> {
+  const text = await developmentConfiguration(verificationKeys);
   const measurement = await measureImage(enclaveFolder, { configuration: text });
   return { configuration: parseConfiguration(text), measurement };
 }

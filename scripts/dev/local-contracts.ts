@@ -7,7 +7,15 @@ import { keccakHex } from "../../shared/protocol/hash.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { loadArtifact } from "../build-contracts.ts";
 import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc, nobodies } from "../deploy-pool.ts";
+import {
+  committedKeyHashes,
+  deployPool,
+  deployTestUsdc,
+  deployVerifiers,
+  keyHashesIn,
+  nobodies,
+  readKeys,
+} from "../deploy-pool.ts";
 import {
   addSigner,
   proposeSigner,
@@ -34,6 +42,8 @@ export interface Settling {
   readonly pairs: readonly SignerPair[];
   /** Signers that the pool asks for; fixed when it is deployed. */
   readonly threshold: number;
+  /** Folder of the keys that the pool goes by. Default: the committed ones. */
+  readonly verificationKeys?: string | undefined;
 }
 
 export async function settleContracts(settling: Settling): Promise<Deployment> {
@@ -58,13 +68,17 @@ export async function settleContracts(settling: Settling): Promise<Deployment> {
 }
 
 /** To be asked before anything starts. Throws with advice when the folder's chain holds other contracts or circuits. */
-export async function requireContinuable(folder: NetworkFolder, existing: Deployment): Promise<void> {
-  if (existing.contracts !== (await fingerprint()))
+export async function requireContinuable(
+  folder: NetworkFolder,
+  existing: Deployment,
+  verificationKeys?: string,
+): Promise<void> {
+  if (existing.contracts !== (await fingerprint(verificationKeys)))
     throw madeByOlderVersion(folder.inside("deployment.json"));
 }
 
 async function deploy(
-  { name, folder, pairs, threshold, blockTimeSecs }: Settling,
+  { name, folder, pairs, threshold, blockTimeSecs, verificationKeys }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
@@ -80,13 +94,16 @@ async function deploy(
     changeDelay: CHANGE_DELAY_SECS,
     assets: tokens.map(({ address }) => address),
     ...(venue === undefined ? {} : { executor: venue.swaps.executor }),
+    ...(verificationKeys === undefined
+      ? {}
+      : { verifiers: await deployVerifiers(owner, await readKeys(verificationKeys)) }),
   });
   const former = nobodies(threshold);
   await register(provider, owner, pool.address, pairs, former, () => provider.send("evm_mine", []));
   await provider.send("evm_setAutomine", [false]);
   await provider.send("evm_setIntervalMining", [blockTimeSecs]);
   return {
-    contracts: await fingerprint(),
+    contracts: await fingerprint(verificationKeys),
     chain_id: NETWORKS[name].chainId,
     pool: pool.address,
     deployment_block: pool.block,
@@ -135,8 +152,11 @@ async function register(
 }
 
 /** Of the pool's code and the circuits it accepts: with others, this version's proxy and wallets could not use it. */
-async function fingerprint(): Promise<string> {
+async function fingerprint(verificationKeys: string | undefined): Promise<string> {
   const { bytecode } = await loadArtifact("Pool");
-  const circuits = new TextEncoder().encode(JSON.stringify(await committedKeyHashes()));
+  const hashes = await (verificationKeys === undefined
+    ? committedKeyHashes()
+    : keyHashesIn(verificationKeys));
+  const circuits = new TextEncoder().encode(JSON.stringify(hashes));
   return keccakHex(mustFromHex(bytecode), circuits);
 }

@@ -1,6 +1,7 @@
 // One network of the local stack, each party in a process of its own: a chain, the enclave on its simulated
 // platform, the proxy. Everything it knows is in its folder, so that a second start resumes the first.
 // Development only.
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { getAddress } from "ethers";
@@ -11,6 +12,7 @@ import { createHash, X509Certificate } from "node:crypto";
 import { devNull } from "node:os";
 import { createLink } from "../../proxy/enclave-link/link.ts";
 import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { developmentConfiguration } from "../image/configuration.ts";
 import type { Measurement } from "../image/measurement.ts";
 import { startBalancer } from "./balancer.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
@@ -35,6 +37,8 @@ export interface LocalNetworkOptions {
   readonly image: KnownImage;
   /** Where that enclave is built. Default: enclave/. */
   readonly enclaveFolder?: string | undefined;
+  /** Folder of the keys that the image, the pool and the proxy go by. Default: the committed ones. */
+  readonly verificationKeys?: string | undefined;
   /** URL of the stack's KMS. */
   readonly kmsUrl: string;
   /** Under which the API key is in this network's store. */
@@ -106,7 +110,7 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
     const enclaves: Service[] = [];
     const keys: KeyOfEnclave[] = [];
     for (let i = 0; i < enclaveCount; i++) {
-      const enclave = await startEnclave(folder, numbered("enclave", i), options.enclaveFolder);
+      const enclave = await startEnclave(folder, numbered("enclave", i), options);
       started.push(enclave);
       enclaves.push(enclave);
       const vsockPath = String(enclave.ready["vsockPath"]);
@@ -269,11 +273,17 @@ function existingOne(services: readonly Service[], number: number): Service {
   return found;
 }
 
-function startEnclave(
+async function startEnclave(
   folder: NetworkFolder,
   name: string,
-  enclaveFolder: string | undefined,
+  {
+    enclaveFolder,
+    verificationKeys,
+  }: { readonly enclaveFolder?: string | undefined; readonly verificationKeys?: string | undefined },
 ): Promise<Service> {
+  const configuration = folder.inside("configuration.json");
+  if (verificationKeys !== undefined)
+    await writeFile(configuration, await developmentConfiguration(verificationKeys));
   return startService({
     name,
     command: process.execPath,
@@ -284,6 +294,7 @@ function startEnclave(
       "--folder",
       folder.inside(name),
       ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),
+      ...(verificationKeys === undefined ? [] : ["--configuration", configuration]),
     ],
     env: childEnvironment(),
     logFile: folder.log(name),

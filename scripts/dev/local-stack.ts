@@ -30,6 +30,11 @@ export interface StackOptions {
   readonly blockTimeSecs?: number;
   /** A built enclave other than enclave/, as after an upgrade. */
   readonly enclaveFolder?: string;
+  /**
+   * For benchmarks: a folder of other verification keys than the committed ones, with the manifest.json that names
+   * them, as scripts/bench/trapdoor/keys.ts writes it. The enclave measures differently.
+   */
+  readonly verificationKeys?: string;
   /** More settings for every proxy. */
   readonly proxySettings?: Readonly<Record<string, string>>;
   /** Of each network. */
@@ -80,7 +85,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   try {
     if (options.fresh === true) await folder.forget(names);
-    say(opening(await foundIn(folder, names)));
+    const { verificationKeys } = options;
+    say(opening(await foundIn(folder, names, verificationKeys)));
     const ports = await portsOf(names, options.ports ?? {});
     const apiKey = await developmentCredential(
       folder.shared(),
@@ -88,7 +94,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     );
     const pepper = await pepperFile(folder.shared());
 
-    const image = await developmentImage(options.enclaveFolder);
+    const image = await developmentImage(options.enclaveFolder, verificationKeys);
     kms = await startKms(folder, await developmentPolicy(image.measurement), say);
     const kmsUrl = String(kms.ready["url"]);
 
@@ -101,6 +107,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           pepperFile: pepper,
           image,
           enclaveFolder: options.enclaveFolder,
+          verificationKeys,
           kmsUrl,
           blockTimeSecs: options.blockTimeSecs ?? 1,
           proxySettings: options.proxySettings ?? {},
@@ -171,12 +178,13 @@ async function startKms(folder: StackFolder, policy: string, say: (text: string)
 async function foundIn(
   folder: StackFolder,
   names: readonly NetworkName[],
+  verificationKeys: string | undefined,
 ): Promise<readonly { readonly name: NetworkName; readonly isNew: boolean }[]> {
   const found = [];
   for (const name of names) {
     const network = folder.network(name);
     const existing = await network.readDeployment();
-    if (existing !== undefined) await requireContinuable(network, existing);
+    if (existing !== undefined) await requireContinuable(network, existing, verificationKeys);
     found.push({ name, isNew: existing === undefined });
   }
   return found;

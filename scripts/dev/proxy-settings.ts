@@ -28,10 +28,12 @@ export interface LocalProxy {
   readonly deployment: Deployment;
   readonly pepperFile: string;
   readonly serviceAddress: string;
+  /** Folder of the keys and of the manifest that names them. Default: what is committed. */
+  readonly verificationKeys?: string | undefined;
 }
 
 export async function localProxySettings(local: LocalProxy): Promise<Record<string, string>> {
-  const { name, folder, chain, deployment, serviceAddress } = local;
+  const { name, folder, chain, deployment, serviceAddress, verificationKeys } = local;
   const [usdc, ...others] = deployment.tokens;
   if (usdc === undefined) throw new Error("a network without a token");
   return {
@@ -49,7 +51,12 @@ export async function localProxySettings(local: LocalProxy): Promise<Record<stri
     CLOISTER_ASSETS: JSON.stringify(others),
     ...swapSettings(deployment),
     CLOISTER_ADDRESS_PREFIX: NETWORKS[name].addressPrefix,
-    CLOISTER_ARTEFACT_MANIFEST: MANIFEST,
+    ...(verificationKeys === undefined
+      ? { CLOISTER_ARTEFACT_MANIFEST: MANIFEST }
+      : {
+          CLOISTER_ARTEFACT_MANIFEST: path.join(verificationKeys, "manifest.json"),
+          CLOISTER_VERIFICATION_KEYS: verificationKeys,
+        }),
     CLOISTER_SENDER_KEY_FILE: await folder.secrets.file("sender.key"),
     CLOISTER_SESSION_KEYS_FILE: await sessionKeys(folder),
     CLOISTER_API_KEY_PEPPER_FILE: local.pepperFile,

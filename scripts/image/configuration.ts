@@ -7,7 +7,11 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseConfiguration, type Configuration } from "../../enclave/configuration.ts";
-import { developmentKeyAmong, developmentKeyHashes } from "../../proxy/chain/development-keys.ts";
+import {
+  benchmarkKeyAmong,
+  developmentKeyAmong,
+  developmentKeyHashes,
+} from "../../proxy/chain/development-keys.ts";
 import { AWS_NITRO_ROOT } from "../../shared/client/attestation.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { ROOT_NAME } from "../dev/certificates.ts";
@@ -50,12 +54,12 @@ export function configurationText(parts: ConfigurationParts): string {
   return text;
 }
 
-/** Every part is in this tree, so every clone makes the same. */
-export async function developmentConfiguration(): Promise<string> {
+/** Every part is in this tree, so every clone makes the same; with another folder of keys it is another image. */
+export async function developmentConfiguration(keyFolder: string = COMMITTED_KEYS): Promise<string> {
   return configurationText({
     attestationRoot: fingerprint(developmentRoot().certificate),
     kmsPublicKey: developmentKmsKey().spki,
-    verificationKeys: await readVerificationKeys(COMMITTED_KEYS),
+    verificationKeys: await readVerificationKeys(keyFolder),
   });
 }
 
@@ -79,6 +83,10 @@ export async function refuseDevelopment(configuration: Configuration): Promise<v
     throw new Error("the attestation root is the development root: anybody can make documents under it");
   if (configuration.kmsKeyHash === `0x${fingerprint(developmentKmsKey().spki)}`)
     throw new Error("the KMS key is the development key: anybody can open what is sealed to it");
+  const keys = new Map(KIND_NAMES.map((kind) => [kind, configuration.verificationKeys[kind]]));
+  const open = benchmarkKeyAmong(keys);
+  if (open !== undefined)
+    throw new Error(`the ${open} key is a benchmark key, under which everybody can forge proofs`);
   const kind = developmentKeyAmong(
     new Map(Object.entries(configuration.verifyingKeyHashes)),
     await developmentKeyHashes(),

@@ -48,6 +48,9 @@ describe("proxy configuration", () => {
       [120, 60, 10_000],
     );
     assert.equal(config.serviceFee, undefined);
+    assert.equal(config.verificationKeyFolder, undefined);
+    const keys = { CLOISTER_VERIFICATION_KEYS: "/srv/keys" };
+    assert.equal(readConfig({ ...good, ...keys }).verificationKeyFolder, "/srv/keys");
     assert.ok(Object.isFrozen(config) && Object.isFrozen(config.limits) && Object.isFrozen(config.assets));
   });
 

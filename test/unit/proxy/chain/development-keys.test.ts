@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { JsonRpcProvider, NonceManager, Wallet as EthereumWallet } from "ethers";
 import { createKeyRing, createPepper } from "../../../../proxy/auth/secret-files.ts";
 import {
   developmentKeyAmong,
@@ -12,9 +13,24 @@ import {
   requireNoDevelopmentKeys,
 } from "../../../../proxy/chain/development-keys.ts";
 import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { createPool } from "../../../../proxy/chain/pool.ts";
+import { createChain } from "../../../../proxy/chain/provider.ts";
+import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../scripts/bench/trapdoor/keys.ts";
+import {
+  deployPool,
+  deployTestUsdc,
+  deployVerifiers,
+  nobodies,
+  readKeys,
+} from "../../../../scripts/deploy-pool.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../../../shared/protocol/statements.ts";
-import { parseVerificationKey, verificationKeyHash } from "../../../../shared/protocol/verification-key.ts";
+import {
+  parseVerificationKey,
+  verificationKeyHash,
+  type VerificationKey,
+} from "../../../../shared/protocol/verification-key.ts";
+import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../../support/chain.ts";
 
 const ROOT = new URL("../../../../", import.meta.url);
 const MANIFEST = new URL("shared/circuits/keys/development/manifest.json", ROOT);
@@ -94,6 +110,53 @@ describe("chain/development-keys", () => {
     await requireNoDevelopmentKeys(honest, away, development);
   });
 
+  describe("on a chain", function () {
+    this.timeout(120_000);
+
+    let anvil: Anvil;
+    let deployer: NonceManager;
+    before(async () => {
+      anvil = await startAnvil();
+      const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
+        staticNetwork: true,
+        cacheTimeout: -1,
+        pollingInterval: 25,
+      });
+      deployer = new NonceManager(EthereumWallet.fromPhrase(DEVELOPMENT_MNEMONIC, provider));
+    });
+    after(async () => {
+      (deployer.provider as JsonRpcProvider).destroy();
+      await anvil.stop();
+    });
+
+    it("refuses a pool whose verifiers have the benchmarks' keys, and takes one whose keys are of no list", async () => {
+      const keysFolder = path.join(folder, "trapdoor");
+      await writeTrapdoorKeys(keysFolder);
+      const benchmark = await readKeys(keysFolder);
+      // As if from a ceremony: the same points with another delta.
+      const other = { ...benchmark };
+      for (const kind of KIND_NAMES) other[kind] = { ...benchmark[kind], delta: benchmark[kind].beta };
+      const judge = async (keys: Readonly<Record<Kind, VerificationKey>>): Promise<void> => {
+        const { address } = await deployPool(deployer, {
+          signers: nobodies(1),
+          threshold: 1,
+          changeDelay: 1,
+          assets: [(await deployTestUsdc(deployer)).address],
+          verifiers: await deployVerifiers(deployer, keys),
+        });
+        const pool = createPool(createChain(anvil.url, BigInt(anvil.chainId)), address);
+        await requireNoDevelopmentKeys(honest, pool, await developmentKeyHashes());
+      };
+      await assert.rejects(judge(benchmark), /the pool's deposit-shield key is a development key/);
+      for (const kind of KIND_NAMES)
+        await assert.rejects(
+          judge({ ...other, [kind]: benchmark[kind] }),
+          new RegExp(`the pool's ${kind} key is a development key`),
+        );
+      await judge(other);
+    });
+  });
+
   describe("in the program", function () {
     this.timeout(180_000);
 
@@ -117,6 +180,23 @@ describe("chain/development-keys", () => {
       assert.equal(code, 1);
       assert.match(output, /this proxy's deposit-shield key is a development key/);
     });
+
+    for (const phrase of [BENCHMARK_PHRASE, "a phrase that nobody listed"]) {
+      it(`does not start in production with a benchmark's keys of "${phrase}", whatever their label`, async () => {
+        const keys = path.join(folder, `labelled ${phrase}`);
+        const manifest = path.join(keys, "manifest.json");
+        await writeTrapdoorKeys(keys, phrase);
+        const asIs = await startProxy(folder, manifest, keys);
+        assert.equal(asIs.code, 1);
+        assert.match(asIs.output, /the proving keys are marked development only/);
+
+        const named = JSON.parse(await readFile(manifest, "utf8")) as object;
+        await writeFile(manifest, JSON.stringify({ ...named, purpose: "ceremony" }));
+        const { code, output } = await startProxy(folder, manifest, keys);
+        assert.equal(code, 1);
+        assert.match(output, /the deposit-shield key is a benchmark key, under which everybody can forge/);
+      });
+    }
   });
 });
 
@@ -124,6 +204,7 @@ describe("chain/development-keys", () => {
 async function startProxy(
   folder: string,
   manifest: string,
+  keys = "",
 ): Promise<{ code: number | null; output: string }> {
   const main = fileURLToPath(new URL("proxy/main.ts", ROOT));
   const child = spawn(process.execPath, ["--import", "tsx", main], {
@@ -140,6 +221,7 @@ async function startProxy(
       CLOISTER_ADDRESS_PREFIX: "clo",
       CLOISTER_ENCLAVES: `unix:${folder}/none.sock:5000`,
       CLOISTER_ARTEFACT_MANIFEST: manifest,
+      CLOISTER_VERIFICATION_KEYS: keys,
       CLOISTER_SENDER_KEY_FILE: path.join(folder, "sender"),
       CLOISTER_SESSION_KEYS_FILE: path.join(folder, "ring"),
       CLOISTER_API_KEY_PEPPER_FILE: path.join(folder, "pepper"),

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { developmentKeyHashes } from "../../../../proxy/chain/development-keys.ts";
+import { BENCHMARK_PHRASE, trapdoorKeys } from "../../../../scripts/bench/trapdoor/keys.ts";
 import { refuseDevelopmentKeys } from "../../../../scripts/circuits/key-purpose.ts";
+import { parseVerificationKey, verificationKeyHash } from "../../../../shared/protocol/verification-key.ts";
 
 const MAINNET = 1n;
 const SEPOLIA = 11_155_111n;
@@ -20,6 +22,20 @@ describe("scripts/circuits/key-purpose", () => {
   it("takes them elsewhere when the operator says that it is for development", async () => {
     const keyHashes = await developmentKeyHashes();
     await refuseDevelopmentKeys({ chainId: SEPOLIA, keyHashes, development: true });
+  });
+
+  it("refuses benchmark keys there too, by their mark when their hashes are of no list", async () => {
+    for (const phrase of [BENCHMARK_PHRASE, "a phrase that nobody listed"]) {
+      const made = Object.entries(await trapdoorKeys(phrase));
+      const keys = new Map(made.map(([kind, json]) => [kind, parseVerificationKey(json)]));
+      const keyHashes = new Map([...keys].map(([kind, key]) => [kind, verificationKeyHash(key)]));
+      for (const use of [{ keyHashes, keys }, ...(phrase === BENCHMARK_PHRASE ? [{ keyHashes }] : [])])
+        await assert.rejects(
+          refuseDevelopmentKeys({ chainId: MAINNET, ...use, development: false }),
+          /the deposit-shield key is a development key/,
+        );
+      await refuseDevelopmentKeys({ chainId: 31_337n, keyHashes, keys, development: false });
+    }
   });
 
   it("takes other keys everywhere, and refuses one bad key among them", async () => {

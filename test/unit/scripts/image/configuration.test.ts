@@ -4,6 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseConfiguration } from "../../../../enclave/configuration.ts";
+import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../scripts/bench/trapdoor/keys.ts";
 import { makeRoot } from "../../../../scripts/dev/certificates.ts";
 import { developmentKmsKey, developmentRoot } from "../../../../scripts/dev/development-keys.ts";
 import {
@@ -12,6 +13,7 @@ import {
   productionConfiguration,
   refuseDevelopment,
 } from "../../../../scripts/image/configuration.ts";
+import { KIND_NAMES } from "../../../../shared/protocol/statements.ts";
 
 const COMMITTED = new URL("../../../../shared/protocol/verification-keys/", import.meta.url);
 
@@ -78,6 +80,40 @@ describe("scripts/image/configuration", () => {
     await cp(new URL("private-swap.json", COMMITTED), path.join(mixed, "private-swap.json"));
     await assert.rejects(productionConfiguration({ kmsPublicKey, keyFolder: mixed }), /private-swap/);
     await rm(mixed, { recursive: true });
+  });
+
+  for (const phrase of [BENCHMARK_PHRASE, "a phrase that nobody listed"]) {
+    it(`refuses a benchmark's keys of "${phrase}", all of them and each among three others`, async () => {
+      const benchmark = await mkdtemp(path.join(tmpdir(), "cloister-keys-"));
+      await writeTrapdoorKeys(benchmark, phrase);
+      await assert.rejects(productionConfiguration({ kmsPublicKey, keyFolder: benchmark }), /benchmark key/);
+      await assert.rejects(
+        refuseDevelopment({
+          ...parseConfiguration(await productionConfiguration({ kmsPublicKey, keyFolder })),
+          verificationKeys: parseConfiguration(await developmentConfiguration(benchmark)).verificationKeys,
+        }),
+        /benchmark key/,
+      );
+      for (const kind of KIND_NAMES) {
+        const mixed = await mkdtemp(path.join(tmpdir(), "cloister-keys-"));
+        await cp(keyFolder, mixed, { recursive: true });
+        await cp(path.join(benchmark, `${kind}.json`), path.join(mixed, `${kind}.json`));
+        await assert.rejects(
+          productionConfiguration({ kmsPublicKey, keyFolder: mixed }),
+          new RegExp(`the ${kind} key is a benchmark key`),
+        );
+        await rm(mixed, { recursive: true });
+      }
+      await rm(benchmark, { recursive: true });
+    });
+  }
+
+  it("makes a development configuration of another folder's keys, which measures as another image", async () => {
+    const usual = parseConfiguration(await developmentConfiguration());
+    const other = parseConfiguration(await developmentConfiguration(keyFolder));
+    assert.notEqual(other.circuitsHash, usual.circuitsHash);
+    assert.notEqual(other.hash, usual.hash);
+    assert.equal(other.attestationRoot, usual.attestationRoot);
   });
 
   it("recognises the development configuration as a whole", async () => {
