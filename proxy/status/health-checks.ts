@@ -24,7 +24,7 @@ const STALE_MS = 30_000;
 export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
   const { chain, database, stores, indexer, submitter, directory, courier } = parts;
   const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
-  const table = database.table("chain-data-health");
+  const table = database.table("health");
   return {
     enclave: async () => {
       const phases = await directory.phases();
