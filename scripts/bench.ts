@@ -4,13 +4,10 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
-import { benchClient } from "./bench/client.ts";
-import { benchEnclave } from "./bench/enclave.ts";
-import { benchHttp } from "./bench/http.ts";
-import { benchSequencer } from "./bench/sequencer.ts";
 import { describeMachine, type Figures, type SuiteOptions } from "./bench/figures.ts";
 import { repositoryRoot } from "./circuits/compile.ts";
 
+/** Each is loaded when it runs, since the parts that it measures come with it. */
 interface Suite {
   readonly about: string;
   readonly runs: number;
@@ -21,23 +18,23 @@ const SUITES: Readonly<Record<string, Suite>> = {
   enclave: {
     about: "verifying beside snarkjs, one request over the socket, root updates, signing",
     runs: 15,
-    run: benchEnclave,
+    run: async (options) => (await import("./bench/enclave.ts")).benchEnclave(options),
   },
   client: {
     about: "proving with the client library: time, memory, size of the keys",
     runs: 7,
-    run: benchClient,
+    run: async (options) => (await import("./bench/client.ts")).benchClient(options),
   },
   http: {
     about: "requests a second beside bare Koa, the tree, event streams, answers while proofs are verified",
     runs: 7,
-    run: benchHttp,
+    run: async (options) => (await import("./bench/http.ts")).benchHttp(options),
   },
   sequencer: {
     about:
       "payments from request to block with simulated proofs: acceptance, confirmation, gas, processors, memory",
     runs: 3,
-    run: benchSequencer,
+    run: async (options) => (await import("./bench/sequencer.ts")).benchSequencer(options),
   },
 };
 
