@@ -24,6 +24,7 @@ const SUITES = {
   },
   adversarial: { folders: ["adversarial"] },
   e2e: { folders: ["e2e"] },
+  faults: { folders: ["faults"] },
   browser: { folders: ["browser"], lacks: () => (findChromium() === undefined ? "Chromium" : undefined) },
 };
 
