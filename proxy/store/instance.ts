@@ -18,7 +18,7 @@ import { openSubmissionLease } from "./lmdb/submission-lease.ts";
 import { openTicketStore } from "./lmdb/tickets.ts";
 import type { PriceStore } from "./prices.ts";
 import { openRedisAppStore } from "./redis/apps.ts";
-import { openDurableRedis, type DurableOptions } from "./redis/durable.ts";
+import { openDurableRedis, type DurableOptions, type DurableRedis } from "./redis/durable.ts";
 import { openRedisFeeNoteStore } from "./redis/fee-notes.ts";
 import { openRedisFeeRuleStore } from "./redis/fee-rules.ts";
 import { openRedisIdempotencyStore } from "./redis/idempotency.ts";
@@ -64,7 +64,10 @@ export function embeddedStores(database: Database, onBrokenRecord?: OnBrokenReco
 
 /** Rejects with UnfitRedis, which names the fault, or with StoreUnavailable. */
 export async function sharedStores(options: DurableOptions): Promise<InstanceStores> {
-  const redis = await openDurableRedis(options);
+  return storesIn(await openDurableRedis(options));
+}
+
+export function storesIn(redis: DurableRedis): InstanceStores {
   return {
     keys: openRedisKeyStore(redis),
     apps: openRedisAppStore(redis),

@@ -1,6 +1,7 @@
 // A real Redis that holds what must not be lost: which ones are refused, and what becomes of the stores when it is
 // killed, frozen, made a replica, filled, emptied or given other settings.
 import assert from "node:assert/strict";
+import { storesIn, type InstanceStores } from "../../../proxy/store/instance.ts";
 import {
   openDurableRedis,
   type DurableOptions,
@@ -15,9 +16,7 @@ import { aFeeNote } from "../../support/stores/fee-notes.ts";
 import { aRuleOf } from "../../support/stores/fee-rules.ts";
 import { AN_ANSWER, tokenOf } from "../../support/stores/idempotency.ts";
 import { aDeveloper, aKey } from "../../support/stores/keys.ts";
-import { openRedisStores } from "../../support/stores/redis.ts";
 import { until } from "../../support/until.ts";
-import type { Stores } from "../../support/stores/both.ts";
 
 const INSTANCE = { chainId: 31_337, pool: "0xAbCd" };
 const PREFIX = "cloister:{31337-0xabcd}:";
@@ -116,7 +115,7 @@ describe("durable Redis", function () {
   });
 
   /** One of everything. */
-  async function fill(stores: Stores): Promise<string> {
+  async function fill(stores: InstanceStores): Promise<string> {
     await stores.keys.addDeveloper(aDeveloper("shop"));
     await stores.keys.addKey(aKey("aa"));
     await stores.keys.raiseUserEpoch("shop", "alice@example.org");
@@ -128,7 +127,7 @@ describe("durable Redis", function () {
     await stores.idempotency.answer("alice@example.org", token, AN_ANSWER, 0);
     return tokenOf(await stores.idempotency.claim("running", "f", 0));
   }
-  async function assertFilled(stores: Stores): Promise<void> {
+  async function assertFilled(stores: InstanceStores): Promise<void> {
     assert.deepEqual(await stores.keys.developers(), [aDeveloper("shop")]);
     assert.deepEqual(await stores.keys.keys(), [aKey("aa")]);
     assert.equal(await stores.keys.userEpoch("shop", "alice@example.org"), 1);
@@ -145,14 +144,14 @@ describe("durable Redis", function () {
 
   it("keeps everything over a restart, and is used again without one of ours", async () => {
     const redis = await link();
-    const stores = openRedisStores(redis);
+    const stores = storesIn(redis);
     await fill(stores);
     await server.command("SHUTDOWN").catch(() => undefined);
     await until("the loss to be noticed", () => !redis.isReady);
     await server.start();
     await until("the return", () => redis.isReady);
     await assertFilled(stores);
-    await assertFilled(openRedisStores(await link()));
+    await assertFilled(storesIn(await link()));
   });
 
   it("killed in the middle of writing, it has lost nothing that was answered", async () => {
@@ -160,7 +159,7 @@ describe("durable Redis", function () {
     const answered: string[] = [];
     const faults: unknown[] = [];
     let isOver = false;
-    const write = async (name: string, stores: Stores): Promise<void> => {
+    const write = async (name: string, stores: InstanceStores): Promise<void> => {
       for (let i = 0; !isOver; i++) {
         const id = `${name}-${String(i)}`;
         try {
@@ -173,7 +172,7 @@ describe("durable Redis", function () {
       }
     };
     const writers = links.flatMap((redis, at) =>
-      Array.from({ length: 8 }, (_, i) => write(`${String(at)}-${String(i)}`, openRedisStores(redis))),
+      Array.from({ length: 8 }, (_, i) => write(`${String(at)}-${String(i)}`, storesIn(redis))),
     );
     await until("some answers", () => answered.length >= 200);
     await server.kill();
@@ -184,7 +183,7 @@ describe("durable Redis", function () {
 
     await server.start();
     await until("the return", () => links.every(({ isReady }) => isReady));
-    const kept = new Set((await openRedisStores(links[0]!).keys.keys()).map(({ id }) => id));
+    const kept = new Set((await storesIn(links[0]!).keys.keys()).map(({ id }) => id));
     assert.deepEqual(
       answered.filter((id) => !kept.has(id)),
       [],
@@ -200,7 +199,7 @@ describe("durable Redis", function () {
       onAway: () => seen.push("away"),
       onBack: () => seen.push("back"),
     });
-    const stores = openRedisStores(redis);
+    const stores = storesIn(redis);
     await fill(stores);
     server.freeze();
     const asked = await Promise.allSettled([
@@ -224,7 +223,7 @@ describe("durable Redis", function () {
 
   it("made a replica, it takes no write and, from then on, is not read either", async () => {
     const redis = await link();
-    const stores = openRedisStores(redis);
+    const stores = storesIn(redis);
     await fill(stores);
     await server.command("REPLICAOF", "127.0.0.1", "1");
     await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isAway);
@@ -240,7 +239,7 @@ describe("durable Redis", function () {
     await set("appendfsync", "no");
     await until("the loss to be noticed", () => !redis.isReady);
     assert.match(String(reasons[0]), /appendfsync is no and must be always/);
-    await assert.rejects(openRedisStores(redis).keys.developers(), isAway);
+    await assert.rejects(storesIn(redis).keys.developers(), isAway);
     await set("appendfsync", "always");
     await until("the return", () => redis.isReady);
   });
@@ -248,7 +247,7 @@ describe("durable Redis", function () {
   it("come back without its data, it is not taken for the same", async () => {
     const reasons: unknown[] = [];
     const redis = await link({ checkEveryMs: 50, onAway: (error) => reasons.push(error) });
-    const stores = openRedisStores(redis);
+    const stores = storesIn(redis);
     await fill(stores);
     await server.command("FLUSHALL");
     await until("the loss to be noticed", () => !redis.isReady);
@@ -260,7 +259,7 @@ describe("durable Redis", function () {
   });
 
   it("full, it takes nothing new, shows what it has, and lets begun work end and rights be taken away", async () => {
-    const stores = openRedisStores(await link());
+    const stores = storesIn(await link());
     const token = await fill(stores);
     const before = await server.command("DBSIZE");
     await set("maxmemory", "1");
@@ -302,7 +301,7 @@ describe("durable Redis", function () {
 
   it("sets a record aside that cannot be read, says which, and goes on with the rest", async () => {
     const broken: string[] = [];
-    const stores = openRedisStores(
+    const stores = storesIn(
       await link({ onBrokenRecord: (table, field) => broken.push(`${table} ${field}`) }),
     );
     await fill(stores);
@@ -319,7 +318,7 @@ describe("durable Redis", function () {
   });
 
   it("a kept answer that cannot be read is not given, and the work is not done again", async () => {
-    const stores = openRedisStores(await link());
+    const stores = storesIn(await link());
     await fill(stores);
     const keys = (await server.command("KEYS", "*idempotency*")) as string[];
     for (const key of keys) await server.command("HSET", key, "answer", "{");
@@ -329,7 +328,7 @@ describe("durable Redis", function () {
   });
 
   it("keeps instances apart, names no user, and gives answers an end", async () => {
-    const stores = openRedisStores(await link());
+    const stores = storesIn(await link());
     await fill(stores);
     const keys = (await server.command("KEYS", "*")) as string[];
     for (const key of keys) {
@@ -340,21 +339,21 @@ describe("durable Redis", function () {
     }
     const epochs = await server.command("HKEYS", `${PREFIX}user-epochs`);
     assert.ok(!JSON.stringify([keys, epochs]).includes("alice"));
-    const foreign = openRedisStores(await link({ instance: { chainId: 1, pool: "0xabcd" } }));
+    const foreign = storesIn(await link({ instance: { chainId: 1, pool: "0xabcd" } }));
     assert.deepEqual(await foreign.keys.developers(), []);
     assert.equal(await foreign.keys.addDeveloper(aDeveloper("shop", { name: "another" })), true);
     await assertFilled(stores);
   });
 
   it("knows its scripts again after Redis forgot them", async () => {
-    const stores = openRedisStores(await link());
+    const stores = storesIn(await link());
     await server.command("SCRIPT", "FLUSH");
     await fill(stores);
     await assertFilled(stores);
   });
 
   it("lists more than one page, each once", async () => {
-    const { keys } = openRedisStores(await link());
+    const { keys } = storesIn(await link());
     const ids = Array.from({ length: 1_200 }, (_, i) => `key${String(i).padStart(4, "0")}`);
     for (let from = 0; from < ids.length; from += 100)
       await Promise.all(ids.slice(from, from + 100).map((id) => keys.addKey(aKey(id))));

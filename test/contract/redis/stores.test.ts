@@ -1,9 +1,9 @@
 // The durable Redis, against what every store promises: two proxies' connections to one real server, an instance of
 // its own for each test.
+import { storesIn } from "../../../proxy/store/instance.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { storeSuites } from "../../support/stores/both.ts";
-import { openRedisStores } from "../../support/stores/redis.ts";
 
 describe("stores in Redis", () => {
   let server: RedisServer;
@@ -23,7 +23,7 @@ describe("stores in Redis", () => {
     // Longer than in production: this machine may be busy with other tests.
     const options = { url: server.url, instance: { chainId: made, pool: "0xPool" }, deadlineMs: 10_000 };
     links = await Promise.all([openDurableRedis(options), openDurableRedis(options)]);
-    const [one, other] = links.map(openRedisStores);
+    const [one, other] = links.map(storesIn);
     return { one: one!, other: other! };
   });
 });
