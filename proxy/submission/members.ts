@@ -20,7 +20,7 @@ import type { GasWallet } from "./gas-wallet.ts";
 import type { OpenTicket, OpenTickets } from "./open-tickets.ts";
 import { explainRefusal } from "./refusals.ts";
 import { inSendingOrder } from "./sending-order.ts";
-import { memberOf, proofOf, statementOf } from "./stored-ticket.ts";
+import { memberOf, proofOf, statementOf, UnreadableTicket } from "./stored-ticket.ts";
 import { withError } from "./ticket.ts";
 
 /** Simulations of one turn. Whoever is refused in them waits for later blocks, so the next turn gets further. */
@@ -76,9 +76,15 @@ export function createMembers(parts: MembersParts): Members {
       }
       leaves += KINDS[ticket.kind].leaves;
       if (leaves > MAX_UPDATE_LEAVES) break;
-      const attestations =
-        (await standing(record.transaction.attestations, isAccepted)) ?? (await attestAgain(record));
-      if (attestations !== undefined) batch.push({ ticket, member: memberOf(record, attestations) });
+      try {
+        const attestations =
+          (await standing(record.transaction.attestations, isAccepted)) ?? (await attestAgain(record));
+        if (attestations !== undefined) batch.push({ ticket, member: memberOf(record, attestations) });
+      } catch (error) {
+        if (!(error instanceof UnreadableTicket)) throw error;
+        logger.fatal({ ticket: ticket.id }, "a stored ticket cannot be read and is set aside");
+        open.forget(ticket.id);
+      }
     }
     return batch;
   }

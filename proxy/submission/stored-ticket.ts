@@ -1,6 +1,6 @@
 /**
  * What a stored ticket says of its statement: read again from the signals and `ext` that were checked when
- * it was accepted. Pure; a record that cannot be read is damage of our own store and throws.
+ * it was accepted. Pure; what cannot be read is damage of our own store and throws UnreadableTicket.
  */
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import type { Address, Field } from "../../shared/protocol/brands.ts";
@@ -10,16 +10,24 @@ import { readSignals } from "../../shared/protocol/host/statements.ts";
 import type { PoolTransaction } from "../chain/pool.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 
+/** The record has its form, and what is in it was never accepted. */
+export class UnreadableTicket extends Error {
+  constructor() {
+    super("a stored ticket cannot be read");
+    this.name = "UnreadableTicket";
+  }
+}
+
 export function statementOf(ticket: TicketRecord, home: Home): Statement {
   const { kind, deadline, signals, ext } = ticket.transaction;
   const statement = checkStatement(home, kind, deadline, signals, ext);
-  if (typeof statement === "string") throw new TypeError("a stored ticket cannot be read");
+  if (typeof statement === "string") throw new UnreadableTicket();
   return statement;
 }
 
 export function proofOf(ticket: TicketRecord): Proof {
   const proof = decodeProof(ticket.transaction.proof);
-  if (proof === undefined) throw new TypeError("a stored proof cannot be read");
+  if (proof === undefined) throw new UnreadableTicket();
   return proof;
 }
 

@@ -158,6 +158,15 @@ describe("submission: calls with swaps", () => {
     assert.equal(on.blockage.of("private-swap"), undefined);
   });
 
+  it("a record whose proof cannot be read is set aside, and its neighbours go", async () => {
+    const on = new Scene();
+    const [first, damaged, last] = [on.accept("spend"), on.accept("spend"), on.accept("spend")];
+    const transaction = { ...damaged.transaction, proof: new Uint8Array(256).fill(0xff) };
+    on.tickets[1] = { ...damaged, transaction };
+    assert.deepEqual(on.sent((await on.next())!), [first.id, last.id]);
+    assert.deepEqual(on.now(damaged).status, { state: "queued" });
+  });
+
   it("what holds everything is said before what holds swaps", async () => {
     const on = new Scene();
     on.accept("private-swap");
