@@ -158,7 +158,11 @@ async function deploy(wallet: Signer, artefact: string, args: readonly unknown[]
 }
 
 async function send(contract: Contract, name: string, ...args: readonly unknown[]): Promise<void> {
-  const sent = (await contract.getFunction(name)(...args)) as { wait(): Promise<unknown> };
+  const method = contract.getFunction(name);
+  // A pool writes its oracle in the first trade of each second: a call that was estimated in the second of the last
+  // block needs more in the next one.
+  const gasLimit = ((await method.estimateGas(...args)) * 3n) / 2n;
+  const sent = (await method(...args, { gasLimit })) as { wait(): Promise<unknown> };
   await sent.wait();
 }
 
