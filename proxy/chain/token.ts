@@ -2,10 +2,10 @@
  * What the proxy asks of a deposited token (EIP-20, EIP-3009), and the EIP-3009 digest that a depositor signs.
  * The token's own domain separator is used as it stands, so no name or version has to be configured.
  */
-import { Interface, recoverAddress } from "ethers";
+import { Interface } from "ethers";
 import { TOKEN_ABI } from "../../shared/contracts/abi.ts";
-import { asAddress, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
-import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
+import { mustFromHex, word } from "../../shared/protocol/bytes.ts";
 import { keccak256, keccakHex } from "../../shared/protocol/hash.ts";
 import { ChainAway, ChainRefused } from "./json-rpc.ts";
 import type { BlockTag, Chain } from "./provider.ts";
@@ -88,31 +88,4 @@ export function authorizationDigest(domainSeparator: Bytes32, message: ReceiveAu
     mustFromHex(message.nonce),
   );
   return keccakHex(Uint8Array.of(0x19, 0x01), mustFromHex(domainSeparator), structHash);
-}
-
-let lastRecovery: Promise<unknown> = Promise.resolve();
-
-/**
- * The same as `recoverSigner`, one in each turn of the event loop. A recovery takes milliseconds of processor time,
- * and an enclave answers a batch at once: all of them in a row would keep every other caller waiting.
- */
-export async function recoverInTurn(
-  digest: Uint8Array | Bytes32,
-  signature: Uint8Array,
-): Promise<Address | undefined> {
-  const turn = lastRecovery.then(() => new Promise((resolve) => setImmediate(resolve)));
-  lastRecovery = turn;
-  await turn;
-  return recoverSigner(digest, signature);
-}
-
-/** Who signed, undefined for bytes that are no canonical signature (r ‖ s ‖ v, v 27 or 28, s in the lower half). */
-export function recoverSigner(digest: Uint8Array | Bytes32, signature: Uint8Array): Address | undefined {
-  const v = signature[64];
-  if (signature.length !== 65 || (v !== 27 && v !== 28)) return undefined;
-  try {
-    return asAddress(recoverAddress(digest, toHex(signature)));
-  } catch {
-    return undefined;
-  }
 }

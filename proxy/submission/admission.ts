@@ -19,7 +19,8 @@ import {
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import type { Pool } from "../chain/pool.ts";
-import { authorizationDigest, recoverInTurn, type Tokens } from "../chain/token.ts";
+import { recoverInTurn } from "../chain/recovery.ts";
+import { authorizationDigest, type Tokens } from "../chain/token.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Asset } from "../config.ts";
 import type { FeeNotes } from "../fees/fee-notes.ts";

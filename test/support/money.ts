@@ -25,7 +25,8 @@ import {
 } from "../../scripts/dev/statement-maker.ts";
 import { createPool, type Pool } from "../../proxy/chain/pool.ts";
 import { createChain, type Chain } from "../../proxy/chain/provider.ts";
-import { createTokens, recoverSigner, type Tokens } from "../../proxy/chain/token.ts";
+import { recoverSigner } from "../../proxy/chain/recovery.ts";
+import { createTokens, type Tokens } from "../../proxy/chain/token.ts";
 import { createAttestor, type Attestor } from "../../proxy/enclave-link/attestor.ts";
 import { EnclaveAway, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
 import type { Owner } from "../../proxy/http/state.ts";

@@ -1,11 +1,10 @@
 // Tokens of several makes: with authorizations, without, and a node that cannot say.
 import assert from "node:assert/strict";
-import { computeAddress, SigningKey } from "ethers";
 import { ChainAway, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
 import type { Chain } from "../../../../proxy/chain/provider.ts";
-import { createTokens, recoverInTurn, recoverSigner, type Tokens } from "../../../../proxy/chain/token.ts";
-import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
-import { mustFromHex, toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { createTokens, type Tokens } from "../../../../proxy/chain/token.ts";
+import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 
 const TOKEN = `0x${"11".repeat(20)}` as Address;
 const NONCE = toHex(word(7n)) as Bytes32;
@@ -46,31 +45,5 @@ describe("chain/token", () => {
       await assert.rejects(answering(fault).domainSeparator(TOKEN), (error) => error === fault);
     }
     await assert.rejects(isUsed(answering("0x12")), ChainAway);
-  });
-});
-
-describe("chain/token: signatures", () => {
-  it("are recovered to the same signer one in a turn, so that others get theirs in between", async () => {
-    const key = new SigningKey(`0x${"11".repeat(32)}`);
-    const digest = word(5n);
-    const signature = mustFromHex(key.sign(digest).serialized);
-    const signer = recoverSigner(digest, signature);
-    let done = 0;
-    const seen: number[] = [];
-    const all = Array.from({ length: 8 }, async () => {
-      assert.equal(await recoverInTurn(digest, signature), signer);
-      done += 1;
-    });
-    while (done < all.length) {
-      await new Promise((resolve) => setImmediate(resolve));
-      seen.push(done);
-    }
-    await Promise.all(all);
-    assert.equal(signer, asAddress(computeAddress(key)));
-    assert.ok(
-      seen.every((count, i) => count - (seen[i - 1] ?? 0) <= 1),
-      String(seen),
-    );
-    assert.equal(await recoverInTurn(digest, signature.slice(1)), undefined);
   });
 });
