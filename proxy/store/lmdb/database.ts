@@ -5,7 +5,7 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type Database as LmdbTable, type Key } from "lmdb";
-import { StoreUnavailable } from "../unavailable.ts";
+import { GroupCommit } from "./group-commit.ts";
 
 /** Values are MessagePack: plain objects, arrays, strings, numbers, bigints (below 2^64), bytes. */
 export type Table<V, K extends Key = Key> = LmdbTable<V, K>;
@@ -14,9 +14,10 @@ export interface Database {
   /** A named table; the same name gives the same table. At most 64 names. */
   table<V, K extends Key = Key>(name: string): Table<V, K>;
   /**
-   * Runs `work` inside one write transaction over all tables. Inside, use `table.put`, `table.remove`
-   * and `table.get` (it sees the writes before it) and await nothing. A throw undoes everything and is
-   * passed on. Other processes on the same folder wait.
+   * Runs `work` inside one write transaction over all tables, with what others asked for meanwhile. Inside, use
+   * `table.put`, `table.remove` and `table.get` (it sees the writes before it), await nothing, and change nothing
+   * but the tables: it may run again. A throw undoes all that this work did and is passed on. Other processes on
+   * the same folder wait.
    */
   transaction<T>(work: () => T): Promise<T>;
   close(): Promise<void>;
@@ -29,6 +30,12 @@ export function openDatabase(folder: string): Database {
   const root = open({ path, noSubdir: true, maxDbs: 64, encoding: "msgpack" });
   chmodSync(path, 0o600);
   const tables = new Map<string, Table<unknown>>();
+  const commits = new GroupCommit({
+    // The synchronous form: with lmdb 3.5.6 the queued `transaction` never ends on Node 20 (tried).
+    // It also gives true rollback, which the queued form has only through child transactions.
+    run: (work) => root.transactionSync(work),
+    flushed: () => root.flushed,
+  });
 
   return {
     table<V, K extends Key = Key>(name: string): Table<V, K> {
@@ -36,27 +43,10 @@ export function openDatabase(folder: string): Database {
       tables.set(name, known);
       return known as unknown as Table<V, K>;
     },
-    async transaction<T>(work: () => T): Promise<T> {
-      const faults: unknown[] = [];
-      let result: T;
-      try {
-        // The synchronous form: with lmdb 3.5.6 the queued `transaction` never ends on Node 20 (tried).
-        // It also gives true rollback, which the queued form has only through child transactions.
-        result = root.transactionSync(() => {
-          try {
-            return work();
-          } catch (thrown) {
-            faults.push(thrown);
-            throw thrown;
-          }
-        });
-        await root.flushed;
-      } catch (error) {
-        if (faults.length > 0) throw faults[0];
-        throw new StoreUnavailable(error);
-      }
-      return result;
+    transaction: (work) => commits.do(work),
+    async close() {
+      await commits.idle();
+      await root.close();
     },
-    close: () => root.close(),
   };
 }
