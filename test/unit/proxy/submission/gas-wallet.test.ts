@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { Transaction } from "ethers";
+import fc from "fast-check";
 import { createGasWallet, firstFees, higherFees } from "../../../../proxy/submission/gas-wallet.ts";
 import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { toAddress, toHex } from "../../../../shared/protocol/bytes.ts";
 
 const GWEI = 1_000_000_000n;
 
@@ -23,6 +25,41 @@ describe("submission/gas-wallet", () => {
     assert.equal(read.nonce, 5);
     assert.equal(read.type, 2);
     assert.equal(read.hash, hash);
+  });
+
+  it("writes a transaction byte for byte as another implementation does", () => {
+    const wallet = createGasWallet(`0x${"11".repeat(32)}`, 31_337n);
+    const amount = fc.bigInt({ min: 0n, max: 1n << 90n });
+    fc.assert(
+      fc.property(
+        fc.nat(),
+        fc.uint8Array({ minLength: 20, maxLength: 20 }),
+        fc.uint8Array({ maxLength: 300 }),
+        fc.tuple(amount, amount, amount),
+        (nonce, to, data, [gasLimit, maxFeePerGas, tip]) => {
+          const fees = { maxFeePerGas, maxPriorityFeePerGas: tip < maxFeePerGas ? tip : maxFeePerGas };
+          const fields = { nonce, to: toAddress(to), data: toHex(data), gasLimit, ...fees };
+          const { raw, hash } = wallet.sign(fields);
+          const read = Transaction.from(raw);
+          assert.equal(read.serialized, raw);
+          assert.equal(read.hash, hash);
+          assert.equal(read.from?.toLowerCase(), wallet.address);
+          assert.deepEqual(
+            {
+              nonce: read.nonce,
+              to: read.to?.toLowerCase(),
+              data: read.data,
+              gasLimit: read.gasLimit,
+              maxFeePerGas: read.maxFeePerGas,
+              maxPriorityFeePerGas: read.maxPriorityFeePerGas,
+            },
+            fields,
+          );
+          assert.deepEqual([read.value, read.chainId, read.accessList], [0n, 31_337n, []]);
+        },
+      ),
+      { numRuns: 100 },
+    );
   });
 
   it("bids room for the base fee to double, and never above the cap", () => {
