@@ -4,7 +4,6 @@
  */
 import { Interface } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import type { RootUpdate, SignedBy } from "../../shared/protocol/attestation.ts";
 import {
   asAddress,
   mustField,
@@ -13,28 +12,11 @@ import {
   type Bytes32,
   type Field,
 } from "../../shared/protocol/brands.ts";
-import { concatBytes, mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
+import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { KIND_NAMES, KINDS, kindById, type Home, type Kind } from "../../shared/protocol/statements.ts";
+import { encodeExecute, type AttestedRootUpdate, type PoolTransaction } from "./execute-call.ts";
 import { ChainAway } from "./json-rpc.ts";
 import type { BlockTag, Chain, LogData, LogRange, RawLog } from "./provider.ts";
-
-/** One member of a batch as the pool takes it. */
-export interface PoolTransaction {
-  readonly statement: Bytes32;
-  readonly kind: Kind;
-  readonly deadline: bigint;
-  readonly signals: readonly Field[];
-  readonly ext: Uint8Array;
-  /** 128 compressed bytes. */
-  readonly proof: Uint8Array;
-  /** Empty for everything but deposits. */
-  readonly authorization: Uint8Array;
-  readonly attestations: readonly SignedBy[];
-}
-
-export interface AttestedRootUpdate extends RootUpdate {
-  readonly attestations: readonly SignedBy[];
-}
 
 export type PoolEvent =
   | {
@@ -66,6 +48,8 @@ export type PoolEvent =
       readonly reason: string;
     };
 
+export type PoolRefusal = Extract<PoolEvent, { kind: "rejected" | "root-skipped" }>;
+
 /** An error of the pool by name, `Unknown` when its selector is none of ours. `inner` is a token's own revert data. */
 export interface PoolReason {
   readonly name: string;
@@ -93,18 +77,16 @@ export interface Pool {
   parseLog(log: LogData): PoolEvent | undefined;
   encodeExecute(transactions: readonly PoolTransaction[], update?: AttestedRootUpdate): string;
   /**
-   * What the pool would say to this `execute` on the newest block: which members it would refuse and why,
-   * and whether it would take the update. Undefined when the node cannot simulate; `reverted` when the call
-   * would fail as a whole.
+   * What the pool would refuse of this `execute` on the newest block: which members and why, and the update.
+   * Undefined when the node cannot simulate; `reverted` when the call would fail as a whole.
    */
-  simulate(calldata: string, sender: Address): Promise<PoolEvent[] | "reverted" | undefined>;
+  simulate(calldata: string, sender: Address): Promise<PoolRefusal[] | "reverted" | undefined>;
   readReason(data: string): PoolReason;
 }
 
-const EMPTY_UPDATE = [0n, 0n, 0n, 0n, `0x${"00".repeat(32)}`, `0x${"00".repeat(32)}`, "0x"] as const;
-
 export function createPool(chain: Chain, address: Address): Pool {
   const abi = new Interface(POOL_ABI);
+  const refusals = new Set(["Rejected", "RootUpdateSkipped"].map((name) => abi.getEvent(name)?.topicHash));
 
   async function read(
     name: string,
@@ -152,15 +134,14 @@ export function createPool(chain: Chain, address: Address): Pool {
     memberGas: byKind<bigint>("memberGas"),
     logs: (range) => chain.logs(address, range),
     parseLog: (log) => parseLog(abi, log),
-    encodeExecute: (transactions, update) =>
-      abi.encodeFunctionData("execute", [
-        transactions.map(memberTuple),
-        update === undefined ? EMPTY_UPDATE : updateTuple(update),
-      ]),
+    encodeExecute,
     async simulate(calldata, sender) {
       const logs = await chain.simulate({ from: sender, to: address, data: calldata });
       if (logs === undefined || logs === "reverted") return logs;
-      return logs.flatMap((log) => (log.address.toLowerCase() === address ? (parseLog(abi, log) ?? []) : []));
+      return logs.flatMap((log) => {
+        if (log.address.toLowerCase() !== address || !refusals.has(log.topics[0])) return [];
+        return (parseLog(abi, log) as PoolRefusal | undefined) ?? [];
+      });
     },
     readReason: (data) => readReason(abi, data),
   };
@@ -176,29 +157,6 @@ function once<T>(question: () => Promise<T>): () => Promise<T> {
     });
     return answer;
   };
-}
-
-/** Signers ascending, as the pool demands. */
-function attestationBytes(attestations: readonly SignedBy[]): string {
-  const ordered = [...attestations].sort((a, b) => (a.signer < b.signer ? -1 : 1));
-  return toHex(concatBytes(...ordered.map(({ signature }) => signature)));
-}
-
-function memberTuple(transaction: PoolTransaction): readonly unknown[] {
-  return [
-    KINDS[transaction.kind].id,
-    transaction.deadline,
-    transaction.signals,
-    toHex(transaction.ext),
-    toHex(transaction.proof),
-    toHex(transaction.authorization),
-    attestationBytes(transaction.attestations),
-  ];
-}
-
-function updateTuple(update: AttestedRootUpdate): readonly unknown[] {
-  const { oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter } = update;
-  return [oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter, attestationBytes(update.attestations)];
 }
 
 function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {

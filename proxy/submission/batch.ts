@@ -1,6 +1,7 @@
 /** The next `execute`: chosen members, a root update over the leaves that will wait, within gas and calldata. */
 import type { Chain } from "../chain/provider.ts";
-import type { AttestedRootUpdate, Pool } from "../chain/pool.ts";
+import type { AttestedRootUpdate } from "../chain/execute-call.ts";
+import type { Pool } from "../chain/pool.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Logger } from "../logging.ts";

@@ -3,7 +3,7 @@
  * swap is known only once it is executed, so whatever stands before the first swap can be put into the tree by
  * the same call.
  */
-import type { PoolTransaction } from "../chain/pool.ts";
+import type { PoolTransaction } from "../chain/execute-call.ts";
 
 interface Sendable {
   readonly member: Pick<PoolTransaction, "kind">;

@@ -7,7 +7,7 @@ import type { Address, Field } from "../../shared/protocol/brands.ts";
 import { compressProof, decodeProof, type Proof } from "../../shared/protocol/proof.ts";
 import { checkStatement, decodeExt, type Home, type Statement } from "../../shared/protocol/statements.ts";
 import { readSignals } from "../../shared/protocol/host/statements.ts";
-import type { PoolTransaction } from "../chain/pool.ts";
+import type { PoolTransaction } from "../chain/execute-call.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 
 /** The record has its form, and what is in it was never accepted. */

@@ -10,7 +10,7 @@ import {
   type Draft,
   type Setting,
 } from "../../../../scripts/dev/statement-maker.ts";
-import { createPool, type Pool, type PoolEvent } from "../../../../proxy/chain/pool.ts";
+import { createPool, type Pool, type PoolRefusal } from "../../../../proxy/chain/pool.ts";
 import type { Chain } from "../../../../proxy/chain/provider.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
 import type { Attestor, RootRequest } from "../../../../proxy/enclave-link/attestor.ts";
@@ -187,7 +187,7 @@ export class Scene {
       simulate: async (calldata) => {
         const call = readCall(calldata);
         this.simulated.push(call);
-        return call.signals.flatMap((signals): PoolEvent[] => {
+        return call.signals.flatMap((signals): PoolRefusal[] => {
           const ticket = this.tickets.find(({ transaction }) => transaction.signals[0] === signals[0])!;
           const refusal = this.refusals.get(ticket.id);
           if (refusal === undefined) return [];
