@@ -4,12 +4,14 @@
  */
 import { randomBytes } from "node:crypto";
 import { pathToFileURL } from "node:url";
+import type { Bytes32 } from "../shared/protocol/brands.ts";
 import { createApp } from "./app.ts";
 import { attestRoutes } from "./attest/attest.routes.ts";
 import { createAttest } from "./attest/attest.service.ts";
 import { createAuth } from "./auth/auth.ts";
 import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
+import { acceptedSigners } from "./chain/accepted-signers.ts";
 import { developmentKeyHashes, requireNoDevelopmentKeys } from "./chain/development-keys.ts";
 import { createPool } from "./chain/pool.ts";
 import { createChain } from "./chain/provider.ts";
@@ -41,7 +43,7 @@ import { SharedWindows } from "./limits/shared-windows.ts";
 import { createLogger, type Logger } from "./logging.ts";
 import { countReorganisations } from "./merkle/count-reorganisations.ts";
 import { adoptRebuiltIndex } from "./merkle/index-rebuild.ts";
-import { createIndexer } from "./merkle/indexer.ts";
+import { createIndexer, freshTip } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
@@ -117,7 +119,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const stores = await openStores(config, database, logger.child({ part: "store" }), metrics);
 
   const links = config.enclaves.map((address, place) => timedLink(createLink(address), place, metrics));
-  const directory = createDirectory(links, (signer) => pool.isSigner(signer));
+  const tipIfFresh = (): Bytes32 | undefined => freshTip(indexer.state(), now());
+  const isSigner = acceptedSigners(pool, tipIfFresh);
+  const directory = createDirectory(links, isSigner);
   void warnOfOtherCircuits(directory, circuitsHashOf(ourKeys), logger);
   const courier = createKeyCourier(
     links.map((link, enclave) => ({ link, pairFile: config.signerPairs[enclave] })),
@@ -127,7 +131,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const attestor = createAttestor(links, {
     home: pool.home,
     threshold: () => pool.threshold(),
-    isSigner: (signer) => pool.isSigner(signer),
+    isSigner,
     verifyingKeyHash: (kind) => pool.verifyingKeyHash(kind),
     recover: recoverInTurn,
   });
@@ -197,6 +201,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     feeNotes,
     tickets,
     data,
+    isFresh: () => tipIfFresh() !== undefined,
     now,
   });
   const attest = createAttest(admission, attestor, pool);

@@ -5,6 +5,7 @@
  */
 import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import { ChainAway } from "../chain/json-rpc.ts";
 import type { Chain, Header, RawLog } from "../chain/provider.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
@@ -37,11 +38,22 @@ export interface Indexer {
   onChange(listener: (change: IndexChange) => void): () => void;
 }
 
+/**
+ * Names the block that the index ends with, as long as that is the chain's newest for all we know. What is asked at it
+ * need not be asked again before the next block.
+ */
+export function freshTip({ tip, syncedAt, fault }: IndexState, now: number): Bytes32 | undefined {
+  const isFresh = fault === undefined && syncedAt !== undefined && now - syncedAt < FRESH_MS;
+  return isFresh ? tip?.hash : undefined;
+}
+
 export interface IndexerOptions {
   readonly deploymentBlock: number;
   readonly pollIntervalMs: number;
 }
 
+/** A few passes at the usual interval. */
+const FRESH_MS = 3_000;
 /** This near to the head blocks are taken one by one with their parents checked; below it in ranges. */
 const CAREFUL_BLOCKS = 64;
 const RANGE_BLOCKS = 2_000;

@@ -63,6 +63,8 @@ export interface AdmissionParts {
   readonly feeNotes: FeeNotes;
   readonly tickets: Pick<Tickets, "isReserved">;
   readonly data: Pick<ChainDataStore, "root" | "spender" | "execution" | "tip">;
+  /** Whether `data` ends with the chain's newest block, for all we know. */
+  readonly isFresh: () => boolean;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -73,7 +75,7 @@ const AHEAD_SLACK_SECS = 60;
 const EXECUTOR_RETRY_SECS = 60;
 
 export function createAdmission(parts: AdmissionParts): Admission {
-  const { pool, tokens, assets, fees, feeNotes, tickets, data, now } = parts;
+  const { pool, tokens, assets, fees, feeNotes, tickets, data, isFresh, now } = parts;
 
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
   const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
@@ -165,7 +167,9 @@ export function createAdmission(parts: AdmissionParts): Admission {
       );
     }
     for (const nullifier of nullifiers) {
-      if (data.spender(nullifier) !== undefined || (await pool.isSpent(nullifier))) {
+      // One that is spent in a block that we have not read yet is found before anything is sent, as one would be
+      // that is spent a second later; so the node is asked only while we do not follow it.
+      if (data.spender(nullifier) !== undefined || (!isFresh() && (await pool.isSpent(nullifier)))) {
         throw new ApiError("NULLIFIER_SPENT", "a note of this statement is spent");
       }
       if (await tickets.isReserved(nullifier)) {

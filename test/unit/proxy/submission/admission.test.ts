@@ -40,6 +40,7 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
       feeNotes: keepsNothing,
       tickets: on.tickets,
       data: on.data,
+      isFresh: () => false,
       now: Date.now,
     });
   });

@@ -79,9 +79,13 @@ interface World {
   readonly tokens?: Partial<Tokens>;
   readonly data?: Partial<AdmissionParts["data"]>;
   readonly reserved?: boolean;
+  readonly isFresh?: boolean;
 }
 
-function admission({ pool, tokens, data, reserved = false }: World = {}, feeNotes: FeeNotes = keepsNothing) {
+function admission(
+  { pool, tokens, data, reserved = false, isFresh = false }: World = {},
+  feeNotes: FeeNotes = keepsNothing,
+) {
   return createAdmission({
     pool: {
       home: setting.home,
@@ -110,6 +114,7 @@ function admission({ pool, tokens, data, reserved = false }: World = {}, feeNote
       tip: () => undefined,
       ...data,
     },
+    isFresh: () => isFresh,
     now: () => NOW_SECS * 1000,
   });
 }
@@ -299,6 +304,14 @@ describe("submission/admission: private swaps", () => {
   it("NULLIFIER_SPENT and NULLIFIER_PENDING", async () => {
     await refused("NULLIFIER_SPENT", () => post(swap()), { pool: { isSpent: async () => true } });
     await refused("NULLIFIER_PENDING", () => post(swap()), { reserved: true });
+    const spender = () => ({ statement: toHex(word(7n)) as Bytes32, block: 1 });
+    await refused("NULLIFIER_SPENT", () => post(swap()), { data: { spender }, isFresh: true });
+  });
+
+  it("asks the node about notes only while the index does not follow it", async () => {
+    const isSpent = (): Promise<never> => Promise.reject(new ChainAway("not to be asked"));
+    await check(post(swap()), { pool: { isSpent }, isFresh: true });
+    await refused("CHAIN_UNAVAILABLE", () => post(swap()), { pool: { isSpent }, isFresh: false });
   });
 
   it("ASSET_UNSUPPORTED: a token that the pool does not take now, at the end or on the way", async () => {

@@ -173,7 +173,7 @@ describe("submission: swaps on a real chain with the real pool", function () {
     const { pool, tokens, tickets, data } = on;
     const admission = createAdmission({
       ...{ pool, tokens, assets: [asset], fees, feeNotes: keepsNothing },
-      ...{ tickets, data, now: Date.now },
+      ...{ tickets, data, isFresh: () => false, now: Date.now },
     });
     const attest = createAttest(admission, on.attestor, pool);
     const depositor = await on.provider.getSigner(4);

@@ -1,8 +1,8 @@
 // What several callers may share: asked once, bounded, and no failure kept.
 import assert from "node:assert/strict";
-import { Remembered } from "../../../../proxy/swap/remembered.ts";
+import { Remembered } from "../../../../proxy/chain/remembered.ts";
 
-describe("swap/remembered", () => {
+describe("chain/remembered", () => {
   it("asks once for those who come together and those who come later", async () => {
     const remembered = new Remembered(4);
     let asked = 0;
