@@ -46,6 +46,7 @@ const packagesOf = {
   proxy: [
     "koa",
     "@koa/router",
+    "@ethereumjs/rlp",
     "@types/koa",
     "co-body",
     "ethers",
@@ -54,6 +55,7 @@ const packagesOf = {
     "redis",
     "pino",
     "prom-client",
+    "tiny-secp256k1",
     "uuid",
     "zod",
     "@noble/[^/]+",

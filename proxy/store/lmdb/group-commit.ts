@@ -23,10 +23,11 @@ interface Waiting {
 const MAX_GROUP = 128;
 
 /** A throw of the caller's work, told apart from one of the database. */
-class Thrown {
+class Thrown extends Error {
   readonly error: unknown;
 
   constructor(error: unknown) {
+    super("the work of one caller");
     this.error = error;
   }
 }
