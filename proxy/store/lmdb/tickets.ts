@@ -25,8 +25,12 @@ const AFTER_USERS = "~";
 /**
  * 1: `ticket`, `statement`, `open`, `reserved`, `outgoing`, `last-sequence`.
  * 2: besides, `queued` by sequence, `owned` by owner and sequence, `waiting`, a count, and `lease`.
+ * 3: besides, `queued-in`, how many of `queued` are in each block of sequences.
  */
-const FORMAT = 2;
+const FORMAT = 3;
+/** Counting those before one takes a look at each block, and at the sequences of one block. */
+const BLOCK = 1_024;
+const blockOf = (sequence: number): number => Math.floor(sequence / BLOCK);
 
 /** `onBrokenTicket` is called once for each record that cannot be read; it is left out of what is listed. */
 export function openTicketStore(
@@ -66,8 +70,26 @@ export function openTicketStore(
         if (isUnderWay(ticket.status)) waiting += 1;
       }
       table.putSync(["waiting"], waiting);
+    }
+    if (found < FORMAT) {
+      const counts = new Map<number, number>();
+      for (const key of table.getKeys({ start: ["queued", -1], end: ["queued", LAST] })) {
+        const block = blockOf((key as Key)[1] as number);
+        counts.set(block, (counts.get(block) ?? 0) + 1);
+      }
+      for (const [block, count] of counts) table.putSync(["queued-in", block], count);
       table.putSync(["format"], FORMAT);
     }
+  }
+
+  /** Only where it changes. */
+  function setQueued(sequence: number, isQueued: boolean): void {
+    const block: Key = ["queued-in", blockOf(sequence)];
+    const count = ((get(block) as number | undefined) ?? 0) + (isQueued ? 1 : -1);
+    if (count === 0) table.removeSync(block);
+    else table.putSync(block, count);
+    if (isQueued) table.putSync(["queued", sequence], true);
+    else table.removeSync(["queued", sequence]);
   }
 
   /** One durable write, of the store as this program knows it. */
@@ -121,8 +143,8 @@ export function openTicketStore(
       };
       table.putSync(["ticket", id], storeTicket(ticket));
       if (status.state !== before.status.state) {
-        if (status.state === "queued") table.putSync(["queued", ticket.sequence], true);
-        else table.removeSync(["queued", ticket.sequence]);
+        if (status.state === "queued") setQueued(ticket.sequence, true);
+        if (before.status.state === "queued") setQueued(ticket.sequence, false);
         const change = Number(isUnderWay(status)) - Number(isUnderWay(before.status));
         table.putSync(["waiting"], waitingCount() + change);
       }
@@ -208,7 +230,7 @@ export function openTicketStore(
         table.putSync(["ticket", ticket.id], storeTicket(ticket));
         table.putSync(["statement", ticket.statement], ticket.id);
         table.putSync(["open", sequence], ticket.id);
-        table.putSync(["queued", sequence], true);
+        setQueued(sequence, true);
         table.putSync(ownedKey(ticket), ticket.id);
         table.putSync(["waiting"], waitingCount() + 1);
         for (const nullifier of ticket.nullifiers)
@@ -249,7 +271,10 @@ export function openTicketStore(
     },
     async queuedBefore(sequence) {
       await migrated();
-      return table.getKeysCount({ start: ["queued", -1], end: ["queued", sequence] });
+      const block = blockOf(sequence);
+      const blocks = table.getRange({ start: ["queued-in", -1], end: ["queued-in", block] });
+      const inBlock = table.getKeysCount({ start: ["queued", block * BLOCK], end: ["queued", sequence] });
+      return [...blocks].reduce((sum, { value }) => sum + (value as number), inBlock);
     },
     async outgoing() {
       return [...table.getRange({ start: ["outgoing", -1], end: ["outgoing", LAST] })].map(({ value }) =>

@@ -58,7 +58,7 @@ const entry = (nonce: number, attempts: number, ticketIds: string[] = []): Outgo
   })),
 });
 
-const ERROR = { code: "REJECTED", detail: "no", retryable: false } as const;
+export const ERROR = { code: "REJECTED", detail: "no", retryable: false } as const;
 const OUTCOME = { txHash: hash(3), block: 3, leafIndexes: [4, 5] };
 
 export async function leased({ tickets, lease }: TicketStores, holder = "holder"): Promise<TicketWrites> {

@@ -14,6 +14,7 @@ import {
   leased,
   liveThrough,
   openOf,
+  ERROR,
   ticketDraft,
 } from "../../../support/stores/tickets.ts";
 
@@ -63,15 +64,59 @@ describe("store/tickets (LMDB)", () => {
     for (const key of [...table.getKeys({})]) {
       // A key of one part is given back as that part.
       const [name] = [key].flat();
-      if (["format", "waiting", "queued", "owned"].includes(String(name))) await table.remove(key);
+      if (["format", "waiting", "queued", "queued-in", "owned"].includes(String(name)))
+        await table.remove(key);
     }
     assert.equal(table.get(["format"]), undefined);
     store = openTicketStore(database);
     await assertCounted(store);
-    await table.put(["format"], 3);
+    await table.put(["format"], 4);
     store = openTicketStore(database);
-    await assert.rejects(store.accept(ticketDraft(2_000_000, [2_000_000]), 10), /format 3/);
-    await assert.rejects(store.queuedBefore(1), /format 3/);
+    await assert.rejects(store.accept(ticketDraft(2_000_000, [2_000_000]), 10), /format 4/);
+    await assert.rejects(store.queuedBefore(1), /format 4/);
+  });
+
+  it("counts those before one in a long queue with gaps, also in a store of the format before", async () => {
+    const count = 2_600;
+    const drafts = Array.from({ length: count }, (_, i) => store.accept(ticketDraft(i + 1, [i + 1]), count));
+    await Promise.all(drafts);
+    const writes = await leased({ tickets: store, lease });
+    const gone = Array.from({ length: count }, (_, i) => i + 1).filter(
+      (n) => n % 7 === 0 || (n > 900 && n < 2_300),
+    );
+    await writes.change(
+      gone.map((n) => ({ id: `id-${String(n)}`, status: { state: "failed", error: ERROR } })),
+      2_000,
+    );
+    const isGone = new Set(gone);
+    const requireCounts = async (): Promise<void> => {
+      for (const sequence of [
+        1,
+        2,
+        8,
+        900,
+        1_023,
+        1_024,
+        1_025,
+        2_047,
+        2_048,
+        2_049,
+        2_299,
+        2_300,
+        count,
+        count + 1,
+      ]) {
+        let before = 0;
+        for (let n = 1; n < sequence; n++) if (!isGone.has(n)) before += 1;
+        assert.equal(await store.queuedBefore(sequence), before, String(sequence));
+      }
+    };
+    await requireCounts();
+    const table = database.table("tickets");
+    for (const key of [...table.getKeys({})]) if ([key].flat()[0] === "queued-in") await table.remove(key);
+    await table.put(["format"], 2);
+    store = openTicketStore(database);
+    await requireCounts();
   });
 
   it("sets a damaged record aside once, gives it to nobody, and goes on with the others", async () => {
