@@ -54,6 +54,8 @@ export interface Config {
   readonly deploymentBlock: number;
   readonly confirmations: number;
   readonly blockPollMs: number;
+  /** Tickets that may wait before QUEUE_FULL. */
+  readonly maxWaiting: number;
   /** Listed assets; the first is the one `/balance/usdc` speaks of. */
   readonly assets: readonly [Asset, ...Asset[]];
   /** Whether private swaps are accepted. What was accepted before they were switched off is still carried. */
@@ -144,6 +146,7 @@ const SETTINGS = {
   CLOISTER_DEPLOYMENT_BLOCK: ["0", "block in which the pool was created"],
   CLOISTER_CONFIRMATIONS: ["6", "blocks after which a ticket is finalized"],
   CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
+  CLOISTER_MAX_WAITING: ["2000", "tickets that may wait before QUEUE_FULL; each costs about 1 kB of memory"],
   CLOISTER_USDC: [undefined, "address of the USDC token"],
   CLOISTER_USDC_SYMBOL: ["USDC", "its symbol"],
   CLOISTER_USDC_DECIMALS: ["6", "its decimals"],
@@ -366,6 +369,7 @@ export function readConfig(environment: Environment): Config {
     deploymentBlock: integer("CLOISTER_DEPLOYMENT_BLOCK", 0, Number.MAX_SAFE_INTEGER),
     confirmations: integer("CLOISTER_CONFIRMATIONS", 1, 10_000),
     blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),
+    maxWaiting: integer("CLOISTER_MAX_WAITING", 1, 1_000_000),
     swaps,
     venue:
       swaps && factory !== undefined && quoter !== undefined ? Object.freeze({ factory, quoter }) : undefined,

@@ -74,8 +74,6 @@ import { createTickets } from "./submission/tickets.ts";
 import { swapRoutes } from "./swap/swap.routes.ts";
 import { createSwapQuotes } from "./swap/swap.service.ts";
 
-/** Tickets that may wait before QUEUE_FULL. */
-const MAX_WAITING = 2_000;
 /** What a stop may take: a supervisor's usual patience is 10 s, and what is cut is found again at the next start. */
 const REQUESTS_MS = 5_000;
 /** How long the turns under way wait for what the node and the enclaves were asked. */
@@ -142,7 +140,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   countReorganisations(indexer, metrics);
   const tickets = createTickets(stores.tickets, {
-    maxWaiting: MAX_WAITING,
+    maxWaiting: config.maxWaiting,
     tipNumber: () => data.tip()?.number,
     blockedBy: (kind) => submitter.blockedBy(kind),
     onAccepted: tellAccepted(metrics, logger.child({ part: "tickets" })),

@@ -41,6 +41,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
 /** Below what the sequencer can do, so that nothing piles up. */
 const RATE = 12;
 const SECS = 20;
+const MAX_QUEUE = 500_000;
 
 const LIST = Object.entries(SUITES).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`);
 
@@ -52,6 +53,7 @@ ${LIST.join("\n")}
   --runs <n>  repetitions, 1 to 1000
   --rate <n>  of suite sequencer: payments a second, 1 to 1000 (default ${String(RATE)})
   --secs <n>  of suite sequencer: for how long in each repetition, 1 to 1000 (default ${String(SECS)})
+  --queue <n> of suite sequencer: also measures acceptance and memory with so many tickets waiting, up to 500000
   --help      this text
 
 Medians are reported, with least and most beside them. Other work on the machine makes all of them larger, so
@@ -66,6 +68,7 @@ async function main(args: readonly string[]): Promise<number> {
       runs: { type: "string" },
       rate: { type: "string" },
       secs: { type: "string" },
+      queue: { type: "string" },
       help: { type: "boolean" },
     },
   });
@@ -80,15 +83,19 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`There are:\n${LIST.join("\n")}`);
     return 2;
   }
-  const { runs = suite.runs, rate = RATE, secs = SECS } = values;
+  const { runs = suite.runs, rate = RATE, secs = SECS, queue = "0" } = values;
   const options = { runs: Number(runs), perSecond: Number(rate), seconds: Number(secs) };
   if (Object.values(options).some((value) => !Number.isInteger(value) || value < 1 || value > 1000)) {
     console.error("--runs, --rate and --secs must be whole numbers from 1 to 1000");
     return 2;
   }
+  if (!/^\d{1,6}$/.test(queue) || Number(queue) > MAX_QUEUE) {
+    console.error(`--queue must be a whole number up to ${String(MAX_QUEUE)}`);
+    return 2;
+  }
   const machine = describeMachine();
   console.log(`${machine}\n`);
-  const figures = await suite.run(options);
+  const figures = await suite.run({ ...options, queue: Number(queue) });
   console.log(`\nafterwards: ${describeMachine()}`);
   if (values.json === true) console.log(JSON.stringify({ suite: name, commit: commit(), machine, figures }));
   return 0;

@@ -8,6 +8,8 @@ export interface SuiteOptions {
   /** For suites that send at a rate: how many a second, and for how long in each repetition. */
   readonly perSecond: number;
   readonly seconds: number;
+  /** For suites with a queue: how many wait in it in a part of its own; none leaves that part out. */
+  readonly queue: number;
 }
 
 export type Figures = Readonly<Record<string, Figure>>;
@@ -34,6 +36,12 @@ export function spreadOf(values: readonly number[]): Spread {
     least: at(0),
     most: at(sorted.length - 1),
   };
+}
+
+/** The value that this part of all does not exceed. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? NaN;
 }
 
 export function figure(value: number, unit: Figure["unit"]): Figure {

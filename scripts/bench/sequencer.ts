@@ -12,9 +12,10 @@ import { signalCount } from "../../shared/protocol/statements.ts";
 import type { LocalNetwork } from "../dev/local-network.ts";
 import { startStack } from "../dev/local-stack.ts";
 import { pinsOf } from "../dev/stack-wallet.ts";
-import { figure, spreadOf, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
+import { figure, quantile, spreadOf, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
 import { startChild } from "./http/child.ts";
 import type { LoadAnswer, LoadAsk } from "./sequencer/load.ts";
+import { benchLongQueue } from "./sequencer/long-queue.ts";
 import { usageOf, type Usage } from "./sequencer/processes.ts";
 import { writeTrapdoorKeys } from "./trapdoor/keys.ts";
 import { openSimulator } from "./trapdoor/simulator.ts";
@@ -43,11 +44,18 @@ export async function benchSequencer(options: SuiteOptions): Promise<Figures> {
       networks: ["first"],
       ports: { first: { proxy: 0, chain: 0 } },
       verificationKeys,
-      proxySettings: { CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT },
+      proxySettings: {
+        CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT,
+        CLOISTER_MAX_WAITING: NO_LIMIT,
+        CLOISTER_OPERATIONS_PORT: "0",
+      },
     });
     try {
       const network = stack.network("first");
-      return { ...(await benchNetwork(network, stack.file.api_key, load, options)), ...simulating };
+      const key = stack.file.api_key;
+      const carried = await benchNetwork(network, key, load, options);
+      const waiting = options.queue === 0 ? {} : await benchLongQueue(network, key, options.queue);
+      return { ...carried, ...waiting, ...simulating };
     } finally {
       await stack.stop();
     }
@@ -78,8 +86,11 @@ async function benchNetwork(
     const before = usagesOf(parties);
     const startedAt = performance.now();
     const steady: LoadAnswer[] = [];
-    for (let round = 0; round < runs; round++)
+    const memory: number[] = [];
+    for (let round = 0; round < runs; round++) {
       steady.push(await load.ask({ type: "send", count: perRound, pace: { perSecond } }));
+      memory.push(usageOf(parties.proxy)?.anonymousMb ?? NaN);
+    }
     const between = usagesOf(parties);
     const steadySecs = (performance.now() - startedAt) / 1000;
 
@@ -95,6 +106,7 @@ async function benchNetwork(
       ...tellSteady(steady),
       ...tellBursts(bursts),
       ...tellUsage(before, between, after, steadySecs),
+      ...tellGrowth(memory),
       ...(await gasPerTicket(provider, [...steady, ...bursts])),
     };
   } finally {
@@ -148,16 +160,21 @@ function tellUsage(
     const cores = (middle.cpuSeconds - start.cpuSeconds) / steadySecs;
     console.log(
       `  ${name.padEnd(10)} ${cores.toFixed(2)} cores at the steady rate, ` +
-        `${start.residentMb.toFixed(0)} MB at the start, ${end.residentMb.toFixed(0)} MB at the end`,
+        `${start.anonymousMb.toFixed(0)} MB at the start, ${end.anonymousMb.toFixed(0)} MB at the end`,
     );
     figures[`${name}_cores`] = figure(cores, "cores");
-    figures[`${name}_start_mb`] = figure(start.residentMb, "MB");
-    figures[`${name}_end_mb`] = figure(end.residentMb, "MB");
+    figures[`${name}_start_mb`] = figure(start.anonymousMb, "MB");
+    figures[`${name}_end_mb`] = figure(end.anonymousMb, "MB");
   }
-  const [start, end] = [before.get("proxy"), after.get("proxy")];
-  if (start !== undefined && end !== undefined)
-    figures["rss_growth_mb"] = figure(end.residentMb - start.residentMb, "MB");
   return figures;
+}
+
+/** Of the proxy, from the end of the first round to the end of the last; nothing where there is one round only. */
+function tellGrowth(memory: readonly number[]): Figures {
+  const [first, last] = [memory[0], memory.at(-1)];
+  if (memory.length < 2 || first === undefined || last === undefined) return {};
+  console.log(`  memory of the proxy after each round: ${memory.map((mb) => mb.toFixed(0)).join(", ")} MB`);
+  return { rss_growth_mb: figure(last - first, "MB") };
 }
 
 /** What the gas wallet paid for, root updates included. */
@@ -198,9 +215,4 @@ function usagesOf(parties: Parties): Map<string, Usage> {
     if (usage !== undefined) found.set(name, usage);
   }
   return found;
-}
-
-function quantile(values: readonly number[], part: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? NaN;
 }

@@ -35,6 +35,8 @@ export type LoadAsk =
       readonly type: "send";
       readonly count: number;
       readonly pace: { readonly perSecond: number } | { readonly underWay: number };
+      /** What is waited for. Default: until all are confirmed. */
+      readonly until?: "accepted" | "confirmed";
     };
 
 export interface LoadAnswer {
@@ -91,7 +93,7 @@ answer(async (ask: LoadAsk): Promise<LoadAnswer> => {
       waiting.push(...(await prepare(required(), ask.count)));
       return NOTHING;
     case "send":
-      return send(required(), waiting.splice(0, ask.count), ask.pace);
+      return send(required(), waiting.splice(0, ask.count), ask.pace, ask.until ?? "confirmed");
   }
 });
 
@@ -175,6 +177,7 @@ async function send(
   { port }: Common,
   payments: readonly Payment[],
   pace: Extract<LoadAsk, { type: "send" }>["pace"],
+  until: "accepted" | "confirmed",
 ): Promise<LoadAnswer> {
   const accepted: number[] = [];
   const confirmed: number[] = [];
@@ -215,6 +218,7 @@ async function send(
       }),
     );
   }
+  if (until === "accepted") return { ...NOTHING, accepted };
   const missing = delay(CONFIRMED_WITHIN_MS).then(() => {
     throw new Error(`${String(watched.size)} payments are not on the chain`);
   });

@@ -9,6 +9,8 @@ export interface Usage {
   /** Processor time, user and system, since it began. A descendant that has ended is not in it. */
   readonly cpuSeconds: number;
   readonly residentMb: number;
+  /** Of that, what is no copy of a file: an embedded store is read through the system's pages of its file. */
+  readonly anonymousMb: number;
 }
 
 /** Undefined where there is no /proc, or when the process is gone. */
@@ -22,8 +24,8 @@ export function usageOf(pid: number): Usage | undefined {
   }
   const own = all.filter((one) => family.has(one.pid));
   if (!own.some((one) => one.pid === pid)) return undefined;
-  const sum = (part: "cpuSeconds" | "residentMb"): number => own.reduce((total, one) => total + one[part], 0);
-  return { cpuSeconds: sum("cpuSeconds"), residentMb: sum("residentMb") };
+  const sum = (part: keyof Usage): number => own.reduce((total, one) => total + one[part], 0);
+  return { cpuSeconds: sum("cpuSeconds"), residentMb: sum("residentMb"), anonymousMb: sum("anonymousMb") };
 }
 
 interface Process extends Usage {
@@ -41,13 +43,15 @@ function processes(): Process[] {
     // The name of the program stands in parentheses and may hold anything; behind it are state, parent, and so on.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const [parent, user, system] = [fields[1], fields[11], fields[12]].map(Number);
-    const kib = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0);
+    const megabytes = (line: string): number =>
+      (Number(new RegExp(`^${line}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024) / 1e6;
     return [
       {
         pid: Number(name),
         parent: parent ?? 0,
         cpuSeconds: ((user ?? 0) + (system ?? 0)) / TICKS_PER_SECOND,
-        residentMb: (kib * 1024) / 1e6,
+        residentMb: megabytes("VmRSS"),
+        anonymousMb: megabytes("RssAnon"),
       },
     ];
   });
