@@ -195,8 +195,10 @@ export class OpenTickets {
   }
 
   #add(record: TicketRecord): void {
-    const { id, sequence, statement, nullifiers, status, transaction, requestId } = record;
+    const { sequence, nullifiers, status, transaction } = record;
     const { kind, deadline } = transaction;
+    const [id, statement] = [alone(record.id), alone(record.statement) as Bytes32];
+    const requestId = record.requestId === undefined ? undefined : alone(record.requestId);
     const ticket: OpenTicket = {
       id,
       sequence,
@@ -274,6 +276,11 @@ export class OpenTickets {
     }
     return low;
   }
+}
+
+/** Without the record that it was read from: a part of a string keeps the whole of it in memory. */
+function alone(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
 }
 
 /** The last second at which the statement can execute. */
