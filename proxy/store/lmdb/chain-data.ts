@@ -25,11 +25,13 @@ import {
   type StoredRoot,
 } from "../chain-data.ts";
 import { servedIndex, type ChainTable } from "./chain-tables.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** Recent blocks whose headers are kept although they hold no event: as deep as a reorganisation is followed block by block. */
 const KEPT_BLOCKS = 256;
+/** Of one event: its rows, and the pages of the tree on the way to each. */
+const BYTES_OF_EVENT = 16 << 10;
 /** Orphaned blocks are remembered this far back, for readers that come back with an id of theirs. */
 const KEPT_ORPHANS = 10_000;
 
@@ -196,6 +198,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
     async append(blocks, events) {
       const last = blocks.at(-1);
       if (last === undefined) return;
+      const demand = { bytes: events.length * BYTES_OF_EVENT, thoughFull: true };
       await database.transaction(() => {
         for (const block of blocks) table.putSync(["block", block.number], block);
         for (const event of events) write(event);
@@ -208,7 +211,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         }
         for (const key of keys(["orphan", -1], ["orphan", last.number - KEPT_ORPHANS], KEPT_BLOCKS))
           table.removeSync(key);
-      });
+      }, demand);
     },
 
     async rollbackTo(number) {
@@ -239,7 +242,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         const newTip = this.blockAtOrBelow(number);
         if (newTip === undefined) table.removeSync(["tip"]);
         else table.putSync(["tip"], newTip);
-      });
+      }, THOUGH_FULL);
     },
 
     async clear() {

@@ -6,9 +6,19 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type Database as LmdbTable, type Key } from "lmdb";
 import { StoreUnavailable } from "../unavailable.ts";
+import { openRoom } from "./room.ts";
 
 /** Values are MessagePack: plain objects, arrays, strings, numbers, bigints (below 2^64), bytes. */
 export type Table<V, K extends Key = Key> = LmdbTable<V, K>;
+
+export interface Demand {
+  /** Most bytes that it writes, pages that are copied included, where that may be more than a megabyte. */
+  readonly bytes?: number;
+  /** It brings to its end what was accepted, so it may use the room that is kept for that. */
+  readonly thoughFull?: boolean;
+}
+
+export const THOUGH_FULL: Demand = { thoughFull: true };
 
 export interface Database {
   /** A named table; the same name gives the same table. At most 64 names. */
@@ -16,9 +26,10 @@ export interface Database {
   /**
    * Runs `work` inside one write transaction over all tables. Inside, use `table.put`, `table.remove`
    * and `table.get` (it sees the writes before it) and await nothing. A throw undoes everything and is
-   * passed on. Other processes on the same folder wait.
+   * passed on. Other processes on the same folder wait. On a full disk it is refused with StoreUnavailable before
+   * it begins.
    */
-  transaction<T>(work: () => T): Promise<T>;
+  transaction<T>(work: () => T, demand?: Demand): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -28,6 +39,7 @@ export function openDatabase(folder: string): Database {
   const path = join(folder, "store.lmdb");
   const root = open({ path, noSubdir: true, maxDbs: 64, encoding: "msgpack" });
   chmodSync(path, 0o600);
+  const room = openRoom(path);
   const tables = new Map<string, Table<unknown>>();
 
   return {
@@ -36,7 +48,7 @@ export function openDatabase(folder: string): Database {
       tables.set(name, known);
       return known as unknown as Table<V, K>;
     },
-    async transaction<T>(work: () => T): Promise<T> {
+    async transaction<T>(work: () => T, { bytes = 0, thoughFull = false }: Demand = {}): Promise<T> {
       const faults: unknown[] = [];
       let result: T;
       try {
@@ -44,6 +56,8 @@ export function openDatabase(folder: string): Database {
         // It also gives true rollback, which the queued form has only through child transactions.
         result = root.transactionSync(() => {
           try {
+            const { lastPageNumber, pageSize } = root.getStats() as EnvironmentStats;
+            room.require((lastPageNumber + 1) * pageSize, bytes, thoughFull);
             return work();
           } catch (thrown) {
             faults.push(thrown);
@@ -57,6 +71,15 @@ export function openDatabase(folder: string): Database {
       }
       return result;
     },
-    close: () => root.close(),
+    close: () => {
+      room.close();
+      return root.close();
+    },
   };
+}
+
+/** Of what lmdb says of an environment. */
+interface EnvironmentStats {
+  readonly lastPageNumber: number;
+  readonly pageSize: number;
 }

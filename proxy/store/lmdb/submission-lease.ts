@@ -3,7 +3,7 @@
  * second process on the same folder can then no longer write what the first does not know of.
  */
 import { LeaseLost, type Fence, type SubmissionLease } from "../tickets.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 interface StoredLease {
   readonly holder: string;
@@ -26,7 +26,7 @@ export function openSubmissionLease(database: Database): SubmissionLease {
         const next = (table.get(KEY)?.fence ?? 0) + 1;
         table.putSync(KEY, { holder, fence: next });
         return next;
-      });
+      }, THOUGH_FULL);
       hasTaken = true;
       return fence;
     },

@@ -15,7 +15,7 @@ import type {
 } from "../tickets.ts";
 import { isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
 import { StoreUnavailable } from "../unavailable.ts";
-import type { Database } from "./database.ts";
+import type { Database, Demand } from "./database.ts";
 import { putReport, requireFence } from "./submission-lease.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -27,6 +27,8 @@ const AFTER_USERS = "~";
  * 2: besides, `queued` by sequence, `owned` by owner and sequence, `waiting`, a count, and `lease`.
  */
 const FORMAT = 2;
+/** Of one changed ticket: its record and the pages of the tree on the way to it and to its places. */
+const BYTES_OF_CHANGE = 24 << 10;
 
 /** `onBrokenTicket` is called once for each record that cannot be read; it is left out of what is listed. */
 export function openTicketStore(
@@ -71,11 +73,11 @@ export function openTicketStore(
   }
 
   /** One durable write, of the store as this program knows it. */
-  async function write<T>(work: () => T): Promise<T> {
+  async function write<T>(work: () => T, demand?: Demand): Promise<T> {
     const result = await database.transaction(() => {
       migrate();
       return work();
-    });
+    }, demand);
     isMigrated = true;
     return result;
   }
@@ -141,11 +143,18 @@ export function openTicketStore(
   }
 
   /** With the changes of tickets that it makes. */
-  async function writeUnder<T>(fence: Fence, work: () => readonly [T, TicketRecord[]]): Promise<T> {
-    const [result, changed] = await write(() => {
-      requireFence(database, fence);
-      return work();
-    });
+  async function writeUnder<T>(
+    fence: Fence,
+    tickets: number,
+    work: () => readonly [T, TicketRecord[]],
+  ): Promise<T> {
+    const [result, changed] = await write(
+      () => {
+        requireFence(database, fence);
+        return work();
+      },
+      { bytes: tickets * BYTES_OF_CHANGE, thoughFull: true },
+    );
     tell(changed);
     return result;
   }
@@ -154,15 +163,15 @@ export function openTicketStore(
     get(["outgoing", nonce]) as StoredOutgoing | undefined;
 
   const writesUnder = (fence: Fence): TicketWrites => ({
-    change: (changes, at) => writeUnder(fence, () => [undefined, applyChanges(changes, at)]),
+    change: (changes, at) => writeUnder(fence, changes.length, () => [undefined, applyChanges(changes, at)]),
     putOutgoing: (entry, previousAttempts, changes, at) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, changes.length, () => {
         if ((outgoingAt(entry.nonce)?.attempts.length ?? 0) !== previousAttempts) return [false, []];
         table.putSync(["outgoing", entry.nonce], storeOutgoing(entry));
         return [true, applyChanges(changes, at)];
       }),
     markMined: (nonce, block) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, 0, () => {
         const existing = outgoingAt(nonce);
         if (existing !== undefined) {
           const { minedIn: _old, ...rest } = existing;
@@ -171,12 +180,12 @@ export function openTicketStore(
         return [undefined, []];
       }),
     report: (text) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, 0, () => {
         putReport(database, text);
         return [undefined, []];
       }),
     dropOutgoing: (nonce, changes, at) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, changes.length, () => {
         table.removeSync(["outgoing", nonce]);
         return [undefined, applyChanges(changes, at)];
       }),
