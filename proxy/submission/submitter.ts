@@ -64,7 +64,7 @@ export interface SubmitterParts {
   /** Default: counted for nobody. */
   readonly metrics?: Pick<
     Metrics,
-    "left" | "confirmed" | "ended" | "sent" | "mined" | "transaction" | "lease"
+    "left" | "confirmed" | "ended" | "sent" | "mined" | "takenBack" | "transaction" | "lease"
   >;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -135,7 +135,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     return {
       fence,
       open,
-      outcomes: createOutcomes({ ...parts, open, writes }),
+      outcomes: createOutcomes({ ...parts, metrics, open, writes }),
       outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
       batches: createBatches({ ...parts, members, blockage }),
       sending,

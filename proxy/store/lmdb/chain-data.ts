@@ -28,6 +28,8 @@ import { servedIndex, type ChainTable } from "./chain-tables.ts";
 import { THOUGH_FULL, type Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
+/** Beside the indexes, so that one that is made anew does not hide what the old one saw. */
+const TAKEN_BACK = "executions-taken-back";
 /** Recent blocks whose headers are kept although they hold no event: as deep as a reorganisation is followed block by block. */
 const KEPT_BLOCKS = 256;
 /** Of one event: its rows, and the pages of the tree on the way to each. */
@@ -80,6 +82,7 @@ export function openChainDataStore(database: Database): ChainDataStore {
 
 export function openChainDataStoreIn(database: Database, name: ChainTable): ChainDataStore {
   const table = database.table(name);
+  const takenBack = database.table<true, Bytes32>(TAKEN_BACK);
   const get = (key: Key): unknown => table.get(key);
 
   const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
@@ -172,6 +175,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         else table.putSync(["current-root"], event.sequence - 1);
         return;
       case "executed":
+        takenBack.putSync(event.statement, true);
         table.removeSync(["execution", event.statement]);
         for (const nullifier of event.nullifiers) table.removeSync(["nullifier", hex(nullifier)]);
         return;
@@ -242,6 +246,13 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         const newTip = this.blockAtOrBelow(number);
         if (newTip === undefined) table.removeSync(["tip"]);
         else table.putSync(["tip"], newTip);
+      }, THOUGH_FULL);
+    },
+
+    takenBack: () => [...takenBack.getKeys()],
+    async forgetTakenBack(statements) {
+      await database.transaction(() => {
+        for (const statement of statements) takenBack.removeSync(statement);
       }, THOUGH_FULL);
     },
 

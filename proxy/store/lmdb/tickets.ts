@@ -138,6 +138,15 @@ export function openTicketStore(
             table.removeSync(["reserved", hex(nullifier)]);
         }
       }
+      if (isOver(before.status) && !isOver(status)) {
+        table.putSync(["open", ticket.sequence], ticket.id);
+        table.putSync(ownedKey(ticket), ticket.id);
+        // One that another has reserved meanwhile stays his: the chain lets one of the two through.
+        for (const nullifier of ticket.nullifiers) {
+          const key = ["reserved", hex(nullifier)];
+          if (get(key) === undefined) table.putSync(key, ticket.statement);
+        }
+      }
       return ticket;
     });
   }
