@@ -9,6 +9,11 @@ export interface Leadership {
   start(): void;
   /** The fence while this process has the lease, by its own clock. */
   current(): Fence | undefined;
+  /**
+   * A write under the lease got no answer. It may still arrive, from a network that was slow or a system that goes on
+   * sending it, and would then write over what was written since: there is no fence until there is a new one.
+   */
+  doubt(): void;
   /** Gives the lease back. Call it when nothing is written any more. */
   stop(): Promise<void>;
 }
@@ -36,14 +41,17 @@ export function createLeadership(
   let timer: NodeJS.Timeout | undefined;
   let trying: Promise<void> | undefined;
   let isStopped = false;
+  let isDoubtful = false;
 
-  const current = (): Fence | undefined => (performance.now() < until ? fence : undefined);
+  const current = (): Fence | undefined => (!isDoubtful && performance.now() < until ? fence : undefined);
 
   async function attempt(): Promise<void> {
     const askedAt = performance.now();
+    const isAnew = isDoubtful;
     try {
-      fence = await lease.take(holder, leaseMs);
+      fence = await lease.take(holder, leaseMs, isAnew);
       until = askedAt + leaseMs;
+      if (isAnew) isDoubtful = false;
     } catch (error) {
       // Not known whether it was kept: it counts until its time is over.
       onFault(error);
@@ -64,6 +72,13 @@ export function createLeadership(
   return {
     start: again,
     current,
+    doubt() {
+      if (isDoubtful) return;
+      isDoubtful = true;
+      if (trying !== undefined || isStopped) return;
+      clearTimeout(timer);
+      again();
+    },
     async stop() {
       isStopped = true;
       clearTimeout(timer);

@@ -14,6 +14,7 @@ import type { Logger } from "../logging.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import { LeaseLost, type Fence, type SubmissionLease, type TicketStore } from "../store/tickets.ts";
+import { StoreUnavailable } from "../store/unavailable.ts";
 import { Backoff } from "./backoff.ts";
 import { createBatches, type Batches } from "./batch.ts";
 import { Blockage, type Blocked } from "./blocked.ts";
@@ -191,6 +192,12 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     line.told = text;
   }
 
+  /** Whether the store did what it could not answer, or will, is not known: everything is read again, under a new fence. */
+  function mistrust(fault: unknown): void {
+    endLine();
+    if (fault instanceof StoreUnavailable) leadership.doubt();
+  }
+
   async function run(): Promise<void> {
     while (isWanted && !isStopped) {
       isWanted = false;
@@ -203,11 +210,13 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         if (error instanceof ChainAway) {
           blockage.report("chain");
           logger.warn({ reason: error.message }, "submission waits for the chain");
-          await tellOthers().catch((fault: unknown) => logger.error({ err: fault }, "nobody could be told"));
+          await tellOthers().catch((fault: unknown) => {
+            mistrust(fault);
+            logger.error({ err: fault }, "nobody could be told");
+          });
           return;
         }
-        // Whether the store did what it could not answer is not known: everything is read from it again.
-        endLine();
+        mistrust(error);
         if (error instanceof LeaseLost) {
           metrics.lease("fenced");
           logger.warn("another proxy has the lease; this one had not noticed");
