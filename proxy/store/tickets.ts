@@ -129,6 +129,8 @@ export class LeaseLost extends Error {
  * another has gone on without it.
  */
 export interface SubmissionLease {
+  /** Whether there can be another proxy that takes it. */
+  readonly isShared: boolean;
   /**
    * Takes the lease, or keeps it, for so long from now on. Undefined while another has it. `isAnew`: with another
    * fence also for who keeps it, so that a write of its own that got no answer, and may still be on its way, is refused.

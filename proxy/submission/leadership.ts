@@ -14,6 +14,8 @@ export interface Leadership {
    * sending it, and would then write over what was written since: there is no fence until there is a new one.
    */
   doubt(): void;
+  /** Gives the lease back, and asks for it again when the others have had time to. */
+  standAside(): void;
   /** Gives the lease back. Call it when nothing is written any more. */
   stop(): Promise<void>;
 }
@@ -42,10 +44,21 @@ export function createLeadership(
   let trying: Promise<void> | undefined;
   let isStopped = false;
   let isDoubtful = false;
+  let isAside = false;
+  let waitMs = leaseMs / TRIES;
 
   const current = (): Fence | undefined => (!isDoubtful && performance.now() < until ? fence : undefined);
 
   async function attempt(): Promise<void> {
+    if (isAside) {
+      isAside = false;
+      waitMs = leaseMs;
+      until = 0;
+      await lease.giveBack(holder).catch(onFault);
+      tell();
+      return;
+    }
+    waitMs = leaseMs / TRIES;
     const askedAt = performance.now();
     const isAnew = isDoubtful;
     try {
@@ -56,17 +69,28 @@ export function createLeadership(
       // Not known whether it was kept: it counts until its time is over.
       onFault(error);
     }
-    const now = current();
-    if (now === told) return;
-    told = now;
-    onChange(now);
+    tell();
+  }
+
+  function tell(): void {
+    const has = current();
+    if (has === told) return;
+    told = has;
+    onChange(has);
   }
 
   function again(): void {
     trying = attempt().finally(() => {
       trying = undefined;
-      if (!isStopped) timer = setTimeout(again, leaseMs / TRIES);
+      if (!isStopped) timer = setTimeout(again, waitMs);
     });
+  }
+
+  /** At once, unless it is being asked for: then in its turn. */
+  function soon(): void {
+    if (trying !== undefined || isStopped) return;
+    clearTimeout(timer);
+    again();
   }
 
   return {
@@ -75,9 +99,11 @@ export function createLeadership(
     doubt() {
       if (isDoubtful) return;
       isDoubtful = true;
-      if (trying !== undefined || isStopped) return;
-      clearTimeout(timer);
-      again();
+      soon();
+    },
+    standAside() {
+      isAside = true;
+      soon();
     },
     async stop() {
       isStopped = true;

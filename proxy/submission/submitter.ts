@@ -83,6 +83,8 @@ export interface SubmitterOptions {
   readonly leaseMs?: number;
 }
 
+/** A proxy that has been without an enclave for so long lets another one submit. */
+const STAND_ASIDE_AFTER_MS = 5_000;
 const DEFAULT_STUCK_AFTER_MS = 30_000;
 const DEFAULT_MAX_FEE = 500_000_000_000n;
 /** Sixteen-member batches measure far below the bounds of one call, so this leaves room to spare. */
@@ -126,6 +128,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let lastTurnAt: number | undefined;
+  let withoutEnclaveSince: number | undefined;
+  let isStoreAway = false;
 
   async function openLine(fence: Fence): Promise<Line> {
     const open = await OpenTickets.of(store, tellSteps(metrics, logger));
@@ -198,6 +202,20 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     if (fault instanceof StoreUnavailable) leadership.doubt();
   }
 
+  /** Without an enclave payments go on, but no root covers their leaves. Another proxy may reach one. */
+  function standAside(): void {
+    if (line === undefined || blockage.by !== "enclave" || !parts.lease.isShared) {
+      withoutEnclaveSince = undefined;
+      return;
+    }
+    withoutEnclaveSince ??= now();
+    if (now() - withoutEnclaveSince < STAND_ASIDE_AFTER_MS) return;
+    withoutEnclaveSince = undefined;
+    logger.warn("no enclave answers this proxy; another one may submit");
+    endLine();
+    leadership.standAside();
+  }
+
   async function run(): Promise<void> {
     while (isWanted && !isStopped) {
       isWanted = false;
@@ -206,6 +224,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         lastTurnAt = now();
         if (line !== undefined) blockage.clear("chain");
         await tellOthers();
+        isStoreAway = false;
+        standAside();
       } catch (error) {
         if (error instanceof ChainAway) {
           blockage.report("chain");
@@ -220,7 +240,10 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         if (error instanceof LeaseLost) {
           metrics.lease("fenced");
           logger.warn("another proxy has the lease; this one had not noticed");
-        } else logger.error({ err: error }, "a turn of the submitter failed");
+        } else if (!(error instanceof StoreUnavailable && isStoreAway))
+          logger.error({ err: error }, "a turn of the submitter failed");
+        // Said once, and not at every turn until it is back.
+        isStoreAway = error instanceof StoreUnavailable;
         return;
       }
     }

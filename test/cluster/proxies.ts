@@ -118,6 +118,8 @@ export class Proxies {
         async () => {
           const now = await client.ticket(ticket_id);
           assert.ok(now.state !== "failed" && now.state !== "expired", now.state);
+          // In a block: nothing is learned from waiting for the next ones.
+          if (now.state === "confirmed") await this.#on.mine();
           return now.state === "finalized" && now;
         },
         60_000,

@@ -287,4 +287,17 @@ describe("a store that fails under a cluster", function () {
     toEnclave[other]!.mend();
     await proxies.requireOnce([first, await accepted(other, two)], [number]);
   });
+
+  it("the one that submits, cut off from the enclave, lets the other submit, which has it sign the roots", async () => {
+    const [one, two] = [await proxies.aDeposit(), await proxies.aDeposit()];
+    const { number, fence } = await proxies.leader();
+    const [other] = proxies.others(number) as [number];
+    toEnclave[number]!.cut();
+    const first = ticketIn(await proxies.post(other, one));
+    assert.equal((await proxies.newLeader(fence)).number, other);
+    await until("a root over every leaf", async () => (await proxies.at(number).merkleRoot()).pending === 0);
+    await proxies.requireOnce([first], [number]);
+    toEnclave[number]!.mend();
+    await proxies.requireOnce([first, await accepted(number, two)], [other]);
+  });
 });

@@ -18,6 +18,7 @@ export function openSubmissionLease(database: Database): SubmissionLease {
   const table = database.table<StoredLease, string[]>(TABLE);
   let hasTaken = false;
   return {
+    isShared: false,
     // Nothing is ever on its way here, so no fence is raised for it.
     async take(holder) {
       const found = table.get(KEY);

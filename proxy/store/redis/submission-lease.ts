@@ -38,6 +38,7 @@ export function openRedisSubmissionLease(redis: DurableRedis): SubmissionLease {
   const take = redis.script(TAKE);
   const giveBack = redis.script(GIVE_BACK);
   return {
+    isShared: true,
     async take(holder, forMs, isAnew = false) {
       const args = [holder, String(forMs), isAnew ? "anew" : ""];
       const fence = z.int().parse(await take([key], args));
