@@ -106,7 +106,7 @@ describe("a store that fails under a cluster", function () {
     (health.answer as Health).checks?.[name].state;
 
   describe("slow", () => {
-    it("silent for six seconds: every request is refused in time, nothing is taken, and the order holds", async () => {
+    it("silent for four seconds: every request is refused in time, nothing is taken, and the order holds", async () => {
       const [one, two, three] = [
         await proxies.aDeposit(),
         await proxies.aDeposit(),
@@ -116,7 +116,7 @@ describe("a store that fails under a cluster", function () {
       const { number } = await proxies.leader();
       const before = ticketIn(await proxies.post(number, one));
       await sent(number, before);
-      await redis("CLIENT", "PAUSE", "6000", "ALL");
+      await redis("CLIENT", "PAUSE", "4000", "ALL");
       for (const posted of await Promise.all([proxies.post(0, two), proxies.post(1, three)]))
         requireRefused(posted);
       // Known to be away: nobody waits for it again.
