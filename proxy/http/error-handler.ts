@@ -79,7 +79,7 @@ function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   // store/ stands below http/ and cannot throw an ApiError; it marks the one fault that a caller may be told.
   if (thrown instanceof Error && "code" in thrown && thrown.code === "STORE_UNAVAILABLE") {
-    return new ApiError("STORE_UNAVAILABLE", "The store cannot write at the moment", {
+    return new ApiError("STORE_UNAVAILABLE", "The store cannot do this at the moment", {
       retryAfterSecs: 5,
       cause: thrown,
     });

@@ -152,6 +152,7 @@ export const METRICS = {
   cloister_index_fault: gauge("1 while what the chain says of the pool does not fit together"),
   cloister_reorganisations_total: counter("Times that indexed blocks were taken back"),
   cloister_reorganised_blocks_total: counter("Blocks taken back by them"),
+  cloister_final_tickets_taken_back_total: counter("Tickets that were final and had to be sent again"),
 
   cloister_rpc_requests_total: counter("Questions to the chain's node", {
     method: RPC_METHODS,
@@ -225,6 +226,8 @@ export interface Metrics {
   /** `gasUsed` is undefined where the node does not say. */
   mined(tickets: number, gasUsed: bigint | undefined): void;
   reorganised(blocks: number): void;
+  /** A ticket that was called final. */
+  takenBack(): void;
   lease(event: LeaseEvent): void;
   redis(use: RedisUse, isAway: boolean): void;
 
@@ -275,6 +278,7 @@ export function createMetrics(): Metrics {
   const indexFault = gaugeOf("cloister_index_fault");
   const reorganisations = counterOf("cloister_reorganisations_total");
   const reorganisedBlocks = counterOf("cloister_reorganised_blocks_total");
+  const finalTakenBack = counterOf("cloister_final_tickets_taken_back_total");
   const rpcRequests = counterOf("cloister_rpc_requests_total");
   const rpcSecs = histogramOf("cloister_rpc_seconds");
   const enclaveRequests = counterOf("cloister_enclave_requests_total");
@@ -356,6 +360,7 @@ export function createMetrics(): Metrics {
       reorganisations.inc();
       reorganisedBlocks.inc(blocks);
     },
+    takenBack: () => finalTakenBack.inc(),
     lease: (event) => leaseEvents.inc({ event }),
     redis: (use, isAway) => redisAway.set({ use }, isAway ? 1 : 0),
 

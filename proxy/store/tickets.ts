@@ -129,8 +129,13 @@ export class LeaseLost extends Error {
  * another has gone on without it.
  */
 export interface SubmissionLease {
-  /** Takes the lease, or keeps it, for so long from now on. Undefined while another has it. */
-  take(holder: string, forMs: number): Promise<Fence | undefined>;
+  /** Whether there can be another proxy that takes it. */
+  readonly isShared: boolean;
+  /**
+   * Takes the lease, or keeps it, for so long from now on. Undefined while another has it. `isAnew`: with another
+   * fence also for who keeps it, so that a write of its own that got no answer, and may still be on its way, is refused.
+   */
+  take(holder: string, forMs: number, isAnew?: boolean): Promise<Fence | undefined>;
   /** So that the next one need not wait. */
   giveBack(holder: string): Promise<void>;
   /** What a holder last told the other proxies of itself; empty when none has. */

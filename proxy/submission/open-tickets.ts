@@ -134,6 +134,11 @@ export class OpenTickets {
     this.#settleOldest();
   }
 
+  /** It was final, and was taken back. */
+  reopen(ticket: TicketRecord): void {
+    if (!this.#byId.has(ticket.id)) this.#add(ticket, true);
+  }
+
   /** It is over, or cannot be read. */
   forget(id: string): void {
     const ticket = this.#byId.get(id);
@@ -194,7 +199,7 @@ export class OpenTickets {
     if (ticket.status.state === "queued" && ticket.sequence > this.#lastSequence) this.#add(ticket);
   }
 
-  #add(record: TicketRecord): void {
+  #add(record: TicketRecord, wasExecuted = isExecuted(record.status)): void {
     const { sequence, nullifiers, status, transaction } = record;
     const { kind, deadline } = transaction;
     const [id, statement] = [alone(record.id), alone(record.statement) as Bytes32];
@@ -211,7 +216,7 @@ export class OpenTickets {
       ...(requestId === undefined ? {} : { requestId }),
       createdAt: record.createdAt,
       since: record.updatedAt,
-      wasExecuted: isExecuted(status),
+      wasExecuted,
     };
     this.#lastSequence = Math.max(this.#lastSequence, sequence);
     this.#byStatement.set(statement, id);

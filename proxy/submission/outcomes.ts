@@ -4,17 +4,23 @@
  */
 import type { TicketErrorCode } from "../../shared/api/errors.ts";
 import type { Tokens } from "../chain/token.ts";
+import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
-import type { TicketChange, TicketError, TicketStatus, TicketWrites } from "../store/tickets.ts";
+import type { TicketChange, TicketError, TicketStatus, TicketStore, TicketWrites } from "../store/tickets.ts";
 import { lastSecondOf, type OpenTicket, type OpenTickets } from "./open-tickets.ts";
 import { TICKET_ERRORS } from "./reasons.ts";
-import { settle, type Findings } from "./ticket.ts";
+import { settle, takenBack, type Findings } from "./ticket.ts";
+import { traceOf } from "./ticket-steps.ts";
 
 export interface OutcomesParts {
   readonly data: ChainDataStore;
   readonly open: OpenTickets;
+  readonly store: Pick<TicketStore, "byStatement">;
   readonly writes: Pick<TicketWrites, "change">;
   readonly tokens: Tokens;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, "takenBack">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -33,7 +39,9 @@ export function finalBlockOf(tip: IndexedBlock, confirmations: number): number {
   return tip.number - confirmations + 1;
 }
 
-export function createOutcomes({ data, open, writes, tokens, now }: OutcomesParts): Outcomes {
+export function createOutcomes(parts: OutcomesParts): Outcomes {
+  const { data, open, store, writes, tokens, logger, metrics, now } = parts;
+
   /** Another statement that took what this one needs, and the block in which it did. */
   async function takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {
     for (const nullifier of ticket.nullifiers) {
@@ -78,6 +86,31 @@ export function createOutcomes({ data, open, writes, tokens, now }: OutcomesPart
     }
   }
 
+  /**
+   * Opens tickets again that were final in blocks which are gone: the chain went back further than the
+   * confirmations, and a payment that nobody carries any more would be lost. Before all else, so that they keep
+   * their place in front of what was accepted later.
+   */
+  async function reopen(): Promise<void> {
+    const statements = data.takenBack();
+    for (const statement of statements) {
+      const ticket = await store.byStatement(statement);
+      const status = ticket && takenBack(ticket.status, data.execution(statement));
+      if (ticket === undefined || status === undefined || !("outcome" in ticket.status)) continue;
+      const { txHash: tx, block } = ticket.status.outcome;
+      const at = now();
+      await writes.change([{ id: ticket.id, status }], at);
+      open.reopen({ ...ticket, status, updatedAt: at });
+      metrics.takenBack();
+      logger.fatal(
+        { ...traceOf(ticket), tx, block },
+        "the chain took a final ticket back; it goes on as if it had not been mined",
+      );
+    }
+    // Written first: whoever is killed in between finds them open already.
+    if (statements.length > 0) await data.forgetTakenBack(statements);
+  }
+
   async function settleOne(
     ticket: OpenTicket,
     finalBlock: number,
@@ -104,6 +137,7 @@ export function createOutcomes({ data, open, writes, tokens, now }: OutcomesPart
 
   return {
     async settleAll(tip, finalBlock) {
+      await reopen();
       await readNews(tip);
       const finalTime = data.blockAtOrBelow(finalBlock)?.timestamp ?? 0;
       for (const tickets of open.due(finalBlock, finalTime)) {

@@ -166,15 +166,23 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       if (outgoing.length === 0) return false;
       const minedCount = await chain.nonce(wallet.address);
       let isBusy = false;
+      /** The nonce that the chain takes next, or the one after what waits to be mined. */
+      let next = minedCount;
       for (const entry of outgoing) {
         if (entry.sender !== wallet.address) {
           // The gas wallet was exchanged: its predecessor's bytes may still be mined, but not by us.
           logger.warn({ nonce: entry.nonce }, "a transaction of another gas wallet is given up");
           await giveUp(entry);
         } else if (entry.nonce < minedCount) isBusy = (await tendMined(entry, tip, finalBlock)) || isBusy;
-        else {
+        else if (entry.nonce > next) {
+          // What was final before it was taken back, and its bytes are forgotten: this one can only be mined when
+          // what is sent next has filled the hole.
+          logger.warn({ nonce: entry.nonce, next }, "a transaction waits behind nonces that were taken back");
+          break;
+        } else {
           await tendWaiting(entry);
           isBusy = true;
+          next = entry.nonce + 1;
         }
       }
       return isBusy;

@@ -15,6 +15,7 @@ import type { Logger } from "../logging.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import { LeaseLost, type Fence, type SubmissionLease, type TicketStore } from "../store/tickets.ts";
+import { StoreUnavailable } from "../store/unavailable.ts";
 import { Backoff } from "./backoff.ts";
 import { createBatches, type Batches } from "./batch.ts";
 import { Blockage, type Blocked } from "./blocked.ts";
@@ -65,7 +66,7 @@ export interface SubmitterParts {
   /** Default: counted for nobody. */
   readonly metrics?: Pick<
     Metrics,
-    "left" | "confirmed" | "ended" | "sent" | "mined" | "transaction" | "lease"
+    "left" | "confirmed" | "ended" | "sent" | "mined" | "takenBack" | "transaction" | "lease"
   >;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -83,6 +84,8 @@ export interface SubmitterOptions {
   readonly leaseMs?: number;
 }
 
+/** A proxy that has been without an enclave for so long lets another one submit. */
+const STAND_ASIDE_AFTER_MS = 5_000;
 const DEFAULT_STUCK_AFTER_MS = 30_000;
 const DEFAULT_MAX_FEE = 500_000_000_000n;
 /** With three leaves each they fill one root update; the bounds of gas and calldata lie above that for payments. */
@@ -126,6 +129,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let lastTurnAt: number | undefined;
+  let withoutEnclaveSince: number | undefined;
+  let isStoreAway = false;
 
   async function openLine(fence: Fence): Promise<Line> {
     const open = await OpenTickets.of(store, tellSteps(metrics, logger));
@@ -136,7 +141,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     return {
       fence,
       open,
-      outcomes: createOutcomes({ ...parts, open, writes }),
+      outcomes: createOutcomes({ ...parts, metrics, open, writes }),
       outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
       batches: createBatches({ ...parts, members, blockage }),
       sending,
@@ -192,6 +197,26 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     line.told = text;
   }
 
+  /** Whether the store did what it could not answer, or will, is not known: everything is read again, under a new fence. */
+  function mistrust(fault: unknown): void {
+    endLine();
+    if (fault instanceof StoreUnavailable) leadership.doubt();
+  }
+
+  /** Without an enclave payments go on, but no root covers their leaves. Another proxy may reach one. */
+  function standAside(): void {
+    if (line === undefined || blockage.by !== "enclave" || !parts.lease.isShared) {
+      withoutEnclaveSince = undefined;
+      return;
+    }
+    withoutEnclaveSince ??= now();
+    if (now() - withoutEnclaveSince < STAND_ASIDE_AFTER_MS) return;
+    withoutEnclaveSince = undefined;
+    logger.warn("no enclave answers this proxy; another one may submit");
+    endLine();
+    leadership.standAside();
+  }
+
   async function run(): Promise<void> {
     while (isWanted && !isStopped) {
       isWanted = false;
@@ -200,19 +225,26 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
         lastTurnAt = now();
         if (line !== undefined) blockage.clear("chain");
         await tellOthers();
+        isStoreAway = false;
+        standAside();
       } catch (error) {
         if (error instanceof ChainAway) {
           blockage.report("chain");
           logger.warn({ reason: error.message }, "submission waits for the chain");
-          await tellOthers().catch((fault: unknown) => logger.error({ err: fault }, "nobody could be told"));
+          await tellOthers().catch((fault: unknown) => {
+            mistrust(fault);
+            logger.error({ err: fault }, "nobody could be told");
+          });
           return;
         }
-        // Whether the store did what it could not answer is not known: everything is read from it again.
-        endLine();
+        mistrust(error);
         if (error instanceof LeaseLost) {
           metrics.lease("fenced");
           logger.warn("another proxy has the lease; this one had not noticed");
-        } else logger.error({ err: error }, "a turn of the submitter failed");
+        } else if (!(error instanceof StoreUnavailable && isStoreAway))
+          logger.error({ err: error }, "a turn of the submitter failed");
+        // Said once, and not at every turn until it is back.
+        isStoreAway = error instanceof StoreUnavailable;
         return;
       }
     }

@@ -62,6 +62,16 @@ function sameOutcome(a: Outcome, b: Outcome): boolean {
   return a.txHash === b.txHash && a.block === b.block && a.leafIndexes[0] === b.leafIndexes[0];
 }
 
+/**
+ * A block that was final is gone, and with it the execution, or it stands elsewhere now. The ticket is open again, and
+ * as one whose unsettled block is gone: the submitter looks for its execution, and sends it where there is none.
+ */
+export function takenBack(status: TicketStatus, execution: Outcome | undefined): TicketStatus | undefined {
+  if (status.state !== "finalized") return undefined;
+  if (execution !== undefined && sameOutcome(status.outcome, execution)) return undefined;
+  return { state: "submitted", txHash: status.outcome.txHash };
+}
+
 /** Sent in a transaction of ours under this nonce. */
 export function sent(status: TicketStatus, carrier: number, txHash: Bytes32): TicketStatus | undefined {
   return status.state === "queued" || status.state === "submitted"

@@ -4,7 +4,7 @@ import path from "node:path";
 import { sharedStores } from "../../proxy/store/instance.ts";
 import { credentialIn } from "./development-credential.ts";
 import { startStack, type PortChoice, type Stack } from "./local-stack.ts";
-import type { LocalNetwork, NetworkSize } from "./local-network.ts";
+import type { EachProxy, LocalNetwork, NetworkSize } from "./local-network.ts";
 import { choosePorts } from "./ports.ts";
 import { startRedisServer, type RedisProcess } from "./redis-server.ts";
 
@@ -17,6 +17,7 @@ export interface ClusterOptions {
   readonly blockTimeSecs?: number;
   /** More settings for every proxy. */
   readonly proxySettings?: Readonly<Record<string, string>>;
+  readonly eachProxy?: EachProxy | undefined;
   readonly say?: (text: string) => void;
 }
 
@@ -64,6 +65,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         CLOISTER_LIMITS_REDIS_URL: limits.url,
         ...options.proxySettings,
       },
+      eachProxy: options.eachProxy,
       say,
     });
     started.push(stack);

@@ -47,10 +47,17 @@ export interface LocalNetworkOptions {
   readonly blockTimeSecs: number;
   /** More settings for the proxies. */
   readonly proxySettings: Readonly<Record<string, string>>;
+  /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
+  readonly eachProxy?: EachProxy | undefined;
   /** How many there are. Several proxies need a store that they share among their settings. Default: one of each. */
   readonly size?: NetworkSize | undefined;
   readonly say: (text: string) => void;
 }
+
+export type EachProxy = (
+  number: number,
+  settings: Readonly<Record<string, string>>,
+) => Promise<Readonly<Record<string, string>>>;
 
 export interface NetworkSize {
   /** More than one are on free ports, behind a balancer on the network's port. */
@@ -138,13 +145,19 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
       ...keyReleaseSettings(keys.map(({ pairFile }) => pairFile).join(","), options.kmsUrl),
       ...options.proxySettings,
     };
-    const settingsOf = (number: number): Record<string, string> =>
-      proxyCount === 1
-        ? settings
-        : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: folder.inside(numbered("store", number)) };
+    const proxySettings: Readonly<Record<string, string>>[] = [];
+    for (let number = 0; number < proxyCount; number++) {
+      const own =
+        proxyCount === 1
+          ? settings
+          : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: folder.inside(numbered("store", number)) };
+      proxySettings.push((await options.eachProxy?.(number, own)) ?? own);
+    }
+    const startOne = (number: number): Promise<Service> =>
+      startProxy(folder, numbered("proxy", number), proxySettings[number] ?? settings);
     const proxies: Service[] = [];
     for (let number = 0; number < proxyCount; number++) {
-      const proxy = await startProxy(folder, numbered("proxy", number), settingsOf(number));
+      const proxy = await startOne(number);
       started.push({ stop: () => proxies[number]?.stop() ?? Promise.resolve() });
       proxies.push(proxy);
     }
@@ -191,7 +204,7 @@ export async function startLocalNetwork(options: LocalNetworkOptions): Promise<L
       enclaves,
       proxy: (number = 0) => existingOne(proxies, number),
       restartProxy: async (number = 0) => {
-        const proxy = await startProxy(folder, numbered("proxy", number), settingsOf(number));
+        const proxy = await startOne(number);
         proxies[number] = proxy;
         watch(proxy);
       },

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { developmentCredential, pepperFile } from "./development-credential.ts";
 import { developmentImage, developmentPolicy } from "./development-signer.ts";
 import { requireContinuable } from "./local-contracts.ts";
-import { startLocalNetwork, type LocalNetwork, type NetworkSize } from "./local-network.ts";
+import { startLocalNetwork, type EachProxy, type LocalNetwork, type NetworkSize } from "./local-network.ts";
 import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./networks.ts";
 import { choosePorts } from "./ports.ts";
 import { childEnvironment, startService, type Service } from "./service.ts";
@@ -37,6 +37,7 @@ export interface StackOptions {
   readonly verificationKeys?: string;
   /** More settings for every proxy. */
   readonly proxySettings?: Readonly<Record<string, string>>;
+  readonly eachProxy?: EachProxy | undefined;
   /** Of each network. */
   readonly size?: NetworkSize;
   readonly say?: (text: string) => void;
@@ -111,6 +112,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           kmsUrl,
           blockTimeSecs: options.blockTimeSecs ?? 1,
           proxySettings: options.proxySettings ?? {},
+          eachProxy: options.eachProxy,
           size: options.size,
           say: (text) => say(`  ${names.length === 1 ? "" : name.padEnd(8)}${text}`),
         }),

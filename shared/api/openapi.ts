@@ -27,6 +27,8 @@ const COMMON: readonly ErrorCode[] = [
   "METHOD_NOT_ALLOWED",
   "RATE_LIMITED",
   "INTERNAL",
+  // A credential is looked up there.
+  "STORE_UNAVAILABLE",
 ];
 /** Said of a credential, so not where none is taken. */
 const OF_CREDENTIALS: readonly ErrorCode[] = ["MISSING_CREDENTIAL", "SESSION_EXPIRED"];
@@ -225,8 +227,9 @@ function responsesOf(
       refused === undefined
         ? answer
         : {
-            ...refused,
-            ...answer,
+            description: `${String(answer["description"])}. ${String(refused["description"])}`,
+            // Who is refused may not be known, or counted, yet: no more is promised than there.
+            headers: { ...(answer["headers"] as Json), ...(refused["headers"] as Json) },
             content: { ...(answer["content"] as Json), ...(refused["content"] as Json) },
           };
   }

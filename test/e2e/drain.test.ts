@@ -9,6 +9,7 @@ import { createConnection, type Socket } from "node:net";
 import type { DepositBody, Ticket } from "../../shared/api/transactions.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { assertDocumented } from "../support/documented.ts";
+import { frozenProcesses } from "../support/frozen.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
@@ -39,7 +40,7 @@ describe("a proxy that is told to stop", function () {
   this.timeout(240_000);
   let on: TestStack;
   const sockets: Socket[] = [];
-  const frozen = new Set<number>();
+  const { freeze, thaw } = frozenProcesses();
 
   before(async () => {
     on = await startTestStack();
@@ -57,15 +58,6 @@ describe("a proxy that is told to stop", function () {
     await on.setMining(true);
   });
 
-  /** Stops a party and its children in the middle of whatever they do. */
-  function freeze(pid: number): void {
-    process.kill(-pid, "SIGSTOP");
-    frozen.add(pid);
-  }
-  function thaw(): void {
-    for (const pid of frozen) process.kill(-pid, "SIGCONT");
-    frozen.clear();
-  }
   const tell = (): void => void process.kill(on.local.proxy().pid, "SIGTERM");
   const port = (): number => Number(new URL(on.entry.base_url).port);
 

@@ -50,16 +50,7 @@ async function startServer(settings: readonly string[]): Promise<RedisServer> {
     await until("redis-server to listen, with its data", async () => (await canConnect(port)) && isLoaded());
   }
 
-  async function command(...args: string[]): Promise<unknown> {
-    const client = createClient({ url, RESP: 2, socket: { reconnectStrategy: false } });
-    client.on("error", () => undefined);
-    await client.connect();
-    try {
-      return await client.sendCommand(args);
-    } finally {
-      client.destroy();
-    }
-  }
+  const command = (...args: string[]): Promise<unknown> => redisCommand(url, ...args);
 
   const isLoaded = async (): Promise<boolean> =>
     String(await command("INFO", "persistence")).includes("loading:0");
@@ -78,6 +69,18 @@ async function startServer(settings: readonly string[]): Promise<RedisServer> {
     start,
     command,
   };
+}
+
+/** A command of an operator who sits at the server. */
+export async function redisCommand(url: string, ...args: string[]): Promise<unknown> {
+  const client = createClient({ url, RESP: 2, socket: { reconnectStrategy: false } });
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await client.sendCommand(args);
+  } finally {
+    client.destroy();
+  }
 }
 
 async function freePort(): Promise<number> {

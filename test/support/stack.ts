@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { id, JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { startCluster, type Cluster } from "../../scripts/dev/local-cluster.ts";
-import type { LocalNetwork, NetworkSize } from "../../scripts/dev/local-network.ts";
+import type { EachProxy, LocalNetwork, NetworkSize } from "../../scripts/dev/local-network.ts";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
 import type { NetworkName } from "../../scripts/dev/networks.ts";
 import type { NetworkEntry } from "../../scripts/dev/stack-folder.ts";
@@ -81,11 +81,14 @@ export interface TestCluster extends TestStack {
 /** Several proxies and enclaves around one Redis; `entry` and `client` go through the balancer. */
 export async function startTestCluster(
   size: NetworkSize,
-  proxySettings: Readonly<Record<string, string>> = {},
+  options: {
+    readonly proxySettings?: Readonly<Record<string, string>>;
+    readonly eachProxy?: EachProxy;
+  } = {},
 ): Promise<TestCluster> {
   let cluster: Cluster | undefined;
   const stack = await inFolder(async (folder) => {
-    const made = await startCluster({ folder, size, ports: FREE_PORTS, proxySettings });
+    const made = await startCluster({ folder, size, ports: FREE_PORTS, ...options });
     cluster = made;
     return { stack: made.stack, networks: ["first"], stop: () => made.stop() };
   });

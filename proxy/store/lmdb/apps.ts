@@ -1,6 +1,6 @@
 /** Identity-provider apps in LMDB: one small table. Read at every exchange, so a removal is felt at once. */
 import type { App, AppStore } from "../apps.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 export function openAppStore(database: Database): AppStore {
   const apps = database.table<App, string>("identity-apps");
@@ -20,6 +20,6 @@ export function openAppStore(database: Database): AppStore {
         if (apps.get(id) === undefined) return false;
         void apps.remove(id);
         return true;
-      }),
+      }, THOUGH_FULL),
   };
 }

@@ -25,11 +25,15 @@ import {
   type StoredRoot,
 } from "../chain-data.ts";
 import { servedIndex, type ChainTable } from "./chain-tables.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
+/** Beside the indexes, so that one that is made anew does not hide what the old one saw. */
+const TAKEN_BACK = "executions-taken-back";
 /** Recent blocks whose headers are kept although they hold no event: as deep as a reorganisation is followed block by block. */
 const KEPT_BLOCKS = 256;
+/** Of one event: its rows, and the pages of the tree on the way to each. */
+const BYTES_OF_EVENT = 16 << 10;
 /** Orphaned blocks are remembered this far back, for readers that come back with an id of theirs. */
 const KEPT_ORPHANS = 10_000;
 
@@ -78,6 +82,7 @@ export function openChainDataStore(database: Database): ChainDataStore {
 
 export function openChainDataStoreIn(database: Database, name: ChainTable): ChainDataStore {
   const table = database.table(name);
+  const takenBack = database.table<true, Bytes32>(TAKEN_BACK);
   const get = (key: Key): unknown => table.get(key);
 
   const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
@@ -170,6 +175,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         else table.putSync(["current-root"], event.sequence - 1);
         return;
       case "executed":
+        takenBack.putSync(event.statement, true);
         table.removeSync(["execution", event.statement]);
         for (const nullifier of event.nullifiers) table.removeSync(["nullifier", hex(nullifier)]);
         return;
@@ -196,6 +202,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
     async append(blocks, events) {
       const last = blocks.at(-1);
       if (last === undefined) return;
+      const demand = { bytes: events.length * BYTES_OF_EVENT, thoughFull: true };
       await database.transaction(() => {
         for (const block of blocks) table.putSync(["block", block.number], block);
         for (const event of events) write(event);
@@ -208,7 +215,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         }
         for (const key of keys(["orphan", -1], ["orphan", last.number - KEPT_ORPHANS], KEPT_BLOCKS))
           table.removeSync(key);
-      });
+      }, demand);
     },
 
     async rollbackTo(number) {
@@ -239,7 +246,14 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         const newTip = this.blockAtOrBelow(number);
         if (newTip === undefined) table.removeSync(["tip"]);
         else table.putSync(["tip"], newTip);
-      });
+      }, THOUGH_FULL);
+    },
+
+    takenBack: () => [...takenBack.getKeys()],
+    async forgetTakenBack(statements) {
+      await database.transaction(() => {
+        for (const statement of statements) takenBack.removeSync(statement);
+      }, THOUGH_FULL);
     },
 
     async clear() {

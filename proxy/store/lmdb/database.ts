@@ -5,10 +5,13 @@
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type Database as LmdbTable, type Key } from "lmdb";
-import { GroupCommit } from "./group-commit.ts";
+import { GroupCommit, type Demand } from "./group-commit.ts";
+import { openRoom } from "./room.ts";
 
 /** Values are MessagePack: plain objects, arrays, strings, numbers, bigints (below 2^64), bytes. */
 export type Table<V, K extends Key = Key> = LmdbTable<V, K>;
+
+export const THOUGH_FULL: Demand = { thoughFull: true };
 
 export interface Database {
   /** A named table; the same name gives the same table. At most 64 names. */
@@ -17,9 +20,9 @@ export interface Database {
    * Runs `work` inside one write transaction over all tables, with what others asked for meanwhile. Inside, use
    * `table.put`, `table.remove` and `table.get` (it sees the writes before it), await nothing, and change nothing
    * but the tables: it may run again. A throw undoes all that this work did and is passed on. Other processes on
-   * the same folder wait.
+   * the same folder wait. On a full disk it is refused with StoreUnavailable before it begins.
    */
-  transaction<T>(work: () => T): Promise<T>;
+  transaction<T>(work: () => T, demand?: Demand): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -29,11 +32,17 @@ export function openDatabase(folder: string): Database {
   const path = join(folder, "store.lmdb");
   const root = open({ path, noSubdir: true, maxDbs: 64, encoding: "msgpack" });
   chmodSync(path, 0o600);
+  const room = openRoom(path);
   const tables = new Map<string, Table<unknown>>();
   const commits = new GroupCommit({
     // The synchronous form: with lmdb 3.5.6 the queued `transaction` never ends on Node 20 (tried).
     // It also gives true rollback, which the queued form has only through child transactions.
-    run: (work) => root.transactionSync(work),
+    run: (work, { bytes = 0, thoughFull = false }) =>
+      root.transactionSync(() => {
+        const { lastPageNumber, pageSize } = root.getStats() as EnvironmentStats;
+        room.require((lastPageNumber + 1) * pageSize, bytes, thoughFull);
+        work();
+      }),
     flushed: () => root.flushed,
   });
 
@@ -43,10 +52,17 @@ export function openDatabase(folder: string): Database {
       tables.set(name, known);
       return known as unknown as Table<V, K>;
     },
-    transaction: (work) => commits.do(work),
+    transaction: (work, demand) => commits.do(work, demand),
     async close() {
       await commits.idle();
+      room.close();
       await root.close();
     },
   };
+}
+
+/** Of what lmdb says of an environment. */
+interface EnvironmentStats {
+  readonly lastPageNumber: number;
+  readonly pageSize: number;
 }

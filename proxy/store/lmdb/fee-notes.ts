@@ -1,7 +1,7 @@
 /** Openings of fee notes in LMDB: by receiver in order of acceptance, with an index by statement and one by deadline. */
 import { mustField, type Address, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import type { FeeNote, FeeNoteStore } from "../fee-notes.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** No developer's id begins with a letter of this kind (auth/registration.ts). */
@@ -61,7 +61,7 @@ export function openFeeNoteStore(database: Database): FeeNoteStore {
             void table.remove(place);
           }
         }
-      }),
+      }, THOUGH_FULL),
   };
 }
 

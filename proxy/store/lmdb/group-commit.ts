@@ -5,22 +5,33 @@
 
 import { StoreUnavailable } from "../unavailable.ts";
 
+export interface Demand {
+  /** Most bytes that it writes, pages that are copied included, where that may be more than a megabyte. */
+  readonly bytes?: number;
+  /** It brings to its end what was accepted, so it may use the room that is kept for that. */
+  readonly thoughFull?: boolean;
+}
+
 /** The two things that a group needs of a database. */
 export interface Committing {
-  /** Runs `work` in one transaction; a throw undoes it and is passed on. */
-  run(work: () => void): void;
+  /** Runs `work` in one transaction; a throw undoes it and is passed on. StoreUnavailable: nothing was begun. */
+  run(work: () => void, demand: Demand): void;
   /** Resolves when everything that was run is on disk. */
   flushed(): Promise<unknown>;
 }
 
 interface Waiting {
   readonly work: () => unknown;
+  readonly demand: Demand;
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** A group holds up the event loop; this many take some milliseconds. */
-const MAX_GROUP = 128;
+const MAX_GROUP = 32;
+/** Of each in a group that does not say more; one of them may write the megabyte that nobody has to tell. */
+const BYTES_OF_ONE = 64 << 10;
+const UNTOLD_BYTES = 1 << 20;
 
 /** A throw of the caller's work, told apart from one of the database. */
 class Thrown extends Error {
@@ -42,12 +53,12 @@ export class GroupCommit {
   }
 
   /**
-   * Throws what `work` throws, or StoreUnavailable. `work` may run more than once, and counts only the last time: where a neighbour throws, everybody
-   * begins anew.
+   * Throws what `work` throws, or StoreUnavailable. `work` may run more than once, and counts only the last time:
+   * where a neighbour throws, everybody begins anew.
    */
-  do<T>(work: () => T): Promise<T> {
+  do<T>(work: () => T, demand: Demand = {}): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ work, demand, resolve: resolve as (result: unknown) => void, reject });
       this.#running ??= this.#run();
     });
   }
@@ -71,19 +82,33 @@ export class GroupCommit {
       this.#database.run(() => {
         results.length = 0;
         for (const { work } of group) results.push(attempt(work));
-      });
+      }, demandOf(group));
       await this.#database.flushed();
     } catch (error) {
-      // One that fails alone is undone alone: the others are not made to fail with it.
-      if (error instanceof Thrown && group.length > 1) for (const each of group) await this.#commit([each]);
-      else {
-        const reason = error instanceof Thrown ? error.error : new StoreUnavailable(error);
-        for (const { reject } of group) reject(reason);
+      // One that fails alone is undone alone, and what is too much together may fit alone.
+      if (group.length > 1 && (error instanceof Thrown || error instanceof StoreUnavailable)) {
+        for (const each of group) await this.#commit([each]);
+        return;
       }
+      for (const { reject } of group) reject(reasonOf(error));
       return;
     }
     group.forEach(({ resolve }, i) => resolve(results[i]));
   }
+}
+
+function demandOf(group: readonly Waiting[]): Demand {
+  const [only] = group;
+  if (only !== undefined && group.length === 1) return only.demand;
+  return {
+    bytes: group.reduce((sum, { demand }) => sum + Math.max(demand.bytes ?? 0, BYTES_OF_ONE), UNTOLD_BYTES),
+    thoughFull: group.every(({ demand }) => demand.thoughFull === true),
+  };
+}
+
+function reasonOf(error: unknown): unknown {
+  if (error instanceof Thrown) return error.error;
+  return error instanceof StoreUnavailable ? error : new StoreUnavailable(error);
 }
 
 function attempt(work: () => unknown): unknown {

@@ -1,7 +1,7 @@
 /** Idempotency records in LMDB: by scope, and by their end so that old ones can be removed a few at a time. */
 import { randomUUID } from "node:crypto";
 import { KEEP_MS, LEASE_MS, type IdempotencyStore, type StoredAnswer } from "../idempotency.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 interface Record {
   readonly fingerprint: string;
@@ -55,10 +55,10 @@ export function openIdempotencyStore(database: Database): IdempotencyStore {
       database.transaction(() => {
         const claim = records.get(scope);
         if (claim?.token === token) put(scope, { ...claim, endsAt: now + KEEP_MS, answer });
-      }),
+      }, THOUGH_FULL),
     release: (scope, token) =>
       database.transaction(() => {
         if (records.get(scope)?.token === token) remove(scope);
-      }),
+      }, THOUGH_FULL),
   };
 }

@@ -1,7 +1,7 @@
 /** Developers, their users' epochs and API keys in LMDB: small tables, one record each. Another process (the operator's tool) may write too. */
 import { createHash } from "node:crypto";
 import type { ApiKey, Developer, KeyStore } from "../keys.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 export function openKeyStore(database: Database): KeyStore {
   const developers = database.table<Developer, string>("developers");
@@ -24,7 +24,7 @@ export function openKeyStore(database: Database): KeyStore {
         const next = change(now);
         void developers.put(id, next);
         return next;
-      }),
+      }, THOUGH_FULL),
 
     userEpoch: async (developerId, sub) => userEpochs.get(userKey(developerId, sub)) ?? 0,
     raiseUserEpoch: (developerId, sub) =>
@@ -33,7 +33,7 @@ export function openKeyStore(database: Database): KeyStore {
         const next = (userEpochs.get(key) ?? 0) + 1;
         void userEpochs.put(key, next);
         return next;
-      }),
+      }, THOUGH_FULL),
 
     key: async (id) => keys.get(id),
     keys: async (developerId) =>
@@ -47,7 +47,7 @@ export function openKeyStore(database: Database): KeyStore {
         if (key === undefined || key.revokedAt !== undefined) return false;
         void keys.put(id, { ...key, revokedAt: at });
         return true;
-      }),
+      }, THOUGH_FULL),
     touchKey: (id, at) =>
       database.transaction(() => {
         const key = keys.get(id);

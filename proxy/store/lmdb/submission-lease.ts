@@ -3,7 +3,7 @@
  * second process on the same folder can then no longer write what the first does not know of.
  */
 import { LeaseLost, type Fence, type SubmissionLease } from "../tickets.ts";
-import type { Database } from "./database.ts";
+import { THOUGH_FULL, type Database } from "./database.ts";
 
 interface StoredLease {
   readonly holder: string;
@@ -18,6 +18,8 @@ export function openSubmissionLease(database: Database): SubmissionLease {
   const table = database.table<StoredLease, string[]>(TABLE);
   let hasTaken = false;
   return {
+    isShared: false,
+    // Nothing is ever on its way here, so no fence is raised for it.
     async take(holder) {
       const found = table.get(KEY);
       if (found?.holder === holder) return found.fence;
@@ -26,7 +28,7 @@ export function openSubmissionLease(database: Database): SubmissionLease {
         const next = (table.get(KEY)?.fence ?? 0) + 1;
         table.putSync(KEY, { holder, fence: next });
         return next;
-      });
+      }, THOUGH_FULL);
       hasTaken = true;
       return fence;
     },

@@ -16,6 +16,7 @@ import type {
 import { isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
 import { StoreUnavailable } from "../unavailable.ts";
 import type { Database } from "./database.ts";
+import type { Demand } from "./group-commit.ts";
 import { putReport, requireFence } from "./submission-lease.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
@@ -31,6 +32,8 @@ const FORMAT = 3;
 /** Counting those before one takes a look at each block, and at the sequences of one block. */
 const BLOCK = 1_024;
 const blockOf = (sequence: number): number => Math.floor(sequence / BLOCK);
+/** Of one changed ticket: its record and the pages of the tree on the way to it and to its places. */
+const BYTES_OF_CHANGE = 24 << 10;
 
 /** `onBrokenTicket` is called once for each record that cannot be read; it is left out of what is listed. */
 export function openTicketStore(
@@ -93,11 +96,11 @@ export function openTicketStore(
   }
 
   /** One durable write, of the store as this program knows it. */
-  async function write<T>(work: () => T): Promise<T> {
+  async function write<T>(work: () => T, demand?: Demand): Promise<T> {
     const result = await database.transaction(() => {
       migrate();
       return work();
-    });
+    }, demand);
     isMigrated = true;
     return result;
   }
@@ -158,16 +161,32 @@ export function openTicketStore(
             table.removeSync(["reserved", hex(nullifier)]);
         }
       }
+      if (isOver(before.status) && !isOver(status)) {
+        table.putSync(["open", ticket.sequence], ticket.id);
+        table.putSync(ownedKey(ticket), ticket.id);
+        // One that another has reserved meanwhile stays his: the chain lets one of the two through.
+        for (const nullifier of ticket.nullifiers) {
+          const key = ["reserved", hex(nullifier)];
+          if (get(key) === undefined) table.putSync(key, ticket.statement);
+        }
+      }
       return ticket;
     });
   }
 
   /** With the changes of tickets that it makes. */
-  async function writeUnder<T>(fence: Fence, work: () => readonly [T, TicketRecord[]]): Promise<T> {
-    const [result, changed] = await write(() => {
-      requireFence(database, fence);
-      return work();
-    });
+  async function writeUnder<T>(
+    fence: Fence,
+    tickets: number,
+    work: () => readonly [T, TicketRecord[]],
+  ): Promise<T> {
+    const [result, changed] = await write(
+      () => {
+        requireFence(database, fence);
+        return work();
+      },
+      { bytes: tickets * BYTES_OF_CHANGE, thoughFull: true },
+    );
     tell(changed);
     return result;
   }
@@ -176,15 +195,15 @@ export function openTicketStore(
     get(["outgoing", nonce]) as StoredOutgoing | undefined;
 
   const writesUnder = (fence: Fence): TicketWrites => ({
-    change: (changes, at) => writeUnder(fence, () => [undefined, applyChanges(changes, at)]),
+    change: (changes, at) => writeUnder(fence, changes.length, () => [undefined, applyChanges(changes, at)]),
     putOutgoing: (entry, previousAttempts, changes, at) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, changes.length, () => {
         if ((outgoingAt(entry.nonce)?.attempts.length ?? 0) !== previousAttempts) return [false, []];
         table.putSync(["outgoing", entry.nonce], storeOutgoing(entry));
         return [true, applyChanges(changes, at)];
       }),
     markMined: (nonce, block) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, 0, () => {
         const existing = outgoingAt(nonce);
         if (existing !== undefined) {
           const { minedIn: _old, ...rest } = existing;
@@ -193,12 +212,12 @@ export function openTicketStore(
         return [undefined, []];
       }),
     report: (text) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, 0, () => {
         putReport(database, text);
         return [undefined, []];
       }),
     dropOutgoing: (nonce, changes, at) =>
-      writeUnder(fence, () => {
+      writeUnder(fence, changes.length, () => {
         table.removeSync(["outgoing", nonce]);
         return [undefined, applyChanges(changes, at)];
       }),

@@ -10,7 +10,7 @@ import type { DurableRedis } from "./durable.ts";
 export const LEASE = "submission-lease";
 export const REPORT = "report";
 
-/** ARGV: holder, milliseconds. Also in a full Redis: what waits can only become less under a lease. */
+/** ARGV: holder, milliseconds, whether the fence is raised in any case. Also in a full Redis: what waits can only become less under a lease. */
 const TAKE = `#!lua flags=allow-oom
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -18,6 +18,8 @@ local found = redis.call('HMGET', KEYS[1], 'holder', 'fence', 'until')
 local fence = tonumber(found[2]) or 0
 if found[1] ~= ARGV[1] then
   if found[3] and tonumber(found[3]) > now then return 0 end
+  fence = fence + 1
+elseif ARGV[3] == 'anew' then
   fence = fence + 1
 end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'fence', fence, 'until', now + ARGV[2])
@@ -36,8 +38,10 @@ export function openRedisSubmissionLease(redis: DurableRedis): SubmissionLease {
   const take = redis.script(TAKE);
   const giveBack = redis.script(GIVE_BACK);
   return {
-    async take(holder, forMs) {
-      const fence = z.int().parse(await take([key], [holder, String(forMs)]));
+    isShared: true,
+    async take(holder, forMs, isAnew = false) {
+      const args = [holder, String(forMs), isAnew ? "anew" : ""];
+      const fence = z.int().parse(await take([key], args));
       return fence === 0 ? undefined : fence;
     },
     async giveBack(holder) {

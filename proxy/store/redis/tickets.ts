@@ -3,6 +3,7 @@
  * the order; everything else is written under the lease, so what its holder has read is what it writes over.
  */
 import { z } from "zod";
+import type { Field } from "../../../shared/protocol/brands.ts";
 import { isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
 import {
   LeaseLost,
@@ -146,11 +147,22 @@ export function openRedisTicketStore(redis: DurableRedis): TicketStore {
     news.look();
   }
 
+  /** Whose statement has reserved each. Nobody but the holder of the lease takes a reservation away. */
+  async function holdersOf(nullifiers: readonly Field[]): Promise<Map<Field, string | null>> {
+    if (nullifiers.length === 0) return new Map();
+    const found = texts.parse(await redis.send(["HMGET", reserved, ...nullifiers.map(String)]));
+    return new Map(nullifiers.map((nullifier, i) => [nullifier, found[i] ?? null]));
+  }
+
   /** What these changes are in Redis. Reads first: nobody else writes a ticket under this lease. */
   async function commandsFor(changes: readonly TicketChange[], at: number): Promise<Command[]> {
     const commands: Command[] = [];
     const found = await list(changes.map(({ id }) => id));
     const known = new Map(found.map((ticket) => [ticket.id, ticket]));
+    const ending = new Set(changes.filter(({ status }) => isOver(status)).map(({ id }) => id));
+    const holders = await holdersOf(
+      found.filter(({ id }) => ending.has(id)).flatMap(({ nullifiers }) => nullifiers),
+    );
     for (const { id, status, attestations } of changes) {
       const before = known.get(id);
       if (before === undefined) throw new RangeError("a ticket that is not there cannot change");
@@ -171,7 +183,17 @@ export function openRedisTicketStore(redis: DurableRedis): TicketStore {
         for (const key of [open, ownersKey(developerId, sub), developersKey(developerId)])
           commands.push(["ZREM", key, id]);
         // The notes of one that ended without effect are free again; those of a final one are spent on the chain.
-        if (ticket.nullifiers.length > 0) commands.push(["HDEL", reserved, ...ticket.nullifiers.map(String)]);
+        // Only what this ticket itself holds is released.
+        const own = ticket.nullifiers.filter((nullifier) => holders.get(nullifier) === ticket.statement);
+        if (own.length > 0) commands.push(["HDEL", reserved, ...own.map(String)]);
+      }
+      if (isOver(before.status) && !isOver(status)) {
+        const { developerId, sub } = ticket.owner;
+        for (const key of [open, ownersKey(developerId, sub), developersKey(developerId)])
+          commands.push(["ZADD", key, place, id]);
+        // One that another has reserved meanwhile stays his: the chain lets one of the two through.
+        for (const nullifier of ticket.nullifiers)
+          commands.push(["HSETNX", reserved, String(nullifier), ticket.statement]);
       }
       commands.push(["XADD", news.key, "MAXLEN", "~", String(NEWS_KEPT), "*", "id", id]);
     }

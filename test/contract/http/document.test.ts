@@ -70,6 +70,18 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(types, ["application/json", "application/octet-stream"]);
   });
 
+  it("says of every operation that the store, which knows the credentials, may be away", () => {
+    for (const endpoint of table) {
+      const operation = operationOf(endpoint);
+      const content = resolve(operation.responses["503"]!).content?.["application/problem+json"];
+      assert.match(JSON.stringify(content?.schema), /"STORE_UNAVAILABLE"/, endpoint.path);
+      // Whose credential could not be looked up was not counted.
+      assert.equal(isPromised(operation, 503, "RateLimit"), false, endpoint.path);
+    }
+    const degraded = resolve(operationOf(ENDPOINTS.health).responses["503"]!);
+    assert.deepEqual(Object.keys(degraded.content ?? {}), ["application/json", "application/problem+json"]);
+  });
+
   it("gives every event of the stream its schema", () => {
     const { content } = resolve(operationOf(ENDPOINTS.events).responses["200"]!);
     const events = content?.["text/event-stream"]?.["x-events"] ?? {};

@@ -7,6 +7,7 @@ import { openRedisTicketStore } from "../../../proxy/store/redis/tickets.ts";
 import { LeaseLost, type TicketRecord } from "../../../proxy/store/tickets.ts";
 import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
+import { startByteRelay } from "../../support/byte-relay.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { hash, leased, openOf, ticketDraft, type TicketStores } from "../../support/stores/tickets.ts";
 import { until } from "../../support/until.ts";
@@ -29,9 +30,9 @@ describe("tickets in Redis", function () {
     await server.kill();
   });
 
-  async function proxy(deadlineMs = 10_000): Promise<TicketStores> {
+  async function proxy(deadlineMs = 10_000, url = server.url): Promise<TicketStores> {
     const link = await openDurableRedis({
-      url: server.url,
+      url,
       instance: { chainId: 31_337, pool: "0xAbCd" },
       deadlineMs,
       onBrokenRecord: (table, field) => setAside.push(`${table} ${field}`),
@@ -60,6 +61,38 @@ describe("tickets in Redis", function () {
     const first = await lease.take("first", 1);
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal(await lease.take("first", 1), first);
+  });
+
+  it("refuses a write that arrives late, once its own sender has taken the lease anew", async () => {
+    const relay = await startByteRelay(0, Number(new URL(server.url).port));
+    try {
+      const { tickets, lease } = await proxy(500, `redis://127.0.0.1:${String(relay.port)}`);
+      const [link] = opened.slice(-1);
+      const fence = (await lease.take("holder", 60_000))!;
+      await tickets.underLease(fence).report("early");
+      const written = async (): Promise<number> => {
+        const stats = String(await server.command("INFO", "commandstats"));
+        return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]);
+      };
+      /** What is kept in the end when "late" got no answer, "new" is written, and "late" arrives after it. */
+      const kept = async (isAnew: boolean): Promise<string> => {
+        relay.swallow();
+        await assert.rejects(tickets.underLease(fence).report("late"), StoreUnavailable);
+        relay.mend();
+        await until("the return", () => link!.isReady);
+        const now = (await lease.take("holder", 60_000, isAnew))!;
+        assert.equal(now, isAnew ? fence + 1 : fence);
+        await tickets.underLease(now).report("new");
+        const before = await written();
+        await relay.release();
+        await until("the late one to arrive", async () => (await written()) > before);
+        return lease.report();
+      };
+      assert.equal(await kept(false), "late", "so it is without another fence");
+      assert.equal(await kept(true), "new");
+    } finally {
+      await relay.close();
+    }
   });
 
   it("full: accepts nothing, not even in part, and brings to its end what it had accepted", async () => {

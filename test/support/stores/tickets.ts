@@ -237,6 +237,32 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     assert.equal((await one.tickets.byStatement(hash(1)))?.id, "id-9");
   });
 
+  it("opens a final ticket again in its place, with what it held and nobody holds by now", async () => {
+    const [one, other] = of();
+    const writes = await leased(one);
+    await one.tickets.accept(ticketDraft(1, [5, 6]), 10);
+    await one.tickets.accept(ticketDraft(2, [7]), 10);
+    await writes.change([{ id: "id-1", status: { state: "finalized", outcome: OUTCOME } }], 2_000);
+    await other.tickets.accept(ticketDraft(3, [6]), 10);
+    const status = { state: "submitted", txHash: hash(3) } as const;
+    await writes.change([{ id: "id-1", status }], 3_000);
+    const open = await openOf(other.tickets);
+    assert.deepEqual(
+      open.map(({ id }) => id),
+      ["id-1", "id-2", "id-3"],
+    );
+    assert.deepEqual(open[0]?.status, status);
+    assert.equal((await other.tickets.openOf("d", "user")).length, 3);
+    await assertCounted(other.tickets);
+    assert.equal(await other.tickets.reservedBy(mustField(5n)), hash(1));
+    assert.equal(await other.tickets.reservedBy(mustField(6n)), hash(3));
+    await writes.change([{ id: "id-1", status: { state: "failed", error: ERROR } }], 4_000);
+    assert.equal(await other.tickets.reservedBy(mustField(5n)), undefined);
+    assert.equal(await other.tickets.reservedBy(mustField(6n)), hash(3), "that is another's");
+    assert.equal((await openOf(one.tickets)).length, 2);
+    await assertCounted(one.tickets);
+  });
+
   it("stores signed bytes with their tickets or not at all, and only over what the writer has seen", async () => {
     const [one, other] = of();
     const writes = await leased(one);

@@ -47,6 +47,7 @@ describe("observe/metrics", () => {
     metrics.mined(1, undefined);
     metrics.transaction("foreign-nonce");
     metrics.reorganised(2);
+    metrics.takenBack();
     metrics.lease("lost");
     metrics.redis("store", true);
     metrics.rpc("eth_call", "away", 10);
@@ -75,6 +76,7 @@ describe("observe/metrics", () => {
       assert.equal(value("cloister_gas_per_ticket_count"), 1);
       assert.equal(value("cloister_reorganisations_total"), 1);
       assert.equal(value("cloister_reorganised_blocks_total"), 2);
+      assert.equal(value("cloister_final_tickets_taken_back_total"), 1);
       assert.equal(value("cloister_lease_events_total", { event: "lost" }), 1);
       assert.equal(value("cloister_lease_events_total", { event: "taken" }), 0);
       assert.equal(value("cloister_redis_away", { use: "store" }), 1);

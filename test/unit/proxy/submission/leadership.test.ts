@@ -87,6 +87,54 @@ describe("submission/leadership", () => {
     }
   });
 
+  it("has no fence after a write without an answer, until it has another one", async () => {
+    let fence = 4;
+    let isAway = false;
+    const { leadership, changes } = lead(
+      {
+        take: async (_holder, _ms, isAnew) => {
+          if (isAway) throw new Error("away");
+          return isAnew === true ? ++fence : fence;
+        },
+        giveBack: () => Promise.resolve(),
+      },
+      90,
+    );
+    await until("the lease", () => leadership.current() === 4);
+    isAway = true;
+    leadership.doubt();
+    leadership.doubt();
+    assert.equal(leadership.current(), undefined);
+    await until("its loss to be told", () => changes.length === 2);
+    isAway = false;
+    await until("another fence", () => leadership.current() === 5);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.deepEqual(changes, [4, undefined, 5], "raised once, then kept");
+  });
+
+  it("stands aside for longer than the others wait, then asks again", async () => {
+    const asked: string[] = [];
+    const { leadership, changes } = lead(
+      {
+        take: async () => {
+          asked.push("take");
+          return 1;
+        },
+        giveBack: async () => void asked.push("back"),
+      },
+      90,
+    );
+    await until("the lease", () => leadership.current() === 1);
+    leadership.standAside();
+    const at = performance.now();
+    await until("it to be given back", () => asked.at(-1) === "back");
+    assert.equal(leadership.current(), undefined);
+    await until("it to be asked for again", () => asked.at(-1) === "take");
+    assert.ok(performance.now() - at > 80);
+    await until("the lease", () => leadership.current() === 1);
+    assert.deepEqual(changes, [1, undefined, 1]);
+  });
+
   it("says whom it has lost it to and what it got anew", async () => {
     let fence: Fence | undefined = 1;
     const { changes } = lead({ take: async () => fence, giveBack: () => Promise.resolve() }, 60);

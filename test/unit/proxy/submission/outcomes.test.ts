@@ -1,5 +1,6 @@
 // How a swap that was never executed ends: by the time of a final block, with the market's own reason.
 import assert from "node:assert/strict";
+import { createMetrics } from "../../../../proxy/observe/metrics.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
 import type { ChainDataStore } from "../../../../proxy/store/chain-data.ts";
 import type {
@@ -13,6 +14,7 @@ import { OpenTickets } from "../../../../proxy/submission/open-tickets.ts";
 import { TICKET_ERRORS } from "../../../../proxy/submission/reasons.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { SILENT } from "../../../support/money.ts";
 import { Scene } from "./scene.ts";
 
 const DEADLINE = 2_000_000_000;
@@ -45,9 +47,13 @@ async function settled(
     eventsAfter: () => [],
     lastEventUpTo: () => undefined,
     spender: () => undefined,
+    takenBack: () => [],
     ...index,
   } as unknown as ChainDataStore;
-  await createOutcomes({ data, open, writes, tokens: {} as Tokens, now: () => 0 }).settleAll(TIP, 9);
+  const store = { byStatement: async () => undefined };
+  const metrics = createMetrics();
+  const parts = { data, open, store, writes, tokens: {} as Tokens, logger: SILENT, metrics, now: () => 0 };
+  await createOutcomes(parts).settleAll(TIP, 9);
   return now;
 }
 

@@ -327,6 +327,49 @@ describe("submission/submitter on a real chain with the real pool", function () 
     assert.equal((await on.pool.currentRoot()).root, on.indexer.tree.root(rooted().leafCount));
   });
 
+  it("opens final tickets again that a deep reorganisation took back, and executes them once, in their order", async () => {
+    await seeded();
+    await on.mine(3);
+    const made = [on.spend(rooted().root), on.spend(rooted().root)];
+    const tickets = [];
+    for (const one of made) {
+      const ticket = await on.reaches(await on.accept(one), "confirmed");
+      await on.mine(3);
+      tickets.push(await on.reaches(ticket, "finalized"));
+    }
+    // Sent and not final: it will stand behind nonces whose bytes are forgotten.
+    const last = await on.reaches(await on.accept(on.spend(rooted().root)), "confirmed");
+    const [first] = tickets.map(({ status }) => (status.state === "finalized" ? status.outcome.block : 0));
+    const head = await on.rpc("eth_blockNumber");
+    await on.rpc("anvil_reorg", [Number(head) - first! + 1, []]);
+    await until("them to be open again", async () =>
+      (await on.metrics.text()).includes("cloister_final_tickets_taken_back_total 2\n"),
+    );
+    const again = [...tickets, last];
+    await until("all to be final again", async () => {
+      await on.mine();
+      const now = await Promise.all(again.map(({ id }) => on.store.get(id)));
+      return now.every((ticket) => ticket?.status.state === "finalized");
+    });
+    const leaves = [];
+    for (const ticket of again) {
+      const { status } = await on.reaches(ticket, "finalized");
+      assert.ok(status.state === "finalized");
+      leaves.push(status.outcome.leafIndexes[0]!);
+    }
+    for (const one of made) assert.equal(await on.executions(one), 1);
+    assert.deepEqual(
+      leaves,
+      [...leaves].sort((a, b) => a - b),
+      "in order of acceptance",
+    );
+    assert.deepEqual(on.data.takenBack(), []);
+    assert.deepEqual(await openOf(on.store), []);
+    // The next one is not held up by what stood behind the hole.
+    await on.mine(3);
+    await on.reaches(await on.accept(on.spend(rooted().root)), "confirmed");
+  });
+
   it("goes on after a foreign transaction took its nonce", async () => {
     await seeded();
     await on.rpc("evm_setAutomine", [false]);

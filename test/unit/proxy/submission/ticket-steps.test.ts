@@ -203,7 +203,7 @@ describe("from a request to its transaction, on a real chain", function () {
     const submitter = createSubmitter(
       {
         ...({} as Omit<SubmitterParts, "lease" | "logger" | "metrics" | "now">),
-        lease: { take: away, giveBack: away, report: away },
+        lease: { isShared: true, take: away, giveBack: away, report: away },
         logger: SILENT,
         metrics,
         now: Date.now,

@@ -5,6 +5,7 @@ import {
   refused,
   sent,
   settle,
+  takenBack,
   withError,
   type Findings,
 } from "../../../../proxy/submission/ticket.ts";
@@ -40,6 +41,15 @@ function found(changes: Partial<Findings> = {}): Findings {
 }
 
 describe("submission/ticket: every state against every finding", () => {
+  it("is open again when it was final and its execution is gone or stands elsewhere, and only then", () => {
+    const submitted = { state: "submitted", txHash: HASH };
+    assert.deepEqual(takenBack(STATES.finalized, undefined), submitted);
+    assert.deepEqual(takenBack(STATES.finalized, { ...OUTCOME, block: 11 }), submitted);
+    assert.equal(takenBack(STATES.finalized, OUTCOME), undefined);
+    for (const state of [...OPEN, "failed", "expired"] as const)
+      assert.equal(takenBack(STATES[state], undefined), undefined);
+  });
+
   for (const state of OVER) {
     it(`${state} is terminal, whatever is found`, () => {
       const taken = { block: 1, error: TICKET_ERRORS.nullifierSpent };

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import { openDatabase } from "../../../../../proxy/store/lmdb/database.ts";
 import { openIdempotencyStore } from "../../../../../proxy/store/lmdb/idempotency.ts";
 import { KEEP_MS } from "../../../../../proxy/store/idempotency.ts";
+import { canLimitDisk } from "../../../../support/disk-limit.ts";
 
+const DISK_LIMIT = new URL("../../../../support/disk-limit.ts", import.meta.url).href;
 const SOURCE = new URL("../../../../../proxy/store/lmdb/database.ts", import.meta.url).href;
 
 describe("LMDB database", () => {
@@ -88,6 +90,72 @@ describe("LMDB database", () => {
     assert.deepEqual(await once(child, "exit"), [0, null]);
     assert.equal(table.get("a"), 5);
     await mine.close();
+  });
+
+  it("a full disk refuses transactions whole, first what is new, and nothing that was promised is lost", async function () {
+    if (!canLimitDisk()) this.skip();
+    const program = `
+      const { openDatabase, THOUGH_FULL } = await import(${JSON.stringify(SOURCE)});
+      const { limitFiles } = await import(${JSON.stringify(DISK_LIMIT)});
+      const { statSync } = await import("node:fs");
+      const database = openDatabase(${JSON.stringify(folder)});
+      const table = database.table("t");
+      let next = 0;
+      const write = async (demand) => {
+        const n = next++;
+        try {
+          await database.transaction(() => {
+            table.putSync(n, new Uint8Array(30_000));
+            table.putSync(-1 - n, n);
+          }, demand);
+          return n;
+        } catch (error) {
+          return error.code;
+        }
+      };
+      const all = async (demand) => {
+        const kept = [];
+        for (;;) {
+          const n = await write(demand);
+          if (typeof n !== "number") return { kept, code: n };
+          kept.push(n);
+        }
+      };
+      await write();
+      limitFiles(process.pid, statSync(${JSON.stringify(join(folder, "store.lmdb"))}).size);
+      const fresh = await all();
+      const old = await all(THOUGH_FULL);
+      for (let i = 0; i < 500; i++) await write(THOUGH_FULL);
+      const isMuchRefused = await write({ ...THOUGH_FULL, bytes: 1 << 19 });
+      limitFiles(process.pid, "unlimited");
+      const later = await write();
+      const keys = [...table.getKeys({ start: 0 })];
+      process.stdout.write(JSON.stringify({ fresh, old, isMuchRefused, later, keys }));
+      await database.close();
+    `;
+    const child = spawn(process.execPath, ["--import", "tsx", "--input-type=module", "--eval", program], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    let text = "";
+    child.stdout.setEncoding("utf8").on("data", (more: string) => (text += more));
+    assert.deepEqual(await once(child, "close"), [0, null], "it lives to its end");
+    const { fresh, old, isMuchRefused, later, keys } = JSON.parse(text) as {
+      readonly fresh: { readonly kept: number[]; readonly code: string };
+      readonly old: { readonly kept: number[]; readonly code: string };
+      readonly isMuchRefused: string;
+      readonly later: number;
+      readonly keys: number[];
+    };
+    const FULL = "STORE_UNAVAILABLE";
+    assert.deepEqual([fresh.code, old.code, isMuchRefused], [FULL, FULL, FULL]);
+    assert.ok(fresh.kept.length > 10 && old.kept.length > 10, "room was kept for what was accepted");
+    const promised = [0, ...fresh.kept, ...old.kept, later];
+    assert.deepEqual(keys, promised);
+    const database = openDatabase(folder);
+    const table = database.table<unknown, number>("t");
+    assert.deepEqual([...table.getKeys({ start: 0 })], promised);
+    assert.equal([...table.getKeys({ end: 0 })].length, promised.length, "no half of a transaction");
+    await database.close();
   });
 
   it("idempotency records past their end are removed a few at a time", async () => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase, type Database } from "../../../../../proxy/store/lmdb/database.ts";
-import { GroupCommit } from "../../../../../proxy/store/lmdb/group-commit.ts";
+import { GroupCommit, type Demand } from "../../../../../proxy/store/lmdb/group-commit.ts";
 import { StoreUnavailable } from "../../../../../proxy/store/unavailable.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -72,6 +72,31 @@ describe("store/lmdb: group commit", () => {
     await turn();
     disk.has();
     assert.equal(await later, 3);
+  });
+
+  it("asks for room for all, and each alone where there is none for all of them", async () => {
+    const demands: Demand[] = [];
+    const done: string[] = [];
+    const commits = new GroupCommit({
+      run(work, demand) {
+        demands.push(demand);
+        if (demand.thoughFull !== true) throw new StoreUnavailable(new Error("full"));
+        work();
+      },
+      flushed: () => Promise.resolve(),
+    });
+    const results = await Promise.allSettled([
+      commits.do(() => done.push("new")),
+      commits.do(() => done.push("old"), { thoughFull: true, bytes: 5_000_000 }),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["rejected", "fulfilled"],
+    );
+    assert.deepEqual(done, ["old"]);
+    assert.equal(demands[0]?.thoughFull, false);
+    assert.ok((demands[0]?.bytes ?? 0) > 5_000_000);
+    assert.deepEqual(demands.slice(1), [{}, { thoughFull: true, bytes: 5_000_000 }]);
   });
 
   describe("in a database", () => {
