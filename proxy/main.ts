@@ -167,7 +167,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
   );
   tickets.onChange(({ status }) => {
-    if (status.state === "queued") submitter.wake();
+    if (status.state === "queued") submitter.wakeForTicket();
   });
   indexer.onChange(() => submitter.wake());
 

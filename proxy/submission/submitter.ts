@@ -42,6 +42,8 @@ export interface Submitter {
   start(): void;
   /** Something may be to do; returns at once. */
   wake(): void;
+  /** A ticket came. While a transaction is under way nothing is done for it before the next block. */
+  wakeForTicket(): void;
   /** Ends the turn under way; stored bytes are adopted by the next start. */
   stop(): Promise<void>;
   state(): SubmitterState;
@@ -131,6 +133,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   let lastTurnAt: number | undefined;
   let withoutEnclaveSince: number | undefined;
   let isStoreAway = false;
+  /** A transaction of ours is not mined, or not indexed: only a block, or time, changes what can be done. */
+  let isUnderWay = false;
 
   async function openLine(fence: Fence): Promise<Line> {
     const open = await OpenTickets.of(store, tellSteps(metrics, logger));
@@ -167,7 +171,8 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     if (tip === undefined) throw new ChainAway("nothing is indexed yet");
     const finalBlock = finalBlockOf(tip, confirmations);
     await line.outcomes.settleAll(tip, finalBlock);
-    if (await line.outgoing.tend(tip, finalBlock)) return;
+    isUnderWay = await line.outgoing.tend(tip, finalBlock);
+    if (isUnderWay) return;
     if (hasWork(line)) await sendNext(line, tip);
     else blockage.clear();
   }
@@ -220,6 +225,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   async function run(): Promise<void> {
     while (isWanted && !isStopped) {
       isWanted = false;
+      isUnderWay = false;
       try {
         await turn();
         lastTurnAt = now();
@@ -263,6 +269,9 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       wake();
     },
     wake,
+    wakeForTicket() {
+      if (!isUnderWay) wake();
+    },
     async stop() {
       isStopped = true;
       clearInterval(timer);
