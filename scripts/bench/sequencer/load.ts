@@ -229,7 +229,8 @@ async function send(
 }
 
 /** Throws for any answer but the ticket of a payment that was accepted just now. */
-function post(port: number, { token, body }: Payment): Promise<void> {
+function post(port: number, payment: Payment): Promise<void> {
+  const { token, body } = payment;
   return new Promise((resolve, reject) => {
     const headers = {
       Authorization: `Bearer ${token}`,
@@ -249,7 +250,11 @@ function post(port: number, { token, body }: Payment): Promise<void> {
         response.on("error", reject);
       },
     );
-    asked.on("error", reject);
+    asked.on("error", (error: NodeJS.ErrnoException) => {
+      // The service closes connections that nobody has used for a while, and this one was closed just now.
+      if (asked.reusedSocket && error.code === "ECONNRESET") resolve(post(port, payment));
+      else reject(error);
+    });
     asked.end(body);
   });
 }
