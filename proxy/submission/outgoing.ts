@@ -160,11 +160,29 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     await sending.replace(entry, carriedBy(entry), head);
   }
 
+  /**
+   * A nonce that was given up, because a stranger's transaction had it or the node would not show ours, is free again
+   * when a reorganisation takes that transaction back. Whatever we sent behind it could then never be mined. Its own
+   * call goes first, so the order stays; what is left under its old nonce finds everything done.
+   */
+  async function fillHole(
+    outgoing: readonly Outgoing[],
+    minedCount: number,
+    tip: IndexedBlock,
+  ): Promise<void> {
+    const first = outgoing.find(({ sender, nonce }) => sender === wallet.address && nonce >= minedCount);
+    if (first === undefined || first.nonce === minedCount) return;
+    const head = await chain.header("latest");
+    // A node that is behind shows holes that are none.
+    if (head?.hash === tip.hash) await sending.fill(minedCount, first, carriedBy(first), head);
+  }
+
   return {
     async tend(tip, finalBlock) {
       const outgoing = await store.outgoing();
       if (outgoing.length === 0) return false;
       const minedCount = await chain.nonce(wallet.address);
+      await fillHole(outgoing, minedCount, tip);
       let isBusy = false;
       for (const entry of outgoing) {
         if (entry.sender !== wallet.address) {
