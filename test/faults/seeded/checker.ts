@@ -216,10 +216,9 @@ function checkMoney(seen: Observations, executed: ReadonlyMap<string, Execution>
     if (after.accounts[name] !== should)
       say("BALANCE_WRONG", `${name} holds ${String(after.accounts[name])} instead of ${should}`);
   }
-  for (const [name, had] of Object.entries(seen.wallets.before)) {
-    const should = had + sum((each) => each.wallets[name]);
-    if (seen.wallets.after[name] !== should)
-      say("WALLET_WRONG", `${name} finds ${String(seen.wallets.after[name])} instead of ${should}`);
+  for (const [name, has] of Object.entries(seen.wallets.after)) {
+    const should = (seen.wallets.before[name] ?? 0n) + sum((each) => each.wallets[name]);
+    if (has !== should) say("WALLET_WRONG", `${name} finds ${has} instead of ${should}`);
   }
 }
 

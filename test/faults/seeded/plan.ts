@@ -48,6 +48,8 @@ export interface Plan {
   readonly number: number;
   readonly store: StoreName;
   readonly proxies: 1 | 2;
+  /** Those that are restored from their keys at the end. */
+  readonly wallets: readonly string[];
   readonly steps: readonly (Step & { readonly thenMs: number })[];
 }
 
@@ -108,13 +110,22 @@ export const MAX_DEPTH = 6;
 
 const KILLING_PERCENT = 45;
 const TWO_PROXIES_PERCENT = 30;
+/** Restoring all of them takes longer than all the rest of a scenario. */
+const SOME_WALLETS = 2;
+const ALL_WALLETS_EVERY = 50;
 
-export function drawPlan(seed: number, number: number, store: StoreName, names: readonly string[]): Plan {
+/** What there is to draw from. */
+export interface Supply {
+  readonly transactions: readonly string[];
+  readonly wallets: readonly string[];
+}
+
+export function drawPlan(seed: number, number: number, store: StoreName, supply: Supply): Plan {
   const random = new Random(seed, number * 2 + (store === "redis" ? 1 : 0));
   const proxies = store === "redis" && random.chance(TWO_PROXIES_PERCENT) ? 2 : 1;
   const via = (): Via => (proxies === 2 && random.chance(50) ? 1 : 0);
 
-  const sends: Step[] = random.some(names, random.between(4, 9)).map((what) => ({
+  const sends: Step[] = random.some(supply.transactions, random.between(4, 9)).map((what) => ({
     do: "send",
     what,
     via: via(),
@@ -143,6 +154,7 @@ export function drawPlan(seed: number, number: number, store: StoreName, names: 
     number,
     store,
     proxies,
+    wallets: number % ALL_WALLETS_EVERY === 0 ? supply.wallets : random.some(supply.wallets, SOME_WALLETS),
     steps: steps.map((step) => ({ ...step, thenMs: random.chance(60) ? random.between(0, 60) : 0 })),
   };
 }

@@ -9,7 +9,7 @@ import type { Answer, Asked, TicketView } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { PAST_DEADLINES_SECS, type FaultName, type Plan, type Step } from "./plan.ts";
 import type { Stage } from "./stage.ts";
-import { CONFIRMATIONS, type Prebuilt } from "./world.ts";
+import { calmFees, CONFIRMATIONS, type Prebuilt } from "./world.ts";
 
 export interface Outcome {
   readonly violations: readonly Violation[];
@@ -27,6 +27,9 @@ const MAX_ROUNDS = 80;
 const CLOCK_EVERY_ROUNDS = 8;
 const STUCK_MS = 31_000;
 const MAX_SETTLINGS = 6;
+const IN_PROGRESS = "IDEMPOTENCY_IN_PROGRESS";
+/** How long one lasts, and a second. */
+const CLAIM_MS = 121_000;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const isOver = (state: Ticket["state"]): boolean =>
@@ -34,6 +37,11 @@ const isOver = (state: Ticket["state"]): boolean =>
 
 export async function play(stage: Stage, plan: Plan): Promise<Outcome> {
   return new Scenario(stage, plan).run();
+}
+
+function isAnswered(answer: Answer | undefined): boolean {
+  if (answer === undefined || answer.is === "lost") return false;
+  return answer.is === "ticket" || (answer.status < 429 && answer.code !== IN_PROGRESS);
 }
 
 interface Asking {
@@ -70,7 +78,6 @@ class Scenario {
     let follower: Follower | undefined;
     const logs = this.#places.map(({ log }) => log);
     const violations: Violation[] = [];
-    const heightBefore = await this.#moves.height();
     try {
       await Promise.all(this.#places.map((place) => place.start()));
       const first = this.#places[0]!;
@@ -83,7 +90,7 @@ class Scenario {
       await this.#heal();
       const settled = await this.#settleAll();
       if (settled !== undefined) violations.push(settled);
-      const observe1 = await observe({
+      const seen = await observe({
         stage: this.#stage,
         place: first,
         follower,
@@ -95,10 +102,10 @@ class Scenario {
         ),
         excuses: { deadlinesPassed: this.#deadlinesPassed, wentBack: this.#wentBack },
         logs,
-        heightBefore,
+        wallets: this.#plan.wallets,
         stop: () => this.#stop(violations),
       });
-      violations.push(...check(observe1));
+      violations.push(...check(seen));
       this.#countRivalries();
     } catch (error) {
       violations.push({ code: "NOT_SETTLED", text: error instanceof Error ? (error.stack ?? "") : "" });
@@ -263,8 +270,9 @@ class Scenario {
     return answer;
   }
 
-  /** Faults off, everybody alive. */
+  /** Faults off, everybody alive, and a block costs what it did. */
   async #heal(): Promise<void> {
+    await calmFees(this.#stage.world.rpc);
     for (const place of this.#places) place.thaw();
     for (const [i, { rpc, enclave }] of this.#stage.between.entries()) {
       const [atRpc, atEnclave] = [rpc.heal(), enclave.heal()];
@@ -279,10 +287,10 @@ class Scenario {
   /** Everything that was asked is asked again until it is answered, and again when all is final: one ticket each. */
   async #settleAll(): Promise<Violation | undefined> {
     for (const asking of this.#asked.values()) {
-      for (let i = 0; i < 40; i++) {
-        const answer = asking.answers.at(-1);
-        if (answer?.is === "ticket" || (answer?.is === "refused" && answer.status < 429)) break;
-        await this.#post(asking, this.#places[i % this.#places.length]!);
+      for (let i = 0; i < 40 && !isAnswered(asking.answers.at(-1)); i++) {
+        const answer = await this.#post(asking, this.#places[i % this.#places.length]!);
+        // A claim that a killed proxy left behind is good for its time.
+        if (answer.is === "refused" && answer.code === IN_PROGRESS) this.#moveClock(CLAIM_MS);
         if (i > 0) await sleep(25);
       }
     }

@@ -91,6 +91,11 @@ export async function makeWorld(say: (text: string) => void): Promise<World> {
   }
 }
 
+/** anvil keeps the fee of the next block when it goes back to a snapshot. */
+export async function calmFees(rpc: World["rpc"]): Promise<void> {
+  await rpc("anvil_setNextBlockBaseFeePerGas", ["0x3b9aca00"]);
+}
+
 /** Of a chain that stands at its snapshot. */
 export async function openWorld(
   facts: WorldFacts,
@@ -107,6 +112,7 @@ export async function openWorld(
     async reset() {
       await rpc("evm_revert", [snapshot]);
       await rpc("anvil_dropAllTransactions");
+      await calmFees(rpc);
       snapshot = await rpc("evm_snapshot");
     },
     async stop() {
