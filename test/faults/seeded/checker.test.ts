@@ -288,6 +288,18 @@ describe("the checker of the seeded scenarios", () => {
     assert.deepEqual(codes, ["ORDER_CHANGED"]);
   });
 
+  it("excuses a ticket that nobody was told of when it ended in vain", () => {
+    const stored = new Map(right.stored);
+    const unheard = { ...right, stored, acceptedInLogs: ["unheard"] };
+    stored.set("unheard", { sequence: 9, statement: "loser", state: "failed" });
+    assert.deepEqual(check(unheard), []);
+    stored.set("unheard", { sequence: 9, statement: "loser", state: "queued" });
+    assert.deepEqual(
+      check(unheard).map(({ code }) => code),
+      ["TICKET_UNKNOWN"],
+    );
+  });
+
   it("excuses what a moved clock explains", () => {
     const late = told(
       "one",

@@ -162,11 +162,17 @@ function checkRivals(seen: Observations, executed: ReadonlyMap<string, Execution
   }
 }
 
-/** A proxy that wrote "accepted" into its log has promised; a caller that heard nothing finds it by asking again. */
+/**
+ * A proxy that wrote "accepted" into its log has promised; a caller that heard nothing finds it by asking again. Not
+ * one that ended in vain before he asked: then he is told why it cannot be, which `checkRefusal` judges.
+ */
 function checkLogs(seen: Observations, say: Say): void {
   const known = new Set(seen.asked.flatMap(({ answers }) => idsOf(answers)));
-  for (const id of seen.acceptedInLogs)
-    if (!known.has(id)) say("TICKET_UNKNOWN", `${id} was accepted and no answer names it`);
+  for (const id of seen.acceptedInLogs) {
+    const state = seen.stored.get(id)?.state;
+    if (!known.has(id) && state !== "expired" && state !== "failed")
+      say("TICKET_UNKNOWN", `${id} was accepted, is ${state ?? "not stored"}, and no answer names it`);
+  }
 }
 
 /**

@@ -59,7 +59,8 @@ export async function observe(looking: Looking): Promise<Observations> {
   const ids = asked.flatMap(({ answers }) =>
     answers.flatMap((answer) => (answer.is === "ticket" ? [answer.id] : [])),
   );
-  const kept = await store.read(stage.dataDir(), [...new Set(ids)]);
+  const acceptedInLogs = logs.flat().flatMap(acceptedIn);
+  const kept = await store.read(stage.dataDir(), [...new Set([...ids, ...acceptedInLogs])]);
   return {
     excuses,
     asked,
@@ -77,7 +78,7 @@ export async function observe(looking: Looking): Promise<Observations> {
     nonces,
     outgoing: kept.outgoing,
     stored: kept.tickets,
-    acceptedInLogs: logs.flat().flatMap(acceptedIn),
+    acceptedInLogs,
   };
 }
 

@@ -111,7 +111,7 @@ export const MAX_DEPTH = 6;
 const KILLING_PERCENT = 45;
 const TWO_PROXIES_PERCENT = 30;
 /** Restoring all of them takes longer than all the rest of a scenario. */
-const SOME_WALLETS = 2;
+const SOME_WALLETS = 1;
 const ALL_WALLETS_EVERY = 50;
 
 /** What there is to draw from. */

@@ -326,13 +326,13 @@ class Scenario {
         // The last transaction becomes final, too.
         await this.#moves.mine(CONFIRMATIONS);
         await this.#synced();
-        await sleep(80);
+        await sleep(120);
         return true;
       }
       const onlyWaits = isQuiet && states.every((state) => isOver(state) || state === "confirmed");
       await this.#moves.mine(onlyWaits ? CONFIRMATIONS : round > MAX_ROUNDS / 2 ? 8 : 1);
       await this.#synced();
-      await sleep(onlyWaits ? 15 : 30);
+      await sleep(onlyWaits ? 20 : 50);
       if (round % CLOCK_EVERY_ROUNDS === 0) this.#moveClock(STUCK_MS);
     }
     return false;

@@ -1,4 +1,5 @@
 /** Where scenarios of one store are played: the world, the store, the relays of two proxies, loaded processes in reserve. Kept from one scenario to the next. */
+import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { ENCLAVE_PORT } from "../../../shared/protocol/host/enclave-host.ts";
 import { startEnclaveRelay, type EnclaveRelay } from "./enclave-faults.ts";
@@ -26,6 +27,7 @@ export interface Stage {
 
 export async function openStage(world: World, name: StoreName, reserve: Reserve): Promise<Stage> {
   const folder = path.join(world.folder, `faults-${name}`);
+  await mkdir(folder, { recursive: true });
   const store = await openStore(name, world, folder);
   const makeBetween = async (i: number): Promise<Between> => ({
     rpc: await startRpcRelay(world.entry.chain_rpc),

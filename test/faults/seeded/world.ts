@@ -72,12 +72,12 @@ export interface World extends WorldFacts {
   stop(): Promise<void>;
 }
 
-const DEPOSITS = 8;
-const PAYMENTS = 4;
-const WITHDRAWALS = 3;
+const DEPOSITS = 7;
+const PAYMENTS = 3;
+const WITHDRAWALS = 2;
 /** Pairs that spend the same note. */
 const RIVALRIES = 2;
-const FOREIGN = 12;
+const FOREIGN = 8;
 const RECIPIENTS = 3;
 
 export async function makeWorld(say: (text: string) => void): Promise<World> {
@@ -255,7 +255,7 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
       serviceAddress: entry.service_address,
     })),
     CLOISTER_CONFIRMATIONS: String(CONFIRMATIONS),
-    CLOISTER_BLOCK_POLL_MS: "20",
+    CLOISTER_BLOCK_POLL_MS: "40",
     CLOISTER_LIMIT_KEY_PER_MINUTE: "1000000",
     CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE: "100000",
   };
