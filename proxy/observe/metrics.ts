@@ -36,7 +36,15 @@ const POLICIES = [
 const OPEN_STATES = ["queued", "submitted", "confirmed"] as const;
 const ENDINGS = ["finalized", "failed", "expired"] as const;
 const BLOCKERS = ["chain", "enclave", "gas"] as const;
-const TRANSACTION_EVENTS = ["sent", "replaced", "repeated", "mined", "at-fee-cap", "foreign-nonce"] as const;
+const TRANSACTION_EVENTS = [
+  "sent",
+  "replaced",
+  "repeated",
+  "mined",
+  "at-fee-cap",
+  "foreign-nonce",
+  "filled",
+] as const;
 /** `unanswered`: the store did not say whether it was kept. `fenced`: a write was refused, because another has it. */
 const LEASE_EVENTS = ["taken", "lost", "unanswered", "fenced"] as const;
 const REDIS_USES = ["store", "limits"] as const;

@@ -42,6 +42,11 @@ export interface OutgoingParts {
 export interface OutgoingTransactions {
   /** True while a nonce of ours is not mined, or not yet indexed: nothing new is sent then. */
   tend(tip: IndexedBlock, finalBlock: number): Promise<boolean>;
+  /**
+   * To be called when nothing new is sent: where the last look found one of ours behind a nonce that nothing of ours
+   * has, its call goes under that nonce, too. What is left under its own then finds everything done.
+   */
+  fillHole(tip: IndexedBlock): Promise<void>;
 }
 
 interface Mined {
@@ -160,8 +165,12 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     await sending.replace(entry, carriedBy(entry), head);
   }
 
+  /** What stands behind a nonce that nothing of ours has, as the last look found it. */
+  let behindHole: { readonly nonce: number; readonly entry: Outgoing } | undefined;
+
   return {
     async tend(tip, finalBlock) {
+      behindHole = undefined;
       const outgoing = await store.outgoing();
       if (outgoing.length === 0) return false;
       const minedCount = await chain.nonce(wallet.address);
@@ -175,9 +184,10 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
           await giveUp(entry);
         } else if (entry.nonce < minedCount) isBusy = (await tendMined(entry, tip, finalBlock)) || isBusy;
         else if (entry.nonce > next) {
-          // What was final before it was taken back, and its bytes are forgotten: this one can only be mined when
-          // what is sent next has filled the hole.
+          // What had the nonce was final or given up, its bytes are forgotten, and a reorganisation took it back:
+          // this one can only be mined when what is sent next has filled the hole.
           logger.warn({ nonce: entry.nonce, next }, "a transaction waits behind nonces that were taken back");
+          if (!isBusy) behindHole = { nonce: next, entry };
           break;
         } else {
           await tendWaiting(entry);
@@ -186,6 +196,14 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
         }
       }
       return isBusy;
+    },
+
+    async fillHole(tip) {
+      if (behindHole === undefined) return;
+      const { nonce, entry } = behindHole;
+      const head = await chain.header("latest");
+      // A node that is behind shows holes that are none.
+      if (head?.hash === tip.hash) await sending.fill(nonce, entry, carriedBy(entry), head);
     },
   };
 }

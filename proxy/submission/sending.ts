@@ -36,6 +36,8 @@ export interface Sending {
   send(batch: Batch, head: Header): Promise<boolean>;
   /** The same call under the same nonce for a higher fee. */
   replace(entry: Outgoing, carried: readonly OpenTicket[], head: Header): Promise<void>;
+  /** The call of an entry under a nonce before its own that nothing of ours has, so that the entry can be mined at all. */
+  fill(nonce: number, entry: Outgoing, carried: readonly OpenTicket[], head: Header): Promise<void>;
   /** The last bytes of an entry, once more. */
   repeat(entry: Outgoing): Promise<void>;
 }
@@ -110,6 +112,28 @@ export function createSending(parts: SendingParts): Sending {
       logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
       await broadcast(attempt, nonce);
       return true;
+    },
+
+    async fill(nonce, { data, gasLimit, ticketIds }, carried, head) {
+      const attempt = sign(nonce, data, gasLimit, firstFees(head.baseFee, await chain.priorityFee(), feeCap));
+      const changes = carried.flatMap(({ id, status }) => {
+        const moved = sent(status, nonce, attempt.hash);
+        return moved === undefined ? [] : [{ id, status: moved }];
+      });
+      const filler: Outgoing = {
+        sender: wallet.address,
+        nonce,
+        ticketIds,
+        gasLimit,
+        data,
+        attempts: [attempt],
+      };
+      const at = now();
+      if (!(await writes.putOutgoing(filler, 0, changes, at))) return;
+      open.apply(changes, at);
+      metrics.transaction("filled");
+      logger.error({ nonce, tx: attempt.hash }, "a nonce was free before one that is in use; it is filled");
+      await broadcast(attempt, nonce);
     },
 
     async replace(entry, carried, head) {

@@ -173,8 +173,9 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     await line.outcomes.settleAll(tip, finalBlock);
     isUnderWay = await line.outgoing.tend(tip, finalBlock);
     if (isUnderWay) return;
-    if (hasWork(line)) await sendNext(line, tip);
-    else blockage.clear();
+    if (!hasWork(line)) blockage.clear();
+    else if (await sendNext(line, tip)) return;
+    await line.outgoing.fillHole(tip);
   }
 
   /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
@@ -182,16 +183,19 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     return open.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
   }
 
-  async function sendNext({ batches, sending }: Line, tip: IndexedBlock): Promise<void> {
+  /** Whether something was sent. */
+  async function sendNext({ batches, sending }: Line, tip: IndexedBlock): Promise<boolean> {
     const head = await chain.header("latest");
     // Built on anything but the newest block, a batch would meet a queue it does not expect.
     if (head?.hash !== tip.hash) {
       isWanted = true;
-      return;
+      return false;
     }
     blockage.clear();
     const batch = await batches.next(tip);
-    if (batch !== undefined && (await sending.send(batch, head))) isWanted = true;
+    const isSent = batch !== undefined && (await sending.send(batch, head));
+    if (isSent) isWanted = true;
+    return isSent;
   }
 
   /** What holds tickets, for the proxies that show them and do not submit. */

@@ -370,7 +370,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.reaches(await on.accept(on.spend(rooted().root)), "confirmed");
   });
 
-  it("goes on after a foreign transaction took its nonce", async () => {
+  it("goes on after a foreign transaction took its nonce, also when a reorganisation takes that one back", async () => {
     await seeded();
     await on.rpc("evm_setAutomine", [false]);
     const made = on.spend(rooted().root);
@@ -394,7 +394,29 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.mine();
     await on.reaches(ticket, "confirmed");
     assert.equal(await on.executions(made), 1);
+
+    // The stranger's transaction is gone with its block, and ours stands behind a nonce that nobody has.
+    const { number } = (await on.chain.header("latest"))!;
+    await on.rpc("anvil_reorg", [number - (await blockOfNonce(nonce)) + 1, []]);
+    assert.equal(await on.chain.nonce(on.sender), nonce);
+    await until("both nonces to be used", async () => (await on.chain.nonce(on.sender)) > nonce + 1);
+    await on.reaches(ticket, "confirmed");
+    assert.equal(await on.executions(made), 1);
+    await on.mine(3);
+    await on.reaches(ticket, "finalized");
+    await until(
+      "nothing to be under way",
+      async () => (await on.store.outgoing()).length === 0 && (await openOf(on.store)).length === 0,
+    );
   });
+
+  /** In which the wallet's transaction with this nonce was mined. */
+  async function blockOfNonce(nonce: number): Promise<number> {
+    for (let block = (await on.chain.header("latest"))!.number; ; block--) {
+      const before = await on.rpc("eth_getTransactionCount", [on.sender, `0x${(block - 1).toString(16)}`]);
+      if (Number(before) <= nonce) return block;
+    }
+  }
 
   it("answers a caller that waits for a ticket when the service stops", async () => {
     await seeded();

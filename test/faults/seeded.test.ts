@@ -1,0 +1,56 @@
+/**
+ * A hundred seeded scenarios on each store: kills, reorganisations, faults of node and enclave, moved clocks and
+ * strangers, drawn from one seed, so that a change alone can turn it red. `npm run test:faults` draws others.
+ */
+import assert from "node:assert/strict";
+import { hasRedis, runSuite, type StoreReport } from "./seeded/suite.ts";
+import { STORES, type StoreName } from "./seeded/stores.ts";
+
+const SEED = 20_261_122;
+const RUNS = 100;
+const LEAST_KILLING_PERCENT = 25;
+const WITHIN_MS = 25 * 60_000;
+
+describe("a hundred seeded scenarios of faults", function () {
+  this.timeout(WITHIN_MS);
+  const reports = new Map<StoreName, StoreReport>();
+
+  before(async () => {
+    const stores = STORES.filter((store) => store !== "redis" || hasRedis());
+    const said = await runSuite({
+      seed: SEED,
+      runs: RUNS,
+      stores,
+      say: (text) => console.log(`      ${text}`),
+    });
+    for (const report of said) reports.set(report.store, report);
+  });
+
+  for (const store of STORES) {
+    describe(`on the ${store} store`, () => {
+      let report: StoreReport;
+      before(function () {
+        const found = reports.get(store);
+        // The machine has no redis-server.
+        if (found === undefined) this.skip();
+        report = found;
+      });
+
+      it("violate nothing", () => {
+        assert.deepEqual(
+          report.violated.map(({ plan, violations }) => [plan, ...violations]),
+          [],
+        );
+        assert.equal(report.played, RUNS);
+      });
+
+      it("kill processes in at least a quarter of them", () => {
+        assert.ok((100 * report.killing) / report.played >= LEAST_KILLING_PERCENT, String(report.killing));
+      });
+
+      it("are struck by every kind of fault", () => {
+        assert.deepEqual(report.idle, []);
+      });
+    });
+  }
+});

@@ -1,0 +1,172 @@
+/** What the chain itself, and strangers on it, do in a scenario; through anvil's own calls and ordinary transactions. */
+import { Interface } from "ethers";
+import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
+import type { Prebuilt, World } from "./world.ts";
+
+const POOL = new Interface(POOL_ABI);
+const NO_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"];
+const GWEI = 1_000_000_000n;
+const hex = (value: number | bigint): string => `0x${value.toString(16)}`;
+/** More than any proxy bids, so that a stranger's transaction comes first in its block. */
+const STRANGERS_FEES = { maxFeePerGas: hex(5_000n * GWEI), maxPriorityFeePerGas: hex(50n * GWEI) };
+const STRANGERS_GAS = hex(8_000_000);
+
+interface Waiting {
+  readonly hash: string;
+  readonly input: string;
+}
+
+interface Block {
+  readonly number: string;
+  readonly transactions: readonly { readonly hash: string; readonly from: string }[];
+}
+
+export class ChainMoves {
+  readonly #world: World;
+  /** Raw bytes of a transaction that went through a relay. */
+  readonly #rawOf: (hash: string) => string | undefined;
+  readonly #foreign: Prebuilt[];
+  #racing = 0;
+  /** Statements that the pool refused in a block that stands or stood. */
+  readonly rejected = new Set<string>();
+  /** Transactions of strangers that went first. */
+  races = 0;
+
+  constructor(world: World, rawOf: (hash: string) => string | undefined) {
+    this.#world = world;
+    this.#rawOf = rawOf;
+    this.#foreign = [...world.foreign];
+  }
+
+  async height(): Promise<number> {
+    return Number(await this.#world.rpc("eth_blockNumber"));
+  }
+
+  /** With a stranger's deposit in front of each block while he races. */
+  async mine(blocks: number): Promise<void> {
+    let left = blocks;
+    for (; left > 0 && this.#racing > 0; left--) {
+      this.#racing -= 1;
+      const foreign = this.#foreign.shift();
+      if (foreign !== undefined) {
+        await this.#send(foreign.call);
+        this.races += 1;
+      }
+      await this.#world.rpc("anvil_mine", ["0x1"]);
+    }
+    if (left > 0) await this.#world.rpc("anvil_mine", [hex(left)]);
+  }
+
+  race(blocks: number): void {
+    this.#racing += blocks;
+  }
+
+  #send(data: string): Promise<unknown> {
+    const {
+      stranger: from,
+      entry: { pool: to },
+    } = this.#world;
+    return this.#world.rpc("eth_sendTransaction", [
+      { from, to, data, gas: STRANGERS_GAS, ...STRANGERS_FEES },
+    ]);
+  }
+
+  /** Our transaction that waits to be mined with the lowest nonce, once there is one. */
+  async waiting(withinMs = 400): Promise<Waiting | undefined> {
+    const sender = this.#world.sender.toLowerCase();
+    const end = performance.now() + withinMs;
+    for (;;) {
+      const { pending } = (await this.#world.rpc("txpool_content")) as {
+        pending: Readonly<Record<string, Readonly<Record<string, Waiting>>>>;
+      };
+      const ours = Object.entries(pending).find(([address]) => address.toLowerCase() === sender)?.[1] ?? {};
+      const first = Object.keys(ours).sort((a, b) => Number(a) - Number(b))[0];
+      if (first !== undefined) return ours[first];
+      if (performance.now() > end) return undefined;
+      await new Promise((resolve) => setTimeout(resolve, 15));
+    }
+  }
+
+  /** A stranger's transaction with our call, or with its last member alone, mined before ours. False when nothing waited. */
+  async copy(part: "whole" | "last-member"): Promise<boolean> {
+    const waiting = await this.waiting();
+    if (waiting === undefined) return false;
+    await this.#send(part === "whole" ? waiting.input : lastMemberOf(waiting.input));
+    await this.mine(1);
+    return true;
+  }
+
+  async drop(): Promise<boolean> {
+    const waiting = await this.waiting();
+    if (waiting === undefined) return false;
+    await this.#world.rpc("anvil_dropTransaction", [waiting.hash]);
+    return true;
+  }
+
+  /** Other blocks for the newest ones, as far as the scenario's own go. False when there is none. */
+  async reorganise(depth: number, content: "empty" | "later"): Promise<boolean> {
+    const most = await this.#within(depth);
+    if (most === 0) return false;
+    await this.noteRejected();
+    const again = content === "later" ? await this.#laterTransactions(most) : [];
+    await this.#world
+      .rpc("anvil_reorg", [most, again])
+      // What does not fit into the new blocks is left to its sender.
+      .catch(() => this.#world.rpc("anvil_reorg", [most, []]));
+    return true;
+  }
+
+  async rollback(depth: number): Promise<boolean> {
+    const most = await this.#within(depth);
+    if (most === 0) return false;
+    await this.noteRejected();
+    await this.#world.rpc("anvil_rollback", [most]);
+    return true;
+  }
+
+  async #within(depth: number): Promise<number> {
+    return Math.max(0, Math.min(depth, (await this.height()) - this.#world.height));
+  }
+
+  async #laterTransactions(depth: number): Promise<[string, number][]> {
+    const height = await this.height();
+    const found: [string, number][] = [];
+    for (let i = 0; i < depth; i++) {
+      const number = hex(height - depth + 1 + i);
+      const block = (await this.#world.rpc("eth_getBlockByNumber", [number, true])) as Block;
+      for (const { hash } of block.transactions) {
+        const raw = this.#rawOf(hash);
+        if (raw !== undefined) found.push([raw, Math.min(i + 1, depth - 1)]);
+      }
+    }
+    return found;
+  }
+
+  async noteRejected(): Promise<void> {
+    for (const { topics, data } of await this.logs(this.#world.height + 1)) {
+      const event = POOL.parseLog({ topics: [...topics], data });
+      if (event?.name === "Rejected") this.rejected.add(String(event.args["statementHash"]));
+    }
+  }
+
+  async logs(fromBlock: number): Promise<
+    readonly {
+      readonly topics: readonly string[];
+      readonly data: string;
+      readonly blockNumber: string;
+      readonly logIndex: string;
+      readonly transactionHash: string;
+    }[]
+  > {
+    const range = { address: this.#world.entry.pool, fromBlock: hex(fromBlock), toBlock: "latest" };
+    return (await this.#world.rpc("eth_getLogs", [range])) as never;
+  }
+}
+
+function lastMemberOf(input: string): string {
+  const [members] = POOL.decodeFunctionData("execute", input) as unknown as [unknown[][]];
+  const last = members.at(-1);
+  // A root update alone has none: then it is copied as it is.
+  return last === undefined ? input : POOL.encodeFunctionData("execute", [[[...last]], NO_UPDATE]);
+}

@@ -1,0 +1,321 @@
+/** The checker must bite: each thing that can go wrong, put into a story that is right, is named. */
+import assert from "node:assert/strict";
+import { check, type Violation } from "./checker.ts";
+import type { Asked, Execution, Observations, TicketView } from "./observations.ts";
+
+const SENDER = "0x5e";
+const STRANGER = "0x57";
+
+const ticketOf = (name: string, at: Partial<TicketView> = {}): TicketView => ({
+  id: `ticket of ${name}`,
+  state: "finalized",
+  statement: name,
+  txHash: `tx of ${name}`,
+  block: 10,
+  leaves: [],
+  error: null,
+  ...at,
+});
+
+const executionOf = (name: string, firstLeaf: number, at: Partial<Execution> = {}): Execution => ({
+  statement: name,
+  txHash: `tx of ${name}`,
+  from: SENDER,
+  block: 10,
+  logIndex: firstLeaf,
+  firstLeaf,
+  commitments: ["1", "2"],
+  nullifiers: [],
+  ciphertexts: "0x",
+  ...at,
+});
+
+function askedFor(
+  name: string,
+  firstLeaf: number | undefined,
+  order: number,
+  at: Partial<Asked> = {},
+): Asked {
+  const ticket = ticketOf(name, firstLeaf === undefined ? {} : { leaves: [firstLeaf, firstLeaf + 1] });
+  return {
+    name,
+    statement: name,
+    rivals: [],
+    effects: { pool: 10n, accounts: { payer: -10n }, wallets: { owner: 9n, service: 1n } },
+    answers: [{ is: "ticket", id: ticket.id, sentAt: 2 * order, answeredAt: 2 * order + 1 }],
+    ticket,
+    ...at,
+  };
+}
+
+/** Two deposits, and a spend that lost its note to its rival. */
+function story(): Observations {
+  const loser = askedFor("loser", undefined, 4, {
+    rivals: ["winner"],
+    ticket: ticketOf("loser", {
+      state: "failed",
+      error: "NULLIFIER_SPENT",
+      txHash: null,
+      block: null,
+    }),
+  });
+  const asked = [
+    askedFor("one", 0, 1),
+    askedFor("two", 2, 2),
+    askedFor("winner", 4, 3, { rivals: ["loser"] }),
+    loser,
+  ];
+  return {
+    excuses: { deadlinesPassed: false, wentBack: false },
+    asked,
+    foreign: [],
+    executions: [executionOf("one", 0), executionOf("two", 2), executionOf("winner", 4)],
+    rejected: new Set(),
+    sender: SENDER,
+    chainEvents: ["leaf 0", "leaf 1", "root a"],
+    streamEvents: ["leaf 0", "leaf 1", "root a"],
+    followedEvents: ["leaf 0", "leaf 1", "root a"],
+    streamedStates: [
+      { ticket: "ticket of one", state: "queued" },
+      { ticket: "ticket of one", state: "submitted" },
+      { ticket: "ticket of one", state: "finalized" },
+    ],
+    balances: {
+      before: { pool: 100n, accounts: { payer: 50n } },
+      after: { pool: 130n, accounts: { payer: 20n } },
+    },
+    wallets: { before: { owner: 5n, service: 0n }, after: { owner: 32n, service: 3n } },
+    tree: { leaves: 6, covered: 6 },
+    nonces: { mined: 3, pending: 3 },
+    outgoing: [],
+    stored: new Map(
+      asked.map(({ name, ticket }, i) => [
+        ticket!.id,
+        { sequence: i + 1, statement: name, state: ticket!.state },
+      ]),
+    ),
+    acceptedInLogs: asked.map(({ ticket }) => ticket!.id),
+  };
+}
+
+/** The story with one transaction told differently. */
+function told(name: string, at: Partial<Asked>, besides: Partial<Observations> = {}): Observations {
+  const right = story();
+  return {
+    ...right,
+    asked: right.asked.map((each) => (each.name === name ? { ...each, ...at } : each)),
+    ...besides,
+  };
+}
+const right = story();
+const [one, two, winner] = right.executions as [Execution, Execution, Execution];
+const refused = (code: string): Asked["answers"] => [{ is: "refused", status: 409, code }];
+
+const WRONG: readonly (readonly [what: string, code: Violation["code"], seen: Observations])[] = [
+  ["a ticket that the service does not know any more", "TICKET_LOST", told("one", { ticket: undefined })],
+  ["a ticket that the store does not have", "TICKET_LOST", { ...right, stored: new Map() }],
+  [
+    "the same body under two tickets",
+    "TICKET_TWICE",
+    told("one", {
+      answers: [
+        { is: "ticket", id: "ticket of one", sentAt: 1, answeredAt: 2 },
+        { is: "ticket", id: "another", sentAt: 3, answeredAt: 4 },
+      ],
+    }),
+  ],
+  [
+    "a ticket that only a proxy's log knows",
+    "TICKET_UNKNOWN",
+    { ...right, acceptedInLogs: ["ticket of nobody"] },
+  ],
+  [
+    "one statement executed twice",
+    "EXECUTED_TWICE",
+    { ...right, executions: [one, two, winner, { ...one, block: 11 }] },
+  ],
+  [
+    "a statement executed that nobody asked for",
+    "EXECUTED_UNASKED",
+    { ...right, executions: [...right.executions, executionOf("nobody's", 6)] },
+  ],
+  ["a final ticket that is not on the chain", "NOT_EXECUTED", { ...right, executions: [two, winner] }],
+  [
+    "a ticket that names another transaction",
+    "WRONG_OUTCOME",
+    told("one", { ticket: ticketOf("one", { leaves: [0, 1], txHash: "tx of two" }) }),
+  ],
+  [
+    "a ticket that names other leaves",
+    "WRONG_OUTCOME",
+    told("one", { ticket: ticketOf("one", { leaves: [2, 3] }) }),
+  ],
+  [
+    "a failed ticket that was executed",
+    "WRONG_OUTCOME",
+    told("one", { ticket: ticketOf("one", { state: "failed", error: "REJECTED" }) }),
+  ],
+  [
+    "a failure that nothing explains",
+    "UNJUSTIFIED_FAILURE",
+    told(
+      "one",
+      { ticket: ticketOf("one", { state: "failed", error: "NULLIFIER_SPENT" }) },
+      { executions: [two, winner] },
+    ),
+  ],
+  [
+    "a deadline that never passed",
+    "UNJUSTIFIED_FAILURE",
+    told(
+      "one",
+      { ticket: ticketOf("one", { state: "expired", error: "DEADLINE_PASSED" }) },
+      { executions: [two, winner] },
+    ),
+  ],
+  [
+    "a refusal that nothing explains",
+    "UNJUSTIFIED_REFUSAL",
+    told("one", { ticket: undefined, answers: refused("ROOT_UNKNOWN") }, { executions: [two, winner] }),
+  ],
+  [
+    "no answer at all",
+    "UNJUSTIFIED_REFUSAL",
+    told("one", { ticket: undefined, answers: [{ is: "lost" }] }, { executions: [two, winner] }),
+  ],
+  ["a note that neither rival could spend", "NOBODY_WON", { ...right, executions: [one, two] }],
+  [
+    "a note that both rivals spent",
+    "BOTH_WON",
+    { ...right, executions: [...right.executions, executionOf("loser", 6)] },
+  ],
+  [
+    "a ticket that still waits",
+    "NOT_SETTLED",
+    told("one", { ticket: ticketOf("one", { state: "submitted" }) }),
+  ],
+  [
+    "two leaves in the other order",
+    "ORDER_CHANGED",
+    { ...right, executions: [{ ...one, firstLeaf: 2 }, { ...two, firstLeaf: 0 }, winner] },
+  ],
+  [
+    "a later caller that was put in front",
+    "ORDER_CHANGED",
+    {
+      ...right,
+      stored: new Map([...right.stored].map(([id, each]) => [id, { ...each, sequence: 10 - each.sequence }])),
+    },
+  ],
+  [
+    "one unit less in the pool",
+    "BALANCE_WRONG",
+    { ...right, balances: { ...right.balances, after: { ...right.balances.after, pool: 129n } } },
+  ],
+  [
+    "one unit more with a depositor",
+    "BALANCE_WRONG",
+    { ...right, balances: { ...right.balances, after: { pool: 130n, accounts: { payer: 21n } } } },
+  ],
+  [
+    "a wallet that finds a note less",
+    "WALLET_WRONG",
+    { ...right, wallets: { ...right.wallets, after: { owner: 23n } } },
+  ],
+  ["an event that the stream left out", "EVENTS_DIFFER", { ...right, streamEvents: ["leaf 0", "root a"] }],
+  [
+    "an event that the stream told twice",
+    "EVENTS_DIFFER",
+    { ...right, streamEvents: ["leaf 0", "leaf 0", "leaf 1", "root a"] },
+  ],
+  [
+    "a reader that was not told of a reorganisation",
+    "FOLLOWER_DIFFERS",
+    { ...right, followedEvents: ["leaf 0", "leaf 9", "root a"] },
+  ],
+  [
+    "a state that went back though no block did",
+    "STATE_WENT_BACK",
+    {
+      ...right,
+      streamedStates: [
+        { ticket: "ticket of one", state: "confirmed" },
+        { ticket: "ticket of one", state: "submitted" },
+      ],
+    },
+  ],
+  [
+    "an end that was not one",
+    "STATE_WENT_BACK",
+    {
+      ...right,
+      excuses: { ...right.excuses, wentBack: true },
+      streamedStates: [
+        { ticket: "ticket of one", state: "finalized" },
+        { ticket: "ticket of one", state: "confirmed" },
+      ],
+    },
+  ],
+  ["a nonce that was left open", "NONCE_HOLE", { ...right, nonces: { mined: 3, pending: 4 } }],
+  ["something of ours still under way", "OUTGOING_LEFT", { ...right, outgoing: [3] }],
+  ["leaves that no root covers", "TREE_BEHIND", { ...right, tree: { leaves: 6, covered: 4 } }],
+];
+
+describe("the checker of the seeded scenarios", () => {
+  it("finds nothing in a story that is right", () => {
+    assert.deepEqual(check(story()), []);
+  });
+
+  for (const [what, code, seen] of WRONG) {
+    it(`names ${what}: ${code}`, () => {
+      const codes = check(seen).map((each) => each.code);
+      assert.ok(codes.includes(code), `found ${codes.join(", ") || "nothing"}`);
+    });
+  }
+
+  it("excuses the order of what the pool refused before, and of what a stranger landed", () => {
+    const executions = [
+      executionOf("one", 4),
+      executionOf("two", 2),
+      executionOf("winner", 0, { from: STRANGER }),
+    ];
+    const changed = told("one", { ticket: ticketOf("one", { leaves: [4, 5] }) });
+    const asked = changed.asked.map((each) =>
+      each.name === "winner" ? { ...each, ticket: ticketOf("winner", { leaves: [0, 1] }) } : each,
+    );
+    assert.deepEqual(check({ ...changed, asked, executions, rejected: new Set(["one"]) }), []);
+    const codes = check({ ...changed, asked, executions }).map(({ code }) => code);
+    assert.deepEqual(codes, ["ORDER_CHANGED"]);
+  });
+
+  it("excuses a ticket that nobody was told of when it ended in vain", () => {
+    const stored = new Map(right.stored);
+    const unheard = { ...right, stored, acceptedInLogs: ["unheard"] };
+    stored.set("unheard", { sequence: 9, statement: "loser", state: "failed" });
+    assert.deepEqual(check(unheard), []);
+    stored.set("unheard", { sequence: 9, statement: "loser", state: "queued" });
+    assert.deepEqual(
+      check(unheard).map(({ code }) => code),
+      ["TICKET_UNKNOWN"],
+    );
+  });
+
+  it("excuses what a moved clock explains", () => {
+    const late = told(
+      "one",
+      { ticket: ticketOf("one", { state: "expired", error: "DEADLINE_PASSED" }) },
+      {
+        executions: [two, winner],
+        excuses: { deadlinesPassed: true, wentBack: false },
+        balances: {
+          before: right.balances.before,
+          after: { pool: 120n, accounts: { payer: 30n } },
+        },
+        wallets: { before: right.wallets.before, after: { owner: 23n, service: 2n } },
+      },
+    );
+    const stored = new Map(late.stored);
+    stored.set("ticket of one", { sequence: 1, statement: "one", state: "expired" });
+    assert.deepEqual(check({ ...late, stored }), []);
+  });
+});

@@ -1,0 +1,102 @@
+/** What a scenario saw from outside, as data: the checker knows nothing else. */
+import type { TicketState } from "../../../shared/api/transactions.ts";
+
+/** What the execution of a statement moves, in smallest units. */
+export interface Effects {
+  readonly pool: bigint;
+  readonly accounts: Readonly<Record<string, bigint>>;
+  readonly wallets: Readonly<Record<string, bigint>>;
+}
+
+export interface TicketView {
+  readonly id: string;
+  readonly state: TicketState;
+  readonly statement: string;
+  readonly txHash: string | null;
+  readonly block: number | null;
+  readonly leaves: readonly number[];
+  readonly error: string | null;
+}
+
+export interface StoredTicket {
+  readonly sequence: number;
+  readonly statement: string;
+  readonly state: TicketState;
+}
+
+/** One request and what came back. */
+export type Answer =
+  | { readonly is: "ticket"; readonly id: string; readonly sentAt: number; readonly answeredAt: number }
+  | { readonly is: "refused"; readonly status: number; readonly code: string }
+  | { readonly is: "lost" };
+
+/** A transaction that was put to the service at least once. */
+export interface Asked {
+  readonly name: string;
+  readonly statement: string;
+  readonly rivals: readonly string[];
+  readonly effects: Effects;
+  /** In order; the last one is of a healthy service, after everything was final. */
+  readonly answers: readonly Answer[];
+  /** As the service shows it at the end; undefined when it never had one. */
+  readonly ticket: TicketView | undefined;
+}
+
+export interface Execution {
+  readonly statement: string;
+  readonly txHash: string;
+  readonly from: string;
+  readonly block: number;
+  readonly logIndex: number;
+  readonly firstLeaf: number;
+  readonly commitments: readonly string[];
+  readonly nullifiers: readonly string[];
+  readonly ciphertexts: string;
+}
+
+/** `leaf INDEX COMMITMENT CIPHERTEXT TX`, `nullifier N TX`, `root ROOT LEAVES`: what an event says, in one line. */
+export type EventLine = string;
+
+export interface StreamedState {
+  readonly ticket: string;
+  readonly state: TicketState;
+}
+
+export interface Observations {
+  /** Of the plan, what may excuse something. */
+  readonly excuses: {
+    /** The chain's clock was moved past every deadline. */
+    readonly deadlinesPassed: boolean;
+    /** Blocks were taken back, or a node answered for an older one. */
+    readonly wentBack: boolean;
+  };
+  readonly asked: readonly Asked[];
+  /** Foreign deposits, whether they were mined or not. */
+  readonly foreign: readonly { readonly statement: string; readonly effects: Effects }[];
+  /** Of the canonical chain since the snapshot, in its order. */
+  readonly executions: readonly Execution[];
+  /** Statements that the pool refused in some block, canonical at the end or not. */
+  readonly rejected: ReadonlySet<string>;
+  readonly sender: string;
+  /** The whole log of the pool, in order. */
+  readonly chainEvents: readonly EventLine[];
+  /** The whole stream of a reader that comes at the end. */
+  readonly streamEvents: readonly EventLine[];
+  /** What stands for a reader that was there all the time and did what `reorg` says. */
+  readonly followedEvents: readonly EventLine[];
+  readonly streamedStates: readonly StreamedState[];
+  readonly balances: {
+    readonly before: { readonly pool: bigint; readonly accounts: Readonly<Record<string, bigint>> };
+    readonly after: { readonly pool: bigint; readonly accounts: Readonly<Record<string, bigint>> };
+  };
+  readonly wallets: {
+    readonly before: Readonly<Record<string, bigint>>;
+    readonly after: Readonly<Record<string, bigint>>;
+  };
+  readonly tree: { readonly leaves: number; readonly covered: number };
+  readonly nonces: { readonly mined: number; readonly pending: number };
+  readonly outgoing: readonly number[];
+  readonly stored: ReadonlyMap<string, StoredTicket>;
+  /** Tickets of which a proxy's log says that they were accepted. */
+  readonly acceptedInLogs: readonly string[];
+}

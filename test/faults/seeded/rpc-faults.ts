@@ -1,0 +1,266 @@
+/**
+ * Stands between one proxy and its node: passes questions on, and lies, falls silent or answers for an older block
+ * where it was told to. What it says of the past is true: a node may be behind or away, it cannot undo a block that
+ * somebody else can look up. Also the moment at which a proxy is killed: before the node hears a question, or when it
+ * has answered and the proxy does not know.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { keccak256 } from "ethers";
+
+export type Moment = "before" | "after";
+
+export const RPC_FAULTS = [
+  "lost-question",
+  "lost-answer",
+  "http-429",
+  "http-500",
+  "garbage",
+  "no-result",
+  "hang",
+  "stale",
+  "null-receipt",
+  "forgets-transaction",
+  "cannot-simulate",
+  "nonce-too-low",
+  "nonce-too-high",
+  "already-known",
+  "underpriced",
+] as const;
+export type RpcFault = (typeof RPC_FAULTS)[number];
+
+export interface Arming {
+  readonly fault: RpcFault;
+  /** Any, when absent. */
+  readonly method?: string;
+  /** Questions that it strikes before it is over. */
+  readonly times: number;
+  /** Blocks that a stale node is behind. */
+  readonly behind?: number;
+}
+
+/** The methods a fault can strike at all; any where nothing is said. */
+const METHODS_OF: Readonly<Partial<Record<RpcFault, readonly string[]>>> = {
+  stale: [
+    "eth_getBlockByNumber",
+    "eth_call",
+    "eth_getTransactionCount",
+    "eth_getBalance",
+    "eth_simulateV1",
+    "eth_getTransactionReceipt",
+    "eth_getLogs",
+  ],
+  "null-receipt": ["eth_getTransactionReceipt"],
+  "forgets-transaction": ["eth_getTransactionByHash"],
+  "cannot-simulate": ["eth_simulateV1"],
+  "nonce-too-low": ["eth_sendRawTransaction"],
+  "nonce-too-high": ["eth_sendRawTransaction"],
+  "already-known": ["eth_sendRawTransaction"],
+  underpriced: ["eth_sendRawTransaction"],
+};
+
+const WORDS: Readonly<Partial<Record<RpcFault, string>>> = {
+  "nonce-too-low": "nonce too low: next nonce 7, tx nonce 6",
+  "nonce-too-high": "nonce too high",
+  "already-known": "already known",
+  underpriced: "replacement transaction underpriced",
+};
+
+/** Longer than any healthy answer, shorter than the proxy's own patience, so that a scenario does not wait for that. */
+const HANG_MS = 600;
+
+interface Question {
+  readonly id: number;
+  readonly method: string;
+  readonly params: readonly unknown[];
+}
+
+export interface RpcRelay {
+  readonly url: string;
+  arm(arming: Arming): void;
+  /** Calls back once, at the next question of this method; neither it nor its answer is passed on. */
+  trap(method: string | undefined, moment: Moment, act: () => void): void;
+  /** Ends every fault; true when a trap was still set. */
+  heal(): boolean;
+  /** How often each struck since the last look. */
+  takeStruck(): Map<RpcFault, number>;
+  /** Bytes of the transactions that went through, by hash. */
+  readonly sent: ReadonlyMap<string, string>;
+  forget(): void;
+  close(): Promise<void>;
+}
+
+export async function startRpcRelay(target: string): Promise<RpcRelay> {
+  let armed: { readonly arming: Arming; left: number }[] = [];
+  let trap:
+    { readonly method: string | undefined; readonly moment: Moment; readonly act: () => void } | undefined;
+  let struck = new Map<RpcFault, number>();
+  const sent = new Map<string, string>();
+  const hanging = new Set<() => void>();
+
+  function caught(method: string, moment: Moment): boolean {
+    if (trap === undefined || trap.moment !== moment) return false;
+    if (trap.method !== undefined && trap.method !== method) return false;
+    const { act } = trap;
+    trap = undefined;
+    act();
+    return true;
+  }
+
+  function faultFor(method: string): Arming | undefined {
+    const found = armed.find(
+      ({ arming, left }) =>
+        left > 0 &&
+        (arming.method === undefined || arming.method === method) &&
+        METHODS_OF[arming.fault]?.includes(method) !== false,
+    );
+    if (found === undefined) return undefined;
+    found.left -= 1;
+    struck.set(found.arming.fault, (struck.get(found.arming.fault) ?? 0) + 1);
+    return found.arming;
+  }
+
+  async function ask(question: Question): Promise<string> {
+    const response = await fetch(target, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", ...question }),
+    });
+    return response.text();
+  }
+
+  async function hang(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        hanging.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, HANG_MS);
+      hanging.add(end);
+    });
+  }
+
+  const server = createServer((request, response) => {
+    void serve(request, response).catch(() => request.socket.destroy());
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const question = JSON.parse(await textOf(request)) as Question;
+    const { id, method, params } = question;
+    const answer = (text: string, status = 200): void => {
+      response.writeHead(status, { "content-type": "application/json" }).end(text);
+    };
+    const reply = (body: Readonly<Record<string, unknown>>): void =>
+      answer(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
+    const drop = (): void => void request.socket.destroy();
+
+    if (caught(method, "before")) return drop();
+    if (method === "eth_sendRawTransaction") {
+      const raw = String(params[0]);
+      sent.set(keccak256(raw), raw);
+    }
+    const arming = faultFor(method);
+    switch (arming?.fault) {
+      case "lost-question":
+        return drop();
+      case "http-429":
+        return answer("too many requests", 429);
+      case "http-500":
+        return answer("<h1>upstream</h1>", 500);
+      case "garbage":
+        return answer(`{"jsonrpc":"2.0","id":${String(id)},"resu`);
+      case "no-result":
+        return reply({});
+      case "null-receipt":
+      case "forgets-transaction":
+        return reply({ result: null });
+      case "cannot-simulate":
+        return reply({ error: { code: -32601, message: "the method does not exist" } });
+      case "nonce-too-low":
+      case "nonce-too-high":
+      case "underpriced":
+        // Not passed on: the node did not take it, whatever it says why.
+        return reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+      case "already-known":
+        await ask(question);
+        return reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+      case "stale":
+        return answer(await staleAnswer(question, arming.behind ?? 1));
+      case "hang":
+        await hang();
+        break;
+      case "lost-answer":
+        await ask(question);
+        return drop();
+      case undefined:
+    }
+    const text = await ask(question);
+    if (caught(method, "after")) return drop();
+    answer(text);
+  }
+
+  /** What a node that is so many blocks behind would say. */
+  async function staleAnswer(question: Question, behind: number): Promise<string> {
+    const { id, method, params } = question;
+    const head = JSON.parse(await ask({ id, method: "eth_blockNumber", params: [] })) as { result: string };
+    const height = Math.max(0, Number(head.result) - behind);
+    const tag = `0x${height.toString(16)}`;
+    const nothing = JSON.stringify({ jsonrpc: "2.0", id, result: null });
+    switch (method) {
+      case "eth_getBlockByNumber":
+        if (typeof params[0] === "string" && params[0] !== "latest" && Number(params[0]) > height)
+          return nothing;
+        break;
+      case "eth_getTransactionReceipt": {
+        const text = await ask(question);
+        const { result } = JSON.parse(text) as { result: { blockNumber: string } | null };
+        return result !== null && Number(result.blockNumber) > height ? nothing : text;
+      }
+      case "eth_getLogs": {
+        const { blockHash } = (params[0] ?? {}) as { blockHash?: string };
+        if (blockHash === undefined) break;
+        const header = JSON.parse(
+          await ask({ id, method: "eth_getBlockByHash", params: [blockHash, false] }),
+        ) as { result: { number: string } | null };
+        if (header.result !== null && Number(header.result.number) <= height) break;
+        return JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "unknown block" } });
+      }
+    }
+    return ask({ ...question, params: params.map((each) => (each === "latest" ? tag : each)) });
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    arm: (arming) => void armed.push({ arming, left: arming.times }),
+    trap(method, moment, act) {
+      trap = { method, moment, act };
+    },
+    heal() {
+      const wasSet = trap !== undefined;
+      trap = undefined;
+      armed = [];
+      for (const end of hanging) end();
+      return wasSet;
+    },
+    takeStruck() {
+      const taken = struck;
+      struck = new Map();
+      return taken;
+    },
+    sent,
+    forget: () => sent.clear(),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,68 @@
+/** Where scenarios of one store are played: the world, the store, the relays of two proxies, loaded processes in reserve. Kept from one scenario to the next. */
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { ENCLAVE_PORT } from "../../../shared/protocol/host/enclave-host.ts";
+import { startEnclaveRelay, type EnclaveRelay } from "./enclave-faults.ts";
+import { Place, Reserve } from "./hosts.ts";
+import { startRpcRelay, type RpcRelay } from "./rpc-faults.ts";
+import { openStore, type Store, type StoreName } from "./stores.ts";
+import type { World } from "./world.ts";
+
+/** What stands between one proxy and the rest. */
+export interface Between {
+  readonly rpc: RpcRelay;
+  readonly enclave: EnclaveRelay;
+}
+
+export interface Stage {
+  readonly world: World;
+  readonly store: Store;
+  readonly between: readonly [Between, Between];
+  /** Proxies on fresh data, not started yet. */
+  places(count: number): Promise<Place[]>;
+  /** Data folder of the first of them. */
+  readonly dataDir: () => string;
+  close(): Promise<void>;
+}
+
+export async function openStage(world: World, name: StoreName, reserve: Reserve): Promise<Stage> {
+  const folder = path.join(world.folder, `faults-${name}`);
+  await mkdir(folder, { recursive: true });
+  const store = await openStore(name, world, folder);
+  const makeBetween = async (i: number): Promise<Between> => ({
+    rpc: await startRpcRelay(world.entry.chain_rpc),
+    enclave: await startEnclaveRelay(path.join(world.folder, `${name}-${String(i)}.sock`), world.vsockPath),
+  });
+  const between = [await makeBetween(0), await makeBetween(1)] as const;
+  let folders: string[] = [];
+  return {
+    world,
+    store,
+    between,
+    async places(count) {
+      await world.reset();
+      folders = await store.reset(count);
+      return folders.map((dataDir, i) => {
+        const { rpc, enclave } = between[i]!;
+        rpc.forget();
+        const place = new Place(reserve, {
+          ...world.settings,
+          ...store.settings,
+          CLOISTER_DATA_DIR: dataDir,
+          CLOISTER_RPC_URL: rpc.url,
+          CLOISTER_ENCLAVES: `unix:${enclave.path}:${String(ENCLAVE_PORT)}`,
+        });
+        place.onKilled = () => store.lapse();
+        return place;
+      });
+    },
+    dataDir: () => folders[0]!,
+    async close() {
+      for (const { rpc, enclave } of between) {
+        await rpc.close();
+        await enclave.close();
+      }
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,246 @@
+/** Plays scenarios by number on several lanes, and counts what struck and what was violated. */
+import { fork, spawnSync, type ChildProcess } from "node:child_process";
+import { availableParallelism, tmpdir } from "node:os";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { serialize } from "node:v8";
+import { gunzipSync } from "node:zlib";
+import { childEnvironment } from "../../../scripts/dev/service.ts";
+import type { LaneOrder, LaneReport, Played } from "./lane.ts";
+import { FAULT_NAMES, FAULT_NAMES_OF_TWO, type FaultName } from "./plan.ts";
+import type { StoreName } from "./stores.ts";
+import { makeWorld, type World, type WorldFacts } from "./world.ts";
+
+const LANE = fileURLToPath(new URL("./lane.ts", import.meta.url));
+
+export interface SuiteOptions {
+  readonly seed: number;
+  /** Scenarios of each store. */
+  readonly runs: number;
+  /** Number of the first. Default 1. */
+  readonly from?: number;
+  readonly stores: readonly StoreName[];
+  /** Scenarios that are played at a time. */
+  readonly workers?: number;
+  /** End with the first violation. */
+  readonly stop?: boolean;
+  readonly say: (text: string) => void;
+}
+
+export interface StoreReport {
+  readonly store: StoreName;
+  readonly played: number;
+  /** Scenarios in which at least one process was killed. */
+  readonly killing: number;
+  readonly kills: number;
+  readonly struck: ReadonlyMap<FaultName, number>;
+  /** Faults that never struck. */
+  readonly idle: readonly FaultName[];
+  readonly violated: readonly Played[];
+}
+
+/** Scenarios of one lane before it begins anew: anvil remembers every block that it ever had. */
+const LANE_LIFE = 400;
+const SUMMARY_EVERY = 100;
+
+export const hasRedis = (): boolean => spawnSync("redis-server", ["--version"]).status === 0;
+export const defaultWorkers = (): number => Math.max(1, Math.min(2, availableParallelism()));
+
+export async function runSuite(options: SuiteOptions): Promise<StoreReport[]> {
+  const suite = new Suite(options);
+  try {
+    return await suite.run();
+  } finally {
+    await suite.close();
+  }
+}
+
+interface Tally {
+  next: number;
+  played: number;
+  killing: number;
+  kills: number;
+  readonly struck: Map<FaultName, number>;
+  readonly violated: Played[];
+}
+
+class Suite {
+  readonly #options: SuiteOptions;
+  readonly #tallies: Map<StoreName, Tally>;
+  readonly #idle = new Map<StoreName, Lane[]>();
+  readonly #lanes = new Set<Lane>();
+  #base: Promise<Base> | undefined;
+  #evidence = "";
+  #isOver = false;
+  #opened = 0;
+
+  constructor(options: SuiteOptions) {
+    this.#options = options;
+    const next = options.from ?? 1;
+    this.#tallies = new Map(
+      options.stores.map((store) => [
+        store,
+        { next, played: 0, killing: 0, kills: 0, struck: new Map(), violated: [] },
+      ]),
+    );
+  }
+
+  async run(): Promise<StoreReport[]> {
+    this.#evidence = await mkdtemp(path.join(tmpdir(), "cloister-faults-"));
+    const workers = this.#options.workers ?? defaultWorkers();
+    const began = performance.now();
+    await Promise.all(Array.from({ length: workers }, () => this.#work(began)));
+    const reports = [...this.#tallies].map(([store, tally]) => reportOf(store, tally));
+    if (reports.every(({ violated }) => violated.length === 0))
+      await rm(this.#evidence, { recursive: true, force: true });
+    return reports;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#lanes].map((lane) => lane.close()));
+    const base = await this.#base?.catch(() => undefined);
+    await base?.world.stop();
+  }
+
+  /** The store with the most left. */
+  #nextJob(): { readonly store: StoreName; readonly number: number } | undefined {
+    if (this.#isOver) return undefined;
+    const last = (this.#options.from ?? 1) + this.#options.runs - 1;
+    const [store, tally] = [...this.#tallies].sort(([, a], [, b]) => a.next - b.next)[0]!;
+    return tally.next > last ? undefined : { store, number: tally.next++ };
+  }
+
+  async #work(began: number): Promise<void> {
+    for (let job = this.#nextJob(); job !== undefined; job = this.#nextJob()) {
+      const lane = await this.#lane(job.store);
+      const played = await lane.play(this.#options.seed, job.number);
+      if (lane.isGone || lane.played >= LANE_LIFE) {
+        this.#lanes.delete(lane);
+        await lane.close();
+      } else this.#idle.set(job.store, [...(this.#idle.get(job.store) ?? []), lane]);
+      this.#count(job.store, played, began);
+    }
+  }
+
+  #count(store: StoreName, played: Played, began: number): void {
+    const { say, stop = false, runs } = this.#options;
+    const tally = this.#tallies.get(store)!;
+    tally.played += 1;
+    tally.kills += played.kills;
+    if (played.kills > 0) tally.killing += 1;
+    for (const [name, times] of played.struck) tally.struck.set(name, (tally.struck.get(name) ?? 0) + times);
+    if (played.violations.length > 0) {
+      tally.violated.push(played);
+      say([`VIOLATED: ${played.plan}`, ...played.violations, `  logs: ${played.evidence}`].join("\n"));
+      if (stop) this.#isOver = true;
+    }
+    const all = [...this.#tallies.values()].reduce((sum, each) => sum + each.played, 0);
+    if (tally.played % SUMMARY_EVERY === 0 || tally.played === runs) {
+      const secs = (performance.now() - began) / 1000;
+      say(
+        `${store}: ${String(tally.played)} of ${String(runs)} played, ${String(tally.killing)} with a kill, ${String(tally.violated.length)} violated; ${(secs / all).toFixed(2)} s a scenario`,
+      );
+    }
+  }
+
+  async #lane(store: StoreName): Promise<Lane> {
+    const idle = this.#idle.get(store)?.shift();
+    if (idle !== undefined) return idle;
+    const base = await (this.#base ??= makeBase(this.#options.say));
+    const folder = path.join(base.facts.folder, `lane-${String(++this.#opened)}`);
+    const lane = new Lane();
+    this.#lanes.add(lane);
+    await lane.open({
+      do: "open",
+      store,
+      folder,
+      factsFile: base.factsFile,
+      stateFile: base.stateFile,
+      evidence: this.#evidence,
+    });
+    return lane;
+  }
+}
+
+interface Base {
+  readonly world: World;
+  readonly facts: WorldFacts;
+  readonly factsFile: string;
+  readonly stateFile: string;
+}
+
+async function makeBase(say: (text: string) => void): Promise<Base> {
+  const began = performance.now();
+  say("making the world: a chain, an enclave, transactions with real proofs …");
+  const world = await makeWorld(() => undefined);
+  const dumped = String(await world.rpc("anvil_dumpState"));
+  const stateFile = path.join(world.folder, "world-state.json");
+  const factsFile = path.join(world.folder, "world-facts.bin");
+  await writeFile(stateFile, gunzipSync(Buffer.from(dumped.slice(2), "hex")));
+  const { reset: _reset, rpc: _rpc, stop: _stop, ...facts } = world;
+  await writeFile(factsFile, serialize(facts), { mode: 0o600 });
+  say(`  made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
+  return { world, facts, factsFile, stateFile };
+}
+
+function reportOf(store: StoreName, tally: Tally): StoreReport {
+  const { played, killing, kills, struck, violated } = tally;
+  const names: readonly FaultName[] =
+    store === "redis" ? [...FAULT_NAMES, ...FAULT_NAMES_OF_TWO] : FAULT_NAMES;
+  const idle = names.filter((name) => (struck.get(name) ?? 0) === 0);
+  return { store, played, killing, kills, struck, idle, violated };
+}
+
+/** The process of `lane.ts`, from outside. */
+class Lane {
+  readonly #child: ChildProcess;
+  readonly #gone: Promise<void>;
+  #said = "";
+  #resolve: (report: LaneReport | undefined) => void = () => undefined;
+  isGone = false;
+  played = 0;
+
+  constructor() {
+    const child = fork(LANE, [], {
+      execArgv: ["--import", import.meta.resolve("tsx")],
+      env: childEnvironment(),
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    });
+    this.#child = child;
+    child.stderr?.on("data", (chunk: Buffer) => (this.#said = (this.#said + chunk.toString()).slice(-4_000)));
+    child.on("message", (report: LaneReport) => this.#resolve(report));
+    this.#gone = new Promise((resolve) => {
+      child.once("exit", () => {
+        this.isGone = true;
+        this.#resolve(undefined);
+        resolve();
+      });
+    });
+  }
+
+  #ask(order: LaneOrder): Promise<LaneReport | undefined> {
+    if (this.isGone) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#child.send(order, () => undefined);
+    });
+  }
+
+  async open(order: Extract<LaneOrder, { do: "open" }>): Promise<void> {
+    if ((await this.#ask(order))?.is !== "open") throw new Error(`a lane did not open:\n${this.#said}`);
+  }
+
+  async play(seed: number, number: number): Promise<Played> {
+    this.played += 1;
+    const report = await this.#ask({ do: "play", seed, number });
+    if (report?.is === "played") return report;
+    const violations = [`the suite's own process ended:\n${this.#said}`];
+    return { is: "played", number, ms: 0, kills: 0, struck: [], violations, plan: "", evidence: "" };
+  }
+
+  async close(): Promise<void> {
+    await this.#ask({ do: "close" });
+    await this.#gone;
+  }
+}

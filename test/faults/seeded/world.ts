@@ -1,0 +1,281 @@
+/**
+ * What all scenarios of a run begin with: a real chain with the pool on it, a real enclave, wallets with notes, and
+ * transactions that the client library made with real proofs and nobody sent. Made once; `reset` brings the chain back
+ * to this moment. Blocks come only when a scenario makes them.
+ */
+import { cp } from "node:fs/promises";
+import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
+import { SERVICE_WALLET_SECRET } from "../../../scripts/dev/local-network.ts";
+import { localProxySettings } from "../../../scripts/dev/proxy-settings.ts";
+import type { NetworkEntry } from "../../../scripts/dev/stack-folder.ts";
+import { pepperFile } from "../../../scripts/dev/development-credential.ts";
+import type { DepositBody, SpendBody } from "../../../shared/api/transactions.ts";
+import { newSeed, type Wallet } from "../../../shared/client/index.ts";
+import { mustFromHex } from "../../../shared/protocol/bytes.ts";
+import { capture, capturing } from "../../support/captured.ts";
+import { startTestStack, type TestStack } from "../../support/stack.ts";
+import { until } from "../../support/until.ts";
+import type { Effects } from "./observations.ts";
+
+const UNIT = 1_000_000n;
+const DEADLINE_SECS = 23 * 3_600;
+/** Deeper than any reorganisation, so that one never reaches below the snapshot's own blocks. */
+const REST_BLOCKS = 3;
+export const CONFIRMATIONS = 7;
+
+/** A transaction that a client made and nobody sent. */
+export interface Prebuilt {
+  readonly name: string;
+  readonly path: "/sequence/deposit-shield" | "/sequence/spend";
+  readonly body: DepositBody | SpendBody;
+  readonly statement: string;
+  /** Others that spend the same note: one of them can win. */
+  readonly rivals: readonly string[];
+  readonly effects: Effects;
+  /** Calldata of a call with this transaction alone, which anybody may send. */
+  readonly call: string;
+}
+
+/** What of it is plain data. */
+export interface WorldFacts {
+  readonly entry: NetworkEntry;
+  readonly apiKey: string;
+  /** Of the stack whose secrets the proxies use. */
+  readonly stackFolder: string;
+  /** For the proxy to carry. */
+  readonly prebuilt: readonly Prebuilt[];
+  /** Deposits that a stranger sends to the pool himself. */
+  readonly foreign: readonly Prebuilt[];
+  /** Seeds by name; together they own every note. */
+  readonly wallets: ReadonlyMap<string, Uint8Array>;
+  /** Public accounts whose dollars are counted, by name. */
+  readonly accounts: ReadonlyMap<string, string>;
+  readonly stranger: string;
+  readonly sender: string;
+  /** Of a proxy on the embedded store, without where its data and relays are. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly vsockPath: string;
+  /** The proxy's data folder as it is at the snapshot. */
+  readonly template: string;
+  /** For what scenarios leave behind. */
+  readonly folder: string;
+  /** Block of the snapshot. */
+  readonly height: number;
+  /** When it is older, its transactions are near their deadline. Milliseconds since 1970. */
+  readonly goodUntil: number;
+}
+
+export interface World extends WorldFacts {
+  /** The chain as it is at the snapshot. */
+  reset(): Promise<void>;
+  rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+const DEPOSITS = 7;
+const PAYMENTS = 3;
+const WITHDRAWALS = 2;
+/** Pairs that spend the same note. */
+const RIVALRIES = 2;
+const FOREIGN = 8;
+const RECIPIENTS = 3;
+
+export async function makeWorld(say: (text: string) => void): Promise<World> {
+  const on = await startTestStack();
+  try {
+    const facts = await fill(on, say);
+    return await openWorld(facts, () => on.stop());
+  } catch (error) {
+    await on.stop();
+    throw error;
+  }
+}
+
+/** anvil keeps the fee of the next block when it goes back to a snapshot. */
+export async function calmFees(rpc: World["rpc"]): Promise<void> {
+  await rpc("anvil_setNextBlockBaseFeePerGas", ["0x3b9aca00"]);
+}
+
+/** Of a chain that stands at its snapshot. */
+export async function openWorld(
+  facts: WorldFacts,
+  stop: () => Promise<void> = () => Promise.resolve(),
+): Promise<World> {
+  const { chain_rpc, chain_id } = facts.entry;
+  const chain = new JsonRpcProvider(chain_rpc, chain_id, { staticNetwork: true, cacheTimeout: -1 });
+  const rpc = (method: string, params: readonly unknown[] = []): Promise<unknown> =>
+    chain.send(method, [...params]) as Promise<unknown>;
+  let snapshot = await rpc("evm_snapshot");
+  return {
+    ...facts,
+    rpc,
+    async reset() {
+      await rpc("evm_revert", [snapshot]);
+      await rpc("anvil_dropAllTransactions");
+      await calmFees(rpc);
+      snapshot = await rpc("evm_snapshot");
+    },
+    async stop() {
+      chain.destroy();
+      await stop();
+    },
+  };
+}
+
+async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFacts> {
+  const { chain, entry, local } = on;
+  const wallets = new Map<string, Uint8Array>();
+  const accounts = new Map<string, string>();
+  const seedOf = (name: string): Uint8Array => {
+    const seed = wallets.get(name) ?? newSeed();
+    wallets.set(name, seed);
+    return seed;
+  };
+  const open = (name: string): Promise<Wallet> =>
+    on.wallet({ seed: seedOf(name), through: capturing(on.client) });
+  const terms = { deadlineSecs: DEADLINE_SECS };
+  wallets.set("service", mustFromHex(await local.folder.secrets.text(SERVICE_WALLET_SECRET)));
+
+  const feeOf = (body: DepositBody | SpendBody): bigint =>
+    body.fees.reduce((sum, { value }) => sum + BigInt(value), 0n);
+
+  async function deposit(name: string, owner: string, amount: bigint): Promise<Prebuilt> {
+    const wallet = await open(owner);
+    const depositor = await on.depositor(amount);
+    accounts.set(name, depositor.address);
+    const body = await capture<DepositBody>(wallet, () => wallet.deposit(amount, depositor, terms));
+    const { statement, transaction } = await on.client.attestDeposit(body);
+    const fee = feeOf(body);
+    return {
+      name,
+      path: "/sequence/deposit-shield",
+      body,
+      statement,
+      rivals: [],
+      effects: {
+        pool: amount,
+        accounts: { [name]: -amount },
+        wallets: { [owner]: amount - fee, service: fee },
+      },
+      call: transaction.data,
+    };
+  }
+
+  async function spend(
+    name: string,
+    payer: string,
+    amount: bigint,
+    to: { readonly wallet: string } | { readonly account: string },
+    rivals: readonly string[] = [],
+  ): Promise<Prebuilt> {
+    const wallet = await open(payer);
+    await wallet.sync();
+    let effects: Effects;
+    let body: SpendBody;
+    if ("wallet" in to) {
+      const address = (await open(to.wallet)).address;
+      body = await capture<SpendBody>(wallet, () => wallet.pay(address, amount, terms));
+      effects = { pool: 0n, accounts: {}, wallets: { [to.wallet]: amount } };
+    } else {
+      const account = EthereumWallet.createRandom().address;
+      accounts.set(to.account, account);
+      body = await capture<SpendBody>(wallet, () => wallet.withdraw(account, amount, terms));
+      effects = { pool: -amount, accounts: { [to.account]: amount }, wallets: {} };
+    }
+    const fee = feeOf(body);
+    const { statement, transaction } = await on.client.attestSpend(body);
+    effects = { ...effects, wallets: { ...effects.wallets, [payer]: -(amount + fee), service: fee } };
+    return { name, path: "/sequence/spend", body, statement, rivals, effects, call: transaction.data };
+  }
+
+  const payers = Array.from(
+    { length: PAYMENTS + WITHDRAWALS + RIVALRIES },
+    (_, i) => `payer ${String(i + 1)}`,
+  );
+  say(`notes for ${String(payers.length)} payers`);
+  const funding: Prebuilt[] = [];
+  for (const payer of payers) funding.push(await deposit(`fund ${payer}`, payer, 20n * UNIT));
+  const tickets = [];
+  for (const { body } of funding) tickets.push(await on.client.sequenceDeposit(body as DepositBody));
+  for (const { ticket_id } of tickets)
+    await until(
+      "a payer's note to be final",
+      async () => (await on.client.ticket(ticket_id)).state === "finalized",
+    );
+
+  say("transactions with proofs");
+  const recipient = (i: number): string => `recipient ${String((i % RECIPIENTS) + 1)}`;
+  const prebuilt: Prebuilt[] = [];
+  for (let i = 0; i < DEPOSITS; i++)
+    prebuilt.push(await deposit(`deposit ${String(i + 1)}`, recipient(i), (10n + BigInt(i)) * UNIT));
+  const rest = [...payers];
+  for (let i = 0; i < PAYMENTS; i++)
+    prebuilt.push(
+      await spend(`payment ${String(i + 1)}`, rest.shift()!, (5n + BigInt(i)) * UNIT, {
+        wallet: recipient(i),
+      }),
+    );
+  for (let i = 0; i < WITHDRAWALS; i++) {
+    const account = `withdrawn ${String(i + 1)}`;
+    prebuilt.push(
+      await spend(`withdrawal ${String(i + 1)}`, rest.shift()!, (3n + BigInt(i)) * UNIT, { account }),
+    );
+  }
+  for (let i = 0; i < RIVALRIES; i++) {
+    const [one, two] = [`rival ${String(i + 1)}a`, `rival ${String(i + 1)}b`] as const;
+    const payer = rest.shift()!;
+    prebuilt.push(await spend(one, payer, 7n * UNIT, { wallet: recipient(i) }, [two]));
+    prebuilt.push(await spend(two, payer, 8n * UNIT, { account: `withdrawn by ${two}` }, [one]));
+  }
+  say("a stranger's deposits");
+  const foreign: Prebuilt[] = [];
+  for (let i = 0; i < FOREIGN; i++)
+    foreign.push(await deposit(`foreign ${String(i + 1)}`, recipient(i), (30n + BigInt(i)) * UNIT));
+
+  await on.setMining(false);
+  await on.mine(REST_BLOCKS);
+  const height = await chain.getBlockNumber();
+  await until("the index to be there", async () => (await on.client.merkleRoot()).block_number === height);
+  const { folder } = local;
+  await local.proxy().stop();
+  await chain.send("anvil_setIntervalMining", [0]).catch(() => undefined);
+  const template = folder.inside("template");
+  await cp(folder.inside("store"), template, { recursive: true });
+
+  const deployment = await folder.readDeployment();
+  if (deployment === undefined) throw new Error("a stack without a deployment");
+  const settings = {
+    ...(await localProxySettings({
+      name: "first",
+      folder,
+      chain: local.chain,
+      ports: { proxy: 0 },
+      deployment,
+      pepperFile: await pepperFile(on.stack.folder.shared()),
+      serviceAddress: entry.service_address,
+    })),
+    CLOISTER_CONFIRMATIONS: String(CONFIRMATIONS),
+    CLOISTER_BLOCK_POLL_MS: "40",
+    CLOISTER_LIMIT_KEY_PER_MINUTE: "1000000",
+    CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE: "100000",
+  };
+  const [, stranger] = (await chain.send("eth_accounts", [])) as string[];
+  if (stranger === undefined) throw new Error("a chain without accounts");
+  return {
+    entry,
+    apiKey: on.stack.file.api_key,
+    stackFolder: on.stack.folder.path,
+    prebuilt,
+    foreign,
+    wallets,
+    accounts,
+    stranger,
+    sender: await on.sender(),
+    settings,
+    vsockPath: String(local.enclave.ready["vsockPath"]),
+    template,
+    folder: folder.path,
+    height,
+    goodUntil: Date.now() + (DEADLINE_SECS - 6 * 3_600) * 1_000,
+  };
+}
