@@ -75,11 +75,11 @@ export async function startEnclaveRelay(path: string, target: string): Promise<E
     let pending: EnclaveFault | undefined;
     near.on("data", (chunk) => {
       if (isSpeaking) {
-        if (caught("before")) return end();
+        if (caught("before")) return void end();
         pending ??= next();
         if (pending === "enclave-refuses") {
           pending = undefined;
-          return end();
+          return void end();
         }
       }
       far.write(chunk);
@@ -90,12 +90,12 @@ export async function startEnclaveRelay(path: string, target: string): Promise<E
         near.write(chunk);
         return;
       }
-      if (caught("after")) return end();
+      if (caught("after")) return void end();
       const fault = pending;
       pending = undefined;
       switch (fault) {
         case "enclave-lost":
-          return end();
+          return void end();
         case "enclave-late":
           setTimeout(() => near.write(chunk), LATE_MS);
           return;

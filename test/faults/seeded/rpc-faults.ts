@@ -155,7 +155,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       answer(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
     const drop = (): void => void request.socket.destroy();
 
-    if (caught(method, "before")) return drop();
+    if (caught(method, "before")) return void drop();
     if (method === "eth_sendRawTransaction") {
       const raw = String(params[0]);
       sent.set(keccak256(raw), raw);
@@ -163,40 +163,40 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     const arming = faultFor(method);
     switch (arming?.fault) {
       case "lost-question":
-        return drop();
+        return void drop();
       case "http-429":
-        return answer("too many requests", 429);
+        return void answer("too many requests", 429);
       case "http-500":
-        return answer("<h1>upstream</h1>", 500);
+        return void answer("<h1>upstream</h1>", 500);
       case "garbage":
-        return answer(`{"jsonrpc":"2.0","id":${String(id)},"resu`);
+        return void answer(`{"jsonrpc":"2.0","id":${String(id)},"resu`);
       case "no-result":
-        return reply({});
+        return void reply({});
       case "null-receipt":
       case "forgets-transaction":
-        return reply({ result: null });
+        return void reply({ result: null });
       case "cannot-simulate":
-        return reply({ error: { code: -32601, message: "the method does not exist" } });
+        return void reply({ error: { code: -32601, message: "the method does not exist" } });
       case "nonce-too-low":
       case "nonce-too-high":
       case "underpriced":
         // Not passed on: the node did not take it, whatever it says why.
-        return reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+        return void reply({ error: { code: -32000, message: WORDS[arming.fault] } });
       case "already-known":
         await ask(question);
-        return reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+        return void reply({ error: { code: -32000, message: WORDS[arming.fault] } });
       case "stale":
-        return answer(await staleAnswer(question, arming.behind ?? 1));
+        return void answer(await staleAnswer(question, arming.behind ?? 1));
       case "hang":
         await hang();
         break;
       case "lost-answer":
         await ask(question);
-        return drop();
+        return void drop();
       case undefined:
     }
     const text = await ask(question);
-    if (caught(method, "after")) return drop();
+    if (caught(method, "after")) return void drop();
     answer(text);
   }
 

@@ -27,6 +27,7 @@ const MAX_ROUNDS = 80;
 const CLOCK_EVERY_ROUNDS = 8;
 const STUCK_MS = 31_000;
 const MAX_SETTLINGS = 6;
+const MAX_LOOKS = 100;
 const IN_PROGRESS = "IDEMPOTENCY_IN_PROGRESS";
 /** How long one lasts, and a second. */
 const CLAIM_MS = 121_000;
@@ -326,8 +327,7 @@ class Scenario {
         // The last transaction becomes final, too.
         await this.#moves.mine(CONFIRMATIONS);
         await this.#synced();
-        await sleep(120);
-        return true;
+        return this.#nothingOutgoing();
       }
       const onlyWaits = isQuiet && states.every((state) => isOver(state) || state === "confirmed");
       await this.#moves.mine(onlyWaits ? CONFIRMATIONS : round > MAX_ROUNDS / 2 ? 8 : 1);
@@ -336,6 +336,17 @@ class Scenario {
       if (round % CLOCK_EVERY_ROUNDS === 0) this.#moveClock(STUCK_MS);
     }
     return false;
+  }
+
+  /** What was sent is forgotten in the turn after it has become final. */
+  async #nothingOutgoing(): Promise<boolean> {
+    for (let i = 1; i <= MAX_LOOKS; i++) {
+      if ((await this.#stage.store.read(this.#stage.dataDir(), [])).outgoing.length === 0) return true;
+      await sleep(40);
+      if (i % 10 === 0) await this.#moves.mine(CONFIRMATIONS);
+    }
+    // The checker says so.
+    return true;
   }
 
   async #treeIsWhole(): Promise<boolean> {
@@ -349,7 +360,7 @@ class Scenario {
     for (let i = 0; i < 100; i++) {
       const root = await this.#get<{ block_number: number }>("/merkle/root");
       if (root?.block_number === height) return;
-      await sleep(8);
+      await sleep(15);
     }
   }
 
