@@ -76,7 +76,10 @@ function checkAnswers(
   const ids = idsOf(answers);
   const execution = executed.get(statement);
   if (ticket === undefined) {
-    if (ids.length > 0) return void say("TICKET_LOST", `${name}: it had the ticket ${ids.join(", ")}`);
+    if (ids.length > 0) {
+      say("TICKET_LOST", `${name}: it had the ticket ${ids.join(", ")}`);
+      return;
+    }
     if (execution !== undefined) say("EXECUTED_UNASKED", `${name} was executed and has no ticket`);
     checkRefusal(asked, seen, executed, say);
     return;
@@ -90,8 +93,10 @@ function checkAnswers(
     say("WRONG_OUTCOME", `${name}: the store says ${stored.state}, the service said ${ticket.state}`);
   switch (ticket.state) {
     case "finalized": {
-      if (execution === undefined)
-        return void say("NOT_EXECUTED", `${name} is finalized and not on the chain`);
+      if (execution === undefined) {
+        say("NOT_EXECUTED", `${name} is finalized and not on the chain`);
+        return;
+      }
       const leaves = execution.commitments.map((_, i) => execution.firstLeaf + i);
       if (ticket.txHash !== execution.txHash || ticket.block !== execution.block)
         say(
@@ -104,9 +109,8 @@ function checkAnswers(
     }
     case "failed":
     case "expired":
-      if (execution !== undefined)
-        return void say("WRONG_OUTCOME", `${name} is ${ticket.state} and on the chain`);
-      if (!isJustified(ticket.error, asked, seen, executed))
+      if (execution !== undefined) say("WRONG_OUTCOME", `${name} is ${ticket.state} and on the chain`);
+      else if (!isJustified(ticket.error, asked, seen, executed))
         say("UNJUSTIFIED_FAILURE", `${name}: ${ticket.state}, ${String(ticket.error)}`);
       return;
     case "queued":
