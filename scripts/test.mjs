@@ -42,7 +42,7 @@ const CHECKS = {
 /** Uses every processor by itself. */
 const ALONE = new Set(["forge"]);
 /** The long ones first, so that none of them is left for the end. */
-const LONG = ["contract", "faults", "e2e", "adversarial"];
+const LONG = ["faults", "contract", "e2e", "adversarial"];
 /** Much of a suite is waiting for blocks and processes; more than two would only make each other slow. */
 const LANES = Math.min(2, availableParallelism());
 

@@ -101,7 +101,9 @@ export function createBatches(parts: BatchParts): Batches {
         const isTooBig = calldata.length > MAX_DATA_CHARS || gasLimit > MAX_GAS;
         if (isTooBig && chosen.length > 1) {
           // In order of acceptance, so that swaps are not put off for ever by what came after them.
-          chosen = chosen.slice(0, Math.ceil(chosen.length / 2));
+          const share = Math.min(MAX_DATA_CHARS / calldata.length, Number(MAX_GAS) / Number(gasLimit));
+          const fewer = Math.min(Math.floor(chosen.length * share), chosen.length - 1);
+          chosen = chosen.slice(0, Math.max(fewer, 1));
           continue;
         }
         if (candidates.length === 0 && update !== undefined && (await wouldSkip(calldata))) {

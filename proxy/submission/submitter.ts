@@ -5,7 +5,6 @@
  */
 import type { Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
-import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
 import { ChainAway } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
@@ -90,8 +89,8 @@ export interface SubmitterOptions {
 const STAND_ASIDE_AFTER_MS = 5_000;
 const DEFAULT_STUCK_AFTER_MS = 30_000;
 const DEFAULT_MAX_FEE = 500_000_000_000n;
-/** With three leaves each they fill one root update; the bounds of gas and calldata lie above that for payments. */
-const DEFAULT_MAX_BATCH = Math.floor(MAX_UPDATE_LEAVES / 3);
+/** So many transfers are just within the calldata of one call; larger members make it fewer. */
+const DEFAULT_MAX_BATCH = 64;
 
 /** What works under one lease. Made anew with each, so that nothing remembered from before an interruption decides. */
 interface Line {

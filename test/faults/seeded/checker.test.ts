@@ -66,7 +66,7 @@ function story(): Observations {
     loser,
   ];
   return {
-    excuses: { deadlinesPassed: false, wentBack: false },
+    excuses: { deadlinesPassed: false, wentBack: false, hidReceipts: false },
     asked,
     foreign: [],
     executions: [executionOf("one", 0), executionOf("two", 2), executionOf("winner", 4)],
@@ -245,6 +245,18 @@ const WRONG: readonly (readonly [what: string, code: Violation["code"], seen: Ob
     },
   ],
   [
+    "an execution that hidden receipts do not take back",
+    "STATE_WENT_BACK",
+    {
+      ...right,
+      excuses: { ...right.excuses, hidReceipts: true },
+      streamedStates: [
+        { ticket: "ticket of one", state: "confirmed" },
+        { ticket: "ticket of one", state: "submitted" },
+      ],
+    },
+  ],
+  [
     "an end that was not one",
     "STATE_WENT_BACK",
     {
@@ -300,13 +312,24 @@ describe("the checker of the seeded scenarios", () => {
     );
   });
 
+  it("excuses what was given up because its receipt was hidden", () => {
+    const streamedStates = [
+      { ticket: "ticket of one", state: "submitted" },
+      { ticket: "ticket of one", state: "queued" },
+    ] as const;
+    const codes = (hidReceipts: boolean): string[] =>
+      check({ ...right, streamedStates, excuses: { ...right.excuses, hidReceipts } }).map(({ code }) => code);
+    assert.deepEqual(codes(true), []);
+    assert.deepEqual(codes(false), ["STATE_WENT_BACK"]);
+  });
+
   it("excuses what a moved clock explains", () => {
     const late = told(
       "one",
       { ticket: ticketOf("one", { state: "expired", error: "DEADLINE_PASSED" }) },
       {
         executions: [two, winner],
-        excuses: { deadlinesPassed: true, wentBack: false },
+        excuses: { deadlinesPassed: true, wentBack: false, hidReceipts: false },
         balances: {
           before: right.balances.before,
           after: { pool: 120n, accounts: { payer: 30n } },

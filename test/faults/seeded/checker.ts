@@ -48,7 +48,7 @@ export function check(seen: Observations): Violation[] {
   checkOrder(seen, executed, say);
   checkMoney(seen, executed, say);
   checkEvents(seen, say);
-  checkStates(seen.streamedStates, seen.excuses.wentBack, say);
+  checkStates(seen.streamedStates, seen.excuses, say);
 
   const { mined, pending } = seen.nonces;
   if (mined !== pending)
@@ -76,7 +76,10 @@ function checkAnswers(
   const ids = idsOf(answers);
   const execution = executed.get(statement);
   if (ticket === undefined) {
-    if (ids.length > 0) return say("TICKET_LOST", `${name}: it had the ticket ${ids.join(", ")}`);
+    if (ids.length > 0) {
+      say("TICKET_LOST", `${name}: it had the ticket ${ids.join(", ")}`);
+      return;
+    }
     if (execution !== undefined) say("EXECUTED_UNASKED", `${name} was executed and has no ticket`);
     checkRefusal(asked, seen, executed, say);
     return;
@@ -90,7 +93,10 @@ function checkAnswers(
     say("WRONG_OUTCOME", `${name}: the store says ${stored.state}, the service said ${ticket.state}`);
   switch (ticket.state) {
     case "finalized": {
-      if (execution === undefined) return say("NOT_EXECUTED", `${name} is finalized and not on the chain`);
+      if (execution === undefined) {
+        say("NOT_EXECUTED", `${name} is finalized and not on the chain`);
+        return;
+      }
       const leaves = execution.commitments.map((_, i) => execution.firstLeaf + i);
       if (ticket.txHash !== execution.txHash || ticket.block !== execution.block)
         say(
@@ -103,8 +109,8 @@ function checkAnswers(
     }
     case "failed":
     case "expired":
-      if (execution !== undefined) return say("WRONG_OUTCOME", `${name} is ${ticket.state} and on the chain`);
-      if (!isJustified(ticket.error, asked, seen, executed))
+      if (execution !== undefined) say("WRONG_OUTCOME", `${name} is ${ticket.state} and on the chain`);
+      else if (!isJustified(ticket.error, asked, seen, executed))
         say("UNJUSTIFIED_FAILURE", `${name}: ${ticket.state}, ${String(ticket.error)}`);
       return;
     case "queued":
@@ -243,15 +249,16 @@ function checkEvents({ chainEvents, streamEvents, followedEvents }: Observations
 
 const RANK = { queued: 0, submitted: 1, confirmed: 2, finalized: 3, failed: 3, expired: 3 } as const;
 
-/** Only where the chain went back, and never from an end. */
-function checkStates(states: readonly StreamedState[], wentBack: boolean, say: Say): void {
+/** Only where the chain went back, or what was sent had to be given up, and never from an end. */
+function checkStates(states: readonly StreamedState[], excuses: Observations["excuses"], say: Say): void {
   const last = new Map<string, StreamedState["state"]>();
   for (const { ticket, state } of states) {
     const before = last.get(ticket);
     last.set(ticket, state);
     if (before === undefined || before === state) continue;
     const isEnd = RANK[before] === RANK.finalized;
-    if (isEnd || (RANK[state] < RANK[before] && !wentBack))
+    const isGivenUp = excuses.hidReceipts && before === "submitted" && state === "queued";
+    if (isEnd || (RANK[state] < RANK[before] && !excuses.wentBack && !isGivenUp))
       say("STATE_WENT_BACK", `${ticket}: ${before}, then ${state}`);
   }
 }

@@ -75,11 +75,15 @@ export async function startEnclaveRelay(path: string, target: string): Promise<E
     let pending: EnclaveFault | undefined;
     near.on("data", (chunk) => {
       if (isSpeaking) {
-        if (caught("before")) return end();
+        if (caught("before")) {
+          end();
+          return;
+        }
         pending ??= next();
         if (pending === "enclave-refuses") {
           pending = undefined;
-          return end();
+          end();
+          return;
         }
       }
       far.write(chunk);
@@ -90,12 +94,16 @@ export async function startEnclaveRelay(path: string, target: string): Promise<E
         near.write(chunk);
         return;
       }
-      if (caught("after")) return end();
+      if (caught("after")) {
+        end();
+        return;
+      }
       const fault = pending;
       pending = undefined;
       switch (fault) {
         case "enclave-lost":
-          return end();
+          end();
+          return;
         case "enclave-late":
           setTimeout(() => near.write(chunk), LATE_MS);
           return;

@@ -24,10 +24,11 @@ export class Follower {
   }
 
   async #follow(baseUrl: () => string | undefined, apiKey: string): Promise<void> {
-    while (!this.#end.signal.aborted) {
+    const isOver = (): boolean => this.#end.signal.aborted;
+    while (!isOver()) {
       const url = baseUrl();
       if (url !== undefined) await this.#read(url, apiKey).catch(() => undefined);
-      if (this.#end.signal.aborted) return;
+      if (isOver()) return;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }

@@ -44,8 +44,8 @@ function load(number: number): Promise<unknown> {
 }
 
 async function run(number: number, environment: Readonly<Record<string, string>>): Promise<void> {
-  for (const name of Object.keys(process.env)) if (name.startsWith("CLOISTER_")) delete process.env[name];
-  Object.assign(process.env, environment);
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("CLOISTER_"));
+  process.env = { ...Object.fromEntries(others), ...environment };
   // Another module each time, so that its last line runs it again; what it imports stays loaded.
   await load(number);
 }
@@ -68,7 +68,7 @@ listen("disconnect", () => exit(0));
 // Everything that main.ts imports, without its last line.
 process.argv.push("--help");
 const say = process.stdout.write.bind(process.stdout);
-process.stdout.write = (() => true) as typeof process.stdout.write;
+process.stdout.write = () => true;
 await load(0);
 process.stdout.write = say;
 process.argv.pop();

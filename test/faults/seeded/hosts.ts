@@ -192,7 +192,7 @@ export class Place {
         (line) => {
           this.log.push(line);
           if (!line.includes('"msg":"listening"')) return;
-          this.#port = Number((JSON.parse(line) as { port: number }).port);
+          this.#port = (JSON.parse(line) as { port: number }).port;
           settle(true);
         },
         () => {

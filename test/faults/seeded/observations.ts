@@ -69,6 +69,8 @@ export interface Observations {
     readonly deadlinesPassed: boolean;
     /** Blocks were taken back, or a node answered for an older one. */
     readonly wentBack: boolean;
+    /** A node hid receipts: our nonce then looks as if a stranger had used it, and what it carried waits anew. */
+    readonly hidReceipts: boolean;
   };
   readonly asked: readonly Asked[];
   /** Foreign deposits, whether they were mined or not. */

@@ -38,10 +38,10 @@ export async function observe(looking: Looking): Promise<Observations> {
   let streamEvents: EventLine[];
   let walletsAfter: Readonly<Record<string, bigint>>;
   try {
-    await until("the whole stream", () => reader.syncedAt === chain.leaves, 5_000).catch(() => undefined);
+    await until("the whole stream", () => reader.syncedAt === chain.leaves, 10_000).catch(() => undefined);
     streamEvents = reader.lines;
     const length = streamEvents.length;
-    await until("the follower to be there", () => follower.lines.length === length, 3_000).catch(
+    await until("the follower to be there", () => follower.lines.length === length, 10_000).catch(
       () => undefined,
     );
     walletsAfter = await readWallets(world, place.baseUrl, looking.wallets);
@@ -145,7 +145,9 @@ async function readChain(
         const { root, leafCount } = event.args.toObject() as { root: bigint; leafCount: bigint };
         covered = Number(leafCount);
         events.push(rootLine(root, covered, block));
+        break;
       }
+      case undefined:
     }
   }
   return { executions, events, leaves, covered };

@@ -108,7 +108,7 @@ export const PAST_DEADLINES_SECS = 25 * 60 * MINUTE;
 const STUCK_MS = 31_000;
 export const MAX_DEPTH = 6;
 
-const KILLING_PERCENT = 45;
+const KILLING_PERCENT = 36;
 const TWO_PROXIES_PERCENT = 30;
 /** Restoring all of them takes longer than all the rest of a scenario. */
 const SOME_WALLETS = 1;
@@ -142,7 +142,7 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
   for (let i = random.between(2, 6); i > 0; i--) put({ do: "mine", blocks: random.between(1, 3) });
   for (let i = random.between(3, 6); i > 0; i--) put(drawFault(random, via));
   if (random.chance(KILLING_PERCENT)) {
-    for (let i = random.chance(25) ? 2 : 1; i > 0; i--) put(drawKill(random, via()));
+    for (let i = random.chance(20) ? 2 : 1; i > 0; i--) put(drawKill(random, via()));
   }
   if (proxies === 2 && random.chance(60)) {
     const at = random.between(0, steps.length - 1);

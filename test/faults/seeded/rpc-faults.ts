@@ -155,7 +155,10 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       answer(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
     const drop = (): void => void request.socket.destroy();
 
-    if (caught(method, "before")) return drop();
+    if (caught(method, "before")) {
+      drop();
+      return;
+    }
     if (method === "eth_sendRawTransaction") {
       const raw = String(params[0]);
       sent.set(keccak256(raw), raw);
@@ -163,40 +166,54 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     const arming = faultFor(method);
     switch (arming?.fault) {
       case "lost-question":
-        return drop();
+        drop();
+        return;
       case "http-429":
-        return answer("too many requests", 429);
+        answer("too many requests", 429);
+        return;
       case "http-500":
-        return answer("<h1>upstream</h1>", 500);
+        answer("<h1>upstream</h1>", 500);
+        return;
       case "garbage":
-        return answer(`{"jsonrpc":"2.0","id":${String(id)},"resu`);
+        answer(`{"jsonrpc":"2.0","id":${String(id)},"resu`);
+        return;
       case "no-result":
-        return reply({});
+        reply({});
+        return;
       case "null-receipt":
       case "forgets-transaction":
-        return reply({ result: null });
+        reply({ result: null });
+        return;
       case "cannot-simulate":
-        return reply({ error: { code: -32601, message: "the method does not exist" } });
+        reply({ error: { code: -32601, message: "the method does not exist" } });
+        return;
       case "nonce-too-low":
       case "nonce-too-high":
       case "underpriced":
         // Not passed on: the node did not take it, whatever it says why.
-        return reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+        reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+        return;
       case "already-known":
         await ask(question);
-        return reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+        reply({ error: { code: -32000, message: WORDS[arming.fault] } });
+        return;
       case "stale":
-        return answer(await staleAnswer(question, arming.behind ?? 1));
+        answer(await staleAnswer(question, arming.behind ?? 1));
+        return;
       case "hang":
         await hang();
         break;
       case "lost-answer":
         await ask(question);
-        return drop();
+        drop();
+        return;
       case undefined:
     }
     const text = await ask(question);
-    if (caught(method, "after")) return drop();
+    if (caught(method, "after")) {
+      drop();
+      return;
+    }
     answer(text);
   }
 

@@ -27,6 +27,7 @@ const MAX_ROUNDS = 80;
 const CLOCK_EVERY_ROUNDS = 8;
 const STUCK_MS = 31_000;
 const MAX_SETTLINGS = 6;
+const MAX_LOOKS = 100;
 const IN_PROGRESS = "IDEMPOTENCY_IN_PROGRESS";
 /** How long one lasts, and a second. */
 const CLAIM_MS = 121_000;
@@ -62,6 +63,7 @@ class Scenario {
   #aheadMs = 0;
   #deadlinesPassed = false;
   #wentBack = false;
+  #hidReceipts = false;
   #isStopped = false;
 
   constructor(stage: Stage, plan: Plan) {
@@ -100,7 +102,11 @@ class Scenario {
             ...{ name, statement, rivals, effects, answers, ticket },
           }),
         ),
-        excuses: { deadlinesPassed: this.#deadlinesPassed, wentBack: this.#wentBack },
+        excuses: {
+          deadlinesPassed: this.#deadlinesPassed,
+          wentBack: this.#wentBack,
+          hidReceipts: this.#hidReceipts,
+        },
         logs,
         wallets: this.#plan.wallets,
         stop: () => this.#stop(violations),
@@ -152,6 +158,7 @@ class Scenario {
         return moves.mine(step.blocks);
       case "rpc":
         if (step.arming.fault === "stale") this.#wentBack = true;
+        if (step.arming.fault === "null-receipt") this.#hidReceipts = true;
         this.#stage.between[step.via].rpc.arm(step.arming);
         return;
       case "enclave":
@@ -326,8 +333,7 @@ class Scenario {
         // The last transaction becomes final, too.
         await this.#moves.mine(CONFIRMATIONS);
         await this.#synced();
-        await sleep(120);
-        return true;
+        return this.#nothingOutgoing();
       }
       const onlyWaits = isQuiet && states.every((state) => isOver(state) || state === "confirmed");
       await this.#moves.mine(onlyWaits ? CONFIRMATIONS : round > MAX_ROUNDS / 2 ? 8 : 1);
@@ -336,6 +342,17 @@ class Scenario {
       if (round % CLOCK_EVERY_ROUNDS === 0) this.#moveClock(STUCK_MS);
     }
     return false;
+  }
+
+  /** What was sent is forgotten in the turn after it has become final. */
+  async #nothingOutgoing(): Promise<boolean> {
+    for (let i = 1; i <= MAX_LOOKS; i++) {
+      if ((await this.#stage.store.read(this.#stage.dataDir(), [])).outgoing.length === 0) return true;
+      await sleep(40);
+      if (i % 10 === 0) await this.#moves.mine(CONFIRMATIONS);
+    }
+    // The checker says so.
+    return true;
   }
 
   async #treeIsWhole(): Promise<boolean> {
@@ -349,7 +366,7 @@ class Scenario {
     for (let i = 0; i < 100; i++) {
       const root = await this.#get<{ block_number: number }>("/merkle/root");
       if (root?.block_number === height) return;
-      await sleep(8);
+      await sleep(15);
     }
   }
 

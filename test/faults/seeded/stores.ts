@@ -27,7 +27,7 @@ export interface Store {
   reset(proxies: number): Promise<string[]>;
   /** What five seconds do to the lease of a holder that is dead or held still. */
   lapse(): Promise<void>;
-  /** When no proxy runs. */
+  /** Also while proxies run. */
   read(dataDir: string, ticketIds: readonly string[]): Promise<Kept>;
   close(): Promise<void>;
 }

@@ -42,10 +42,11 @@ export interface StoreReport {
 
 /** Scenarios of one lane before it begins anew: anvil remembers every block that it ever had. */
 const LANE_LIFE = 400;
-const SUMMARY_EVERY = 100;
+const SUMMARY_EVERY = 20;
 
 export const hasRedis = (): boolean => spawnSync("redis-server", ["--version"]).status === 0;
-export const defaultWorkers = (): number => Math.max(1, Math.min(2, availableParallelism()));
+/** Half of a scenario is waiting for blocks, polls and starts. */
+export const defaultWorkers = (): number => Math.min(4, 2 * availableParallelism());
 
 export async function runSuite(options: SuiteOptions): Promise<StoreReport[]> {
   const suite = new Suite(options);

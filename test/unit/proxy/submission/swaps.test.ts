@@ -61,7 +61,7 @@ describe("submission: calls with swaps", () => {
     on.memberCost = 300_000n;
     const batch = (await on.next())!;
     assert.ok(batch.gasLimit <= 12_000_000n);
-    assert.equal(batch.candidates.length, 16);
+    assert.equal(batch.candidates.length, 23);
     assert.deepEqual(on.sent(batch).slice(-4), ["ticket-0", "ticket-1", "ticket-2", "ticket-3"]);
   });
 
@@ -73,8 +73,17 @@ describe("submission: calls with swaps", () => {
       const { calldata, candidates } = (await on.next())!;
       assert.ok(calldata.length <= 2 + 2 * 100 * 1024, kind);
       // The full share of gas of a dozen swaps does not fit; everything else goes in one call.
-      assert.equal(candidates.length, kind === "private-swap" ? 8 : 32, kind);
+      assert.equal(candidates.length, kind === "private-swap" ? 11 : 32, kind);
     }
+  });
+
+  it("as many transfers as a call has at most by default fit into it", async () => {
+    const on = new Scene(64);
+    on.memberCost = 1n;
+    for (let i = 0; i < 64; i++) on.accept("spend");
+    const { calldata, candidates } = (await on.next())!;
+    assert.ok(calldata.length <= 2 + 2 * 100 * 1024);
+    assert.equal(candidates.length, 64);
   });
 
   it("counts four leaves for a swap: no more members than one root update could cover", async () => {

@@ -88,11 +88,11 @@ describe("simulate: queue", () => {
   it("waits longer at higher load, pays less gas then, and never counts more than it confirmed", () => {
     const [calm, busy] = [run({ load: 0.1 }), run({ load: 0.95 })];
     assert.ok(busy.confirmP99Secs > calm.confirmP99Secs);
-    assert.ok(busy.membersPerCall > calm.membersPerCall && busy.membersPerCall <= 32);
+    assert.ok(busy.membersPerCall > calm.membersPerCall && busy.membersPerCall <= 64);
     assert.ok(busy.gasPerTicket < calm.gasPerTicket);
     within(
       busy.proxyLoad,
-      (busy.ticketsPerSecond * (249 / 16 + 3 * (1_000 / 4_792))) / 10_000 +
+      (busy.ticketsPerSecond * (0.44 + 3 * (1_000 / 4_792))) / 10_000 +
         (busy.ticketsPerSecond / busy.membersPerCall) * (0.043 + busy.membersPerCall * 0.0106),
       1e-9,
     );

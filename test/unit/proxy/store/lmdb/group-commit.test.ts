@@ -95,7 +95,7 @@ describe("store/lmdb: group commit", () => {
     );
     assert.deepEqual(done, ["old"]);
     assert.equal(demands[0]?.thoughFull, false);
-    assert.ok((demands[0]?.bytes ?? 0) > 5_000_000);
+    assert.ok((demands[0].bytes ?? 0) > 5_000_000);
     assert.deepEqual(demands.slice(1), [{}, { thoughFull: true, bytes: 5_000_000 }]);
   });
 
