@@ -24,7 +24,8 @@ const SUITES = {
   },
   adversarial: { folders: ["adversarial"] },
   e2e: { folders: ["e2e"] },
-  faults: { folders: ["faults"] },
+  faults: { folders: ["faults"], elsewhere: ["faults/seeded"] },
+  seeded: { folders: ["faults/seeded"] },
   browser: { folders: ["browser"], lacks: () => (findChromium() === undefined ? "Chromium" : undefined) },
 };
 
@@ -39,10 +40,10 @@ const CHECKS = {
   fuzz: ["--import", "tsx", "scripts/fuzz.ts", "--seed", "4"],
 };
 
-/** Uses every processor by itself. */
-const ALONE = new Set(["forge"]);
+/** Each uses every processor by itself, for many minutes: only with --all or by name. */
+const ALONE = new Set(["forge", "seeded"]);
 /** The long ones first, so that none of them is left for the end. */
-const LONG = ["faults", "contract", "e2e", "adversarial"];
+const LONG = ["contract", "e2e", "adversarial"];
 /** Much of a suite is waiting for blocks and processes; more than two would only make each other slow. */
 const LANES = Math.min(2, availableParallelism());
 
@@ -59,7 +60,10 @@ const HELP = `Usage: npm test [-- [NAME ...] [--coverage] [-- OPTIONS OF MOCHA O
 
 Runs suites and checks by name and ends with "N passed, N failed".
 
-  suites:  ${Object.keys(SUITES).join(", ")} (all of them when no name is given)
+  suites:  ${Object.keys(SUITES).join(", ")}
+           (when no name is given, all of them but ${Object.keys(SUITES)
+             .filter((name) => ALONE.has(name))
+             .join(", ")})
   checks:  ${Object.keys(CHECKS).join(", ")}
   --all        every check and every suite, with --coverage
   --coverage   the suite "enclave" also measures enclave/ and fails below 95 % of lines or branches
@@ -90,7 +94,9 @@ async function main(argv) {
 
   const all = flags.has("--all");
   const coverage = all || flags.has("--coverage");
-  const chosen = names.length > 0 ? names : [...(all ? Object.keys(CHECKS) : []), ...Object.keys(SUITES)];
+  const everything = [...Object.keys(CHECKS), ...Object.keys(SUITES)];
+  const usual = Object.keys(SUITES).filter((name) => !ALONE.has(name));
+  const chosen = names.length > 0 ? names : all ? everything : usual;
   const scratch = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
   const results = [];
   try {
