@@ -1,7 +1,7 @@
 /** The checker must bite: each thing that can go wrong, put into a story that is right, is named. */
 import assert from "node:assert/strict";
-import { check, type Violation } from "./checker.ts";
-import type { Asked, Execution, Observations, TicketView } from "./observations.ts";
+import { check, type Violation } from "./seeded/checker.ts";
+import type { Asked, Execution, Observations, TicketView } from "./seeded/observations.ts";
 
 const SENDER = "0x5e";
 const STRANGER = "0x57";
