@@ -62,6 +62,14 @@ export function createSending(parts: SendingParts): Sending {
     }
   }
 
+  /** What is carried under this nonce goes with the new bytes from now on; what has moved on meanwhile stays. */
+  function movedTo(nonce: number, { hash }: SignedAttempt, carried: readonly OpenTicket[]): TicketChange[] {
+    return carried.flatMap(({ id, status }) => {
+      const moved = sent(status, nonce, hash);
+      return moved === undefined ? [] : [{ id, status: moved }];
+    });
+  }
+
   async function repeat(entry: Outgoing): Promise<void> {
     await broadcast(entry.attempts.at(-1)!, entry.nonce);
   }
@@ -116,10 +124,7 @@ export function createSending(parts: SendingParts): Sending {
 
     async fill(nonce, { data, gasLimit, ticketIds }, carried, head) {
       const attempt = sign(nonce, data, gasLimit, firstFees(head.baseFee, await chain.priorityFee(), feeCap));
-      const changes = carried.flatMap(({ id, status }) => {
-        const moved = sent(status, nonce, attempt.hash);
-        return moved === undefined ? [] : [{ id, status: moved }];
-      });
+      const changes = movedTo(nonce, attempt, carried);
       const filler: Outgoing = {
         sender: wallet.address,
         nonce,
@@ -148,10 +153,7 @@ export function createSending(parts: SendingParts): Sending {
       const attempt = sign(nonce, data, gasLimit, fees);
       const { minedIn: _old, ...rest } = entry;
       const next: Outgoing = { ...rest, attempts: [...entry.attempts, attempt] };
-      const changes = carried.flatMap(({ id, status }) => {
-        const replaced = sent(status, nonce, attempt.hash);
-        return replaced === undefined ? [] : [{ id, status: replaced }];
-      });
+      const changes = movedTo(nonce, attempt, carried);
       const at = now();
       if (!(await writes.putOutgoing(next, entry.attempts.length, changes, at))) return;
       open.apply(changes, at);

@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { choosePorts } from "../../scripts/dev/ports.ts";
 import type { DepositBody, Ticket } from "../../shared/api/transactions.ts";
 import { capture, capturing } from "../support/captured.ts";
-import { startRpcRelay, type Moment, type RpcRelay } from "../support/rpc-relay.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
+import { startRpcRelay, type Moment, type RpcRelay } from "./seeded/rpc-faults.ts";
 
 const UNIT = 1_000_000n;
 
@@ -107,14 +107,14 @@ describe("a proxy that is killed at each step of a ticket's life", function () {
       const bodies = [await aDeposit(), await aDeposit()] as const;
       await on.setMining(false);
       const { ended } = on.local.proxy();
-      if (isLate !== true) relay.next(method, moment, kill);
+      if (isLate !== true) relay.trap(method, moment, kill);
       const first = await on.client.sequenceDeposit(bodies[0]);
       if (isLate === true) {
         await until(
           "it to be sent",
           async () => (await on.client.ticket(first.ticket_id)).state === "submitted",
         );
-        relay.next(method, moment, kill);
+        relay.trap(method, moment, kill);
         await on.mine();
       }
       assert.equal(await ended, "SIGKILL");

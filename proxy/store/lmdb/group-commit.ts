@@ -80,7 +80,7 @@ export class GroupCommit {
     const results: unknown[] = [];
     try {
       this.#database.run(() => {
-        results.length = 0;
+        results.length = 0; // it may run again
         for (const { work } of group) results.push(attempt(work));
       }, demandOf(group));
       await this.#database.flushed();

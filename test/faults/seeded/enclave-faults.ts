@@ -30,7 +30,7 @@ export interface EnclaveRelay {
 }
 
 const LATE_MS = 300;
-/** Version and length. */
+/** r, s and v. */
 const SIGNATURE_BYTES = 65;
 /** A status or a refusal is shorter than anything that carries a signature. */
 const SHORTEST_ATTESTATION = 64 + SIGNATURE_BYTES;
