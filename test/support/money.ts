@@ -426,6 +426,18 @@ export class Money {
     );
   }
 
+  /** Confirmed, or final already: where blocks are made in a row, nobody may have looked in between. */
+  async isDone(ticket: TicketRecord): Promise<void> {
+    await until(
+      "ticket to be executed",
+      async () => {
+        const state = (await this.store.get(ticket.id))?.status.state;
+        return state === "confirmed" || state === "finalized";
+      },
+      15_000,
+    );
+  }
+
   /** Events of the pool from its creation on, as the chain has them now. */
   async events(): Promise<NonNullable<ReturnType<Pool["parseLog"]>>[]> {
     const head = await this.chain.header("latest");
