@@ -56,6 +56,13 @@ export interface PoolReason {
   readonly inner: string;
 }
 
+/** An `execute` on the newest block. */
+export interface SimulatedCall {
+  /** Which members the pool would refuse and why, and the update. */
+  readonly refusals: readonly PoolRefusal[];
+  readonly gasUsed: bigint;
+}
+
 export interface Pool {
   readonly home: Home;
   readonly address: Address;
@@ -76,11 +83,8 @@ export interface Pool {
   /** Undefined for an event that is no business of ours (signers). */
   parseLog(log: LogData): PoolEvent | undefined;
   encodeExecute(transactions: readonly PoolTransaction[], update?: AttestedRootUpdate): string;
-  /**
-   * What the pool would refuse of this `execute` on the newest block: which members and why, and the update.
-   * Undefined when the node cannot simulate; `reverted` when the call would fail as a whole.
-   */
-  simulate(calldata: string, sender: Address): Promise<PoolRefusal[] | "reverted" | undefined>;
+  /** Undefined when the node cannot simulate; `reverted` when the call would fail as a whole. */
+  simulate(calldata: string, sender: Address): Promise<SimulatedCall | "reverted" | undefined>;
   readReason(data: string): PoolReason;
 }
 
@@ -136,12 +140,16 @@ export function createPool(chain: Chain, address: Address): Pool {
     parseLog: (log) => parseLog(abi, log),
     encodeExecute,
     async simulate(calldata, sender) {
-      const logs = await chain.simulate({ from: sender, to: address, data: calldata });
-      if (logs === undefined || logs === "reverted") return logs;
-      return logs.flatMap((log) => {
-        if (log.address.toLowerCase() !== address || !refusals.has(log.topics[0])) return [];
-        return (parseLog(abi, log) as PoolRefusal | undefined) ?? [];
-      });
+      const simulated = await chain.simulate({ from: sender, to: address, data: calldata });
+      if (simulated === undefined || simulated === "reverted") return simulated;
+      const { logs, gasUsed } = simulated;
+      return {
+        gasUsed,
+        refusals: logs.flatMap((log) => {
+          if (log.address.toLowerCase() !== address || !refusals.has(log.topics[0])) return [];
+          return (parseLog(abi, log) as PoolRefusal | undefined) ?? [];
+        }),
+      };
     },
     readReason: (data) => readReason(abi, data),
   };

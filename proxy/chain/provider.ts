@@ -29,6 +29,13 @@ export interface RawLog extends LogData {
   readonly logIndex: number;
 }
 
+/** What a call would do on the newest block. */
+export interface Simulation {
+  readonly logs: readonly LogData[];
+  /** As a receipt would say, so what the chain gives back for freed storage is taken off already. */
+  readonly gasUsed: bigint;
+}
+
 export type LogRange =
   { readonly fromBlock: number; readonly toBlock: number } | { readonly blockHash: Bytes32 };
 export type BlockTag = number | "latest";
@@ -57,10 +64,10 @@ export interface Chain {
   /** With a hash (EIP-1898) several answers are surely of one block. */
   call(request: CallRequest, at?: BlockTag | Bytes32): Promise<string>;
   /**
-   * The logs that this call would leave on the newest block (`eth_simulateV1`). `reverted` when it would
-   * fail as a whole; undefined when the node does not offer the method.
+   * This call on the newest block (`eth_simulateV1`). `reverted` when it would fail as a whole; undefined when the
+   * node does not offer the method.
    */
-  simulate(request: CallRequest): Promise<readonly LogData[] | "reverted" | undefined>;
+  simulate(request: CallRequest): Promise<Simulation | "reverted" | undefined>;
   estimateGas(request: CallRequest): Promise<bigint>;
   /** Transactions of `account` that are mined. */
   nonce(account: Address): Promise<number>;
@@ -119,10 +126,10 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
       }
       const blocks = Array.isArray(answer) ? (answer as unknown[]) : [];
       const { calls } = record(blocks[0]);
-      const { status, logs } = record(Array.isArray(calls) ? (calls as unknown[])[0] : undefined);
+      const { status, logs, gasUsed } = record(Array.isArray(calls) ? (calls as unknown[])[0] : undefined);
       if (status !== "0x1") return "reverted";
       if (!Array.isArray(logs)) throw new ChainAway("a simulation has another form");
-      return logs.map(readLogData);
+      return { logs: logs.map(readLogData), gasUsed: readQuantity(gasUsed, "a simulation") };
     },
     estimateGas: (request) => quantity("eth_estimateGas", [callObject(request)]),
     nonce: async (account) => Number(await quantity("eth_getTransactionCount", [account, "latest"])),

@@ -70,19 +70,30 @@ export function createBatches(parts: BatchParts): Batches {
     }
   }
 
-  async function gasFor(calldata: string, candidates: readonly Candidate[]): Promise<bigint> {
-    const estimate = await chain.estimateGas({ from: wallet.address, to: pool.address, data: calldata });
+  /** The least with which the call would not fail. A node needs a dozen executions to find it, and one to simulate. */
+  async function leastGas(
+    calldata: string,
+    candidates: readonly Candidate[],
+    simulated: Awaited<ReturnType<Pool["simulate"]>>,
+  ): Promise<bigint> {
+    // Of a call that fails as a whole the node says why.
+    if (simulated === undefined || simulated === "reverted")
+      return chain.estimateGas({ from: wallet.address, to: pool.address, data: calldata });
+    const others = candidates.filter((candidate) => !isSwap(candidate));
+    const shares = await Promise.all(others.map(({ member }) => pool.memberGas(member.kind)));
+    const share = shares.reduce((most, each) => (each > most ? each : most), 0n);
+    // What is given back for freed storage, at most a fifth (EIP-3529), was used first. The pool wants a member's whole
+    // share to be left when its turn comes, besides what the EVM keeps back (EIP-150) and the price of the call.
+    return (simulated.gasUsed * 5n) / 4n + share + share / 63n + 5_000n;
+  }
+
+  async function gasFor(least: bigint, candidates: readonly Candidate[]): Promise<bigint> {
     // Whoever trades at the venue first decides how much of its share a swap uses. A call that cannot give
-    // every member its share reverts as a whole, so the full share of each swap is there besides the estimate.
+    // every member its share reverts as a whole, so the full share of each swap is there besides.
     const swaps = BigInt(candidates.filter(isSwap).length);
     const shares = swaps === 0n ? 0n : swaps * (await pool.memberGas("private-swap"));
     // The queue may be longer by then and slots colder; what is not used is not paid.
-    return estimate + estimate / 8n + 100_000n + shares;
-  }
-
-  async function wouldSkip(calldata: string): Promise<boolean> {
-    const events = await pool.simulate(calldata, wallet.address);
-    return Array.isArray(events) && events.some(({ kind }) => kind === "root-skipped");
+    return least + least / 8n + 100_000n + shares;
   }
 
   return {
@@ -97,7 +108,8 @@ export function createBatches(parts: BatchParts): Batches {
           candidates.map(({ member }) => member),
           update,
         );
-        const gasLimit = await gasFor(calldata, candidates);
+        const simulated = await pool.simulate(calldata, wallet.address);
+        const gasLimit = await gasFor(await leastGas(calldata, candidates, simulated), candidates);
         const isTooBig = calldata.length > MAX_DATA_CHARS || gasLimit > MAX_GAS;
         if (isTooBig && chosen.length > 1) {
           // In order of acceptance, so that swaps are not put off for ever by what came after them.
@@ -106,7 +118,7 @@ export function createBatches(parts: BatchParts): Batches {
           chosen = chosen.slice(0, Math.max(fewer, 1));
           continue;
         }
-        if (candidates.length === 0 && update !== undefined && (await wouldSkip(calldata))) {
+        if (candidates.length === 0 && update !== undefined && skipsUpdate(simulated)) {
           // Not one of the pool's checkpoints: the next lower end is tried.
           avoid.add(Number(update.toIndex));
           continue;
@@ -115,4 +127,8 @@ export function createBatches(parts: BatchParts): Batches {
       }
     },
   };
+}
+
+function skipsUpdate(simulated: Awaited<ReturnType<Pool["simulate"]>>): boolean {
+  return typeof simulated === "object" && simulated.refusals.some(({ kind }) => kind === "root-skipped");
 }

@@ -108,8 +108,8 @@ export function createMembers(parts: MembersParts): Members {
     tip: IndexedBlock,
   ): Promise<Candidate[]> {
     const calldata = pool.encodeExecute(inSendingOrder([...chosen, ...more]).map(({ member }) => member));
-    const events = await pool.simulate(calldata, wallet.address);
-    if (events === "reverted") {
+    const simulated = await pool.simulate(calldata, wallet.address);
+    if (simulated === "reverted") {
       // Together they need more gas than a block has: half of them first.
       if (more.length > 1) return executable(chosen, more.slice(0, Math.ceil(more.length / 2)), tip);
       if (chosen.length === 0)
@@ -117,9 +117,9 @@ export function createMembers(parts: MembersParts): Members {
       return [];
     }
     // A node that cannot simulate: the pool isolates its members, so a bad one costs us gas and no neighbour.
-    if (events === undefined) return [...more];
+    if (simulated === undefined) return [...more];
     const reasons = new Map(
-      events.flatMap((event) =>
+      simulated.refusals.flatMap((event) =>
         event.kind === "rejected" ? [[event.statement, event.reason] as const] : [],
       ),
     );

@@ -88,13 +88,17 @@ export function createSending(parts: SendingParts): Sending {
     },
 
     async send({ candidates, calldata, gasLimit }, head) {
-      const fees = firstFees(head.baseFee, await chain.priorityFee(), feeCap);
-      if ((await chain.balance(wallet.address)) < gasLimit * fees.maxFeePerGas) {
+      const [priorityFee, balance, nonce] = await Promise.all([
+        chain.priorityFee(),
+        chain.balance(wallet.address),
+        chain.nonce(wallet.address),
+      ]);
+      const fees = firstFees(head.baseFee, priorityFee, feeCap);
+      if (balance < gasLimit * fees.maxFeePerGas) {
         blockage.report("gas");
         logger.error({ sender: wallet.address }, "the gas wallet cannot pay the next transaction");
         return false;
       }
-      const nonce = await chain.nonce(wallet.address);
       const attempt = sign(nonce, calldata, gasLimit, fees);
       const changes = candidates.flatMap(({ ticket, member }): TicketChange[] => {
         const status = sent(ticket.status, nonce, attempt.hash);

@@ -16,6 +16,8 @@ interface Step {
   readonly what: string;
   readonly method: string;
   readonly moment: Moment;
+  /** Which question by this method. Default: the first. */
+  readonly nth?: number;
   /** Set only when the ticket is in a chain transaction that is not mined. */
   readonly isLate?: true;
 }
@@ -24,8 +26,8 @@ interface Step {
 const STEPS: readonly Step[] = [
   { what: "chosen, not yet simulated", method: "eth_simulateV1", moment: "before" },
   { what: "simulated", method: "eth_simulateV1", moment: "after" },
-  { what: "its call's gas not yet estimated", method: "eth_estimateGas", moment: "before" },
-  { what: "estimated", method: "eth_estimateGas", moment: "after" },
+  { what: "its whole call not yet simulated", method: "eth_simulateV1", moment: "before", nth: 2 },
+  { what: "its whole call simulated", method: "eth_simulateV1", moment: "after", nth: 2 },
   { what: "about to be signed", method: "eth_maxPriorityFeePerGas", moment: "after" },
   { what: "signed and stored, not sent", method: "eth_sendRawTransaction", moment: "before" },
   { what: "sent, the node's answer lost", method: "eth_sendRawTransaction", moment: "after" },
@@ -102,19 +104,19 @@ describe("a proxy that is killed at each step of a ticket's life", function () {
     green.push("just answered");
   });
 
-  for (const { what, method, moment, isLate } of STEPS) {
+  for (const { what, method, moment, nth, isLate } of STEPS) {
     it(what, async () => {
       const bodies = [await aDeposit(), await aDeposit()] as const;
       await on.setMining(false);
       const { ended } = on.local.proxy();
-      if (isLate !== true) relay.trap(method, moment, kill);
+      if (isLate !== true) relay.trap(method, moment, kill, nth);
       const first = await on.client.sequenceDeposit(bodies[0]);
       if (isLate === true) {
         await until(
           "it to be sent",
           async () => (await on.client.ticket(first.ticket_id)).state === "submitted",
         );
-        relay.trap(method, moment, kill);
+        relay.trap(method, moment, kill, nth);
         await on.mine();
       }
       assert.equal(await ended, "SIGKILL");

@@ -82,7 +82,7 @@ export type FaultName = (typeof FAULT_NAMES)[number] | (typeof FAULT_NAMES_OF_TW
 const KILL_METHODS = [
   undefined,
   "eth_simulateV1",
-  "eth_estimateGas",
+  "eth_getBalance",
   "eth_maxPriorityFeePerGas",
   "eth_sendRawTransaction",
   "eth_sendRawTransaction",

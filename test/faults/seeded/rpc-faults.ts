@@ -78,8 +78,8 @@ interface Question {
 export interface RpcRelay {
   readonly url: string;
   arm(arming: Arming): void;
-  /** Calls back once, at the next question of this method; neither it nor its answer is passed on. */
-  trap(method: string | undefined, moment: Moment, act: () => void): void;
+  /** Calls back once, at the next question of this method or the `nth` from now; neither it nor its answer is passed on. */
+  trap(method: string | undefined, moment: Moment, act: () => void, nth?: number): void;
   /** Ends every fault; true when a trap was still set. */
   heal(): boolean;
   /** How often each struck since the last look. */
@@ -93,7 +93,8 @@ export interface RpcRelay {
 export async function startRpcRelay(target: string): Promise<RpcRelay> {
   let armed: { readonly arming: Arming; left: number }[] = [];
   let trap:
-    { readonly method: string | undefined; readonly moment: Moment; readonly act: () => void } | undefined;
+    | { readonly method: string | undefined; readonly moment: Moment; readonly act: () => void; left: number }
+    | undefined;
   let struck = new Map<RpcFault, number>();
   const sent = new Map<string, string>();
   const hanging = new Set<() => void>();
@@ -101,6 +102,8 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
   function caught(method: string, moment: Moment): boolean {
     if (trap === undefined || trap.moment !== moment) return false;
     if (trap.method !== undefined && trap.method !== method) return false;
+    trap.left -= 1;
+    if (trap.left > 0) return false;
     const { act } = trap;
     trap = undefined;
     act();
@@ -251,8 +254,8 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
   return {
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
     arm: (arming) => void armed.push({ arming, left: arming.times }),
-    trap(method, moment, act) {
-      trap = { method, moment, act };
+    trap(method, moment, act, nth = 1) {
+      trap = { method, moment, act, left: nth };
     },
     heal() {
       const wasSet = trap !== undefined;

@@ -94,8 +94,9 @@ export class Scene {
   readonly simulated: Call[] = [];
   readonly rootRequests: RootRequest[] = [];
   executor: Address | undefined = `0x${"ee".repeat(20)}` as Address;
-  /** Gas of one member, by which the node estimates a call. */
+  /** Gas of one member, by which the node simulates and estimates a call. */
   memberCost = 100_000n;
+  canSimulate = true;
   tip = 10;
   readonly #tree = new CommitmentTree();
   readonly #maxBatch: number;
@@ -141,6 +142,10 @@ export class Scene {
     return batch.candidates.map(({ ticket }) => ticket.id);
   }
 
+  gasOf(members: number): bigint {
+    return 50_000n + BigInt(members) * this.memberCost;
+  }
+
   async next(): Promise<Batch | undefined> {
     const all = [...this.tickets];
     const open = await OpenTickets.of({
@@ -164,8 +169,7 @@ export class Scene {
       logger: SILENT,
       maxBatch: this.#maxBatch,
     };
-    const estimateGas: Chain["estimateGas"] = async ({ data }) =>
-      50_000n + BigInt(readCall(data).kinds.length) * this.memberCost;
+    const estimateGas: Chain["estimateGas"] = async ({ data }) => this.gasOf(readCall(data).kinds.length);
     const batches = createBatches({
       ...parts,
       chain: { estimateGas } as Chain,
@@ -187,13 +191,15 @@ export class Scene {
       simulate: async (calldata) => {
         const call = readCall(calldata);
         this.simulated.push(call);
-        return call.signals.flatMap((signals): PoolRefusal[] => {
+        if (!this.canSimulate) return undefined;
+        const refusals = call.signals.flatMap((signals): PoolRefusal[] => {
           const ticket = this.tickets.find(({ transaction }) => transaction.signals[0] === signals[0])!;
           const refusal = this.refusals.get(ticket.id);
           if (refusal === undefined) return [];
           const reason = abi.encodeErrorResult(refusal.name, refusal.args);
           return [{ kind: "rejected", statement: ticket.statement, reason }];
         });
+        return { refusals, gasUsed: this.gasOf(call.kinds.length) };
       },
     };
   }

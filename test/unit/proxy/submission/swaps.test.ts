@@ -50,8 +50,24 @@ describe("submission: calls with swaps", () => {
     const without = (await on.next())!.gasLimit;
     on.accept("private-swap");
     on.accept("private-swap");
-    const estimateOfTwo = 2n * on.memberCost + (2n * on.memberCost) / 8n;
-    assert.equal((await on.next())!.gasLimit, without + estimateOfTwo + 2_000_000n);
+    const two = (2n * on.memberCost * 5n) / 4n;
+    assert.equal((await on.next())!.gasLimit, without + two + two / 8n + 2_000_000n);
+  });
+
+  it("leaves a payment's full share where a node simulates: what was used says nothing of what had to be left", async () => {
+    const on = new Scene();
+    on.accept("spend");
+    on.accept("spend");
+    const used = on.gasOf(2);
+    assert.ok((await on.next())!.gasLimit >= used + used / 4n + 500_000n + 500_000n / 63n + 5_000n);
+  });
+
+  it("takes the estimate of a node that does not simulate, which has found that out", async () => {
+    const on = new Scene();
+    on.accept("spend");
+    on.canSimulate = false;
+    const estimate = on.gasOf(1);
+    assert.equal((await on.next())!.gasLimit, estimate + estimate / 8n + 100_000n);
   });
 
   it("cuts a call that is too big in order of acceptance, so that no swap is put off for what came later", async () => {
@@ -61,7 +77,7 @@ describe("submission: calls with swaps", () => {
     on.memberCost = 300_000n;
     const batch = (await on.next())!;
     assert.ok(batch.gasLimit <= 12_000_000n);
-    assert.equal(batch.candidates.length, 23);
+    assert.equal(batch.candidates.length, 17);
     assert.deepEqual(on.sent(batch).slice(-4), ["ticket-0", "ticket-1", "ticket-2", "ticket-3"]);
   });
 
