@@ -157,7 +157,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       store: stores.tickets,
       lease: stores.lease,
       data,
-      frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
+      tree: indexer.tree,
       sync: () => indexer.sync(),
       wallet,
       logger: logger.child({ part: "submitter" }),

@@ -12,23 +12,14 @@ import {
   type Bytes32,
   type Field,
 } from "../../shared/protocol/brands.ts";
-import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { KIND_NAMES, KINDS, kindById, type Home, type Kind } from "../../shared/protocol/statements.ts";
+import { KIND_NAMES, KINDS, type Home, type Kind } from "../../shared/protocol/statements.ts";
+import { EXECUTED_TOPIC, readExecuted, type Executed } from "./executed-log.ts";
 import { encodeExecute, type AttestedRootUpdate, type PoolTransaction } from "./execute-call.ts";
 import { ChainAway } from "./json-rpc.ts";
 import type { BlockTag, Chain, LogData, LogRange, RawLog } from "./provider.ts";
 
 export type PoolEvent =
-  | {
-      readonly kind: "executed";
-      readonly statement: Bytes32;
-      readonly statementKind: Kind;
-      readonly firstLeafIndex: number;
-      readonly nullifiers: readonly Field[];
-      readonly commitments: readonly Field[];
-      /** One a leaf: of a swap one more than `commitments`. */
-      readonly ciphertexts: Uint8Array;
-    }
+  | Executed
   /** The note that the pool made of what a swap brought, in the same call and behind its `executed`. */
   | {
       readonly kind: "note-hashed";
@@ -168,32 +159,16 @@ function once<T>(question: () => Promise<T>): () => Promise<T> {
 }
 
 function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
+  if (log.topics[0] === EXECUTED_TOPIC) {
+    const executed = readExecuted(log);
+    if (executed === undefined)
+      throw new ChainAway("a statement was executed in a way that this proxy cannot read");
+    return executed;
+  }
   const parsed = abi.parseLog({ topics: [...log.topics], data: log.data });
   if (parsed === null) return undefined;
   const args: unknown = parsed.args.toObject();
   switch (parsed.name) {
-    case "Executed": {
-      const { statementHash, kind, firstLeafIndex, nullifiers, commitments, ciphertexts } = args as {
-        statementHash: Bytes32;
-        kind: bigint;
-        firstLeafIndex: bigint;
-        nullifiers: Iterable<bigint>;
-        commitments: Iterable<bigint>;
-        ciphertexts: string;
-      };
-      const statementKind = kindById(Number(kind));
-      if (statementKind === undefined)
-        throw new ChainAway("the pool executed a kind that this proxy does not know");
-      return {
-        kind: "executed",
-        statement: statementHash,
-        statementKind,
-        firstLeafIndex: Number(firstLeafIndex),
-        nullifiers: [...nullifiers].map(mustField),
-        commitments: [...commitments].map(mustField),
-        ciphertexts: mustFromHex(ciphertexts),
-      };
-    }
     case "NoteHashed": {
       const { statementHash, leafIndex, commitment, npk, asset, value } = args as {
         statementHash: Bytes32;

@@ -6,14 +6,17 @@
 import { mustField, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, word } from "../../shared/protocol/bytes.ts";
 import { poseidon4 } from "../../shared/protocol/hash.ts";
-import { digitAt, emptyNode, TREE_ARITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
+import { digitAt, emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 
 export const NODE_BYTES = 32;
 type Children = [Field, Field, Field, Field];
+/** Those of some twenty calls: a megabyte. */
+const PARENTS_KEPT = 2_048;
 
 export class CommitmentTree {
   /** Level 0 is the leaves. */
   readonly #levels = Array.from({ length: TREE_DEPTH + 1 }, () => new PackedNodes());
+  readonly #parents = new RecentParents();
 
   get leafCount(): number {
     return this.#levels[0]!.length;
@@ -24,7 +27,7 @@ export class CommitmentTree {
     for (const [level, row] of this.#levels.entries()) {
       row.push(node);
       if (level === TREE_DEPTH || row.length % TREE_ARITY !== 0) return;
-      node = poseidon4(...(this.#complete(level, row.length - TREE_ARITY, row.length) as Children));
+      node = this.#parents.of(this.#complete(level, row.length - TREE_ARITY, row.length));
     }
   }
 
@@ -40,6 +43,26 @@ export class CommitmentTree {
   /** Root over the first `leafCount` leaves. */
   root(leafCount: number): Field {
     return this.#edges(leafCount)[TREE_DEPTH]!;
+  }
+
+  /**
+   * Root over the first `leafCount` leaves with `more` behind them, which this tree need not have; undefined when they
+   * do not fit (see `Frontier.append`).
+   */
+  rootAfter(leafCount: number, more: readonly Field[]): Field | undefined {
+    if (BigInt(leafCount + more.length) >= TREE_CAPACITY) return undefined;
+    this.#require(leafCount);
+    let row: readonly Field[] = more;
+    let first = leafCount;
+    for (let level = 0; level < TREE_DEPTH; level++) {
+      const nodes = [...this.#complete(level, first - (first % TREE_ARITY), first), ...row];
+      while (nodes.length === 0 || nodes.length % TREE_ARITY !== 0) nodes.push(emptyNode(level));
+      first = Math.floor(first / TREE_ARITY);
+      row = Array.from({ length: nodes.length / TREE_ARITY }, (_, i) =>
+        this.#parents.of(nodes.slice(TREE_ARITY * i, TREE_ARITY * (i + 1))),
+      );
+    }
+    return row[0]!;
   }
 
   /** Complete siblings left of the next leaf, level 0 first: what an `attest-root` request carries. */
@@ -77,7 +100,7 @@ export class CommitmentTree {
       const children = this.#complete(level, count - (count % TREE_ARITY), count);
       children.push(edges[level]!);
       while (children.length < TREE_ARITY) children.push(emptyNode(level));
-      edges.push(poseidon4(...(children as Children)));
+      edges.push(this.#parents.of(children));
     }
     return edges;
   }
@@ -88,6 +111,27 @@ export class CommitmentTree {
 
   #require(leafCount: number): void {
     if (leafCount > this.leafCount) throw new RangeError("more leaves than this tree has");
+  }
+}
+
+/**
+ * Hashes that were made lately: the sequencer asks for a root over leaves that are to come, and the index meets the same
+ * nodes when they have come.
+ */
+class RecentParents {
+  readonly #known = new Map<string, Field>();
+
+  of(children: readonly Field[]): Field {
+    const key = children.join();
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const parent = poseidon4(...(children as Children));
+    this.#known.set(key, parent);
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= PARENTS_KEPT) break;
+      this.#known.delete(oldest);
+    }
+    return parent;
   }
 }
 

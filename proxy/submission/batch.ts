@@ -5,12 +5,11 @@ import type { Pool } from "../chain/pool.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Logger } from "../logging.ts";
-import type { Field } from "../../shared/protocol/brands.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
 import type { Blockage } from "./blocked.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import type { Candidate, Members } from "./members.ts";
-import { planRootUpdate, type QueueView } from "./root-update.ts";
+import { planRootUpdate, type QueueView, type TreeView } from "./root-update.ts";
 import { inSendingOrder, isSwap } from "./sending-order.ts";
 import { commitmentsOf } from "./stored-ticket.ts";
 
@@ -26,8 +25,7 @@ export interface BatchParts {
   readonly pool: Pool;
   readonly attestor: Attestor;
   readonly data: QueueView;
-  /** Complete siblings of a prefix of the queue. */
-  readonly frontierAt: (leafCount: number) => Field[];
+  readonly tree: TreeView;
   readonly members: Members;
   readonly wallet: Pick<GasWallet, "address">;
   readonly blockage: Blockage;
@@ -44,7 +42,7 @@ const MAX_DATA_CHARS = 2 + 2 * 100 * 1024;
 const MAX_GAS = 12_000_000n;
 
 export function createBatches(parts: BatchParts): Batches {
-  const { chain, pool, attestor, data, frontierAt, members, wallet, blockage, logger } = parts;
+  const { chain, pool, attestor, data, tree, members, wallet, blockage, logger } = parts;
 
   /**
    * Over what waits in the queue and what the batch will add before its first swap; undefined when there is
@@ -57,7 +55,7 @@ export function createBatches(parts: BatchParts): Batches {
     const swapAt = candidates.findIndex(isSwap);
     const known = swapAt < 0 ? candidates : candidates.slice(0, swapAt);
     const added = known.map(({ member }) => commitmentsOf(member));
-    const plan = planRootUpdate(data, frontierAt, added, avoid);
+    const plan = planRootUpdate(data, tree, added, avoid);
     if (plan === undefined) return undefined;
     try {
       return { ...plan.expected, attestations: await attestor.attestRoot(plan) };

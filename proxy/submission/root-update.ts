@@ -5,7 +5,7 @@
  */
 import type { RootUpdate } from "../../shared/protocol/attestation.ts";
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
-import { Frontier, MAX_UPDATE_LEAVES, nextHead } from "../../shared/protocol/tree.ts";
+import { MAX_UPDATE_LEAVES, nextHead } from "../../shared/protocol/tree.ts";
 import type { StoredLeaf, StoredRoot } from "../store/chain-data.ts";
 
 /** Most outputs of any kind: the pool keeps a checkpoint whenever the next transaction could open a wider gap. */
@@ -19,6 +19,14 @@ export interface QueueView {
   headAt(count: number): Bytes32 | undefined;
 }
 
+/** The tree over the queue. */
+export interface TreeView {
+  /** Complete siblings of a prefix of the queue. */
+  frontier(leafCount: number): Field[];
+  /** Root over that prefix with `more` behind it; undefined when the tree would be full. */
+  rootAfter(leafCount: number, more: readonly Field[]): Field | undefined;
+}
+
 export interface PlannedUpdate {
   readonly fromIndex: number;
   readonly headBefore: Bytes32;
@@ -28,13 +36,12 @@ export interface PlannedUpdate {
 }
 
 /**
- * @param frontierAt complete siblings of a prefix of the queue
  * @param batch commitments of each member of the batch that goes along, in order
  * @param avoid ends that the pool has skipped before
  */
 export function planRootUpdate(
   queue: QueueView,
-  frontierAt: (leafCount: number) => Field[],
+  tree: TreeView,
   batch: readonly (readonly Field[])[],
   avoid: ReadonlySet<number> = new Set(),
 ): PlannedUpdate | undefined {
@@ -61,26 +68,20 @@ export function planRootUpdate(
   }
   if (leaves.length === 0) return undefined;
 
-  const frontier = frontierAt(from);
-  const after = Frontier.from(BigInt(from), frontier);
-  if (after === undefined) throw new RangeError("the frontier does not fit its leaf count");
-  let headAfter = headBefore;
-  for (const leaf of leaves) {
-    if (!after.append(leaf)) return undefined;
-    headAfter = nextHead(headAfter, leaf);
-  }
+  const newRoot = tree.rootAfter(from, leaves);
+  if (newRoot === undefined) return undefined;
   return {
     fromIndex: from,
     headBefore,
-    frontier,
+    frontier: tree.frontier(from),
     leaves,
     expected: {
       oldRoot: root.root,
-      newRoot: after.root(),
+      newRoot,
       fromIndex: BigInt(from),
       toIndex: BigInt(from + leaves.length),
       headBefore,
-      headAfter,
+      headAfter: leaves.reduce<Bytes32>(nextHead, headBefore),
     },
   };
 }

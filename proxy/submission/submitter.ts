@@ -3,7 +3,6 @@
  * has the lease. A turn reads outcomes, tends what was sent, then puts all that waits into one `execute`. One
  * transaction is in flight at a time, so a nonce is never a hole; what became of it is read from the indexed events.
  */
-import type { Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
 import { ChainAway } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
@@ -24,6 +23,7 @@ import { createMembers } from "./members.ts";
 import { createOutcomes, finalBlockOf, type Outcomes } from "./outcomes.ts";
 import { createOutgoing, type OutgoingTransactions } from "./outgoing.ts";
 import { OpenTickets, type QueueStanding } from "./open-tickets.ts";
+import type { TreeView } from "./root-update.ts";
 import { createSending, type Sending } from "./sending.ts";
 import { tellSteps } from "./ticket-steps.ts";
 
@@ -58,8 +58,7 @@ export interface SubmitterParts {
   readonly store: TicketStore;
   readonly lease: SubmissionLease;
   readonly data: ChainDataStore;
-  /** Complete siblings of a prefix of the queue. */
-  readonly frontierAt: (leafCount: number) => Field[];
+  readonly tree: TreeView;
   /** Brings `data` to the chain's head. */
   readonly sync: () => Promise<void>;
   readonly wallet: GasWallet;

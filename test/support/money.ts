@@ -308,7 +308,7 @@ export class Money {
         store,
         lease: openSubmissionLease(database),
         data,
-        frontierAt: (leafCount) => indexer.tree.frontier(leafCount),
+        tree: indexer.tree,
         sync: () => indexer.sync(),
         wallet: createGasWallet(SENDER_KEY, this.home.chainId),
         logger: this.logger,

@@ -8,6 +8,13 @@ import { emptyNode, Frontier, TREE_DEPTH } from "../../../../shared/protocol/tre
 const COUNT = 150;
 const leafAt = (index: number) => mustField(BigInt(index + 1));
 
+function bentRoot(count: number, leaf: number): bigint {
+  const frontier = Frontier.empty();
+  for (let i = 0; i < count; i++) frontier.append(leafAt(i));
+  frontier.append(leafAt(leaf));
+  return frontier.root();
+}
+
 describe("merkle/tree", () => {
   const tree = new CommitmentTree();
   const frontiers = [Frontier.empty()];
@@ -26,6 +33,22 @@ describe("merkle/tree", () => {
       assert.deepEqual(tree.frontier(count), frontiers[count]!.nodes(), String(count));
     }
     assert.equal(tree.root(0), emptyNode(TREE_DEPTH));
+  });
+
+  it("has the root with leaves behind a prefix that it need not have, from none to more than it has itself", () => {
+    for (const count of [0, 1, 3, 4, 15, 16, 63, 64, 100]) {
+      const other = new CommitmentTree();
+      for (let i = 0; i < count; i++) other.append(leafAt(i));
+      for (const more of [0, 1, 2, 3, 4, 13, COUNT - count]) {
+        const leaves = Array.from({ length: more }, (_, i) => leafAt(count + i));
+        assert.equal(other.rootAfter(count, leaves), frontiers[count + more]!.root());
+      }
+      assert.equal(other.leafCount, count);
+    }
+    // What stands behind the prefix is not what it is asked about.
+    assert.equal(tree.rootAfter(70, [leafAt(7)]), bentRoot(70, 7));
+    assert.throws(() => tree.rootAfter(COUNT + 1, []), RangeError);
+    assert.equal(tree.rootAfter(COUNT, { length: 4 ** TREE_DEPTH - COUNT } as never), undefined);
   });
 
   it("serves levels from which a client gets the paths of its own tree", () => {

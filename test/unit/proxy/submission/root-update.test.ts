@@ -46,16 +46,13 @@ const batchOf = (...sizes: number[]): Field[][] =>
 describe("submission/root-update", () => {
   it("asks for nothing when nothing waits", () => {
     const { view, tree } = queueOf([2], 4, 8);
-    assert.equal(
-      planRootUpdate(view, (count) => tree.frontier(count), []),
-      undefined,
-    );
+    assert.equal(planRootUpdate(view, tree, []), undefined);
   });
 
   it("covers what waits and the batch after it, with the heads and roots that the pool will compute", () => {
     const { view, tree } = queueOf([1, 1], 4, 4);
     const batch = batchOf(3, 4);
-    const plan = planRootUpdate(view, (count) => tree.frontier(count), batch)!;
+    const plan = planRootUpdate(view, tree, batch)!;
     assert.equal(plan.fromIndex, 4);
     assert.equal(plan.expected.toIndex, 15n);
     const grown = new CommitmentTree();
@@ -68,20 +65,20 @@ describe("submission/root-update", () => {
 
   it("ends at a member of the batch where 256 leaves would not reach its end", () => {
     const { view, tree } = queueOf([62], 4);
-    const plan = planRootUpdate(view, (count) => tree.frontier(count), batchOf(4, 4, 4))!;
+    const plan = planRootUpdate(view, tree, batchOf(4, 4, 4))!;
     assert.equal(plan.expected.toIndex, 256n);
   });
 
   it("ends at the last call within 256 leaves when more wait, without the batch", () => {
     const { view, tree } = queueOf([60, 3, 10], 4);
-    const plan = planRootUpdate(view, (count) => tree.frontier(count), batchOf(4))!;
+    const plan = planRootUpdate(view, tree, batchOf(4))!;
     assert.equal(plan.expected.toIndex, 252n);
   });
 
   it("ends inside a call of more than 256 leaves where the pool keeps its checkpoint", () => {
     const { view, tree } = queueOf([80], 4);
     // Before the member that could open a gap above 256: 252 + 4 is not above, 256 + 4 is.
-    const plan = planRootUpdate(view, (count) => tree.frontier(count), [])!;
+    const plan = planRootUpdate(view, tree, [])!;
     assert.equal(plan.expected.toIndex, 256n);
   });
 
@@ -90,7 +87,7 @@ describe("submission/root-update", () => {
     const avoid = new Set<number>();
     const ends: bigint[] = [];
     for (;;) {
-      const plan = planRootUpdate(view, (count) => tree.frontier(count), [], avoid);
+      const plan = planRootUpdate(view, tree, [], avoid);
       if (plan === undefined) break;
       ends.push(plan.expected.toIndex);
       avoid.add(Number(plan.expected.toIndex));

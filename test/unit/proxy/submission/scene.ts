@@ -174,7 +174,7 @@ export class Scene {
       ...parts,
       chain: { estimateGas } as Chain,
       data: this.#queue(),
-      frontierAt: (leafCount) => this.#tree.frontier(leafCount),
+      tree: this.#tree,
       members: createMembers(parts),
     });
     return batches.next({ number: this.tip, hash: key, timestamp: 1_000 });
