@@ -195,12 +195,15 @@ export function createMembers(parts: MembersParts): Members {
           return known;
         },
       };
-      // Those that the pool would refuse make room for the ones behind them.
       for (let round = 0; round < MAX_ROUNDS; round++) {
+        const before = chosen.length;
         const tickets = await nextTickets(choice, maxBatch - chosen.length);
         if (tickets.length === 0) break;
         const more = await candidatesOf(tickets, chosen, choice);
         if (more.length > 0) chosen.push(...(await executable(chosen, more, tip)));
+        // Those that were left out make room for the ones behind them. What came meanwhile goes with the next call:
+        // each look at the rest is a simulation of the whole.
+        if (chosen.length === before + tickets.length) break;
       }
       return chosen;
     },

@@ -97,6 +97,9 @@ export class Scene {
   /** Gas of one member, by which the node simulates and estimates a call. */
   memberCost = 100_000n;
   canSimulate = true;
+  /** Called at the next simulation. */
+  meanwhile: (() => void) | undefined;
+  #follower: (ticket: TicketRecord) => void = () => undefined;
   tip = 10;
   readonly #tree = new CommitmentTree();
   readonly #maxBatch: number;
@@ -129,6 +132,7 @@ export class Scene {
       updatedAt: 0,
     };
     this.tickets.push(ticket);
+    this.#follower(ticket);
     return ticket;
   }
 
@@ -152,7 +156,10 @@ export class Scene {
       async *open() {
         yield all;
       },
-      follow: () => () => undefined,
+      follow: (listener) => {
+        this.#follower = listener;
+        return () => undefined;
+      },
     });
     const pool = this.#pool();
     const parts = {
@@ -191,6 +198,8 @@ export class Scene {
       simulate: async (calldata) => {
         const call = readCall(calldata);
         this.simulated.push(call);
+        this.meanwhile?.();
+        this.meanwhile = undefined;
         if (!this.canSimulate) return undefined;
         const refusals = call.signals.flatMap((signals): PoolRefusal[] => {
           const ticket = this.tickets.find(({ transaction }) => transaction.signals[0] === signals[0])!;

@@ -1,5 +1,6 @@
 // Calls with swaps in them: order, root update, gas, and what a swap that fails does to itself and its neighbours.
 import assert from "node:assert/strict";
+import type { TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { KIND_NAMES } from "../../../../shared/protocol/statements.ts";
 import { readCall, Scene } from "./scene.ts";
 
@@ -100,6 +101,19 @@ describe("submission: calls with swaps", () => {
     const { calldata, candidates } = (await on.next())!;
     assert.ok(calldata.length <= 2 + 2 * 100 * 1024);
     assert.equal(candidates.length, 64);
+  });
+
+  it("leaves what comes while it chooses to the next call, and puts others in the place of those left out", async () => {
+    const on = new Scene(3);
+    const [first, second] = [on.accept("spend"), on.accept("spend")];
+    let late: TicketRecord | undefined;
+    on.meanwhile = () => (late = on.accept("spend"));
+    assert.deepEqual(on.sent((await on.next())!), [first.id, second.id]);
+    // Members alone, then the whole call.
+    assert.equal(on.simulated.length, 2);
+    const other = on.accept("spend");
+    on.refusals.set(second.id, FLOOR);
+    assert.deepEqual(on.sent((await on.next())!), [first.id, late!.id, other.id]);
   });
 
   it("counts four leaves for a swap: no more members than one root update could cover", async () => {
