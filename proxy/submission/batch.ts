@@ -107,6 +107,11 @@ export function createBatches(parts: BatchParts): Batches {
           update,
         );
         const simulated = await pool.simulate(calldata, wallet.address);
+        if (simulated === "reverted" && chosen.length > 1) {
+          // With the update it is more than a block holds.
+          chosen = chosen.slice(0, Math.ceil(chosen.length / 2));
+          continue;
+        }
         const gasLimit = await gasFor(await leastGas(calldata, candidates, simulated), candidates);
         const isTooBig = calldata.length > MAX_DATA_CHARS || gasLimit > MAX_GAS;
         if (isTooBig && chosen.length > 1) {

@@ -97,6 +97,8 @@ export class Scene {
   /** Gas of one member, by which the node simulates and estimates a call. */
   memberCost = 100_000n;
   canSimulate = true;
+  /** Members of a call with a root update. */
+  blockHolds = Infinity;
   /** Called at the next simulation. */
   meanwhile: (() => void) | undefined;
   #follower: (ticket: TicketRecord) => void = () => undefined;
@@ -201,6 +203,7 @@ export class Scene {
         this.meanwhile?.();
         this.meanwhile = undefined;
         if (!this.canSimulate) return undefined;
+        if (call.toIndex > 0n && call.kinds.length > this.blockHolds) return "reverted";
         const refusals = call.signals.flatMap((signals): PoolRefusal[] => {
           const ticket = this.tickets.find(({ transaction }) => transaction.signals[0] === signals[0])!;
           const refusal = this.refusals.get(ticket.id);

@@ -82,6 +82,15 @@ describe("submission: calls with swaps", () => {
     assert.deepEqual(on.sent(batch).slice(-4), ["ticket-0", "ticket-1", "ticket-2", "ticket-3"]);
   });
 
+  it("halves a call that fails as a whole with its root update, instead of trying it for ever", async () => {
+    const on = new Scene();
+    for (let i = 0; i < 10; i++) on.accept("spend");
+    on.blockHolds = 4;
+    const batch = (await on.next())!;
+    assert.deepEqual(on.sent(batch), ["ticket-0", "ticket-1", "ticket-2"]);
+    assert.equal(readCall(batch.calldata).toIndex, 6n);
+  });
+
   it("thirty-two members of any kind stay below what one call may hold", async () => {
     for (const kind of KIND_NAMES) {
       const on = new Scene();
