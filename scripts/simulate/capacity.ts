@@ -48,8 +48,16 @@ export interface Capacity {
 
 export type MemberLimit = Extract<FigureName, "members" | "leaves" | "call-gas" | "call-bytes" | "block-gas">;
 
-/** Gas that a call is allowed besides the estimate: proxy/submission/batch.ts. */
-const RESERVE = { share: 1 / 8, gas: 100_000 } as const;
+/**
+ * Gas that a call is allowed besides what a simulation used: what may have been given back, a member's whole share with
+ * what the EVM keeps back and the price of its call, and a reserve. proxy/submission/batch.ts.
+ */
+const RESERVE = {
+  givenBack: 5 / 4,
+  memberShare: (500_000 * 64) / 63 + 5_000,
+  share: 1 / 8,
+  gas: 100_000,
+} as const;
 /** A member is some 1,500 bytes and 40,000 gas at least: no call that a chain takes has more. */
 const MOST_MEMBERS = 10_000;
 /** Sums of decimal fractions are a little off; a call that takes just one block takes one. */
@@ -63,7 +71,8 @@ export function callGas({ gasAlone, gasEachOf16 }: GasOf, members: number): numb
 
 /** Gas that it must be allowed, and so takes of a block while it is chosen. */
 export function callGasLimit(gas: GasOf, members: number): number {
-  return callGas(gas, members) * (1 + RESERVE.share) + RESERVE.gas;
+  const least = callGas(gas, members) * RESERVE.givenBack + RESERVE.memberShare;
+  return least * (1 + RESERVE.share) + RESERVE.gas;
 }
 
 export interface GasOf {
