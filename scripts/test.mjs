@@ -42,8 +42,8 @@ const CHECKS = {
 
 /** Uses every processor by itself. */
 const ALONE = new Set(["forge", "seeded"]);
-/** Not among all of them: two hundred scenarios, to be taken in when they have passed as often as the others have. */
-const BY_NAME = new Set(["seeded"]);
+/** Two hundred scenarios: minutes, so only with --all or by name. */
+const LENGTHY = new Set(["seeded"]);
 /** The long ones first, so that none of them is left for the end. */
 const LONG = ["contract", "e2e", "adversarial"];
 /** Much of a suite is waiting for blocks and processes; more than two would only make each other slow. */
@@ -63,9 +63,9 @@ const HELP = `Usage: npm test [-- [NAME ...] [--coverage] [-- OPTIONS OF MOCHA O
 Runs suites and checks by name and ends with "N passed, N failed".
 
   suites:  ${Object.keys(SUITES).join(", ")}
-           (when no name is given, all of them but ${[...BY_NAME].join(", ")})
+           (when no name is given, all of them but ${[...LENGTHY].join(", ")}, which takes minutes)
   checks:  ${Object.keys(CHECKS).join(", ")}
-  --all        every check and every such suite, with --coverage
+  --all        every check and every suite, with --coverage
   --coverage   the suite "enclave" also measures enclave/ and fails below 95 % of lines or branches
   --help       this text
 
@@ -94,8 +94,9 @@ async function main(argv) {
 
   const all = flags.has("--all");
   const coverage = all || flags.has("--coverage");
-  const usual = [...(all ? Object.keys(CHECKS) : []), ...Object.keys(SUITES)];
-  const chosen = names.length > 0 ? names : usual.filter((name) => !BY_NAME.has(name));
+  const suites = Object.keys(SUITES);
+  const usual = all ? [...Object.keys(CHECKS), ...suites] : suites.filter((name) => !LENGTHY.has(name));
+  const chosen = names.length > 0 ? names : usual;
   const scratch = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
   const results = [];
   try {
