@@ -125,9 +125,8 @@ export class ChainMoves {
     return true;
   }
 
-  /** Above the scenario's first block: the state of the snapshot's own is one that anvil lets go after a while. */
   async #within(depth: number): Promise<number> {
-    return Math.max(0, Math.min(depth, (await this.height()) - this.#world.height - 1));
+    return Math.max(0, Math.min(depth, (await this.height()) - this.#world.height));
   }
 
   async #laterTransactions(depth: number): Promise<[string, number][]> {

@@ -1,6 +1,6 @@
 /**
  * A process that has the proxy's program loaded and runs it when it is told to, with settings of that run: loading
- * takes longer than a scenario. It runs `proxy/main.ts` as it is, from its environment to its orderly stop; only the
+ * takes longer than a scenario. It runs `proxy/main.ts`, from its environment to its orderly stop; only the
  * clock may be moved, as an operator's could, and `process.exit` after an orderly stop ends the run instead of the
  * process. Killed, it dies like any other process.
  */
@@ -39,8 +39,11 @@ process.exit = ((code = 0) => {
   if (code !== 0) exit(code);
 }) as typeof process.exit;
 
+const MAIN = process.argv[2] ?? "";
+process.argv.length = 2;
+
 function load(number: number): Promise<unknown> {
-  return import(`../../../proxy/main.ts?run=${String(number)}`);
+  return import(`${MAIN}?run=${String(number)}`);
 }
 
 async function run(number: number, environment: Readonly<Record<string, string>>): Promise<void> {

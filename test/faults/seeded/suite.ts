@@ -9,6 +9,7 @@ import { gunzipSync } from "node:zlib";
 import { childEnvironment } from "../../../scripts/dev/service.ts";
 import type { LaneOrder, LaneReport, Played } from "./lane.ts";
 import { FAULT_NAMES, FAULT_NAMES_OF_TWO, type FaultName } from "./plan.ts";
+import { makeProgram, type Program } from "./program.ts";
 import type { StoreName } from "./stores.ts";
 import { makeWorld, type World, type WorldFacts } from "./world.ts";
 
@@ -102,6 +103,7 @@ class Suite {
     await Promise.all([...this.#lanes].map((lane) => lane.close()));
     const base = await this.#base?.catch(() => undefined);
     await base?.world.stop();
+    if (base !== undefined) await rm(base.program.folder, { recursive: true, force: true });
   }
 
   /** The store with the most left. */
@@ -158,6 +160,7 @@ class Suite {
       folder,
       factsFile: base.factsFile,
       stateFile: base.stateFile,
+      program: base.program,
       evidence: this.#evidence,
     });
     return lane;
@@ -169,6 +172,7 @@ interface Base {
   readonly facts: WorldFacts;
   readonly factsFile: string;
   readonly stateFile: string;
+  readonly program: Program;
 }
 
 async function makeBase(say: (text: string) => void): Promise<Base> {
@@ -181,8 +185,9 @@ async function makeBase(say: (text: string) => void): Promise<Base> {
   await writeFile(stateFile, gunzipSync(Buffer.from(dumped.slice(2), "hex")));
   const { reset: _reset, rpc: _rpc, stop: _stop, ...facts } = world;
   await writeFile(factsFile, serialize(facts), { mode: 0o600 });
+  const program = await makeProgram(path.basename(world.folder));
   say(`  made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
-  return { world, facts, factsFile, stateFile };
+  return { world, facts, factsFile, stateFile, program };
 }
 
 function reportOf(store: StoreName, tally: Tally): StoreReport {

@@ -84,36 +84,36 @@ export async function makeWorld(say: (text: string) => void): Promise<World> {
   const on = await startTestStack();
   try {
     const facts = await fill(on, say);
-    return await openWorld(facts, () => on.stop());
+    return openWorld(facts, { stop: () => on.stop() });
   } catch (error) {
     await on.stop();
     throw error;
   }
 }
 
-/** anvil keeps the fee of the next block when it goes back to a snapshot. */
+/** The chain's first block of its own has the fee of a chain that is at rest. */
 export async function calmFees(rpc: World["rpc"]): Promise<void> {
   await rpc("anvil_setNextBlockBaseFeePerGas", ["0x3b9aca00"]);
 }
 
-/** Of a chain that stands at its snapshot. */
-export async function openWorld(
+/** `renew`: puts a new chain where this one is, which stands as the world's does. */
+export function openWorld(
   facts: WorldFacts,
-  stop: () => Promise<void> = () => Promise.resolve(),
-): Promise<World> {
+  {
+    stop = () => Promise.resolve(),
+    renew = () => Promise.reject(new Error("this world's chain is played on by nobody")),
+  }: { readonly stop?: () => Promise<void>; readonly renew?: () => Promise<void> } = {},
+): World {
   const { chain_rpc, chain_id } = facts.entry;
   const chain = new JsonRpcProvider(chain_rpc, chain_id, { staticNetwork: true, cacheTimeout: -1 });
   const rpc = (method: string, params: readonly unknown[] = []): Promise<unknown> =>
     chain.send(method, [...params]) as Promise<unknown>;
-  let snapshot = await rpc("evm_snapshot");
   return {
     ...facts,
     rpc,
     async reset() {
-      await rpc("evm_revert", [snapshot]);
-      await rpc("anvil_dropAllTransactions");
+      await renew();
       await calmFees(rpc);
-      snapshot = await rpc("evm_snapshot");
     },
     async stop() {
       chain.destroy();

@@ -1,0 +1,79 @@
+/**
+ * The proxy's program and what hosts it, as a few files. Loading them as they lie, a thousand modules of it and of its
+ * packages, takes more of the processor than a scenario does; and each process that is killed is loaded anew.
+ */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const MAIN = path.join(ROOT, "proxy/main.ts");
+/** Inside the checkout, from where packages that are left outside are found. */
+const FOLDER = path.join(ROOT, ".cloister/build/faults");
+/** They load files of their own beside them. */
+const OUTSIDE = ["lmdb", "pino", "tiny-secp256k1"];
+/** Some packages are not modules, and ask for others in their own way. */
+const REQUIRE =
+  'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
+
+export interface Program {
+  /** Runs `main` when it is told to; see `host.ts`. */
+  readonly host: string;
+  /** URL of `proxy/main.ts`, whose last line runs it; what it imports is in other files. */
+  readonly main: string;
+  /** To be removed when nobody runs it any more. */
+  readonly folder: string;
+}
+
+/** `name`: of the folder, so that two suites at a time do not write into the same one. */
+export async function makeProgram(name: string): Promise<Program> {
+  const outdir = path.join(FOLDER, name);
+  await build({
+    // Twice, so that all it imports is shared by two and has to be put into files of its own.
+    entryPoints: {
+      host: fileURLToPath(new URL("./host.ts", import.meta.url)),
+      main: MAIN,
+      again: "the-same-again",
+    },
+    outdir,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    keepNames: true,
+    external: OUTSIDE,
+    banner: { js: REQUIRE },
+    logLevel: "error",
+    plugins: [
+      {
+        name: "as-they-lie",
+        setup(bundler) {
+          bundler.onResolve({ filter: /^the-same-again$/ }, () => ({ path: MAIN, namespace: "again" }));
+          bundler.onLoad({ filter: /./, namespace: "again" }, async () => ({
+            contents: await asItLies(MAIN),
+            loader: "ts",
+            resolveDir: path.dirname(MAIN),
+          }));
+          bundler.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => ({
+            contents: await asItLies(file),
+            loader: "ts",
+          }));
+        },
+      },
+    ],
+  });
+  return {
+    host: path.join(outdir, "host.mjs"),
+    main: pathToFileURL(path.join(outdir, "main.mjs")).href,
+    folder: outdir,
+  };
+}
+
+/** It finds the files beside it where they are. */
+async function asItLies(file: string): Promise<string> {
+  const text = await readFile(file, "utf8");
+  return text.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href));
+}
