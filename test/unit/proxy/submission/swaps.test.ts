@@ -1,7 +1,7 @@
 // Calls with swaps in them: order, root update, gas, and what a swap that fails does to itself and its neighbours.
 import assert from "node:assert/strict";
 import type { TicketRecord } from "../../../../proxy/store/tickets.ts";
-import { KIND_NAMES } from "../../../../shared/protocol/statements.ts";
+import { KIND_NAMES, KINDS } from "../../../../shared/protocol/statements.ts";
 import { readCall, Scene } from "./scene.ts";
 
 const FLOOR = { name: "FloorMissed", args: [10n, 9n] };
@@ -88,7 +88,7 @@ describe("submission: calls with swaps", () => {
     on.blockHolds = 4;
     const batch = (await on.next())!;
     assert.deepEqual(on.sent(batch), ["ticket-0", "ticket-1", "ticket-2"]);
-    assert.equal(readCall(batch.calldata).toIndex, 6n);
+    assert.equal(readCall(batch.calldata).toIndex, BigInt(3 * KINDS.spend.leaves));
   });
 
   it("thirty-two members of any kind stay below what one call may hold", async () => {
