@@ -54,6 +54,9 @@ export interface SimulatedCall {
   readonly gasUsed: bigint;
 }
 
+/** `reverted`: the call would fail as a whole. Undefined: the node cannot simulate. */
+export type Simulated = SimulatedCall | "reverted" | undefined;
+
 export interface Pool {
   readonly home: Home;
   readonly address: Address;
@@ -74,8 +77,7 @@ export interface Pool {
   /** Undefined for an event that is no business of ours (signers). */
   parseLog(log: LogData): PoolEvent | undefined;
   encodeExecute(transactions: readonly PoolTransaction[], update?: AttestedRootUpdate): string;
-  /** Undefined when the node cannot simulate; `reverted` when the call would fail as a whole. */
-  simulate(calldata: string, sender: Address): Promise<SimulatedCall | "reverted" | undefined>;
+  simulate(calldata: string, sender: Address): Promise<Simulated>;
   readReason(data: string): PoolReason;
 }
 

@@ -1,7 +1,7 @@
 /** The next `execute`: chosen members, a root update over the leaves that will wait, within gas and calldata. */
 import type { Chain } from "../chain/provider.ts";
 import type { AttestedRootUpdate } from "../chain/execute-call.ts";
-import type { Pool } from "../chain/pool.ts";
+import type { Pool, Simulated } from "../chain/pool.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Logger } from "../logging.ts";
@@ -72,7 +72,7 @@ export function createBatches(parts: BatchParts): Batches {
   async function leastGas(
     calldata: string,
     candidates: readonly Candidate[],
-    simulated: Awaited<ReturnType<Pool["simulate"]>>,
+    simulated: Simulated,
   ): Promise<bigint> {
     // Of a call that fails as a whole the node says why.
     if (simulated === undefined || simulated === "reverted")
@@ -132,6 +132,6 @@ export function createBatches(parts: BatchParts): Batches {
   };
 }
 
-function skipsUpdate(simulated: Awaited<ReturnType<Pool["simulate"]>>): boolean {
+function skipsUpdate(simulated: Simulated): boolean {
   return typeof simulated === "object" && simulated.refusals.some(({ kind }) => kind === "root-skipped");
 }
