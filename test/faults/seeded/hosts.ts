@@ -101,6 +101,11 @@ export class Reserve {
     }
   }
 
+  /** Hosts that are neither gone nor given back. */
+  get lent(): number {
+    return this.#all.size - this.#idle.length;
+  }
+
   giveBack(host: Host): void {
     if (!host.isGone) this.#idle.unshift(host);
   }
@@ -217,6 +222,8 @@ export class Place {
     host.signal("SIGKILL");
     // One that is killed in its start is started again by who waits for it.
     if (this.#isStarting) return;
+    // It takes a moment to be gone: killed again meanwhile, it would be started twice, and one of them never stopped.
+    this.#host = undefined;
     this.#starting = host.gone
       .then(() => this.onKilled())
       .then(() => new Promise((resolve) => setTimeout(resolve, this.pauseMs)))

@@ -88,6 +88,7 @@ async function open({
       const plan = drawPlan(seed, number, store, supply);
       const began = performance.now();
       const { violations, kills, struck, logs } = await play(stage, plan);
+      if (reserve.lent > 0) throw new Error("a proxy that nobody stops was left behind");
       const kept = path.join(evidence, `${store}-${String(seed)}-${String(number)}`);
       const said = violations.map(({ code, text }) => `${code}: ${text}`);
       if (violations.length > 0) {

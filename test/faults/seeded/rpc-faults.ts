@@ -4,7 +4,7 @@
  * somebody else can look up. Also the moment at which a proxy is killed: before the node hears a question, or when it
  * has answered and the proxy does not know.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { keccak256 } from "ethers";
 
@@ -98,6 +98,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
   let struck = new Map<RpcFault, number>();
   const sent = new Map<string, string>();
   const hanging = new Set<() => void>();
+  const agent = new Agent({ keepAlive: true });
 
   function caught(method: string, moment: Moment): boolean {
     if (trap === undefined || trap.moment !== moment) return false;
@@ -123,13 +124,17 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     return found.arming;
   }
 
-  async function ask(question: Question): Promise<string> {
-    const response = await fetch(target, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", ...question }),
+  /** With Node's own client: `fetch` takes more of the processor, and most of a lane's work is this. */
+  function ask(question: Question): Promise<string> {
+    const body = JSON.stringify({ jsonrpc: "2.0", ...question });
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    return new Promise((resolve, reject) => {
+      send(target, { method: "POST", agent, headers }, (response) => {
+        textOf(response).then(resolve, reject);
+      })
+        .on("error", reject)
+        .end(body);
     });
-    return response.text();
   }
 
   async function hang(): Promise<void> {
@@ -273,14 +278,20 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     forget: () => sent.clear(),
     close: () =>
       new Promise((resolve) => {
+        agent.destroy();
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
 }
 
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
+function textOf(message: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    message
+      .setEncoding("utf8")
+      .on("data", (chunk: string) => (text += chunk))
+      .on("end", () => resolve(text))
+      .on("error", reject);
+  });
 }

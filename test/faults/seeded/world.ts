@@ -255,7 +255,7 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
       serviceAddress: entry.service_address,
     })),
     CLOISTER_CONFIRMATIONS: String(CONFIRMATIONS),
-    CLOISTER_BLOCK_POLL_MS: "40",
+    CLOISTER_BLOCK_POLL_MS: "100",
     CLOISTER_LIMIT_KEY_PER_MINUTE: "1000000",
     CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE: "100000",
   };
