@@ -4,6 +4,7 @@
  * nullifiers are compared by sample. Believes the node: an operator who does not asks another one.
  */
 import { isDeepStrictEqual } from "node:util";
+import { breath } from "../breath.ts";
 import type { Pool } from "../chain/pool.ts";
 import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
@@ -102,7 +103,7 @@ async function recompute(
       tree.append(leaf.commitment);
       head = nextHead(head, leaf.commitment);
     }
-    await new Promise((resolve) => setImmediate(resolve));
+    await breath();
   }
   return { head, root: rootedLeaves > tree.leafCount ? undefined : tree.root(rootedLeaves) };
 }

@@ -3,6 +3,7 @@
  * together: a block must name its parent, a leaf must be the next one, a root must be the root of the leaves
  * before it. A block that is no longer canonical is noticed by its hash, since not every node announces it.
  */
+import { breath } from "../breath.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
@@ -83,7 +84,7 @@ export function createIndexer(
   async function rebuild(): Promise<void> {
     for (let from = 0; from < store.leafCount(); from += REBUILD_SLICE) {
       for (const leaf of store.leaves(from, from + REBUILD_SLICE)) tree.append(leaf.commitment);
-      await new Promise((resolve) => setImmediate(resolve));
+      await breath();
     }
     const current = store.currentRoot();
     if (current !== undefined && tree.root(current.leafCount) !== current.root) {

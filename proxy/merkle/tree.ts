@@ -6,12 +6,15 @@
 import { mustField, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, word } from "../../shared/protocol/bytes.ts";
 import { poseidon4 } from "../../shared/protocol/hash.ts";
-import { digitAt, emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
+import { emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
+import { breath } from "../breath.ts";
 
 export const NODE_BYTES = 32;
 type Children = [Field, Field, Field, Field];
 /** Those of some twenty calls: a megabyte. */
 const PARENTS_KEPT = 2_048;
+/** Two milliseconds. */
+const HASHES_AT_ONCE = 8;
 
 export class CommitmentTree {
   /** Level 0 is the leaves. */
@@ -47,20 +50,24 @@ export class CommitmentTree {
 
   /**
    * Root over the first `leafCount` leaves with `more` behind them, which this tree need not have; undefined when they
-   * do not fit (see `Frontier.append`).
+   * do not fit (see `Frontier.append`). A few hashes in each turn of the event loop: requests wait while one is made.
    */
-  rootAfter(leafCount: number, more: readonly Field[]): Field | undefined {
+  async rootAfter(leafCount: number, more: readonly Field[]): Promise<Field | undefined> {
     if (BigInt(leafCount + more.length) >= TREE_CAPACITY) return undefined;
     this.#require(leafCount);
+    // All of one moment: the tree may change between two turns.
+    const left = this.#levels.slice(0, TREE_DEPTH).map((_, level) => this.#lastComplete(level, leafCount));
     let row: readonly Field[] = more;
-    let first = leafCount;
-    for (let level = 0; level < TREE_DEPTH; level++) {
-      const nodes = [...this.#complete(level, first - (first % TREE_ARITY), first), ...row];
+    let hashed = 0;
+    for (const [level, complete] of left.entries()) {
+      const nodes = [...complete, ...row];
       while (nodes.length === 0 || nodes.length % TREE_ARITY !== 0) nodes.push(emptyNode(level));
-      first = Math.floor(first / TREE_ARITY);
-      row = Array.from({ length: nodes.length / TREE_ARITY }, (_, i) =>
-        this.#parents.of(nodes.slice(TREE_ARITY * i, TREE_ARITY * (i + 1))),
-      );
+      const parents: Field[] = [];
+      for (let at = 0; at < nodes.length; at += TREE_ARITY) {
+        parents.push(this.#parents.of(nodes.slice(at, at + TREE_ARITY)));
+        if (++hashed % HASHES_AT_ONCE === 0) await breath();
+      }
+      row = parents;
     }
     return row[0]!;
   }
@@ -68,10 +75,7 @@ export class CommitmentTree {
   /** Complete siblings left of the next leaf, level 0 first: what an `attest-root` request carries. */
   frontier(leafCount: number): Field[] {
     this.#require(leafCount);
-    return this.#levels.slice(0, TREE_DEPTH).flatMap((_, level) => {
-      const count = Math.floor(leafCount / TREE_ARITY ** level);
-      return this.#complete(level, count - digitAt(BigInt(leafCount), level), count);
-    });
+    return this.#levels.slice(0, TREE_DEPTH).flatMap((_, level) => this.#lastComplete(level, leafCount));
   }
 
   /** How many nodes a level of the tree over `leafCount` leaves has; what lies right of them is empty. */
@@ -96,13 +100,18 @@ export class CommitmentTree {
     this.#require(leafCount);
     const edges: Field[] = [emptyNode(0)];
     for (let level = 0; level < TREE_DEPTH; level++) {
-      const count = Math.floor(leafCount / TREE_ARITY ** level);
-      const children = this.#complete(level, count - (count % TREE_ARITY), count);
+      const children = this.#lastComplete(level, leafCount);
       children.push(edges[level]!);
       while (children.length < TREE_ARITY) children.push(emptyNode(level));
       edges.push(this.#parents.of(children));
     }
     return edges;
+  }
+
+  /** The complete nodes under a parent that is not complete, of the tree over the first `leafCount` leaves. */
+  #lastComplete(level: number, leafCount: number): Field[] {
+    const count = Math.floor(leafCount / TREE_ARITY ** level);
+    return this.#complete(level, count - (count % TREE_ARITY), count);
   }
 
   #complete(level: number, from: number, to: number): Field[] {

@@ -55,7 +55,7 @@ export function createBatches(parts: BatchParts): Batches {
     const swapAt = candidates.findIndex(isSwap);
     const known = swapAt < 0 ? candidates : candidates.slice(0, swapAt);
     const added = known.map(({ member }) => commitmentsOf(member));
-    const plan = planRootUpdate(data, tree, added, avoid);
+    const plan = await planRootUpdate(data, tree, added, avoid);
     if (plan === undefined) return undefined;
     try {
       return { ...plan.expected, attestations: await attestor.attestRoot(plan) };

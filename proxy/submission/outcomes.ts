@@ -4,6 +4,7 @@
  */
 import type { TicketErrorCode } from "../../shared/api/errors.ts";
 import type { Tokens } from "../chain/token.ts";
+import { breath } from "../breath.ts";
 import type { Logger } from "../logging.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
@@ -155,8 +156,6 @@ export function createOutcomes(parts: OutcomesParts): Outcomes {
     },
   };
 }
-
-const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Held because its authorization seems to be used up. */
 function isSuspect(status: TicketStatus): boolean {

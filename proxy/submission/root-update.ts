@@ -1,6 +1,6 @@
 /**
  * Which root update to ask for: over leaves that wait in the queue, and optimistically over those a batch
- * is about to add. Pure; the pool skips an update that no longer fits, so a wrong guess costs gas and harms
+ * is about to add. Changes nothing; the pool skips an update that no longer fits, so a wrong guess costs gas and harms
  * nobody.
  */
 import type { RootUpdate } from "../../shared/protocol/attestation.ts";
@@ -24,7 +24,7 @@ export interface TreeView {
   /** Complete siblings of a prefix of the queue. */
   frontier(leafCount: number): Field[];
   /** Root over that prefix with `more` behind it; undefined when the tree would be full. */
-  rootAfter(leafCount: number, more: readonly Field[]): Field | undefined;
+  rootAfter(leafCount: number, more: readonly Field[]): Promise<Field | undefined>;
 }
 
 export interface PlannedUpdate {
@@ -39,12 +39,12 @@ export interface PlannedUpdate {
  * @param batch commitments of each member of the batch that goes along, in order
  * @param avoid ends that the pool has skipped before
  */
-export function planRootUpdate(
+export async function planRootUpdate(
   queue: QueueView,
   tree: TreeView,
   batch: readonly (readonly Field[])[],
   avoid: ReadonlySet<number> = new Set(),
-): PlannedUpdate | undefined {
+): Promise<PlannedUpdate | undefined> {
   const root = queue.currentRoot();
   const headBefore = root === undefined ? undefined : queue.headAt(root.leafCount);
   if (root === undefined || headBefore === undefined) return undefined;
@@ -68,12 +68,13 @@ export function planRootUpdate(
   }
   if (leaves.length === 0) return undefined;
 
-  const newRoot = tree.rootAfter(from, leaves);
+  const frontier = tree.frontier(from);
+  const newRoot = await tree.rootAfter(from, leaves);
   if (newRoot === undefined) return undefined;
   return {
     fromIndex: from,
     headBefore,
-    frontier: tree.frontier(from),
+    frontier,
     leaves,
     expected: {
       oldRoot: root.root,

@@ -3,6 +3,7 @@
  * callers. Each of them still has its work whole or absent, and hears of it when the disk has it.
  */
 
+import { breath } from "../../breath.ts";
 import { StoreUnavailable } from "../unavailable.ts";
 
 export interface Demand {
@@ -70,7 +71,7 @@ export class GroupCommit {
 
   async #run(): Promise<void> {
     // Whoever comes in the same turn of the event loop is in the first group.
-    await new Promise((resolve) => setImmediate(resolve));
+    await breath();
     while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, MAX_GROUP));
     // In the same breath as the look above: nobody may come in between and be forgotten.
     this.#running = undefined;

@@ -35,20 +35,30 @@ describe("merkle/tree", () => {
     assert.equal(tree.root(0), emptyNode(TREE_DEPTH));
   });
 
-  it("has the root with leaves behind a prefix that it need not have, from none to more than it has itself", () => {
+  it("has the root with leaves behind a prefix that it need not have, from none to more than it has itself", async () => {
     for (const count of [0, 1, 3, 4, 15, 16, 63, 64, 100]) {
       const other = new CommitmentTree();
       for (let i = 0; i < count; i++) other.append(leafAt(i));
       for (const more of [0, 1, 2, 3, 4, 13, COUNT - count]) {
         const leaves = Array.from({ length: more }, (_, i) => leafAt(count + i));
-        assert.equal(other.rootAfter(count, leaves), frontiers[count + more]!.root());
+        assert.equal(await other.rootAfter(count, leaves), frontiers[count + more]!.root());
       }
       assert.equal(other.leafCount, count);
     }
     // What stands behind the prefix is not what it is asked about.
-    assert.equal(tree.rootAfter(70, [leafAt(7)]), bentRoot(70, 7));
-    assert.throws(() => tree.rootAfter(COUNT + 1, []), RangeError);
-    assert.equal(tree.rootAfter(COUNT, { length: 4 ** TREE_DEPTH - COUNT } as never), undefined);
+    assert.equal(await tree.rootAfter(70, [leafAt(7)]), bentRoot(70, 7));
+    await assert.rejects(tree.rootAfter(COUNT + 1, []), RangeError);
+    assert.equal(await tree.rootAfter(COUNT, { length: 4 ** TREE_DEPTH - COUNT } as never), undefined);
+  });
+
+  it("has a root of one moment, whatever happens to the tree while it is made", async () => {
+    const other = new CommitmentTree();
+    for (let i = 0; i < 70; i++) other.append(leafAt(i));
+    const leaves = Array.from({ length: COUNT - 70 }, (_, i) => leafAt(70 + i));
+    const root = other.rootAfter(70, leaves);
+    other.truncate(3);
+    for (let i = 0; i < 5; i++) other.append(leafAt(100 + i));
+    assert.equal(await root, frontiers[COUNT]!.root());
   });
 
   it("serves levels from which a client gets the paths of its own tree", () => {

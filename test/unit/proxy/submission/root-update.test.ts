@@ -44,15 +44,15 @@ const batchOf = (...sizes: number[]): Field[][] =>
   sizes.map((size, i) => Array.from({ length: size }, (_, j) => mustField(BigInt(1_000 + 10 * i + j))));
 
 describe("submission/root-update", () => {
-  it("asks for nothing when nothing waits", () => {
+  it("asks for nothing when nothing waits", async () => {
     const { view, tree } = queueOf([2], 4, 8);
-    assert.equal(planRootUpdate(view, tree, []), undefined);
+    assert.equal(await planRootUpdate(view, tree, []), undefined);
   });
 
-  it("covers what waits and the batch after it, with the heads and roots that the pool will compute", () => {
+  it("covers what waits and the batch after it, with the heads and roots that the pool will compute", async () => {
     const { view, tree } = queueOf([1, 1], 4, 4);
     const batch = batchOf(3, 4);
-    const plan = planRootUpdate(view, tree, batch)!;
+    const plan = (await planRootUpdate(view, tree, batch))!;
     assert.equal(plan.fromIndex, 4);
     assert.equal(plan.expected.toIndex, 15n);
     const grown = new CommitmentTree();
@@ -63,31 +63,31 @@ describe("submission/root-update", () => {
     assert.equal(plan.expected.headAfter, batch.flat().reduce<Bytes32>(nextHead, view.headAt(8)!));
   });
 
-  it("ends at a member of the batch where 256 leaves would not reach its end", () => {
+  it("ends at a member of the batch where 256 leaves would not reach its end", async () => {
     const { view, tree } = queueOf([62], 4);
-    const plan = planRootUpdate(view, tree, batchOf(4, 4, 4))!;
+    const plan = (await planRootUpdate(view, tree, batchOf(4, 4, 4)))!;
     assert.equal(plan.expected.toIndex, 256n);
   });
 
-  it("ends at the last call within 256 leaves when more wait, without the batch", () => {
+  it("ends at the last call within 256 leaves when more wait, without the batch", async () => {
     const { view, tree } = queueOf([60, 3, 10], 4);
-    const plan = planRootUpdate(view, tree, batchOf(4))!;
+    const plan = (await planRootUpdate(view, tree, batchOf(4)))!;
     assert.equal(plan.expected.toIndex, 252n);
   });
 
-  it("ends inside a call of more than 256 leaves where the pool keeps its checkpoint", () => {
+  it("ends inside a call of more than 256 leaves where the pool keeps its checkpoint", async () => {
     const { view, tree } = queueOf([80], 4);
     // Before the member that could open a gap above 256: 252 + 4 is not above, 256 + 4 is.
-    const plan = planRootUpdate(view, tree, [])!;
+    const plan = (await planRootUpdate(view, tree, []))!;
     assert.equal(plan.expected.toIndex, 256n);
   });
 
-  it("tries lower ends when the pool has skipped one", () => {
+  it("tries lower ends when the pool has skipped one", async () => {
     const { view, tree } = queueOf([10, 10], 4);
     const avoid = new Set<number>();
     const ends: bigint[] = [];
     for (;;) {
-      const plan = planRootUpdate(view, tree, [], avoid);
+      const plan = await planRootUpdate(view, tree, [], avoid);
       if (plan === undefined) break;
       ends.push(plan.expected.toIndex);
       avoid.add(Number(plan.expected.toIndex));
