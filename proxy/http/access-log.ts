@@ -19,13 +19,14 @@ export function accessLog(logger: Logger, metrics: Pick<Metrics, "request">): Mi
       const { principal, endpoint } = state as Partial<RequestState>;
       // Koa's own 404 stands until an answer is decided: one that was never sent is a caller who left.
       const isLeft = res.statusCode === 404 && !res.headersSent;
-      metrics.request(endpoint, isLeft ? undefined : res.statusCode, ms / 1000);
+      const status = isLeft ? undefined : res.statusCode;
+      metrics.request(endpoint, status, ms / 1000);
       log.info(
         {
           request_id: state.requestId,
           method,
           path,
-          status: res.statusCode,
+          status,
           ms: Math.round(ms * 10) / 10,
           finished: res.writableFinished,
           ...(principal === undefined

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { createConnection, type AddressInfo } from "node:net";
+import { Writable } from "node:stream";
+import Koa from "koa";
+import { accessLog } from "../../../../proxy/http/access-log.ts";
+import type { RequestState } from "../../../../proxy/http/state.ts";
+import { createLogger } from "../../../../proxy/logging.ts";
+import { until } from "../../../support/until.ts";
+
+interface Line {
+  readonly status?: number;
+  readonly finished: boolean;
+}
+
+describe("http/access-log", () => {
+  const lines: Line[] = [];
+  const counted: (number | undefined)[] = [];
+  let server: Server;
+  let isReached: () => void = () => undefined;
+  let reached: Promise<void>;
+
+  before(async () => {
+    const log = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines.push(JSON.parse(chunk.toString()) as Line);
+        done();
+      },
+    });
+    const app = new Koa<RequestState>();
+    app.use(accessLog(createLogger("info", log), { request: (_endpoint, status) => counted.push(status) }));
+    app.use(async (ctx) => {
+      if (ctx.path === "/nothing") return;
+      isReached();
+      await once(ctx.req, "close");
+    });
+    const handle = app.callback();
+    server = createServer((request, response) => void handle(request, response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  });
+  beforeEach(() => {
+    lines.length = 0;
+    counted.length = 0;
+    reached = new Promise((resolve) => (isReached = resolve));
+  });
+  after(() => new Promise((resolve) => server.close(resolve)));
+
+  async function ask(path: string): Promise<ReturnType<typeof createConnection>> {
+    const socket = createConnection((server.address() as AddressInfo).port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    return socket;
+  }
+
+  it("tells the status that was sent", async () => {
+    (await ask("/nothing")).resume();
+    await until("a line", () => lines.length === 1);
+    assert.deepEqual([lines[0]?.status, lines[0]?.finished, counted], [404, true, [404]]);
+  });
+
+  it("tells none for a caller who left before there was one", async () => {
+    const socket = await ask("/something");
+    await reached;
+    socket.destroy();
+    await until("a line", () => lines.length === 1);
+    assert.deepEqual(["status" in lines[0]!, lines[0]?.finished, counted], [false, false, [undefined]]);
+  });
+});
