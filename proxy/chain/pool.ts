@@ -51,7 +51,8 @@ export interface PoolReason {
 export interface SimulatedCall {
   /** Which members the pool would refuse and why, and the update. */
   readonly refusals: readonly PoolRefusal[];
-  readonly gasUsed: bigint;
+  /** Undefined when the node does not say. */
+  readonly gasUsed: bigint | undefined;
 }
 
 /** `reverted`: the call would fail as a whole. Undefined: the node cannot simulate. */

@@ -32,8 +32,8 @@ export interface RawLog extends LogData {
 /** What a call would do on the newest block. */
 export interface Simulation {
   readonly logs: readonly LogData[];
-  /** As a receipt would say, so what the chain gives back for freed storage is taken off already. */
-  readonly gasUsed: bigint;
+  /** As a receipt would say, so what the chain gives back for freed storage is taken off already. Undefined when the node does not say. */
+  readonly gasUsed: bigint | undefined;
 }
 
 export type LogRange =
@@ -129,7 +129,7 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
       const { status, logs, gasUsed } = record(Array.isArray(calls) ? (calls as unknown[])[0] : undefined);
       if (status !== "0x1") return "reverted";
       if (!Array.isArray(logs)) throw new ChainAway("a simulation has another form");
-      return { logs: logs.map(readLogData), gasUsed: readQuantity(gasUsed, "a simulation") };
+      return { logs: logs.map(readLogData), gasUsed: isQuantity(gasUsed) ? BigInt(gasUsed) : undefined };
     },
     estimateGas: (request) => quantity("eth_estimateGas", [callObject(request)]),
     nonce: async (account) => Number(await quantity("eth_getTransactionCount", [account, "latest"])),

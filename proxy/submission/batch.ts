@@ -74,15 +74,16 @@ export function createBatches(parts: BatchParts): Batches {
     candidates: readonly Candidate[],
     simulated: Simulated,
   ): Promise<bigint> {
+    const gasUsed = typeof simulated === "object" ? simulated.gasUsed : undefined;
     // Of a call that fails as a whole the node says why.
-    if (simulated === undefined || simulated === "reverted")
+    if (gasUsed === undefined)
       return chain.estimateGas({ from: wallet.address, to: pool.address, data: calldata });
     const others = candidates.filter((candidate) => !isSwap(candidate));
     const shares = await Promise.all(others.map(({ member }) => pool.memberGas(member.kind)));
     const share = shares.reduce((most, each) => (each > most ? each : most), 0n);
     // What is given back for freed storage, at most a fifth (EIP-3529), was used first. The pool wants a member's whole
     // share to be left when its turn comes, besides what the EVM keeps back (EIP-150) and the price of the call.
-    return (simulated.gasUsed * 5n) / 4n + share + share / 63n + 5_000n;
+    return (gasUsed * 5n) / 4n + share + share / 63n + 5_000n;
   }
 
   async function gasFor(least: bigint, candidates: readonly Candidate[]): Promise<bigint> {

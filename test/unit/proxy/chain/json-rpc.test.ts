@@ -163,4 +163,17 @@ describe("chain/json-rpc on the wire", () => {
       });
     }
   });
+
+  it("takes a simulation that does not say what it used", async () => {
+    let gasUsed: unknown = "0x5208";
+    listener = (request, response) => {
+      request.resume();
+      const result = [{ calls: [{ status: "0x1", logs: [], gasUsed }] }];
+      response.end(JSON.stringify({ jsonrpc: "2.0", id: 1, result }));
+    };
+    const simulate = () => createChain(url, 1n).simulate({ to: ACCOUNT, data: "0x" });
+    assert.deepEqual(await simulate(), { logs: [], gasUsed: 21_000n });
+    for (gasUsed of [undefined, null, 21_000, "much"])
+      assert.deepEqual(await simulate(), { logs: [], gasUsed: undefined });
+  });
 });

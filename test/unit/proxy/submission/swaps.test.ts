@@ -63,13 +63,17 @@ describe("submission: calls with swaps", () => {
     assert.ok((await on.next())!.gasLimit >= used + used / 4n + 500_000n + 500_000n / 63n + 5_000n);
   });
 
-  it("takes the estimate of a node that does not simulate, which has found that out", async () => {
-    const on = new Scene();
-    on.accept("spend");
-    on.canSimulate = false;
-    const estimate = on.gasOf(1);
-    assert.equal((await on.next())!.gasLimit, estimate + estimate / 8n + 100_000n);
-  });
+  for (const [what, lacks] of [
+    ["does not simulate", "canSimulate"],
+    ["simulates and does not say what was used", "saysGas"],
+  ] as const)
+    it(`takes the estimate of a node that ${what}, which has found that out`, async () => {
+      const on = new Scene();
+      on.accept("spend");
+      on[lacks] = false;
+      const estimate = on.gasOf(1);
+      assert.equal((await on.next())!.gasLimit, estimate + estimate / 8n + 100_000n);
+    });
 
   it("cuts a call that is too big in order of acceptance, so that no swap is put off for what came later", async () => {
     const on = new Scene();
