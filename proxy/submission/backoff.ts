@@ -1,23 +1,34 @@
 /**
  * Tickets that the pool refuses wait a growing number of blocks before they are tried again. One that was
  * mined and refused although a simulation had passed has cost gas (somebody may move a market between the
- * two, on purpose), so it waits 1, 2, 4 … up to 1,024 blocks; one that a simulation refuses has cost a
- * question to our node, and waits up to 8. Forgotten by a restart, which only costs a try.
+ * two, on purpose), so it waits 1, 2, 4 … up to 1,024 blocks, whatever becomes of them; one that a simulation refuses
+ * has cost a question to our node, and waits up to 8, or until the chain goes back: what was true of blocks that are gone
+ * must not let those behind it pass. Forgotten by a restart, which only costs a try.
  */
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
+import type { IndexedBlock } from "../store/chain-data.ts";
+
 const MAX_BLOCKS = { mined: 1_024, simulated: 8 } as const;
 
 type Refusal = keyof typeof MAX_BLOCKS;
 
-interface Entry {
-  readonly mined: number;
-  readonly simulated: number;
+interface Wait {
+  readonly refusals: number;
   readonly untilBlock: number;
 }
-
-const NONE: Entry = { mined: 0, simulated: 0, untilBlock: -1 };
+type Entry = Readonly<Partial<Record<Refusal, Wait>>>;
 
 export class Backoff {
   readonly #entries = new Map<string, Entry>();
+  #seen: IndexedBlock | undefined;
+
+  /** To be told of the newest block before anything is asked of it. `hashAt`: of the block that stands at a height. */
+  reach(tip: IndexedBlock, hashAt: (number: number) => Bytes32 | undefined): void {
+    const seen = this.#seen;
+    this.#seen = tip;
+    if (seen === undefined || hashAt(seen.number) === seen.hash) return;
+    for (const [id, { simulated: _gone, ...rest }] of this.#entries) this.#entries.set(id, rest);
+  }
 
   /** The pool refused it in a mined call; `tip` is the newest block. */
   refused(ticketId: string, tip: number): void {
@@ -30,17 +41,14 @@ export class Backoff {
   }
 
   isWaiting(ticketId: string, tip: number): boolean {
-    return (this.#entries.get(ticketId) ?? NONE).untilBlock >= tip;
+    const { mined, simulated } = this.#entries.get(ticketId) ?? {};
+    return (mined?.untilBlock ?? -1) >= tip || (simulated?.untilBlock ?? -1) >= tip;
   }
 
   #count(ticketId: string, tip: number, refusal: Refusal): void {
-    const entry = this.#entries.get(ticketId) ?? NONE;
-    const refusals = entry[refusal] + 1;
+    const entry = this.#entries.get(ticketId) ?? {};
+    const refusals = (entry[refusal]?.refusals ?? 0) + 1;
     const wait = Math.min(2 ** (refusals - 1), MAX_BLOCKS[refusal]);
-    this.#entries.set(ticketId, {
-      ...entry,
-      [refusal]: refusals,
-      untilBlock: Math.max(entry.untilBlock, tip + wait - 1),
-    });
+    this.#entries.set(ticketId, { ...entry, [refusal]: { refusals, untilBlock: tip + wait - 1 } });
   }
 }

@@ -99,6 +99,7 @@ interface Line {
   readonly outgoing: OutgoingTransactions;
   readonly batches: Batches;
   readonly sending: Sending;
+  readonly backoff: Backoff;
   told: string | undefined;
 }
 
@@ -147,6 +148,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
       batches: createBatches({ ...parts, members, blockage }),
       sending,
+      backoff,
       told: undefined,
     };
   }
@@ -167,6 +169,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     await parts.sync();
     const tip = data.tip();
     if (tip === undefined) throw new ChainAway("nothing is indexed yet");
+    line.backoff.reach(tip, (number) => data.blockAtOrBelow(number)?.hash);
     const finalBlock = finalBlockOf(tip, confirmations);
     await line.outcomes.settleAll(tip, finalBlock);
     isUnderWay = await line.outgoing.tend(tip, finalBlock);

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
+import type { IndexedBlock } from "../../../../proxy/store/chain-data.ts";
+import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { Backoff } from "../../../../proxy/submission/backoff.ts";
+
+const blockOf = (number: number, branch: string): IndexedBlock => ({
+  number,
+  hash: `0x${branch.repeat(63)}${String(number)}` as Bytes32,
+  timestamp: number,
+});
 
 /** Blocks in which a ticket is tried and refused, of the first `blocks`. */
 function tries(refuse: (backoff: Backoff, tip: number) => void, blocks: number): number[] {
@@ -31,6 +39,26 @@ describe("submission/backoff", () => {
     backoff.wouldBeRefused("t", 100);
     assert.ok(backoff.isWaiting("t", 131));
     assert.ok(!backoff.isWaiting("t", 132));
+  });
+
+  it("forgets what a simulation refused when the chain goes back, and not what was mined", () => {
+    const backoff = new Backoff();
+    const chain = new Map([1, 2, 3, 4].map((number) => [number, blockOf(number, "a")]));
+    const reach = (number: number): void =>
+      backoff.reach(chain.get(number)!, (height) => chain.get(height)?.hash);
+    reach(2);
+    backoff.wouldBeRefused("simulated", 2);
+    backoff.wouldBeRefused("simulated", 2);
+    backoff.refused("mined", 2);
+    backoff.refused("mined", 2);
+    reach(3);
+    assert.deepEqual([backoff.isWaiting("simulated", 3), backoff.isWaiting("mined", 3)], [true, true]);
+    for (const number of [3, 4]) chain.set(number, blockOf(number, "b"));
+    reach(3);
+    assert.deepEqual([backoff.isWaiting("simulated", 3), backoff.isWaiting("mined", 3)], [false, true]);
+    // It counts anew: one block, and not the four of a third time.
+    backoff.wouldBeRefused("simulated", 3);
+    assert.deepEqual([backoff.isWaiting("simulated", 3), backoff.isWaiting("simulated", 4)], [true, false]);
   });
 
   it("knows one ticket from another", () => {

@@ -327,6 +327,21 @@ describe("submission/submitter on a real chain with the real pool", function () 
     assert.equal((await on.pool.currentRoot()).root, on.indexer.tree.root(rooted().leafCount));
   });
 
+  it("tries again at once what was refused on a block that a reorganisation took back, so that nobody passes", async () => {
+    await seeded();
+    const depositor = await on.depositor(5_000_000n);
+    const made = await on.deposit(5_000_000n, { depositor });
+    await on.rpc("anvil_setBalance", [depositor.address, "0xde0b6b3a7640000"]);
+    const away = Wallet.createRandom().address;
+    const data = on.usdc.interface.encodeFunctionData("transfer", [away, 1n]);
+    await (await depositor.sendTransaction({ to: on.usdcAddress, data })).wait();
+    const ticket = await on.accept(made);
+    await until("the reason", async () => "error" in (await on.store.get(ticket.id))!.status);
+    // The transfer is gone, and nobody mines a block: only the ticket itself can.
+    await on.rpc("anvil_reorg", [1, []]);
+    await on.reaches(ticket, "confirmed");
+  });
+
   it("opens final tickets again that a deep reorganisation took back, and executes them once, in their order", async () => {
     await seeded();
     await on.mine(3);
