@@ -51,7 +51,9 @@ export interface OutgoingTransactions {
 
 interface Mined {
   readonly hash: Bytes32;
-  readonly receipt: Receipt;
+  readonly block: number;
+  /** Undefined while the node does not show it. */
+  readonly receipt: Receipt | undefined;
 }
 
 /** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
@@ -81,7 +83,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       return false;
     }
     misses.delete(entry.nonce);
-    const block = mined.receipt.blockNumber;
+    const { block } = mined;
     if (entry.minedIn !== block) {
       await writes.markMined(entry.nonce, block);
       await tellMined(entry, mined);
@@ -95,16 +97,25 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
   async function minedAs(entry: Outgoing): Promise<Mined | undefined> {
     for (const { hash } of entry.attempts) {
       const receipt = await chain.receipt(hash);
-      if (receipt !== undefined) return { hash, receipt };
+      if (receipt !== undefined) return { hash, block: receipt.blockNumber, receipt };
+    }
+    // Of several nodes behind one address one may be late: what the index has of a member is as good. From the store,
+    // because the members may be over.
+    for (const { statement } of await store.list(entry.ticketIds)) {
+      const found = data.execution(statement) ?? data.rejection(statement);
+      if (found !== undefined && entry.attempts.some(({ hash }) => hash === found.txHash))
+        return { hash: found.txHash, block: found.block, receipt: undefined };
     }
     return undefined;
   }
 
-  async function tellMined({ nonce, ticketIds }: Outgoing, { hash, receipt }: Mined): Promise<void> {
-    const { blockNumber: block, gasUsed, succeeded } = receipt;
+  async function tellMined({ nonce, ticketIds }: Outgoing, { hash, block, receipt }: Mined): Promise<void> {
+    const gasUsed = receipt?.gasUsed;
     metrics.mined(ticketIds.length, gasUsed);
     // From the store: where one block makes it final, a ticket is over before its transaction is looked at.
     const carries = (await store.list(ticketIds)).map(traceOf);
+    // A call that failed as a whole has no member that the index would know.
+    const succeeded = receipt?.succeeded ?? true;
     logger.info({ nonce, tx: hash, block, gas: gasUsed?.toString(), succeeded, carries }, "a batch is mined");
   }
 

@@ -342,6 +342,31 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.reaches(ticket, "confirmed");
   });
 
+  it("knows its own transaction where the node shows no receipt, and keeps its bytes until they are final", async () => {
+    await seeded();
+    await on.mine(3);
+    const made = on.spend(rooted().root);
+    const next = on.spend(rooted().root);
+    Object.assign(on.chain, { receipt: () => Promise.resolve(undefined) });
+    const ticket = await on.reaches(await on.accept(made), "confirmed");
+    const [entry] = await until("it to be seen as mined", async () => {
+      const outgoing = await on.store.outgoing();
+      return outgoing[0]?.minedIn === undefined ? undefined : outgoing;
+    });
+    assert.ok(ticket.status.state === "confirmed");
+    assert.deepEqual(
+      [entry?.minedIn, entry?.attempts[0]?.hash],
+      [ticket.status.outcome.block, ticket.status.outcome.txHash],
+    );
+    await on.rpc("anvil_reorg", [1, []]);
+    await on.reaches(await on.accept(next), "confirmed");
+    assert.equal(await on.executions(made), 1);
+    await on.mine(3);
+    await on.reaches(ticket, "finalized");
+    await until("the bytes to be forgotten", async () => (await on.store.outgoing()).length === 0);
+    assert.ok((await on.metrics.text()).includes('{event="foreign-nonce"} 0\n'));
+  });
+
   it("opens final tickets again that a deep reorganisation took back, and executes them once, in their order", async () => {
     await seeded();
     await on.mine(3);
