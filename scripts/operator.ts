@@ -23,7 +23,7 @@ import { openChainDataStore } from "../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../proxy/store/lmdb/database.ts";
 import { UnfitRedis } from "../proxy/store/redis/fitness.ts";
 import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
-import { INDEX_HELP, INDEX_OPTIONS, indexCommand } from "./operator/chain-index.ts";
+import { DIFFERENT, INDEX_HELP, INDEX_OPTIONS, indexCommand } from "./operator/chain-index.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
@@ -94,7 +94,7 @@ async function main(): Promise<void> {
     // Of the data folder alone, also while a Redis is away.
     if (noun === "index") {
       const done = await indexCommand(database, words, values, process.env);
-      if (!done.isEqual) process.exitCode = 1;
+      if (!done.isEqual) process.exitCode = DIFFERENT;
       show(done, values.json === true);
       return;
     }

@@ -15,7 +15,8 @@ import { need, UsageError, type Result } from "./words.ts";
 
 export const INDEX_HELP = `  index check [chain] [--sample N]                        compares the index with the pool: every leaf, head and
                                                           root; events and nullifiers of N blocks (default 64).
-                                                          Exit code 0 only when equal
+                                                          Exit code 0 when equal, 3 when different, 1 when it
+                                                          could not be compared
   index rebuild [chain] [--sample N] [--anew]             reads the pool's log from the chain into a new index, checks
                                                           it, and leaves it for the proxy's next start. The proxy may
                                                           run; killed, it goes on when called again, or begins with
@@ -36,6 +37,9 @@ export const INDEX_OPTIONS = {
 type IndexValues = {
   readonly [Name in keyof typeof INDEX_OPTIONS]?: string | boolean | undefined;
 };
+
+/** Exit code of an index that is not the pool's: whoever watches it must not take a node that is away for one. */
+export const DIFFERENT = 3;
 
 /** Between two lines of progress. */
 const PROGRESS_MS = 1_000;

@@ -168,23 +168,23 @@ describe("operator index", function () {
     assert.equal((await index("check")).code, 0);
   });
 
-  it("on a stopped service: says what differs with exit code 1, and a rebuild mends it", async () => {
+  it("on a stopped service: says what differs with exit code 3, and a rebuild mends it", async () => {
     const leaves = await leafCount();
     await on.local.proxy().stop();
     await damage();
     const found = await index("check");
-    assert.deepEqual([found.code, found.err], [1, ""]);
+    assert.deepEqual([found.code, found.err], [3, ""]);
     assert.match(found.out, /^DIFFERENT: .*\n.*queue's head, from the stored leaves,/);
     const asJson = await index("check", "--json");
     const { equal, differences } = reportOf(asJson);
-    assert.deepEqual([asJson.code, equal], [1, false]);
+    assert.deepEqual([asJson.code, equal], [3, false]);
     assert.ok(differences.length > 0);
 
     const rebuilt = await index("rebuild");
     assert.equal(rebuilt.code, 0, rebuilt.err);
     assert.match(rebuilt.out, /^equal: /);
     assert.match(rebuilt.out, /serves it from its next start; until then the old index serves\n$/);
-    assert.equal((await index("check")).code, 1, "the damaged one is still the one that serves");
+    assert.equal((await index("check")).code, 3, "the damaged one is still the one that serves");
     await on.local.restartProxy();
     assert.equal(await leafCount(), leaves);
     assert.equal((await index("check")).code, 0);
