@@ -23,6 +23,16 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.reaches(await on.accept(await on.deposit()), "confirmed");
   }
   const rooted = () => on.data.currentRoot()!;
+  /** A deposit whose depositor gave a part of the amount away in the newest block. */
+  async function unfunded() {
+    const depositor = await on.depositor(5_000_000n);
+    const made = await on.deposit(5_000_000n, { depositor });
+    await on.rpc("anvil_setBalance", [depositor.address, "0xde0b6b3a7640000"]);
+    const away = Wallet.createRandom().address;
+    const data = on.usdc.interface.encodeFunctionData("transfer", [away, 1n]);
+    await (await depositor.sendTransaction({ to: on.usdcAddress, data })).wait();
+    return { made, depositor };
+  }
 
   it("executes a deposit and puts its leaves into the tree in the same call", async () => {
     await on.run();
@@ -79,12 +89,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
 
   it("sets an impossible ticket aside with its reason and no gas, lets its neighbour pass, and executes it once it can", async () => {
     await seeded();
-    const depositor = await on.depositor(5_000_000n);
-    const made = await on.deposit(5_000_000n, { depositor });
-    await on.rpc("anvil_setBalance", [depositor.address, "0xde0b6b3a7640000"]);
-    const away = Wallet.createRandom().address;
-    const data = on.usdc.interface.encodeFunctionData("transfer", [away, 1n]);
-    await (await depositor.sendTransaction({ to: on.usdcAddress, data })).wait();
+    const { made, depositor } = await unfunded();
     const nonce = await on.chain.nonce(on.sender);
     const ticket = await on.accept(made);
     const neighbour = await on.accept(on.spend(rooted().root));
@@ -329,12 +334,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
 
   it("tries again at once what was refused on a block that a reorganisation took back, so that nobody passes", async () => {
     await seeded();
-    const depositor = await on.depositor(5_000_000n);
-    const made = await on.deposit(5_000_000n, { depositor });
-    await on.rpc("anvil_setBalance", [depositor.address, "0xde0b6b3a7640000"]);
-    const away = Wallet.createRandom().address;
-    const data = on.usdc.interface.encodeFunctionData("transfer", [away, 1n]);
-    await (await depositor.sendTransaction({ to: on.usdcAddress, data })).wait();
+    const { made } = await unfunded();
     const ticket = await on.accept(made);
     await until("the reason", async () => "error" in (await on.store.get(ticket.id))!.status);
     // The transfer is gone, and nobody mines a block: only the ticket itself can.
