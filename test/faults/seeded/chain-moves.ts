@@ -1,5 +1,5 @@
 /** What the chain itself, and strangers on it, do in a scenario; through anvil's own calls and ordinary transactions. */
-import { Interface } from "ethers";
+import { Interface, Transaction } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import type { Prebuilt, World } from "./world.ts";
@@ -24,18 +24,18 @@ interface Block {
 
 export class ChainMoves {
   readonly #world: World;
-  /** Raw bytes of a transaction that went through a relay. */
-  readonly #rawOf: (hash: string) => string | undefined;
+  /** Raw bytes of the transactions that went through a relay, by hash. */
+  readonly #sent: () => ReadonlyMap<string, string>;
   readonly #foreign: Prebuilt[];
   #racing = 0;
-  /** Statements that the pool refused in a block that stands or stood. */
+  /** Statements that the pool refused, or did not reach in a call that failed as a whole, in a block that stands or stood. */
   readonly rejected = new Set<string>();
   /** Transactions of strangers that went first. */
   races = 0;
 
-  constructor(world: World, rawOf: (hash: string) => string | undefined) {
+  constructor(world: World, sent: () => ReadonlyMap<string, string>) {
     this.#world = world;
-    this.#rawOf = rawOf;
+    this.#sent = sent;
     this.#foreign = [...world.foreign];
   }
 
@@ -131,12 +131,13 @@ export class ChainMoves {
 
   async #laterTransactions(depth: number): Promise<[string, number][]> {
     const height = await this.height();
+    const sent = this.#sent();
     const found: [string, number][] = [];
     for (let i = 0; i < depth; i++) {
       const number = hex(height - depth + 1 + i);
       const block = (await this.#world.rpc("eth_getBlockByNumber", [number, true])) as Block;
       for (const { hash } of block.transactions) {
-        const raw = this.#rawOf(hash);
+        const raw = sent.get(hash);
         if (raw !== undefined) found.push([raw, Math.min(i + 1, depth - 1)]);
       }
     }
@@ -147,6 +148,15 @@ export class ChainMoves {
     for (const { topics, data } of await this.logs(this.#world.height + 1)) {
       const event = POOL.parseLog({ topics: [...topics], data });
       if (event?.name === "Rejected") this.rejected.add(String(event.args["statementHash"]));
+    }
+    for (const [hash, raw] of this.#sent()) {
+      const receipt = (await this.#world.rpc("eth_getTransactionReceipt", [hash])) as {
+        status: string;
+      } | null;
+      if (receipt?.status !== "0x0") continue;
+      const members = new Set(membersOf(Transaction.from(raw).data).map(String));
+      for (const { call, statement } of this.#world.prebuilt)
+        if (membersOf(call).some((member) => members.has(String(member)))) this.rejected.add(statement);
     }
   }
 
@@ -162,6 +172,12 @@ export class ChainMoves {
     const range = { address: this.#world.entry.pool, fromBlock: hex(fromBlock), toBlock: "latest" };
     return (await this.#world.rpc("eth_getLogs", [range])) as never;
   }
+}
+
+/** Of each member of a call, what it states. */
+function membersOf(input: string): readonly bigint[][] {
+  const [members] = POOL.decodeFunctionData("execute", input) as unknown as [{ signals: bigint[] }[]];
+  return [...members].map(({ signals }) => [...signals]);
 }
 
 function lastMemberOf(input: string): string {

@@ -69,8 +69,9 @@ class Scenario {
   constructor(stage: Stage, plan: Plan) {
     this.#stage = stage;
     this.#plan = plan;
-    this.#moves = new ChainMoves(stage.world, (hash) =>
-      stage.between.map(({ rpc }) => rpc.sent.get(hash)).find((raw) => raw !== undefined),
+    this.#moves = new ChainMoves(
+      stage.world,
+      () => new Map(stage.between.flatMap(({ rpc }) => [...rpc.sent])),
     );
   }
 
