@@ -4,7 +4,7 @@ import { Interface, Wallet } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { ZERO_ADDRESS, ZERO_BYTES32 } from "../../shared/protocol/brands.ts";
 import { ChainMoves } from "./seeded/chain-moves.ts";
-import type { World } from "./seeded/world.ts";
+import { CONFIRMATIONS, type World } from "./seeded/world.ts";
 
 const POOL = new Interface(POOL_ABI);
 const callOf = (...ids: readonly bigint[]): string =>
@@ -37,4 +37,43 @@ describe("faults: what the chain refused", () => {
       await moves.noteRejected();
       assert.deepEqual([...moves.rejected], expected);
     });
+});
+
+describe("faults: how far the chain goes back", () => {
+  /** A chain of which only the height is asked; it loses blocks in a rollback. */
+  const standing = (
+    at: number,
+    worldHeight: number,
+  ): { readonly moves: ChainMoves; height: number; readonly taken: number[] } => {
+    const chain = { moves: undefined as unknown as ChainMoves, height: at, taken: [] as number[] };
+    const rpc = (method: string, params: readonly unknown[] = []): Promise<unknown> => {
+      if (method === "eth_blockNumber") return Promise.resolve(`0x${chain.height.toString(16)}`);
+      if (method === "eth_getLogs") return Promise.resolve([]);
+      if (method === "anvil_mine") chain.height += Number(params[0]);
+      if (method === "anvil_rollback") chain.height -= Number(params[0]);
+      if (method === "anvil_rollback" || method === "anvil_reorg") chain.taken.push(Number(params[0]));
+      return Promise.resolve(null);
+    };
+    const world = { height: worldHeight, entry: { pool: ZERO_ADDRESS }, foreign: [], prebuilt: [], rpc };
+    return Object.assign(chain, { moves: new ChainMoves(world as unknown as World, () => new Map()) });
+  };
+
+  it("never to what had its confirmations, however often it does", async () => {
+    const chain = standing(100, 0);
+    assert.equal(await chain.moves.rollback(4), true);
+    assert.equal(await chain.moves.reorganise(5, "empty"), true);
+    assert.equal(await chain.moves.rollback(6), true);
+    assert.equal(await chain.moves.reorganise(1, "empty"), false, "nothing is left to take");
+    assert.deepEqual(chain.taken, [4, 2, 2]);
+    assert.equal(chain.height, 100 - (CONFIRMATIONS - 1));
+    await chain.moves.mine(9);
+    assert.equal(await chain.moves.reorganise(6, "empty"), true);
+    assert.equal(chain.taken.at(-1), 6, "what has grown again can be taken again");
+  });
+
+  it("never to what the world began with", async () => {
+    const chain = standing(100, 98);
+    assert.equal(await chain.moves.rollback(5), true);
+    assert.deepEqual(chain.taken, [2]);
+  });
 });

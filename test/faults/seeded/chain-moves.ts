@@ -2,7 +2,7 @@
 import { Interface, Transaction } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
-import type { Prebuilt, World } from "./world.ts";
+import { CONFIRMATIONS, type Prebuilt, type World } from "./world.ts";
 
 const POOL = new Interface(POOL_ABI);
 const NO_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"];
@@ -28,6 +28,8 @@ export class ChainMoves {
   readonly #sent: () => ReadonlyMap<string, string>;
   readonly #foreign: Prebuilt[];
   #racing = 0;
+  /** Of the chain, when blocks were about to be taken back. */
+  #highest = 0;
   /** Statements that the pool refused, or did not reach in a call that failed as a whole, in a block that stands or stood. */
   readonly rejected = new Set<string>();
   /** Transactions of strangers that went first. */
@@ -125,8 +127,15 @@ export class ChainMoves {
     return true;
   }
 
+  /**
+   * As many as the scenario's own. What had its confirmations stays, also when blocks are taken back more than once before
+   * the chain has grown again: what becomes of a final ticket then is not this suite's question.
+   */
   async #within(depth: number): Promise<number> {
-    return Math.max(0, Math.min(depth, (await this.height()) - this.#world.height));
+    const height = await this.height();
+    this.#highest = Math.max(this.#highest, height);
+    const stays = Math.max(this.#world.height, this.#highest - (CONFIRMATIONS - 1));
+    return Math.max(0, Math.min(depth, height - stays));
   }
 
   async #laterTransactions(depth: number): Promise<[string, number][]> {
