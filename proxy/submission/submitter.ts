@@ -3,6 +3,7 @@
  * has the lease. A turn reads outcomes, tends what was sent, then puts all that waits into one `execute`. One
  * transaction is in flight at a time, so a nonce is never a hole; what became of it is read from the indexed events.
  */
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
 import { ChainAway } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
@@ -166,10 +167,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       return;
     }
     line ??= await openLine(fence);
-    await parts.sync();
-    const tip = data.tip();
-    if (tip === undefined) throw new ChainAway("nothing is indexed yet");
-    line.backoff.reach(tip, (number) => data.blockAtOrBelow(number)?.hash);
+    const tip = await newestBlock(line);
     const finalBlock = finalBlockOf(tip, confirmations);
     await line.outcomes.settleAll(tip, finalBlock);
     isUnderWay = await line.outgoing.tend(tip, finalBlock);
@@ -179,13 +177,24 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     await line.outgoing.fillHole(tip);
   }
 
+  const hashAt = (number: number): Bytes32 | undefined => data.blockAtOrBelow(number)?.hash;
+
+  /** What was refused on blocks that are gone is forgotten with them. */
+  async function newestBlock({ backoff }: Line): Promise<IndexedBlock> {
+    await parts.sync();
+    const tip = data.tip();
+    if (tip === undefined) throw new ChainAway("nothing is indexed yet");
+    backoff.reach(tip, hashAt);
+    return tip;
+  }
+
   /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
   function hasWork({ open }: Line): boolean {
     return open.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
   }
 
   /** Whether something was sent. */
-  async function sendNext({ batches, sending }: Line, tip: IndexedBlock): Promise<boolean> {
+  async function sendNext(line: Line, tip: IndexedBlock): Promise<boolean> {
     const head = await chain.header("latest");
     // Built on anything but the newest block, a batch would meet a queue it does not expect.
     if (head?.hash !== tip.hash) {
@@ -193,8 +202,14 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       return false;
     }
     blockage.clear();
-    const batch = await batches.next(tip);
-    const isSent = batch !== undefined && (await sending.send(batch, head));
+    const batch = await line.batches.next(tip);
+    await newestBlock(line);
+    // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first.
+    if (hashAt(tip.number) !== tip.hash) {
+      isWanted = true;
+      return false;
+    }
+    const isSent = batch !== undefined && (await line.sending.send(batch, head));
     if (isSent) isWanted = true;
     return isSent;
   }

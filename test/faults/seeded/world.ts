@@ -19,7 +19,7 @@ import type { Effects } from "./observations.ts";
 
 const UNIT = 1_000_000n;
 const DEADLINE_SECS = 23 * 3_600;
-/** Deeper than any reorganisation, so that one never reaches below the snapshot's own blocks. */
+/** Empty blocks above the world's transactions; a scenario takes back none but its own (`ChainMoves`). */
 const REST_BLOCKS = 3;
 export const CONFIRMATIONS = 7;
 

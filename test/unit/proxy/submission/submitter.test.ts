@@ -342,6 +342,28 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.reaches(ticket, "confirmed");
   });
 
+  it("sends nothing that it chose while the chain went back: who was refused before still goes first", async () => {
+    await seeded();
+    const { made } = await unfunded();
+    const ticket = await on.accept(made);
+    await until("the reason", async () => "error" in (await on.store.get(ticket.id))!.status);
+    // The first is not asked about again on this block; the second is, when the block is gone.
+    const simulate = on.chain.simulate.bind(on.chain);
+    let simulations = 0;
+    Object.assign(on.chain, {
+      async simulate(request: Parameters<typeof simulate>[0]) {
+        if (simulations++ === 0) await on.rpc("anvil_reorg", [1, []]);
+        return simulate(request);
+      },
+    });
+    const neighbour = await on.accept(on.spend(rooted().root));
+    const done = [await on.reaches(ticket, "confirmed"), await on.reaches(neighbour, "confirmed")];
+    const [first, second] = done.map(({ status }) =>
+      status.state === "confirmed" ? status.outcome.leafIndexes[0]! : assert.fail(),
+    );
+    assert.ok(first! < second!, `${String(first)} and ${String(second)}`);
+  });
+
   it("knows its own transaction where the node shows no receipt, and keeps its bytes until they are final", async () => {
     await seeded();
     await on.mine(3);
