@@ -100,11 +100,11 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       if (receipt !== undefined) return { hash, block: receipt.blockNumber, receipt };
     }
     // Of several nodes behind one address one may be late: what the index has of a member is as good. From the store,
-    // because the members may be over.
+    // because the members may be over. A member that a stranger executed first was rejected in ours.
     for (const { statement } of await store.list(entry.ticketIds)) {
-      const found = data.execution(statement) ?? data.rejection(statement);
-      if (found !== undefined && entry.attempts.some(({ hash }) => hash === found.txHash))
-        return { hash: found.txHash, block: found.block, receipt: undefined };
+      for (const found of [data.execution(statement), data.rejection(statement)])
+        if (found !== undefined && entry.attempts.some(({ hash }) => hash === found.txHash))
+          return { hash: found.txHash, block: found.block, receipt: undefined };
     }
     return undefined;
   }

@@ -389,6 +389,31 @@ describe("submission/submitter on a real chain with the real pool", function () 
     assert.ok((await on.metrics.text()).includes('{event="foreign-nonce"} 0\n'));
   });
 
+  it("knows its own transaction also by a member that a stranger executed before it", async () => {
+    await seeded();
+    await on.mine(3);
+    const made = on.spend(rooted().root);
+    const { broadcast } = on.chain;
+    Object.assign(on.chain, {
+      receipt: () => Promise.resolve(undefined),
+      broadcast: () => Promise.resolve(),
+    });
+    const ticket = await on.accept(made);
+    const ours = async () =>
+      (await on.store.outgoing()).find(({ ticketIds }) => ticketIds.includes(ticket.id));
+    const { nonce } = await until("it to be signed", ours);
+    const strangers = await poolContract(on).execute(made, ticket.transaction.attestations);
+    Object.assign(on.chain, { broadcast });
+    const now = await on.reaches(ticket, "confirmed");
+    assert.ok(now.status.state === "confirmed");
+    assert.equal(now.status.outcome.txHash, strangers);
+    await until("it to be seen as mined", async () => (await ours())?.minedIn);
+    assert.equal(await on.chain.nonce(on.sender), nonce + 1);
+    // Forgotten as somebody else's, its nonce could be left open by a reorganisation, for a later payment to take.
+    await on.reaches(await on.accept(on.spend(rooted().root)), "confirmed");
+    assert.ok((await on.metrics.text()).includes('{event="foreign-nonce"} 0\n'));
+  });
+
   it("opens final tickets again that a deep reorganisation took back, and executes them once, in their order", async () => {
     await seeded();
     await on.mine(3);
