@@ -33,8 +33,8 @@ export interface BatchParts {
 }
 
 export interface Batches {
-  /** Undefined when there is nothing to do. */
-  next(tip: IndexedBlock): Promise<Batch | undefined>;
+  /** Of tickets whose acceptance number is less than `before`. Undefined when there is nothing to do. */
+  next(tip: IndexedBlock, before: number): Promise<Batch | undefined>;
 }
 
 /** Bounds of one call, however many members it has. */
@@ -96,8 +96,8 @@ export function createBatches(parts: BatchParts): Batches {
   }
 
   return {
-    async next(tip) {
-      let chosen = await members.choose(tip);
+    async next(tip, before) {
+      let chosen = await members.choose(tip, before);
       const avoid = new Set<number>();
       for (;;) {
         const candidates = inSendingOrder(chosen);

@@ -50,8 +50,8 @@ export interface MembersParts {
 }
 
 export interface Members {
-  /** In order of acceptance. */
-  choose(tip: IndexedBlock): Promise<Candidate[]>;
+  /** In order of acceptance; `before`: only tickets whose acceptance number is smaller. */
+  choose(tip: IndexedBlock, before: number): Promise<Candidate[]>;
 }
 
 export function createMembers(parts: MembersParts): Members {
@@ -90,10 +90,10 @@ export function createMembers(parts: MembersParts): Members {
     return batch;
   }
 
-  async function nextTickets({ tip, put, canSwap }: Choice, most: number): Promise<OpenTicket[]> {
+  async function nextTickets({ tip, before, put, canSwap }: Choice, most: number): Promise<OpenTicket[]> {
     const found: OpenTicket[] = [];
     for (const ticket of open.waiting()) {
-      if (found.length >= most) break;
+      if (found.length >= most || ticket.sequence >= before) break;
       if (put.has(ticket.id) || backoff.isWaiting(ticket.id, tip.number)) continue;
       if (ticket.kind === "private-swap" && !(await canSwap())) continue;
       found.push(ticket);
@@ -180,13 +180,14 @@ export function createMembers(parts: MembersParts): Members {
   }
 
   return {
-    async choose(tip) {
+    async choose(tip, before) {
       const chosen: Candidate[] = [];
       // Each is asked when it is first needed, and once a turn.
       let executor: Promise<boolean> | undefined;
       const signers = new Map<Address, Promise<boolean>>();
       const choice: Choice = {
         tip,
+        before,
         put: new Set(),
         canSwap: () => (executor ??= hasExecutor()),
         isAccepted(signer) {
@@ -196,14 +197,14 @@ export function createMembers(parts: MembersParts): Members {
         },
       };
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const before = chosen.length;
+        const had = chosen.length;
         const tickets = await nextTickets(choice, maxBatch - chosen.length);
         if (tickets.length === 0) break;
         const more = await candidatesOf(tickets, chosen, choice);
         if (more.length > 0) chosen.push(...(await executable(chosen, more, tip)));
         // Those that were left out make room for the ones behind them. What came meanwhile goes with the next call:
         // each look at the rest is a simulation of the whole.
-        if (chosen.length === before + tickets.length) break;
+        if (chosen.length === had + tickets.length) break;
       }
       return chosen;
     },
@@ -213,6 +214,7 @@ export function createMembers(parts: MembersParts): Members {
 /** What one choosing remembers. */
 interface Choice {
   readonly tip: IndexedBlock;
+  readonly before: number;
   /** Looked at already. */
   readonly put: Set<string>;
   readonly canSwap: () => Promise<boolean>;

@@ -43,6 +43,11 @@ export interface OutgoingTransactions {
   /** True while a nonce of ours is not mined, or not yet indexed: nothing new is sent then. */
   tend(tip: IndexedBlock, finalBlock: number): Promise<boolean>;
   /**
+   * Where the last look found some of ours behind a nonce that nothing of ours has: the acceptance number of the oldest
+   * ticket among them; what was accepted after it would pass it under that nonce. Infinity where nothing stands so.
+   */
+  oldestBehindHole(): number;
+  /**
    * To be called when nothing new is sent: where the last look found one of ours behind a nonce that nothing of ours
    * has, its call goes under that nonce, too. What is left under its own then finds everything done.
    */
@@ -177,7 +182,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
   }
 
   /** What stands behind a nonce that nothing of ours has, as the last look found it. */
-  let behindHole: { readonly nonce: number; readonly entry: Outgoing } | undefined;
+  let behindHole: { readonly nonce: number; readonly entries: readonly Outgoing[] } | undefined;
 
   return {
     async tend(tip, finalBlock) {
@@ -188,7 +193,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       let isBusy = false;
       /** The nonce that the chain takes next, or the one after what waits to be mined. */
       let next = minedCount;
-      for (const entry of outgoing) {
+      for (const [i, entry] of outgoing.entries()) {
         if (entry.sender !== wallet.address) {
           // The gas wallet was exchanged: its predecessor's bytes may still be mined, but not by us.
           logger.warn({ nonce: entry.nonce }, "a transaction of another gas wallet is given up");
@@ -198,7 +203,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
           // What had the nonce was final or given up, its bytes are forgotten, and a reorganisation took it back:
           // this one can only be mined when what is sent next has filled the hole.
           logger.warn({ nonce: entry.nonce, next }, "a transaction waits behind nonces that were taken back");
-          if (!isBusy) behindHole = { nonce: next, entry };
+          if (!isBusy) behindHole = { nonce: next, entries: outgoing.slice(i) };
           break;
         } else {
           await tendWaiting(entry);
@@ -209,9 +214,15 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       return isBusy;
     },
 
+    oldestBehindHole() {
+      const behind = (behindHole?.entries ?? []).flatMap(carriedBy);
+      return behind.reduce((oldest, { sequence }) => Math.min(oldest, sequence), Infinity);
+    },
+
     async fillHole(tip) {
-      if (behindHole === undefined) return;
-      const { nonce, entry } = behindHole;
+      const entry = behindHole?.entries[0];
+      if (behindHole === undefined || entry === undefined) return;
+      const { nonce } = behindHole;
       const head = await chain.header("latest");
       // A node that is behind shows holes that are none.
       if (head?.hash === tip.hash) await sending.fill(nonce, entry, carriedBy(entry), head);

@@ -202,7 +202,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       return false;
     }
     blockage.clear();
-    const batch = await line.batches.next(tip);
+    const batch = await line.batches.next(tip, line.outgoing.oldestBehindHole());
     await newestBlock(line);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first.
     if (hashAt(tip.number) !== tip.hash) {

@@ -33,7 +33,7 @@ import type { Owner } from "../../proxy/http/state.ts";
 import type { Logger } from "../../proxy/logging.ts";
 import { createMetrics, type Metrics } from "../../proxy/observe/metrics.ts";
 import { createIndexer, type Indexer } from "../../proxy/merkle/indexer.ts";
-import type { ChainDataStore } from "../../proxy/store/chain-data.ts";
+import type { ChainDataStore, StoredRoot } from "../../proxy/store/chain-data.ts";
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
 import { openSubmissionLease } from "../../proxy/store/lmdb/submission-lease.ts";
@@ -394,6 +394,29 @@ export class Money {
     const statement = checkStatement(this.home, draft.kind, draft.deadline, signalsOf(draft), draft.ext);
     if (typeof statement === "string") throw new Error(`the draft is no statement: ${statement}`);
     return { statement, authorization: new Uint8Array(0), draft };
+  }
+
+  /** Runs, with something rooted to spend against. */
+  async seed(): Promise<void> {
+    await this.run();
+    await this.reaches(await this.accept(await this.deposit()), "confirmed");
+  }
+
+  rooted(): StoredRoot {
+    const root = this.data.currentRoot();
+    if (root === undefined) throw new Error("nothing is rooted");
+    return root;
+  }
+
+  /** A deposit whose depositor gave a part of the amount away in the newest block. */
+  async unfunded(): Promise<{ made: MadeStatement; depositor: HDNodeWallet }> {
+    const depositor = await this.depositor(5_000_000n);
+    const made = await this.deposit(5_000_000n, { depositor });
+    await this.rpc("anvil_setBalance", [depositor.address, "0xde0b6b3a7640000"]);
+    const away = Wallet.createRandom().address;
+    const data = this.usdc.interface.encodeFunctionData("transfer", [away, 1n]);
+    await (await depositor.sendTransaction({ to: this.usdcAddress, data })).wait();
+    return { made, depositor };
   }
 
   /** What the routes do after their checks. */

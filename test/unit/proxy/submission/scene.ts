@@ -154,7 +154,7 @@ export class Scene {
     return 50_000n + BigInt(members) * this.memberCost;
   }
 
-  async next(): Promise<Batch | undefined> {
+  async next(before = Infinity): Promise<Batch | undefined> {
     const all = [...this.tickets];
     const open = await OpenTickets.of({
       async *open() {
@@ -188,7 +188,7 @@ export class Scene {
       tree: this.#tree,
       members: createMembers(parts),
     });
-    return batches.next({ number: this.tip, hash: key, timestamp: 1_000 });
+    return batches.next({ number: this.tip, hash: key, timestamp: 1_000 }, before);
   }
 
   #pool(): Pool {
