@@ -32,8 +32,8 @@ export interface SendingParts {
 }
 
 export interface Sending {
-  /** A batch under the wallet's next nonce. False when there is no gas for it. */
-  send(batch: Batch, head: Header): Promise<boolean>;
+  /** A batch under `nonce`, the wallet's next one on the chain for which it was chosen. False when there is no gas for it. */
+  send(batch: Batch, nonce: number, head: Header): Promise<boolean>;
   /** The same call under the same nonce for a higher fee. */
   replace(entry: Outgoing, carried: readonly OpenTicket[], head: Header): Promise<void>;
   /** The call of an entry under a nonce before its own that nothing of ours has, so that the entry can be mined at all. */
@@ -87,12 +87,8 @@ export function createSending(parts: SendingParts): Sending {
       await repeat(entry);
     },
 
-    async send({ candidates, calldata, gasLimit }, head) {
-      const [priorityFee, balance, nonce] = await Promise.all([
-        chain.priorityFee(),
-        chain.balance(wallet.address),
-        chain.nonce(wallet.address),
-      ]);
+    async send({ candidates, calldata, gasLimit }, nonce, head) {
+      const [priorityFee, balance] = await Promise.all([chain.priorityFee(), chain.balance(wallet.address)]);
       const fees = firstFees(head.baseFee, priorityFee, feeCap);
       if (balance < gasLimit * fees.maxFeePerGas) {
         blockage.report("gas");

@@ -203,13 +203,15 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     }
     blockage.clear();
     const batch = await line.batches.next(tip, line.outgoing.oldestBehindHole());
+    const nonce = await chain.nonce(parts.wallet.address);
     await newestBlock(line);
-    // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first.
+    // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
+    // nonce, too, may be one that was taken back, with what was sent later still to come.
     if (hashAt(tip.number) !== tip.hash) {
       isWanted = true;
       return false;
     }
-    const isSent = batch !== undefined && (await line.sending.send(batch, head));
+    const isSent = batch !== undefined && (await line.sending.send(batch, nonce, head));
     if (isSent) isWanted = true;
     return isSent;
   }

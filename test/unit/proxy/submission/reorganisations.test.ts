@@ -69,6 +69,56 @@ describe("submission/submitter on a real chain that goes back", function () {
     assert.ok(first! < second!, `${String(first)} and ${String(second)}`);
   });
 
+  it("sends nothing under a nonce that was taken back after the choice: what was before it goes first", async () => {
+    await on.seed();
+    await on.mine(3);
+    const { root } = on.rooted();
+    const before = [];
+    for (const blocks of [3, 0]) {
+      before.push(await on.reaches(await on.accept(on.spend(root)), "confirmed"));
+      await on.mine(blocks);
+    }
+    // One is final and its bytes are forgotten, the other one's stand behind its nonce when both are gone.
+    await until("the first to be forgotten", async () => (await on.store.outgoing()).length === 1);
+    const { status } = before[0]!;
+    const block = status.state === "confirmed" ? status.outcome.block : assert.fail();
+    const { simulate, nonce } = on.chain;
+    let isChosen = false;
+    let wentBack = 0;
+    Object.assign(on.chain, {
+      simulate(request: Parameters<typeof simulate>[0]) {
+        isChosen = true;
+        return simulate(request);
+      },
+      async nonce(of: Parameters<typeof nonce>[0]) {
+        if (isChosen && wentBack === 0) {
+          wentBack = (await on.chain.header("latest"))!.number - block + 1;
+          await on.rpc("anvil_reorg", [wentBack, []]);
+        }
+        return nonce(of);
+      },
+    });
+    const later = await on.accept(on.spend(root));
+    await until("the first to be open again", async () =>
+      (await on.metrics.text()).includes("cloister_final_tickets_taken_back_total 1\n"),
+    );
+    const leaves = [];
+    for (const ticket of [...before, later]) {
+      const executed = await until("it to be executed again", async () => {
+        await on.mine();
+        const { status: now } = (await on.store.get(ticket.id))!;
+        return now.state === "finalized" ? now.outcome : undefined;
+      });
+      leaves.push(executed.leafIndexes[0]!);
+    }
+    assert.ok(wentBack > 3);
+    assert.deepEqual(
+      leaves,
+      [...leaves].sort((a, b) => a - b),
+      "in order of acceptance",
+    );
+  });
+
   it("knows its own transaction where the node shows no receipt, and keeps its bytes until they are final", async () => {
     await on.seed();
     await on.mine(3);
