@@ -36,6 +36,7 @@ export const LOG_LIMITS: LogLimits = {
 const PIECE_BYTES = 32_768;
 /** New events taken into the ring at once: more would hold up everything else, and a page does it in turns. */
 const MOST_NEW = 512;
+const NONE = Buffer.alloc(0);
 const KINDS = ["leaf", "nullifier", "root", "executed", "rejected"] as const;
 
 interface Entry {
@@ -145,11 +146,12 @@ export class StreamLog {
     return { bytes, last: this.#last };
   }
 
-  #fromStore(position: Position, kinds: ReadonlySet<EventKind> | undefined): Piece | undefined {
+  #fromStore(position: Position, kinds: ReadonlySet<EventKind> | undefined): Piece {
     const { block, logIndex, part } = position;
     const key = `${String(block)}.${String(logIndex)}.${String(part)}`;
     const page = this.#pages.get(key) ?? this.#readPage(position);
-    if (page === undefined) return undefined;
+    // What stood between was taken back: the reader is at the end. Not told so, it would be given turns forever.
+    if (page === undefined) return { bytes: NONE, last: this.#last };
     this.#pages.delete(key);
     // A page that is not full has room for events that are still to come.
     if (page.isFull) {
