@@ -214,6 +214,7 @@ export function createMembers(parts: MembersParts): Members {
 /** What one choosing remembers. */
 interface Choice {
   readonly tip: IndexedBlock;
+  /** Acceptance number; nobody from it on is looked at. */
   readonly before: number;
   /** Looked at already. */
   readonly put: Set<string>;

@@ -181,12 +181,13 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     await sending.replace(entry, carriedBy(entry), head);
   }
 
-  /** What stands behind a nonce that nothing of ours has, as the last look found it. */
-  let behindHole: { readonly nonce: number; readonly entries: readonly Outgoing[] } | undefined;
+  /** A nonce that nothing of ours has, and what of ours stands behind it, as the last look found it. */
+  let hole:
+    { readonly nonce: number; readonly first: Outgoing; readonly all: readonly Outgoing[] } | undefined;
 
   return {
     async tend(tip, finalBlock) {
-      behindHole = undefined;
+      hole = undefined;
       const outgoing = await store.outgoing();
       if (outgoing.length === 0) return false;
       const minedCount = await chain.nonce(wallet.address);
@@ -203,7 +204,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
           // What had the nonce was final or given up, its bytes are forgotten, and a reorganisation took it back:
           // this one can only be mined when what is sent next has filled the hole.
           logger.warn({ nonce: entry.nonce, next }, "a transaction waits behind nonces that were taken back");
-          if (!isBusy) behindHole = { nonce: next, entries: outgoing.slice(i) };
+          if (!isBusy) hole = { nonce: next, first: entry, all: outgoing.slice(i) };
           break;
         } else {
           await tendWaiting(entry);
@@ -215,17 +216,16 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     },
 
     oldestBehindHole() {
-      const behind = (behindHole?.entries ?? []).flatMap(carriedBy);
+      const behind = (hole?.all ?? []).flatMap(carriedBy);
       return behind.reduce((oldest, { sequence }) => Math.min(oldest, sequence), Infinity);
     },
 
     async fillHole(tip) {
-      const entry = behindHole?.entries[0];
-      if (behindHole === undefined || entry === undefined) return;
-      const { nonce } = behindHole;
+      if (hole === undefined) return;
+      const { nonce, first } = hole;
       const head = await chain.header("latest");
       // A node that is behind shows holes that are none.
-      if (head?.hash === tip.hash) await sending.fill(nonce, entry, carriedBy(entry), head);
+      if (head?.hash === tip.hash) await sending.fill(nonce, first, carriedBy(first), head);
     },
   };
 }

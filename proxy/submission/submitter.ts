@@ -203,6 +203,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     }
     blockage.clear();
     const batch = await line.batches.next(tip, line.outgoing.oldestBehindHole());
+    if (batch === undefined) return false;
     const nonce = await chain.nonce(parts.wallet.address);
     await newestBlock(line);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
@@ -211,7 +212,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       isWanted = true;
       return false;
     }
-    const isSent = batch !== undefined && (await line.sending.send(batch, nonce, head));
+    const isSent = await line.sending.send(batch, nonce, head);
     if (isSent) isWanted = true;
     return isSent;
   }
