@@ -15,6 +15,9 @@ import type { World } from "./world.ts";
 const POOL = new Interface(POOL_ABI);
 const TOKEN = new Interface(["function balanceOf(address) view returns (uint256)"]);
 
+/** A wallet waits until the service says that it has told all. */
+const RESTORED_WITHIN_MS = 30_000;
+
 export interface Looking {
   readonly stage: Stage;
   readonly place: Place;
@@ -181,7 +184,7 @@ async function readWallets(
         prover: NO_PROVER,
         storage: memoryStorage(),
       });
-      await wallet.sync();
+      await wallet.sync({ timeoutMs: RESTORED_WITHIN_MS });
       const { total, unverified } = wallet.balance();
       // A note under no root of the pool is not there.
       totals[name] = total - unverified;
