@@ -438,24 +438,31 @@ export class Money {
     return this.tickets.accept(owner, statement, () => Promise.resolve(transaction), requestId);
   }
 
-  async reaches(ticket: TicketRecord, state: TicketRecord["status"]["state"]): Promise<TicketRecord> {
-    return until(
-      `ticket to be ${state}`,
-      async () => {
-        const now = await this.store.get(ticket.id);
-        return now?.status.state === state ? now : undefined;
-      },
-      15_000,
-    );
+  /** Before each look at the ticket, `meanwhile`. */
+  async reaches(
+    ticket: TicketRecord,
+    state: TicketRecord["status"]["state"],
+    meanwhile?: () => Promise<unknown>,
+  ): Promise<TicketRecord> {
+    return this.#comesTo(ticket, [state], meanwhile);
   }
 
   /** Confirmed, or final already: where blocks are made in a row, nobody may have looked in between. */
-  async isDone(ticket: TicketRecord): Promise<void> {
-    await until(
-      "ticket to be executed",
+  async isDone(ticket: TicketRecord, meanwhile?: () => Promise<unknown>): Promise<TicketRecord> {
+    return this.#comesTo(ticket, ["confirmed", "finalized"], meanwhile);
+  }
+
+  #comesTo(
+    { id }: TicketRecord,
+    states: readonly TicketRecord["status"]["state"][],
+    meanwhile: () => Promise<unknown> = () => Promise.resolve(),
+  ): Promise<TicketRecord> {
+    return until(
+      `ticket to be ${states.join(" or ")}`,
       async () => {
-        const state = (await this.store.get(ticket.id))?.status.state;
-        return state === "confirmed" || state === "finalized";
+        await meanwhile();
+        const now = await this.store.get(id);
+        return now !== undefined && states.includes(now.status.state) ? now : undefined;
       },
       15_000,
     );

@@ -6,6 +6,7 @@ import { Money } from "../../../support/money.ts";
 import { poolContract } from "../../../support/pool-contract.ts";
 import { openOf } from "../../../support/stores/tickets.ts";
 import { until } from "../../../support/until.ts";
+import { assertInOrder } from "./order.ts";
 
 describe("submission/submitter on a real chain that goes back", function () {
   this.timeout(60_000);
@@ -62,11 +63,7 @@ describe("submission/submitter on a real chain that goes back", function () {
       },
     });
     const neighbour = await on.accept(on.spend(on.rooted().root));
-    const done = [await on.reaches(ticket, "confirmed"), await on.reaches(neighbour, "confirmed")];
-    const [first, second] = done.map(({ status }) =>
-      status.state === "confirmed" ? status.outcome.leafIndexes[0]! : assert.fail(),
-    );
-    assert.ok(first! < second!, `${String(first)} and ${String(second)}`);
+    assertInOrder([await on.reaches(ticket, "confirmed"), await on.reaches(neighbour, "confirmed")]);
   });
 
   it("sends nothing under a nonce that was taken back after the choice: what was before it goes first", async () => {
@@ -102,21 +99,11 @@ describe("submission/submitter on a real chain that goes back", function () {
     await until("the first to be open again", async () =>
       (await on.metrics.text()).includes("cloister_final_tickets_taken_back_total 1\n"),
     );
-    const leaves = [];
-    for (const ticket of [...before, later]) {
-      const executed = await until("it to be executed again", async () => {
-        await on.mine();
-        const { status: now } = (await on.store.get(ticket.id))!;
-        return now.state === "finalized" ? now.outcome : undefined;
-      });
-      leaves.push(executed.leafIndexes[0]!);
-    }
+    const executed = [];
+    for (const ticket of [...before, later])
+      executed.push(await on.reaches(ticket, "finalized", () => on.mine()));
     assert.ok(wentBack > 3);
-    assert.deepEqual(
-      leaves,
-      [...leaves].sort((a, b) => a - b),
-      "in order of acceptance",
-    );
+    assertInOrder(executed);
   });
 
   it("knows its own transaction where the node shows no receipt, and keeps its bytes until they are final", async () => {
@@ -187,24 +174,11 @@ describe("submission/submitter on a real chain that goes back", function () {
     await until("them to be open again", async () =>
       (await on.metrics.text()).includes("cloister_final_tickets_taken_back_total 2\n"),
     );
-    const again = [...tickets, last];
-    await until("all to be final again", async () => {
-      await on.mine();
-      const now = await Promise.all(again.map(({ id }) => on.store.get(id)));
-      return now.every((ticket) => ticket?.status.state === "finalized");
-    });
-    const leaves = [];
-    for (const ticket of again) {
-      const { status } = await on.reaches(ticket, "finalized");
-      assert.ok(status.state === "finalized");
-      leaves.push(status.outcome.leafIndexes[0]!);
-    }
+    const again = [];
+    for (const ticket of [...tickets, last])
+      again.push(await on.reaches(ticket, "finalized", () => on.mine()));
     for (const one of made) assert.equal(await on.executions(one), 1);
-    assert.deepEqual(
-      leaves,
-      [...leaves].sort((a, b) => a - b),
-      "in order of acceptance",
-    );
+    assertInOrder(again);
     assert.deepEqual(on.data.takenBack(), []);
     assert.deepEqual(await openOf(on.store), []);
     // The next one is not held up by what stood behind the hole.
@@ -275,16 +249,9 @@ describe("submission/submitter on a real chain that goes back", function () {
     const later = await on.accept(on.spend(on.rooted().root));
     await on.rpc("anvil_reorg", [1, []]);
     assert.equal(await on.chain.nonce(on.sender), nonce);
-    const leaves = [];
-    for (const { id } of [first, later]) {
-      const executed = await until("it to be executed", async () => {
-        await on.mine();
-        const { status } = (await on.store.get(id))!;
-        return status.state === "confirmed" || status.state === "finalized" ? status.outcome : undefined;
-      });
-      leaves.push(executed.leafIndexes[0]!);
-    }
-    assert.ok(leaves[0]! < leaves[1]!, leaves.join(" and "));
+    const executed = [];
+    for (const ticket of [first, later]) executed.push(await on.isDone(ticket, () => on.mine()));
+    assertInOrder(executed);
     assert.equal(
       await on.chain.nonce(on.sender),
       nonce + 3,

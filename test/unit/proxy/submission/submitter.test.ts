@@ -7,6 +7,7 @@ import { asAddress } from "../../../../shared/protocol/brands.ts";
 import { poolContract } from "../../../support/pool-contract.ts";
 import { Money, NO_PROOF, OWNER } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
+import { assertInOrder } from "./order.ts";
 
 describe("submission/submitter on a real chain with the real pool", function () {
   this.timeout(60_000);
@@ -62,11 +63,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
       status.state === "confirmed" ? status.outcome : assert.fail(),
     );
     assert.equal(new Set(outcomes.slice(1).map(({ txHash }) => txHash)).size, 1);
-    const leaves = outcomes.map(({ leafIndexes }) => leafIndexes[0]!);
-    assert.deepEqual(
-      leaves,
-      [...leaves].sort((a, b) => a - b),
-    );
+    assertInOrder(done);
     assert.equal(on.rooted().leafCount, 27);
   });
 
