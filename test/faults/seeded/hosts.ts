@@ -18,6 +18,8 @@ class Host {
   readonly loaded: Promise<void>;
   readonly gone: Promise<void>;
   isGone = false;
+  /** It takes a moment to be gone, and what it had said before is read meanwhile. */
+  isKilled = false;
   #onLine: (line: string) => void = () => undefined;
   #onEnd: () => void = () => undefined;
 
@@ -63,6 +65,7 @@ class Host {
   }
 
   signal(name: NodeJS.Signals): void {
+    if (name === "SIGKILL") this.isKilled = true;
     this.#child.kill(name);
   }
 }
@@ -160,6 +163,9 @@ export class Place {
     for (;;) {
       await this.#starting;
       if (this.#host?.isGone === false && this.#port !== 0) return;
+      // Of those that were killed, who waits to start them again knows.
+      if (this.#host?.isGone === true && !this.#isStarting)
+        throw new Error(`a proxy ended by itself:\n${this.log.slice(-15).join("\n")}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
@@ -197,7 +203,7 @@ export class Place {
       host.hear(
         (line) => {
           this.log.push(line);
-          if (!line.includes('"msg":"listening"')) return;
+          if (host.isKilled || !line.includes('"msg":"listening"')) return;
           this.#port = (JSON.parse(line) as { port: number }).port;
           settle(true);
         },

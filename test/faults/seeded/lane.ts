@@ -10,7 +10,7 @@ import { Reserve } from "./hosts.ts";
 import { rememberBefore } from "./observe.ts";
 import { drawPlan, showPlan, type FaultName } from "./plan.ts";
 import type { Program } from "./program.ts";
-import { play } from "./scenario.ts";
+import { Scenario, type Outcome } from "./scenario.ts";
 import { openStage } from "./stage.ts";
 import type { StoreName } from "./stores.ts";
 import { openWorld, type WorldFacts } from "./world.ts";
@@ -43,8 +43,13 @@ export interface Played {
   /** Shown when there is a violation. */
   readonly plan: string;
   readonly evidence: string;
+  /** It did not come to its end; the lane is of no more use. */
+  readonly isStuck: boolean;
 }
 export type LaneReport = Played | { readonly is: "open" } | { readonly is: "closed" };
+
+/** Whatever is waited for in a scenario has a shorter limit of its own; this one is for what has none. */
+const SCENARIO_MS = 4 * 60_000;
 
 interface Open {
   play(seed: number, number: number): Promise<Played>;
@@ -87,8 +92,11 @@ async function open({
     async play(seed, number) {
       const plan = drawPlan(seed, number, store, supply);
       const began = performance.now();
-      const { violations, kills, struck, logs } = await play(stage, plan);
-      if (reserve.lent > 0) throw new Error("a proxy that nobody stops was left behind");
+      const scenario = new Scenario(stage, plan);
+      const ended = await endOf(scenario);
+      const isStuck = ended === undefined;
+      const { violations, kills, struck, logs } = ended ?? stuck(scenario);
+      if (reserve.lent > 0 && !isStuck) throw new Error("a proxy that nobody stops was left behind");
       const kept = path.join(evidence, `${store}-${String(seed)}-${String(number)}`);
       const said = violations.map(({ code, text }) => `${code}: ${text}`);
       if (violations.length > 0) {
@@ -106,6 +114,7 @@ async function open({
         violations: said,
         plan: showPlan(plan),
         evidence: kept,
+        isStuck,
       };
     },
     async close() {
@@ -114,6 +123,23 @@ async function open({
       await world.stop();
     },
   };
+}
+
+/** Undefined where it does not come in time. */
+async function endOf(scenario: Scenario): Promise<Outcome | undefined> {
+  let limit: NodeJS.Timeout | undefined;
+  const overdue = new Promise<undefined>((resolve) => {
+    limit = setTimeout(() => resolve(undefined), SCENARIO_MS);
+  });
+  const ended = await Promise.race([scenario.run(), overdue]);
+  clearTimeout(limit);
+  return ended;
+}
+
+function stuck({ at, logs }: Scenario): Outcome {
+  const resources = process.getActiveResourcesInfo().join(" ");
+  const text = `not at its end after ${String(SCENARIO_MS / 1000)} s (${at}; open: ${resources})`;
+  return { violations: [{ code: "NOT_SETTLED", text }], kills: 0, struck: new Map(), logs };
 }
 
 let opened: Promise<Open> | undefined;

@@ -36,10 +36,6 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const isOver = (state: Ticket["state"]): boolean =>
   state === "finalized" || state === "failed" || state === "expired";
 
-export async function play(stage: Stage, plan: Plan): Promise<Outcome> {
-  return new Scenario(stage, plan).run();
-}
-
 function isAnswered(answer: Answer | undefined): boolean {
   if (answer === undefined || answer.is === "lost") return false;
   return answer.is === "ticket" || (answer.status < 429 && answer.code !== IN_PROGRESS);
@@ -51,7 +47,9 @@ interface Asking {
   ticket: TicketView | undefined;
 }
 
-class Scenario {
+export class Scenario {
+  /** What is done now, for one that does not come to its end. */
+  at = "start";
   readonly #stage: Stage;
   readonly #plan: Plan;
   readonly #moves: ChainMoves;
@@ -75,24 +73,33 @@ class Scenario {
     );
   }
 
+  /** Of each proxy, so far. */
+  get logs(): Outcome["logs"] {
+    return this.#places.map(({ log }) => log);
+  }
+
   async run(): Promise<Outcome> {
     const { world } = this.#stage;
     this.#places = await this.#stage.places(this.#plan.proxies);
     let follower: Follower | undefined;
-    const logs = this.#places.map(({ log }) => log);
+    const { logs } = this;
     const violations: Violation[] = [];
     try {
       await Promise.all(this.#places.map((place) => place.start()));
       const first = this.#places[0]!;
       follower = new Follower(() => (first.isUp ? first.baseUrl : undefined), world.apiKey);
       if (this.#plan.proxies === 2) this.#count("second-proxy");
-      for (const step of this.#plan.steps) {
+      for (const [i, step] of this.#plan.steps.entries()) {
+        this.at = `step ${String(i + 1)}`;
         await this.#do(step);
         await sleep(step.thenMs);
       }
+      this.at = "healing";
       await this.#heal();
+      this.at = "settling";
       const settled = await this.#settleAll();
       if (settled !== undefined) violations.push(settled);
+      this.at = "observing";
       const seen = await observe({
         stage: this.#stage,
         place: first,
@@ -117,6 +124,7 @@ class Scenario {
     } catch (error) {
       violations.push({ code: "NOT_SETTLED", text: error instanceof Error ? (error.stack ?? "") : "" });
     } finally {
+      this.at += ", stopping";
       await follower?.close();
       await this.#stop(violations);
     }

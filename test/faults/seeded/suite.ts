@@ -44,8 +44,6 @@ export interface StoreReport {
 /** Scenarios of one lane before it begins anew: anvil remembers every block that it ever had. */
 const LANE_LIFE = 400;
 const SUMMARY_EVERY = 20;
-/** Whatever is waited for in a scenario has a shorter limit of its own; this one is for what has none. */
-const SCENARIO_MS = 5 * 60_000;
 
 export const hasRedis = (): boolean => spawnSync("redis-server", ["--version"]).status === 0;
 /** Half of a scenario is waiting for blocks, polls and starts. */
@@ -120,7 +118,7 @@ class Suite {
     for (let job = this.#nextJob(); job !== undefined; job = this.#nextJob()) {
       const lane = await this.#lane(job.store);
       const played = await lane.play(this.#options.seed, job.number);
-      if (lane.isGone || lane.played >= LANE_LIFE) {
+      if (played.isStuck || lane.played >= LANE_LIFE) {
         this.#lanes.delete(lane);
         await lane.close();
       } else this.#idle.set(job.store, [...(this.#idle.get(job.store) ?? []), lane]);
@@ -241,16 +239,15 @@ class Lane {
 
   async play(seed: number, number: number): Promise<Played> {
     this.played += 1;
-    const limit = setTimeout(() => {
-      this.#said += `not at its end after ${String(SCENARIO_MS / 1000)} s`;
-      this.#child.kill("SIGKILL");
-    }, SCENARIO_MS);
     const report = await this.#ask({ do: "play", seed, number });
-    clearTimeout(limit);
-    if (report?.is === "played") return report;
+    if (report?.is === "played") {
+      if (report.isStuck) this.#child.kill("SIGKILL");
+      return report;
+    }
     const violations = [`the suite's own process ended:\n${this.#said}`];
     const plan = `scenario ${String(number)}`;
-    return { is: "played", number, ms: 0, kills: 0, struck: [], violations, plan, evidence: "" };
+    const nothing = { ms: 0, kills: 0, struck: [], evidence: "", isStuck: true };
+    return { is: "played", number, violations, plan, ...nothing };
   }
 
   async close(): Promise<void> {
