@@ -208,8 +208,13 @@ function documentedEvents(onFault: (fault: Error) => void): TransformStream<Uint
   });
 }
 
+/** Of a stand-in: one that answers as the service never does would prove nothing about the client. */
+export function requireDocumented(what: string, fault: string | undefined): void {
+  if (fault !== undefined) throwUncaught(new Error(`the stand-in is not as documented: ${what}: ${fault}`));
+}
+
 /** For faults where whoever asked would take a throw for a connection that broke: fails the test that runs. */
-export function throwUncaught(fault: Error): void {
+function throwUncaught(fault: Error): void {
   setImmediate(() => {
     throw fault;
   });

@@ -13,7 +13,9 @@ import {
 } from "../../../shared/client/index.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { MEASURED, vouchedPins } from "../../support/vouching.ts";
-import { API_KEY, CHAIN_ID, POOL, PREFIX, TestService, USDC } from "./service.ts";
+import { CHAIN_ID, POOL, USDC } from "./chain.ts";
+import { PREFIX } from "./checks.ts";
+import { API_KEY, TestService } from "./service.ts";
 
 describe("client: the service's enclaves", () => {
   let service: TestService;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { StreamEvent } from "../../../shared/api/data.ts";
 import { createClient, type Client } from "../../../shared/client/index.ts";
-import { API_KEY, hex, TestService } from "./service.ts";
+import { hex } from "./chain.ts";
+import { API_KEY, TestService } from "./service.ts";
 
 describe("event stream reader", () => {
   let service: TestService;
@@ -10,10 +11,10 @@ describe("event stream reader", () => {
   let asked = 0;
   beforeEach(async () => {
     service = new TestService();
-    service.autoroot = false;
+    service.chain.autoroot = false;
     baseUrl = await service.listen();
     client = createClient({ baseUrl, credential: { apiKey: API_KEY } });
-    service.addLeaves([1n, 2n, 3n].map((leaf) => ({ commitment: hex(leaf), ciphertext: "0x" })));
+    service.chain.addLeaves([1n, 2n, 3n].map((leaf) => ({ commitment: hex(leaf), ciphertext: "0x" })));
   });
   afterEach(() => service.close());
 
@@ -50,7 +51,7 @@ describe("event stream reader", () => {
       client,
       (events) => leaves(events).length === 4,
       (event) => {
-        if (event.kind === "synced") service.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+        if (event.kind === "synced") service.chain.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
       },
     );
     assert.deepEqual(
@@ -64,14 +65,14 @@ describe("event stream reader", () => {
       client,
       (events) => events.filter(({ kind }) => kind === "synced").length === 2,
       (event) => {
-        if (event.kind !== "synced" || leaves([event]).length > 0 || service.leafCount > 3) return;
+        if (event.kind !== "synced" || leaves([event]).length > 0 || service.chain.leafCount > 3) return;
         service.dropStreams();
-        service.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+        service.chain.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
       },
     );
     assert.deepEqual(leaves(seen), [0, 1, 2, 3]);
     const resumed = service.requests.filter(({ url }) => url.startsWith("/events/stream"))[1];
-    assert.equal(new URL(resumed!.url, baseUrl).searchParams.get("from"), service.log[2]!.id);
+    assert.equal(new URL(resumed!.url, baseUrl).searchParams.get("from"), service.chain.log[2]!.id);
   });
 
   it("when the session ends it opens a new stream with a new token from the last id", async () => {
@@ -99,19 +100,19 @@ describe("event stream reader", () => {
   });
 
   it("hears of a reorganisation that happened while it was away, and resumes from the ancestor", async () => {
-    service.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+    service.chain.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
     const seen = await read(
       client,
       (events) => events.filter(({ kind }) => kind === "synced").length === 2,
       (event) => {
-        if (event.kind !== "synced" || service.log.at(-1)!.id.includes("f1")) return;
+        if (event.kind !== "synced" || service.chain.log.at(-1)!.id.includes("f1")) return;
         service.dropStreams();
-        service.reorg(1);
-        service.addLeaves([{ commitment: hex(5n), ciphertext: "0x" }]);
+        service.chain.reorg(1);
+        service.chain.addLeaves([{ commitment: hex(5n), ciphertext: "0x" }]);
       },
     );
     const back = seen.find((event) => event.kind === "reorg");
-    assert.equal(back?.data.from_id, service.log[2]!.id);
+    assert.equal(back?.data.from_id, service.chain.log[2]!.id);
     assert.deepEqual(leaves(seen), [0, 1, 2, 3, 3]);
   });
 

@@ -10,7 +10,7 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { compressProof } from "../../../shared/protocol/proof.ts";
 import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
-import { CHAIN_ID, POOL, USDC } from "./service.ts";
+import { CHAIN_ID, POOL, USDC } from "./chain.ts";
 import { standInProver } from "./stand-in.ts";
 
 const POOL_INTERFACE = new Interface(POOL_ABI);

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { FLAT_FEE, USDC, type TestService } from "./service.ts";
+import { USDC } from "./chain.ts";
+import { FLAT_FEE } from "./checks.ts";
+import type { TestService } from "./service.ts";
 import { give, refusal } from "./stand-in.ts";
 import { startWallets, type OpenWallet } from "./wallets.ts";
 

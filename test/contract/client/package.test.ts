@@ -10,7 +10,9 @@ import { DEVELOPMENT_KEYS } from "../../../shared/client/node/development.ts";
 import { freshProject, type FreshProject } from "../../support/fresh-project.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 import { vouchedPins } from "../../support/vouching.ts";
-import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
+import { CHAIN_ID, POOL, USDC } from "./chain.ts";
+import { FLAT_FEE, PREFIX } from "./checks.ts";
+import { API_KEY, TestService } from "./service.ts";
 
 const TSC = path.join(PROJECT_ROOT, "node_modules", "typescript", "bin", "tsc");
 /** Declarations are checked too, and a browser's project has no types of Node. */

@@ -4,7 +4,9 @@ import type { AttestResponse } from "../../../shared/api/transactions.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import type { Statement } from "../../../shared/protocol/statements.ts";
-import { CHAIN_ID, FLAT_FEE, hex, POOL, WETH, type TestService } from "./service.ts";
+import { CHAIN_ID, hex, POOL, WETH } from "./chain.ts";
+import { FLAT_FEE } from "./checks.ts";
+import type { TestService } from "./service.ts";
 import { account, refusal } from "./stand-in.ts";
 import { startWallets, type OpenWallet } from "./wallets.ts";
 
@@ -174,7 +176,7 @@ describe("plain deposits of a wallet", function () {
     const forgetful = {
       ...depositor,
       sendTransaction: async (transaction: Parameters<typeof depositor.sendTransaction>[0]) => {
-        service.allowances.clear();
+        service.chain.allowances.clear();
         return depositor.sendTransaction(transaction);
       },
     };

@@ -5,7 +5,8 @@ import { type QuoteRequest } from "../../../shared/client/index.ts";
 import type { SwapQuote } from "../../../shared/api/swaps.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { POOL, USDC, WETH, type TestService } from "./service.ts";
+import { POOL, USDC, WETH } from "./chain.ts";
+import type { TestService } from "./service.ts";
 import { give, refusal } from "./stand-in.ts";
 import { startWallets, type OpenWallet } from "./wallets.ts";
 
@@ -84,7 +85,7 @@ describe("quotes of a wallet", () => {
     const { floor } = await wallet.quote(WANTED);
     assert.equal((await wallet.quote({ ...WANTED, atLeast: floor })).floor, floor);
     // The whole quote is bent alike, so nothing but an own price can tell.
-    service.venue = (amountIn) => 2n * amountIn;
+    service.chain.venue = (amountIn) => 2n * amountIn;
     await assert.rejects(wallet.quote({ ...WANTED, atLeast: floor }), refusal("PRICE_TOO_LOW"));
     assert.ok((await wallet.quote(WANTED)).floor < floor);
   });

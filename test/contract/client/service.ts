@@ -1,74 +1,30 @@
 // A small service for tests of the client library: speaks the HTTP interface over a real socket, checks
-// statements and verifies proofs for real, and keeps its "chain" in memory so that tests can reorganise it.
+// statements and verifies proofs for real. Its chain is in memory, so that tests can reorganise it.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readFile } from "node:fs/promises";
-import { Interface, Wallet as EthereumWallet, verifyTypedData } from "ethers";
-import * as snarkjs from "snarkjs";
-import type { EventKind } from "../../../shared/api/data.ts";
-import { ERRORS, type ErrorCode } from "../../../shared/api/errors.ts";
-import {
-  ATTEST_BODIES,
-  SEQUENCE_BODIES,
-  type AttestResponse,
-  type Ticket,
-} from "../../../shared/api/transactions.ts";
+import { Wallet as EthereumWallet } from "ethers";
+import type { ErrorCode } from "../../../shared/api/errors.ts";
 import type { SwapQuote, SwapQuoteRequest } from "../../../shared/api/swaps.ts";
-import { decodeUniswapPath, encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
+import type { AttestResponse, Ticket } from "../../../shared/api/transactions.ts";
+import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { DEVELOPMENT_KEYS } from "../../../shared/client/node/development.ts";
 import { readManifest } from "../../../shared/client/node/index.ts";
-import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
-import { commitmentOf, npkOf } from "../../../shared/notes/note.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
-import {
-  asAddress,
-  mustField,
-  parseField,
-  ZERO_ADDRESS,
-  type Address,
-  type Field,
-} from "../../../shared/protocol/brands.ts";
-import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
-import { fromHex, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { asAddress, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import { fromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { feeOf } from "../../../shared/protocol/host/fees.ts";
-import { compressProof } from "../../../shared/protocol/proof.ts";
 import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
-import {
-  checkStatement,
-  KIND_NAMES,
-  KINDS,
-  type Ext,
-  type Home,
-  type Kind,
-  type Statement,
-} from "../../../shared/protocol/statements.ts";
-import { encodeExt, signalNames } from "../../../shared/protocol/host/statements.ts";
-import { Frontier } from "../../../shared/protocol/tree.ts";
-import { bodyFault, eventFault, throwUncaught } from "../../support/documented.ts";
+import { signalNames } from "../../../shared/protocol/host/statements.ts";
+import { compressProof } from "../../../shared/protocol/proof.ts";
+import { KIND_NAMES, KINDS, type Kind, type Statement } from "../../../shared/protocol/statements.ts";
 import { voucher, type Vouching } from "../../support/vouching.ts";
+import { json, problem, Refused } from "./answers.ts";
+import { CHAIN_ID, hex, POOL, POOL_INTERFACE, TestChain, txHashOf, USDC, WETH } from "./chain.ts";
+import { checkAuthorization, FLAT_FEE, PREFIX, readStatement, SWAP_BPS, verifyProof } from "./checks.ts";
+import { EventStreams } from "./streams.ts";
 
-export const CHAIN_ID = 31_337;
-export const POOL = "0x00000000000000000000000000000000000000aa" as Address;
-export const USDC = "0x00000000000000000000000000000000000000bb" as Address;
-/** A token without EIP-3009. */
-export const WETH = "0x00000000000000000000000000000000000000ee" as Address;
-export const PREFIX = "cltest";
-export const FLAT_FEE = 50_000n;
-export const SWAP_BPS = 15;
 export const API_KEY = "ck_test_key";
-
-type LogKind = "leaf" | "nullifier" | "root";
-interface LogEntry {
-  readonly id: string;
-  readonly kind: LogKind;
-  readonly data: Record<string, unknown>;
-}
-interface Block {
-  readonly number: number;
-  readonly hash: string;
-  readonly log: LogEntry[];
-}
 
 export interface SeenRequest {
   readonly method: string;
@@ -77,7 +33,8 @@ export interface SeenRequest {
 }
 
 export class TestService {
-  readonly home: Home = { chainId: BigInt(CHAIN_ID), pool: POOL };
+  readonly #streams = new EventStreams();
+  readonly chain: TestChain = new TestChain(() => this.#streams.update(this.chain));
   readonly serviceKeys = SpendingKey.fromSeed(new Uint8Array(32).fill(9));
   readonly requests: SeenRequest[] = [];
   readonly tickets = new Map<string, Ticket>();
@@ -90,28 +47,16 @@ export class TestService {
   readonly files = new Map<string, { readonly type: string; readonly body: string | Uint8Array }>();
   /** Mine and root each accepted statement at once. Off: the test calls `mine`. */
   automine = true;
-  /** Rooting can be held back to show what a wallet does with leaves that no root covers. */
-  autoroot = true;
   features = { swaps: true, bridges: false, spend9: true };
-  /** What the venue pays for so much; less than the floor, and the swap waits. */
-  venue: (amountIn: bigint) => bigint = (amountIn) => 3n * amountIn;
   /** What `/swap/quote` answers; honest, until a test says otherwise. */
   quote: (request: SwapQuoteRequest) => unknown = (request) => this.honestQuote(request);
   /** Off for quotes that are of no documented form. */
   hasHonestForm = true;
-  /** Bends what the stream says about a bought note, as a liar would. */
-  bendBought: (leaf: Record<string, unknown>) => Record<string, unknown> = (leaf) => leaf;
   /** Bends the answer to an attestation. */
   bendAttested: (answer: AttestResponse, statement: Statement) => AttestResponse = (answer) => answer;
   /** Off where no proof is the point: then any proof of the right form passes, such as `standInProver` makes. */
   verifiesProofs = true;
   readonly enclave = EthereumWallet.createRandom();
-  /** ERC-20 approvals for the pool: `token/owner`. */
-  readonly allowances = new Map<string, bigint>();
-  #blocks: Block[] = [];
-  #orphans = new Map<string, number>();
-  #fork = 0;
-  readonly #streams = new Map<ServerResponse, { sent: string | undefined }>();
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #queue: { statement: Statement; ticketId: string }[] = [];
 
@@ -121,7 +66,7 @@ export class TestService {
   }
 
   async close(): Promise<void> {
-    for (const response of this.#streams.keys()) response.destroy();
+    this.#streams.drop();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
@@ -129,29 +74,21 @@ export class TestService {
   get openStreams(): number {
     return this.#streams.size;
   }
-  get log(): LogEntry[] {
-    return this.#blocks.flatMap((block) => block.log);
-  }
-  get leafCount(): number {
-    return this.log.filter(({ kind }) => kind === "leaf").length;
-  }
 
-  // ---------------------------------------------------------------- chain
+  // ---------------------------------------------------------------- tickets
 
-  /** Everything accepted so far becomes a block, and a root over all leaves if `autoroot`. */
+  /** Everything accepted so far becomes a block; a swap that the venue pays too little for waits on. */
   mine(): void {
-    const block = this.#newBlock();
+    const block = this.chain.open();
     for (const waiting of this.#queue.splice(0)) {
       const { statement, ticketId } = waiting;
-      const { ext, facts } = statement;
-      const bought = ext.kind === "private-swap" ? this.venue(facts.amount) : 0n;
-      if (ext.kind === "private-swap" && bought < ext.minAmountOut) {
+      const leafIndex = this.chain.execute(block, statement);
+      if (leafIndex === undefined) {
         this.#queue.push(waiting);
         const error = { code: "SLIPPAGE_EXCEEDED", detail: "in a test", retryable: true } as const;
         this.#changeTicket(ticketId, { state: "queued", error });
         continue;
       }
-      const leafIndex = this.#execute(block, statement, bought);
       this.#changeTicket(ticketId, {
         state: "confirmed",
         tx_hash: txHashOf(block),
@@ -160,126 +97,14 @@ export class TestService {
         leaf_index: leafIndex,
       });
     }
-    this.#close(block);
+    this.chain.close(block);
   }
 
-  #close(block: Block): void {
-    this.#blocks.push(block);
-    if (this.autoroot) this.root();
-    else this.#pump();
-  }
-
-  #execute(block: Block, { ext, facts, kind }: Statement, bought: bigint): number[] {
-    const first = this.leafCount + block.log.filter((entry) => entry.kind === "leaf").length;
-    const txHash = txHashOf(block);
-    for (const nullifier of facts.nullifiers)
-      this.#push(block, "nullifier", { nullifier: hex(nullifier), tx_hash: txHash });
-    const source = kind === "deposit-shield" ? "deposit" : kind === "private-swap" ? "swap" : "spend";
-    const leaf = (at: number, commitment: Field): Record<string, unknown> => ({
-      ...{ index: first + at, commitment: hex(commitment), ciphertext: toHex(ext.ciphertexts[at]!) },
-      ...{ source, tx_hash: txHash },
-    });
-    facts.commitments.forEach((commitment, at) => this.#push(block, "leaf", leaf(at, commitment)));
-    if (ext.kind === "private-swap") {
-      const npk = mustField(ext.npkOut);
-      const made = commitmentOf(npk, ext.tokenOut, bought);
-      const measured = { npk: hex(npk), asset: ext.tokenOut, value: String(bought) };
-      this.#push(block, "leaf", this.bendBought({ ...leaf(facts.commitments.length, made), ...measured }));
-    }
-    return Array.from({ length: KINDS[kind].leaves }, (_, at) => first + at);
-  }
-
-  /** A transaction of somebody's own account, as the chain would take it: an approval, or `execute` by a depositor. */
-  send(from: string, { to, data }: { to: string; data: string }): SentReceipt {
-    const token = new Interface(TOKEN_ABI).parseTransaction({ data });
-    if (token?.name === "approve") {
-      if (asAddress(token.args[0]) === POOL)
-        this.allowances.set(`${to}/${from.toLowerCase()}`, token.args[1] as bigint);
-      return { status: 1, logs: [] };
-    }
-    const [[member]] = POOL_INTERFACE.decodeFunctionData("execute", data) as unknown as [[Member]];
-    const kind = KIND_NAMES.find((name) => BigInt(KINDS[name].id) === member[0])!;
-    const statement = checkStatement(
-      this.home,
-      kind,
-      member[1],
-      [...member[2]],
-      mustFromHex(member[3]),
-    ) as Statement;
-    const { ext, facts, hash } = statement;
-    const key = `${hexAddress(facts.asset)}/${from.toLowerCase()}`;
-    const executes =
-      ext.kind === "deposit-shield" &&
-      ext.depositor === from.toLowerCase() &&
-      this.allowances.get(key) === facts.amount;
-    const log = (name: string, values: readonly unknown[]): SentReceipt => ({
-      status: 1,
-      logs: [{ address: POOL, ...POOL_INTERFACE.encodeEventLog(name, values) }],
-    });
-    if (!executes) return log("Rejected", [hash, POOL_INTERFACE.encodeErrorResult("AuthorizationMalformed")]);
-    this.allowances.delete(key);
-    const block = this.#newBlock();
-    const [first = 0] = this.#execute(block, statement, 0n);
-    this.#close(block);
-    return log("Executed", [hash, KINDS[kind].id, first, [], facts.commitments, "0x"]);
-  }
-
-  /** A root over the first `leafCount` leaves, in a block of its own. */
-  root(leafCount = this.leafCount): void {
-    const block = this.#newBlock();
-    const frontier = Frontier.empty();
-    for (const { kind, data } of this.log) {
-      if (kind === "leaf" && Number(data["index"]) < leafCount)
-        frontier.append(mustField(BigInt(data["commitment"] as string)));
-    }
-    this.#push(block, "root", { root: hex(frontier.root()), leaf_count: leafCount });
-    this.#blocks.push(block);
-    this.#pump();
-  }
-
-  /** A block of foreign or hand-made leaves. */
-  addLeaves(leaves: readonly Record<string, unknown>[]): void {
-    const block = this.#newBlock();
-    const first = this.leafCount;
-    leaves.forEach((leaf, at) =>
-      this.#push(block, "leaf", { source: "spend", tx_hash: toHex(word(1n)), index: first + at, ...leaf }),
-    );
-    this.#blocks.push(block);
-    if (this.autoroot) this.root();
-    else this.#pump();
-  }
-
-  addNullifier(nullifier: Field): void {
-    const block = this.#newBlock();
-    this.#push(block, "nullifier", { nullifier: hex(nullifier), tx_hash: toHex(word(2n)) });
-    this.#blocks.push(block);
-    this.#pump();
-  }
-
-  /** The last `depth` blocks vanish. Streams hear of it at once; old ids are known as orphans. */
-  reorg(depth: number): void {
-    const gone = this.#blocks.splice(Math.max(0, this.#blocks.length - depth));
-    const ancestor = this.#blocks.at(-1)?.number ?? 0;
-    for (const block of gone) for (const { id } of block.log) this.#orphans.set(id, ancestor);
-    this.#fork += 1;
-    for (const [response, cursor] of this.#streams) {
-      if (cursor.sent !== undefined && this.#orphans.has(cursor.sent))
-        this.#sendReorg(response, cursor, cursor.sent);
-    }
-  }
-
-  /** Ends every stream as an expired session does. */
   expireStreams(): void {
-    for (const response of [...this.#streams.keys()]) {
-      response.write("event: session_expired\ndata: {}\n\n");
-      response.end();
-      this.#streams.delete(response);
-    }
+    this.#streams.expire();
   }
-
   dropStreams(): void {
-    for (const response of [...this.#streams.keys()]) response.destroy();
-    this.#streams.clear();
+    this.#streams.drop();
   }
 
   /** `executeAllTheSame` is what a liar does: the next block has it. */
@@ -291,15 +116,6 @@ export class TestService {
     const at = this.#queue.findIndex((waiting) => waiting.ticketId === ticketId);
     if (at !== -1 && !executeAllTheSame) this.#queue.splice(at, 1);
     this.#changeTicket(ticketId, { state: "failed", error: { code, detail: "in a test", retryable: false } });
-  }
-
-  #newBlock(): Block {
-    const number = (this.#blocks.at(-1)?.number ?? 0) + 1;
-    return { number, hash: `${number.toString(16).padStart(6, "0")}f${this.#fork}`, log: [] };
-  }
-  #push(block: Block, kind: LogKind, data: Record<string, unknown>): void {
-    const id = `${block.number}-${block.hash}-${block.log.length}-0`;
-    block.log.push({ id, kind, data: { ...data, block_number: block.number } });
   }
 
   // ---------------------------------------------------------------- http
@@ -387,7 +203,13 @@ export class TestService {
         json(response, 200, this.#whoami());
         return;
       case "GET /events/stream":
-        this.#stream(url, request, response);
+        this.#streams.open(
+          this.chain,
+          this.tickets.values(),
+          request,
+          response,
+          url.searchParams.get("from") ?? undefined,
+        );
         return;
       default:
         problem(response, "NOT_FOUND");
@@ -408,7 +230,7 @@ export class TestService {
     const service = feeOf({ flat: 0n, bps: SWAP_BPS }, given);
     const { flat = "0", bps = 0 } = this.developerFee ?? {};
     const developer = feeOf({ flat: BigInt(flat), bps }, given);
-    const amountOut = this.venue(given - service - developer);
+    const amountOut = this.chain.venue(given - service - developer);
     const [tokenIn, tokenOut] = [asAddress(token_in) as Address, asAddress(token_out) as Address];
     const path = { feeFirst: 3_000, middle: ZERO_ADDRESS, feeSecond: 0 };
     return {
@@ -492,8 +314,9 @@ export class TestService {
   }
 
   async #attest(kind: Kind, untrusted: unknown): Promise<AttestResponse> {
-    const statement = this.check(kind, untrusted);
-    const { proof } = await this.#verify(kind, untrusted);
+    const statement = this.#check(kind, untrusted);
+    if (this.verifiesProofs) await verifyProof(kind, untrusted);
+    const { proof } = untrusted as { proof: unknown };
     const signature = this.enclave.signingKey.sign(statement.hash).serialized;
     const member = [
       KINDS[kind].id,
@@ -514,39 +337,10 @@ export class TestService {
     return this.bendAttested(answer, statement);
   }
 
-  async #verify(kind: Kind, untrusted: unknown) {
-    const body = untrusted as { proof: unknown; public_signals: string[]; authorization: string };
-    if (!this.verifiesProofs) return body;
-    const key: unknown = JSON.parse(
-      await readFile(
-        new URL(`../../../shared/protocol/verification-keys/${kind}.json`, import.meta.url),
-        "utf8",
-      ),
-    );
-    if (!(await snarkjs.groth16.verify(key, body.public_signals, body.proof)))
-      throw new Refused("PROOF_INVALID");
-    return body;
-  }
-
   async #accept(kind: Kind, untrusted: unknown): Promise<Ticket> {
-    const statement = this.check(kind, untrusted);
-    const body = await this.#verify(kind, untrusted);
-    if (statement.ext.kind === "deposit-shield") {
-      const signer = verifyTypedData(
-        { name: "USD Coin", version: "2", chainId: CHAIN_ID, verifyingContract: USDC },
-        { ReceiveWithAuthorization: AUTHORIZATION },
-        {
-          from: statement.ext.depositor,
-          to: POOL,
-          value: statement.facts.amount,
-          validAfter: statement.ext.validAfter,
-          validBefore: statement.ext.validBefore,
-          nonce: statement.hash,
-        },
-        body.authorization,
-      );
-      if (signer.toLowerCase() !== statement.ext.depositor) throw new Refused("AUTHORIZATION_INVALID");
-    }
+    const statement = this.#check(kind, untrusted);
+    if (this.verifiesProofs) await verifyProof(kind, untrusted);
+    checkAuthorization(statement, untrusted);
     const now = new Date().toISOString();
     const ticket: Ticket = {
       ticket_id: randomUUID(),
@@ -569,185 +363,22 @@ export class TestService {
     return ticket;
   }
 
-  /** The proxy's cheap checks, as far as a client can break them. */
-  check(kind: Kind, untrusted: unknown): Statement {
-    const isPlain = kind === "deposit-shield" && !Object.hasOwn(untrusted as object, "authorization");
-    const parsed = (isPlain ? ATTEST_BODIES : SEQUENCE_BODIES)[kind].safeParse(untrusted);
-    if (!parsed.success) throw new Refused("INVALID_REQUEST");
-    const { data } = parsed;
-    const signals = data.public_signals.map((signal) => parseField(signal)!);
-    const ext = encodeExt(readExt(kind, data.ext));
-    const statement = checkStatement(this.home, kind, BigInt(data.deadline), signals, ext);
-    if (typeof statement === "string")
-      throw new Refused(statement === "CONTEXT_MISMATCH" ? statement : "INVALID_REQUEST");
-    const sink = decodeShieldedAddress(this.serviceAddress, PREFIX)!;
-    const opened = data.fees.reduce((sum, { value }) => sum + BigInt(value), 0n);
-    const due =
-      kind === "private-swap"
-        ? feeOf({ flat: 0n, bps: SWAP_BPS }, statement.facts.amount + opened)
-        : FLAT_FEE;
-    const paid = data.fees.some(({ output, asset, blinding, value }) => {
-      const made = commitmentOf(
-        npkOf(sink.owner, mustField(BigInt(blinding))),
-        asAddress(asset)!,
-        BigInt(value),
-      );
-      return BigInt(value) >= due && made === statement.facts.commitments[output];
-    });
-    if (!paid) throw new Refused("FEE_MISSING");
-    const roots = this.log.filter((entry) => entry.kind === "root").map(({ data: root }) => root["root"]);
-    if (statement.facts.root !== undefined && !roots.includes(hex(statement.facts.root)))
-      throw new Refused("ROOT_UNKNOWN");
-    const spent = this.log
-      .filter((entry) => entry.kind === "nullifier")
-      .map(({ data: spend }) => spend["nullifier"]);
-    if (statement.facts.nullifiers.some((nullifier) => spent.includes(hex(nullifier))))
-      throw new Refused("NULLIFIER_SPENT");
+  #check(kind: Kind, untrusted: unknown): Statement {
+    const statement = readStatement(kind, untrusted, this.serviceAddress);
+    const { root, nullifiers } = statement.facts;
+    if (root !== undefined && !this.chain.isRoot(root)) throw new Refused("ROOT_UNKNOWN");
+    if (nullifiers.some((nullifier) => this.chain.isSpent(nullifier))) throw new Refused("NULLIFIER_SPENT");
     const waiting = new Set(this.#queue.flatMap((entry) => entry.statement.facts.nullifiers));
-    if (statement.facts.nullifiers.some((nullifier) => waiting.has(nullifier)))
-      throw new Refused("NULLIFIER_PENDING");
+    if (nullifiers.some((nullifier) => waiting.has(nullifier))) throw new Refused("NULLIFIER_PENDING");
     return statement;
-  }
-
-  // ---------------------------------------------------------------- events
-
-  #stream(url: URL, request: IncomingMessage, response: ServerResponse): void {
-    const from =
-      (request.headers["last-event-id"] as string | undefined) ?? url.searchParams.get("from") ?? undefined;
-    response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
-    response.write("retry: 10\n\n");
-    const cursor = { sent: from };
-    this.#streams.set(response, cursor);
-    response.on("close", () => this.#streams.delete(response));
-    const blockNumber = this.#blocks.at(-1)?.number ?? 0;
-    send(response, "ready", {
-      chain_id: CHAIN_ID,
-      pool: POOL,
-      block_number: blockNumber,
-      leaf_count: this.leafCount,
-    });
-    for (const ticket of this.tickets.values()) {
-      if (ticket.state === "queued" || ticket.state === "submitted") send(response, "ticket", ticket);
-    }
-    if (from !== undefined && this.#orphans.has(from)) this.#sendReorg(response, cursor, from);
-    this.#pump();
-    send(response, "synced", { block_number: blockNumber, leaf_count: this.leafCount });
-  }
-
-  #sendReorg(response: ServerResponse, cursor: { sent: string | undefined }, id: string): void {
-    const ancestor = this.#orphans.get(id)!;
-    const last = this.log.filter((entry) => Number(entry.data["block_number"]) <= ancestor).at(-1);
-    send(response, "reorg", { from_id: last?.id ?? null });
-    cursor.sent = last?.id;
-  }
-
-  #pump(): void {
-    const { log } = this;
-    for (const [response, cursor] of this.#streams) {
-      const next = cursor.sent === undefined ? 0 : log.findIndex(({ id }) => id === cursor.sent) + 1;
-      for (const { id, kind, data } of log.slice(next)) {
-        send(response, kind, data, id);
-        cursor.sent = id;
-      }
-    }
   }
 
   #changeTicket(ticketId: string, change: Partial<Ticket>): void {
     const { position: _gone, ...ticket } = this.tickets.get(ticketId)!;
     const changed: Ticket = { ...ticket, ...change, updated_at: new Date().toISOString() };
     this.tickets.set(ticketId, changed);
-    for (const response of this.#streams.keys()) send(response, "ticket", changed);
+    this.#streams.ticket(changed);
   }
 }
 
-interface SentReceipt {
-  readonly status: number;
-  readonly logs: { readonly address: string; readonly topics: string[]; readonly data: string }[];
-}
-
-type Member = readonly [bigint, bigint, readonly bigint[], string, string, string, string];
-
-const POOL_INTERFACE = new Interface(POOL_ABI);
 const NO_ROOT_UPDATE = [0n, 0n, 0n, 0n, `0x${"00".repeat(32)}`, `0x${"00".repeat(32)}`, "0x"];
-
-/** `untrusted` has passed its schema. */
-function readExt(kind: Kind, untrusted: object): Ext {
-  const ext = untrusted as Record<string, string> & { ciphertexts: string[] };
-  const ciphertexts = ext.ciphertexts.map(mustFromHex);
-  switch (kind) {
-    case "deposit-shield":
-      return {
-        ...{ kind, ciphertexts, depositor: asAddress(ext["depositor"])! },
-        ...{ validAfter: BigInt(ext["valid_after"]!), validBefore: BigInt(ext["valid_before"]!) },
-      };
-    case "spend":
-    case "spend9":
-      return { kind, ciphertexts, recipient: asAddress(ext["recipient"])! };
-    case "private-swap": {
-      const route = decodeUniswapPath(ext["path"]!);
-      if (typeof route === "string") throw new Refused("INVALID_REQUEST");
-      return {
-        ...{ kind, ciphertexts, tokenOut: asAddress(ext["token_out"])!, path: route.path },
-        ...{ minAmountOut: BigInt(ext["min_amount_out"]!), npkOut: BigInt(ext["npk_out"]!) },
-      };
-    }
-  }
-}
-
-const txHashOf = ({ number }: Block): string => toHex(word(BigInt(number)));
-const hexAddress = (asset: bigint): string => `0x${asset.toString(16).padStart(40, "0")}`;
-
-const AUTHORIZATION = [
-  { name: "from", type: "address" },
-  { name: "to", type: "address" },
-  { name: "value", type: "uint256" },
-  { name: "validAfter", type: "uint256" },
-  { name: "validBefore", type: "uint256" },
-  { name: "nonce", type: "bytes32" },
-];
-
-class Refused extends Error {
-  readonly code: ErrorCode;
-  constructor(code: ErrorCode) {
-    super(code);
-    this.code = code;
-  }
-}
-
-export const hex = (value: bigint): string => toHex(word(value));
-
-function send(response: ServerResponse, kind: EventKind, data: unknown, id?: string): void {
-  const text = JSON.stringify(data);
-  requireDocumented(kind, eventFault(kind, text));
-  response.write(`event: ${kind}\n${id === undefined ? "" : `id: ${id}\n`}data: ${text}\n\n`);
-}
-
-/** A stand-in that answers as the service never does would prove nothing about the client. */
-function requireDocumented(what: string, fault: string | undefined): void {
-  if (fault !== undefined) throwUncaught(new Error(`the stand-in is not as documented: ${what}: ${fault}`));
-}
-
-function json(response: ServerResponse, status: number, body: unknown, isHonest = true): void {
-  const { method = "", url = "" } = response.req;
-  if (isHonest) requireDocumented(`${method} ${url}`, bodyFault(method, url, status, body));
-  response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
-}
-
-function problem(response: ServerResponse, code: ErrorCode): void {
-  const { status, retryable, title } = ERRORS[code];
-  const headers = {
-    "Content-Type": "application/problem+json",
-    ...(status === 429 ? { "Retry-After": "7" } : {}),
-  };
-  response.writeHead(status, headers).end(
-    JSON.stringify({
-      type: "about:blank",
-      title,
-      status,
-      detail: title,
-      code,
-      retryable,
-      request_id: "r-1",
-    }),
-  );
-}

@@ -7,7 +7,9 @@ import { encryptNote } from "../../../shared/notes/encryption.ts";
 import { newNote, noteCommitment } from "../../../shared/notes/note.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
-import { hex, PREFIX, type TestService } from "./service.ts";
+import { hex } from "./chain.ts";
+import { PREFIX } from "./checks.ts";
+import type { TestService } from "./service.ts";
 
 /** Of the right form and worth nothing; see `TestService.verifiesProofs`. */
 export const standInProver: Prover = {
@@ -31,7 +33,7 @@ export const standInProver: Prover = {
 /** Notes for a shielded address, in a block of their own and under a root. */
 export function give(service: TestService, to: string, asset: Address, values: readonly bigint[]): void {
   const receiver = decodeShieldedAddress(to, PREFIX)!;
-  service.addLeaves(
+  service.chain.addLeaves(
     values.map((value) => {
       const note = newNote(asset, value);
       const ciphertext = toHex(encryptNote(receiver, note));
@@ -53,7 +55,7 @@ export function account(service: TestService): TestAccount {
     getAddress: () => Promise.resolve(address),
     sendTransaction(transaction) {
       sent.push(transaction);
-      const receipt = service.send(address, transaction);
+      const receipt = service.chain.send(address, transaction);
       return Promise.resolve({ hash: hex(BigInt(sent.length)), wait: () => Promise.resolve(receipt) });
     },
   };

@@ -3,7 +3,8 @@ import { TicketFailed, type SwapOrder } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { USDC, WETH, type TestService } from "./service.ts";
+import { USDC, WETH } from "./chain.ts";
+import type { TestService } from "./service.ts";
 import { give, refusal, until } from "./stand-in.ts";
 import { startWallets, type OpenWallet } from "./wallets.ts";
 
@@ -81,7 +82,7 @@ describe("private swaps of a wallet", function () {
     it(`does not believe a service that lies about the bought note's ${lie}`, async () => {
       const wallet = await open();
       give(service, wallet.address, USDC, [5_000_000n]);
-      service.bendBought = (leaf) => ({ ...leaf, ...bend });
+      service.chain.bendBought = (leaf) => ({ ...leaf, ...bend });
       await assert.rejects(wallet.swap(ORDER, { timeoutMs: 500 }), refusal("TIMED_OUT"));
       assert.equal(wallet.balance(WETH).total, 0n);
       assert.equal(wallet.balance(USDC).total, 5_000_000n - ORDER.amount);
@@ -91,11 +92,11 @@ describe("private swaps of a wallet", function () {
   it("below its floor it waits, and is done when the price comes back", async () => {
     const wallet = await open();
     give(service, wallet.address, USDC, [5_000_000n]);
-    const { venue } = service;
-    service.venue = () => ORDER.floor - 1n;
+    const { venue } = service.chain;
+    service.chain.venue = () => ORDER.floor - 1n;
     const swapping = wallet.swap(ORDER);
     await until(() => swaps().some(({ error }) => error?.code === "SLIPPAGE_EXCEEDED"));
-    service.venue = venue;
+    service.chain.venue = venue;
     service.mine();
     assert.equal((await swapping).ticket.state, "confirmed");
   });

@@ -16,7 +16,9 @@ import {
 } from "../../../shared/client/index.ts";
 import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { API_KEY, CHAIN_ID, FLAT_FEE, POOL, PREFIX, TestService, USDC } from "./service.ts";
+import { CHAIN_ID, POOL, USDC } from "./chain.ts";
+import { FLAT_FEE, PREFIX } from "./checks.ts";
+import { API_KEY, TestService } from "./service.ts";
 import { vouchedPins } from "../../support/vouching.ts";
 
 const seed = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -112,7 +114,7 @@ describe("wallet against a service with real proofs", function () {
     service.automine = false;
     await wallet.pay(wallet.address, 1_000_000n, { until: "queued" });
 
-    const last = service.log.at(-1)!.id;
+    const last = service.chain.log.at(-1)!.id;
     service.requests.length = 0;
     const again = await open(1, storage);
     await again.sync();
@@ -125,7 +127,7 @@ describe("wallet against a service with real proofs", function () {
   it("waits until change is under a root before it spends it", async () => {
     const wallet = await open(1);
     await wallet.deposit(50_000_000n, depositor);
-    service.autoroot = false;
+    service.chain.autoroot = false;
     await wallet.pay(wallet.address, 1_000_000n);
     assert.equal(wallet.balance().spendable, 0n);
     assert.equal(wallet.balance().pending, 50_000_000n - 2n * FLAT_FEE);
@@ -137,8 +139,8 @@ describe("wallet against a service with real proofs", function () {
     });
     await until(() => service.openStreams > 0);
     assert.equal(sequenced, false);
-    service.autoroot = true;
-    service.root();
+    service.chain.autoroot = true;
+    service.chain.root();
     await paying;
     assert.equal(wallet.balance().total, 50_000_000n - 3n * FLAT_FEE);
   });
@@ -269,17 +271,17 @@ describe("wallet against a service with real proofs", function () {
     answer = () => Promise.resolve(true);
     await wallet.sync();
     assert.equal(wallet.balance().unverified, 0n);
-    const roots = service.log.filter(({ kind }) => kind === "root");
+    const roots = service.chain.log.filter(({ kind }) => kind === "root");
     assert.equal(asked.at(-1), BigInt(roots.at(-1)!.data["root"] as string));
     // A new root is asked about by itself; an old yes says nothing about what came after.
     answer = () => Promise.resolve(false);
     await wallet.deposit(5_000_000n, depositor);
     assert.equal(wallet.balance().unverified, 5_000_000n - FLAT_FEE);
-    service.reorg(2);
+    service.chain.reorg(2);
     await wallet.sync();
     assert.equal(wallet.balance().unverified, 0n);
-    service.reorg(2);
-    service.addLeaves([]);
+    service.chain.reorg(2);
+    service.chain.addLeaves([]);
     await wallet.sync();
     assert.equal(wallet.balance().total, 0n);
   });
@@ -342,7 +344,7 @@ describe("wallet against a service with real proofs", function () {
   it("refuses roots that its leaves do not give", async () => {
     const wallet = await open(1);
     await wallet.deposit(10_000_000n, depositor);
-    service.log.at(-1)!.data["root"] = `0x${"00".repeat(31)}01`;
+    service.chain.log.at(-1)!.data["root"] = `0x${"00".repeat(31)}01`;
     const fresh = await open(1);
     await assert.rejects(
       fresh.sync(),
@@ -356,12 +358,12 @@ describe("wallet against a service with real proofs", function () {
     await wallet.deposit(10_000_000n, depositor);
     const stop = wallet.watch();
     await until(() => service.openStreams === 1);
-    service.reorg(2);
+    service.chain.reorg(2);
     await wallet.sync();
     await until(() => wallet.balance(USDC).total === 0n);
     stop();
     await wallet.deposit(20_000_000n, depositor);
-    service.reorg(2);
+    service.chain.reorg(2);
     const again = await open(1, storage);
     await again.sync();
     assert.equal(again.balance(USDC).total, 0n);

@@ -9,7 +9,9 @@ import {
   type Wallet,
 } from "../../../shared/client/index.ts";
 import { vouchedPins } from "../../support/vouching.ts";
-import { API_KEY, CHAIN_ID, POOL, PREFIX, TestService, USDC, WETH } from "./service.ts";
+import { CHAIN_ID, POOL, USDC, WETH } from "./chain.ts";
+import { PREFIX } from "./checks.ts";
+import { API_KEY, TestService } from "./service.ts";
 import { standInProver } from "./stand-in.ts";
 
 export interface WalletWishes {
