@@ -52,12 +52,12 @@ export class OpenTickets {
   readonly #counts: Record<OpenState, number> = { queued: 0, submitted: 0, confirmed: 0 };
   /** In order of acceptance. */
   #waiting: OpenTicket[] = [];
-  /** By sequence, every ticket that is not executed; others are taken out when they come to the top. */
-  readonly #oldest = new Heap<string>();
+  /** By sequence, every ticket that is not executed; others are taken out when they come to the top, or before. */
+  readonly #oldest = new Heap<string>((id) => this.#isUnderWay(id));
   /** To be looked at in the next turn. */
   readonly #due = new Set<string>();
-  readonly #atBlock = new Heap<string>();
-  readonly #atSecond = new Heap<string>();
+  readonly #atBlock = new Heap<string>((id) => this.#byId.has(id));
+  readonly #atSecond = new Heap<string>((id) => this.#byId.has(id));
   #lastSequence = 0;
   #stop: () => void = () => undefined;
   readonly #onStep: StepListener;
@@ -96,6 +96,11 @@ export class OpenTickets {
 
   get size(): number {
     return this.#byId.size;
+  }
+
+  /** What is kept to find tickets by their time and age: some for each that is open, and not all of them useful. */
+  get reminders(): number {
+    return this.#oldest.size + this.#atBlock.size + this.#atSecond.size;
   }
 
   get(id: string): OpenTicket | undefined {
@@ -247,10 +252,14 @@ export class OpenTickets {
   #settleOldest(): void {
     for (;;) {
       const id = this.#oldest.first();
-      const ticket = id === undefined ? undefined : this.#byId.get(id);
-      if (id === undefined || (ticket !== undefined && isUnderWay(ticket.status))) return;
+      if (id === undefined || this.#isUnderWay(id)) return;
       this.#oldest.removeFirst();
     }
+  }
+
+  #isUnderWay(id: string): boolean {
+    const ticket = this.#byId.get(id);
+    return ticket !== undefined && isUnderWay(ticket.status);
   }
 
   #joinLine(ticket: OpenTicket): void {

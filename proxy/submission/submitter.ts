@@ -139,7 +139,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
   async function openLine(fence: Fence): Promise<Line> {
     const open = await OpenTickets.of(store, tellSteps(metrics, logger));
     const writes = store.underLease(fence);
-    const backoff = new Backoff();
+    const backoff = new Backoff((id) => open.get(id) !== undefined);
     const sending = createSending({ ...parts, metrics, open, writes, blockage, maxFeePerGas });
     const members = createMembers({ ...parts, open, writes, backoff, blockage, maxBatch });
     return {

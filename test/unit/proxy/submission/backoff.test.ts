@@ -11,7 +11,7 @@ const blockOf = (number: number, branch: string): IndexedBlock => ({
 
 /** Blocks in which a ticket is tried and refused, of the first `blocks`. */
 function tries(refuse: (backoff: Backoff, tip: number) => void, blocks: number): number[] {
-  const backoff = new Backoff();
+  const backoff = new Backoff(() => true);
   const tried: number[] = [];
   for (let tip = 0; tip < blocks; tip++) {
     if (backoff.isWaiting("t", tip)) continue;
@@ -34,7 +34,7 @@ describe("submission/backoff", () => {
   });
 
   it("a simulation does not shorten what a mined refusal began", () => {
-    const backoff = new Backoff();
+    const backoff = new Backoff(() => true);
     for (let i = 0; i < 6; i++) backoff.refused("t", 100);
     backoff.wouldBeRefused("t", 100);
     assert.ok(backoff.isWaiting("t", 131));
@@ -42,7 +42,7 @@ describe("submission/backoff", () => {
   });
 
   it("forgets what a simulation refused when the chain goes back, and not what was mined", () => {
-    const backoff = new Backoff();
+    const backoff = new Backoff(() => true);
     const chain = new Map([1, 2, 3, 4].map((number) => [number, blockOf(number, "a")]));
     const reach = (number: number): void =>
       backoff.reach(chain.get(number)!, (height) => chain.get(height)?.hash);
@@ -62,9 +62,19 @@ describe("submission/backoff", () => {
   });
 
   it("knows one ticket from another", () => {
-    const backoff = new Backoff();
+    const backoff = new Backoff(() => true);
     backoff.refused("t", 5);
     assert.ok(backoff.isWaiting("t", 5));
     assert.ok(!backoff.isWaiting("other", 5));
+  });
+
+  it("remembers none for long that is over, however many were refused, and every one that is open", () => {
+    const backoff = new Backoff((id) => id.startsWith("open"));
+    for (let i = 0; i < 20; i++) backoff.refused("open", 0);
+    for (let n = 0; n < 20_000; n++) {
+      backoff.wouldBeRefused(`over-${String(n)}`, n);
+      assert.ok(backoff.size <= 1_024, String(backoff.size));
+    }
+    assert.deepEqual([backoff.isWaiting("open", 1_023), backoff.isWaiting("open", 1_024)], [true, false]);
   });
 });

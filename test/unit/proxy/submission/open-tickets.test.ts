@@ -219,4 +219,25 @@ describe("submission/open-tickets", () => {
       }
     }
   });
+
+  it("needs memory for those that are open, not for all that were within the longest deadline", async () => {
+    const store = storeOf([]);
+    const open = await OpenTickets.of(store);
+    const day = (n: number) => ({ ...ticket(n).transaction, deadline: BigInt(86_400 + n) });
+    // The oldest never ends, so that nothing behind it comes to the top.
+    for (let n = 1; n <= 20_000; n++) {
+      store.tell(ticket(n, { transaction: day(n), createdAt: n }));
+      open.lookAgainAt(`id-${String(n)}`, 50_000 + n);
+      if (n > 200)
+        open.apply([{ id: `id-${String(n - 100)}`, status: { state: "failed", error: ERROR } }], n);
+      assert.ok(open.reminders <= 3 * 1_024, String(open.reminders));
+    }
+    assert.equal(open.size, 200);
+    assert.equal(open.standing().oldestAt, 1);
+    const left = [...Array(100).keys()].flatMap((n) => [n + 1, n + 19_901]).map((n) => `id-${String(n)}`);
+    quiet(open);
+    assert.deepEqual(due(open, -1, 86_400 + 20_001), left.toSorted());
+    quiet(open);
+    assert.deepEqual(due(open, 70_000), left.toSorted());
+  });
 });

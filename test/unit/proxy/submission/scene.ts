@@ -87,7 +87,7 @@ export function readCall(calldata: string): Call {
 
 export class Scene {
   readonly blockage = new Blockage();
-  readonly backoff = new Backoff();
+  readonly backoff = new Backoff(() => true);
   readonly tickets: TicketRecord[] = [];
   /** Reasons by ticket id; what is not here passes. The errors of the pool, by name. */
   readonly refusals = new Map<string, { name: string; args: readonly unknown[] }>();
