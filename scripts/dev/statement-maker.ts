@@ -303,7 +303,7 @@ export async function authorize(
 }
 
 /** EIP-3009, "receiveWithAuthorization". */
-const RECEIVE_WITH_AUTHORIZATION = {
+export const RECEIVE_WITH_AUTHORIZATION = {
   ReceiveWithAuthorization: [
     { name: "from", type: "address" },
     { name: "to", type: "address" },

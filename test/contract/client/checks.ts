@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { verifyTypedData } from "ethers";
 import * as snarkjs from "snarkjs";
+import { RECEIVE_WITH_AUTHORIZATION } from "../../../scripts/dev/statement-maker.ts";
 import { ATTEST_BODIES, SEQUENCE_BODIES } from "../../../shared/api/transactions.ts";
 import { decodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
@@ -18,14 +19,6 @@ import { CHAIN_ID, HOME, POOL, USDC } from "./chain.ts";
 export const PREFIX = "cltest";
 export const FLAT_FEE = 50_000n;
 export const SWAP_BPS = 15;
-const AUTHORIZATION = [
-  { name: "from", type: "address" },
-  { name: "to", type: "address" },
-  { name: "value", type: "uint256" },
-  { name: "validAfter", type: "uint256" },
-  { name: "validBefore", type: "uint256" },
-  { name: "nonce", type: "bytes32" },
-];
 
 /** Form, statement and the service's fee. */
 export function readStatement(kind: Kind, untrusted: unknown, serviceAddress: string): Statement {
@@ -63,12 +56,12 @@ export async function verifyProof(kind: Kind, untrusted: unknown): Promise<void>
     throw new Refused("PROOF_INVALID");
 }
 
-/** The depositor's signature of EIP-3009, where the statement is a deposit. */
+/** The depositor's signature of EIP-3009, where the statement is a deposit; by other types than those the client signs with. */
 export function checkAuthorization({ ext, facts, hash }: Statement, untrusted: unknown): void {
   if (ext.kind !== "deposit-shield") return;
   const signer = verifyTypedData(
     { name: "USD Coin", version: "2", chainId: CHAIN_ID, verifyingContract: USDC },
-    { ReceiveWithAuthorization: AUTHORIZATION },
+    RECEIVE_WITH_AUTHORIZATION,
     {
       from: ext.depositor,
       to: POOL,

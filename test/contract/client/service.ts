@@ -206,9 +206,10 @@ export class TestService {
         this.#streams.open(
           this.chain,
           this.tickets.values(),
-          request,
           response,
-          url.searchParams.get("from") ?? undefined,
+          (request.headers["last-event-id"] as string | undefined) ??
+            url.searchParams.get("from") ??
+            undefined,
         );
         return;
       default:

@@ -1,5 +1,5 @@
 // The event streams of the service of these tests: each has its place in the chain's log.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { EventKind } from "../../../shared/api/data.ts";
 import type { Ticket } from "../../../shared/api/transactions.ts";
 import { eventFault, requireDocumented } from "../../support/documented.ts";
@@ -12,19 +12,16 @@ export class EventStreams {
     return this.#streams.size;
   }
 
-  /** Opens a stream behind `Last-Event-ID` or `from`, with the tickets that are under way. */
+  /** Opens a stream behind an id, with the tickets that are under way. */
   open(
     chain: TestChain,
     tickets: Iterable<Ticket>,
-    request: IncomingMessage,
     response: ServerResponse,
     from: string | undefined,
   ): void {
     response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
     response.write("retry: 10\n\n");
-    this.#streams.set(response, {
-      sent: (request.headers["last-event-id"] as string | undefined) ?? from,
-    });
+    this.#streams.set(response, { sent: from });
     response.on("close", () => this.#streams.delete(response));
     const now = { block_number: chain.blockNumber, leaf_count: chain.leafCount };
     send(response, "ready", { chain_id: CHAIN_ID, pool: POOL, ...now });
