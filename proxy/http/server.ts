@@ -5,11 +5,11 @@
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { Socket, type AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
 import { problemOf } from "./error-handler.ts";
 import { ApiError } from "./errors.ts";
 import { headerValues } from "./header-values.ts";
+import { lingeringClose } from "./lingering-close.ts";
 
 export interface HttpServer {
   readonly port: number;
@@ -30,6 +30,8 @@ const LOOK_MS = 5_000;
  * memory. Longer than the longest silence of a good one, which is `Prefer: wait=30`; a stream has a comment every 15 s.
  */
 const IDLE_MS = 75_000;
+/** How long a caller may go on sending after the last answer of its connection: as long as for the head of a request. */
+const LINGER_MS = HEADERS_MS;
 
 /** Requests of one connection that wait for their turn; who sends more ahead is cut. */
 const MOST_WAITING = 100;
@@ -60,9 +62,16 @@ export interface Deadlines {
   readonly headers: number;
   readonly look: number;
   readonly idle: number;
+  readonly linger: number;
 }
 
-const DEADLINES: Deadlines = { request: REQUEST_MS, headers: HEADERS_MS, look: LOOK_MS, idle: IDLE_MS };
+const DEADLINES: Deadlines = {
+  request: REQUEST_MS,
+  headers: HEADERS_MS,
+  look: LOOK_MS,
+  idle: IDLE_MS,
+  linger: LINGER_MS,
+};
 
 export async function startHttpServer(
   listener: RequestListener,
@@ -79,8 +88,11 @@ export async function startHttpServer(
   function inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request;
     const connection = connections.get(socket);
-    // Gone while its bytes were still being read.
-    if (connection === undefined) return;
+    // Gone while its bytes were still being read, or behind the last answer: nobody could be told what became of it.
+    if (connection === undefined || !socket.writable) {
+      request.resume();
+      return;
+    }
     response.once("close", () => goOn(socket, connection));
     if (isStopping) response.setHeader("Connection", "close");
     if (connection.current === undefined) {
@@ -126,20 +138,23 @@ export async function startHttpServer(
     inTurn(request, response, () => refuse(response, "Expect may only say 100-continue"));
   });
   server.on("connection", (socket) => {
+    // Node's own way to end a connection behind an answer that says `Connection: close`, too.
+    socket.destroySoon = () => lingeringClose(socket, deadlines.linger);
     connections.set(socket, { current: undefined, waiting: undefined, writtenBefore: 0, fault: undefined });
     socket.once("close", () => connections.delete(socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // Behind its last answer: what comes is dropped, whatever it is.
+    if (!(socket instanceof Socket) || socket.writableEnded) return;
     const fault =
       error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? "The request did not arrive whole in time"
         : "This is not an HTTP request";
-    const connection = socket instanceof Socket ? connections.get(socket) : undefined;
+    const connection = connections.get(socket);
     // A refusal now would stand in the place of an answer that is still to come: it waits for its turn.
     if (connection !== undefined && isWhole(connection.current)) connection.fault ??= fault;
     // Or in the middle of one that came before its request was whole.
-    else if (socket instanceof Socket && socket.bytesWritten > (connection?.writtenBefore ?? 0))
-      socket.destroy();
+    else if (socket.bytesWritten > (connection?.writtenBefore ?? 0)) socket.destroy();
     else refuseBytes(socket, fault);
   });
   await new Promise<void>((resolve, reject) => {
@@ -205,9 +220,10 @@ function refuse(response: ServerResponse, detail: string): void {
 }
 
 /** Where there is no request that could be answered. */
-function refuseBytes(socket: Duplex, detail: string): void {
+function refuseBytes(socket: Socket, detail: string): void {
   if (!socket.writable) return void socket.destroy();
   const { headers, body } = refusal(detail);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.end(["HTTP/1.1 400 Bad Request", ...lines, "", body].join("\r\n"));
+  socket.write(["HTTP/1.1 400 Bad Request", ...lines, "", body].join("\r\n"));
+  socket.destroySoon();
 }

@@ -117,7 +117,7 @@ for (const swaps of [false, true]) {
     });
 
     it("each endpoint: a request that never comes to its end is ended, and answered", async () => {
-      const soon = { request: 600, headers: 300, look: 50, idle: 60_000 };
+      const soon = { request: 600, headers: 300, look: 50, idle: 60_000, linger: 600 };
       const impatient = await startReadingEdge({ swaps, deadlines: soon });
       try {
         const theirs = { ...good, apiKey: impatient.key };

@@ -229,7 +229,7 @@ describe("http/server and its orderly end", () => {
     });
 
     it("put no byte into an answer that has begun, however late they are noticed", async () => {
-      const quick: Deadlines = { request: 150, headers: 100, look: 20, idle: NEVER_MS };
+      const quick: Deadlines = { request: 150, headers: 100, look: 20, idle: NEVER_MS, linger: 100 };
       const server = await startHttpServer(collect, "127.0.0.1", 0, quick);
       const [half, junk, open] = [await connect(server), await connect(server), await connect(server)];
       half.socket.write(`${ask("/half")}GET /next HTTP/1.1\r\nHo`);
@@ -254,7 +254,7 @@ describe("http/server and its orderly end", () => {
   });
 
   describe("slow callers", () => {
-    const QUICK: Deadlines = { request: 150, headers: 100, look: 20, idle: 200 };
+    const QUICK: Deadlines = { request: 150, headers: 100, look: 20, idle: 200, linger: 100 };
     const BIG = Buffer.alloc(64 * 1024 * 1024);
     let server: HttpServer;
     let cut: string[];
