@@ -37,7 +37,7 @@ export interface Auth {
   origins(): Promise<ReadonlySet<string>>;
   /** Whether a page of this origin may use the developer's sessions. */
   allowsOrigin(developerId: string, origin: string): Promise<boolean>;
-  /** Undefined when the developer is gone. `exp` in Unix seconds, never above `latestExp`. */
+  /** Undefined when the developer is gone or disabled. `exp` in Unix seconds, never above `latestExp`. */
   mint(
     developerId: string,
     sub: string,
@@ -54,8 +54,9 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
   const recentSessions = new RecentCallers<Caller>(MAX_RECENT, now);
 
   /** From memory; one just added is read, for it must not wait until memory is refreshed. */
-  const developerOf = async (id: string): Promise<Developer | undefined> =>
+  const knownDeveloper = async (id: string): Promise<Developer | undefined> =>
     (await developers.get(id)) ?? (await store.developer(id));
+  const developerOf = async (id: string): Promise<Developer | undefined> => enabled(await knownDeveloper(id));
 
   const apiKey = async (untrusted: string): Promise<Caller | Refusal> => {
     const askedAt = now();
@@ -69,7 +70,8 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
       developer,
       stillGood: async () => {
         const again = await store.key(key.id);
-        return again !== undefined && again.revokedAt === undefined;
+        if (again === undefined || again.revokedAt !== undefined) return false;
+        return (await developerOf(again.developerId)) !== undefined;
       },
     };
     recentKeys.add(untrusted, caller, askedAt);
@@ -101,7 +103,7 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
       },
       developer,
       stillGood: async () => {
-        const again = await developers.get(claims.developerId);
+        const again = enabled(await developers.get(claims.developerId));
         return again !== undefined && !(await isRevoked(claims, again)) && now() < exp * 1000;
       },
     };
@@ -113,11 +115,12 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     apiKey: async (untrusted) => recentKeys.get(untrusted) ?? apiKey(untrusted),
     session: async (untrusted) => recentSessions.get(untrusted) ?? session(untrusted),
     origins: () => developers.origins(),
+    // Of a disabled one too: its pages are to hear that their credential is refused, and not that their origin is.
     allowsOrigin: async (developerId, origin) =>
-      (await developerOf(developerId))?.origins.includes(origin) === true,
+      (await knownDeveloper(developerId))?.origins.includes(origin) === true,
     mint: async (developerId, sub, perms, ttlSecs, latestExp = Infinity) => {
       // From the store: a token made in the moment after a revocation must carry the new epoch.
-      const developer = await store.developer(developerId);
+      const developer = enabled(await store.developer(developerId));
       if (developer === undefined) return undefined;
       const exp = Math.min(Math.floor(now() / 1000) + ttlSecs, latestExp);
       const userEpoch = await store.userEpoch(developerId, sub);
@@ -125,4 +128,8 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
       return { token: mintSessionToken(keyRing, chainId, claims), exp };
     },
   };
+}
+
+function enabled(developer: Developer | undefined): Developer | undefined {
+  return developer?.disabledAt === undefined ? developer : undefined;
 }

@@ -4,6 +4,9 @@ import type { Developer, KeyStore } from "../store/keys.ts";
 /** HTTP.md promises that a revocation is felt within 5 s. */
 const REFRESH_MS = 2_000;
 
+/** Memory, and what streams and recent callers are asked again by, together: how late a change may be felt. */
+export const FELT_MS = 5_000;
+
 export class Developers {
   readonly #store: Pick<KeyStore, "developers">;
   readonly #now: () => number;

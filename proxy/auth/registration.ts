@@ -1,4 +1,4 @@
-/** What an operator does to developers: add them, change their limits and origins, end their sessions. */
+/** What an operator does to developers: add them, change their limits and origins, end their sessions, shut them out. */
 import { randomBytes } from "node:crypto";
 import type { Developer, DeveloperLimits, KeyStore } from "../store/keys.ts";
 
@@ -57,6 +57,24 @@ export async function revokeSessions(store: KeyStore, id: string): Promise<Devel
 export async function revokeUserSessions(store: KeyStore, id: string, sub: string): Promise<void> {
   must(id, await store.developer(id));
   await store.raiseUserEpoch(id, sub);
+}
+
+/**
+ * No key and no session of the developer is taken from now on, on every proxy within FELT_MS. What was accepted is
+ * carried to its end: its users' notes are theirs. The epoch is raised, so that no session outlives an enabling.
+ */
+export async function disableDeveloper(store: KeyStore, id: string, at: string): Promise<Developer> {
+  return must(
+    id,
+    await store.updateDeveloper(id, (now) =>
+      now.disabledAt === undefined ? { ...now, disabledAt: at, sessionEpoch: now.sessionEpoch + 1 } : now,
+    ),
+  );
+}
+
+/** Keys that were not revoked are good again; users need new sessions. */
+export async function enableDeveloper(store: KeyStore, id: string): Promise<Developer> {
+  return must(id, await store.updateDeveloper(id, ({ disabledAt: _ended, ...now }) => now));
 }
 
 function must(id: string, developer: Developer | undefined): Developer {

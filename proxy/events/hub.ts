@@ -105,7 +105,7 @@ export function createHub(
   tickets: Pick<Tickets, "onChange" | "openOf" | "view">,
   options: HubOptions,
 ): Hub {
-  const { commentEveryMs = 15_000, checkEveryMs = 5_000, stalledAfterMs = 60_000 } = options;
+  const { commentEveryMs = 15_000, checkEveryMs = 3_000, stalledAfterMs = 60_000 } = options;
   const { aheadMs = 10_000, tickMs = 250, now, onFault } = options;
   const readers = new Set<Reader>();
   const byDeveloper = new Map<string, Set<Reader>>();

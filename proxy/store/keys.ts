@@ -17,6 +17,8 @@ export interface Developer {
   readonly limits: DeveloperLimits;
   /** Browser origins that may use this developer's sessions, e.g. `https://app.example`. */
   readonly origins: readonly string[];
+  /** RFC 3339; while it is there, no credential of the developer is taken. */
+  readonly disabledAt?: string;
 }
 
 export interface ApiKey {

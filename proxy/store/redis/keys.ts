@@ -18,6 +18,7 @@ const developerShape = z.strictObject({
     keyPerDay: count.exactOptional(),
   }),
   origins: z.array(z.string()),
+  disabledAt: z.string().exactOptional(),
 });
 const keyShape = z.strictObject({
   id: z.string(),

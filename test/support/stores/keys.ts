@@ -1,5 +1,6 @@
 // What every store of developers and keys promises, asked through two views of it.
 import assert from "node:assert/strict";
+import { disableDeveloper, enableDeveloper } from "../../../proxy/auth/registration.ts";
 import type { ApiKey, Developer, KeyStore } from "../../../proxy/store/keys.ts";
 
 export function aDeveloper(id: string, change: Partial<Developer> = {}): Developer {
@@ -42,6 +43,21 @@ export function keyStoreSuite(of: () => [KeyStore, KeyStore]): void {
     );
     assert.equal((await one.developer("shop"))?.sessionEpoch, 21);
     assert.equal(new Set(changed.map((developer) => developer?.sessionEpoch)).size, 20);
+  });
+
+  it("keeps that a developer is disabled, and since when, until it is enabled", async () => {
+    const [one, other] = of();
+    await one.addDeveloper(aDeveloper("shop"));
+    const at = "2026-02-03T04:05:06.789Z";
+    await disableDeveloper(one, "shop", at);
+    const disabled = aDeveloper("shop", { disabledAt: at, sessionEpoch: 2 });
+    assert.deepEqual(await other.developer("shop"), disabled);
+    // A second time changes neither the time nor the epoch.
+    assert.deepEqual(await disableDeveloper(other, "shop", "2027-01-01T00:00:00.000Z"), disabled);
+    await enableDeveloper(other, "shop");
+    assert.deepEqual(await one.developers(), [aDeveloper("shop", { sessionEpoch: 2 })]);
+    await assert.rejects(disableDeveloper(one, "nobody", at), /no developer nobody/);
+    await assert.rejects(enableDeveloper(one, "nobody"), /no developer nobody/);
   });
 
   it("a change that throws changes nothing and is passed on", async () => {

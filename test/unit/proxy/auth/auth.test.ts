@@ -5,10 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createApiKey, verifyApiKey } from "../../../../proxy/auth/api-keys.ts";
 import { createAuth } from "../../../../proxy/auth/auth.ts";
+import { FELT_MS } from "../../../../proxy/auth/developers.ts";
 import {
   addDeveloper,
   changeLimits,
   changeOrigins,
+  disableDeveloper,
+  enableDeveloper,
   revokeSessions,
   revokeUserSessions,
 } from "../../../../proxy/auth/registration.ts";
@@ -153,6 +156,41 @@ describe("auth on its store", () => {
     now += 5_000;
     assert.equal(await revoked.stillGood(), false);
     assert.equal(await (await session()).stillGood(), true);
+  });
+
+  it("takes no credential of a disabled developer, ends its streams, and leaves others alone", async () => {
+    let now = 1_800_000_000_000;
+    const keyRing = { current: "k", keys: new Map([["k", pepper]]) };
+    const auth = createAuth({ store, pepper, keyRing, chainId: 1, now: () => now });
+    const of = async (name: string) => {
+      const { id } = await addDeveloper(store, { name, origins: [`https://${name}.example`] });
+      const { key } = await createApiKey(store, pepper, id, "main");
+      const { token } = (await auth.mint(id, "u", ["read"], 600))!;
+      const [byKey, bySession] = [await auth.apiKey(key), await auth.session(token)];
+      assert.ok(typeof byKey !== "string" && typeof bySession !== "string");
+      return { id, key, token, byKey, bySession };
+    };
+    const [one, other] = [await of("one"), await of("other")];
+
+    await disableDeveloper(store, one.id, new Date(now).toISOString());
+    // At once, and not only when memory is refreshed: nothing new comes into the world.
+    assert.equal(await auth.mint(one.id, "u", ["read"], 60), undefined);
+    now += FELT_MS;
+    assert.equal(await auth.apiKey(one.key), "INVALID_CREDENTIAL");
+    assert.equal(await auth.session(one.token), "INVALID_CREDENTIAL");
+    assert.deepEqual([await one.byKey.stillGood(), await one.bySession.stillGood()], [false, false]);
+    assert.equal(await auth.allowsOrigin(one.id, "https://one.example"), true);
+
+    assert.notEqual(typeof (await auth.apiKey(other.key)), "string");
+    assert.notEqual(typeof (await auth.session(other.token)), "string");
+    assert.deepEqual([await other.byKey.stillGood(), await other.bySession.stillGood()], [true, true]);
+
+    await enableDeveloper(store, one.id);
+    now += FELT_MS;
+    assert.notEqual(typeof (await auth.apiKey(one.key)), "string");
+    assert.equal(await auth.session(one.token), "INVALID_CREDENTIAL");
+    const { token } = (await auth.mint(one.id, "u", ["read"], 60))!;
+    assert.notEqual(typeof (await auth.session(token)), "string");
   });
 
   it("revokes one user's sessions, within a second and nobody else's", async () => {
