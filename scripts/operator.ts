@@ -9,10 +9,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createApiKey } from "../proxy/auth/api-keys.ts";
 import { REMEMBERED_MS } from "../proxy/auth/recent-callers.ts";
+import { FELT_MS } from "../proxy/auth/developers.ts";
 import {
   addDeveloper,
   changeLimits,
   changeOrigins,
+  disableDeveloper,
+  enableDeveloper,
   revokeSessions,
   revokeUserSessions,
 } from "../proxy/auth/registration.ts";
@@ -26,6 +29,7 @@ import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
 import { DIFFERENT, INDEX_HELP, INDEX_OPTIONS, indexCommand } from "./operator/chain-index.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
+import { TICKETS_HELP, ticketsCommand } from "./operator/tickets.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
 
 const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper FILE] [--json] COMMAND
@@ -35,17 +39,23 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper
   developers limits ID [limits]                           raise or lower limits
   developers origins ID [--origin URL]…                   replace the browser origins
   developers revoke-sessions ID [--sub USER]              end every session, or one user's; felt within 5 s
+  developers disable ID                                   no key and no session of it is taken any more, and its
+                                                          streams end; when it says so, that is true of every proxy.
+                                                          What was accepted goes on to its end
+  developers enable ID                                    its keys are good again; its users need new sessions
   keys create DEVELOPER NAME                              a new API key; it is shown this once
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); when it says so, no proxy takes it
 ${APPS_HELP}
+${TICKETS_HELP}
 ${INDEX_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
 ${FEES_HELP}
 limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 
---data    the proxy's data folder (default CLOISTER_DATA_DIR)
+--data    the proxy's data folder (default CLOISTER_DATA_DIR). With --redis only index and fees received need it:
+          they read what a proxy on this machine has of the chain
 --pepper  the file of the API keys' pepper, for keys create (default CLOISTER_API_KEY_PEPPER_FILE)
 --redis   URL of the durable Redis that the instance's proxies share (default CLOISTER_STORE_REDIS_URL; without
           it everything is in the data folder)
@@ -82,18 +92,13 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const folder = values.data ?? process.env["CLOISTER_DATA_DIR"];
-  if (folder === undefined) throw new UsageError("--data FOLDER is missing");
-  // A mistyped folder must not become a new, empty store that looks like lost data.
-  if (!existsSync(join(folder, "store.lmdb")))
-    throw new UsageError(`${folder} holds no store; start the proxy once`);
-  const database = openDatabase(folder);
+  const [noun, ...words] = positionals;
+  const database = openFolder(values.data ?? process.env["CLOISTER_DATA_DIR"]);
   let stores: InstanceStores | undefined;
   try {
-    const [noun, ...words] = positionals;
     // Of the data folder alone, also while a Redis is away.
     if (noun === "index") {
-      const done = await indexCommand(database, words, values, process.env);
+      const done = await indexCommand(needData(database), words, values, process.env);
       if (!done.isEqual) process.exitCode = DIFFERENT;
       show(done, values.json === true);
       return;
@@ -105,8 +110,11 @@ async function main(): Promise<void> {
     let result: Result | undefined;
     if (noun === "apps") result = await appsCommand(stores.apps, keys, words, values);
     else if (noun === "fees") {
-      const kept = { stores, data: openChainDataStore(database) };
-      result = await feesCommand(kept, words, { flat, bps, sink, print });
+      const data = database && openChainDataStore(database);
+      result = await feesCommand({ stores, data }, words, { flat, bps, sink, print });
+    } else if (noun === "tickets") {
+      const data = database && openChainDataStore(database);
+      result = await ticketsCommand({ stores, data }, words, values, process.env);
     } else {
       result = await run(keys, positionals, {
         ...(values.id === undefined ? {} : { id: values.id }),
@@ -119,8 +127,22 @@ async function main(): Promise<void> {
     if (result !== undefined) show(result, values.json === true);
   } finally {
     stores?.close();
-    await database.close();
+    await database?.close();
   }
+}
+
+/** Undefined where no folder is named. */
+function openFolder(folder: string | undefined): Database | undefined {
+  if (folder === undefined || folder === "") return undefined;
+  // A mistyped folder must not become a new, empty store that looks like lost data.
+  if (!existsSync(join(folder, "store.lmdb")))
+    throw new UsageError(`${folder} holds no store; start the proxy once`);
+  return openDatabase(folder);
+}
+
+function needData(database: Database | undefined): Database {
+  if (database === undefined) throw new UsageError("--data FOLDER is missing");
+  return database;
 }
 
 function show({ data, text }: Result, isJson: boolean): void {
@@ -129,12 +151,12 @@ function show({ data, text }: Result, isJson: boolean): void {
 
 /** Where the proxy has them: beside what it read from the chain, or in the Redis that its settings name. */
 async function openStores(
-  database: Database,
+  database: Database | undefined,
   values: { readonly redis?: string; readonly instance?: string },
 ): Promise<InstanceStores> {
   const { CLOISTER_STORE_REDIS_URL, CLOISTER_CHAIN_ID, CLOISTER_POOL } = process.env;
   const url = values.redis ?? CLOISTER_STORE_REDIS_URL ?? "";
-  if (url === "") return embeddedStores(database);
+  if (url === "") return embeddedStores(needData(database));
   const found = /^([1-9]\d{0,15}):(0x[0-9a-fA-F]{40})$/.exec(
     values.instance ?? `${CLOISTER_CHAIN_ID ?? ""}:${CLOISTER_POOL ?? ""}`,
   );
@@ -188,6 +210,14 @@ async function run(store: KeyStore, words: readonly string[], options: Options):
       await revokeUserSessions(store, developerId, sub);
       return { data: { developer: developerId, sub }, text: `revoked the sessions of ${sub}` };
     }
+    case "developers disable": {
+      const developer = await disableDeveloper(store, need(first, "ID"), new Date().toISOString());
+      // Proxies remember for so long that it was not: what is said here is true everywhere.
+      await delay(FELT_MS);
+      return shown(developer);
+    }
+    case "developers enable":
+      return shown(await enableDeveloper(store, need(first, "ID")));
     case "keys create":
       return createKey(store, need(first, "DEVELOPER"), need(second, "NAME"), options.pepperFile);
     case "keys list": {
@@ -221,9 +251,10 @@ async function createKey(
 }
 
 function shown(developer: Developer): Result {
-  const { id, name, limits, origins } = developer;
+  const { id, name, limits, origins, disabledAt } = developer;
   const raised = Object.entries(limits).map(([limit, value]) => `${limit}=${String(value)}`);
-  return { data: developer, text: [id, name, ...raised, ...origins].join("\t") };
+  const state = disabledAt === undefined ? [] : [`disabled ${disabledAt}`];
+  return { data: developer, text: [id, name, ...state, ...raised, ...origins].join("\t") };
 }
 
 type ShownKey = Omit<ApiKey, "secretHash">;

@@ -34,7 +34,7 @@ export const INDEX_OPTIONS = {
   anew: { type: "boolean" },
 } as const;
 
-type IndexValues = {
+export type IndexValues = {
   readonly [Name in keyof typeof INDEX_OPTIONS]?: string | boolean | undefined;
 };
 
@@ -78,7 +78,8 @@ export async function indexCommand(
   return { ...result, text: `${result.text}\n${start}: ${next}` };
 }
 
-async function chainOf(
+/** The chain and pool that the options name, or else the proxy's own settings. */
+export async function chainOf(
   values: IndexValues,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ chain: Chain; pool: Pool; source: IndexSource }> {

@@ -33,10 +33,10 @@ export interface FeesOptions {
   readonly print: (line: string) => void;
 }
 
-/** What the instance keeps, and what its proxy on this machine has read from the chain. */
+/** What the instance keeps, and what its proxy on this machine, if there is one, has read from the chain. */
 export interface Kept {
   readonly stores: InstanceStores;
-  readonly data: ChainDataStore;
+  readonly data: ChainDataStore | undefined;
 }
 
 /** Notes read at once. */
@@ -132,18 +132,25 @@ async function received(
   print: (line: string) => void,
 ): Promise<void> {
   if (developer !== undefined) await requireDeveloper(kept, developer);
-  const notes = kept.stores.feeNotes;
+  const { stores, data } = kept;
+  if (data === undefined)
+    throw new UsageError("places of leaves are in a proxy's data folder: --data FOLDER is missing");
+  const notes = stores.feeNotes;
   for (let skip = 0; ; skip += PAGE) {
     const page = await notes.notesOf(developer, skip, PAGE);
-    for (const note of page) print(JSON.stringify(await openingOf(kept, note)));
+    for (const note of page) print(JSON.stringify(await openingOf(stores, data, note)));
     if (page.length < PAGE) return;
   }
 }
 
 /** `leaf_index` is null until its statement is executed, `ticket` where somebody sent the statement without one. */
-async function openingOf(kept: Kept, note: FeeNote): Promise<Record<string, unknown>> {
-  const ticket = await kept.stores.tickets.byStatement(note.statement);
-  const execution = kept.data.execution(note.statement);
+async function openingOf(
+  stores: InstanceStores,
+  data: ChainDataStore,
+  note: FeeNote,
+): Promise<Record<string, unknown>> {
+  const ticket = await stores.tickets.byStatement(note.statement);
+  const execution = data.execution(note.statement);
   return {
     ticket: ticket?.id ?? null,
     statement: note.statement,

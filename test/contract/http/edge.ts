@@ -26,7 +26,7 @@ import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
 import { createStatus, type HealthChecks } from "../../../proxy/status/status.service.ts";
 import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
-import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
+import { openDatabase, type Database } from "../../../proxy/store/lmdb/database.ts";
 import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
@@ -84,6 +84,7 @@ export interface Edge {
   readonly keyRing: KeyRing;
   readonly pepper: Uint8Array;
   readonly folder: string;
+  readonly database: Database;
   readonly store: ReturnType<typeof openKeyStore>;
   readonly apps: ReturnType<typeof openAppStore>;
   readonly limits: Limits;
@@ -254,6 +255,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     keyRing,
     pepper,
     folder,
+    database,
     store,
     apps,
     limits,

@@ -3,8 +3,21 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startEdge, type Answer, type Edge } from "./edge.ts";
+import { FELT_MS } from "../../../proxy/auth/developers.ts";
+import { openSubmissionLease } from "../../../proxy/store/lmdb/submission-lease.ts";
+import { openTicketStore } from "../../../proxy/store/lmdb/tickets.ts";
+import { hash, ticketDraft } from "../../support/stores/tickets.ts";
+import { CHAIN_ID, POOL, startEdge, type Answer, type Edge } from "./edge.ts";
 
+/** Nothing of it may be shown. */
+const SECRETS = {
+  proof: new Uint8Array(256).fill(0x5a),
+  ext: new Uint8Array(64).fill(0x6b),
+  authorization: new Uint8Array(65).fill(0x7c),
+};
+const SIGNED = "0x02f8d1";
+/** Nothing listens there: the port is reserved (IANA, tcpmux). */
+const NO_NODE = ["--rpc", "http://127.0.0.1:1", "--chain-id", String(CHAIN_ID), "--pool", POOL];
 const ROOT = new URL("../../../", import.meta.url).pathname;
 
 interface Ended {
@@ -76,6 +89,92 @@ describe("operator and openapi commands", () => {
     const status = async (session: string): Promise<number> =>
       (await edge.call("GET", "/whoami", { session })).status;
     assert.deepEqual([await status(mine), await status(theirs)], [401, 200]);
+  });
+
+  it("disables a developer: no key and no session is taken any more, and its tickets go on; enables it again", async () => {
+    const { id, key } = await edge.newDeveloper({ name: "Gone" });
+    const mint = (): Promise<Answer> =>
+      edge.call("POST", "/session", {
+        credential: false,
+        headers: { "X-API-Key": key },
+        json: { sub: "u", perms: ["read"], ttl_secs: 600 },
+      });
+    const session = (await mint()).body.token;
+    const status = async (): Promise<number[]> => [
+      (await ask(key)).status,
+      (await edge.call("GET", "/whoami", { session })).status,
+      (await mint()).status,
+      (await edge.call("GET", "/whoami")).status,
+    ];
+    assert.deepEqual(await status(), [200, 200, 201, 200]);
+    const tickets = openTicketStore(edge.database);
+    const draft = ticketDraft(77, [77]);
+    await tickets.accept({ ...draft, owner: { developerId: id, sub: "u" } }, 10);
+
+    const disabled = await operator("developers", "disable", id);
+    assert.equal(disabled.code, 0, disabled.err);
+    assert.match(disabled.out, /disabled 20/);
+    // It has waited for that by itself.
+    assert.deepEqual(await status(), [401, 401, 401, 200]);
+    assert.equal((await tickets.get(draft.id))?.status.state, "queued");
+    assert.match((await operator("developers", "list")).out, new RegExp(`^${id}\\tGone\\tdisabled `, "m"));
+
+    assert.equal((await operator("developers", "enable", id)).code, 0);
+    edge.advance(FELT_MS);
+    // A session from before stays ended.
+    assert.deepEqual(await status(), [200, 401, 201, 200]);
+    assert.notEqual((await operator("developers", "disable", "nobody")).code, 0);
+  });
+
+  it("shows all of a ticket by its id or statement, and none of its secrets", async () => {
+    const tickets = openTicketStore(edge.database);
+    const draft = ticketDraft(88, [881, 882], "alice");
+    const transaction = { ...draft.transaction, ...SECRETS };
+    await tickets.accept({ ...draft, requestId: "request-1", transaction }, 10);
+    const lease = await openSubmissionLease(edge.database).take("test", 1_000);
+    const attempt = {
+      ...{ hash: hash(900), raw: SIGNED, maxFeePerGas: 2n ** 70n, maxPriorityFeePerGas: 1n, signedAt: 2_000 },
+    };
+    const outgoing = {
+      sender: POOL,
+      nonce: 7,
+      ticketIds: [draft.id],
+      gasLimit: 5n,
+      data: "0x",
+      attempts: [attempt],
+    };
+    const sent = { id: draft.id, status: { state: "submitted" as const, carrier: 7, txHash: hash(900) } };
+    assert.equal(await tickets.underLease(lease!).putOutgoing(outgoing, 0, [sent], 3_000), true);
+
+    const byId = await operator("tickets", "inspect", draft.id);
+    assert.equal(byId.code, 0, byId.err);
+    assert.equal((await operator("tickets", "inspect", draft.statement)).out, byId.out);
+    const { ticket, transactions, index, chain } = JSON.parse(byId.out);
+    assert.deepEqual(
+      [ticket.id, ticket.statement, ticket.kind, ticket.developer, ticket.user, ticket.request_id],
+      [draft.id, draft.statement, "spend", "d", "alice", "request-1"],
+    );
+    assert.deepEqual([ticket.state, ticket.carrier, ticket.txHash], ["submitted", 7, hash(900)]);
+    assert.deepEqual(
+      ticket.nullifiers,
+      ["881", "882"].map((nullifier) => ({ nullifier, reserved_by: "this ticket" })),
+    );
+    assert.deepEqual(ticket.attested_by, [`0x${"11".repeat(20)}`]);
+    assert.equal(transactions[0].nonce, 7);
+    assert.equal(transactions[0].attempts[0].hash, hash(900));
+    assert.deepEqual(index, { block: null, executed: null, rejected: null, spent_by: [null, null] });
+    assert.match(chain, /--rpc/);
+    for (const secret of ["5a5a5a", "6b6b6b", "7c7c7c", SIGNED, "09".repeat(8), "90,90,90"])
+      assert.ok(!byId.out.includes(secret), secret);
+
+    const away = await operator("tickets", "inspect", draft.id, ...NO_NODE);
+    assert.equal(away.code, 0, away.err);
+    assert.match(JSON.parse(away.out).chain, /^not asked: /);
+    for (const name of ["id-none", hash(4_711)]) {
+      const none = await operator("tickets", "inspect", name);
+      assert.deepEqual([none.code, none.out], [2, ""]);
+      assert.match(none.err, /there is no ticket/);
+    }
   });
 
   it("adds, lists and removes identity-provider apps, and the running proxy feels both at once", async () => {
