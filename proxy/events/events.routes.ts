@@ -4,6 +4,7 @@ import { EVENT_KINDS, eventsQuery, type EventKind } from "../../shared/api/data.
 import { invalidField, parse } from "../http/parse.ts";
 import { ownerOf, type Principal, type RequestState } from "../http/state.ts";
 import type { Hub } from "./hub.ts";
+import { parseId, type EventId } from "./position.ts";
 import { RawAnswer } from "./raw-answer.ts";
 
 export interface EventStreamOptions {
@@ -16,6 +17,7 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
     const { from, types } = parse(eventsQuery, ctx.query, "query");
     const kinds = types === undefined ? undefined : parseKinds(types);
     const lastEventId = ctx.get("Last-Event-ID");
+    const start = lastEventId === "" ? idIn("from", from) : idIn("Last-Event-ID", lastEventId);
     const { principal, stillGood } = ctx.state;
     const release = await options.openStream(principal);
     const { res } = ctx;
@@ -35,7 +37,7 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
     const reading = hub.read(
       {
         owner: ownerOf(principal),
-        from: lastEventId === "" ? from : lastEventId,
+        from: start,
         kinds,
         stillGood,
         endsAt: principal.kind === "session" ? principal.exp * 1000 : undefined,
@@ -51,6 +53,14 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Router<Requ
     if (res.destroyed) leave();
     else res.once("close", leave);
   });
+}
+
+/** Text that is no id asks for something else than the whole history, which is what no id at all asks for. */
+function idIn(name: string, text: string | undefined): EventId | undefined {
+  if (text === undefined) return undefined;
+  const id = parseId(text);
+  if (id === undefined) throw invalidField(name, "must be the id of an event");
+  return id;
 }
 
 function parseKinds(types: string): ReadonlySet<EventKind> {

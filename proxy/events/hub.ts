@@ -14,14 +14,14 @@ import type { TicketRecord } from "../store/tickets.ts";
 import { maySee, type Tickets } from "../submission/tickets.ts";
 import { COMMENT, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
 import { StreamLog, type LogLimits } from "./log.ts";
-import { hashPrefixOf, idOf, parseId, START } from "./position.ts";
+import { hashPrefixOf, idOf, START, type EventId } from "./position.ts";
 import { Turns } from "./turns.ts";
 import { Wheel } from "./wheel.ts";
 
 export interface Subscription {
   readonly owner: Owner;
   /** Exclusive; undefined replays the whole history. */
-  readonly from: string | undefined;
+  readonly from: EventId | undefined;
   /** Undefined: all. */
   readonly kinds: ReadonlySet<EventKind> | undefined;
   /** False once the credential is revoked or has expired. */
@@ -166,7 +166,7 @@ export function createHub(
     }
     if (reader.phase === "ended") return;
     if (frames.length > 0) write(reader, Buffer.concat(frames));
-    reader.phase = from === undefined || from === "" ? "reading" : "behind";
+    reader.phase = from === undefined ? "reading" : "behind";
     turns.add(reader);
   }
 
@@ -204,8 +204,8 @@ export function createHub(
 
   /** False while the reader has to wait: an id that we do not know yet may be one that we have not indexed yet. */
   function beginAt(reader: Reader): boolean {
-    const { from = "" } = reader.subscription;
-    if (!caughtUp()) return false;
+    const { from } = reader.subscription;
+    if (from === undefined || !caughtUp()) return false;
     if (isAhead(from) && now() < reader.giveUpAt) return false;
     const start = startOf(from);
     reader.cursor = start.cursor;
@@ -214,10 +214,9 @@ export function createHub(
   }
 
   /** Of a block that we do not have yet, and not of one that we had and left. */
-  function isAhead(from: string): boolean {
-    const id = parseId(from);
-    if (id === undefined || id.position.block <= (data.tip()?.number ?? 0)) return false;
-    return data.forkPoint(id.position.block, id.hashPrefix) === undefined;
+  function isAhead({ position, hashPrefix }: EventId): boolean {
+    if (position.block <= (data.tip()?.number ?? 0)) return false;
+    return data.forkPoint(position.block, hashPrefix) === undefined;
   }
 
   /** What is due at some time: the end of a session, the credential's check, a comment, the end of patience. */
@@ -340,10 +339,7 @@ export function createHub(
   }
 
   /** Where a reader that names its last event goes on, and what it has to take back before. */
-  function startOf(from: string): { cursor: Position; reorg?: Buffer } {
-    const id = parseId(from);
-    if (id === undefined) return backTo(-1);
-    const { position, hashPrefix } = id;
+  function startOf({ position, hashPrefix }: EventId): { cursor: Position; reorg?: Buffer } {
     const known = data.eventAt(position);
     if (known !== undefined && hashPrefixOf(known.blockHash) === hashPrefix) return { cursor: position };
     // Of a branch that we followed ourselves: back to where it left the chain. Of one that we never saw: from

@@ -1,8 +1,7 @@
 /** Ids of stream events: the chain's own position, the same on every proxy and after a rebuild. */
+import { EVENT_ID } from "../../shared/api/data.ts";
 import { asBytes32 } from "../../shared/protocol/brands.ts";
 import { HASH_PREFIX_DIGITS, type LoggedEvent, type Position } from "../store/chain-data.ts";
-
-const FORM = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{8})-(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$/;
 
 export interface EventId {
   readonly position: Position;
@@ -35,7 +34,7 @@ export function idOf({ position, blockHash }: Pick<LoggedEvent, "position" | "bl
 
 /** Undefined for a text that no stream of ours ever sent. */
 export function parseId(untrusted: string): EventId | undefined {
-  const [, block, hashPrefix, logIndex, part] = FORM.exec(untrusted) ?? [];
+  const [, block, hashPrefix, logIndex, part] = EVENT_ID.exec(untrusted) ?? [];
   if (block === undefined || hashPrefix === undefined || logIndex === undefined || part === undefined)
     return undefined;
   return { position: { block: Number(block), logIndex: Number(logIndex), part: Number(part) }, hashPrefix };

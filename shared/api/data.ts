@@ -60,9 +60,16 @@ export const EVENT_KINDS = [
 export const eventKind = z.enum(EVENT_KINDS);
 export type EventKind = z.infer<typeof eventKind>;
 
+/** `<block>-<8 digits of its hash>-<log>.<part>`: an event's place on the chain. */
+export const EVENT_ID = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{8})-(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$/;
+
 export const eventsQuery = z.strictObject({
   session: z.string().max(2048).optional(),
-  from: z.string().max(64).optional().meta({ description: "Resume after this event id; Last-Event-ID wins" }),
+  from: z
+    .string()
+    .regex(EVENT_ID, "the id of an event")
+    .optional()
+    .meta({ description: "Resume after this event id; Last-Event-ID wins. Without either all is replayed" }),
   types: z.string().max(256).optional().meta({ description: "Comma-separated kinds; default all" }),
 });
 

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { BRIDGE_ENDPOINTS } from "./bridges.ts";
-import { EVENTS } from "./data.ts";
+import { EVENT_ID, EVENTS } from "./data.ts";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "./endpoints.ts";
 import { ERROR_CODES, ERRORS, problem, type ErrorCode, type Problem } from "./errors.ts";
 import type { Example } from "./example.ts";
@@ -407,7 +407,7 @@ function requestHeaders(endpoint: Endpoint): Parameter[] {
       : []),
     ...(endpoint.hasEtag === true ? [optional("If-None-Match", "ETag of what the caller has")] : []),
     ...(isStream(endpoint)
-      ? [optional("Last-Event-ID", "Resume after this event; wins over `from`", { maxLength: 64 })]
+      ? [optional("Last-Event-ID", "Resume after this event; wins over `from`", { pattern: EVENT_ID.source })]
       : []),
   ];
 }

@@ -1,6 +1,7 @@
 /** Reads a stream of the hub in the background, as a client would, checking every payload against its schema and the document. */
 import assert from "node:assert/strict";
 import type { Hub, Reading, Subscription } from "../../proxy/events/hub.ts";
+import { parseId } from "../../proxy/events/position.ts";
 import { EVENTS, type EventKind, type StreamEvent } from "../../shared/api/data.ts";
 import { SseParser } from "../../shared/client/sse.ts";
 import { eventFault } from "./documented.ts";
@@ -27,9 +28,14 @@ export class StreamReader {
   #takes = true;
   readonly #parser = new SseParser();
 
-  constructor(hub: Hub, subscription: Partial<Subscription> = {}) {
+  constructor(
+    hub: Hub,
+    wanted: Partial<Omit<Subscription, "from">> & { readonly from?: string | undefined } = {},
+  ) {
+    const from = wanted.from === undefined ? undefined : parseId(wanted.from);
+    if (wanted.from !== undefined) assert.ok(from, `no id: ${wanted.from}`);
     this.reading = hub.read(
-      { ...ANYBODY, ...subscription },
+      { ...ANYBODY, ...wanted, from },
       {
         write: (bytes) => this.#write(bytes),
         end: () => (this.isOver = true),

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { createConnection, type Socket } from "node:net";
 import { eventsRoutes } from "../../../../proxy/events/events.routes.ts";
+import { parseId } from "../../../../proxy/events/position.ts";
 import type { Hub, Sink, Subscription } from "../../../../proxy/events/hub.ts";
 import { serveRoutes, type Served } from "../../../support/routes.ts";
 import { until } from "../../../support/until.ts";
+
+const [A, B] = ["7-abababab-0.0", "8-cdcdcdcd-1.2"];
 
 describe("events/events.routes", () => {
   let served: Served;
@@ -54,8 +57,8 @@ describe("events/events.routes", () => {
 
   it("resumes by Last-Event-ID, which wins over from", async () => {
     for (const [query, headers] of [
-      ["?from=a", { "Last-Event-ID": "b" }],
-      ["?from=a&types=leaf,root", {}],
+      [`?from=${A}`, { "Last-Event-ID": B }],
+      [`?from=${A}&types=leaf,root`, {}],
     ] as const) {
       const response = await fetch(`${served.url}/events/stream${query}`, { headers });
       sinks.at(-1)!.end();
@@ -63,9 +66,23 @@ describe("events/events.routes", () => {
     }
     assert.deepEqual(
       seen.map(({ from }) => from),
-      ["b", "a"],
+      [parseId(B), parseId(A)],
     );
     assert.deepEqual([...(seen[1]?.kinds ?? [])], ["leaf", "root"]);
+  });
+
+  it("refuses what is no id, and replays nothing for it", async () => {
+    for (const from of ["nonsense", "", "7", `${A}%20`, "7-ABABABAB-0.0", "x".repeat(64)])
+      assert.equal(await served.codeOf(`/events/stream?from=${from}`), "INVALID_REQUEST", from);
+    for (const id of ["nonsense", "7", `0${A}`]) {
+      const headers = { "Last-Event-ID": id };
+      const response = await fetch(`${served.url}/events/stream?from=${A}`, { headers });
+      const { status } = response;
+      await response.body!.cancel();
+      assert.equal(status, 400, id);
+    }
+    assert.equal(seen.length, 0);
+    assert.equal(open, 0);
   });
 
   it("refuses unknown kinds before anything is counted", async () => {

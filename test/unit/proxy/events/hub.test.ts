@@ -99,14 +99,12 @@ describe("events/hub on a real chain", function () {
   });
 
   it("answers an id that it never gave with a replay from the beginning", async () => {
-    for (const from of ["nonsense", "3-abcdef01-0.0"]) {
-      const reader = new StreamReader(hub, { from });
-      await reader.synced();
-      const event = reader.events.find(({ kind }) => kind === "reorg")!;
-      assert.deepEqual(event.data, { from_id: null });
-      assert.equal(event.id, "");
-      assert.equal(reader.kinds().filter((kind) => kind === "leaf").length, 3);
-    }
+    const reader = new StreamReader(hub, { from: "3-abcdef01-0.0" });
+    await reader.synced();
+    const event = reader.events.find(({ kind }) => kind === "reorg")!;
+    assert.deepEqual(event.data, { from_id: null });
+    assert.equal(event.id, "");
+    assert.equal(reader.kinds().filter((kind) => kind === "leaf").length, 3);
   });
 
   it("ends a reader whose credential is being looked up when the hub closes", async () => {
