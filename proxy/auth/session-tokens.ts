@@ -4,7 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-import { permissions, type Permission } from "../../shared/api/credentials.ts";
+import { MAX_SESSION_TOKEN, permissions, type Permission } from "../../shared/api/credentials.ts";
 
 export interface SessionClaims {
   readonly developerId: string;
@@ -24,8 +24,7 @@ export interface KeyRing {
   readonly keys: ReadonlyMap<string, Uint8Array>;
 }
 
-/** The longest payload holds a `sub` of 512 characters of three bytes each. */
-const FORM = /^sst_([a-z0-9]{1,16})\.([A-Za-z0-9_-]{1,2400})\.([A-Za-z0-9_-]{43})$/;
+const FORM = /^sst_([a-z0-9]{1,16})\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/;
 
 const payloadShape = z.strictObject({
   c: z.int(),
@@ -50,7 +49,10 @@ export function mintSessionToken(ring: KeyRing, chainId: number, claims: Session
   const signed = `${ring.current}.${Buffer.from(JSON.stringify(payload)).toString("base64url")}`;
   const key = ring.keys.get(ring.current);
   if (key === undefined) throw new Error("the key ring has no current key");
-  return `sst_${signed}.${macOf(key, signed)}`;
+  const token = `sst_${signed}.${macOf(key, signed)}`;
+  // The lengths of what is in it are bounded where it comes from.
+  if (token.length > MAX_SESSION_TOKEN) throw new Error("a session token that no stream would take");
+  return token;
 }
 
 /**
@@ -62,6 +64,7 @@ export function readSessionToken(
   chainId: number,
   untrusted: string,
 ): SessionClaims | undefined {
+  if (untrusted.length > MAX_SESSION_TOKEN) return undefined;
   const [, keyId, payloadText, mac] = FORM.exec(untrusted) ?? [];
   if (keyId === undefined || payloadText === undefined || mac === undefined) return undefined;
   const key = ring.keys.get(keyId);

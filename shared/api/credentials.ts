@@ -19,6 +19,11 @@ export const APP_ID = /^app_[a-z0-9]{1,32}$/;
 /** Most characters of such a `sub`. */
 export const MAX_EXCHANGED_SUB = 512;
 
+/** Most bytes of a session token's payload: the longest `sub` in UTF-8, and the other claims. */
+const MAX_PAYLOAD_BYTES = 3 * MAX_EXCHANGED_SUB + 256;
+/** Most characters of a session token: prefix and key id, payload in base64url, MAC. The stream takes it in its query. */
+export const MAX_SESSION_TOKEN = 20 + 1 + Math.ceil((MAX_PAYLOAD_BYTES * 4) / 3) + 1 + 43;
+
 export const sessionRequest = z
   .strictObject({
     sub: z
@@ -36,7 +41,7 @@ export const sessionRequest = z
 
 export const sessionResponse = z
   .object({
-    token: z.string().regex(/^sst_/, "begins with sst_"),
+    token: z.string().max(MAX_SESSION_TOKEN).regex(/^sst_/, "begins with sst_"),
     exp: unixSeconds,
     sub: z.string(),
     perms: permissions,

@@ -1,5 +1,6 @@
 /** Merkle data, the event stream and public balances. */
 import { z } from "zod";
+import { MAX_SESSION_TOKEN } from "./credentials.ts";
 import { ticket } from "./transactions.ts";
 import { address, amount, bytes32, count, fieldElement } from "./values.ts";
 
@@ -64,7 +65,7 @@ export type EventKind = z.infer<typeof eventKind>;
 export const EVENT_ID = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{8})-(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$/;
 
 export const eventsQuery = z.strictObject({
-  session: z.string().max(2048).optional(),
+  session: z.string().max(MAX_SESSION_TOKEN).optional(),
   from: z
     .string()
     .regex(EVENT_ID, "the id of an event")

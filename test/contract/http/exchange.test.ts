@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { SignJWT, UnsecuredJWT } from "jose";
+import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
+import type { Hub } from "../../../proxy/events/hub.ts";
 import { addApp, type NewApp } from "../../../proxy/identity/registration.ts";
-import { sessionResponse } from "../../../shared/api/credentials.ts";
+import { MAX_EXCHANGED_SUB, sessionResponse } from "../../../shared/api/credentials.ts";
 import {
   forge,
   newKey,
@@ -71,6 +73,19 @@ async function startScene(options: EdgeOptions = {}): Promise<Scene> {
       await provider.stop();
     },
   };
+}
+
+/** With streams that end at once. */
+function startWithStream(): Promise<Scene> {
+  const hub: Hub = {
+    read(_subscription, sink) {
+      sink.end();
+      return { drained: () => undefined, left: () => undefined };
+    },
+    close: () => undefined,
+  };
+  const events = eventsRoutes(hub, { openStream: async () => () => undefined });
+  return startScene({ routers: { events } });
 }
 
 function assertRefused(answer: Answer, status: number, code: string, what?: string): void {
@@ -222,6 +237,28 @@ describe("exchange of an identity provider's access token", () => {
       "app_Shop:alice",
     ]) {
       assert.equal((await mint(sub)).status, 201, sub);
+    }
+  });
+
+  it("every token works on the event stream, that of the longest name included", async () => {
+    const full = await startWithStream();
+    try {
+      const developer = await full.edge.newDeveloper({ name: "Long", id: "d".repeat(63) });
+      const app_id = await full.register({ id: `app_${"x".repeat(32)}`, developerId: developer.id });
+      const user = "\u4e2d".repeat(MAX_EXCHANGED_SUB - app_id.length - 1);
+      const access_token = await forge(full.provider.key, full.claims({ sub: user }));
+      const minted = [
+        (await full.exchange({ app_id, access_token })).body.token as string,
+        await full.edge.session({ sub: "\u4e2d".repeat(256) }),
+        await full.edge.session({ sub: '"\\'.repeat(128) }),
+      ];
+      for (const token of minted) {
+        const stream = await full.edge.call("GET", `/events/stream?session=${token}`, { credential: false });
+        assert.equal(stream.status, 200, `${String(token.length)} ${JSON.stringify(stream.body)}`);
+      }
+      assert.ok(minted[0]!.length > 2_163, String(minted[0]!.length));
+    } finally {
+      await full.stop();
     }
   });
 

@@ -8,6 +8,8 @@ import {
   type SessionClaims,
 } from "../../../../proxy/auth/session-tokens.ts";
 
+import { MAX_EXCHANGED_SUB, MAX_SESSION_TOKEN } from "../../../../shared/api/credentials.ts";
+
 const key = new Uint8Array(32).fill(1);
 const ring: KeyRing = { current: "k1", keys: new Map([["k1", key]]) };
 const claims: SessionClaims = {
@@ -35,11 +37,20 @@ describe("session tokens", () => {
     assert.deepEqual(readSessionToken(ring, 1, token), { ...claims, userEpoch: 2 });
   });
 
-  it("fit the query parameter of the event stream with the longest sub", () => {
-    assert.ok(
-      mintSessionToken(ring, 2 ** 52, { ...claims, sub: "\u4e2d".repeat(256), developerId: "d".repeat(63) })
-        .length <= 2_048,
-    );
+  it("have room for the longest of everything, and none for more", () => {
+    const longest: SessionClaims = {
+      developerId: "d".repeat(63),
+      sub: "\u4e2d".repeat(MAX_EXCHANGED_SUB),
+      perms: ["read", "write"],
+      exp: Number.MAX_SAFE_INTEGER,
+      epoch: Number.MAX_SAFE_INTEGER,
+      userEpoch: Number.MAX_SAFE_INTEGER,
+    };
+    const named: KeyRing = { current: "k".repeat(16), keys: new Map([["k".repeat(16), key]]) };
+    const token = mintSessionToken(named, Number.MAX_SAFE_INTEGER, longest);
+    assert.ok(token.length <= MAX_SESSION_TOKEN, String(token.length));
+    assert.deepEqual(readSessionToken(named, Number.MAX_SAFE_INTEGER, token), longest);
+    assert.throws(() => mintSessionToken(named, 1, { ...longest, sub: "\u4e2d".repeat(600) }));
   });
 
   it("are read by every key of the ring while keys rotate, and no longer", () => {
