@@ -60,6 +60,7 @@ import { createStatus } from "./status/status.service.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "./store/lmdb/database.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "./store/instance.ts";
+import { claimInstance } from "./store/lmdb/instance-record.ts";
 import { openRebuildStore } from "./store/lmdb/rebuild.ts";
 import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
@@ -112,6 +113,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   if (config.venue !== undefined) await requireSameVenue(chain, pool, config.venue, logger);
 
   const database = openDatabase(config.dataDir);
+  await claimInstance(database, config);
   await adoptRebuiltIndex(openRebuildStore(database), config, logger);
   const data = openChainDataStore(database);
   const stores = await openStores(config, database, logger.child({ part: "store" }), metrics);

@@ -24,8 +24,11 @@ import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../proxy/stor
 import { embeddedStores, sharedStores, type InstanceStores } from "../proxy/store/instance.ts";
 import { openChainDataStore } from "../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../proxy/store/lmdb/database.ts";
+import type { Instance } from "../proxy/store/lmdb/instance-record.ts";
 import { UnfitRedis } from "../proxy/store/redis/fitness.ts";
+import { asAddress } from "../shared/protocol/brands.ts";
 import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
+import { BACKUP_HELP, backupCommand, restoreCommand } from "./operator/backup.ts";
 import { DIFFERENT, INDEX_HELP, INDEX_OPTIONS, indexCommand } from "./operator/chain-index.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { signerCommand } from "./operator/signer.ts";
@@ -49,6 +52,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper
 ${APPS_HELP}
 ${TICKETS_HELP}
 ${INDEX_HELP}
+${BACKUP_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
 
 ${FEES_HELP}
@@ -59,7 +63,7 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 --pepper  the file of the API keys' pepper, for keys create (default CLOISTER_API_KEY_PEPPER_FILE)
 --redis   URL of the durable Redis that the instance's proxies share (default CLOISTER_STORE_REDIS_URL; without
           it everything is in the data folder)
---instance  CHAIN-ID:POOL, which instance in that Redis (default from CLOISTER_CHAIN_ID and CLOISTER_POOL)
+--instance  CHAIN-ID:POOL, which instance in that Redis, or of that backup (default from CLOISTER_CHAIN_ID and CLOISTER_POOL)
 --json    prints one JSON object
 `;
 
@@ -93,7 +97,17 @@ async function main(): Promise<void> {
     return;
   }
   const [noun, ...words] = positionals;
-  const database = openFolder(values.data ?? process.env["CLOISTER_DATA_DIR"]);
+  const folder = values.data ?? process.env["CLOISTER_DATA_DIR"];
+  const isCopy = noun === "backup" || noun === "restore";
+  if (isCopy && redisUrl(values) !== "")
+    throw new UsageError(
+      "what must not be lost is in the Redis: keep copies of its append-only files instead",
+    );
+  if (noun === "restore") {
+    show(await restoreCommand(words, folder, readInstance(values)), values.json === true);
+    return;
+  }
+  const database = openFolder(folder);
   let stores: InstanceStores | undefined;
   try {
     // Of the data folder alone, also while a Redis is away.
@@ -101,6 +115,10 @@ async function main(): Promise<void> {
       const done = await indexCommand(needData(database), words, values, process.env);
       if (!done.isEqual) process.exitCode = DIFFERENT;
       show(done, values.json === true);
+      return;
+    }
+    if (noun === "backup") {
+      show(await backupCommand(needData(database), words), values.json === true);
       return;
     }
     stores = await openStores(database, values);
@@ -154,24 +172,29 @@ async function openStores(
   database: Database | undefined,
   values: { readonly redis?: string; readonly instance?: string },
 ): Promise<InstanceStores> {
-  const { CLOISTER_STORE_REDIS_URL, CLOISTER_CHAIN_ID, CLOISTER_POOL } = process.env;
-  const url = values.redis ?? CLOISTER_STORE_REDIS_URL ?? "";
+  const url = redisUrl(values);
   if (url === "") return embeddedStores(needData(database));
-  const found = /^([1-9]\d{0,15}):(0x[0-9a-fA-F]{40})$/.exec(
-    values.instance ?? `${CLOISTER_CHAIN_ID ?? ""}:${CLOISTER_POOL ?? ""}`,
-  );
-  if (found?.[1] === undefined || found[2] === undefined)
-    throw new UsageError("--instance takes CHAIN-ID:POOL, as 1:0x… with the pool's address");
+  const instance = readInstance(values);
   try {
-    return await sharedStores({
-      url,
-      instance: { chainId: Number(found[1]), pool: found[2] },
-      mustExist: true,
-    });
+    return await sharedStores({ url, instance, mustExist: true });
   } catch (error) {
     // Its words are for the operator and hold neither the URL nor a record.
     throw error instanceof UnfitRedis ? new UsageError(error.message) : error;
   }
+}
+
+function redisUrl(values: { readonly redis?: string }): string {
+  return values.redis ?? process.env["CLOISTER_STORE_REDIS_URL"] ?? "";
+}
+
+function readInstance(values: { readonly instance?: string }): Instance {
+  const { CLOISTER_CHAIN_ID = "", CLOISTER_POOL = "" } = process.env;
+  const named = values.instance ?? `${CLOISTER_CHAIN_ID}:${CLOISTER_POOL}`;
+  const [, chainId, address] = /^([1-9]\d{0,15}):(.*)$/.exec(named) ?? [];
+  const pool = asAddress(address);
+  if (chainId === undefined || pool === undefined)
+    throw new UsageError("--instance takes CHAIN-ID:POOL, as 1:0x… with the pool's address");
+  return { chainId: Number(chainId), pool };
 }
 
 interface Options {

@@ -23,13 +23,17 @@ export interface Database {
    * the same folder wait. On a full disk it is refused with StoreUnavailable before it begins.
    */
   transaction<T>(work: () => T, demand?: Demand): Promise<T>;
+  /** All of it as it is at one moment, into a new file without room that nobody uses; writers go on meanwhile. */
+  copyTo(path: string): Promise<void>;
   close(): Promise<void>;
 }
+
+export const STORE_FILE = "store.lmdb";
 
 export function openDatabase(folder: string): Database {
   // Keys' hashes, tickets and signed transactions are nobody else's business on this host.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const path = join(folder, "store.lmdb");
+  const path = join(folder, STORE_FILE);
   const root = open({ path, noSubdir: true, maxDbs: 64, encoding: "msgpack" });
   chmodSync(path, 0o600);
   const room = openRoom(path);
@@ -53,6 +57,7 @@ export function openDatabase(folder: string): Database {
       return known as unknown as Table<V, K>;
     },
     transaction: (work, demand) => commits.do(work, demand),
+    copyTo: (path) => root.backup(path, true),
     async close() {
       await commits.idle();
       room.close();

@@ -10,6 +10,7 @@ const CHAIN = { rpc: "http://127.0.0.1:1", "chain-id": "31337", pool: `0x${"11".
 const UNTOUCHED: Database = {
   table: () => assert.fail("the store was opened"),
   transaction: () => assert.fail("the store was written"),
+  copyTo: () => assert.fail("the store was read"),
   close: () => Promise.resolve(),
 };
 
