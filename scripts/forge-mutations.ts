@@ -197,6 +197,55 @@ export const MUTATIONS: readonly Mutation[] = [
     to: "",
     contract: "^AdmissionsTest$",
   },
+  {
+    name: "a proposal is good for ever",
+    file: "Admissions.sol",
+    from: "if (block.timestamp >= expiresAt) revert ProposalExpired(expiresAt);",
+    to: "expiresAt;",
+    contract: "^(AdmissionsTest|VenuePoolInvariants)$",
+  },
+  {
+    name: "a proposal is good for a second longer than it says",
+    file: "Admissions.sol",
+    from: "if (block.timestamp >= expiresAt)",
+    to: "if (block.timestamp > expiresAt)",
+    contract: "^AdmissionsTest$",
+  },
+  {
+    name: "what expired can never be proposed again",
+    file: "Admissions.sol",
+    from: "return admission.admissibleAt != 0 && block.timestamp < admission.admissibleAt + ADMISSION_WINDOW;",
+    to: "return admission.admissibleAt != 0 && block.timestamp != 0;",
+    contract: "^AdmissionsTest$",
+  },
+  {
+    name: "a proposal made again begins anew",
+    file: "Admissions.sol",
+    from: "if (_isPending(admission)) revert AlreadyProposed(subject);",
+    to: "",
+    contract: "^AdmissionsTest$",
+  },
+  {
+    name: "a signer that was taken back may come again",
+    file: "AttestationGate.sol",
+    from: "signers[signer].standing = Standing.Removed;",
+    to: "",
+    contract: "^AdmissionsTest$",
+  },
+  {
+    name: "an asset that was delisted is locked in by a proposal that is taken back",
+    file: "Admissions.sol",
+    from: "wasAdmitted ? Standing.Removed : admission.standing",
+    to: "wasAdmitted ? Standing.Removed : Standing.Unknown",
+    contract: "^TokensTest$",
+  },
+  {
+    name: "the delay may be none where money is",
+    file: "Admissions.sol",
+    from: "changeDelay_ < SHORTEST_DELAY && !_isDevelopmentChain()",
+    to: "changeDelay_ < SHORTEST_DELAY && changeDelay_ == type(uint64).max",
+    contract: "^AdmissionsTest$",
+  },
 ];
 
 /** Builds the pool with that one edit; the folder of its compiled contracts, from the project's root. */

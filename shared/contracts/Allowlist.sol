@@ -36,7 +36,8 @@ abstract contract Allowlist is Admissions {
     /// @inheritdoc IPool
     function proposeAsset(address asset) external {
         if (asset.code.length == 0) revert Inadmissible(asset);
-        emit AssetProposed(asset, _propose(assets, asset));
+        (uint64 admissibleAt, uint64 expiresAt) = _propose(assets, asset);
+        emit AssetProposed(asset, admissibleAt, expiresAt);
     }
 
     /// @inheritdoc IPool
@@ -47,17 +48,16 @@ abstract contract Allowlist is Admissions {
 
     /// @inheritdoc IPool
     function delistAsset(address asset) external {
-        bool wasOnlyProposed = assets[asset].standing == Standing.Unknown;
-        _remove(assets, asset);
-        // Nothing can be held of it, so it stays a contract that the pool never calls.
-        if (wasOnlyProposed) delete assets[asset];
-        emit AssetDelisted(asset);
+        // Taken back before it ever came in, it stays a contract that the pool never calls.
+        if (_remove(assets, asset)) emit AssetDelisted(asset);
+        else emit AssetWithdrawn(asset);
     }
 
     /// @inheritdoc IPool
     function proposeExecutor(address venue) external {
         if (venue.code.length == 0) revert Inadmissible(venue);
-        emit ExecutorProposed(venue, _propose(executors, venue));
+        (uint64 admissibleAt, uint64 expiresAt) = _propose(executors, venue);
+        emit ExecutorProposed(venue, admissibleAt, expiresAt);
     }
 
     /// @inheritdoc IPool
@@ -70,9 +70,12 @@ abstract contract Allowlist is Admissions {
 
     /// @inheritdoc IPool
     function removeExecutor(address venue) external {
-        _remove(executors, venue);
-        if (executor == venue) executor = address(0);
-        emit ExecutorRemoved(venue);
+        if (_remove(executors, venue)) {
+            executor = address(0);
+            emit ExecutorRemoved(venue);
+        } else {
+            emit ExecutorWithdrawn(venue);
+        }
     }
 
     function _use(address venue) private {

@@ -48,7 +48,8 @@ abstract contract AttestationGate is Admissions {
     function proposeSigner(address signer, bytes calldata genesisDocument) external {
         // Removed is for good: a key that was ever in doubt never comes back.
         if (signers[signer].standing == Standing.Removed) revert Inadmissible(signer);
-        emit SignerProposed(signer, _propose(signers, signer), genesisDocument);
+        (uint64 admissibleAt, uint64 expiresAt) = _propose(signers, signer);
+        emit SignerProposed(signer, admissibleAt, expiresAt, genesisDocument);
     }
 
     /// @inheritdoc IPool
@@ -59,8 +60,10 @@ abstract contract AttestationGate is Admissions {
 
     /// @inheritdoc IPool
     function removeSigner(address signer) external {
-        _remove(signers, signer);
-        emit SignerRemoved(signer);
+        bool wasAdmitted = _remove(signers, signer);
+        signers[signer].standing = Standing.Removed;
+        if (wasAdmitted) emit SignerRemoved(signer);
+        else emit SignerWithdrawn(signer);
     }
 
     // ------------------------------------------------------------------ digests

@@ -80,6 +80,11 @@ export const POOL_ABI = [
     type: "error",
   },
   {
+    inputs: [{ internalType: "uint64", name: "expiresAt", type: "uint64" }],
+    name: "ProposalExpired",
+    type: "error",
+  },
+  {
     inputs: [{ internalType: "address", name: "recipient", type: "address" }],
     name: "RecipientForbidden",
     type: "error",
@@ -167,8 +172,15 @@ export const POOL_ABI = [
     inputs: [
       { indexed: true, internalType: "address", name: "asset", type: "address" },
       { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
+      { indexed: false, internalType: "uint64", name: "expiresAt", type: "uint64" },
     ],
     name: "AssetProposed",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "asset", type: "address" }],
+    name: "AssetWithdrawn",
     type: "event",
   },
   {
@@ -189,6 +201,7 @@ export const POOL_ABI = [
     inputs: [
       { indexed: true, internalType: "address", name: "executor", type: "address" },
       { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
+      { indexed: false, internalType: "uint64", name: "expiresAt", type: "uint64" },
     ],
     name: "ExecutorProposed",
     type: "event",
@@ -203,6 +216,12 @@ export const POOL_ABI = [
     anonymous: false,
     inputs: [{ indexed: true, internalType: "address", name: "executor", type: "address" }],
     name: "ExecutorSet",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "executor", type: "address" }],
+    name: "ExecutorWithdrawn",
     type: "event",
   },
   {
@@ -258,6 +277,7 @@ export const POOL_ABI = [
     inputs: [
       { indexed: true, internalType: "address", name: "signer", type: "address" },
       { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
+      { indexed: false, internalType: "uint64", name: "expiresAt", type: "uint64" },
       { indexed: false, internalType: "bytes", name: "genesisDocument", type: "bytes" },
     ],
     name: "SignerProposed",
@@ -267,6 +287,12 @@ export const POOL_ABI = [
     anonymous: false,
     inputs: [{ indexed: true, internalType: "address", name: "signer", type: "address" }],
     name: "SignerRemoved",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "address", name: "signer", type: "address" }],
+    name: "SignerWithdrawn",
     type: "event",
   },
   {

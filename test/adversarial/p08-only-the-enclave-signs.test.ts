@@ -6,12 +6,15 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { SigningKey, Wallet, computeAddress } from "ethers";
+import { SigningKey, Wallet, computeAddress, type EventLog } from "ethers";
 import { startServingEnclave } from "../../scripts/dev/serving-enclave.ts";
 import type { SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
 import { committedKeyHashes, deployPool } from "../../scripts/deploy-pool.ts";
 import {
+  NO_UPDATE,
+  seal,
   signatureBytes,
+  spendDraft,
   type PoolRootUpdate,
   type PoolTransaction,
 } from "../../scripts/dev/statement-maker.ts";
@@ -24,8 +27,11 @@ import {
   as,
   attestRequest,
   Battlefield,
+  FAR_DEADLINE,
   flipped,
+  freshAddress,
   freshKeys,
+  mustAddress,
   poolTransaction,
   revertOf,
   send,
@@ -36,6 +42,8 @@ import { FrameClient } from "../unit/enclave/support/frame-client.ts";
 
 /** Order of secp256k1 (SEC 2, section 2.4.1). */
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+const WEEK_SECS = 7 * 86_400;
+const YEAR_SECS = 365 * 86_400;
 
 describe("P8 only an accepted enclave's signature counts", function () {
   this.timeout(600_000);
@@ -220,5 +228,66 @@ describe("P8 only an accepted enclave's signature counts", function () {
     // The money is not stuck with it: the other signer attests the same statement.
     const reply = await second.ask(attestRequest(deposit));
     assert.equal(await field.executeOne(under((reply as { signature: Uint8Array }).signature)), "executed");
+  });
+
+  it("P8 a signer proposed and forgotten: whoever has its key can no longer bring it in and empty the pool", async () => {
+    const forgotten = { address: mustAddress(strangersName), key: stranger };
+    await send(field.pool, "proposeSigner", forgotten.address, "0x");
+    const [proposed] = await field.pool.queryFilter(field.pool.filters["SignerProposed"]!(strangersName));
+    const { admissibleAt } = (proposed as EventLog).args as unknown as { admissibleAt: bigint };
+    const expiresAt = Number(admissibleAt) + WEEK_SECS;
+    const everything = (await field.usdc.getFunction("balanceOf")(field.home.pool)) as bigint;
+    assert.ok(everything > 0n);
+    const stray = as(field.pool, await field.account(7));
+    const [root] = (await field.pool.getFunction("currentRoot")()) as [bigint];
+    const setting = {
+      home: field.home,
+      deadline: BigInt(FAR_DEADLINE),
+      verifyingKeyHashes: await committedKeyHashes(),
+      attesters: [forgotten],
+    };
+    const payout = { asset: field.usdcAddress, amount: everything, recipient: freshAddress() };
+    const { transaction } = seal(spendDraft(setting, root, payout));
+
+    /** Both calls in one block, so that nobody can step between them. */
+    const attackAt = async (time: number): Promise<readonly [string, string]> => {
+      const snapshot: unknown = await field.provider.send("evm_snapshot", []);
+      await field.provider.send("evm_setAutomine", [false]);
+      const calls = [
+        await stray.getFunction("addSigner")(forgotten.address, { gasLimit: 200_000 }),
+        await stray.getFunction("execute")([transaction], NO_UPDATE, { gasLimit: 2_000_000 }),
+      ] as { hash: string }[];
+      await field.provider.send("evm_setNextBlockTimestamp", [time]);
+      await field.provider.send("evm_mine", []);
+      await field.provider.send("evm_setAutomine", [true]);
+      const [admission, drain] = await Promise.all(
+        calls.map(({ hash }) => field.provider.getTransactionReceipt(hash)),
+      );
+      assert.equal(admission?.blockNumber, drain?.blockNumber);
+      const answers = drain!.logs
+        .filter(({ address }) => mustAddress(address) === field.home.pool)
+        .map((log) => field.pool.interface.parseLog(log)!);
+      const stolen = (await field.usdc.getFunction("balanceOf")(payout.recipient)) as bigint;
+      assert.equal(stolen, admission?.status === 1 ? everything : 0n);
+      const refusal = answers[0]?.name === "Rejected" ? String(answers[0].args["reason"]) : undefined;
+      await field.provider.send("evm_revert", [snapshot]);
+      return [
+        admission?.status === 1 ? "admitted" : "refused",
+        refusal === undefined ? "drained" : field.pool.interface.parseError(refusal)!.name,
+      ];
+    };
+    // That the attack is one: while the proposal stands, it is what the owner announced.
+    assert.deepEqual(await attackAt(expiresAt - 1), ["admitted", "drained"]);
+    for (const late of [expiresAt, expiresAt + 3 * YEAR_SECS])
+      assert.deepEqual(await attackAt(late), ["refused", "SignerUnknown"], String(late - expiresAt));
+
+    await field.provider.send("evm_setNextBlockTimestamp", [expiresAt]);
+    await field.provider.send("evm_mine", []);
+    assert.equal(await revertOf(stray, "addSigner", forgotten.address), "ProposalExpired");
+    // Announced anew, it waits anew.
+    await send(field.pool, "proposeSigner", forgotten.address, "0x");
+    assert.equal(await revertOf(stray, "addSigner", forgotten.address), "TooEarly");
+    await send(field.pool, "removeSigner", forgotten.address);
+    assert.equal(await revertOf(field.pool, "proposeSigner", forgotten.address, "0x"), "Inadmissible");
   });
 });

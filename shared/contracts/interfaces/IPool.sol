@@ -39,8 +39,10 @@ interface IPool {
     /// @notice Everything that is decided when the pool is made. See the constructor of Pool.
     /// @param owner may propose signers, assets and executors, and remove them; nothing else, for ever
     /// @param signers accepted from the start, in any order
-    /// @param threshold attestations by distinct signers that a statement or root update needs
-    /// @param changeDelay seconds between a proposal and the moment it may take effect
+    /// @param threshold attestations by distinct signers that a statement or root update needs; no more than
+    /// there are signers
+    /// @param changeDelay seconds between a proposal and the moment it may take effect; at least two days,
+    /// except on chains for development (ids 31337, 31338 and 1337)
     /// @param assets tokens that the pool takes from the start
     /// @param executor the venue for swaps; 0 for none
     /// @param verifiers Groth16 verifiers by kind, from kind 1 on; they name the circuits
@@ -89,16 +91,23 @@ interface IPool {
     event RootUpdated(uint256 indexed root, uint64 leafCount, uint64 sequence);
     /// @notice The root update of this call did not match and was skipped.
     event RootUpdateSkipped(uint64 fromIndex, uint64 toIndex, bytes reason);
-    /// @notice Anyone may admit the subject of a proposal from `admissibleAt` on, until the owner removes it.
+    /// @notice Anyone may admit the subject of a proposal while admissibleAt <= block.timestamp < expiresAt, unless
+    /// the owner takes it back. expiresAt is seven days after admissibleAt; no event says that it has passed.
     /// @param genesisDocument the signer's proof of which code holds its key, for everybody to verify meanwhile
-    event SignerProposed(address indexed signer, uint64 admissibleAt, bytes genesisDocument);
+    event SignerProposed(address indexed signer, uint64 admissibleAt, uint64 expiresAt, bytes genesisDocument);
     event SignerAdded(address indexed signer);
+    /// @notice The owner took the proposal back; it was never admitted, and this signer never will be.
+    event SignerWithdrawn(address indexed signer);
     event SignerRemoved(address indexed signer);
-    event AssetProposed(address indexed asset, uint64 admissibleAt);
+    event AssetProposed(address indexed asset, uint64 admissibleAt, uint64 expiresAt);
     event AssetAdded(address indexed asset);
+    /// @notice The owner took the proposal back. Whether the asset can leave is as before.
+    event AssetWithdrawn(address indexed asset);
     event AssetDelisted(address indexed asset);
-    event ExecutorProposed(address indexed executor, uint64 admissibleAt);
+    event ExecutorProposed(address indexed executor, uint64 admissibleAt, uint64 expiresAt);
     event ExecutorSet(address indexed executor);
+    /// @notice The owner took the proposal back. The executor in use stays.
+    event ExecutorWithdrawn(address indexed executor);
     event ExecutorRemoved(address indexed executor);
 
     // ------------------------------------------------------------------ errors of a transaction
@@ -176,13 +185,16 @@ interface IPool {
     error NotOwner();
     error Reentered();
     error OnlySelf();
-    /// Proposed or admitted already. A proposal made twice does not start a second clock.
+    /// Proposed (and not expired) or admitted already. A proposal made twice does not start a second clock.
     error AlreadyProposed(address subject);
     error AlreadyAdmitted(address subject);
-    /// Neither proposed nor admitted.
+    /// Neither admitted nor proposed; what is to be taken back may also have expired.
     error NotProposed(address subject);
     error TooEarly(uint64 admissibleAt);
-    /// The zero address, an asset or executor that is no contract, the pool itself, or a signer that was removed.
+    /// Nobody admitted it in its week. It may be proposed again, and then waits again.
+    error ProposalExpired(uint64 expiresAt);
+    /// The zero address, an asset or executor that is no contract, the pool itself, or a signer that was removed
+    /// or taken back.
     error Inadmissible(address subject);
 
     // ------------------------------------------------------------------ calls
@@ -218,17 +230,20 @@ interface IPool {
     function domainSeparator() external view returns (bytes32);
 
     // One way in for signers, assets and the executor: the owner proposes, everybody sees it for `changeDelay`
-    // seconds, then anyone may admit. One way out: the owner removes, at once, also what is only proposed.
+    // seconds, then anyone may admit, for seven days; after that it is as if it had not been proposed. One way out:
+    // the owner removes, at once, also what is only proposed. A proposal cannot be changed while it is pending.
 
     /// @param genesisDocument not looked at here, see SignerProposed
     function proposeSigner(address signer, bytes calldata genesisDocument) external;
     function addSigner(address signer) external;
-    /// @notice For good.
+    /// @notice For good, in use or only proposed. Also where fewer than `threshold` are left: then nothing is
+    /// executed until another is admitted, and no money moves meanwhile.
     function removeSigner(address signer) external;
 
     function proposeAsset(address asset) external;
     function addAsset(address asset) external;
-    /// @notice Stops deposits of it and swaps into or through it; withdrawals and swaps out of it go on.
+    /// @notice Stops deposits of it and swaps into or through it; withdrawals and swaps out of it go on. Takes it
+    /// back when it is only proposed.
     function delistAsset(address asset) external;
 
     function proposeExecutor(address venue) external;

@@ -1,5 +1,6 @@
 // Who may attest: signatures in their one spelling, thresholds, and the life of a signer. See attestations.tree.
 import assert from "node:assert/strict";
+import { JsonRpcProvider } from "ethers";
 import {
   attester,
   drawField,
@@ -15,8 +16,10 @@ import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../../sha
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { contextOf, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
 import { deployPool } from "../../../scripts/deploy-pool.ts";
+import { startAnvil } from "../../support/chain.ts";
 import { fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 
+const TWO_DAYS_SECS = 2 * 86_400;
 const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const ascending = (...attesters: Attester[]): Attester[] =>
   attesters.sort((a, b) => (BigInt(a.address) < BigInt(b.address) ? -1 : 1));
@@ -269,6 +272,30 @@ describe("pool: attestations", () => {
         );
       }
       assert.equal(mustAddress(await world.pool.getFunction("owner")()), mustAddress(world.owner.address));
+    });
+
+    it("ConfigurationInvalid: a delay below two days where money can be; any on a chain for development", async () => {
+      for (const [chainId, shortest] of [
+        [1, TWO_DAYS_SECS],
+        [31_339, TWO_DAYS_SECS],
+        [1_337, 0],
+        [31_338, 0],
+      ] as const) {
+        const chain = await startAnvil({ chainId });
+        const provider = new JsonRpcProvider(chain.url, chainId, { staticNetwork: true, cacheTimeout: -1 });
+        try {
+          const owner = await provider.getSigner(0);
+          const settings = { signers: [attester(0).address], threshold: 1, assets: [] };
+          const make = (changeDelay: number) => deployPool(owner, { ...settings, changeDelay });
+          assert.ok((await make(shortest)).block > 0, String(chainId));
+          for (const tooShort of [0, 1, TWO_DAYS_SECS - 1].filter((delay) => delay < shortest)) {
+            assert.deepEqual(await world.revertOf(make(tooShort)), fault("ConfigurationInvalid"));
+          }
+        } finally {
+          provider.destroy();
+          await chain.stop();
+        }
+      }
     });
   });
 });

@@ -8,6 +8,8 @@ import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 
 const DELAY = 1_000;
+/** After which a proposal is good for nothing; the pool's own constant. */
+const WINDOW = 7 * 86_400;
 const DOCUMENT = "0xd28444a1013822a0590102";
 
 /** The three roles go one way in and one way out. */
@@ -17,9 +19,9 @@ const ROLES = {
   executor: { propose: "proposeExecutor", admit: "setExecutor", remove: "removeExecutor" },
 } as const;
 const EVENTS = {
-  signer: ["SignerProposed", "SignerAdded", "SignerRemoved"],
-  asset: ["AssetProposed", "AssetAdded", "AssetDelisted"],
-  executor: ["ExecutorProposed", "ExecutorSet", "ExecutorRemoved"],
+  signer: ["SignerProposed", "SignerAdded", "SignerRemoved", "SignerWithdrawn"],
+  asset: ["AssetProposed", "AssetAdded", "AssetDelisted", "AssetWithdrawn"],
+  executor: ["ExecutorProposed", "ExecutorSet", "ExecutorRemoved", "ExecutorWithdrawn"],
 } as const;
 type Role = keyof typeof ROLES;
 
@@ -53,6 +55,18 @@ describe("pool: governance", () => {
   };
   const refusal = async (name: string, subject: string, pool = world.pool): Promise<string> =>
     asText(await world.revertOf(pool.getFunction(name).staticCall(...argsOf(name, subject))));
+  const stranger = async () => actingAs(world.pool, await world.account(8));
+  /** The second at which it expires. */
+  const proposed = async (role: Role): Promise<number> => {
+    const { logs } = await world.call(
+      world.pool,
+      ROLES[role].propose,
+      ...argsOf(ROLES[role].propose, subjectOf(role)),
+    );
+    return Number(world.pool.interface.parseLog(logs[0]!)!.args["expiresAt"]);
+  };
+  /** The time of the next block. */
+  const at = (seconds: number) => world.provider.send("evm_setNextBlockTimestamp", [seconds]);
   const isIn = async (role: Role, subject = subjectOf(role)): Promise<boolean> => {
     switch (role) {
       case "signer":
@@ -80,8 +94,11 @@ describe("pool: governance", () => {
         const { logs, blockNumber } = await world.call(world.pool, propose, ...argsOf(propose, subject));
         const at = BigInt((await world.provider.getBlock(blockNumber))!.timestamp + DELAY);
         const log = world.pool.interface.parseLog(logs[0]!);
-        assert.deepEqual([log?.name, log?.args["admissibleAt"]], [EVENTS[role][0], at]);
-        const anyone = actingAs(world.pool, await world.account(8));
+        assert.deepEqual(
+          [log?.name, log?.args["admissibleAt"], log?.args["expiresAt"]],
+          [EVENTS[role][0], at, at + BigInt(WINDOW)],
+        );
+        const anyone = await stranger();
         assert.equal(await refusal(admit, subject, anyone), `tooearly ${String(at)}`);
         // The chain's clock runs a little by itself: the second before the time, and the time itself.
         await world.provider.send("evm_setNextBlockTimestamp", [Number(at) - 1]);
@@ -92,11 +109,78 @@ describe("pool: governance", () => {
         assert.equal(await isIn(role), true);
       });
 
+      it("is admitted in the last second of its week, and a second later never", async () => {
+        const subject = subjectOf(role);
+        const expiresAt = await proposed(role);
+        const again = await world.remember();
+        await at(expiresAt - 1);
+        assert.equal(await send(admit, subject, await stranger()), EVENTS[role][1]);
+        await again();
+        const late = await stranger();
+        for (const time of [expiresAt, expiresAt + 3 * 365 * 86_400]) {
+          await at(time);
+          await world.provider.send("evm_mine", []);
+          assert.equal(await refusal(admit, subject, late), `proposalexpired ${String(expiresAt)}`);
+          assert.equal(await isIn(role), false);
+        }
+      });
+
+      it("what expired is proposed again like the first time, and waits again", async () => {
+        const subject = subjectOf(role);
+        const expiresAt = await proposed(role);
+        await at(expiresAt - 1);
+        await world.provider.send("evm_mine", []);
+        // To the last second it is pending: neither shortened nor prolonged.
+        assert.equal(await refusal(propose, subject), `alreadyproposed ${subject}`);
+        await at(expiresAt);
+        const { logs } = await world.call(world.pool, propose, ...argsOf(propose, subject));
+        const times = world.pool.interface.parseLog(logs[0]!)!.args;
+        assert.deepEqual(
+          [times["admissibleAt"], times["expiresAt"]],
+          [BigInt(expiresAt + DELAY), BigInt(expiresAt + DELAY + WINDOW)],
+        );
+        assert.equal(await refusal(admit, subject), `tooearly ${String(expiresAt + DELAY)}`);
+        await at(expiresAt + DELAY);
+        assert.equal(await send(admit, subject, await stranger()), EVENTS[role][1]);
+      });
+
+      it("what expired is not there to be taken back", async () => {
+        const subject = subjectOf(role);
+        const expiresAt = await proposed(role);
+        await at(expiresAt);
+        await world.provider.send("evm_mine", []);
+        assert.equal(await refusal(remove, subject), `notproposed ${subject}`);
+        // Nor does a signer count as removed by it.
+        await send(propose, subject);
+      });
+
+      it("a withdrawal says so, before the time and after it, and nobody gets past it", async () => {
+        const subject = subjectOf(role);
+        for (const later of [0, DELAY]) {
+          const again = await world.remember();
+          await send(propose, subject);
+          await world.increaseTime(later);
+          assert.equal(await send(remove, subject), EVENTS[role][3]);
+          assert.equal(await isIn(role), false);
+          assert.equal(await refusal(remove, subject), `notproposed ${subject}`);
+          await world.increaseTime(DELAY);
+          assert.equal(await refusal(admit, subject), `notproposed ${subject}`);
+          await again();
+        }
+        // Admitted just before, by somebody who saw the withdrawal coming: it is out all the same, as removed.
+        await send(propose, subject);
+        await world.increaseTime(DELAY);
+        await send(admit, subject, await stranger());
+        assert.equal(await send(remove, subject), EVENTS[role][2]);
+        assert.equal(await isIn(role), false);
+      });
+
       it("AlreadyProposed, AlreadyAdmitted: a second proposal moves nothing", async () => {
         const subject = subjectOf(role);
         await send(propose, subject);
         assert.equal(await refusal(propose, subject), `alreadyproposed ${subject}`);
         await world.increaseTime(DELAY);
+        assert.equal(await refusal(propose, subject), `alreadyproposed ${subject}`);
         await send(admit, subject);
         assert.equal(await refusal(propose, subject), `alreadyadmitted ${subject}`);
       });
@@ -114,7 +198,7 @@ describe("pool: governance", () => {
       it("the owner removes at once, what is in and what is only proposed", async () => {
         const subject = subjectOf(role);
         await send(propose, subject);
-        assert.equal(await send(remove, subject), EVENTS[role][2]);
+        assert.equal(await send(remove, subject), EVENTS[role][3]);
         await world.increaseTime(DELAY);
         assert.equal(await refusal(admit, subject), `notproposed ${subject}`);
         if (role === "signer") return;
@@ -131,10 +215,10 @@ describe("pool: governance", () => {
       });
 
       it("NotOwner: nobody else proposes or removes", async () => {
-        const stranger = actingAs(world.pool, await world.account(8));
-        assert.equal(await refusal(propose, subjectOf(role), stranger), "notowner");
+        const nobody = await stranger();
+        assert.equal(await refusal(propose, subjectOf(role), nobody), "notowner");
         await send(propose, subjectOf(role));
-        assert.equal(await refusal(remove, subjectOf(role), stranger), "notowner");
+        assert.equal(await refusal(remove, subjectOf(role), nobody), "notowner");
       });
 
       it("Inadmissible: zero, the pool itself, and what has no code where code is called", async () => {
@@ -187,11 +271,45 @@ describe("pool: governance", () => {
     assert.equal(asText(await world.executeOne(deposit())), unsupported);
   });
 
-  it("an asset that was proposed and taken back is a contract that the pool never calls", async () => {
+  it("an asset that was proposed and taken back, or expired, is a contract that the pool never calls", async () => {
+    const member = seal(world.withdrawalDraft(freshAddress(), 100n, moody));
+    await at(await proposed("asset"));
+    await world.provider.send("evm_mine", []);
+    assert.equal(asText(await world.executeOne(member)), `assetunsupported ${moody}`);
     await send("proposeAsset", moody);
     await send("delistAsset", moody);
-    const member = seal(world.withdrawalDraft(freshAddress(), 100n, moody));
     assert.equal(asText(await world.executeOne(member)), `assetunsupported ${moody}`);
+  });
+
+  it("a delisted asset whose new proposal is taken back, or expires, can still leave", async () => {
+    const contract = new Contract(moody, (await loadArtifact("MoodyToken")).abi as never, world.owner);
+    await world.call(contract, "mint", world.setting.home.pool, 10_000n);
+    const leaves = async (): Promise<string> =>
+      asText(await world.executeOne(seal(world.withdrawalDraft(freshAddress(), 100n, moody))));
+    await send("proposeAsset", moody);
+    await world.increaseTime(DELAY);
+    await send("addAsset", moody);
+    await send("delistAsset", moody);
+    await send("proposeAsset", moody);
+    assert.equal(await send("delistAsset", moody), "AssetWithdrawn");
+    assert.equal(await leaves(), "executed");
+    await at(await proposed("asset"));
+    await world.provider.send("evm_mine", []);
+    assert.equal(await leaves(), "executed");
+  });
+
+  it("a pool with fewer signers than its threshold moves nothing, and goes on when one is admitted", async () => {
+    const payment = world.transfer();
+    await send("removeSigner", attester(0).address);
+    assert.equal(asText(await world.executeOne(payment)), `signerunknown ${attester(0).address}`);
+    const successor = attester(7);
+    await send("proposeSigner", successor.address);
+    await world.increaseTime(DELAY);
+    await send("addSigner", successor.address);
+    assert.equal(
+      asText(await world.executeOne(seal({ ...payment.draft, attesters: [successor] }))),
+      "executed",
+    );
   });
 
   it("one executor replaces another, which is out then, and a proposal is good for one admission", async () => {

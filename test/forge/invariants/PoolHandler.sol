@@ -12,6 +12,8 @@ import {Plan, Plans} from "./Plans.sol";
 /// else. The campaign treats a revert as a failure.
 contract PoolHandler is Plans {
     uint64 private constant DELAY = 1 days;
+    /// After it, a proposal that nobody admitted is good for nothing.
+    uint256 private constant WINDOW = 7 days;
 
     /// How often each thing was done, for a look at whether a campaign does anything at all.
     mapping(bytes32 what => uint256) public done;
@@ -325,7 +327,7 @@ contract PoolHandler is Plans {
         Permission storage permission = signerOf[subject];
         uint256 step = seed / 16 % 3;
         if (step == 0) {
-            if (permission.isAdmitted || permission.admissibleAt != 0 || permission.wasRemoved) return;
+            if (permission.isAdmitted || _isPending(permission) || permission.wasRemoved) return;
             vm.prank(OWNER);
             pool.proposeSigner(subject, "its genesis");
             permission.admissibleAt = block.timestamp + DELAY;
@@ -346,17 +348,18 @@ contract PoolHandler is Plans {
         Permission storage permission = assetOf[subject];
         uint256 step = seed / 16 % 3;
         if (step == 0) {
-            if (permission.isAdmitted || permission.admissibleAt != 0) return;
+            if (permission.isAdmitted || _isPending(permission)) return;
             vm.prank(OWNER);
             pool.proposeAsset(subject);
             permission.admissibleAt = block.timestamp + DELAY;
         } else if (step == 1) {
             _tryToAdmit(permission, abi.encodeCall(IPool.addAsset, (subject)));
         } else if (seed / 64 % 8 == 0) {
-            if (!permission.isAdmitted) return;
+            if (!permission.isAdmitted && !_isPending(permission)) return;
             vm.prank(OWNER);
             pool.delistAsset(subject);
-            _drop(permission);
+            if (permission.isAdmitted) _drop(permission);
+            else permission.admissibleAt = 0;
         }
         vm.assertEq(pool.isAsset(subject), permission.isAdmitted, "the asset's standing");
     }
@@ -366,7 +369,7 @@ contract PoolHandler is Plans {
         Permission storage permission = executorOf[subject];
         uint256 step = seed / 16 % 3;
         if (step == 0) {
-            if (permission.isAdmitted || permission.admissibleAt != 0) return;
+            if (permission.isAdmitted || _isPending(permission)) return;
             vm.prank(OWNER);
             pool.proposeExecutor(subject);
             permission.admissibleAt = block.timestamp + DELAY;
@@ -377,18 +380,26 @@ contract PoolHandler is Plans {
                 currentExecutor = subject;
             }
         } else if (seed / 64 % 8 == 0) {
-            if (!permission.isAdmitted) return;
+            if (!permission.isAdmitted && !_isPending(permission)) return;
             vm.prank(OWNER);
             pool.removeExecutor(subject);
-            _drop(permission);
-            currentExecutor = address(0);
+            if (subject == currentExecutor) {
+                _drop(permission);
+                currentExecutor = address(0);
+            } else {
+                permission.admissibleAt = 0;
+            }
         }
         vm.assertEq(pool.executor(), currentExecutor, "the executor");
     }
 
-    /// @dev Anyone may; it works exactly when it was announced long enough ago.
+    function _isPending(Permission storage permission) private view returns (bool) {
+        return permission.admissibleAt != 0 && block.timestamp < permission.admissibleAt + WINDOW;
+    }
+
+    /// @dev Anyone may; it works exactly when it was announced long enough ago, and not too long.
     function _tryToAdmit(Permission storage permission, bytes memory call) private returns (bool isDone) {
-        bool isDue = permission.admissibleAt != 0 && block.timestamp >= permission.admissibleAt;
+        bool isDue = _isPending(permission) && block.timestamp >= permission.admissibleAt;
         vm.prank(SENDER);
         (isDone,) = address(pool).call(call);
         vm.assertEq(isDone, isDue, "admitted when it is time");

@@ -3,6 +3,7 @@ pragma solidity ^0.8.28;
 
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
 import {VenueStandIn} from "../support/StandIns.sol";
+import {Vm} from "../support/Vm.sol";
 import {World, WorldOptions} from "../support/World.sol";
 
 /// @notice The owner's three lists, driven at random beside a model of what each subject's standing is.
@@ -20,6 +21,8 @@ contract AdmissionsTest is World {
     }
 
     uint64 private constant DELAY = 100;
+    /// Of the times in which a proposal can be admitted.
+    uint256 private constant WINDOW = 7 days;
     uint256 private constant SUBJECTS = 4;
 
     mapping(Role => mapping(address => Subject)) private model;
@@ -41,9 +44,9 @@ contract AdmissionsTest is World {
     function testFuzz_keepsTheListsAsAnnounced(uint256 seed) external {
         for (uint256 i = 0; i < 12; ++i) {
             seed = uint256(keccak256(abi.encode(seed)));
-            if (seed % 4 == 0) vm.warp(block.timestamp + seed / 4 % (2 * DELAY));
             Role role = Role(seed / 1024 % 3);
             address subject = _anySubject(seed / 4096);
+            _passTime(seed, model[role][subject].admissibleAt);
             uint256 step = seed / (1 << 20) % 3;
             address sender = seed / (1 << 24) % 8 == 0 ? SENDER : OWNER;
             if (step == 1) sender = SENDER;
@@ -52,6 +55,15 @@ contract AdmissionsTest is World {
             vm.assertEq(pool.isAsset(subject), model[Role.Asset][subject].isAdmitted, "asset");
             vm.assertEq(pool.executor(), executor, "the executor");
         }
+    }
+
+    /// @dev Some, or to one of the two ends of a proposal, or to the second before.
+    function _passTime(uint256 seed, uint256 admissibleAt) private {
+        if (seed % 8 == 0) vm.warp(block.timestamp + seed / 8 % (2 * DELAY));
+        if (seed % 8 == 1) vm.warp(block.timestamp + seed / 8 % (2 * WINDOW));
+        if (seed % 8 > 3 || admissibleAt == 0) return;
+        uint256 end = (seed % 8 == 2 ? admissibleAt : admissibleAt + WINDOW) - seed / 8 % 2;
+        if (seed % 8 >= 2 && end >= block.timestamp) vm.warp(end);
     }
 
     function _anySubject(uint256 seed) private view returns (address) {
@@ -64,11 +76,13 @@ contract AdmissionsTest is World {
     function _take(uint256 step, Role role, address subject, address sender) private {
         bytes memory fault = _expectedFault(step, role, subject, sender);
         vm.record();
+        vm.recordLogs();
         vm.prank(sender);
         (bool isDone, bytes memory answer) = address(pool).call(abi.encodePacked(_call(step, role, subject)));
         vm.assertEq(isDone, fault.length == 0, "allowed when the model allows it");
         vm.assertEq(answer, fault, "why not");
         if (!isDone) return _assertUnwritten();
+        _assertSaid(step, role, model[role][subject].isAdmitted);
         Subject storage entry = model[role][subject];
         if (step == 0) {
             entry.admissibleAt = block.timestamp + DELAY;
@@ -79,8 +93,9 @@ contract AdmissionsTest is World {
             }
             (entry.isAdmitted, entry.admissibleAt) = (true, 0);
         } else {
-            _remove(entry);
             if (role == Role.Executor && executor == subject) executor = address(0);
+            if (entry.isAdmitted || role == Role.Signer) _remove(entry);
+            else entry.admissibleAt = 0;
         }
     }
 
@@ -112,12 +127,15 @@ contract AdmissionsTest is World {
         Subject memory entry = model[role][subject];
         if (step == 1) {
             if (entry.admissibleAt == 0) return abi.encodeWithSelector(IPool.NotProposed.selector, subject);
-            if (block.timestamp >= entry.admissibleAt) return "";
-            return abi.encodeWithSelector(IPool.TooEarly.selector, entry.admissibleAt);
+            if (block.timestamp < entry.admissibleAt) {
+                return abi.encodeWithSelector(IPool.TooEarly.selector, entry.admissibleAt);
+            }
+            if (block.timestamp < entry.admissibleAt + WINDOW) return "";
+            return abi.encodeWithSelector(IPool.ProposalExpired.selector, entry.admissibleAt + WINDOW);
         }
         if (step == 2) {
             if (sender != OWNER) return abi.encodeWithSelector(IPool.NotOwner.selector);
-            if (entry.isAdmitted || entry.admissibleAt != 0) return "";
+            if (entry.isAdmitted || _isPending(entry)) return "";
             return abi.encodeWithSelector(IPool.NotProposed.selector, subject);
         }
         // No contract: said before who asks is looked at.
@@ -132,7 +150,67 @@ contract AdmissionsTest is World {
             return abi.encodeWithSelector(IPool.Inadmissible.selector, subject);
         }
         if (entry.isAdmitted) return abi.encodeWithSelector(IPool.AlreadyAdmitted.selector, subject);
-        if (entry.admissibleAt != 0) return abi.encodeWithSelector(IPool.AlreadyProposed.selector, subject);
+        if (_isPending(entry)) return abi.encodeWithSelector(IPool.AlreadyProposed.selector, subject);
         return "";
+    }
+
+    /// @dev Whatever the chain: two days where money can be, anything on the three chains for development.
+    function testFuzz_isNotMadeWithAShortDelayWhereMoneyCanBe(uint256 seed, uint64 delay) external {
+        uint256[6] memory ids = [uint256(31_337), 31_338, 1_337, 1, 31_339, _within(seed, 1, type(uint64).max)];
+        uint256 id = ids[seed % 6];
+        delay = uint64(seed / 6 % 4 == 0 ? 2 days - 1 + seed / 24 % 2 : _within(delay, 0, 4 days));
+        vm.chainId(id);
+        bool isDevelopment = id == 31_337 || id == 31_338 || id == 1_337;
+        try this.make(delay) returns (IPool made) {
+            vm.assertTrue(isDevelopment || delay >= 2 days, "made with a short delay");
+            vm.assertEq(made.changeDelay(), delay, "its delay");
+        } catch (bytes memory fault) {
+            vm.assertFalse(isDevelopment || delay >= 2 days, "not made");
+            vm.assertEq(fault, abi.encodeWithSelector(IPool.ConfigurationInvalid.selector), "why not");
+        }
+    }
+
+    function make(uint64 delay) external returns (IPool) {
+        return _deployPool(WorldOptions({signers: 1, threshold: 1, changeDelay: delay}));
+    }
+
+    function _isPending(Subject memory entry) private view returns (bool) {
+        return entry.admissibleAt != 0 && block.timestamp < entry.admissibleAt + WINDOW;
+    }
+
+    /// @dev The last event is the act's: taken back is not removed, and a proposal says both its ends.
+    function _assertSaid(uint256 step, Role role, bool wasAdmitted) private {
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        Vm.Log memory log = logs[logs.length - 1];
+        uint256 act = step == 2 && !wasAdmitted ? 3 : step;
+        vm.assertEq(log.topics[0], _eventOf(act, role), "what it said");
+        if (step != 0) return;
+        (uint256 admissibleAt, uint256 expiresAt) = abi.decode(log.data, (uint256, uint256));
+        vm.assertEq(admissibleAt, block.timestamp + DELAY, "admissible from");
+        vm.assertEq(expiresAt, block.timestamp + DELAY + WINDOW, "expires at");
+    }
+
+    function _eventOf(uint256 act, Role role) private pure returns (bytes32) {
+        bytes32[4][3] memory events = [
+            [
+                IPool.SignerProposed.selector,
+                IPool.SignerAdded.selector,
+                IPool.SignerRemoved.selector,
+                IPool.SignerWithdrawn.selector
+            ],
+            [
+                IPool.AssetProposed.selector,
+                IPool.AssetAdded.selector,
+                IPool.AssetDelisted.selector,
+                IPool.AssetWithdrawn.selector
+            ],
+            [
+                IPool.ExecutorProposed.selector,
+                IPool.ExecutorSet.selector,
+                IPool.ExecutorRemoved.selector,
+                IPool.ExecutorWithdrawn.selector
+            ]
+        ];
+        return events[uint256(role)][act];
     }
 }

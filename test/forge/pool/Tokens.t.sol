@@ -235,11 +235,21 @@ contract TokensTest is World {
         vm.assertEq(usdc.balanceOf(address(pool)), held - amount, "and no more");
     }
 
-    /// @dev A delisted asset is not taken any more, and goes on to be paid.
-    function testFuzz_paysADelistedAsset(uint8 kindSeed, uint96 amount) external {
+    /// @dev A delisted asset is not taken any more, and goes on to be paid, whatever becomes of a proposal to take
+    /// it again.
+    function testFuzz_paysADelistedAsset(uint8 kindSeed, uint96 amount, uint8 proposal) external {
         vm.assume(amount != 0);
         vm.prank(OWNER);
         pool.delistAsset(address(usdc));
+        if (proposal % 4 != 0) {
+            vm.prank(OWNER);
+            pool.proposeAsset(address(usdc));
+        }
+        if (proposal % 4 == 1) vm.warp(block.timestamp + 100 + 7 days);
+        if (proposal % 4 == 2) {
+            vm.prank(OWNER);
+            pool.delistAsset(address(usdc));
+        }
         uint8 kind = uint8(kindSeed % 3 + 1);
         if (kind == Statements.DEPOSIT) {
             _assertRejected(
