@@ -17,13 +17,10 @@ import {
   type VerificationKey,
 } from "../shared/protocol/verification-key.ts";
 import { loadArtifact } from "./build-contracts.ts";
-import { refuseDevelopmentKeys } from "./circuits/key-purpose.ts";
+import { LOCAL_CHAINS, refuseDevelopmentKeys } from "./circuits/key-purpose.ts";
 
 const DAY_SECS = 86_400;
-/**
- * The service accepts deadlines up to one day ahead. With a longer delay nobody's signed swap can meet an
- * executor that was not announced when it was signed.
- */
+/** The pool's own SHORTEST_DELAY, and why: Admissions.sol. Said here before anything is paid for. */
 const SHORTEST_DELAY_SECS = 2 * DAY_SECS;
 
 const HELP = `Usage: DEPLOYER_KEY=0x… tsx scripts/deploy-pool.ts --rpc <url> --keys <folder> [--signer <address>]… --asset <address>…
@@ -35,14 +32,14 @@ from the environment, never from the command line, where other users of the mach
   --signer <address>         an enclave's signing address; may be given several times (default: nobody's, so that
                              the first one comes with its genesis document: operator signer register)
   --asset <address>          a token that may be deposited; may be given several times
-  --threshold <n>            attestations that a statement needs (default 1)
+  --threshold <n>            attestations that a statement needs (default 1); no more than there are signers
   --change-delay <seconds>   before a proposed signer, asset or executor may be admitted (default ${String(7 * DAY_SECS)},
-                             at least ${String(SHORTEST_DELAY_SECS)})
+                             at least ${String(SHORTEST_DELAY_SECS)}; any on chains ${[...LOCAL_CHAINS].join(", ")})
   --executor <address>       the venue for swaps (default: none, unless the next option is given)
   --uniswap-factory <address>  deploys an executor over this Uniswap v3 first, and uses it
   --owner <address>          who may propose and remove signers, assets and executors (default: the deployer)
-  --development              not for money: takes any delay, and without --keys the committed keys, whose
-                             maker could forge any statement
+  --development              not for money: takes the committed keys, whose maker could forge any statement, also
+                             by itself without --keys
   --help                     this text`;
 
 /**
@@ -197,25 +194,22 @@ async function main(): Promise<void> {
     throw new Error("--executor and --uniswap-factory exclude each other");
   }
   const threshold = wholeNumber(values.threshold, "--threshold");
+  const signers = values.signer.map((text) => address(text, "--signer"));
   const settings = {
-    signers:
-      values.signer.length === 0
-        ? nobodies(threshold)
-        : values.signer.map((text) => address(text, "--signer")),
+    signers: signers.length === 0 ? nobodies(threshold) : signers,
     threshold,
     changeDelay: wholeNumber(values["change-delay"], "--change-delay"),
     assets: values.asset.map((text) => address(text, "--asset")),
     ...(values.owner === undefined ? {} : { owner: address(values.owner, "--owner") }),
   };
-  if (settings.changeDelay < SHORTEST_DELAY_SECS && !values.development) {
-    throw new Error(`--change-delay must be at least ${String(SHORTEST_DELAY_SECS)}; see --help`);
-  }
+  refuseThreshold(threshold, settings.signers);
   const given = optionalAddress(values.executor, "--executor");
   const factory = optionalAddress(values["uniswap-factory"], "--uniswap-factory");
   const keys = await readKeys(values.keys ?? COMMITTED_KEYS);
 
   const provider = new JsonRpcProvider(values.rpc);
   const { chainId } = await provider.getNetwork();
+  refuseShortDelay(settings.changeDelay, chainId);
   const keyHashes = new Map(KIND_NAMES.map((kind) => [kind, verificationKeyHash(keys[kind])]));
   await refuseDevelopmentKeys({
     chainId,
@@ -239,6 +233,26 @@ async function main(): Promise<void> {
       block: pool.block,
       executor: executor ?? null,
     }),
+  );
+}
+
+/** A pool that asks for more signatures than anybody can give would hold what is deposited, for good. */
+export function refuseThreshold(threshold: number, signers: readonly Address[]): void {
+  if (threshold === 0) throw new Error("--threshold must be at least 1: nobody's word would be needed");
+  if (new Set(signers).size !== signers.length) throw new Error("--signer names an address twice");
+  if (threshold > signers.length) {
+    throw new Error(
+      `--threshold ${String(threshold)} is more than the ${String(signers.length)} signers can give; name more --signer`,
+    );
+  }
+}
+
+/** With no delay, or hardly any, whoever holds the owner's key empties the pool before anybody can look. */
+export function refuseShortDelay(changeDelay: number, chainId: bigint): void {
+  if (changeDelay >= SHORTEST_DELAY_SECS || LOCAL_CHAINS.has(chainId)) return;
+  throw new Error(
+    `--change-delay must be at least ${String(SHORTEST_DELAY_SECS)} on chain ${String(chainId)}: ` +
+      "the pool refuses less where money can be; see --help",
   );
 }
 

@@ -9,8 +9,8 @@ import {
 } from "../../proxy/chain/development-keys.ts";
 import type { VerificationKey } from "../../shared/protocol/verification-key.ts";
 
-/** anvil and Hardhat by default, our second local network, and ganache. */
-const LOCAL_CHAINS: ReadonlySet<bigint> = new Set([31_337n, 31_338n, 1_337n]);
+/** anvil and Hardhat by default, our second local network, and ganache. The pool knows the same ids. */
+export const LOCAL_CHAINS: ReadonlySet<bigint> = new Set([31_337n, 31_338n, 1_337n]);
 
 export interface KeyUse {
   readonly chainId: bigint;
