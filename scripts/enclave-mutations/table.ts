@@ -522,8 +522,12 @@ export const MUTATIONS: readonly Mutation[] = [
         ` &&\n          isSigned(certificate.toBeSigned, certificate.signature, issuer.publicKey, "der")`,
         "",
       ],
-      ["certificates need not have begun", "one!.notBeforeMs <= atMs && ", ""],
-      ["certificates do not expire", " && atMs <= one!.notAfterMs", ""],
+      ["certificates need not have begun", "chain.every((one) => one!.notBeforeMs <= atMs) ? ", "chain ? "],
+      [
+        "certificates do not expire",
+        'if (!chain.every((one) => atMs <= one!.notAfterMs)) return "CERTIFICATE_EXPIRED";',
+        "",
+      ],
       ["an extension may stand twice", " || values.has(id)", ""],
       [
         "what is critical need not be known",

@@ -52,6 +52,7 @@ export type AttestationFault =
   | "ROOT_UNKNOWN"
   | "CHAIN_INVALID"
   | "CERTIFICATE_EXPIRED"
+  | "CERTIFICATE_NOT_YET_VALID"
   | "SIGNATURE_INVALID"
   | "DEBUG_MODE"
   | "STALE"

@@ -80,7 +80,7 @@ export function readCertificate(der: Uint8Array): Certificate | undefined {
 export function verifyChain(
   chain: readonly (Certificate | undefined)[],
   atMs: number,
-): "CHAIN_INVALID" | "CERTIFICATE_EXPIRED" | undefined {
+): "CHAIN_INVALID" | "CERTIFICATE_EXPIRED" | "CERTIFICATE_NOT_YET_VALID" | undefined {
   const holds = chain.every((certificate, i) => {
     const issuer = chain[i - 1];
     const authoritiesBelow = chain.length - 2 - i;
@@ -98,9 +98,9 @@ export function verifyChain(
     );
   });
   if (!holds) return "CHAIN_INVALID";
-  return chain.every((one) => one!.notBeforeMs <= atMs && atMs <= one!.notAfterMs)
-    ? undefined
-    : "CERTIFICATE_EXPIRED";
+  // Told apart, because "not yet" is mostly the fault of the clock that `atMs` was read from.
+  if (!chain.every((one) => atMs <= one!.notAfterMs)) return "CERTIFICATE_EXPIRED";
+  return chain.every((one) => one!.notBeforeMs <= atMs) ? undefined : "CERTIFICATE_NOT_YET_VALID";
 }
 
 /**

@@ -48,7 +48,8 @@ const FOLDERS = [OWN, ...(existsSync(SHARED) ? [SHARED] : [])];
 /** The index's words, in ours. */
 const FAULTS: readonly (readonly [RegExp, AttestationFault])[] = [
   [/root/, "ROOT_UNKNOWN"],
-  [/expired|not yet valid/, "CERTIFICATE_EXPIRED"],
+  [/expired/, "CERTIFICATE_EXPIRED"],
+  [/not yet valid/, "CERTIFICATE_NOT_YET_VALID"],
   [/signature/, "SIGNATURE_INVALID"],
   [/chain|issuer|certificate/, "CHAIN_INVALID"],
   [/debug/, "DEBUG_MODE"],

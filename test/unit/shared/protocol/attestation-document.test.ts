@@ -294,7 +294,8 @@ describe("shared/protocol/attestation-document, who made it", () => {
   it("refuses certificates that have expired or do not hold yet", () => {
     const expired = time(new Date(NOW - 1000));
     assert.equal(verdict(made({ leaf: { until: expired } })), "CERTIFICATE_EXPIRED");
-    assert.equal(verdict(made({ region: { from: time(new Date(NOW + 1000)) } })), "CERTIFICATE_EXPIRED");
+    const early = made({ region: { from: time(new Date(NOW + 1000)) } });
+    assert.equal(verdict(early), "CERTIFICATE_NOT_YET_VALID");
   });
 
   it("refuses a signature by another key, over another payload, and altered", () => {
@@ -361,6 +362,7 @@ describe("shared/protocol/attestation-document, what the policy asks", () => {
     const year = 365 * 86_400_000;
     assert.equal(verdict(documentWith({}), { at: NOW + year }), "CERTIFICATE_EXPIRED");
     accepted(documentWith({}), { at: "its own time" });
+    assert.equal(verdict(documentWith({}), { at: NOW - year }), "CERTIFICATE_NOT_YET_VALID");
     // Its own time outside its own certificates.
     const late = documentWith({ timestamp: NOW + 86_400_000 });
     assert.equal(verdict(late, { at: "its own time" }), "CERTIFICATE_EXPIRED");

@@ -290,11 +290,18 @@ describe("shared/protocol/x509, chains", () => {
     for (const role of ["root", "region", "zone", "leaf"] as const) {
       assert.equal(verify({ [role]: { from: time(from) } }), undefined);
       assert.equal(verify({ [role]: { until: time(from) } }), undefined);
-      assert.equal(verify({ [role]: { from: time(later) } }), "CERTIFICATE_EXPIRED");
+      assert.equal(verify({ [role]: { from: time(later) } }), "CERTIFICATE_NOT_YET_VALID");
       assert.equal(verify({ [role]: { until: time(earlier) } }), "CERTIFICATE_EXPIRED");
     }
     assert.equal(verify({}, NOW + 3 * 3_600_000), "CERTIFICATE_EXPIRED");
     assert.equal(verify({}, Number.NaN), "CERTIFICATE_EXPIRED");
+  });
+
+  it("calls a chain expired that no clock makes good again, though another of it has not begun", () => {
+    const later = time(new Date(NOW + 1000));
+    const earlier = time(new Date(NOW - 1000));
+    assert.equal(verify({ root: { from: later }, leaf: { until: earlier } }), "CERTIFICATE_EXPIRED");
+    assert.equal(verify({ root: { until: earlier }, leaf: { from: later } }), "CERTIFICATE_EXPIRED");
   });
 
   it("calls a forged certificate forged, whatever its dates", () => {
