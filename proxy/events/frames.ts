@@ -11,7 +11,14 @@ const RETRY_MS = 3_000;
 export const PREAMBLE = Buffer.from(`retry: ${String(RETRY_MS)}\n\n`);
 /** Keeps a connection alive through the hops in between, and finds out whether it still is. */
 export const COMMENT = Buffer.from(":\n\n");
+/** A new token, and the stream goes on. */
 export const SESSION_EXPIRED = frameOf({ kind: "session_expired", id: undefined, data: {} });
+/** Not the same: a request with this credential hears INVALID_CREDENTIAL, not that it is merely old. */
+export const CREDENTIAL_REVOKED = frameOf({
+  kind: "credential_revoked",
+  id: undefined,
+  data: { code: "INVALID_CREDENTIAL" },
+});
 
 /** JSON escapes line ends and ids are ours, so no field of an event can begin another line. */
 export function frameOf({ kind, id, data }: StreamEvent): Buffer {

@@ -12,7 +12,7 @@ import type { Indexer } from "../merkle/indexer.ts";
 import type { ChainDataStore, ChainEvent, Position } from "../store/chain-data.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 import { maySee, type Tickets } from "../submission/tickets.ts";
-import { COMMENT, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
+import { COMMENT, CREDENTIAL_REVOKED, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
 import { StreamLog, type LogLimits } from "./log.ts";
 import { hashPrefixOf, idOf, START, type EventId } from "./position.ts";
 import { Turns } from "./turns.ts";
@@ -48,7 +48,7 @@ export interface Reading {
 }
 
 export interface Hub {
-  /** The stream ends after `session_expired` and when the hub closes. */
+  /** The stream ends after `session_expired`, after `credential_revoked` and when the hub closes. */
   read(subscription: Subscription, sink: Sink): Reading;
   /** Ends every stream; one that does not read what is under way is cut. */
   close(): void;
@@ -232,7 +232,7 @@ export function createHub(
       cut(reader);
       return;
     }
-    if (endsAt !== undefined && time >= endsAt) expire(reader);
+    if (endsAt !== undefined && time >= endsAt) refuse(reader, SESSION_EXPIRED);
     if (reader.phase === "ended") {
       plan(reader);
       return;
@@ -243,7 +243,7 @@ export function createHub(
       stillGood().then(
         (isGood) => {
           reader.isAsking = false;
-          if (!isGood) expire(reader);
+          if (!isGood) refuse(reader, now() < (endsAt ?? Infinity) ? CREDENTIAL_REVOKED : SESSION_EXPIRED);
         },
         (error: unknown) => {
           // Nobody can say whether it may go on. The client comes back and hears it from the front door.
@@ -277,9 +277,9 @@ export function createHub(
     return false;
   }
 
-  function expire(reader: Reader): void {
+  function refuse(reader: Reader, lastWords: Buffer): void {
     if (reader.phase === "ended") return;
-    write(reader, SESSION_EXPIRED);
+    write(reader, lastWords);
     end(reader);
   }
 

@@ -57,6 +57,7 @@ export const EVENT_KINDS = [
   "synced",
   "ticket",
   "session_expired",
+  "credential_revoked",
 ] as const;
 export const eventKind = z.enum(EVENT_KINDS);
 export type EventKind = z.infer<typeof eventKind>;
@@ -96,6 +97,11 @@ export const EVENTS = {
   synced: z.object({ block_number: count, leaf_count: count }),
   ticket,
   session_expired: z.object({}),
+  credential_revoked: z.object({
+    code: z
+      .literal("INVALID_CREDENTIAL")
+      .meta({ description: "What a request with this credential is answered" }),
+  }),
 } as const satisfies Record<EventKind, z.ZodType>;
 
 export type StreamEvent = {

@@ -135,6 +135,8 @@ async function* connect(
       for (const message of pushInto(parser, decoder.decode(chunk.value, { stream: true }))) {
         const event = readEvent(message);
         if (event?.kind === "session_expired") return { kind: "expired", token };
+        // What a request with it is answered, the next connection hears.
+        if (event?.kind === "credential_revoked") return { kind: "closed" };
         if (event !== undefined) yield { event, retryMs: parser.retryMs };
         // A reader may take its time over an event; that is not the server's silence.
         heard();

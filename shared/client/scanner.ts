@@ -65,6 +65,7 @@ function apply(state: WalletState, keys: FullViewingKey, event: StreamEvent): Fi
     case "synced":
     case "ticket":
     case "session_expired":
+    case "credential_revoked":
       return NOTHING;
   }
 }

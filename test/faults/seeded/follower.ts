@@ -72,6 +72,7 @@ export class Follower {
         return;
       case "ready":
       case "session_expired":
+      case "credential_revoked":
     }
   }
 
