@@ -93,7 +93,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
 
   const mounted = [
     statusRoutes(parts.status, openApiDocument), //  /health /info /whoami /openapi.json
-    sessionRoutes(parts.sessions, parts.exchange), // /session /session/exchange
+    sessionRoutes(parts.sessions, parts.exchange, addressOf), // /session /session/exchange
     balanceRoutes(parts.balances), //                /balance/usdc
     routers.merkle, //                               /merkle/root /merkle/tree
     routers.events, //                               /events/stream

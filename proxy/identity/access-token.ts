@@ -18,7 +18,7 @@ export interface AccessToken {
 export type Judged =
   | { readonly kind: "good"; readonly token: AccessToken }
   | { readonly kind: "bad"; readonly reason: string }
-  | { readonly kind: "keys-unavailable"; readonly cause: unknown };
+  | { readonly kind: "keys-unavailable"; readonly why: KeysUnavailable };
 
 /** For `nbf` and `iat`. None for `exp`: no session may outlive its token, so a token past its end has nothing to give. */
 const SKEW_SECS = 60;
@@ -29,13 +29,14 @@ export async function judgeAccessToken(
   untrusted: string,
   app: App,
   keySets: KeySets,
+  caller: string,
   nowMs: number,
 ): Promise<Judged> {
   const bad = (reason: string): Judged => ({ kind: "bad", reason });
   let payload: JWTPayload;
   try {
     // `jku`, `x5u` and `jwk` in the header are not looked at; `crit` is refused, there is nothing we must understand.
-    const verified = await jwtVerify(untrusted, keySets.keyOf(app), {
+    const verified = await jwtVerify(untrusted, keySets.keyOf(app, caller), {
       issuer: app.issuer,
       audience: app.audience,
       algorithms: [...app.algorithms],
@@ -47,7 +48,7 @@ export async function judgeAccessToken(
     if (verified.protectedHeader.crit !== undefined) return bad("crit");
     ({ payload } = verified);
   } catch (error) {
-    if (error instanceof KeysUnavailable) return { kind: "keys-unavailable", cause: error.cause };
+    if (error instanceof KeysUnavailable) return { kind: "keys-unavailable", why: error };
     // A key set may hold what cannot verify (too short, private, malformed); with it no token is good.
     return bad(error instanceof errors.JOSEError ? error.code : "unusable key");
   }

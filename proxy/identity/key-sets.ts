@@ -1,30 +1,45 @@
 /**
  * The signing keys of identity providers, remembered for a bounded time. Who can make us fetch is a stranger
- * with a token, so fetches are shared, at most one a minute for each key set, and never led by the token.
+ * with a token, so fetches are shared, bounded for each key set and each caller, and never led by the token.
  */
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
 import { z } from "zod";
 import type { App } from "../store/apps.ts";
 import type { PinnedFetch } from "./pinned-fetch.ts";
 
-/** The keys are not to be had, so a token cannot be judged. */
+/** A token cannot be judged now: its key is not among those we have, and we may not ask yet, or could not. */
 export class KeysUnavailable extends Error {
-  constructor(options?: { cause: unknown }) {
+  /** When this caller may have the provider asked again. */
+  readonly retryAfterSecs: number;
+  /** Whether the provider answered when it was asked last; then the key may be one that nobody has. */
+  readonly isProviderThere: boolean;
+
+  constructor(retryAfterMs: number, isProviderThere: boolean, options?: { cause: unknown }) {
     super("the provider's keys cannot be had", options);
     this.name = "KeysUnavailable";
+    this.retryAfterSecs = Math.max(1, Math.ceil(retryAfterMs / 1000));
+    this.isProviderThere = isProviderThere;
   }
 }
 
 export interface KeySets {
-  /** Finds a token's key among the app's. Throws KeysUnavailable, or jose's JWKSNoMatchingKey. */
-  keyOf(app: Pick<App, "jwksUrl" | "jwksHost">): JWTVerifyGetKey;
+  /**
+   * Finds a token's key among the app's. `caller` is whom a fetch is counted for. Throws KeysUnavailable, or jose's
+   * JWKSNoMatchingKey.
+   */
+  keyOf(app: Pick<App, "jwksUrl" | "jwksHost">, caller: string): JWTVerifyGetKey;
 }
 
 /** A key that the provider has taken back is refused after this; it costs one fetch in that time. */
 const FRESH_MS = 300_000;
 /** A provider that is away is borne so long: a key that it took back meanwhile may still be in use. */
 const USABLE_MS = 3_600_000;
-const COOLDOWN_MS = 60_000;
+/** One caller makes us fetch no oftener; else a stranger who names a key of its own each time would keep everybody waiting. */
+const CALLER_PAUSE_MS = 60_000;
+/** All callers together; so long at most a new key waits for being asked for, whatever strangers do. */
+const PAUSE_MS = 5_000;
+/** A copy that can still be used does not wait for a provider that is away more often than that. */
+const AWAY_PAUSE_MS = 60_000;
 /** Beyond it the one used least recently is forgotten. Apps are the operator's, so this is a fuse. */
 const MAX_SETS = 1_000;
 
@@ -32,11 +47,15 @@ const jwksShape = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).m
 
 interface KeySet {
   find?: ReturnType<typeof createLocalJWKSet>;
+  /** Names of those keys; one that does not fit the token is still no unknown one. */
+  kids: ReadonlySet<unknown>;
   /** Milliseconds, as `triedAt`. */
   fetchedAt: number;
   triedAt: number;
   fetching: Promise<void> | undefined;
   failure: unknown;
+  /** When a caller made us fetch; a few within its pause, because fetches are that rare. */
+  readonly causedAt: Map<string, number>;
 }
 
 /** `onFault` hears of every fetch that failed. */
@@ -49,10 +68,12 @@ export function createKeySets(
 
   function setOf(url: string): KeySet {
     const set = sets.get(url) ?? {
+      kids: new Set<unknown>(),
       fetchedAt: -Infinity,
       triedAt: -Infinity,
       fetching: undefined,
       failure: undefined,
+      causedAt: new Map<string, number>(),
     };
     sets.delete(url);
     sets.set(url, set);
@@ -60,13 +81,27 @@ export function createKeySets(
     return set;
   }
 
-  /** One fetch for all who wait, and none within a minute of the last try. */
-  async function renew(set: KeySet, { jwksUrl, jwksHost }: Pick<App, "jwksUrl" | "jwksHost">): Promise<void> {
-    if (set.fetching === undefined && now() - set.triedAt < COOLDOWN_MS) return;
+  /** Milliseconds until this caller may make us fetch. */
+  function pauseOf(set: KeySet, caller: string): number {
+    const causedAt = set.causedAt.get(caller) ?? -Infinity;
+    return Math.max(set.triedAt + PAUSE_MS, causedAt + CALLER_PAUSE_MS) - now();
+  }
+
+  /** One fetch for all who wait. False when the caller has to wait before there may be another. */
+  async function renew(
+    set: KeySet,
+    { jwksUrl, jwksHost }: Pick<App, "jwksUrl" | "jwksHost">,
+    caller: string,
+  ): Promise<boolean> {
+    if (set.fetching === undefined && pauseOf(set, caller) > 0) return false;
     set.fetching ??= (async () => {
       set.triedAt = now();
+      for (const [who, at] of set.causedAt) if (set.triedAt - at >= CALLER_PAUSE_MS) set.causedAt.delete(who);
+      set.causedAt.set(caller, set.triedAt);
       try {
-        set.find = createLocalJWKSet(jwksShape.parse(JSON.parse(await fetchText(jwksUrl, jwksHost))));
+        const keySet = jwksShape.parse(JSON.parse(await fetchText(jwksUrl, jwksHost)));
+        set.find = createLocalJWKSet(keySet);
+        set.kids = new Set(keySet.keys.map(({ kid }) => kid));
         set.fetchedAt = set.triedAt;
         set.failure = undefined;
       } catch (error) {
@@ -78,23 +113,27 @@ export function createKeySets(
       }
     })();
     await set.fetching;
+    return true;
   }
 
   return {
-    keyOf: (app) => async (header, token) => {
+    keyOf: (app, caller) => async (header, token) => {
       const set = setOf(app.jwksUrl);
-      if (now() - set.fetchedAt >= FRESH_MS) await renew(set, app);
-      if (set.find === undefined || now() - set.fetchedAt >= USABLE_MS) {
-        throw new KeysUnavailable({ cause: set.failure });
-      }
+      const unavailable = (): KeysUnavailable =>
+        new KeysUnavailable(pauseOf(set, caller), set.failure === undefined, { cause: set.failure });
+      const isUsable = (): boolean => set.find !== undefined && now() - set.fetchedAt < USABLE_MS;
+      const isFresh = now() - set.fetchedAt < FRESH_MS;
+      if (!isFresh && !(isUsable() && now() - set.triedAt < AWAY_PAUSE_MS)) await renew(set, app, caller);
+      if (set.find === undefined || !isUsable()) throw unavailable();
       try {
         return await set.find(header, token);
       } catch (error) {
-        if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        const isUnknown = header.kid === undefined || !set.kids.has(header.kid);
+        if (!(error instanceof errors.JWKSNoMatchingKey && isUnknown)) throw error;
       }
       // Perhaps a key that is newer than our copy.
-      await renew(set, app);
-      if (set.failure !== undefined) throw new KeysUnavailable({ cause: set.failure });
+      const isRenewed = await renew(set, app, caller);
+      if (!isRenewed || set.failure !== undefined) throw unavailable();
       return set.find(header, token);
     },
   };

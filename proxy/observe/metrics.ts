@@ -28,6 +28,7 @@ const POLICIES = [
   "key-minute",
   "key-day",
   "exchange-address",
+  "provider-keys",
   "failed-credentials",
   "bad-proofs",
   "streams-user",

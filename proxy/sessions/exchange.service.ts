@@ -6,13 +6,19 @@ import type { ExchangeRequest, SessionResponse } from "../../shared/api/credenti
 import type { Auth } from "../auth/auth.ts";
 import { ApiError } from "../http/errors.ts";
 import { judgeAccessToken } from "../identity/access-token.ts";
-import type { KeySets } from "../identity/key-sets.ts";
+import type { KeysUnavailable, KeySets } from "../identity/key-sets.ts";
 import type { Logger } from "../logging.ts";
 import type { AppStore } from "../store/apps.ts";
 
+/** All that is known of who asks. */
+export interface ExchangeCaller {
+  readonly address: string;
+  /** The browser's; undefined where there is none. */
+  readonly origin: string | undefined;
+}
+
 export interface Exchange {
-  /** `origin` is the browser's, undefined where there is none. */
-  exchange(request: ExchangeRequest, origin: string | undefined): Promise<SessionResponse>;
+  exchange(request: ExchangeRequest, from: ExchangeCaller): Promise<SessionResponse>;
 }
 
 export interface ExchangeParts {
@@ -24,22 +30,21 @@ export interface ExchangeParts {
   readonly now: () => number;
 }
 
-const RETRY_KEYS_SECS = 60;
-
 export function createExchange({ apps, auth, keySets, logger, now }: ExchangeParts): Exchange {
   return {
-    async exchange({ app_id: appId, access_token: untrusted, perms: wanted, ttl_secs: ttlSecs }, origin) {
+    async exchange(
+      { app_id: appId, access_token: untrusted, perms: wanted, ttl_secs: ttlSecs },
+      { address, origin },
+    ) {
       const app = await apps.app(appId);
       if (app === undefined) throw new ApiError("APP_UNKNOWN", "No identity-provider app has this id");
       // Before the token is looked at: another site's page must not use this one as its oracle.
       if (origin !== undefined && !(await auth.allowsOrigin(app.developerId, origin))) {
         throw new ApiError("FORBIDDEN", "This origin is not registered for the app's developer");
       }
-      const judged = await judgeAccessToken(untrusted, app, keySets, now());
+      const judged = await judgeAccessToken(untrusted, app, keySets, address, now());
       if (judged.kind === "keys-unavailable") {
-        throw new ApiError("STORE_UNAVAILABLE", "The identity provider's keys cannot be had at the moment", {
-          retryAfterSecs: RETRY_KEYS_SECS,
-        });
+        throw unjudged(judged.why);
       }
       if (judged.kind === "bad") {
         // The operator may know which rule; who holds a forged token may not.
@@ -63,6 +68,18 @@ export function createExchange({ apps, auth, keySets, logger, now }: ExchangePar
       return { ...minted, sub, perms };
     },
   };
+}
+
+/** Nothing is said against the token. What strangers can bring about with a key of their own is no fault of ours, so no 5xx. */
+function unjudged({ retryAfterSecs, isProviderThere }: KeysUnavailable): ApiError {
+  return isProviderThere
+    ? new ApiError("RATE_LIMITED", "The token's key is not known yet, and the provider was asked just now", {
+        retryAfterSecs,
+        policy: "provider-keys",
+      })
+    : new ApiError("STORE_UNAVAILABLE", "The identity provider's keys cannot be had at the moment", {
+        retryAfterSecs,
+      });
 }
 
 /** Not SESSION_EXPIRED even where the token is merely old: that code speaks of sessions of ours. */

@@ -13,6 +13,7 @@ import {
   RESOURCE,
   startProvider,
   type RunningProvider,
+  type SigningKey,
   type Tokens,
 } from "../../support/oidc/provider.ts";
 import { startEdge, type Answer, type Edge, type EdgeOptions } from "./edge.ts";
@@ -373,6 +374,7 @@ describe("exchange of an identity provider's access token", () => {
       const url = `http://127.0.0.1:${String((attacker.address() as AddressInfo).port)}/jwks`;
       for (const header of [{ jku: url }, { x5u: url }, { jku: url, kid: scene.provider.key.kid }]) {
         const access_token = await forge(own, scene.claims(), header);
+        scene.edge.advance(61_000);
         assertRefused(await scene.exchange({ access_token }), 401, "INVALID_CREDENTIAL");
       }
       assert.equal(visits, 0);
@@ -456,6 +458,7 @@ describe("exchange: the provider's keys", () => {
     scene.provider.rotate(await newKey("third"));
     scene.edge.advance(300_000);
     assert.equal(await status(await signedIn()), 201);
+    scene.edge.advance(60_000);
     assertRefused(await scene.exchange({ access_token: renewed }), 401, "INVALID_CREDENTIAL");
   });
 
@@ -466,20 +469,76 @@ describe("exchange: the provider's keys", () => {
     assert.equal(scene.provider.fetches, 1);
   });
 
-  it("a flood of unknown keys costs the provider one fetch a minute", async () => {
-    assert.equal(await status(await signedIn()), 201);
-    const foreign = await newKey("foreign");
-    const flood = async (): Promise<void> => {
-      for (let i = 0; i < 20; i++) {
-        const kid = `k${String(i)}`;
-        assert.equal(await status(await forge(foreign, scene.claims(), { kid })), 401);
+  describe("that are not known", () => {
+    let hopped: Scene;
+    before(async () => {
+      foreign = await newKey("foreign");
+    });
+    beforeEach(async () => {
+      hopped = await startScene({ trustedHops: 1 });
+    });
+    afterEach(() => hopped.stop());
+    let foreign: SigningKey;
+    let count = 0;
+    const from = (address: string, access_token: string): Promise<Answer> =>
+      hopped.exchange({ access_token }, { "X-Forwarded-For": address });
+    /** By a stranger: a key of a new name each time. */
+    const flood = async (address: string, times: number): Promise<Answer[]> => {
+      const answers = [];
+      for (let i = 0; i < times; i++) {
+        const kid = `k${String(count++)}`;
+        answers.push(await from(address, await forge(foreign, hopped.claims(), { kid })));
       }
+      return answers;
     };
-    await flood();
-    assert.equal(scene.provider.fetches, 1);
-    scene.edge.advance(60_000);
-    await flood();
-    assert.equal(scene.provider.fetches, 2);
+    const STRANGER = "192.0.2.66";
+    const aliceIn = async (): Promise<string> => (await hopped.provider.signIn("alice")).access_token;
+
+    it("cost the provider one fetch a minute and address, and are to be tried again when nobody could look", async () => {
+      assert.equal((await from("192.0.2.1", await aliceIn())).status, 201);
+      hopped.edge.advance(5_000);
+      const [looked, ...others] = await flood(STRANGER, 10);
+      // The provider was asked and has no such key.
+      assertRefused(looked!, 401, "INVALID_CREDENTIAL");
+      for (const answer of others) {
+        assertRefused(answer, 429, "RATE_LIMITED");
+        assert.equal(answer.body.policy, "provider-keys");
+        assert.equal(answer.body.retryable, true);
+        const wait = Number(answer.headers.get("retry-after"));
+        assert.ok(wait > 50 && wait <= 60, String(wait));
+      }
+      assert.equal(hopped.provider.fetches, 2);
+    });
+
+    it("are taken within seconds of being published, whatever a stranger sends meanwhile", async () => {
+      assert.equal((await from("192.0.2.1", await aliceIn())).status, 201);
+      hopped.edge.advance(5_000);
+      await flood(STRANGER, 3);
+      hopped.provider.rotate(await newKey("second"), { keep: true });
+      const renewed = await aliceIn();
+      const early = await from("192.0.2.1", renewed);
+      assertRefused(early, 429, "RATE_LIMITED");
+      const wait = Number(early.headers.get("retry-after"));
+      // Her address has caused a fetch of its own a moment ago; another user's has not.
+      assert.ok(wait > 5 && wait <= 60, String(wait));
+      const other = await from("192.0.2.2", renewed);
+      assert.ok(Number(other.headers.get("retry-after")) <= 5);
+      for (let second = 0; second < 5; second++) {
+        hopped.edge.advance(1_000);
+        await flood(STRANGER, 3);
+      }
+      assert.equal((await from("192.0.2.2", renewed)).status, 201);
+      assert.equal((await from("192.0.2.1", renewed)).status, 201);
+    });
+
+    it("cost the provider a bounded number of fetches, however many addresses strangers have", async () => {
+      assert.equal((await from("192.0.2.1", await aliceIn())).status, 201);
+      for (let second = 0; second < 60; second++) {
+        hopped.edge.advance(1_000);
+        await flood(`198.51.100.${String(second)}`, 1);
+      }
+      assert.ok(hopped.provider.fetches <= 13, String(hopped.provider.fetches));
+    });
   });
 
   it("a provider that is away is borne for an hour, and longer not", async () => {
