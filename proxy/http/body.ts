@@ -3,7 +3,7 @@
  * before anybody looks inside; what comes out is still `unknown`.
  */
 import { createHash } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Middleware, ParameterizedContext } from "koa";
 import { MAX_BODY_BYTES } from "../../shared/api/endpoints.ts";
 import { ApiError } from "./errors.ts";
@@ -19,7 +19,7 @@ async function readJson(ctx: ParameterizedContext<RequestState>): Promise<void> 
   requireJson(ctx.req);
   let bytes: Buffer;
   try {
-    bytes = await readBody(ctx.req);
+    bytes = await readBody(ctx.req, ctx.res);
   } catch (error) {
     // The rest of an oversize body is not waited for.
     if (error instanceof ApiError && error.code === "BODY_TOO_LARGE") ctx.set("Connection", "close");
@@ -43,10 +43,12 @@ function requireJson(request: IncomingMessage): void {
   }
 }
 
-async function readBody(request: IncomingMessage): Promise<Buffer> {
+async function readBody(request: IncomingMessage, response: ServerResponse): Promise<Buffer> {
   const tooLarge = (): ApiError =>
     new ApiError("BODY_TOO_LARGE", `The body may have ${MAX_BODY_BYTES} bytes`);
   if (Number(request.headers["content-length"] ?? 0) > MAX_BODY_BYTES) throw tooLarge();
+  // The server lets no other expectation pass, and HTTP/1.0 has none (RFC 9110, section 10.1.1).
+  if (request.headers.expect !== undefined && request.httpVersion === "1.1") response.writeContinue();
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;

@@ -3,8 +3,15 @@
  * each connection, an orderly end.
  */
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from "node:http";
 import { Socket, type AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
 import { problemOf } from "./error-handler.ts";
 import { ApiError } from "./errors.ts";
@@ -33,6 +40,11 @@ const IDLE_MS = 75_000;
 /** How long a caller may go on sending after the last answer of its connection: as long as for the head of a request. */
 const LINGER_MS = HEADERS_MS;
 
+const NO_TUNNEL = new ApiError(
+  "METHOD_NOT_ALLOWED",
+  "CONNECT asks for a tunnel, and this is no proxy for others",
+);
+
 /** Requests of one connection that wait for their turn; who sends more ahead is cut. */
 const MOST_WAITING = 100;
 
@@ -48,7 +60,7 @@ interface Connection {
   /** What the socket had written when the current one got it. */
   writtenBefore: number;
   /** Why what came last can never be answered as a request. */
-  fault: string | undefined;
+  fault: ApiError | undefined;
 }
 
 interface Waiting {
@@ -116,6 +128,16 @@ export async function startHttpServer(
     else next?.answer();
   }
 
+  /** What came last on this connection is no request that could be. */
+  function refuseInTurn(socket: Socket, fault: ApiError): void {
+    const connection = connections.get(socket);
+    // A refusal now would stand in the place of an answer that is still to come: it waits for its turn.
+    if (connection !== undefined && isWhole(connection.current)) connection.fault ??= fault;
+    // Or in the middle of one that came before its request was whole.
+    else if (socket.bytesWritten > (connection?.writtenBefore ?? 0)) socket.destroy();
+    else refuseBytes(socket, fault);
+  }
+
   const server = createServer(
     // Node's own refusal of a missing Host has no body; ours is below.
     {
@@ -124,18 +146,25 @@ export async function startHttpServer(
       connectionsCheckingInterval: deadlines.look,
       requireHostHeader: false,
     },
-    (request, response) => {
-      inTurn(request, response, () => {
-        // RFC 9112 section 3.2: none, or more than one, is answered with 400.
-        if (request.httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
-          refuse(response, "A request names its Host, once");
-        } else listener(request, response);
-      });
-    },
+    serve,
   );
+  function serve(request: IncomingMessage, response: ServerResponse): void {
+    inTurn(request, response, () => {
+      // RFC 9112 section 3.2: none, or more than one, is answered with 400.
+      if (request.httpVersion === "1.1" && headerValues(request, "host").length !== 1) {
+        refuse(response, invalid("A request names its Host, once"));
+      } else listener(request, response);
+    });
+  }
   server.setTimeout(deadlines.idle);
+  // 100 Continue is said by who reads the body, so not before the caller is known and allowed.
+  server.on("checkContinue", serve);
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    inTurn(request, response, () => refuse(response, "Expect may only say 100-continue"));
+    inTurn(request, response, () => refuse(response, invalid("Expect may only say 100-continue")));
+  });
+  // A tunnel has no request behind it that could be answered in its turn.
+  server.on("connect", (request: IncomingMessage, socket: Duplex) => {
+    if (socket instanceof Socket) refuseInTurn(socket, NO_TUNNEL);
   });
   server.on("connection", (socket) => {
     // Node's own way to end a connection behind an answer that says `Connection: close`, too.
@@ -146,16 +175,11 @@ export async function startHttpServer(
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // Behind its last answer: what comes is dropped, whatever it is.
     if (!(socket instanceof Socket) || socket.writableEnded) return;
-    const fault =
-      error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? "The request did not arrive whole in time"
-        : "This is not an HTTP request";
-    const connection = connections.get(socket);
-    // A refusal now would stand in the place of an answer that is still to come: it waits for its turn.
-    if (connection !== undefined && isWhole(connection.current)) connection.fault ??= fault;
-    // Or in the middle of one that came before its request was whole.
-    else if (socket.bytesWritten > (connection?.writtenBefore ?? 0)) socket.destroy();
-    else refuseBytes(socket, fault);
+    const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+    refuseInTurn(
+      socket,
+      invalid(isLate ? "The request did not arrive whole in time" : "This is not an HTTP request"),
+    );
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -195,14 +219,19 @@ function isWhole(response: ServerResponse | undefined): boolean {
   return response?.req.complete === true;
 }
 
+const invalid = (detail: string): ApiError => new ApiError("INVALID_REQUEST", detail);
+
 /** For what never becomes a request to the app, so that the error handler cannot answer it. */
-function refusal(detail: string): {
+function refusal(error: ApiError): {
+  readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 } {
   const requestId = randomUUID();
-  const body = JSON.stringify(problemOf(new ApiError("INVALID_REQUEST", detail), requestId));
+  const problem = problemOf(error, requestId);
+  const body = JSON.stringify(problem);
   const headers = {
+    ...(error === NO_TUNNEL ? { Allow: "GET, HEAD, POST, OPTIONS" } : {}),
     "Content-Type": "application/problem+json",
     "Content-Length": String(Buffer.byteLength(body)),
     "Cache-Control": "no-store",
@@ -211,19 +240,19 @@ function refusal(detail: string): {
     "X-Request-Id": requestId,
     Connection: "close",
   };
-  return { headers, body };
+  return { status: problem.status, headers, body };
 }
 
-function refuse(response: ServerResponse, detail: string): void {
-  const { headers, body } = refusal(detail);
-  response.writeHead(400, headers).end(body);
+function refuse(response: ServerResponse, error: ApiError): void {
+  const { status, headers, body } = refusal(error);
+  response.writeHead(status, headers).end(body);
 }
 
 /** Where there is no request that could be answered. */
-function refuseBytes(socket: Socket, detail: string): void {
+function refuseBytes(socket: Socket, error: ApiError): void {
   if (!socket.writable) return void socket.destroy();
-  const { headers, body } = refusal(detail);
+  const { status, headers, body } = refusal(error);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  socket.write(["HTTP/1.1 400 Bad Request", ...lines, "", body].join("\r\n"));
+  socket.write([`HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ""}`, ...lines, "", body].join("\r\n"));
   socket.destroySoon();
 }

@@ -74,6 +74,7 @@ describe("requests ahead of their answers", () => {
     ["a second stream", () => get("/events/stream")],
     ["bytes that are no HTTP", () => "nonsense\r\n\r\n"],
     ["a request without Host", () => "GET /whoami HTTP/1.1\r\n\r\n"],
+    ["a CONNECT", () => "CONNECT x:1 HTTP/1.1\r\nHost: x:1\r\n\r\n"],
     ["half a request", () => "GET /whoami HTTP/1.1\r\nHo"],
   ] as const) {
     it(`${what} behind a stream is not done, and puts no byte into it`, async () => {
