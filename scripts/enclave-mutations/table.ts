@@ -580,27 +580,41 @@ export const MUTATIONS: readonly Mutation[] = [
     "enclave/kms-envelope.ts",
     ["unit/enclave/kms-envelope"],
     [
-      ["an envelope may be of any length", "if (bytes.length > MAX_ENVELOPE_BYTES) return undefined;", ""],
       [
         "an envelope for another key is tried",
         "if (!equalBytes(read.recipient, recipient)) return undefined;",
         "void recipient;",
       ],
       [
-        "any algorithm passes",
-        "if (!agreed.every(([{ whole }, hex]) => toHex(whole) === hex)) return undefined;",
-        "void agreed;",
-      ],
-      [
-        "content may be of anything",
-        "if (!chunks.every(({ tag }) => tag === TAG.octetString)) return undefined;",
-        "",
-      ],
-      [
         "a fault of opening is a fault of ours",
         "  } catch {\n    return undefined;\n  }",
         "  } finally {\n    void read;\n  }",
       ],
+    ],
+  ),
+  ...of(
+    "shared/protocol/kms-envelope.ts",
+    ["unit/shared/protocol/kms-envelope"],
+    [
+      ["an envelope may be of any length", 'if (bytes.length > MAX_ENVELOPE_BYTES) return "TOO_LONG";', ""],
+      [
+        "any algorithm passes",
+        'if (!agreed.every(([element, hex]) => toHex(element.whole) === hex)) return "ALGORITHM";',
+        "void agreed;",
+      ],
+      [
+        "chunks may be of anything",
+        "if (!children.every((chunk) => chunk.tag === TAG.octetString)) return undefined;",
+        "",
+      ],
+      [
+        "primitive content is none",
+        "if (tag === IMPLICIT_0) return body;",
+        "if (tag === IMPLICIT_0) return undefined;",
+      ],
+      ["a vector may be of any length", "iv.length !== BLOCK_BYTES || ", ""],
+      ["there may be no content", "content.length === 0 || ", ""],
+      ["content may be half a block", " || content.length % BLOCK_BYTES !== 0", ""],
     ],
   ),
 ];

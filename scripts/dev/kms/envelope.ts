@@ -1,6 +1,6 @@
 /**
  * Seals for one recipient as KMS does when a request carries an attestation document: CMS EnvelopedData
- * in BER, with the indefinite lengths and the chunked content that KMS sends. Development only.
+ * in BER, with the indefinite lengths that KMS sends, and the content in either of its forms. Development only.
  */
 import {
   constants,
@@ -11,8 +11,16 @@ import {
   randomBytes,
 } from "node:crypto";
 
+/** Of the encrypted content: octet strings in a constructed [0], or a primitive [0]. AWS's own SDK has a vector of each. */
+export const CONTENT_FORMS = ["constructed", "primitive"] as const;
+export type ContentForm = (typeof CONTENT_FORMS)[number];
+
 /** `recipientSpki` is DER of an RSA key, as the document's `public_key` has it; throws for another. */
-export function sealEnvelope(plaintext: Uint8Array, recipientSpki: Uint8Array): Uint8Array {
+export function sealEnvelope(
+  plaintext: Uint8Array,
+  recipientSpki: Uint8Array,
+  form: ContentForm = "constructed",
+): Uint8Array {
   const key = createPublicKey({ key: Buffer.from(recipientSpki), format: "der", type: "spki" });
   const contentKey = randomBytes(32);
   const iv = randomBytes(16);
@@ -24,7 +32,7 @@ export function sealEnvelope(plaintext: Uint8Array, recipientSpki: Uint8Array): 
   const recipient = element(
     SEQUENCE,
     VERSION_2,
-    element(0x80, createHash("sha256").update(recipientSpki).digest()),
+    element(IMPLICIT_0, createHash("sha256").update(recipientSpki).digest()),
     RSAES_OAEP_SHA256,
     element(OCTET_STRING, publicEncrypt(oaep, contentKey)),
   );
@@ -32,7 +40,9 @@ export function sealEnvelope(plaintext: Uint8Array, recipientSpki: Uint8Array): 
     SEQUENCE,
     objectId("2a864886f70d010701"), // data
     element(SEQUENCE, objectId("60864801650304012a"), element(OCTET_STRING, iv)), // AES-256-CBC
-    indefinite(CONTEXT_0, ...chunks(content).map((chunk) => element(OCTET_STRING, chunk))),
+    form === "primitive"
+      ? element(IMPLICIT_0, content)
+      : indefinite(CONTEXT_0, ...chunks(content).map((chunk) => element(OCTET_STRING, chunk))),
   );
   return new Uint8Array(
     indefinite(
@@ -56,6 +66,7 @@ const OCTET_STRING = 0x04;
 const SEQUENCE = 0x30;
 const SET = 0x31;
 const CONTEXT_0 = 0xa0;
+const IMPLICIT_0 = 0x80;
 
 function element(tag: number, ...contents: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(contents);

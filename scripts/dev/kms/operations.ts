@@ -7,7 +7,7 @@ import { constants, privateDecrypt } from "node:crypto";
 import { z } from "zod";
 import { verifyAttestation } from "../../../shared/protocol/attestation-document.ts";
 import type { DevelopmentKmsKey } from "../development-keys.ts";
-import { sealEnvelope } from "./envelope.ts";
+import { sealEnvelope, type ContentForm } from "./envelope.ts";
 import { decide, type KeyPolicy } from "./policy.ts";
 import { DEVELOPMENT_ACCOUNT, DEVELOPMENT_REGION } from "./signature.ts";
 
@@ -38,6 +38,8 @@ export interface KmsState {
   /** SHA-256 of the DER of the root certificates that attestation documents may lead to. */
   readonly roots: readonly string[];
   readonly nowMs: number;
+  /** Of the envelope, if the answer is one. */
+  readonly contentForm: ContentForm;
 }
 
 export interface KmsRequest {
@@ -97,7 +99,7 @@ const METADATA = {
 // ---------------------------------------------------------------- Decrypt
 
 function decrypt(
-  { key }: KmsState,
+  { key, contentForm }: KmsState,
   request: z.infer<typeof decryption>,
   recipient: Uint8Array | undefined,
 ): object {
@@ -116,7 +118,7 @@ function decrypt(
   if (request.Recipient === undefined) return { ...reply, Plaintext: base64(plaintext) };
   if (recipient === undefined)
     throw new KmsRefusal("ValidationException", "the attestation document has no public key");
-  return { ...reply, CiphertextForRecipient: base64(sealEnvelope(plaintext, recipient)) };
+  return { ...reply, CiphertextForRecipient: base64(sealEnvelope(plaintext, recipient, contentForm)) };
 }
 
 interface Attested {

@@ -11,6 +11,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { developmentKmsKey, developmentRoot } from "../development-keys.ts";
+import { CONTENT_FORMS } from "./envelope.ts";
 import { answer, DEVELOPMENT_KEY_ARN, KmsRefusal } from "./operations.ts";
 import { parsePolicy, type KeyPolicy } from "./policy.ts";
 import { DEVELOPMENT_ROLE, signatureFault } from "./signature.ts";
@@ -41,6 +42,7 @@ export async function startDevelopmentKms(options: DevelopmentKmsOptions): Promi
   const key = developmentKmsKey();
   const roots = [createHash("sha256").update(developmentRoot().certificate).digest("hex")];
   let policy: KeyPolicy = parsePolicy(options.policy);
+  let decrypted = 0;
 
   async function respond(request: IncomingMessage): Promise<object> {
     const body = await bodyOf(request);
@@ -51,8 +53,11 @@ export async function startDevelopmentKms(options: DevelopmentKmsOptions): Promi
       throw new KmsRefusal("UnknownOperationException", "no operation of KMS");
     const fault = signatureFault({ method, path, headers, body }, nowMs);
     if (fault !== undefined) throw new KmsRefusal(fault, "the request is not signed as it must be");
+    // In turn, as nobody outside AWS knows which answer comes in which form.
+    const contentForm = CONTENT_FORMS[decrypted % CONTENT_FORMS.length]!;
+    if (operation === "Decrypt") decrypted += 1;
     return answer(
-      { key, policy, roots, nowMs },
+      { key, policy, roots, nowMs, contentForm },
       { principal: DEVELOPMENT_ROLE, operation, body: parse(body) },
     );
   }

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { openEnvelope } from "../../../enclave/kms-envelope.ts";
+import { readEnvelope } from "../../../shared/protocol/kms-envelope.ts";
 import {
   readAttestation,
   verifyAttestation,
@@ -103,6 +104,31 @@ for (const folder of FOLDERS) {
     }
   });
 }
+
+interface SdkEnvelope {
+  readonly name: string;
+  readonly envelope: string;
+  readonly encryptedKey: string;
+  readonly iv: string;
+  readonly content: string;
+}
+
+describe("answers of KMS in AWS's own SDK, whose keys are not published", () => {
+  const file = new URL("cms-aws-sdk.json", OWN);
+  const { envelopes } = JSON.parse(readFileSync(file, "utf8")) as {
+    readonly envelopes: readonly SdkEnvelope[];
+  };
+  for (const { name, envelope, ...parts } of envelopes) {
+    it(`${name} is read as the SDK reads it`, () => {
+      const read = readEnvelope(new Uint8Array(Buffer.from(envelope, "hex")));
+      assert.ok(typeof read !== "string", JSON.stringify(read));
+      const hex = Object.entries(read).map(([part, bytes]) => [part, toHex(bytes as Uint8Array).slice(2)]);
+      const { recipient, ...found } = Object.fromEntries(hex) as Record<string, string>;
+      assert.deepEqual(found, parts);
+      assert.equal(recipient?.length, 64);
+    });
+  }
+});
 
 function assertVerdict(
   result: VerifiedAttestation | AttestationFault,

@@ -26,7 +26,15 @@ describe("scripts: ways to weaken the enclave", () => {
     const covered = new Set(MUTATIONS.map(({ file }) => file));
     for (const file of ["attest", "attest-root", "restore", "kms-envelope", "frames", "signer", "dispatch"])
       assert.ok(covered.has(`enclave/${file}.ts`), file);
-    for (const file of ["attestation-document", "x509", "cbor", "asn1", "statements", "enclave-messages"])
+    for (const file of [
+      "attestation-document",
+      "x509",
+      "cbor",
+      "asn1",
+      "kms-envelope",
+      "statements",
+      "enclave-messages",
+    ])
       assert.ok(covered.has(`shared/protocol/${file}.ts`), file);
   });
 

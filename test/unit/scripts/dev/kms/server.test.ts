@@ -68,6 +68,19 @@ describe("scripts/dev/kms/server", () => {
     assert.equal(openEnvelope(envelope, stranger.privateKey, stranger.spki), undefined);
   });
 
+  it("sends the content in either form that KMS has, in turn, and the enclave opens both", async () => {
+    const found = new Set<number>();
+    for (let i = 0; i < 2; i++) {
+      const { body } = await callKms(kms.url, "Decrypt", decryption());
+      const envelope = new Uint8Array(Buffer.from(String(body["CiphertextForRecipient"]), "base64"));
+      assert.deepEqual(openEnvelope(envelope, recipient.privateKey, recipient.spki), SECRET);
+      // Behind the vector, which is the last octet string before it.
+      const at = Buffer.from(envelope).lastIndexOf("060960864801650304012a0410", undefined, "hex");
+      found.add(envelope[at + 13 + 16]!);
+    }
+    assert.deepEqual([...found].sort(), [0x80, 0xa0]);
+  });
+
   for (const register of ["pcr0", "pcr1", "pcr2"] as const) {
     it(`denies an enclave whose ${register} is another`, async () => {
       const measurement = { ...MEASUREMENT, [register]: "dd".repeat(48) };
