@@ -7,7 +7,14 @@ import type { Middleware, Next, ParameterizedContext } from "koa";
 import { ApiError } from "./errors.ts";
 
 const EXPOSED = "Retry-After, RateLimit, RateLimit-Policy, Location, ETag, X-Request-Id, API-Version";
-const ALLOWED = "Authorization, Content-Type, Idempotency-Key, Prefer, API-Version, If-None-Match";
+/**
+ * What this service reads, and what client libraries of event streams send to any: a name that is missing here costs a
+ * browser the whole request.
+ */
+const ALLOWED = [
+  ...["Authorization", "Content-Type", "Idempotency-Key", "Prefer", "API-Version", "If-None-Match"],
+  ...["Last-Event-ID", "X-Request-Id", "Cache-Control", "Pragma"],
+].join(", ");
 
 export function cors(registeredOrigins: () => Promise<ReadonlySet<string>>): Middleware {
   return (ctx, next) => {

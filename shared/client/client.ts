@@ -28,6 +28,8 @@ import { readTreeLevel, type TreeLevel, type TreePage } from "./tree-level.ts";
 
 export interface ClientOptions extends Omit<TransportOptions, "credential"> {
   readonly credential: Credential;
+  /** Longest that a session provider may take, in milliseconds. Default 30 s; then SESSION_PROVIDER_FAILED. */
+  readonly providerMs?: number;
   readonly streamTiming?: StreamTiming;
 }
 
@@ -83,7 +85,10 @@ export interface Client {
 }
 
 export function createClient(options: ClientOptions): Client {
-  const transport = createTransport({ ...options, credential: credentialSource(options.credential) });
+  const transport = createTransport({
+    ...options,
+    credential: credentialSource(options.credential, options.providerMs),
+  });
   const submit = ({ idempotencyKey, signal, delivery }: SubmitOptions = {}): Call => ({
     idempotencyKey: idempotencyKey ?? bytesToHex(randomBytes(16)),
     signal,

@@ -40,6 +40,7 @@ export class ApiProblem extends Error {
 }
 
 export const CLIENT_ERRORS = {
+  OPTIONS_INVALID: "the library was not called as it is documented",
   NETWORK: "no answer from the service",
   UNEXPECTED_ANSWER: "the answer does not have the documented form",
   SESSION_PROVIDER_FAILED: "the session-token provider gave no token",

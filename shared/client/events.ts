@@ -2,11 +2,27 @@
  * The event stream over fetch, in Node and browsers alike: resumes after the last event that its reader
  * has finished with, renews an expired session, backs off when the service is away. Every payload passes
  * its schema before the reader sees it.
+ *
+ * How long it tries: a stream that has brought no event yet fails like any other request, after a few tries within
+ * seconds, since an address or an origin that is wrong stays wrong. One that has brought an event reconnects, and
+ * fails with what stood in its way once it was away for `maxAwayMs`. A refusal for good ends either at once.
  */
 import { EVENTS, type EventKind, type StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
-import { abortable, backOffMs, delay, readAnswer, urlOf, type Transport } from "./http.ts";
+import {
+  abortable,
+  backOffMs,
+  delay,
+  mediaType,
+  overNetwork,
+  Patience,
+  readAnswer,
+  unexpected,
+  urlOf,
+  type Transport,
+} from "./http.ts";
+import { shownUrl } from "./reaching.ts";
 import { SseParser, type SseMessage } from "./sse.ts";
 
 export interface StreamTiming {
@@ -14,6 +30,8 @@ export interface StreamTiming {
   readonly silenceMs?: number;
   /** Longest pause between tries. Default 30 s. */
   readonly maxPauseMs?: number;
+  /** How long a stream that was open may be away before it fails. Default 2 minutes. */
+  readonly maxAwayMs?: number;
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
@@ -23,41 +41,44 @@ interface StreamCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What ended one connection: `expired` needs a new token, `closed` only a new connection. */
-type Ending = { readonly kind: "closed" } | { readonly kind: "expired"; readonly token: string | undefined };
+/** What ended one connection: `expired` needs a new token, `closed` only a new connection. `error` says so if it stays that way. */
+interface Ending {
+  readonly kind: "closed" | "expired";
+  readonly token: string | undefined;
+  readonly error: ApiProblem | ClientError;
+}
 
 export async function* streamEvents(
   transport: Transport,
   call: StreamCall,
   timing: StreamTiming = {},
 ): AsyncGenerator<StreamEvent, void, undefined> {
-  const wait = timing.wait ?? delay;
+  const { wait = delay, silenceMs = 45_000, maxPauseMs = 30_000, maxAwayMs = 120_000 } = timing;
   let last = call.from;
+  let wasOpen = false;
   let failures = 0;
-  let expiries = 0;
+  let awayMs = 0;
+  let hasRenewed = false;
   let serverPauseMs = 0;
   while (true) {
     call.signal?.throwIfAborted();
-    let pauseMs = serverPauseMs;
-    const connection = connect(transport, call, last, timing.silenceMs ?? 45_000);
+    const began = performance.now();
+    let openAt = Infinity;
+    let hasMore = false;
+    let ending: Ending | undefined;
+    let fault: unknown;
+    const connection = connect(transport, call, last, silenceMs);
     try {
       while (true) {
         const step = await connection.next();
         if (step.done === true) {
-          if (step.value.kind === "expired" && transport.credential.expire(step.value.token)) {
-            // At most one renewal without any progress in between, like every other request; then back off.
-            expiries += 1;
-            pauseMs = expiries > 1 ? backOffMs(expiries) : 0;
-          } else {
-            failures += 1;
-            pauseMs = Math.max(pauseMs, backOffMs(failures));
-          }
+          ending = step.value;
           break;
         }
         const { event, retryMs } = step.value;
         if (retryMs !== undefined) serverPauseMs = retryMs;
-        failures = 0;
-        if (event.kind !== "ready") expiries = 0;
+        if (event.kind === "ready") openAt = performance.now();
+        else hasMore = true;
         yield event;
         // Only now: an event that its reader did not finish is sent again.
         if (event.kind === "reorg") last = event.data.from_id ?? undefined;
@@ -65,24 +86,49 @@ export async function* streamEvents(
       }
     } catch (error) {
       call.signal?.throwIfAborted();
-      const after = retryPause(error, (failures += 1));
-      if (after === undefined) throw error;
-      pauseMs = Math.max(pauseMs, after);
+      fault = error;
     } finally {
       // A reader that leaves in the middle must not leave the connection open behind it.
-      await connection.return({ kind: "closed" });
+      await connection.return(LEFT);
     }
-    await wait(Math.min(pauseMs, timing.maxPauseMs ?? 30_000), call.signal);
+    wasOpen ||= hasMore || openAt !== Infinity;
+    // Every stream begins with `ready`; one that brought nothing else is back only if it stayed for a while.
+    if (hasMore || performance.now() - openAt > silenceMs) {
+      failures = awayMs = 0;
+      hasRenewed = false;
+    } else awayMs += performance.now() - began;
+    if (ending !== undefined) {
+      // At most one renewal without any progress in between, like every other request; then it is a failure.
+      const mayRenew = ending.kind === "expired" && transport.credential.expire(ending.token) && !hasRenewed;
+      if (mayRenew) hasRenewed = true;
+      else fault = ending.error;
+    }
+    let pauseMs = serverPauseMs;
+    if (fault !== undefined) {
+      failures += 1;
+      const after = wasOpen ? pauseAway(fault, failures) : transport.pauseAfter(fault, failures);
+      pauseMs = Math.min(Math.max(pauseMs, after ?? 0), maxPauseMs);
+      if (after === undefined || awayMs + pauseMs > maxAwayMs) throw fault as Error;
+    }
+    awayMs += pauseMs;
+    await wait(pauseMs, call.signal);
   }
 }
 
-function retryPause(error: unknown, failures: number): number | undefined {
+/** Of a stream that was open; undefined for what another try does not change. */
+function pauseAway(error: unknown, failures: number): number | undefined {
   if (error instanceof ApiProblem) {
-    const away = error.status === 429 || error.status >= 500;
+    const away = error.status === 429 || error.status >= 500 || error.code === "SESSION_EXPIRED";
     return away ? Math.max(error.retryAfterMs ?? 0, backOffMs(failures)) : undefined;
   }
-  return error instanceof ClientError && error.code === "NETWORK" ? backOffMs(failures) : undefined;
+  const isAway = error instanceof ClientError && PASSING.has(error.code);
+  return isAway ? backOffMs(failures) : undefined;
 }
+
+const PASSING: ReadonlySet<string> = new Set(["NETWORK", "SESSION_PROVIDER_FAILED"]);
+
+/** Only tells a connection to close; nobody reads it. */
+const LEFT: Ending = { kind: "closed", token: undefined, error: new ClientError("NETWORK") };
 
 async function* connect(
   transport: Transport,
@@ -91,62 +137,59 @@ async function* connect(
   silenceMs: number,
 ): AsyncGenerator<{ event: StreamEvent; retryMs: number | undefined }, Ending, undefined> {
   const { headers, query, token } = await abortable(transport.credential.stream(), call.signal);
-  const path = ENDPOINTS.events.path;
+  const { method, path } = ENDPOINTS.events;
   const types = call.types?.join(",");
   const url = urlOf(transport.baseUrl, path, { query: { ...query, from, types } });
 
   // Closes the connection when the caller leaves, when the server falls silent, and when this generator ends.
-  const closing = new AbortController();
+  const patience = new Patience(transport.answerMs, call.signal);
+  const over = <T>(work: Promise<T>): Promise<T> => overNetwork(work, patience, method, url);
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  const leave = (): void => {
-    closing.abort();
-    // Node 20 forgets the tie between signal and body once its own request object is collected.
-    void reader?.cancel().catch(() => undefined);
-  };
-  call.signal?.addEventListener("abort", leave, { once: true });
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  const heard = (): void => {
-    clearTimeout(silence);
-    silence = setTimeout(leave, silenceMs);
-  };
   try {
-    heard();
-    const accept = { Accept: "text/event-stream", "Cache-Control": "no-store", ...headers };
-    const response = await network(
-      transport.fetch(url, { headers: accept, signal: closing.signal, redirect: "error", cache: "no-store" }),
-    );
-    if (response.status !== 200 || response.body === null) {
+    // Nothing here asks a browser for a preflight.
+    const accept = { Accept: "text/event-stream", ...headers };
+    const init = { headers: accept, signal: patience.signal, redirect: "error", cache: "no-store" } as const;
+    const response = await over(transport.fetch(url, init));
+    if (response.status !== 200 || response.body === null || mediaType(response) !== "text/event-stream") {
       try {
-        readAnswer(ENDPOINTS.events, response, await network(response.text()));
+        readAnswer(ENDPOINTS.events, response, await over(response.text()), url);
       } catch (error) {
         if (error instanceof ApiProblem && error.code === "SESSION_EXPIRED")
-          return { kind: "expired", token };
+          return { kind: "expired", token, error };
         throw error;
       }
-      throw new ClientError("UNEXPECTED_ANSWER", `status ${response.status} from ${path}`);
+      throw unexpected(response, url);
     }
     const parser = new SseParser();
     const decoder = new TextDecoder();
     reader = (response.body as ReadableStream<Uint8Array>).getReader();
     while (true) {
-      const chunk = await network(reader.read());
-      heard();
-      if (chunk.done) return { kind: "closed" };
+      const chunk = await over(reader.read());
+      patience.heard(silenceMs);
+      if (chunk.done) return { kind: "closed", token, error: ended(url) };
       for (const message of pushInto(parser, decoder.decode(chunk.value, { stream: true }))) {
         const event = readEvent(message);
-        if (event?.kind === "session_expired") return { kind: "expired", token };
+        if (event?.kind === "session_expired") return { kind: "expired", token, error: expired() };
         // What a request with it is answered, the next connection hears.
-        if (event?.kind === "credential_revoked") return { kind: "closed" };
+        if (event?.kind === "credential_revoked") return { kind: "closed", token, error: ended(url) };
         if (event !== undefined) yield { event, retryMs: parser.retryMs };
         // A reader may take its time over an event; that is not the server's silence.
-        heard();
+        patience.heard();
       }
     }
   } finally {
-    clearTimeout(silence);
-    call.signal?.removeEventListener("abort", leave);
-    closing.abort();
+    patience.end();
+    // Node 20 forgets the tie between signal and body once its own request object is collected.
+    void reader?.cancel().catch(() => undefined);
   }
+}
+
+function ended(url: string): ClientError {
+  return new ClientError("NETWORK", `GET ${shownUrl(url)}: the service ended the stream`);
+}
+
+function expired(): ClientError {
+  return new ClientError("SESSION_PROVIDER_FAILED", "its new token had expired, too");
 }
 
 function pushInto(parser: SseParser, text: string): SseMessage[] {
@@ -170,12 +213,4 @@ function readEvent(message: SseMessage): StreamEvent | undefined {
   const parsed = EVENTS[kind].safeParse(json);
   if (!parsed.success) throw new ClientError("UNEXPECTED_ANSWER", `a malformed ${kind} event`);
   return { kind, id: message.id, data: parsed.data } as StreamEvent;
-}
-
-async function network<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (cause) {
-    throw new ClientError("NETWORK", undefined, { cause });
-  }
 }

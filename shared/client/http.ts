@@ -7,6 +7,7 @@ import type { z } from "zod";
 import { API_VERSION, type Endpoint } from "../api/endpoints.ts";
 import { boundedBody } from "./bounded-body.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
+import { isSilence, readBaseUrl, shownUrl, silenceFor, unreachable } from "./reaching.ts";
 import type { CredentialSource } from "./session.ts";
 
 export interface CallOptions {
@@ -38,6 +39,8 @@ export interface TransportOptions {
   readonly tries?: number;
   /** Longest wait that a `Retry-After` may ask of us, in milliseconds. Default 60 s; above it the problem is thrown. */
   readonly maxWaitMs?: number;
+  /** Longest silence of the service before an answer and within it, in milliseconds. Default 30 s; then NETWORK. */
+  readonly answerMs?: number;
   /** For tests: how to wait. */
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
@@ -46,42 +49,57 @@ export interface Transport {
   readonly baseUrl: string;
   readonly fetch: typeof fetch;
   readonly credential: CredentialSource;
+  readonly answerMs: number;
+  /** How long to wait before a GET that failed for the `attempt`th time is sent again; undefined: not again. */
+  pauseAfter(error: unknown, attempt: number): number | undefined;
   call<T>(endpoint: Endpoint, call: Call): Promise<T>;
 }
 
 export function createTransport(options: TransportOptions): Transport {
   const { credential } = options;
-  const baseUrl = options.baseUrl.replace(/\/+$/, "");
-  const send = options.fetch ?? ((input, init) => fetch(input, init));
+  const baseUrl = readBaseUrl(options.baseUrl, "baseUrl");
+  // Async, so that what a fetch of the application's own throws at once is a failed request like any other.
+  const send: typeof fetch = async (input, init) => (options.fetch ?? fetch)(input, init);
   const tries = options.tries ?? 4;
   const maxWaitMs = options.maxWaitMs ?? 60_000;
+  const answerMs = options.answerMs ?? 30_000;
   const wait = options.wait ?? delay;
 
   async function exchange(endpoint: Endpoint, call: Call, headers: Record<string, string>): Promise<unknown> {
-    const init: RequestInit = {
-      method: endpoint.method,
-      headers: {
-        Accept: call.packed === undefined ? "application/json" : endpoint.packedType!,
-        "API-Version": API_VERSION,
-        ...(call.body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...(call.idempotencyKey === undefined ? {} : { "Idempotency-Key": call.idempotencyKey }),
-        ...headers,
-      },
-      // A redirect could carry the credential to another host.
-      redirect: "error",
-      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
-      ...(call.signal === undefined ? {} : { signal: call.signal }),
-    };
-    call.signal?.throwIfAborted();
-    if (call.delivery !== undefined) call.delivery.sent = true;
     const { packed, signal } = call;
-    const response = await network(send(urlOf(baseUrl, endpoint.path, call), init), signal);
-    if (packed !== undefined && response.ok) {
-      const bytes = await network(boundedBody(response, packed.maxBytes, signal), signal);
-      signal?.throwIfAborted();
-      return readPacked(endpoint, response, bytes);
+    const url = urlOf(baseUrl, endpoint.path, call);
+    const body = call.body === undefined ? undefined : jsonOf(call.body, endpoint);
+    signal?.throwIfAborted();
+    const patience = new Patience(answerMs, signal);
+    const over = <T>(work: Promise<T>): Promise<T> => overNetwork(work, patience, endpoint.method, url);
+    try {
+      const init: RequestInit = {
+        method: endpoint.method,
+        headers: {
+          Accept: packed === undefined ? "application/json" : endpoint.packedType!,
+          "API-Version": API_VERSION,
+          ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+          ...(call.idempotencyKey === undefined ? {} : { "Idempotency-Key": call.idempotencyKey }),
+          ...headers,
+        },
+        // A redirect could carry the credential to another host.
+        redirect: "error",
+        signal: patience.signal,
+        ...(body === undefined ? {} : { body }),
+      };
+      if (call.delivery !== undefined) call.delivery.sent = true;
+      const response = await over(send(url, init));
+      patience.heard();
+      if (packed !== undefined && response.ok) {
+        const heard = (): void => patience.heard();
+        const bytes = await over(boundedBody(response, packed.maxBytes, patience.signal, heard));
+        signal?.throwIfAborted();
+        return readPacked(endpoint, response, bytes, url);
+      }
+      return readAnswer(endpoint, response, await over(response.text()), url);
+    } finally {
+      patience.end();
     }
-    return readAnswer(endpoint, response, await network(response.text(), signal));
   }
 
   /** One exchange; on SESSION_EXPIRED a second one with a new token, as the specification says, and no third. */
@@ -107,6 +125,11 @@ export function createTransport(options: TransportOptions): Transport {
     baseUrl,
     fetch: send,
     credential,
+    answerMs,
+    pauseAfter: (error, attempt) => {
+      const pause = attempt < tries && !isSilence(error) ? pauseAfter(error, attempt) : undefined;
+      return pause !== undefined && pause <= maxWaitMs ? pause : undefined;
+    },
     async call<T>(endpoint: Endpoint, call: Call): Promise<T> {
       if (call.delivery !== undefined) call.delivery.sent = false;
       const repeatable =
@@ -115,7 +138,10 @@ export function createTransport(options: TransportOptions): Transport {
         try {
           return (await withSession(endpoint, call)) as T;
         } catch (error) {
-          const pause = repeatable && attempt < tries ? pauseAfter(error, attempt) : undefined;
+          // Who keeps silent once does so again; only where money is at stake is it worth another look.
+          const again =
+            repeatable && attempt < tries && (!isSilence(error) || call.idempotencyKey !== undefined);
+          const pause = again ? pauseAfter(error, attempt) : undefined;
           if (pause === undefined || pause > maxWaitMs) throw error;
           await wait(pause, call.signal);
         }
@@ -124,13 +150,65 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-/** What did not come over the network, unless the caller has left. */
-async function network<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** Ends an exchange when its caller leaves, and when the other side keeps silent for too long. */
+export class Patience {
+  readonly #ending = new AbortController();
+  readonly #caller: AbortSignal | undefined;
+  readonly #leave = (): void => this.#ending.abort(this.#caller?.reason);
+  #ms: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(ms: number, caller: AbortSignal | undefined) {
+    this.#ms = ms;
+    this.#caller = caller;
+    caller?.addEventListener("abort", this.#leave, { once: true });
+    this.heard();
+  }
+
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+  /** The caller's own reason, if that is why it ended. */
+  throwIfLeft(): void {
+    this.#caller?.throwIfAborted();
+  }
+  /** Begins to wait anew, from now on for so long. */
+  heard(ms = this.#ms): void {
+    this.#ms = ms;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#ending.abort(silenceFor(ms)), ms);
+  }
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#caller?.removeEventListener("abort", this.#leave);
+    this.#ending.abort();
+  }
+}
+
+/** NETWORK for what did not come, unless the caller has left. */
+export async function overNetwork<T>(
+  work: Promise<T>,
+  patience: Patience,
+  method: string,
+  url: string,
+): Promise<T> {
   try {
-    return await work;
+    // Not left to fetch alone: Node 20 forgets the tie between signal and body once its own request is collected.
+    return await abortable(work, patience.signal);
   } catch (cause) {
-    signal?.throwIfAborted();
-    throw new ClientError("NETWORK", undefined, { cause });
+    patience.throwIfLeft();
+    const { signal } = patience;
+    throw unreachable(method, url, signal.aborted ? signal.reason : cause);
+  }
+}
+
+function jsonOf(body: unknown, { path }: Endpoint): string {
+  try {
+    return JSON.stringify(body);
+  } catch (cause) {
+    throw new ClientError("OPTIONS_INVALID", `the body for ${path} is no JSON: amounts are decimal strings`, {
+      cause,
+    });
   }
 }
 
@@ -164,7 +242,7 @@ export function urlOf(baseUrl: string, path: string, call: Pick<Call, "params" |
 }
 
 /** Turns an answer into its typed body, or throws what it says. */
-export function readAnswer(endpoint: Endpoint, response: Response, text: string): unknown {
+export function readAnswer(endpoint: Endpoint, response: Response, text: string, url: string): unknown {
   const schema: z.ZodType | null | undefined = endpoint.responses[response.status];
   const json = parseJson(text);
   if (schema !== undefined && schema !== null) {
@@ -174,16 +252,35 @@ export function readAnswer(endpoint: Endpoint, response: Response, text: string)
   }
   throw (
     ApiProblem.from(json, response.status, retryAfterMs(response.headers.get("retry-after"))) ??
-    new ClientError("UNEXPECTED_ANSWER", `status ${response.status} from ${endpoint.path}`)
+    unexpected(response, url)
   );
 }
 
 /** Of a success. What an intermediary put in the place of the service's answer is none. */
-function readPacked(endpoint: Endpoint, response: Response, bytes: Uint8Array | undefined): Uint8Array {
-  const type = response.headers.get("content-type")?.split(";")[0]?.trim();
-  if (response.status !== 200 || type !== endpoint.packedType || bytes === undefined)
-    throw new ClientError("UNEXPECTED_ANSWER", `status ${response.status} from ${endpoint.path}`);
+function readPacked(
+  endpoint: Endpoint,
+  response: Response,
+  bytes: Uint8Array | undefined,
+  url: string,
+): Uint8Array {
+  if (response.status !== 200 || mediaType(response) !== endpoint.packedType || bytes === undefined)
+    throw unexpected(response, url);
   return bytes;
+}
+
+export function mediaType(response: Response): string | undefined {
+  return response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
+}
+
+/** A page in the place of an answer is what a wrong address gives, most often a development server's own. */
+export function unexpected(response: Response, url: string): ClientError {
+  const type = mediaType(response);
+  const what = type === undefined || !/^[a-z]+\/[a-z0-9.+-]{1,40}$/.test(type) ? "" : ` ${type}`;
+  const hint = type === "text/html" ? "; is this the service's address?" : "";
+  return new ClientError(
+    "UNEXPECTED_ANSWER",
+    `status ${response.status}${what} from ${shownUrl(url)}${hint}`,
+  );
 }
 
 /** Seconds, or an HTTP date (RFC 9110, section 10.2.3). */
@@ -210,6 +307,7 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined):
       reject(signal.reason as Error);
     };
     if (signal.aborted) {
+      work.catch(() => undefined);
       leave();
       return;
     }

@@ -8,7 +8,13 @@ import { ClientError } from "./errors.ts";
 /** Asks the developer's own server for a session token of the signed-in user. */
 export type SessionProvider = () => Promise<string>;
 
+/** The developer's server may ask an identity provider in turn; who takes longer than this will not answer. */
+const PROVIDER_MS = 30_000;
+
 export type Credential = { readonly apiKey: string } | { readonly sessionProvider: SessionProvider };
+
+/** What a header can carry: a token out of a file often ends with a line break. */
+const TOKEN = /^sst_[\x21-\x7e]+$/;
 
 /** For the one endpoint that takes none. */
 export const noCredential: CredentialSource = {
@@ -30,8 +36,10 @@ export interface CredentialSource {
   expire(token: string | undefined): boolean;
 }
 
-export function credentialSource(credential: Credential): CredentialSource {
-  return "apiKey" in credential ? apiKeySource(credential.apiKey) : sessionSource(credential.sessionProvider);
+export function credentialSource(credential: Credential, providerMs = PROVIDER_MS): CredentialSource {
+  return "apiKey" in credential
+    ? apiKeySource(credential.apiKey)
+    : sessionSource(credential.sessionProvider, providerMs);
 }
 
 function apiKeySource(apiKey: string): CredentialSource {
@@ -43,15 +51,20 @@ function apiKeySource(apiKey: string): CredentialSource {
   };
 }
 
-function sessionSource(provider: SessionProvider): CredentialSource {
+function sessionSource(provider: SessionProvider, providerMs: number): CredentialSource {
   let pending: Promise<string> | undefined;
   let current: string | undefined;
 
   async function ask(): Promise<string> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const why = `no answer in ${providerMs / 1000} s`;
+      timer = setTimeout(() => reject(new ClientError("SESSION_PROVIDER_FAILED", why)), providerMs);
+    });
     try {
-      const token: unknown = await provider();
-      if (typeof token !== "string" || !token.startsWith("sst_")) {
-        throw new ClientError("SESSION_PROVIDER_FAILED", "it did not return a session token");
+      const token: unknown = await Promise.race([provider(), late]);
+      if (typeof token !== "string" || !TOKEN.test(token)) {
+        throw new ClientError("SESSION_PROVIDER_FAILED", "it did not return a session token (sst_…)");
       }
       current = token;
       return token;
@@ -59,6 +72,7 @@ function sessionSource(provider: SessionProvider): CredentialSource {
       if (cause instanceof ClientError) throw cause;
       throw new ClientError("SESSION_PROVIDER_FAILED", undefined, { cause });
     } finally {
+      clearTimeout(timer);
       pending = undefined;
     }
   }

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { StreamEvent } from "../../../shared/api/data.ts";
 import { createClient, type Client } from "../../../shared/client/index.ts";
 import { hex } from "./chain.ts";
@@ -141,5 +143,106 @@ describe("event stream reader", () => {
       (events) => events.filter(({ kind }) => kind === "ready").length === 2,
     );
     assert.deepEqual(leaves(seen), [0, 1, 2]);
+  });
+
+  describe("that is not to be had", () => {
+    const NEVER = /\b(sst_|session=)/;
+
+    /** What reading ends with, and the pauses before. */
+    async function ending(
+      at: string,
+      { answerMs = 30_000, enough = () => false }: { answerMs?: number; enough?: () => boolean } = {},
+    ): Promise<{ code: string | undefined; message: string; pauses: number[] }> {
+      const pauses: number[] = [];
+      const wait = async (ms: number): Promise<void> => void pauses.push(ms);
+      const own = createClient({
+        ...{ baseUrl: at, answerMs, streamTiming: { wait } },
+        credential: { sessionProvider: async () => "sst_e0" },
+      });
+      service.goodTokens.add("sst_e0");
+      try {
+        await read(own, enough);
+      } catch (error) {
+        const { code, message } = error as { code?: string; message: string };
+        assert.doesNotMatch(message, NEVER);
+        return { code, message, pauses };
+      }
+      throw new Error("it did not fail");
+    }
+
+    async function against(answer: (response: ServerResponse) => void): ReturnType<typeof ending> {
+      const server = createServer((_, response) => answer(response));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      try {
+        return await ending(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { answerMs: 300 });
+      } finally {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      }
+    }
+
+    it("ends after a few tries and names the address, where nothing listens", async () => {
+      await service.close();
+      const { code, message, pauses } = await ending(baseUrl);
+      assert.equal(code, "NETWORK");
+      assert.ok(message.includes(`${baseUrl}/events/stream`) && message.includes("ECONNREFUSED"), message);
+      assert.equal(pauses.length, 3);
+      assert.ok(pauses.reduce((sum, ms) => sum + ms, 0) < 4_000);
+      service = new TestService();
+    });
+
+    it("ends at once where a page answers in its place, or nobody", async () => {
+      const page = await against((response) =>
+        response.writeHead(200, { "Content-Type": "text/html" }).end("<!doctype html>"),
+      );
+      assert.deepEqual([page.code, page.pauses], ["UNEXPECTED_ANSWER", []]);
+      assert.match(page.message, /text\/html from http:.*is this the service's address/);
+      const silent = await against(() => undefined);
+      assert.deepEqual([silent.code, silent.pauses], ["NETWORK", []]);
+      assert.match(silent.message, /nothing was heard/);
+    });
+
+    it("ends after a few tries where the stream closes before its first event", async () => {
+      const { code, pauses } = await against((response) =>
+        response.writeHead(200, { "Content-Type": "text/event-stream" }).end(": hello\n\n"),
+      );
+      assert.deepEqual([code, pauses.length], ["NETWORK", 3]);
+    });
+
+    it("ends with the service's word where it stays away from the beginning", async () => {
+      service.faults.push(() => "QUEUE_FULL");
+      const { code, pauses } = await ending(baseUrl);
+      assert.deepEqual([code, pauses.length], ["QUEUE_FULL", 3]);
+    });
+
+    it("asks once for a new token, and ends where the new one has expired, too", async () => {
+      service.expiredTokens.add("sst_e0");
+      const { code, pauses } = await ending(baseUrl);
+      assert.deepEqual([code, pauses.length], ["SESSION_EXPIRED", 1]);
+    });
+
+    it("that was open once is tried again for two minutes, then ends", async () => {
+      const { code, pauses } = await ending(baseUrl, {
+        enough: () => {
+          service.faults.push(() => "hang-up");
+          service.dropStreams();
+          return false;
+        },
+      });
+      assert.equal(code, "NETWORK");
+      const away = pauses.reduce((sum, ms) => sum + ms, 0);
+      assert.ok(away > 80_000 && away <= 120_000, `away for ${away} ms`);
+      assert.ok(pauses.every((ms) => ms <= 30_000));
+    });
+
+    it("that breaks off behind its first event each time is away, too", async () => {
+      const { code, pauses } = await against((response) => {
+        const ready = { chain_id: 1, pool: `0x${"00".repeat(20)}`, block_number: 1, leaf_count: 0 };
+        response.writeHead(200, { "Content-Type": "text/event-stream" });
+        response.end(`event: ready\ndata: ${JSON.stringify(ready)}\n\n`);
+      });
+      assert.equal(code, "NETWORK");
+      assert.ok(pauses.length > 4);
+    });
   });
 });

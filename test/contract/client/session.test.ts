@@ -99,6 +99,9 @@ describe("client credentials", () => {
     await client.health();
     const odd = session(async () => "not a token");
     await assert.rejects(odd.health(), code("SESSION_PROVIDER_FAILED"));
+    const sessionProvider = (): Promise<string> => new Promise(() => undefined);
+    const mute = createClient({ baseUrl, credential: { sessionProvider }, providerMs: 20 });
+    await assert.rejects(mute.health(), code("SESSION_PROVIDER_FAILED"), "one that never answers");
   });
 
   it("renews the session for a POST too: a refused one did nothing yet", async () => {
