@@ -24,6 +24,7 @@ export type NoteState = "spent" | "in-flight" | "pending" | "spendable";
 
 export function stateOfNote(state: WalletState, note: OwnedNote, nowSecs: number): NoteState {
   if (note.spent !== undefined) return "spent";
+  if (state.picked.includes(note.leafIndex)) return "in-flight";
   for (const reservation of state.reservations.values()) {
     if (reservation.leafIndexes.includes(note.leafIndex) && holdsNotes(reservation, nowSecs))
       return "in-flight";

@@ -64,6 +64,9 @@ export const CLIENT_ERRORS = {
   ROOT_UNVERIFIED: "nobody but the service says that the pool has this root",
   STORAGE_CORRUPT: "the stored wallet cannot be read",
   STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",
+  STORAGE_FAILED: "the storage could not be read or written",
+  NOTES_TAKEN:
+    "other payments of this wallet kept taking the notes that this one had picked; nothing was sent",
   PAYMENT_UNRESOLVED:
     "a payment that the service refused may still be executed, and this one would not exclude it",
   EXECUTED_AFTER_REFUSAL:

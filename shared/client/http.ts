@@ -17,6 +17,8 @@ export interface CallOptions {
 /** `sent` is false from the start of a call until its first byte may have left; undefined says nothing. */
 export interface Delivery {
   sent?: boolean;
+  /** Awaited once, directly before the first byte; where it throws, nothing is sent and its error is the call's. */
+  beforeSending?(): Promise<void>;
 }
 
 export interface Call extends CallOptions {
@@ -66,10 +68,15 @@ export function createTransport(options: TransportOptions): Transport {
   const wait = options.wait ?? delay;
 
   async function exchange(endpoint: Endpoint, call: Call, headers: Record<string, string>): Promise<unknown> {
-    const { packed, signal } = call;
+    const { packed, signal, delivery } = call;
     const url = urlOf(baseUrl, endpoint.path, call);
     const body = call.body === undefined ? undefined : jsonOf(call.body, endpoint);
     signal?.throwIfAborted();
+    if (delivery !== undefined && delivery.sent !== true) {
+      await delivery.beforeSending?.();
+      signal?.throwIfAborted();
+      delivery.sent = true;
+    }
     const patience = new Patience(answerMs, signal);
     const over = <T>(work: Promise<T>): Promise<T> => overNetwork(work, patience, endpoint.method, url);
     try {
@@ -87,7 +94,6 @@ export function createTransport(options: TransportOptions): Transport {
         signal: patience.signal,
         ...(body === undefined ? {} : { body }),
       };
-      if (call.delivery !== undefined) call.delivery.sent = true;
       const response = await over(send(url, init));
       patience.heard();
       if (packed !== undefined && response.ok) {

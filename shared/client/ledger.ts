@@ -10,8 +10,16 @@ import { adoptNote } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
-import { executedAfterRefusal, exposedPayments, forgetDead, holdsNotes, type Exposure } from "./exposure.ts";
+import {
+  executedAfterRefusal,
+  exposedPayments,
+  forgetDead,
+  holdsNotes,
+  isExecuted,
+  type Exposure,
+} from "./exposure.ts";
 import { Feed, type WaitOptions } from "./feed.ts";
+import { mergeState } from "./merging.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import type { RootVerifier } from "./root-verifier.ts";
 import { applyEvent, verifiedRoot } from "./scanner.ts";
@@ -19,7 +27,7 @@ import { selectNotes } from "./selection.ts";
 import { openState, sealState } from "./state-codec.ts";
 import { WalletState, type OwnedNote, type Reservation } from "./state.ts";
 import type { Prepared } from "./statements.ts";
-import type { WalletStorage } from "./storage.ts";
+import type { StoredBytes, WalletStorage } from "./storage.ts";
 
 export interface LedgerOptions {
   readonly client: Client;
@@ -32,30 +40,36 @@ export interface LedgerOptions {
   readonly now: () => number;
 }
 
+/** So often another tab may save between our reading and our saving, until something must be wrong with the storage. */
+const SAVE_TRIES = 20;
+
 export class Ledger {
   readonly feed: Feed;
   readonly state: WalletState;
   readonly #options: LedgerOptions;
   readonly #listeners = new Set<() => void>();
+  /** Of the save that this state follows from; undefined for none. */
+  #version: string | undefined;
+  /** What this tab promised, settled or (undefined) gave back and the storage does not know yet. */
+  readonly #changes = new Map<Bytes32, Reservation | undefined>();
   #saving: Promise<void> = Promise.resolve();
   #dirty = false;
   #rescanning = false;
 
-  private constructor(options: LedgerOptions, state: WalletState) {
+  private constructor(options: LedgerOptions, state: WalletState, version: string | undefined) {
     this.#options = options;
     this.state = state;
+    this.#version = version;
     this.feed = new Feed(options.client, {
       lastEventId: () => this.state.lastEventId,
       apply: (event) => this.#apply(event),
     });
   }
 
-  /** Throws STORAGE_CORRUPT or STORAGE_FOREIGN; a storage that holds something else is never overwritten. */
+  /** Throws STORAGE_FAILED, STORAGE_CORRUPT or STORAGE_FOREIGN; a storage that holds something else is never overwritten. */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const bytes = await options.storage.load();
-    const { home, keys } = options;
-    const state = bytes === undefined ? new WalletState() : openState(bytes, home, keys.storageKey());
-    return new Ledger(options, state);
+    const found = await loaded(options);
+    return new Ledger(options, found?.state ?? new WalletState(), found?.version);
   }
 
   /** Reads the stream up to now and checks that the leaves give the pool's root. */
@@ -114,7 +128,11 @@ export class Ledger {
       if (finding.type === "rooted") await this.#confirm();
       await this.save();
     }
-    // In a turn of their own: a listener that throws must not end the stream for everybody.
+    this.#tell();
+  }
+
+  /** In a turn of their own: a listener that throws must not end the stream for everybody. */
+  #tell(): void {
     for (const listener of this.#listeners) queueMicrotask(listener);
   }
 
@@ -123,19 +141,57 @@ export class Ledger {
     return () => this.#listeners.delete(listener);
   }
 
-  /** One save at a time; what changes meanwhile is in the next one. */
+  /** One save at a time; what changes meanwhile is in the next one. Throws STORAGE_FAILED. */
   save(): Promise<void> {
     this.#dirty = true;
-    const { storage, home, keys } = this.#options;
-    const next = this.#saving.then(async () => {
-      if (!this.#dirty) return;
-      this.#dirty = false;
-      await storage.save(sealState(this.state, home, keys.storageKey()));
+    return this.#queue(async () => {
+      if (this.#dirty) await this.#store();
     });
+  }
+
+  #queue(work: () => Promise<void>): Promise<void> {
+    const next = this.#saving.then(work);
     this.#saving = next.catch(() => {
       this.#dirty = true;
     });
     return next;
+  }
+
+  /** `before` is called for each try, on a state that knows the last save; what it throws ends the saving. */
+  async #store(before: () => void = () => undefined): Promise<void> {
+    const { storage, home, keys } = this.#options;
+    for (let attempt = 1; attempt <= SAVE_TRIES; attempt++) {
+      before();
+      this.#dirty = false;
+      const told = [...this.#changes];
+      const sealed = sealState(this.state, home, keys.storageKey());
+      const version = await working(() => storage.save(sealed, this.#version), "save");
+      if (version !== undefined) {
+        this.#version = version;
+        for (const [statement, change] of told)
+          if (this.#changes.get(statement) === change) this.#changes.delete(statement);
+        return;
+      }
+      await this.#merge();
+    }
+    throw new ClientError("STORAGE_FAILED", "save: it holds another version each time");
+  }
+
+  /** Another tab has saved: its promises bind this one too. */
+  async #merge(): Promise<void> {
+    const found = await loaded(this.#options);
+    this.#version = found?.version;
+    // Emptied by somebody: what this tab knows is all there is.
+    if (found === undefined) return;
+    // What is read anew must not be replaced by what it is read anew for.
+    if (mergeState(this.state, found.state, this.#changes, !this.#rescanning)) this.feed.restart();
+    this.#tell();
+  }
+
+  #change(statement: Bytes32, reservation: Reservation | undefined): void {
+    this.#changes.set(statement, reservation);
+    if (reservation === undefined) this.state.reservations.delete(statement);
+    else this.state.reservations.set(statement, reservation);
   }
 
   /** See ./adopting.ts. Throws NOTE_UNKNOWN. */
@@ -145,31 +201,73 @@ export class Ledger {
     return note;
   }
 
-  /** Returns when it is in the storage: a restart must not pick the same notes for another payment. */
-  async reserve(reservation: Reservation): Promise<void> {
-    this.state.reservations.set(reservation.statement, reservation);
-    await this.save();
+  /** No other payment of this wallet object picks them. Nothing was sent, so the storage does not hear of it. */
+  pick(leafIndexes: readonly number[]): void {
+    this.state.picked = leafIndexes;
+  }
+
+  /**
+   * To be awaited before a payment's first byte leaves: returns when the promise is in the storage, where every tab and
+   * every later run finds it. Throws NOTES_TAKEN when its notes are promised or spent elsewhere by now, or when it
+   * would not exclude a refused payment that another tab made meanwhile; STORAGE_FAILED. Then nothing may be sent.
+   */
+  reserve(reservation: Reservation): Promise<void> {
+    const { statement } = reservation;
+    return this.#queue(async () => {
+      await this.#store(() => {
+        if (!this.#isStillFree(reservation)) {
+          this.#changes.delete(statement);
+          this.state.reservations.delete(statement);
+          throw new ClientError("NOTES_TAKEN");
+        }
+        this.#change(statement, reservation);
+      });
+      this.state.picked = [];
+    });
+  }
+
+  #isStillFree({ statement, asset, leafIndexes }: Reservation): boolean {
+    const now = this.#options.now();
+    const others = [...this.state.reservations.values()].filter((one) => one.statement !== statement);
+    const isTaken = (index: number): boolean => {
+      const note = this.state.notes.get(index);
+      const isPromised = others.some((one) => one.leafIndexes.includes(index) && holdsNotes(one, now));
+      return note === undefined || note.spent !== undefined || isPromised;
+    };
+    return (
+      !leafIndexes.some(isTaken) &&
+      this.exposed(asset).every((exposure) => leafIndexes.some((at) => exposure.leafIndexes.includes(at))) &&
+      executedAfterRefusal(this.state, asset) === undefined
+    );
   }
 
   /** Only for what never left the device. */
   async release(statement: Bytes32): Promise<void> {
-    this.state.reservations.delete(statement);
-    await this.save();
+    this.state.picked = [];
+    if (!this.state.reservations.has(statement)) return;
+    this.#change(statement, undefined);
+    await this.#saveLater();
   }
 
   /** The service said no: the notes are free, but it has the proof. */
   async refused(statement: Bytes32): Promise<void> {
     const reservation = this.state.reservations.get(statement);
-    if (reservation !== undefined) this.state.reservations.set(statement, { ...reservation, refused: true });
-    await this.save();
+    if (reservation === undefined) return;
+    this.#change(statement, { ...reservation, refused: true });
+    await this.#saveLater();
+  }
+
+  /** For a caller who has an error to tell: a storage that fails now is told by the next save, which has this too. */
+  async #saveLater(): Promise<void> {
+    await this.save().catch(() => undefined);
   }
 
   /** Throws EXECUTED_AFTER_REFUSAL, once for each such payment. To be called when the stream is up to date. */
   async settleRefused(asset: Address): Promise<void> {
     const executed = executedAfterRefusal(this.state, asset);
     if (executed !== undefined) {
-      this.state.reservations.set(executed.statement, { ...executed, refused: false });
-      await this.save();
+      this.#change(executed.statement, { ...executed, refused: false });
+      await this.#saveLater();
       throw new ClientError("EXECUTED_AFTER_REFUSAL", `statement ${executed.statement}`);
     }
     forgetDead(this.state, this.#options.now());
@@ -198,32 +296,48 @@ export class Ledger {
     };
     let chosen = attempt();
     if (Array.isArray(chosen)) return chosen;
-    if (this.#expected(asset) < needed) throw chosen;
+    if (this.#expected(asset) < needed) throw this.#withReason(chosen, asset);
     await this.feed.until(() => {
       chosen = attempt();
       // Nothing more is on its way: waiting on would be in vain.
       return Array.isArray(chosen) || !this.#awaits(asset);
     }, options);
     if (Array.isArray(chosen)) return chosen;
-    throw chosen;
+    throw this.#withReason(chosen, asset);
+  }
+
+  /** Too little may be what other payments have left, also those of other tabs. */
+  #withReason(error: ClientError, asset: Address): ClientError {
+    const { inFlight } = balanceOf(this.state, asset, this.#options.now());
+    return error.code === "INSUFFICIENT_FUNDS" && inFlight > 0n
+      ? new ClientError("INSUFFICIENT_FUNDS", "notes of payments under way, here or elsewhere, not counted")
+      : error;
   }
 
   /** What could be spendable once everything under way has arrived. */
   #expected(asset: Address): bigint {
-    const now = this.#options.now();
-    const { spendable, pending } = balanceOf(this.state, asset, now);
-    const change = [...this.state.reservations.values()]
-      .filter((reservation) => reservation.asset === asset && holdsNotes(reservation, now))
-      .filter(({ leafIndexes }) =>
-        leafIndexes.some((index) => this.state.notes.get(index)?.spent === undefined),
-      )
-      .reduce((sum, reservation) => sum + reservation.change, 0n);
-    return spendable + pending + change;
+    const { spendable, pending } = balanceOf(this.state, asset, this.#options.now());
+    return this.#coming(asset).reduce((sum, { change }) => sum + change, spendable + pending);
   }
 
   #awaits(asset: Address): boolean {
     const { pending, inFlight } = balanceOf(this.state, asset, this.#options.now());
-    return pending > 0n || inFlight > 0n;
+    return pending > 0n || inFlight > 0n || this.#coming(asset).length > 0;
+  }
+
+  /** Payments under way whose leaves may still come: the stream tells of a block's nullifiers before its leaves. */
+  #coming(asset: Address): Reservation[] {
+    const { state } = this;
+    const now = this.#options.now();
+    const seen = Math.max(state.blocks.at(-1)?.block ?? 0, state.latestRoot?.block ?? 0);
+    const isLost = (index: number): boolean => (state.notes.get(index)?.spent?.block ?? Infinity) < seen;
+    return [...state.reservations.values()].filter(
+      (one) =>
+        one.asset === asset &&
+        holdsNotes(one, now) &&
+        !isExecuted(state, one) &&
+        !one.leafIndexes.some(isLost),
+    );
   }
 
   /** The stream has brought every leaf of a statement and the end of every note it spent. */
@@ -239,5 +353,25 @@ export class Ledger {
   /** The note that a swap's output became. Its commitment could not be known before; its blinding is the wallet's own and used once. */
   bought(blinding: Field): OwnedNote | undefined {
     return [...this.state.notes.values()].find((note) => note.blinding === blinding);
+  }
+}
+
+/** What the storage holds, opened. Undefined when it holds nothing. */
+async function loaded({
+  storage,
+  home,
+  keys,
+}: LedgerOptions): Promise<{ readonly state: WalletState; readonly version: string } | undefined> {
+  const found: StoredBytes | undefined = await working(() => storage.load(), "load");
+  if (found === undefined) return undefined;
+  return { state: openState(found.bytes, home, keys.storageKey()), version: found.version };
+}
+
+/** A storage may be anybody's: what it throws is told under a code of ours. */
+async function working<T>(work: () => Promise<T>, name: "load" | "save"): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw cause instanceof ClientError ? cause : new ClientError("STORAGE_FAILED", name, { cause });
   }
 }

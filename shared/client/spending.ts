@@ -16,7 +16,7 @@ import type { Delivery } from "./http.ts";
 import { stepper, type Payment, type PaymentOptions, type SpendOptions } from "./payment.ts";
 import { verifiedRoot } from "./scanner.ts";
 import { selectForConsolidation, sumOf } from "./selection.ts";
-import type { OwnedNote } from "./state.ts";
+import type { OwnedNote, Reservation } from "./state.ts";
 import { prepareSpend, prepareSwap, type Prepared, type SpendPlan, type SwapPlan } from "./statements.ts";
 import { isRefusal, unknownOutcome } from "./tickets.ts";
 
@@ -39,6 +39,10 @@ export interface Swap extends Payment {
 
 /** A price does not stand still: a swap that found none as good as its floor by then gives its notes back soon. */
 const DEFAULT_SWAP_DEADLINE_SECS = 300;
+
+/** Proofs for one payment while the roots of its proofs go, and while other tabs are first to send its notes. */
+const STALE_PROOFS = 3;
+const TAKEN_PROOFS = 6;
 
 /** What one kind of payment does with notes that were picked for it. */
 interface Intent {
@@ -167,8 +171,9 @@ export class Spending {
     const { made, prepared } = await this.#core.inTurn(async () => {
       await step("sync", () => ledger.sync(options));
       for (let attempt = 1; ; attempt++) {
-        const { prepared, fees } = await step("prepare", () => this.#reserve(intent, options));
+        const { prepared, fees, reservation } = await step("prepare", () => this.#prepare(intent, options));
         const { hash } = prepared.statement;
+        ledger.pick(reservation.leafIndexes);
         let proof: WireProof;
         try {
           proof = await step("prove", () => this.#core.prove(prepared));
@@ -177,27 +182,47 @@ export class Spending {
           await ledger.release(hash);
           throw error;
         }
-        const delivery: Delivery = {};
+        const delivery: Delivery = { beforeSending: () => ledger.reserve(reservation) };
         try {
           const ticket = await step("submit", () =>
-            this.#submit(prepared, proof, { signal: options.signal, delivery }),
+            this.#send(prepared, proof, reservation, { signal: options.signal, delivery }),
           );
           return { made: { ticket, statement: hash, fees: fees.total }, prepared };
         } catch (error) {
           if (delivery.sent === false) {
             await ledger.release(hash);
+            // Another tab was first: choose from what it has left, or wait for its change.
+            const taken =
+              error instanceof ClientError && error.code === "NOTES_TAKEN" && attempt < TAKEN_PROOFS;
+            if (taken) continue;
             throw error;
           }
           if (!isRefusal(error)) throw unknownOutcome(error);
           await ledger.refused(hash);
           // A reorganisation took the root away between proof and check: prove again on a newer one.
-          const stale = error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < 3;
+          const stale =
+            error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < STALE_PROOFS;
           if (!stale) throw error;
           await ledger.sync(options);
         }
       }
     });
     return { made: await this.#core.settle(made, prepared, options, step), prepared };
+  }
+
+  async #send(
+    prepared: Prepared,
+    proof: WireProof,
+    reservation: Reservation,
+    options: SubmitOptions & { readonly delivery: Delivery },
+  ): Promise<Ticket> {
+    try {
+      return await this.#submit(prepared, proof, options);
+    } finally {
+      // An application's own `Client` may not say when it sends. Then the promise comes late, but it comes.
+      if (options.delivery.sent === undefined)
+        await this.#core.parts.ledger.reserve(reservation).catch(() => undefined);
+    }
   }
 
   #submit(prepared: Prepared, proof: WireProof, options: SubmitOptions): Promise<Ticket> {
@@ -214,7 +239,10 @@ export class Spending {
     }
   }
 
-  async #reserve(intent: Intent, options: SpendOptions): Promise<{ prepared: Prepared; fees: Fees }> {
+  async #prepare(
+    intent: Intent,
+    options: SpendOptions,
+  ): Promise<{ prepared: Prepared; fees: Fees; reservation: Reservation }> {
     const { operation, asset, limit, amount, feesOnTop } = intent;
     const { ledger, home, keys } = this.#core.parts;
     await this.#core.checkService(options);
@@ -238,11 +266,11 @@ export class Spending {
     const inputs = notes.map((note) => ({ note, path: tree.path(note.leafIndex, mark.leafCount) }));
     const prepared = intent.prepare({ home, keys, asset, fees, deadline, root: mark.root, inputs }, value);
     const { hash: statement, facts } = prepared.statement;
-    await ledger.reserve({
+    const reservation = {
       ...{ statement, commitments: facts.commitments, refused: false },
       ...{ leafIndexes: notes.map((note) => note.leafIndex), deadline, change: prepared.own, asset },
-    });
-    return { prepared, fees };
+    };
+    return { prepared, fees, reservation };
   }
 
   async #choose(asset: Address, needed: bigint, limit: number, options: SpendOptions): Promise<OwnedNote[]> {

@@ -55,6 +55,8 @@ export class WalletState {
   /** So many leaves are under a root that somebody else than the service confirmed. Not stored: asked again. */
   confirmedLeaves = 0;
   readonly reservations = new Map<Bytes32, Reservation>();
+  /** Leaves of the notes that a payment of this device has picked and not sent. Not stored: they bind nobody else. */
+  picked: readonly number[] = [];
   readonly #byNullifier = new Map<Field, number>();
 
   addNote(note: OwnedNote): void {
@@ -107,6 +109,20 @@ export class WalletState {
       }
     }
     return true;
+  }
+
+  /** All that follows from the stream becomes as in `other`, which is not used afterwards. */
+  takeChainOf(other: WalletState): void {
+    const { confirmedLeaves: confirmed, tree } = this;
+    this.clear();
+    this.tree = other.tree;
+    for (const note of other.notes.values()) this.addNote(note);
+    this.roots = other.roots;
+    this.rootsDropped = other.rootsDropped;
+    this.blocks = other.blocks;
+    this.lastEventId = other.lastEventId;
+    // A confirmation stays where both have the same leaves below it.
+    if (confirmed > 0 && this.tree.root(confirmed) === tree.root(confirmed)) this.confirmedLeaves = confirmed;
   }
 
   /** Back to the beginning of the stream. Payments under way stay: they are not in the stream. */

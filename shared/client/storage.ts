@@ -2,22 +2,36 @@
  * Where a wallet keeps its state between runs. A storage sees sealed bytes only (see state-codec.ts), so
  * it needs no secrets; it must give back what it was last given, or throw, and never half of it.
  */
+import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
 import { base64 } from "@scure/base";
 import { ClientError } from "./errors.ts";
 
+export interface StoredBytes {
+  readonly bytes: Uint8Array;
+  /** Another one for each save. */
+  readonly version: string;
+}
+
+/** Several wallets may hold one storage, in tabs or processes: no save takes the place of one that its writer has not seen. */
 export interface WalletStorage {
   /** Undefined when nothing was ever saved. */
-  load(): Promise<Uint8Array | undefined>;
-  save(bytes: Uint8Array): Promise<void>;
+  load(): Promise<StoredBytes | undefined>;
+  /**
+   * Takes the place of the version `replaces`, undefined for nothing, and answers with its own. Undefined when the
+   * storage holds another version by now: then nothing has changed. Comparing and replacing are one step to all others.
+   */
+  save(bytes: Uint8Array, replaces: string | undefined): Promise<string | undefined>;
 }
 
 /** Forgets everything at the end of the program. */
 export function memoryStorage(): WalletStorage {
-  let held: Uint8Array | undefined;
+  let held: StoredBytes | undefined;
   return {
-    load: async () => held?.slice(),
-    save: async (bytes) => {
-      held = bytes.slice();
+    load: async () => held && { ...held, bytes: held.bytes.slice() },
+    save: async (bytes, replaces) => {
+      if (held?.version !== replaces) return undefined;
+      held = { bytes: bytes.slice(), version: newVersion() };
+      return held.version;
     },
   };
 }
@@ -28,56 +42,79 @@ export interface TextStore {
   setItem(key: string, value: string): void;
 }
 
-/** For small wallets: browsers cap `localStorage` at about 5 MB. */
+/**
+ * For small wallets in one tab: browsers cap `localStorage` at about 5 MB. It compares before it replaces, but a
+ * browser may show a tab another tab's text late, under a lock too; where two tabs may be open, take `indexedDbStorage`.
+ */
 export function textStorage(store: TextStore, key: string): WalletStorage {
+  // Each save is sealed under a nonce of its own, so the text is its own version.
   return {
     async load() {
       const text = store.getItem(key);
       if (text === null) return undefined;
       try {
-        return base64.decode(text);
+        return { bytes: base64.decode(text), version: text };
       } catch (cause) {
         throw new ClientError("STORAGE_CORRUPT", `the entry "${key}" is not base64`, { cause });
       }
     },
-    save: async (bytes) => store.setItem(key, base64.encode(bytes)),
+    async save(bytes, replaces) {
+      if ((store.getItem(key) ?? undefined) !== replaces) return undefined;
+      const text = base64.encode(bytes);
+      store.setItem(key, text);
+      return text;
+    },
   };
 }
 
 const STORE = "wallets";
 
-/** For any wallet in a browser. `factory` is the page's `indexedDB`; one transaction a save, so a save is whole or absent. */
+/**
+ * For any wallet in a browser, in any number of tabs. `factory` is the page's `indexedDB`; comparing and replacing
+ * are one transaction, and the browser runs those that write one after another.
+ */
 export function indexedDbStorage(factory: IDBFactory, database: string, key: string): WalletStorage {
-  async function open(): Promise<IDBDatabase> {
+  async function within<T>(
+    mode: IDBTransactionMode,
+    work: (store: IDBObjectStore) => Promise<T>,
+  ): Promise<T> {
     const request = factory.open(database, 1);
     request.onupgradeneeded = () => request.result.createObjectStore(STORE);
-    return settled(request);
+    const db = await settled(request);
+    try {
+      const transaction = db.transaction(STORE, mode, { durability: "strict" });
+      const done = new Promise<void>((resolve, reject) => {
+        transaction.oncomplete = () => resolve();
+        transaction.onabort = () => reject(transaction.error ?? new Error("the browser gave up the save"));
+      });
+      // Whichever of the two fails, the other one's failure is not a second fault.
+      done.catch(() => undefined);
+      const result = await work(transaction.objectStore(STORE));
+      await done;
+      return result;
+    } finally {
+      db.close();
+    }
   }
   return {
-    async load() {
-      const db = await open();
-      try {
-        const found: unknown = await settled(db.transaction(STORE).objectStore(STORE).get(key));
-        if (found !== undefined && !(found instanceof Uint8Array)) throw new ClientError("STORAGE_CORRUPT");
-        return found;
-      } finally {
-        db.close();
-      }
-    },
-    async save(bytes) {
-      const db = await open();
-      try {
-        const change = db.transaction(STORE, "readwrite", { durability: "strict" });
-        change.objectStore(STORE).put(bytes, key);
-        await new Promise<void>((resolve, reject) => {
-          change.oncomplete = () => resolve();
-          change.onabort = () => reject(change.error ?? new Error("the browser gave up the save"));
-        });
-      } finally {
-        db.close();
-      }
-    },
+    load: () => within("readonly", async (store) => readEntry(await settled(store.get(key)))),
+    save: (bytes, replaces) =>
+      within("readwrite", async (store) => {
+        if (readEntry(await settled(store.get(key)))?.version !== replaces) return undefined;
+        const entry: StoredBytes = { bytes, version: newVersion() };
+        await settled(store.put(entry, key));
+        return entry.version;
+      }),
   };
+}
+
+function readEntry(untrusted: unknown): StoredBytes | undefined {
+  if (untrusted === undefined) return undefined;
+  // An entry from before there were versions; nobody writes a second one.
+  if (untrusted instanceof Uint8Array) return { bytes: untrusted, version: "" };
+  const { bytes, version } = untrusted as Partial<Record<keyof StoredBytes, unknown>>;
+  if (!(bytes instanceof Uint8Array) || typeof version !== "string") throw new ClientError("STORAGE_CORRUPT");
+  return { bytes, version };
 }
 
 function settled<T>(request: IDBRequest<T>): Promise<T> {
@@ -85,4 +122,8 @@ function settled<T>(request: IDBRequest<T>): Promise<T> {
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error ?? new Error("the browser's database failed"));
   });
+}
+
+function newVersion(): string {
+  return bytesToHex(randomBytes(16));
 }

@@ -7,6 +7,7 @@ import {
   type Pins,
   type Prover,
   type Wallet,
+  type WalletStorage,
 } from "../../../shared/client/index.ts";
 import { vouchedPins } from "../../support/vouching.ts";
 import { CHAIN_ID, POOL, USDC, WETH } from "./chain.ts";
@@ -18,6 +19,9 @@ export interface WalletWishes {
   /** Which key: wallets of one number are copies of each other. */
   readonly key?: number;
   readonly prover?: Prover;
+  /** Wallets on one storage are the tabs of one person. */
+  readonly storage?: WalletStorage;
+  readonly now?: () => number;
   readonly pins?: Partial<Pins>;
 }
 
@@ -26,20 +30,26 @@ export type OpenWallet = (wishes?: WalletWishes) => Promise<Wallet>;
 const flat = { flat: 100_000n, bps: 0 };
 
 /** A fresh service on a port of its own; to be closed. */
-export async function startWallets(): Promise<{ service: TestService; open: OpenWallet }> {
+export async function startWallets(): Promise<{
+  service: TestService;
+  baseUrl: string;
+  open: OpenWallet;
+}> {
   const service = new TestService();
   const baseUrl = await service.listen();
   service.verifiesProofs = false;
   return {
     service,
-    open: ({ key = 1, prover = standInProver, pins = {} } = {}) =>
+    baseUrl,
+    open: ({ key = 1, prover = standInProver, storage = memoryStorage(), now, pins = {} } = {}) =>
       createWallet({
         key: { seed: new Uint8Array(32).fill(key) },
         client: createClient({
           ...{ baseUrl, credential: { apiKey: API_KEY }, tries: 2 },
           wait: async () => undefined,
         }),
-        ...{ storage: memoryStorage(), prover },
+        ...{ storage, prover },
+        ...(now === undefined ? {} : { now }),
         pins: {
           ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC, WETH], addressPrefix: PREFIX },
           enclaves: vouchedPins(),
