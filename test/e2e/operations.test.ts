@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { readExposition, type Exposition } from "../support/exposition.ts";
+import { promtool } from "../support/promtool.ts";
 import { startRedis, type RedisServer } from "../support/redis.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -88,6 +89,22 @@ describe("the operator's port of a whole service", function () {
     assert.equal(typeof request["request_id"], "string");
     assert.deepEqual(sent["carries"], [{ ticket: id, request_id: request["request_id"] }]);
     assert.equal((await on.client.ticket(id)).tx_hash, sent["tx"]);
+  });
+
+  it("has figures that Prometheus' own tool takes, but for three names that are not ours (needs promtool)", async function () {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const judged = await promtool(["check", "metrics"], text);
+    if (judged === undefined) return this.skip();
+    // Gauges of prom-client's own that end like counters.
+    const known = ["handles", "requests", "resources"].map(
+      (what) => `nodejs_active_${what}_total non-counter metrics should not have "_total" suffix`,
+    );
+    assert.deepEqual(judged.said.trim().split("\n").sort(), known);
+    const spoilt = await promtool(
+      ["check", "metrics"],
+      `${text}# TYPE cloister_odd counter\ncloister_odd 1\n`,
+    );
+    assert.match(spoilt?.said ?? "", /cloister_odd counter metrics should have "_total" suffix/);
   });
 
   it("says when the Redis of its limits is away, and when it is back", async () => {
