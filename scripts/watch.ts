@@ -11,7 +11,8 @@ import { KIND_NAMES, type Kind } from "../shared/protocol/statements.ts";
 import { parseVerificationKey, type VerificationKey } from "../shared/protocol/verification-key.ts";
 import { NETWORK_NAMES } from "./dev/networks.ts";
 import { DEFAULT_FOLDER, networkOf, StackFolder } from "./dev/stack-folder.ts";
-import { CODES, isAlarm, jsonOf, lineOf } from "./watch/findings.ts";
+import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
+import { proposalJson, proposalText } from "./watch/governance.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
 import { connectNode, NodeAway, NodeRefused, pause } from "./watch/node.ts";
 import { createWatcher } from "./watch/watcher.ts";
@@ -36,11 +37,19 @@ Follows a pool and judges every accepted statement and root again: proof, rules,
 
 Exit code: 0 all good, 2 an alarm stands, 1 not finished (node away, wrong options).
 
-Alarms, each with block, transaction, statement and who signed:
-${Object.entries(CODES)
-  .filter(([code]) => isAlarm({ code: code as keyof typeof CODES, block: 0, detail: "" }))
-  .map(([code, meaning]) => `  ${code.padEnd(20)} ${meaning}`)
-  .join("\n")}`;
+Alarms, each with block, transaction, statement and who signed it:
+${table(true)}
+
+Notices, which mean no harm by themselves, with block, transaction and, of a proposal, from when anybody may admit it
+and when it expires:
+${table(false)}`;
+
+function table(ofAlarms: boolean): string {
+  return (Object.keys(CODES) as Code[])
+    .filter((code) => isAlarm({ code }) === ofAlarms)
+    .map((code) => `  ${code.padEnd(20)} ${CODES[code]}`)
+    .join("\n");
+}
 
 const POLL_MS = 2_000;
 const PROGRESS_EVERY_MS = 2_000;
@@ -91,6 +100,8 @@ async function main(): Promise<number> {
   });
   statementsBefore = watcher.ledger.statements;
   say(`Watching pool ${pool} on chain ${String(home.chainId)} from block ${watcher.position + 1}.`);
+  // Announced in an earlier run, perhaps weeks ago.
+  for (const proposal of watcher.ledger.pending) say(`Pending: ${proposalText(proposal)}`);
 
   do {
     try {
@@ -103,7 +114,7 @@ async function main(): Promise<number> {
     if (!values.once) await pause(POLL_MS, ending.signal);
   } while (!values.once && !ending.signal.aborted);
 
-  const { statements, leafCount, announced } = watcher.ledger;
+  const { statements, leafCount, announced, pending } = watcher.ledger;
   const alarms = watcher.alarms.length;
   const counts = {
     block: watcher.position,
@@ -113,12 +124,13 @@ async function main(): Promise<number> {
     alarms,
     statements_per_second: rate(statements),
   };
-  if (values.json) tell({ type: "summary", ok: alarms === 0, ...counts });
+  if (values.json) tell({ type: "summary", ok: alarms === 0, ...counts, pending: pending.map(proposalJson) });
   else {
     console.log(
       `${alarms === 0 ? "All good" : `${alarms} alarms`} to block ${counts.block}: ${statements} statements, ` +
         `${counts.leaves} leaves, ${counts.roots} roots; ${counts.statements_per_second} statements a second.`,
     );
+    for (const proposal of pending) console.log(`Pending: ${proposalText(proposal)}`);
   }
   return alarms === 0 ? 0 : 2;
 }

@@ -15,13 +15,25 @@ export const CODES = {
   CALLDATA_UNSEEN: "a statement was executed whose proof could not be read",
   LEAF_GAP: "leaves are missing from the log",
   LOG_CONTRADICTION: "log and pool tell different stories",
-  GOVERNANCE: "the owner proposed, or somebody admitted or removed, a signer, an asset or an executor",
+  SIGNERS_SHORT: "fewer signers are left than the pool asks for: nothing is executed and no money moves",
+  PROPOSED: "the owner proposed a signer, an asset or an executor: look at it before anybody may admit it",
+  ADMITTED: "a signer, an asset or an executor was admitted",
+  WITHDRAWN: "the owner took a proposal back",
+  EXPIRED: "nobody admitted a proposal in its time",
+  REMOVED: "the owner removed a signer, an asset or an executor, or an executor was replaced",
   REORGANISED: "blocks were replaced; what was in them is judged anew",
 } as const;
 
 export type Code = keyof typeof CODES;
 
-const NOTICES: ReadonlySet<Code> = new Set(["GOVERNANCE", "REORGANISED"]);
+const NOTICES: ReadonlySet<Code> = new Set([
+  "PROPOSED",
+  "ADMITTED",
+  "WITHDRAWN",
+  "EXPIRED",
+  "REMOVED",
+  "REORGANISED",
+]);
 
 export interface Finding {
   readonly code: Code;
@@ -33,7 +45,7 @@ export interface Finding {
   readonly detail: string;
 }
 
-export function isAlarm({ code }: Finding): boolean {
+export function isAlarm({ code }: Pick<Finding, "code">): boolean {
   return !NOTICES.has(code);
 }
 

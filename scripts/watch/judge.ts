@@ -27,6 +27,7 @@ import {
 import { poolInterface, type Handed, type Member, type Update } from "./calls.ts";
 import { Contradiction, type Code } from "./findings.ts";
 import type { ProofVerifier } from "./groth16.ts";
+import { changeOf, proposalText } from "./governance.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Header, Log } from "./node.ts";
 
@@ -65,6 +66,13 @@ export function needsCalldata(logs: readonly Log[], pool: Address): boolean {
 }
 const BELIEVED = new Set(["Executed", "RootUpdated"].map((name) => poolInterface.getEvent(name)!.topicHash));
 
+/** What has expired by a block's time, reported as of that block. */
+export function expire(ledger: Ledger, header: Header): void {
+  for (const proposal of ledger.expire(header.timestamp)) {
+    ledger.report({ code: "EXPIRED", block: header.number, detail: proposalText(proposal) });
+  }
+}
+
 export function judge(
   ledger: Ledger,
   pool: WatchedPool,
@@ -72,6 +80,8 @@ export function judge(
   header: Header,
   transaction: SeenTransaction,
 ): void {
+  // Before its own words: what expired may be proposed again in this very transaction.
+  expire(ledger, header);
   try {
     new Judgement(ledger, pool, verifier, header, transaction).pass();
   } catch (error) {
@@ -396,14 +406,15 @@ class Judgement {
   // ------------------------------------------------------------------ the rest
 
   #governance({ name, args }: LogDescription): void {
-    const told = Object.entries(args.toObject() as Record<string, unknown>);
-    const signer = asAddress(args["signer"]);
-    if (name === "SignerAdded" && signer !== undefined) this.#ledger.signers.add(signer);
-    if (name === "SignerRemoved" && signer !== undefined) this.#ledger.signers.delete(signer);
-    this.#report(
-      "GOVERNANCE",
-      [name, ...told.map(([key, value]) => `${key} ${shown(key, value)}`)].join(" "),
-    );
+    const told = args.toObject() as Record<string, unknown>;
+    const change = changeOf(name, told);
+    if (change === undefined) this.#contradict("LOG_CONTRADICTION", `${name} is no word of this watcher's`);
+    this.#ledger.change(change);
+    const { code, role, subject, proposal } = change;
+    const { genesisDocument: document } = told;
+    const ofDocument = typeof document === "string" ? `, genesis document ${shown(document)}` : "";
+    const what = proposal === undefined ? `${role} ${subject}` : proposalText(proposal);
+    this.#report(code, `${what}${ofDocument}`);
   }
 
   #report(
@@ -482,9 +493,7 @@ function amountOf({ facts }: Statement): string {
     : `${facts.amount} of ${addressFromField(facts.asset) ?? "?"}`;
 }
 
-function shown(key: string, value: unknown): string {
-  if (typeof value === "bigint" && key.endsWith("At")) return new Date(Number(value) * 1_000).toISOString();
-  const text = String(value);
-  // A genesis document is kilobytes; its hash names it.
-  return text.length <= 66 ? text : `of ${(text.length - 2) / 2} bytes`;
+/** A genesis document is kilobytes, and stands in the transaction. */
+function shown(document: string): string {
+  return document.length <= 66 ? document : `of ${(document.length - 2) / 2} bytes`;
 }

@@ -11,6 +11,7 @@ import {
 } from "../../shared/protocol/brands.ts";
 import { Frontier, nextHead } from "../../shared/protocol/tree.ts";
 import type { Finding } from "./findings.ts";
+import type { Change, Proposal } from "./governance.ts";
 
 /**
  * A block in which the pool said something: what it added, and the small state after it. The records of all
@@ -32,6 +33,7 @@ export interface BlockRecord {
     readonly announced: { readonly root: string; readonly sequence: number };
     readonly head: Bytes32;
     readonly signers: readonly Address[];
+    readonly pending: readonly Proposal[];
     readonly owed: Readonly<Record<string, string>>;
     readonly statements: number;
     readonly unseen: number;
@@ -40,6 +42,8 @@ export interface BlockRecord {
 
 export class Ledger {
   readonly signers = new Set<Address>();
+  /** Proposed, and not admitted, taken back or expired. */
+  #pending: readonly Proposal[] = [];
   /** By asset: what went in less what went out. */
   readonly owed = new Map<Address, bigint>();
   /** Everything found in the blocks that count. */
@@ -69,6 +73,25 @@ export class Ledger {
   }
   get rootedCount(): bigint {
     return this.#frontier.leafCount;
+  }
+
+  get pending(): readonly Proposal[] {
+    return this.#pending;
+  }
+
+  change({ code, role, subject, proposal }: Change): void {
+    const others = this.#pending.filter((one) => one.role !== role || one.subject !== subject);
+    this.#pending = proposal === undefined ? others : [...others, proposal];
+    if (role !== "signer") return;
+    if (code === "ADMITTED") this.signers.add(subject);
+    if (code === "REMOVED") this.signers.delete(subject);
+  }
+
+  /** Those that have expired by then; they are pending no more. */
+  expire(unixSecs: number): readonly Proposal[] {
+    const expired = this.#pending.filter(({ expiresAt }) => unixSecs >= expiresAt);
+    this.#pending = this.#pending.filter((one) => !expired.includes(one));
+    return expired;
   }
 
   append(leaf: Field): void {
@@ -127,6 +150,7 @@ export class Ledger {
         announced: { root: String(this.announced.root), sequence: this.announced.sequence },
         head: this.head,
         signers: [...this.signers],
+        pending: this.#pending,
         owed: Object.fromEntries([...this.owed].map(([asset, amount]) => [asset, String(amount)])),
         statements: this.statements,
         unseen: this.unseen,
@@ -162,6 +186,7 @@ export class Ledger {
     this.announced = { root: BigInt(announced.root), sequence: announced.sequence };
     this.head = after.head;
     for (const signer of after.signers) this.signers.add(signer);
+    this.#pending = after.pending;
     for (const [asset, amount] of Object.entries(after.owed)) this.owed.set(asset as Address, BigInt(amount));
     this.statements = after.statements;
     this.unseen = after.unseen;

@@ -11,7 +11,7 @@ import { handedTo, poolInterface } from "./calls.ts";
 import { Contradiction, isAlarm, jsonOf, type Finding } from "./findings.ts";
 import { createProofVerifier, type ProofVerifier } from "./groth16.ts";
 import type { Journal, Place, Progress } from "./journal.ts";
-import { judge, needsCalldata, type SeenTransaction, type WatchedPool } from "./judge.ts";
+import { expire, judge, needsCalldata, type SeenTransaction, type WatchedPool } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import { NodeAway, NodeRefused, pause, type ChainNode, type Header, type Log } from "./node.ts";
 
@@ -98,7 +98,7 @@ export class Watcher {
   get position(): number {
     return this.#progress.position.number;
   }
-  get ledger(): Pick<Ledger, "statements" | "leafCount" | "announced"> {
+  get ledger(): Pick<Ledger, "statements" | "leafCount" | "announced" | "pending"> {
     return this.#ledger;
   }
 
@@ -143,6 +143,7 @@ export class Watcher {
       const to = Math.min(this.position + this.#span, target);
       if ((await this.#takeRange(this.position + 1, to)) && to < target) await this.#compareWithPool(false);
     }
+    await this.#letExpire();
     await this.#compareWithPool(true);
     onProgress?.(this.position, target);
   }
@@ -186,6 +187,23 @@ export class Watcher {
     this.#isTorn = false;
     for (const finding of this.#ledger.findings.slice(before)) this.#tell(finding);
     return true;
+  }
+
+  /** By the clock of the last block that was read. No event says it, so the block gets a record of its own. */
+  async #letExpire(): Promise<void> {
+    const { node, journal } = this.#options;
+    const { position } = this.#progress;
+    if (this.#ledger.pending.length === 0) return;
+    const header = await node.header(position.number);
+    if (header === undefined || header.hash !== position.hash) throw new Moved();
+    const before = this.#ledger.findings.length;
+    this.#isTorn = true;
+    expire(this.#ledger, header);
+    if (this.#ledger.findings.length > before) {
+      await journal.append([this.#ledger.seal(header.number, header.hash)], this.#progress);
+    }
+    this.#isTorn = false;
+    for (const finding of this.#ledger.findings.slice(before)) this.#tell(finding);
   }
 
   async #readBlock(
@@ -239,7 +257,14 @@ export class Watcher {
     }
     this.#progress = { position, sound: position };
     await this.#options.journal.append([], this.#progress);
-    if (isEnd) this.#stand(await this.#shortfalls());
+    if (isEnd) this.#stand([...this.#missingSigners(), ...(await this.#shortfalls())]);
+  }
+
+  /** The owner may remove any signer at once, so the pool cannot keep enough of them. */
+  #missingSigners(): Finding[] {
+    const [left, needed] = [this.#ledger.signers.size, this.#pool.threshold];
+    if (left >= needed) return [];
+    return [{ code: "SIGNERS_SHORT", block: this.position, detail: `${left} left, ${needed} needed` }];
   }
 
   async #shortfalls(): Promise<Finding[]> {

@@ -5,6 +5,8 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { Interface } from "ethers";
+import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -90,6 +92,34 @@ describe("watch", function () {
     assert.match(fresh.said(), /"code":"BALANCE_SHORT"/);
   });
 
+  it("shows what is pending and until when, also from its folder", async () => {
+    const state = path.join(folder, "pending");
+    const pool = new Interface(POOL_ABI);
+    const call = { to: stack.entry.pool, data: pool.encodeFunctionData("owner") };
+    const owner = `0x${((await stack.chain.send("eth_call", [call, "latest"])) as string).slice(-40)}`;
+    await stack.chain.send("anvil_impersonateAccount", [owner]);
+    const signer = `0x${"5c".repeat(20)}`;
+    const data = pool.encodeFunctionData("proposeSigner", [signer, "0x"]);
+    const hash: unknown = await stack.chain.send("eth_sendTransaction", [
+      { from: owner, to: stack.entry.pool, data },
+    ]);
+    await until(
+      "the proposal is mined",
+      async () => (await stack.chain.send("eth_getTransactionReceipt", [hash])) !== null,
+    );
+    const line = new RegExp(`signer ${signer}, admissible from \\d{4}-.*Z, expires at \\d{4}-.*Z`);
+    const first = watch("--once", "--state", state, ...onStack());
+    await first.ended;
+    assert.match(first.said(), new RegExp(`notice {2}PROPOSED .*${line.source}`));
+    assert.match(first.said(), new RegExp(`Pending: ${line.source}`));
+    const again = watch("--once", "--json", "--state", state, ...onStack());
+    await again.ended;
+    assert.match(again.said(), new RegExp(`Pending: ${line.source}`));
+    const [pending] = summaryOf(again.said())["pending"] as Record<string, unknown>[];
+    assert.deepEqual([pending?.["role"], pending?.["address"]], ["signer", signer]);
+    assert.equal(Number(pending?.["expires_at"]) - Number(pending?.["admissible_at"]), 7 * 86_400);
+  });
+
   it("ends with 1, and never with 2, when it could not look", async () => {
     const { chain_rpc, pool } = stack.entry;
     for (const args of [
@@ -105,6 +135,7 @@ describe("watch", function () {
     }
     const help = watch("--help");
     assert.equal(await help.ended, 0);
-    assert.match(help.said(), /Usage: npm run watch[\s\S]*PROOF_FORGED/);
+    assert.match(help.said(), /Usage: npm run watch[\s\S]*PROOF_FORGED[\s\S]*SIGNERS_SHORT/);
+    assert.match(help.said(), /Notices[\s\S]*PROPOSED[\s\S]*WITHDRAWN[\s\S]*EXPIRED/);
   });
 });

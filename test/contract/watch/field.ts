@@ -330,6 +330,17 @@ export class Field {
     return watcher.alarms;
   }
 
+  /** A block in that second. */
+  async mineAt(unixSecs: number): Promise<void> {
+    await this.provider.send("evm_setNextBlockTimestamp", [unixSecs]);
+    await this.provider.send("evm_mine", []);
+  }
+
+  async passTime(seconds: number): Promise<void> {
+    await this.provider.send("evm_increaseTime", [seconds]);
+    await this.provider.send("evm_mine", []);
+  }
+
   /** Everything that `act` does to the chain is undone. */
   async undone<T>(act: () => Promise<T>): Promise<T> {
     const snapshot: unknown = await this.provider.send("evm_snapshot", []);

@@ -12,7 +12,7 @@ import {
   type PoolTransaction,
 } from "../../../scripts/dev/statement-maker.ts";
 import type { Finding } from "../../../scripts/watch/findings.ts";
-import { JournalError, fileJournal } from "../../../scripts/watch/journal.ts";
+import { JournalError, fileJournal, memoryJournal } from "../../../scripts/watch/journal.ts";
 import { NodeAway } from "../../../scripts/watch/node.ts";
 import { SetUpError } from "../../../scripts/watch/watcher.ts";
 import { mustField, ZERO_ADDRESS, type Field as FieldElement } from "../../../shared/protocol/brands.ts";
@@ -25,6 +25,8 @@ import { commitmentsOf, Field, type Unsigned } from "./field.ts";
 const NO_SIGNATURE = `0x${"11".repeat(65)}`;
 /** Zeros that the ABI puts behind the 65 bytes of one attestation. */
 const PADDING_OF_65 = 31;
+/** How long a proposal may be admitted. */
+const WEEK_SECS = 7 * 86_400;
 
 describe("watcher", function () {
   this.timeout(240_000);
@@ -54,6 +56,9 @@ describe("watcher", function () {
   const lie = (member: Unsigned): PoolTransaction => field.attested(member, [field.liar]);
   const calldata = (members: readonly unknown[], update: PoolRootUpdate = NO_UPDATE): string =>
     field.pool.interface.encodeFunctionData("execute", [members, update]);
+  const told = (findings: readonly Finding[]): string[] =>
+    findings.map(({ code, detail }) => `${code} ${detail}`);
+  const isoOf = (unixSecs: number): string => new Date(unixSecs * 1_000).toISOString();
   const codes = (findings: readonly Finding[]): string[] => findings.map(({ code }) => code);
 
   describe("given honest payments", () => {
@@ -67,7 +72,7 @@ describe("watcher", function () {
         const { watcher, found } = await field.watcher();
         await watcher.pass();
         assert.deepEqual(watcher.alarms, []);
-        assert.ok(found.every(({ code }) => code === "GOVERNANCE"));
+        assert.ok(found.every(({ code }) => code === "ADMITTED"));
         const [leafCount] = (await field.pool.getFunction("queue")()) as [bigint];
         assert.equal(watcher.ledger.statements, 6);
         assert.equal(watcher.ledger.leafCount, leafCount);
@@ -113,19 +118,103 @@ describe("watcher", function () {
 
     it("announces the owner's acts, and does not call them alarms", async () => {
       await field.undone(async () => {
-        const stranger = freshAddress();
-        await send(field.pool, "proposeSigner", stranger, "0x1234");
-        await send(field.pool, "removeSigner", field.liar.address);
+        const [signer, token] = [freshAddress(), mustAddress(await field.otherToken.getAddress())];
+        await send(field.pool, "proposeSigner", signer, "0x1234");
         const { watcher, found } = await field.watcher();
         await watcher.pass();
-        assert.deepEqual(watcher.alarms, []);
-        const details = found.map(({ code, detail }) => `${code} ${detail.toLowerCase()}`);
-        const proposed = details.find((detail) => detail.includes("signerproposed"));
-        assert.match(
-          proposed ?? "",
-          new RegExp(`signer ${stranger} admissibleat \\d{4}-\\d\\d-\\d\\dt.*genesisdocument 0x1234`),
+        const [proposal] = watcher.ledger.pending;
+        assert.deepEqual([proposal!.role, proposal!.subject], ["signer", signer]);
+        assert.equal(proposal!.expiresAt - proposal!.admissibleAt, WEEK_SECS);
+        assert.ok(
+          told(found).includes(
+            `PROPOSED signer ${signer}, admissible from ${isoOf(proposal!.admissibleAt)}, ` +
+              `expires at ${isoOf(proposal!.expiresAt)}, genesis document 0x1234`,
+          ),
         );
-        assert.ok(details.includes(`GOVERNANCE signerremoved signer ${field.liar.address}`));
+
+        const venue = mustAddress(await field.executor.getAddress());
+        await send(field.pool, "removeSigner", signer);
+        await send(field.pool, "removeSigner", field.liar.address);
+        await send(field.pool, "delistAsset", token);
+        await send(field.pool, "removeExecutor", venue);
+        await send(field.pool, "proposeAsset", token);
+        await send(field.pool, "proposeExecutor", venue);
+        await send(field.pool, "delistAsset", token);
+        await field.passTime(100);
+        await send(field.pool, "setExecutor", venue);
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        assert.deepEqual(watcher.ledger.pending, []);
+        const rest = told(found).slice(told(found).findIndex((line) => line.startsWith("PROPOSED")) + 1);
+        assert.deepEqual(
+          rest.map((line) => line.split(",")[0]),
+          [
+            `WITHDRAWN signer ${signer}`,
+            `REMOVED signer ${field.liar.address}`,
+            `REMOVED asset ${token}`,
+            `REMOVED executor ${venue}`,
+            `PROPOSED asset ${token}`,
+            `PROPOSED executor ${venue}`,
+            `WITHDRAWN asset ${token}`,
+            `ADMITTED executor ${venue}`,
+          ],
+        );
+      });
+    });
+
+    it("announces once that a proposal has expired, and when it is made again, that it is pending again", async () => {
+      await field.undone(async () => {
+        const signer = freshAddress();
+        await send(field.pool, "proposeSigner", signer, "0x");
+        const journal = memoryJournal();
+        const { watcher, found } = await field.watcher({ journal });
+        await watcher.pass();
+        const { expiresAt } = watcher.ledger.pending[0]!;
+        await field.mineAt(expiresAt - 1);
+        await watcher.pass();
+        assert.equal(watcher.ledger.pending.length, 1);
+        await field.mineAt(expiresAt);
+        await watcher.pass();
+        await field.passTime(1);
+        await watcher.pass();
+        assert.deepEqual(watcher.ledger.pending, []);
+        const expired = found.filter(({ code }) => code === "EXPIRED");
+        assert.deepEqual(
+          expired.map(({ detail }) => detail.split(",")[0]),
+          [`signer ${signer}`],
+        );
+        // Another run has the same memory, and does not say it again; one without memory finds it too.
+        const again = await field.watcher({ journal });
+        await again.watcher.pass();
+        assert.deepEqual([again.watcher.ledger.pending, again.found], [[], []]);
+        await send(field.pool, "proposeSigner", signer, "0x");
+        const fresh = await field.watcher();
+        await fresh.watcher.pass();
+        assert.deepEqual(
+          fresh.found.map(({ code }) => code).filter((code) => code === "PROPOSED" || code === "EXPIRED"),
+          ["PROPOSED", "EXPIRED", "PROPOSED"],
+        );
+        assert.equal(fresh.watcher.ledger.pending.length, 1);
+        await again.watcher.pass();
+        assert.equal(again.watcher.ledger.pending.length, 1);
+      });
+    });
+
+    it("alarms as long as fewer signers are left than the pool asks for", async () => {
+      await field.undone(async () => {
+        const { watcher } = await field.watcher();
+        await send(field.pool, "removeSigner", field.liar.address);
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        await send(field.pool, "removeSigner", field.signer.address);
+        await watcher.pass();
+        assert.deepEqual(told(watcher.alarms), ["SIGNERS_SHORT 0 left, 1 needed"]);
+        const successor = freshAddress();
+        await send(field.pool, "proposeSigner", successor, "0x");
+        await field.passTime(100);
+        await send(field.pool, "addSigner", successor);
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
       });
     });
 
