@@ -31,6 +31,7 @@ import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
 import { BACKUP_HELP, backupCommand, restoreCommand } from "./operator/backup.ts";
 import { DIFFERENT, INDEX_HELP, INDEX_OPTIONS, indexCommand } from "./operator/chain-index.ts";
 import { feesCommand, FEES_HELP } from "./operator/fees.ts";
+import { listingCommand } from "./operator/listings.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { TICKETS_HELP, ticketsCommand } from "./operator/tickets.ts";
 import { need, UsageError, type Result } from "./operator/words.ts";
@@ -54,6 +55,8 @@ ${TICKETS_HELP}
 ${INDEX_HELP}
 ${BACKUP_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
+  assets propose | admit | withdraw | remove | list       the tokens that the pool takes; see assets --help
+  executor propose | admit | withdraw | remove | list     the venue of its swaps; see executor --help
 
 ${FEES_HELP}
 limits: --session-per-minute N  --key-per-minute N  --key-per-day N
@@ -70,6 +73,9 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 async function main(): Promise<void> {
   // Signers live on the chain and in files of their own: none of the options below is theirs.
   if (process.argv[2] === "signer") return signerCommand(process.argv.slice(3));
+  // So do the contracts that the pool calls.
+  if (process.argv[2] === "assets") return listingCommand("asset", process.argv.slice(3));
+  if (process.argv[2] === "executor") return listingCommand("executor", process.argv.slice(3));
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {

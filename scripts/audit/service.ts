@@ -93,7 +93,8 @@ async function auditPool(
       findings.push(finding(`the pool accepts ${signer}`, await isSigner(signer), ""));
     }
     for (const { signer, standing, genesisDocument } of await readSigners(provider, pool, fromBlock)) {
-      if (standing === "removed") continue;
+      // Of the others, no word counts, and none can come in without being proposed again.
+      if (standing !== "admitted" && standing !== "proposed") continue;
       const what = `${standing} signer ${signer} was born in the audited image`;
       if (genesisDocument === undefined || genesisDocument.length === 0) {
         findings.push(finding(what, false, "the chain shows no birth certificate of it"));

@@ -137,7 +137,10 @@ async function register(
   const find = async (wanted: Address) =>
     (await readSigners(provider, pool)).find((one) => one.signer === wanted);
   for (const { signer, birthCertificate } of pairs) {
-    if ((await find(signer)) === undefined) await proposeSigner(owner, pool, signer, birthCertificate);
+    const before = await find(signer);
+    // A folder that was left between the two steps for more than a week.
+    if (before === undefined || before.standing === "expired")
+      await proposeSigner(owner, pool, signer, birthCertificate);
     const known = await find(signer);
     if (known?.standing === "proposed") {
       await waitForTime(provider, known.admissibleAt ?? 0, passTime);

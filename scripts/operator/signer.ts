@@ -7,16 +7,18 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { getAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
+import { getAddress } from "ethers";
 import { parseConfiguration, type Configuration } from "../../enclave/configuration.ts";
 import { createLink } from "../../proxy/enclave-link/link.ts";
 import { pairText, readPair } from "../../proxy/enclave-link/signer-pair.ts";
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
 import { fromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { NONCE_BYTES } from "../../shared/protocol/enclave-messages.ts";
 import { developmentConfiguration, refuseDevelopment } from "../image/configuration.ts";
 import { ENCLAVE_FOLDER, measureImage } from "../image/measurement.ts";
 import { BIRTH_FAULTS, birthFault, makePair, pairFault, type BirthPolicy } from "./birth.ts";
+import { timeOf } from "./admissions.ts";
+import { addressOf, dateOf, POOL_OPTIONS, timeFieldsOf, timesOf, walletIn, withPool } from "./chain.ts";
 import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
 import { need, readMeasurement, UsageError, type Result } from "./words.ts";
 
@@ -24,11 +26,13 @@ export const SIGNER_HELP = `Usage: npm run operator -- signer COMMAND [options] 
 
   genesis    asks a booted enclave for a new signer, verifies its birth certificate, and writes the pair
              --enclave unix:PATH:PORT  --kms-key ARN  --out FILE  [--challenge HEX]  and the image
-  register   proposes the signer of a verified pair; when the pool's delay is over, admits it
+  register   proposes the signer of a verified pair; when the pool's delay is over, and within the week after it,
+             admits it; what nobody admitted by then has expired, and is proposed again
              --pair FILE  [--challenge HEX]  [--wait]  the image and the pool
   revoke ADDRESS
-             removes a signer, at once and for good           the pool
-  list       every signer the pool ever knew; with the image, whether its genesis document verifies
+             removes a signer, in use or only proposed, at once and for good           the pool
+  list       every signer the pool ever knew (with --pending those that are proposed), from when one may be admitted
+             and when that expires; with the image, whether its genesis document verifies
 
 the image  --configuration FILE  --measurement FILE   what the birth certificate must verify to: the image's
                                                       configuration.json; JSON with pcr0, pcr1 and pcr2
@@ -49,9 +53,8 @@ const OPTIONS = {
   configuration: { type: "string" },
   measurement: { type: "string" },
   pair: { type: "string" },
-  rpc: { type: "string" },
-  pool: { type: "string" },
-  "from-block": { type: "string" },
+  pending: { type: "boolean" },
+  ...POOL_OPTIONS,
 } as const;
 
 type Values = ReturnType<typeof parse>["values"];
@@ -127,16 +130,18 @@ async function register(values: Values, say: Say): Promise<Result> {
   return withPool(values, async ({ provider, pool, fromBlock }) => {
     const { signer, birthCertificate } = pair;
     const name = getAddress(signer);
-    const owner = ownerOf(provider);
+    const owner = walletIn(provider, "OWNER_KEY");
     const find = async () =>
       (await readSigners(provider, pool, fromBlock)).find((one) => one.signer === signer);
     let known = await find();
     if (known?.standing === "admitted") return stateOf(name, "admitted", `${name} is a signer already`);
-    if (known?.standing === "removed")
+    if (known?.standing === "removed" || known?.standing === "withdrawn")
       throw new Error(
         `${name} was removed, and a removed signer never comes back; make a new one: signer genesis`,
       );
-    if (known === undefined) {
+    if (known === undefined || known.standing === "expired") {
+      if (known !== undefined)
+        say("nobody admitted it within its week: it is proposed again, and waits again");
       await proposeSigner(owner, pool, signer, birthCertificate);
       say(`proposed ${name} with its genesis document`);
       known = await find();
@@ -144,12 +149,10 @@ async function register(values: Values, say: Say): Promise<Result> {
     // Somebody who holds the owner's key may have proposed our signer with a document that misleads its readers.
     if (known === undefined || !shows(known, birthCertificate))
       throw new Error(`${name} was proposed with another document; revoke it and make a new signer`);
-    const at = known.admissibleAt ?? 0;
-    const now = (await provider.getBlock("latest"))?.timestamp ?? 0;
-    if (now < at && values.wait !== true) {
-      const when = new Date(at * 1_000).toISOString();
-      const text = `${name} may be admitted from ${when} on: run the same command again then`;
-      return { data: { signer: name, standing: "proposed", admissible_at: at }, text };
+    const { admissibleAt: at = 0, expiresAt = 0 } = known;
+    if ((await timeOf(provider)) < at && values.wait !== true) {
+      const text = `${name} may be admitted from ${dateOf(at)} to ${dateOf(expiresAt)}: run the same command again then`;
+      return { data: { signer: name, standing: "proposed", ...timeFieldsOf(known) }, text };
     }
     say("waiting for the pool's delay");
     await waitForTime(provider, at);
@@ -161,12 +164,13 @@ async function register(values: Values, say: Say): Promise<Result> {
 async function revoke(values: Values, text: string, say: Say): Promise<Result> {
   const signer = addressOf(text, "ADDRESS");
   return withPool(values, async ({ provider, pool, fromBlock }) => {
-    await removeSigner(ownerOf(provider), pool, signer);
+    const standing = await removeSigner(walletIn(provider, "OWNER_KEY"), pool, signer);
     const left = (await readSigners(provider, pool, fromBlock)).filter(
       ({ standing }) => standing === "admitted",
     );
     say(`${String(left.length)} remain: ${left.map((one) => getAddress(one.signer)).join(", ") || "nobody"}`);
-    return stateOf(getAddress(signer), "removed", `${getAddress(signer)} is removed, for good`);
+    const what = standing === "withdrawn" ? "is taken back before it was admitted" : "is removed";
+    return stateOf(getAddress(signer), standing, `${getAddress(signer)} ${what}, for good`);
   });
 }
 
@@ -174,13 +178,17 @@ async function list(values: Values): Promise<Result> {
   const isJudged = values.configuration !== undefined || values.development === true;
   const policy = isJudged ? await imageOf(values) : undefined;
   return withPool(values, async ({ provider, pool, fromBlock }) => {
-    const signers = (await readSigners(provider, pool, fromBlock)).map((one) => ({
+    const all = await readSigners(provider, pool, fromBlock);
+    const wanted = all.filter(({ standing }) => values.pending !== true || standing === "proposed");
+    const signers = wanted.map((one) => ({
       signer: getAddress(one.signer),
       standing: one.standing,
-      ...(one.admissibleAt === undefined ? {} : { admissible_at: one.admissibleAt }),
+      ...timeFieldsOf(one),
       document: documentOf(one.genesisDocument, one.signer, policy),
     }));
-    const text = signers.map(({ signer, standing, document }) => [signer, standing, document].join("\t"));
+    const text = signers.map(({ signer, standing, document }, i) =>
+      [signer, standing, ...timesOf(wanted[i]!), document].join("\t"),
+    );
     return { data: { signers }, text: text.join("\n") };
   });
 }
@@ -228,33 +236,4 @@ function enclaveOf(text: string): { readonly path: string; readonly port: number
   const [, path, port] = /^unix:(.+):([1-9][0-9]{0,9})$/.exec(text) ?? [];
   if (path === undefined) throw new UsageError("--enclave takes unix:PATH:PORT");
   return { path, port: Number(port) };
-}
-
-interface PoolAt {
-  readonly provider: Provider;
-  readonly pool: Address;
-  readonly fromBlock: number;
-}
-
-async function withPool(values: Values, act: (at: PoolAt) => Promise<Result>): Promise<Result> {
-  const fromBlock = values["from-block"] ?? "0";
-  if (!/^[0-9]{1,15}$/.test(fromBlock)) throw new UsageError("--from-block takes a whole number");
-  const pool = addressOf(need(values.pool, "--pool ADDRESS"), "--pool");
-  const provider = new JsonRpcProvider(need(values.rpc, "--rpc URL"), undefined, { cacheTimeout: -1 });
-  try {
-    return await act({ provider, pool, fromBlock: Number(fromBlock) });
-  } finally {
-    provider.destroy();
-  }
-}
-
-/** From the environment and never from the command line, where other users of the machine could see it. */
-function ownerOf(provider: Provider): Wallet {
-  return new Wallet(need(process.env["OWNER_KEY"], "OWNER_KEY in the environment"), provider);
-}
-
-function addressOf(text: string, name: string): Address {
-  const address = asAddress(text);
-  if (address === undefined) throw new UsageError(`${name} is no address`);
-  return address;
 }

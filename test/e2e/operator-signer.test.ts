@@ -18,6 +18,7 @@ import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 const CHALLENGE = "5a".repeat(32);
 const DELAY_SECS = 3_600;
+const WEEK_SECS = 7 * 86_400;
 
 describe("operator signer", function () {
   this.timeout(240_000);
@@ -117,6 +118,25 @@ describe("operator signer", function () {
     assert.equal(proposed.code, 0, proposed.error);
     assert.equal(proposed.data["standing"], "proposed");
     assert.equal((await register(...image())).data["standing"], "proposed");
+    const pending = (await operator("list", "--pending", ...onPool())).data["signers"] as Record<
+      string,
+      unknown
+    >[];
+    assert.deepEqual(
+      pending.map(({ standing, admissible_at: from }) => [standing, from]),
+      [["proposed", proposed.data["admissible_at"]]],
+    );
+    assert.equal(Number(pending[0]?.["expires_at"]) - Number(pending[0]?.["admissible_at"]), WEEK_SECS);
+
+    // Forgotten for a week after its time: the next register announces it anew.
+    const snapshot: unknown = await provider.send("evm_snapshot", []);
+    await provider.send("evm_increaseTime", [DELAY_SECS + WEEK_SECS]);
+    await provider.send("evm_mine", []);
+    assert.deepEqual((await operator("list", "--pending", ...onPool())).data["signers"], []);
+    const anew = await register(...image());
+    assert.equal(anew.data["standing"], "proposed", anew.error);
+    assert.ok(Number(anew.data["admissible_at"]) > Number(pending[0]?.["expires_at"]));
+    await provider.send("evm_revert", [snapshot]);
 
     await provider.send("evm_increaseTime", [DELAY_SECS + 1]);
     await provider.send("evm_mine", []);
