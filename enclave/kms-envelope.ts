@@ -2,27 +2,38 @@
  * Opens what KMS answers to a request with an attestation document. The envelope has no sender, so whoever knows the
  * public key can make one: the caller must not believe what is inside. One answer to every fault, and the caller uses
  * a key once, so that nobody learns from how an envelope fails.
+ *
+ * Using a key once is not enough: KMS releases the same plaintext as often as the host asks, and a block of CBC can be
+ * put in another's place. Whoever could tell wrong padding from a wrong key, by an answer or by its time, would read
+ * the key byte by byte (Vaudenay 2002). So the length is given, and with it all of the padding: it is compared as one,
+ * in constant time, and none of its bytes can be asked for alone.
  */
 import { constants, createDecipheriv, createHash, privateDecrypt, type KeyObject } from "node:crypto";
 import { concatBytes, equalBytes } from "../shared/protocol/bytes.ts";
-import { readEnvelope } from "../shared/protocol/kms-envelope.ts";
+import { BLOCK_BYTES, readEnvelope } from "../shared/protocol/kms-envelope.ts";
 
+/** Exactly `length` bytes. */
 export function openEnvelope(
   envelope: Uint8Array,
   privateKey: KeyObject,
   publicKeySpki: Uint8Array,
+  length: number,
 ): Uint8Array | undefined {
   const read = readEnvelope(envelope);
   if (typeof read === "string") return undefined;
   const recipient = createHash("sha256").update(publicKeySpki).digest();
   if (!equalBytes(read.recipient, recipient)) return undefined;
+  const padding = BLOCK_BYTES - (length % BLOCK_BYTES);
   try {
     // Node takes the same hash for the label and for MGF1.
     const oaep = { key: privateKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
     const contentKey = privateDecrypt(oaep, read.encryptedKey);
-    // A content key of another length throws, as wrong padding does.
-    const cipher = createDecipheriv("aes-256-cbc", contentKey, read.iv);
-    return concatBytes(cipher.update(read.content), cipher.final());
+    // A content key of another length throws.
+    const cipher = createDecipheriv("aes-256-cbc", contentKey, read.iv).setAutoPadding(false);
+    const padded = concatBytes(cipher.update(read.content), cipher.final());
+    const isWhole = equalBytes(padded.subarray(length), new Uint8Array(padding).fill(padding));
+    // RFC 5652 6.3. The same memory, so that the caller wipes all there is.
+    return isWhole ? padded.subarray(0, length) : undefined;
   } catch {
     return undefined;
   }

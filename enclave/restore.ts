@@ -10,7 +10,7 @@ import { sha256Hex } from "../shared/protocol/hash.ts";
 import type { Configuration } from "./configuration.ts";
 import { openEnvelope } from "./kms-envelope.ts";
 import type { Release } from "./release.ts";
-import { Signer } from "./signer.ts";
+import { SEALED_BYTES, Signer } from "./signer.ts";
 
 /** Undefined for every fault alike. Does not wait, so nothing comes between these checks and the phase they open. */
 export function restore(
@@ -38,7 +38,7 @@ export function restore(
     return undefined;
   }
 
-  const plaintext = openEnvelope(envelope, release.privateKey, release.publicKey);
+  const plaintext = openEnvelope(envelope, release.privateKey, release.publicKey, SEALED_BYTES);
   const signer = plaintext && Signer.open(plaintext, configuration);
   return signer?.address === born ? signer : undefined;
 }

@@ -25,6 +25,8 @@ import type { Platform } from "./platform.ts";
 const KEY_BYTES = 32;
 const DOMAIN = new TextEncoder().encode("cloister-signing-key");
 const LAYOUT_VERSION = 1;
+/** What is sealed: domain, version, signer, configuration hash, secret. */
+export const SEALED_BYTES = DOMAIN.length + 1 + 20 + 32 + KEY_BYTES;
 
 export interface SealedKey {
   readonly signer: Address;

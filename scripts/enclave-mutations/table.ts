@@ -585,6 +585,7 @@ export const MUTATIONS: readonly Mutation[] = [
         "if (!equalBytes(read.recipient, recipient)) return undefined;",
         "void recipient;",
       ],
+      ["any padding passes", "return isWhole ? padded", "void isWhole;\n    return read ? padded"],
       [
         "a fault of opening is a fault of ours",
         "  } catch {\n    return undefined;\n  }",

@@ -97,8 +97,9 @@ for (const folder of FOLDERS) {
           type: "pkcs8",
         });
         const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" });
-        const opened = openEnvelope(bytesOf(file), privateKey, new Uint8Array(spki));
         const expected = measured.startsWith("rejected") ? undefined : measured;
+        const length = expected?.length ?? 0;
+        const opened = openEnvelope(bytesOf(file), privateKey, new Uint8Array(spki), length);
         assert.equal(opened && new TextDecoder().decode(opened), expected);
       });
     }

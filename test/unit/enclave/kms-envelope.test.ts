@@ -7,14 +7,17 @@ import { der } from "../../support/crafted-attestation.ts";
 import { envelopeOf, RECIPIENT, rsaKey, SECRET, type Parts } from "../../support/crafted-envelope.ts";
 
 const { privateKey, spki } = RECIPIENT;
-const open = (envelope: Uint8Array): Uint8Array | undefined => openEnvelope(envelope, privateKey, spki);
+const { length } = SECRET;
+const open = (envelope: Uint8Array): Uint8Array | undefined =>
+  openEnvelope(envelope, privateKey, spki, length);
 
 describe("enclave/kms-envelope", () => {
   for (const form of CONTENT_FORMS) {
     it(`opens what the development KMS seals, content ${form}, of every size a secret has`, () => {
-      for (const length of [0, 1, 15, 16, 17, 105, 190, 1024, 3000]) {
-        const secret = new Uint8Array(randomBytes(length));
-        assert.deepEqual(open(sealEnvelope(secret, spki, form)), secret);
+      for (const size of [0, 1, 15, 16, 17, 105, 190, 1024, 3000]) {
+        const secret = new Uint8Array(randomBytes(size));
+        const opened = openEnvelope(sealEnvelope(secret, spki, form), privateKey, spki, size);
+        assert.deepEqual(opened, secret);
       }
       assert.throws(() => sealEnvelope(SECRET, Uint8Array.of(1), form));
     });
@@ -30,7 +33,10 @@ describe("enclave/kms-envelope", () => {
 
   it("opens for a key of another size", () => {
     const other = rsaKey(3072);
-    assert.deepEqual(openEnvelope(sealEnvelope(SECRET, other.spki), other.privateKey, other.spki), SECRET);
+    assert.deepEqual(
+      openEnvelope(sealEnvelope(SECRET, other.spki), other.privateKey, other.spki, length),
+      SECRET,
+    );
   });
 
   const refused: Record<string, () => Partial<Parts>> = {
@@ -40,7 +46,8 @@ describe("enclave/kms-envelope", () => {
     "a content key of 16 bytes": () => ({ cipher: "aes-128-cbc", contentKey: new Uint8Array(16) }),
     "an encrypted key that is cut short": () => ({ encryptedKey: new Uint8Array(255) }),
     "an encrypted key of zeros": () => ({ encryptedKey: new Uint8Array(256) }),
-    "content with wrong padding": () => ({ content: () => der(0xa0, der(0x04, new Uint8Array(64))) }),
+    "content with wrong padding": () => ({ content: () => der(0xa0, der(0x04, new Uint8Array(16))) }),
+    "content of more blocks": () => ({ content: (it) => der(0x80, it, it) }),
   };
   for (const [what, changes] of Object.entries(refused)) {
     it(`refuses ${what}`, () => {
@@ -49,13 +56,21 @@ describe("enclave/kms-envelope", () => {
     });
   }
 
+  // What a padding oracle asks for, a byte at a time: content that is good but for its length.
+  it("refuses every other length, also where the padding is sound and the blocks are as many", () => {
+    for (let size = 0; size < 40; size++) {
+      const envelope = sealEnvelope(new Uint8Array(randomBytes(size)), spki);
+      assert.equal(open(envelope) !== undefined, size === length, String(size));
+    }
+  });
+
   it("refuses another's key, a foreign envelope, and a key that is none", () => {
     const other = rsaKey();
     const envelope = sealEnvelope(SECRET, spki);
-    assert.equal(openEnvelope(envelope, other.privateKey, spki), undefined);
-    assert.equal(openEnvelope(envelope, other.privateKey, other.spki), undefined);
+    assert.equal(openEnvelope(envelope, other.privateKey, spki, length), undefined);
+    assert.equal(openEnvelope(envelope, other.privateKey, other.spki, length), undefined);
     assert.equal(open(sealEnvelope(SECRET, other.spki)), undefined);
-    assert.equal(openEnvelope(envelope, createPublicKey(privateKey), spki), undefined);
+    assert.equal(openEnvelope(envelope, createPublicKey(privateKey), spki, length), undefined);
   });
 
   it("refuses what goes on or is altered in its structure, and never throws", () => {

@@ -75,7 +75,12 @@ function playEnclave(
             return { type: "release-request", document: documentFor(recipient, play) };
           case "restore":
             enclave.restores += 1;
-            enclave.opened = openEnvelope(request.envelope, recipient.privateKey, recipient.spki);
+            enclave.opened = openEnvelope(
+              request.envelope,
+              recipient.privateKey,
+              recipient.spki,
+              SECRET.length,
+            );
             if (play.refuses === true) return { type: "refused", code: "RESTORE_REFUSED" };
             assert.deepEqual(request.birthCertificate, CERTIFICATE);
             enclave.phase = "serving";

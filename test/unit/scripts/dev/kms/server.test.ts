@@ -63,9 +63,9 @@ describe("scripts/dev/kms/server", () => {
     assert.deepEqual(Object.keys(body).sort(), ["CiphertextForRecipient", "EncryptionAlgorithm", "KeyId"]);
     assert.equal(body["KeyId"], kms.keyId);
     const envelope = new Uint8Array(Buffer.from(String(body["CiphertextForRecipient"]), "base64"));
-    assert.deepEqual(openEnvelope(envelope, recipient.privateKey, recipient.spki), SECRET);
+    assert.deepEqual(openEnvelope(envelope, recipient.privateKey, recipient.spki, SECRET.length), SECRET);
     const stranger = aRecipient();
-    assert.equal(openEnvelope(envelope, stranger.privateKey, stranger.spki), undefined);
+    assert.equal(openEnvelope(envelope, stranger.privateKey, stranger.spki, SECRET.length), undefined);
   });
 
   it("sends the content in either form that KMS has, in turn, and the enclave opens both", async () => {
@@ -73,7 +73,7 @@ describe("scripts/dev/kms/server", () => {
     for (let i = 0; i < 2; i++) {
       const { body } = await callKms(kms.url, "Decrypt", decryption());
       const envelope = new Uint8Array(Buffer.from(String(body["CiphertextForRecipient"]), "base64"));
-      assert.deepEqual(openEnvelope(envelope, recipient.privateKey, recipient.spki), SECRET);
+      assert.deepEqual(openEnvelope(envelope, recipient.privateKey, recipient.spki, SECRET.length), SECRET);
       // Behind the vector, which is the last octet string before it.
       const at = Buffer.from(envelope).lastIndexOf("060960864801650304012a0410", undefined, "hex");
       found.add(envelope[at + 13 + 16]!);
