@@ -9,6 +9,7 @@ import type { Address } from "../../shared/protocol/brands.ts";
 import type { EnclaveReply } from "../../shared/protocol/enclave-messages.ts";
 import type { Logger } from "../logging.ts";
 import { EnclaveAway, type EnclaveLink } from "./link.ts";
+import { releaseStep, type ReleaseStep } from "./release-step.ts";
 import { readPair, type SignerPair } from "./signer-pair.ts";
 
 /** Why an enclave has no key yet. Shown to callers of /health: no upstream text, nothing of the host. */
@@ -30,10 +31,13 @@ export type CourierFaultCode = keyof typeof COURIER_FAULTS;
 
 export class CourierFault extends Error {
   readonly code: CourierFaultCode;
-  constructor(code: CourierFaultCode, options?: ErrorOptions) {
+  /** Of RESTORE_REFUSED, for the operator's log alone. */
+  readonly step: ReleaseStep | undefined;
+  constructor(code: CourierFaultCode, { step, ...options }: ErrorOptions & { step?: ReleaseStep } = {}) {
     super(COURIER_FAULTS[code], options);
     this.name = "CourierFault";
     this.code = code;
+    this.step = step;
   }
 }
 
@@ -132,7 +136,10 @@ export async function restoreEnclave(
   const restored = await link
     .ask({ type: "restore", sealedKey, birthCertificate, envelope })
     .catch(awayFault);
-  if (restored.type !== "restore") throw new CourierFault("RESTORE_REFUSED");
+  if (restored.type !== "restore") {
+    const step = releaseStep(pair, { document: asked.document, envelope });
+    throw new CourierFault("RESTORE_REFUSED", { step });
+  }
   return restored.signer;
 }
 
@@ -236,9 +243,9 @@ export function createKeyCourier(
 }
 
 /** For the operator's log: KMS's own words name the caller's role and the statement that denied. */
-function detailsOf({ code, message, cause }: CourierFault): Readonly<Record<string, string>> {
+function detailsOf({ code, message, step, cause }: CourierFault): Readonly<Record<string, string>> {
   const kms = cause instanceof KMSServiceException ? { kms: `${cause.name}: ${cause.message}` } : {};
-  return { code, reason: message, ...kms };
+  return { code, reason: message, ...(step === undefined ? {} : { step }), ...kms };
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

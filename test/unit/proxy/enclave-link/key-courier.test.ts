@@ -296,6 +296,18 @@ describe("enclave-link/key-courier", () => {
       assert.ok(!lines[0]?.includes(Buffer.from(pair.sealedKey).toString("base64")));
     });
 
+    it("tells the log, and not /health, at which step an enclave refused its key", async () => {
+      const enclave = playEnclave({ refuses: true });
+      const { faults } = onDuty([[enclave, pairFile]]);
+      await until("it to be refused again and again", async () => enclave.asked >= 3);
+      assert.equal(faults()[0], "RESTORE_REFUSED");
+      const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      assert.deepEqual(
+        told.map(({ code, step }) => [code, step]),
+        [["RESTORE_REFUSED", "own document: TYPE_MISMATCH"]],
+      );
+    });
+
     it("leaves alone what has halted, what has no pair, and what serves", async () => {
       const [halted, without, serving] = [playEnclave(), playEnclave(), playEnclave()];
       halted.phase = "halted";
