@@ -20,7 +20,7 @@ const proxyRows = [
   ["prices"],
   ["enclave-link", "chain", "auth", "identity", "limits"],
   ["http", "store", "config.ts"],
-  ["logging.ts", "fee-settings.ts", "breath.ts", "observe"],
+  ["logging.ts", "fee-settings.ts", "own-hops.ts", "breath.ts", "observe"],
 ];
 
 /**

@@ -26,6 +26,7 @@ import type { Limits } from "./limits/limits.ts";
 import { rateLimit } from "./limits/rate-limit.middleware.ts";
 import type { Logger } from "./logging.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import type { OwnHops } from "./own-hops.ts";
 import type { Exchange } from "./sessions/exchange.service.ts";
 import { sessionRoutes } from "./sessions/sessions.routes.ts";
 import type { Sessions } from "./sessions/sessions.service.ts";
@@ -34,7 +35,9 @@ import type { Status } from "./status/status.service.ts";
 import type { IdempotencyStore } from "./store/idempotency.ts";
 
 export interface AppParts {
-  readonly config: Switches & { readonly trustedHops: number };
+  readonly config: Switches;
+  /** Our own proxies in front of this one. */
+  readonly hops: OwnHops;
   readonly logger: Logger;
   readonly auth: Auth;
   readonly limits: Limits;
@@ -78,7 +81,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   app.use(errorHandler(logger, metrics));
   app.use(cors(() => auth.origins()));
   app.use(apiVersion());
-  const addressOf = clientAddress(config.trustedHops);
+  const addressOf = clientAddress(parts.hops);
   app.use(credential(auth, limits, addressOf));
   app.use(rateLimit(limits, addressOf));
   app.use(guard(config));

@@ -15,6 +15,7 @@ import {
   type FeeScheduleEntry,
   type PriceSetting,
 } from "./fee-settings.ts";
+import { isSubnet } from "./own-hops.ts";
 
 export interface Asset {
   readonly address: Address;
@@ -47,6 +48,10 @@ export interface Config {
   readonly logLevel: "trace" | "debug" | "info" | "warn" | "error" | "silent";
   /** How many of our own hops stand in front and append to X-Forwarded-For. */
   readonly trustedHops: number;
+  /** Addresses and subnets from which they connect; empty when the operator names none. */
+  readonly trustedProxies: readonly string[];
+  /** Open ones, in all and from one address. */
+  readonly connections: { readonly all: number; readonly perAddress: number };
 
   readonly rpcUrl: string;
   readonly chainId: number;
@@ -140,6 +145,15 @@ const SETTINGS = {
   CLOISTER_DATA_DIR: [undefined, "folder of the store"],
   CLOISTER_LOG_LEVEL: ["info", "trace | debug | info | warn | error | silent"],
   CLOISTER_TRUSTED_HOPS: ["0", "own hops in front that append to X-Forwarded-For"],
+  CLOISTER_TRUSTED_PROXIES: [
+    "",
+    "comma-separated addresses and subnets of those hops and of balancers: nobody else's X-Forwarded-For is believed, and theirs are the connections of many",
+  ],
+  CLOISTER_MAX_CONNECTIONS: ["16384", "open connections; each needs a file descriptor"],
+  CLOISTER_MAX_CONNECTIONS_PER_ADDRESS: [
+    "256",
+    "open connections from one address (IPv6 by /64) that is not one of our own hops",
+  ],
   CLOISTER_RPC_URL: [undefined, "JSON-RPC of the chain, http or https"],
   CLOISTER_CHAIN_ID: [undefined, "EIP-155 chain id; the RPC must agree"],
   CLOISTER_POOL: [undefined, "address of the pool"],
@@ -354,6 +368,9 @@ export function readConfig(environment: Environment): Config {
     fault("CLOISTER_OPERATIONS_PORT", "must be a port of its own: what it says is not for callers");
   const identityLoopback = choice("CLOISTER_IDENTITY_LOOPBACK", ["off", "on"]) === "on";
   if (production && identityLoopback) fault("CLOISTER_IDENTITY_LOOPBACK", "must be off in production");
+  const trustedProxies = listOf(text("CLOISTER_TRUSTED_PROXIES"));
+  if (!trustedProxies.every(isSubnet))
+    fault("CLOISTER_TRUSTED_PROXIES", "must hold addresses and subnets such as 10.0.0.0/8");
   const config: Omit<Config, "pool" | "assets"> = {
     production,
     network: text("CLOISTER_NETWORK"),
@@ -364,6 +381,11 @@ export function readConfig(environment: Environment): Config {
     dataDir: text("CLOISTER_DATA_DIR"),
     logLevel: choice("CLOISTER_LOG_LEVEL", ["trace", "debug", "info", "warn", "error", "silent"]),
     trustedHops: integer("CLOISTER_TRUSTED_HOPS", 0, 8),
+    trustedProxies,
+    connections: Object.freeze({
+      all: integer("CLOISTER_MAX_CONNECTIONS", 1, 1_000_000),
+      perAddress: integer("CLOISTER_MAX_CONNECTIONS_PER_ADDRESS", 1, 1_000_000),
+    }),
     rpcUrl,
     chainId: integer("CLOISTER_CHAIN_ID", 1, Number.MAX_SAFE_INTEGER),
     deploymentBlock: integer("CLOISTER_DEPLOYMENT_BLOCK", 0, Number.MAX_SAFE_INTEGER),
@@ -428,14 +450,16 @@ function readEnclaves(text: string, fault: (reason: string) => void): readonly E
 
 /** One file is meant for every enclave: several that run one image may hold the same key. */
 function readSignerPairs(text: string, enclaves: number, fault: (reason: string) => void): readonly string[] {
-  const files = text
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
+  const files = listOf(text);
   const [only] = files;
   if (files.length === 1 && only !== undefined) return Object.freeze(Array<string>(enclaves).fill(only));
   if (files.length > 0 && files.length !== enclaves) fault("must hold one file, or one for each enclave");
   return Object.freeze(files);
+}
+
+function listOf(text: string): readonly string[] {
+  const parts = text.split(",").map((part) => part.trim());
+  return Object.freeze(parts.filter((part) => part !== ""));
 }
 
 /** Two rules for one thing would make it a matter of order which one a client must obey. */

@@ -34,6 +34,7 @@ import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
 import { startOperations } from "./http/operations.ts";
 import { startReference } from "./http/reference.ts";
+import { createConnectionCap } from "./http/connection-cap.ts";
 import { startHttpServer } from "./http/server.ts";
 import { createKeySets } from "./identity/key-sets.ts";
 import { createPinnedFetch } from "./identity/pinned-fetch.ts";
@@ -47,6 +48,7 @@ import { createIndexer, freshTip } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import { ownHops } from "./own-hops.ts";
 import { createPrices, priceSources } from "./prices/prices.ts";
 import { relayRoutes } from "./relay/relay.routes.ts";
 import { createRelay } from "./relay/relay.service.ts";
@@ -231,6 +233,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
         oldestWaitingSecs: Math.max(0, now() - (queue.oldestAt ?? now())) / 1000,
       },
       hasLease: submission.hasLease,
+      openConnections: cap.open(),
       openStreams: limits.openStreams(),
       blockedBy: submission.blockedBy,
       lastTurnAt: submission.lastTurnAt,
@@ -252,8 +255,11 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     warnings: () => prices.warnings(),
     randomBytes: (length) => randomBytes(length),
   });
+  const hops = ownHops(config.trustedHops, config.trustedProxies);
+  const cap = createConnectionCap(config.connections, hops, (by) => metrics.connectionRefused(by));
   const app = createApp({
     config,
+    hops,
     logger: logger.child({ part: "http" }),
     metrics,
     auth,
@@ -312,6 +318,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     (request, response) => void handle(request, response),
     config.host,
     config.port,
+    { cap },
   );
   const reference =
     config.referencePort === undefined ? undefined : await startReference(config.host, config.referencePort);

@@ -13,6 +13,7 @@ import {
 import { Socket, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
+import type { ConnectionCap } from "./connection-cap.ts";
 import { problemOf } from "./error-handler.ts";
 import { ApiError } from "./errors.ts";
 import { headerValues } from "./header-values.ts";
@@ -59,6 +60,8 @@ interface Connection {
   waiting: Waiting[] | undefined;
   /** What the socket had written when the current one got it. */
   writtenBefore: number;
+  /** Why none of its requests is taken: one connection too many. */
+  readonly refusal: ApiError | undefined;
   /** Why what came last can never be answered as a request. */
   fault: ApiError | undefined;
 }
@@ -85,11 +88,17 @@ const DEADLINES: Deadlines = {
   linger: LINGER_MS,
 };
 
+export interface ServerOptions {
+  readonly deadlines?: Deadlines | undefined;
+  /** Default: none. */
+  readonly cap?: ConnectionCap | undefined;
+}
+
 export async function startHttpServer(
   listener: RequestListener,
   host: string,
   port: number,
-  deadlines: Deadlines = DEADLINES,
+  { deadlines = DEADLINES, cap }: ServerOptions = {},
 ): Promise<HttpServer> {
   // Ours and not `closeIdleConnections`: that one leaves a connection alone which has not sent anything yet,
   // and a client's pool holds such ones open for seconds.
@@ -109,7 +118,8 @@ export async function startHttpServer(
     if (isStopping) response.setHeader("Connection", "close");
     if (connection.current === undefined) {
       connection.current = response;
-      answer();
+      if (connection.refusal === undefined) answer();
+      else refuse(response, connection.refusal);
       return;
     }
     connection.waiting ??= [];
@@ -163,13 +173,24 @@ export async function startHttpServer(
     inTurn(request, response, () => refuse(response, invalid("Expect may only say 100-continue")));
   });
   // A tunnel has no request behind it that could be answered in its turn.
-  server.on("connect", (request: IncomingMessage, socket: Duplex) => {
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     if (socket instanceof Socket) refuseInTurn(socket, NO_TUNNEL);
   });
   server.on("connection", (socket) => {
+    const admission = cap?.admit(socket) ?? "served";
+    if (admission === "cut") {
+      socket.destroy();
+      return;
+    }
     // Node's own way to end a connection behind an answer that says `Connection: close`, too.
     socket.destroySoon = () => lingeringClose(socket, deadlines.linger);
-    connections.set(socket, { current: undefined, waiting: undefined, writtenBefore: 0, fault: undefined });
+    connections.set(socket, {
+      current: undefined,
+      waiting: undefined,
+      writtenBefore: 0,
+      refusal: admission === "served" ? undefined : admission,
+      fault: undefined,
+    });
     socket.once("close", () => connections.delete(socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -232,6 +253,7 @@ function refusal(error: ApiError): {
   const body = JSON.stringify(problem);
   const headers = {
     ...(error === NO_TUNNEL ? { Allow: "GET, HEAD, POST, OPTIONS" } : {}),
+    ...(error.retryAfterSecs === undefined ? {} : { "Retry-After": String(error.retryAfterSecs) }),
     "Content-Type": "application/problem+json",
     "Content-Length": String(Buffer.byteLength(body)),
     "Cache-Control": "no-store",

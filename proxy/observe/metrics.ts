@@ -34,6 +34,7 @@ const POLICIES = [
   "streams-user",
   "streams-developer",
 ] as const;
+const CAPS = ["all", "address"] as const;
 const OPEN_STATES = ["queued", "submitted", "confirmed"] as const;
 const ENDINGS = ["finalized", "failed", "expired"] as const;
 const BLOCKERS = ["chain", "enclave", "gas"] as const;
@@ -117,6 +118,13 @@ export const METRICS = {
     code: ERROR_CODES,
     policy: POLICIES,
   }),
+  cloister_open_connections: gauge("Connections that are open at this proxy"),
+  cloister_connections_refused_total: counter(
+    "Connections beyond the cap on all, or on those of an address",
+    {
+      by: CAPS,
+    },
+  ),
   cloister_open_streams: gauge("Event streams that are open at this proxy"),
 
   cloister_tickets_accepted_total: counter("Tickets that this process accepted", { kind: KIND_NAMES }),
@@ -192,6 +200,7 @@ type Named<T extends Spec["type"]> = {
   [N in MetricName]: (typeof METRICS)[N]["type"] extends T ? N : never;
 }[MetricName];
 
+export type CapReached = (typeof CAPS)[number];
 export type OpenState = (typeof OPEN_STATES)[number];
 export type Ending = (typeof ENDINGS)[number];
 export type TransactionEvent = (typeof TRANSACTION_EVENTS)[number];
@@ -206,6 +215,7 @@ export interface Standing {
   readonly queue:
     { readonly tickets: Readonly<Record<OpenState, number>>; readonly oldestWaitingSecs: number } | undefined;
   readonly hasLease: boolean;
+  readonly openConnections: number;
   readonly openStreams: number;
   readonly blockedBy: (typeof BLOCKERS)[number] | undefined;
   /** Milliseconds since 1970. */
@@ -223,6 +233,7 @@ export interface Metrics {
   /** `endpoint` is undefined where none was found or looked for, `status` where the caller left before an answer. */
   request(endpoint: Endpoint | undefined, status: number | undefined, secs: number): void;
   refused(code: ErrorCode, policy: string | undefined): void;
+  connectionRefused(by: CapReached): void;
 
   accepted(kind: Kind): void;
   left(state: OpenState, afterSecs: number): void;
@@ -266,6 +277,8 @@ export function createMetrics(): Metrics {
   const requests = counterOf("cloister_http_requests_total");
   const requestSecs = counterOf("cloister_http_request_seconds_total");
   const refusals = counterOf("cloister_http_refusals_total");
+  const openConnections = gaugeOf("cloister_open_connections");
+  const connectionsRefused = counterOf("cloister_connections_refused_total");
   const openStreams = gaugeOf("cloister_open_streams");
   const accepted = counterOf("cloister_tickets_accepted_total");
   const ended = counterOf("cloister_tickets_ended_total");
@@ -300,6 +313,7 @@ export function createMetrics(): Metrics {
   for (const event of LEASE_EVENTS) leaseEvents.inc({ event }, 0);
   for (const carries of CARGOES) gasUsed.inc({ carries }, 0);
   for (const code of ERROR_CODES) refusals.inc({ code, policy: NONE }, 0);
+  for (const by of CAPS) connectionsRefused.inc({ by }, 0);
   for (const kind of KIND_NAMES) accepted.inc({ kind }, 0);
 
   // Requests come by the thousand a second: they are counted in numbers of our own, which are poured into the
@@ -327,6 +341,7 @@ export function createMetrics(): Metrics {
       if (now.queue !== undefined) tickets.set({ state }, now.queue.tickets[state]);
     setOrForget(oldestWaiting, now.queue?.oldestWaitingSecs);
     leaseHeld.set(now.hasLease ? 1 : 0);
+    openConnections.set(now.openConnections);
     openStreams.set(now.openStreams);
     for (const by of BLOCKERS) blocked.set({ by }, now.blockedBy === by ? 1 : 0);
     setOrForget(lastTurn, now.lastTurnAt === undefined ? undefined : now.lastTurnAt / 1000);
@@ -371,6 +386,7 @@ export function createMetrics(): Metrics {
     },
     takenBack: () => finalTakenBack.inc(),
     lease: (event) => leaseEvents.inc({ event }),
+    connectionRefused: (by) => connectionsRefused.inc({ by }),
     redis: (use, isAway) => redisAway.set({ use }, isAway ? 1 : 0),
 
     rpc(name, outcome, secs) {

@@ -51,6 +51,7 @@ export async function openStage(settings: Readonly<Record<string, string>> = {})
       CLOISTER_LIMIT_KEY_PER_MINUTE: NO_LIMIT,
       CLOISTER_LIMIT_KEY_PER_DAY: "10000000",
       CLOISTER_LIMIT_STREAMS_PER_USER: "10000",
+      CLOISTER_MAX_CONNECTIONS_PER_ADDRESS: NO_LIMIT,
       ...settings,
     },
   }).catch(async (error: unknown) => {

@@ -193,6 +193,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["order-config.ts", "proxy/config.ts", "./store/store.ts"],
   ["order-logging.ts", "proxy/logging.ts", "./config.ts"],
   ["order-fee-settings.ts", "proxy/fee-settings.ts", "./config.ts"],
+  ["order-own-hops.ts", "proxy/own-hops.ts", "./config.ts"],
   ["order-breath.ts", "proxy/breath.ts", "./config.ts"],
   ["order-observe", "proxy/observe/planted-sideways.ts", "../logging.ts"],
 ];

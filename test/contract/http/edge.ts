@@ -12,6 +12,7 @@ import { addDeveloper } from "../../../proxy/auth/registration.ts";
 import type { KeyRing } from "../../../proxy/auth/session-tokens.ts";
 import type { Balances } from "../../../proxy/balances/balances.service.ts";
 import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
+import { createConnectionCap, type ConnectionLimits } from "../../../proxy/http/connection-cap.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
 import { startHttpServer, type Deadlines } from "../../../proxy/http/server.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
@@ -21,6 +22,7 @@ import { Limits } from "../../../proxy/limits/limits.ts";
 import { LocalWindows } from "../../../proxy/limits/local-windows.ts";
 import { createLogger } from "../../../proxy/logging.ts";
 import type { Metrics } from "../../../proxy/observe/metrics.ts";
+import { ownHops } from "../../../proxy/own-hops.ts";
 import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
 import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
@@ -64,6 +66,9 @@ export interface EdgeOptions {
   readonly checks?: Partial<HealthChecks>;
   readonly assets?: readonly [Asset];
   readonly trustedHops?: number;
+  readonly trustedProxies?: readonly string[];
+  /** Default: without a cap. */
+  readonly connections?: ConnectionLimits;
   readonly swaps?: boolean;
   readonly origins?: readonly string[];
   /** Whether key sets may come from this machine, as in development. Default true. */
@@ -173,13 +178,15 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     randomBytes: (length) => Uint8Array.from(randomBytes(length)),
     now,
   });
+  const hops = ownHops(options.trustedHops ?? 0, options.trustedProxies);
   const close = async (): Promise<void> => {
     await database.close();
     await rm(folder, { recursive: true, force: true });
   };
   const app = await orClose(close, () =>
     createApp({
-      config: { trustedHops: options.trustedHops ?? 0, swaps },
+      config: { swaps },
+      hops,
       logger,
       auth,
       limits,
@@ -193,11 +200,15 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       now,
     }),
   );
+  const cap =
+    options.connections === undefined
+      ? undefined
+      : createConnectionCap(options.connections, hops, (by) => options.metrics?.connectionRefused(by));
   const handle = app.callback();
   const server = await startHttpServer(
     (request, response) => void handle(request, response),
     ...(["127.0.0.1", 0] as const),
-    options.deadlines,
+    { deadlines: options.deadlines, cap },
   );
   const url = `http://127.0.0.1:${server.port}`;
 

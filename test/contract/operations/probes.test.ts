@@ -124,6 +124,7 @@ describe("the operator's port", () => {
     metrics.tellStanding(() => ({
       queue: undefined,
       hasLease: true,
+      openConnections: 0,
       openStreams: edge.limits.openStreams(),
       blockedBy: undefined,
       lastTurnAt: undefined,

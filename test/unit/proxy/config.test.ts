@@ -47,6 +47,14 @@ describe("proxy configuration", () => {
       [config.limits.sessionPerMinute, config.limits.keyPerMinute, config.limits.keyPerDay],
       [120, 60, 10_000],
     );
+    assert.deepEqual(config.connections, { all: 16_384, perAddress: 256 });
+    assert.deepEqual(config.trustedProxies, []);
+    const trusted = { CLOISTER_TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::/32,192.0.2.1" };
+    assert.deepEqual(readConfig({ ...good, ...trusted }).trustedProxies, [
+      "10.0.0.0/8",
+      "2001:db8::/32",
+      "192.0.2.1",
+    ]);
     assert.equal(config.serviceFee, undefined);
     assert.equal(config.verificationKeyFolder, undefined);
     const keys = { CLOISTER_VERIFICATION_KEYS: "/srv/keys" };
@@ -307,6 +315,14 @@ describe("proxy configuration", () => {
       /^CLOISTER_ASSETS does not fit/,
     ],
     ["a bad prefix", { CLOISTER_ADDRESS_PREFIX: "Clo" }, /^CLOISTER_ADDRESS_PREFIX must be/],
+    [
+      "a proxy that is no address",
+      { CLOISTER_TRUSTED_PROXIES: "10.0.0.0/8,proxy" },
+      /^CLOISTER_TRUSTED_PROXIES/,
+    ],
+    ["a subnet too long", { CLOISTER_TRUSTED_PROXIES: "10.0.0.0/33" }, /^CLOISTER_TRUSTED_PROXIES/],
+    ["a subnet of nothing", { CLOISTER_TRUSTED_PROXIES: "10.0.0.0/" }, /^CLOISTER_TRUSTED_PROXIES/],
+    ["no connection", { CLOISTER_MAX_CONNECTIONS: "0" }, /^CLOISTER_MAX_CONNECTIONS must be/],
     ["a trusted hop too many", { CLOISTER_TRUSTED_HOPS: "9" }, /^CLOISTER_TRUSTED_HOPS must be/],
   ];
   for (const [what, change, fault] of faulty) {

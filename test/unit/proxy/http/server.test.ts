@@ -233,7 +233,7 @@ describe("http/server and its orderly end", () => {
 
     it("put no byte into an answer that has begun, however late they are noticed", async () => {
       const quick: Deadlines = { request: 150, headers: 100, look: 20, idle: NEVER_MS, linger: 100 };
-      const server = await startHttpServer(collect, "127.0.0.1", 0, quick);
+      const server = await startHttpServer(collect, "127.0.0.1", 0, { deadlines: quick });
       const [half, junk, open] = [await connect(server), await connect(server), await connect(server)];
       half.socket.write(`${ask("/half")}GET /next HTTP/1.1\r\nHo`);
       junk.socket.write(`${ask("/junk")}nonsense\r\n\r\n`);
@@ -271,7 +271,7 @@ describe("http/server and its orderly end", () => {
         if (request.url === "/big") response.end(BIG);
         else request.resume().once("end", () => response.end("hello"));
       };
-      server = await startHttpServer(listener, "127.0.0.1", 0, QUICK);
+      server = await startHttpServer(listener, "127.0.0.1", 0, { deadlines: QUICK });
     });
     after(() => server.stop(0));
     beforeEach(() => {

@@ -6,6 +6,7 @@ import { readExposition, type Exposition } from "../../../support/exposition.ts"
 const STANDING: Standing = {
   queue: { tickets: { queued: 3, submitted: 2, confirmed: 1 }, oldestWaitingSecs: 7.5 },
   hasLease: true,
+  openConnections: 9,
   openStreams: 4,
   blockedBy: "gas",
   lastTurnAt: 2_000,
@@ -36,6 +37,7 @@ describe("observe/metrics", () => {
     metrics.request(ENDPOINTS.ticket, 404, 0.25);
     metrics.request(undefined, 404, 1);
     metrics.refused("RATE_LIMITED", "key-minute");
+    metrics.connectionRefused("address");
     metrics.accepted("spend");
     metrics.left("queued", 3);
     metrics.confirmed(5);
@@ -60,6 +62,8 @@ describe("observe/metrics", () => {
       assert.equal(value("cloister_http_requests_total", { endpoint: "none", status: "404" }), 1);
       assert.equal(value("cloister_http_request_seconds_total", { endpoint }), 1);
       assert.equal(value("cloister_http_refusals_total", { code: "RATE_LIMITED", policy: "key-minute" }), 1);
+      assert.equal(value("cloister_connections_refused_total", { by: "address" }), 1);
+      assert.equal(value("cloister_connections_refused_total", { by: "all" }), 0);
       assert.equal(value("cloister_tickets_accepted_total", { kind: "spend" }), 1);
       assert.equal(value("cloister_ticket_state_seconds_bucket", { state: "queued", le: "4" }), 1);
       assert.equal(value("cloister_ticket_state_seconds_bucket", { state: "queued", le: "2" }), 0);
@@ -109,6 +113,7 @@ describe("observe/metrics", () => {
     assert.equal(first.value("cloister_indexer_synced_timestamp_seconds"), 3.5);
     assert.equal(first.value("cloister_indexed_block"), 99);
     assert.equal(first.value("cloister_index_fault"), 1);
+    assert.equal(first.value("cloister_open_connections"), 9);
     assert.equal(first.value("cloister_open_streams"), 4);
     assert.equal(first.value("cloister_lease_held"), 1);
     assert.equal(first.value("cloister_warnings"), 2);
