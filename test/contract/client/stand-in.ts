@@ -10,22 +10,12 @@ import { toHex } from "../../../shared/protocol/bytes.ts";
 import { hex } from "./chain.ts";
 import { PREFIX } from "./checks.ts";
 import type { TestService } from "./service.ts";
+import { standInProof } from "./stand-in-proof.ts";
 
 /** Of the right form and worth nothing; see `TestService.verifiesProofs`. */
 export const standInProver: Prover = {
   prepare: () => Promise.resolve(),
-  prove: () =>
-    Promise.resolve({
-      pi_a: ["1", "2", "1"],
-      pi_b: [
-        ["3", "4"],
-        ["5", "6"],
-        ["1", "0"],
-      ],
-      pi_c: ["1", "2", "1"],
-      protocol: "groth16",
-      curve: "bn128",
-    }),
+  prove: () => Promise.resolve(standInProof),
   checkInfo: () => undefined,
   close: () => Promise.resolve(),
 };
