@@ -5,7 +5,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { JsonRpcProvider, parseEther, parseUnits, toBeHex, Wallet as EthereumWallet } from "ethers";
-import { createClient, newSeed, type Client, type Wallet } from "../shared/client/index.ts";
+import { createClient, newSeed, type Client, type StepEvent, type Wallet } from "../shared/client/index.ts";
 import { developmentProver } from "../shared/client/node/development.ts";
 import { fileStorage } from "../shared/client/node/index.ts";
 import { asAddress, type Address } from "../shared/protocol/brands.ts";
@@ -235,8 +235,8 @@ function done(
   );
 }
 
-function progress(step: string, ms: number): void {
-  console.error(`  ${step.padEnd(8)} ${(ms / 1000).toFixed(2)} s`);
+function progress({ step, state, ms = 0 }: StepEvent): void {
+  if (state === "end") console.error(`  ${step.padEnd(8)} ${(ms / 1000).toFixed(2)} s`);
 }
 
 /** Test tokens other than the wrapped coin are minted by anybody. */

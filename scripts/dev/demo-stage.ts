@@ -6,6 +6,7 @@ import {
   memoryStorage,
   newSeed,
   type Client,
+  type Progress,
   type Prover,
   type Wallet,
 } from "../../shared/client/index.ts";
@@ -62,8 +63,6 @@ export interface StageOptions {
 }
 
 export type Token = NetworkEntry["tokens"][number];
-
-type Told = (step: string, ms: number) => void;
 
 export class Stage {
   readonly entry: NetworkEntry;
@@ -178,10 +177,11 @@ export class Stage {
 
   async run<
     T extends { readonly ticket?: { ticket_id: string; tx_hash: string | null }; transactionHash?: string },
-  >(operation: string, work: (progress: Told) => Promise<T>): Promise<T> {
+  >(operation: string, work: (progress: Progress) => Promise<T>): Promise<T> {
     const { network } = this.#options;
     const steps: string[] = [];
-    const made = await work((step, ms) => {
+    const made = await work(({ step, state, ms = 0 }) => {
+      if (state !== "end") return;
       this.#timings.push({ network, operation, step, ms });
       steps.push(`${step} ${(ms / 1000).toFixed(2)}`);
     });

@@ -17,7 +17,9 @@ import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
 import { feesFor, type Fees } from "./fees.ts";
 import type { Ledger } from "./ledger.ts";
-import type { CarriedOptions, Payment, StatementOptions, Stepper } from "./payment.ts";
+import { abortable } from "./http.ts";
+import type { Operation } from "./operation.ts";
+import type { CarriedOptions, Payment, StatementOptions } from "./payment.ts";
 import { checkInfo, requireAddress, type Pins } from "./pins.ts";
 import type { Prover } from "./prover.ts";
 import type { Prepared } from "./statements.ts";
@@ -104,15 +106,36 @@ export class Core {
     return this.parts.now() + deadlineSecs;
   }
 
-  async prove({ statement, witness }: Prepared): Promise<WireProof> {
-    return wireProof(await this.parts.prover.prove(statement, witness));
+  prove({ statement, witness }: Prepared, operation: Operation): Promise<WireProof> {
+    const { signal } = operation;
+    return operation.step("prove", async () => {
+      const progress = operation.provingProgress();
+      // A prover that does not listen to the signal works on for nothing; nobody waits for it.
+      const proof = abortable(this.parts.prover.prove(statement, witness, { signal, progress }), signal);
+      return wireProof(await proof);
+    });
   }
 
-  /** One payment at a time picks notes and proves; a failed one does not stop the next. */
-  inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#working.then(work, work);
+  /**
+   * One payment at a time picks notes and proves; a failed one does not stop the next. The signal ends the wait for
+   * the turn; whoever has it ends by himself, so that nothing goes on behind a call that has returned.
+   */
+  inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    let hasBegun = false;
+    const turn = this.#working.then(() => {
+      hasBegun = true;
+      signal.throwIfAborted();
+      return work();
+    });
     this.#working = turn.catch(() => undefined);
-    return turn;
+    return new Promise((resolve, reject) => {
+      turn.then(resolve, reject);
+      const leave = (): void => {
+        if (!hasBegun) reject(signal.reason as Error);
+      };
+      if (signal.aborted) leave();
+      signal.addEventListener("abort", leave, { once: true });
+    });
   }
 
   /** Resolves when nobody's turn is under way. */
@@ -120,19 +143,29 @@ export class Core {
     await this.#working;
   }
 
-  ticket(ticketId: string, until: TicketState, options: WaitOptions): Promise<Ticket> {
-    return waitForTicket(this.parts.client, this.parts.ledger.feed, ticketId, until, options);
+  ticket(ticketId: string, until: TicketState, operation: Operation): Promise<Ticket> {
+    const { client, ledger } = this.parts;
+    const heard = (ticket: Ticket): void => operation.carried(ticket);
+    return waitForTicket(client, ledger.feed, ticketId, until, { signal: operation.signal }, heard);
   }
 
   /** Waits as far as the caller wants, at `confirmed` until this wallet's own copy has it too. */
-  async settle(made: Payment, prepared: Prepared, options: CarriedOptions, step: Stepper): Promise<Payment> {
+  async settle(
+    made: Payment,
+    prepared: Prepared,
+    options: CarriedOptions,
+    operation: Operation,
+  ): Promise<Payment> {
+    operation.carried(made.ticket);
     const until = options.until ?? "confirmed";
     if (until === "queued") return made;
     const { ledger } = this.parts;
     const release = ledger.feed.hold();
     try {
-      const ticket = await step("confirm", () => this.ticket(made.ticket.ticket_id, until, options));
-      await step("deliver", () => this.delivered(prepared, options));
+      const ticket = await operation.step("confirm", () =>
+        this.ticket(made.ticket.ticket_id, until, operation),
+      );
+      await this.delivered(prepared, options, operation);
       return { ...made, ticket };
     } catch (error) {
       if (error instanceof TicketFailed) await ledger.refused(made.statement);
@@ -142,14 +175,14 @@ export class Core {
     }
   }
 
-  /** Until this wallet's own copy has all that the statement did. */
-  async delivered(prepared: Prepared, { signal, timeoutMs }: WaitOptions): Promise<void> {
+  /** Until this wallet's own copy has all that the statement did; a caller without a clock is told when it does not come. */
+  delivered(prepared: Prepared, { timeoutMs }: WaitOptions, operation: Operation): Promise<void> {
     const { ledger } = this.parts;
-    await ledger.feed.until(() => ledger.holds(prepared), {
-      signal,
-      timeoutMs: timeoutMs ?? DELIVERY_TIMEOUT_MS,
+    const limit = timeoutMs === undefined ? { timeoutMs: DELIVERY_TIMEOUT_MS } : {};
+    return operation.step("deliver", async () => {
+      await ledger.feed.until(() => ledger.holds(prepared), { signal: operation.signal, ...limit });
+      await ledger.save();
     });
-    await ledger.save();
   }
 }
 

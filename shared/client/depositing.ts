@@ -12,13 +12,14 @@ import { depositBody, plainDepositBody, type WireProof } from "./bodies.ts";
 import { requireAmount, type Core } from "./core.ts";
 import { ClientError } from "./errors.ts";
 import { approveCall, executeCall, outcomeOf } from "./execute-call.ts";
-import type { WaitOptions } from "./feed.ts";
 import type { Fees } from "./fees.ts";
-import { abortable } from "./http.ts";
-import { stepper, type CarriedOptions, type Payment, type StatementOptions } from "./payment.ts";
+import { abortable, type Delivery } from "./http.ts";
+import { Operation } from "./operation.ts";
+import type { CarriedOptions, Payment, StatementOptions } from "./payment.ts";
 import { requireAddress, tokenDomainOf } from "./pins.ts";
 import type { TransactionSender } from "./sender.ts";
 import { prepareDeposit, type Prepared } from "./statements.ts";
+import { isRefusal, unknownOutcome } from "./tickets.ts";
 
 export interface DepositOptions extends CarriedOptions {
   /** The token, one of the pinned. Default: the first of them. */
@@ -46,75 +47,97 @@ export class Depositing {
     this.#core = core;
   }
 
-  async authorized(amount: bigint, signer: DepositSigner, options: DepositOptions): Promise<Payment> {
-    const step = stepper(options);
-    const { client, pins } = this.#core.parts;
-    const { prepared, asset, fees } = await step("prepare", () => this.#prepare(amount, signer, options));
-    const { statement } = prepared;
-    const token = tokenDomainOf(pins, asset);
-    const authorization = await step("sign", () =>
-      signAuthorization(signer, depositAuthorization(statement, asset, token)),
-    );
-    const proof = await step("prove", () => this.#core.prove(prepared));
-    const body = depositBody(prepared, proof, authorization);
-    const ticket = await step("submit", () => client.sequenceDeposit(body, { signal: options.signal }));
-    return this.#core.settle(
-      { ticket, statement: statement.hash, fees: fees.total },
-      prepared,
-      options,
-      step,
-    );
+  authorized(amount: bigint, signer: DepositSigner, options: DepositOptions): Promise<Payment> {
+    return Operation.run(options, async (call) => {
+      const { client, pins } = this.#core.parts;
+      const { prepared, asset, fees } = await call.step("prepare", () =>
+        this.#prepare(amount, signer, options, call),
+      );
+      const { statement } = prepared;
+      const token = tokenDomainOf(pins, asset);
+      const authorization = await call.step("sign", () =>
+        // Nobody can take the question back from the person; an answer that comes too late is worth nothing.
+        abortable(signAuthorization(signer, depositAuthorization(statement, asset, token)), call.signal),
+      );
+      const proof = await this.#core.prove(prepared, call);
+      const body = depositBody(prepared, proof, authorization);
+      const delivery: Delivery = {};
+      const ticket = await call.step("submit", async () => {
+        try {
+          return await client.sequenceDeposit(body, { signal: call.signal, delivery });
+        } catch (error) {
+          if (delivery.sent === false) throw error;
+          call.sent(statement.hash);
+          throw isRefusal(error) ? error : unknownOutcome(error);
+        }
+      });
+      call.sent(statement.hash);
+      const made = { ticket, statement: statement.hash, fees: fees.total };
+      return this.#core.settle(made, prepared, options, call);
+    });
   }
 
-  async plain(
-    amount: bigint,
-    sender: TransactionSender,
-    options: PlainDepositOptions,
-  ): Promise<PlainDeposit> {
-    const step = stepper(options);
-    const { client, home } = this.#core.parts;
-    const { prepared, asset, fees } = await step("prepare", () => this.#prepare(amount, sender, options));
-    const { statement } = prepared;
-    const proof = await step("prove", () => this.#core.prove(prepared));
-    const data = await step("submit", async () =>
-      checkedCall(statement, proof, await client.attestDeposit(plainDepositBody(prepared, proof), options)),
-    );
-    const from = { value: 0n, chainId: Number(home.chainId) };
-    await step("approve", async () => {
-      const approval = await sender.sendTransaction({
-        ...from,
-        to: asset,
-        data: approveCall(home.pool, amount),
+  plain(amount: bigint, sender: TransactionSender, options: PlainDepositOptions): Promise<PlainDeposit> {
+    return Operation.run(options, async (call) => {
+      const { client, home } = this.#core.parts;
+      const { prepared, asset, fees } = await call.step("prepare", () =>
+        this.#prepare(amount, sender, options, call),
+      );
+      const { statement } = prepared;
+      const proof = await this.#core.prove(prepared, call);
+      const data = await call.step("submit", async () => {
+        const answer = await client.attestDeposit(plainDepositBody(prepared, proof), { signal: call.signal });
+        return checkedCall(statement, proof, answer);
       });
-      // The deposit needs it mined: a wallet estimates gas on the chain as it stands.
-      const receipt = await within(approval.wait(), options);
-      if (receipt?.status !== 1) throw new ClientError("DEPOSIT_NOT_EXECUTED", "the approval failed");
+      const from = { value: 0n, chainId: Number(home.chainId) };
+      await call.step("approve", async () => {
+        const approval = { ...from, to: asset, data: approveCall(home.pool, amount) };
+        const sent = await abortable(sender.sendTransaction(approval), call.signal);
+        // The deposit needs it mined: a wallet estimates gas on the chain as it stands.
+        const receipt = await abortable(sent.wait(), call.signal);
+        if (receipt?.status !== 1) throw new ClientError("DEPOSIT_NOT_EXECUTED", "the approval failed");
+      });
+      const sent = await call.step("send", async () => {
+        call.signal.throwIfAborted();
+        // From here on the depositor's account may send it, whether or not it answers.
+        call.sent(statement.hash);
+        try {
+          return await abortable(sender.sendTransaction({ ...from, to: home.pool, data }), call.signal);
+        } catch (error) {
+          // Our own sender says this before it asks the account.
+          if (error instanceof ClientError && error.code === "PIN_MISMATCH") call.forget();
+          throw error;
+        }
+      });
+      call.inTransaction(sent.hash);
+      const made = { statement: statement.hash, transactionHash: sent.hash, fees: fees.total };
+      if (options.until === "sent") return made;
+      await call.step("confirm", async () => {
+        // A chain may take its time; the call's end is not the transaction's.
+        const receipt = await abortable(sent.wait(), call.signal);
+        const outcome = receipt === null ? "no receipt" : outcomeOf(receipt, statement);
+        // A receipt is the chain's own answer: nothing of it may still happen.
+        if (outcome !== "executed" && receipt !== null) call.forget();
+        if (outcome !== "executed") throw new ClientError("DEPOSIT_NOT_EXECUTED", outcome);
+      });
+      await this.#core.delivered(prepared, options, call);
+      return made;
     });
-    options.signal?.throwIfAborted();
-    const sent = await step("send", () => sender.sendTransaction({ ...from, to: home.pool, data }));
-    const made = { statement: statement.hash, transactionHash: sent.hash, fees: fees.total };
-    if (options.until === "sent") return made;
-    await step("confirm", async () => {
-      const receipt = await within(sent.wait(), options);
-      const outcome = receipt === null ? "no receipt" : outcomeOf(receipt, statement);
-      if (outcome !== "executed") throw new ClientError("DEPOSIT_NOT_EXECUTED", outcome);
-    });
-    await step("deliver", () => this.#core.delivered(prepared, options));
-    return made;
   }
 
   async #prepare(
     amount: bigint,
     from: { getAddress(): Promise<string> },
     options: DepositOptions | PlainDepositOptions,
+    call: Operation,
   ): Promise<{ prepared: Prepared; asset: Address; fees: Fees }> {
     requireAmount(amount);
     const { home, keys } = this.#core.parts;
     const asset = this.#core.asset(options.asset);
-    await this.#core.checkService(options);
-    const fees = await this.#core.fees("deposit", asset, amount, options);
+    await this.#core.checkService(call);
+    const fees = await this.#core.fees("deposit", asset, amount, call);
     if (fees.total >= amount) throw new ClientError("AMOUNT_INVALID", "the fees take all of it");
-    const depositor = requireAddress(await from.getAddress(), "depositor");
+    const depositor = requireAddress(await abortable(from.getAddress(), call.signal), "depositor");
     const deadline = this.#core.deadline(options);
     // EIP-3009 bounds are exclusive; beyond the statement's own deadline the authorization is worth nothing.
     const bounds = { validAfter: 0, validBefore: deadline + 1 };
@@ -139,18 +162,4 @@ function checkedCall(statement: Statement, wire: WireProof, answer: AttestRespon
   if (own === undefined || own !== data.toLowerCase())
     throw new ClientError("UNEXPECTED_ANSWER", "the transaction is not this deposit alone");
   return own;
-}
-
-/** A chain may take its time; `signal` and `timeoutMs` end the wait, not the transaction. */
-async function within<T>(work: Promise<T>, { signal, timeoutMs }: WaitOptions): Promise<T> {
-  if (timeoutMs === undefined) return abortable(work, signal);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new ClientError("TIMED_OUT")), timeoutMs);
-  });
-  try {
-    return await Promise.race([abortable(work, signal), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

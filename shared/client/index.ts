@@ -26,7 +26,9 @@ export type {
   SpendOptions,
   StatementOptions,
   Step,
+  StepEvent,
 } from "./payment.ts";
+export { AbortError, PaymentInterrupted, type Standing } from "./operation.ts";
 export type { DepositOptions, PlainDeposit, PlainDepositOptions } from "./depositing.ts";
 export type { Swap, SwapOrder } from "./spending.ts";
 export type { QuoteRequest, SwapOffer } from "./quote.ts";
@@ -52,6 +54,7 @@ export {
   indexedDbStorage,
   memoryStorage,
   textStorage,
+  type StoredBytes,
   type TextStore,
   type WalletStorage,
 } from "./storage.ts";
@@ -61,8 +64,10 @@ export {
   type ArtefactManifest,
   type Artefacts,
   type ArtefactSource,
+  type ProveOptions,
   type Prover,
   type ProverOptions,
+  type ProvingProgress,
 } from "./prover.ts";
 
 export { ApiProblem, CLIENT_ERRORS, ClientError, type ClientErrorCode } from "./errors.ts";

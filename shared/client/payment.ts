@@ -4,10 +4,32 @@ import type { Bytes32 } from "../protocol/brands.ts";
 import type { WaitOptions } from "./feed.ts";
 
 export type Step =
-  "sync" | "prepare" | "sign" | "prove" | "submit" | "approve" | "send" | "confirm" | "deliver";
+  | "sync"
+  | "prepare"
+  | "sign"
+  | "prove"
+  | "download"
+  | "load"
+  | "submit"
+  | "approve"
+  | "send"
+  | "confirm"
+  | "deliver";
 
-/** Called after each step with how long it took. */
-export type Progress = (step: Step, ms: number) => void;
+/**
+ * What a call is at. Each step begins and, unless the call fails in it, ends. `download` and `load`, of proving files
+ * that are not there yet, lie inside of `prove`.
+ */
+export interface StepEvent {
+  readonly step: Step;
+  readonly state: "begin" | "working" | "end";
+  /** With `working`: the part of the step that is done, from 0 to 1. Of `download`, `load` and `prove`. */
+  readonly fraction?: number;
+  /** With `end`: how long it took. */
+  readonly ms?: number;
+}
+
+export type Progress = (event: StepEvent) => void;
 
 /** Of everything that makes a statement. */
 export interface StatementOptions extends WaitOptions {
@@ -41,16 +63,4 @@ export interface Payment {
   readonly statement: Bytes32;
   /** All fees of this payment together, those of merges before it included. */
   readonly fees: bigint;
-}
-
-/** Times the steps of one operation for its caller. */
-export type Stepper = <T>(step: Step, work: () => Promise<T>) => Promise<T>;
-
-export function stepper({ progress }: StatementOptions): Stepper {
-  return async (step, work) => {
-    const began = performance.now();
-    const result = await work();
-    progress?.(step, Math.round(performance.now() - began));
-    return result;
-  };
 }

@@ -47,11 +47,24 @@ export interface ProverOptions {
   readonly singleThread?: boolean;
 }
 
+export interface ProvingProgress {
+  readonly phase: "download" | "load" | "prove";
+  /** Of this phase, from 0 to 1. */
+  readonly fraction: number;
+}
+
+export interface ProveOptions {
+  /** Ends the proving at once. The prover can be used afterwards. */
+  readonly signal?: AbortSignal | undefined;
+  /** Download and load are said only where they are still to do, or under way for somebody else. */
+  readonly progress?: ((at: ProvingProgress) => void) | undefined;
+}
+
 export interface Prover {
   /** Loads and checks what a kind needs, so that the first payment does not wait for it. */
   prepare(kind: Kind): Promise<void>;
   /** Throws ARTEFACT_MISMATCH or PROOF_FAILED. */
-  prove(statement: Statement, witness: Witness): Promise<SnarkjsProof>;
+  prove(statement: Statement, witness: Witness, options?: ProveOptions): Promise<SnarkjsProof>;
   /** Throws ARTEFACT_MISMATCH when the service verifies by other keys than this prover proves with. */
   checkInfo(info: Info): void;
   /** Stops the worker threads; a Node process ends only after this. */

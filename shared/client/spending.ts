@@ -13,7 +13,8 @@ import { requireAmount, type Core } from "./core.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
 import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
-import { stepper, type Payment, type PaymentOptions, type SpendOptions } from "./payment.ts";
+import { Operation } from "./operation.ts";
+import type { CarriedOptions, Payment, PaymentOptions, SpendOptions } from "./payment.ts";
 import { verifiedRoot } from "./scanner.ts";
 import { selectForConsolidation, sumOf } from "./selection.ts";
 import type { OwnedNote, Reservation } from "./state.ts";
@@ -75,33 +76,36 @@ export class Spending {
   ): Promise<Payment> {
     requireAmount(amount);
     const asset = this.#core.asset(options.asset);
-    const pay = async (): Promise<Payment> => {
-      const limit = await this.#limit(options);
+    const pay = async (call: Operation): Promise<Payment> => {
+      const limit = await this.#limit(call);
       const { made } = await this.#spend(
         {
           ...{ operation, asset, limit, amount, feesOnTop: true },
           prepare: (plan, value) => prepareSpend({ ...plan, payment: payment(value) }),
         },
         options,
+        call,
       );
       return made;
     };
-    return this.#merging(asset, options, pay);
+    return Operation.run(options, (call) => this.#merging(asset, options, call, () => pay(call)));
   }
 
   async consolidate(options: PaymentOptions): Promise<Payment> {
+    const asset = this.#core.asset(options.asset);
+    return Operation.run(options, (call) => this.#merge(asset, options, call));
+  }
+
+  async #merge(asset: Address, options: CarriedOptions, call: Operation): Promise<Payment> {
     const to = this.#core.parts.keys.viewing.address;
     const { made } = await this.#spend(
       {
-        ...{
-          operation: "transfer",
-          asset: this.#core.asset(options.asset),
-          limit: await this.#limit(options),
-        },
+        ...{ operation: "transfer", asset, limit: await this.#limit(call) },
         ...{ amount: undefined, feesOnTop: false },
         prepare: (plan, value) => prepareSpend({ ...plan, payment: { type: "transfer", to, value } }),
       },
       options,
+      call,
     );
     return made;
   }
@@ -117,22 +121,24 @@ export class Spending {
     if (route.tokenIn !== asset || route.tokenOut !== tokenOut)
       throw new ClientError("PATH_INVALID", "other ends");
     const terms = { sharesIn: amount, tokenOut, floor, path: route.path } satisfies Partial<SwapPlan>;
-    // Found out before a proof leaves this device, so that a refusal binds no notes.
-    if (!(await this.#core.isOffered("swaps", options))) throw new ClientError("FEATURE_OFF", "swaps");
     const timed = { deadlineSecs: DEFAULT_SWAP_DEADLINE_SECS, ...options };
-    return this.#merging(asset, timed, async () => {
+    const swap = async (call: Operation): Promise<Swap> => {
       const { made, prepared } = await this.#spend(
         {
           ...{ operation: "swap", asset, limit: KINDS["private-swap"].inputs, amount, feesOnTop: false },
           prepare: (plan) => prepareSwap({ ...plan, ...terms }),
         },
         timed,
+        call,
       );
-      const note =
-        prepared.boughtBlinding === undefined
-          ? undefined
-          : this.#core.parts.ledger.bought(prepared.boughtBlinding);
+      const { boughtBlinding } = prepared;
+      const note = boughtBlinding === undefined ? undefined : this.#core.parts.ledger.bought(boughtBlinding);
       return { ...made, received: note?.value };
+    };
+    return Operation.run(timed, async (call) => {
+      // Found out before a proof leaves this device, so that a refusal binds no notes.
+      if (!(await this.#core.isOffered("swaps", call))) throw new ClientError("FEATURE_OFF", "swaps");
+      return this.#merging(asset, timed, call, () => swap(call));
     });
   }
 
@@ -140,6 +146,7 @@ export class Spending {
   async #merging<T extends Payment>(
     asset: Address,
     options: SpendOptions,
+    call: Operation,
     pay: () => Promise<T>,
   ): Promise<T> {
     let fees = 0n;
@@ -150,64 +157,69 @@ export class Spending {
       } catch (error) {
         const spread = error instanceof ClientError && error.code === "NEEDS_CONSOLIDATION";
         if (!spread || options.consolidate !== true) throw error;
-        const { signal, timeoutMs, progress } = options;
-        const merge = await this.consolidate({
-          ...{ asset, signal, timeoutMs, until: "confirmed" },
-          ...(progress === undefined ? {} : { progress }),
-        });
+        const { timeoutMs } = options;
+        const merge = await this.#merge(asset, { timeoutMs, until: "confirmed" }, call);
+        call.forget();
         fees += merge.fees;
       }
     }
   }
 
-  async #limit(options: PaymentOptions): Promise<number> {
-    const { features } = await this.#core.checkService(options);
+  async #limit(call: Operation): Promise<number> {
+    const { features } = await this.#core.checkService(call);
     return KINDS[features.spend9 ? "spend9" : "spend"].inputs;
   }
 
-  async #spend(intent: Intent, options: SpendOptions): Promise<{ made: Payment; prepared: Prepared }> {
-    const step = stepper(options);
+  async #spend(
+    intent: Intent,
+    options: CarriedOptions,
+    call: Operation,
+  ): Promise<{ made: Payment; prepared: Prepared }> {
+    const sent = await this.#core.inTurn(call.signal, () => this.#proveAndSend(intent, options, call));
+    return { ...sent, made: await this.#core.settle(sent.made, sent.prepared, options, call) };
+  }
+
+  async #proveAndSend(
+    intent: Intent,
+    options: CarriedOptions,
+    call: Operation,
+  ): Promise<{ made: Payment; prepared: Prepared }> {
     const { ledger } = this.#core.parts;
-    const { made, prepared } = await this.#core.inTurn(async () => {
-      await step("sync", () => ledger.sync(options));
-      for (let attempt = 1; ; attempt++) {
-        const { prepared, fees, reservation } = await step("prepare", () => this.#prepare(intent, options));
-        const { hash } = prepared.statement;
-        ledger.pick(reservation.leafIndexes);
-        let proof: WireProof;
-        try {
-          proof = await step("prove", () => this.#core.prove(prepared));
-          options.signal?.throwIfAborted();
-        } catch (error) {
+    await call.step("sync", () => ledger.sync(call));
+    for (let attempt = 1; ; attempt++) {
+      const { prepared, fees, reservation } = await call.step("prepare", () =>
+        this.#prepare(intent, options, call),
+      );
+      const { hash } = prepared.statement;
+      ledger.pick(reservation.leafIndexes);
+      const delivery: Delivery = { beforeSending: () => ledger.reserve(reservation) };
+      let isProved = false;
+      try {
+        const proof = await this.#core.prove(prepared, call);
+        isProved = true;
+        const ticket = await call.step("submit", () =>
+          this.#send(prepared, proof, reservation, { signal: call.signal, delivery }),
+        );
+        call.sent(hash);
+        return { made: { ticket, statement: hash, fees: fees.total }, prepared };
+      } catch (error) {
+        if (!isProved || delivery.sent === false) {
           await ledger.release(hash);
+          // Another tab was first: choose from what it has left, or wait for its change.
+          const taken =
+            error instanceof ClientError && error.code === "NOTES_TAKEN" && attempt < TAKEN_PROOFS;
+          if (taken) continue;
           throw error;
         }
-        const delivery: Delivery = { beforeSending: () => ledger.reserve(reservation) };
-        try {
-          const ticket = await step("submit", () =>
-            this.#send(prepared, proof, reservation, { signal: options.signal, delivery }),
-          );
-          return { made: { ticket, statement: hash, fees: fees.total }, prepared };
-        } catch (error) {
-          if (delivery.sent === false) {
-            await ledger.release(hash);
-            // Another tab was first: choose from what it has left, or wait for its change.
-            const taken =
-              error instanceof ClientError && error.code === "NOTES_TAKEN" && attempt < TAKEN_PROOFS;
-            if (taken) continue;
-            throw error;
-          }
-          if (!isRefusal(error)) throw unknownOutcome(error);
-          await ledger.refused(hash);
-          // A reorganisation took the root away between proof and check: prove again on a newer one.
-          const stale =
-            error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < STALE_PROOFS;
-          if (!stale) throw error;
-          await ledger.sync(options);
-        }
+        call.sent(hash);
+        if (!isRefusal(error)) throw unknownOutcome(error);
+        await ledger.refused(hash);
+        // A reorganisation took the root away between proof and check: prove again on a newer one.
+        const stale = error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < STALE_PROOFS;
+        if (!stale) throw error;
+        await ledger.sync(call);
       }
-    });
-    return { made: await this.#core.settle(made, prepared, options, step), prepared };
+    }
   }
 
   async #send(
@@ -241,11 +253,12 @@ export class Spending {
 
   async #prepare(
     intent: Intent,
-    options: SpendOptions,
+    options: CarriedOptions,
+    call: Operation,
   ): Promise<{ prepared: Prepared; fees: Fees; reservation: Reservation }> {
     const { operation, asset, limit, amount, feesOnTop } = intent;
     const { ledger, home, keys } = this.#core.parts;
-    await this.#core.checkService(options);
+    await this.#core.checkService(call);
     await ledger.settleRefused(asset);
     const merged =
       amount === undefined
@@ -253,10 +266,10 @@ export class Spending {
         : undefined;
     // When merging, the fees of all that is merged are at least those of what is left after them.
     const charged = amount ?? sumOf(merged ?? []);
-    const fees = await this.#core.fees(operation, asset, charged, options);
+    const fees = await this.#core.fees(operation, asset, charged, call);
     const value = feesOnTop ? charged : charged - fees.total;
     if (value <= 0n) throw new ClientError("AMOUNT_INVALID", "the fees take all of it");
-    const notes = merged ?? (await this.#choose(asset, value + fees.total, limit, options));
+    const notes = merged ?? (await this.#choose(asset, value + fees.total, limit, call));
     // Again: while we waited for change a refused payment may have been executed, and then bound us no more.
     await ledger.settleRefused(asset);
     const mark = verifiedRoot(ledger.state);
@@ -273,13 +286,10 @@ export class Spending {
     return { prepared, fees, reservation };
   }
 
-  async #choose(asset: Address, needed: bigint, limit: number, options: SpendOptions): Promise<OwnedNote[]> {
+  async #choose(asset: Address, needed: bigint, limit: number, call: Operation): Promise<OwnedNote[]> {
     const timeoutMs = this.#changeTimeoutMs;
     try {
-      return await this.#core.parts.ledger.choose(asset, needed, limit, {
-        signal: options.signal,
-        timeoutMs,
-      });
+      return await this.#core.parts.ledger.choose(asset, needed, limit, { signal: call.signal, timeoutMs });
     } catch (error) {
       const late = error instanceof ClientError && error.code === "TIMED_OUT";
       throw late

@@ -24,50 +24,51 @@ const RANK: Readonly<Record<TicketState, number>> = {
   expired: -1,
 };
 
-/** Resolves in `until` or a later state; throws TicketFailed when it can never get there. */
+/** Resolves in `until` or a later state; throws TicketFailed when it can never get there. `heard` is told each change. */
 export async function waitForTicket(
   client: Client,
   feed: Feed,
   ticketId: string,
   until: TicketState,
-  options: WaitOptions,
+  { signal }: Pick<WaitOptions, "signal">,
+  heard: (ticket: Ticket) => void,
 ): Promise<Ticket> {
-  const end = options.timeoutMs === undefined ? Infinity : Date.now() + options.timeoutMs;
   let failure: { readonly error: unknown } | undefined;
   const release = feed.hold((error) => (failure = { error }));
   feed.watchTicket(ticketId);
   try {
-    await feed.opened(options);
+    await feed.opened({ signal });
     // After `ready` the stream sends every change; a ticket that ended before it is seen by asking once.
-    let ticket = feed.ticket(ticketId) ?? (await client.ticket(ticketId, options));
-    while (!reached(ticket, until)) {
+    let ticket = feed.ticket(ticketId) ?? (await client.ticket(ticketId, { signal }));
+    for (;;) {
+      heard(ticket);
+      if (reached(ticket, until)) return ticket;
       if (RANK[ticket.state] < 0) throw new TicketFailed(ticket);
       if (failure !== undefined) throw failure.error;
-      const left = end - Date.now();
-      if (left <= 0) throw new ClientError("TIMED_OUT");
-      ticket = await changed(client, feed, ticket, {
-        signal: options.signal,
-        timeoutMs: Math.min(POLL_MS, left),
-      });
+      ticket = await changed(client, feed, ticket, signal);
     }
-    return ticket;
   } finally {
     feed.forgetTicket(ticketId);
     release();
   }
 }
 
-async function changed(client: Client, feed: Feed, ticket: Ticket, options: WaitOptions): Promise<Ticket> {
+async function changed(
+  client: Client,
+  feed: Feed,
+  ticket: Ticket,
+  signal: AbortSignal | undefined,
+): Promise<Ticket> {
   const differs = (): boolean => {
     const seen = feed.ticket(ticket.ticket_id);
     return seen !== undefined && (seen.state !== ticket.state || seen.updated_at !== ticket.updated_at);
   };
   try {
-    await feed.until(differs, options);
+    await feed.until(differs, { signal, timeoutMs: POLL_MS });
     return feed.ticket(ticket.ticket_id) ?? ticket;
   } catch (error) {
     if (!(error instanceof ClientError) || error.code !== "TIMED_OUT") throw error;
-    return client.ticket(ticket.ticket_id, options);
+    return client.ticket(ticket.ticket_id, { signal });
   }
 }
 

@@ -20,6 +20,7 @@ import {
 import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
 import { Ledger } from "./ledger.ts";
+import { Operation } from "./operation.ts";
 import type { Payment, PaymentOptions, SpendOptions } from "./payment.ts";
 import { assetsOf, homeOf, requireAddress, type Pins } from "./pins.ts";
 import type { Prover } from "./prover.ts";
@@ -128,12 +129,12 @@ class LiveWallet implements Wallet {
   }
 
   sync(options: WaitOptions = {}): Promise<void> {
-    return this.#ledger.sync(options);
+    return Operation.run(options, (call) => this.#ledger.sync(call));
   }
 
   /** In turn: a payment must not find the notes that it picked gone. */
   rescan(options: WaitOptions = {}): Promise<void> {
-    return this.#core.inTurn(() => this.#ledger.rescan(options));
+    return Operation.run(options, (call) => this.#core.inTurn(call.signal, () => this.#ledger.rescan(call)));
   }
 
   watch(
@@ -193,7 +194,7 @@ class LiveWallet implements Wallet {
   }
 
   quote(request: QuoteRequest, options: WaitOptions = {}): Promise<SwapOffer> {
-    return quoteSwap(this.#core, request, options);
+    return Operation.run(options, (call) => quoteSwap(this.#core, request, call));
   }
 
   swap(order: SwapOrder, options: SpendOptions = {}): Promise<Swap> {
@@ -205,10 +206,12 @@ class LiveWallet implements Wallet {
   }
 
   adopt(opening: NoteOpening, options: WaitOptions = {}): Promise<OwnedNote> {
-    return this.#core.inTurn(async () => {
-      await this.#ledger.sync(options);
-      return this.#ledger.adopt(opening);
-    });
+    return Operation.run(options, (call) =>
+      this.#core.inTurn(call.signal, async () => {
+        await this.#ledger.sync(call);
+        return this.#ledger.adopt(opening);
+      }),
+    );
   }
 
   waitForTicket(
@@ -216,7 +219,7 @@ class LiveWallet implements Wallet {
     until: TicketState = "confirmed",
     options: WaitOptions = {},
   ): Promise<Ticket> {
-    return this.#core.ticket(ticketId, until, options);
+    return Operation.run(options, (call) => this.#core.ticket(ticketId, until, call));
   }
 
   async close(): Promise<void> {

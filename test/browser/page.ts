@@ -9,6 +9,7 @@ import {
   type ArtefactManifest,
   type Payment,
   type Pins,
+  type StepEvent,
   type Wallet,
 } from "../../shared/client/index.ts";
 
@@ -53,7 +54,9 @@ export const cloister = {
   async depositAndPay(given: Given): Promise<{ states: string[]; total: string; steps: string[] }> {
     const wallet = await open(given);
     const steps: string[] = [];
-    const progress = (step: string): void => void steps.push(step);
+    const progress = ({ step, state }: StepEvent): void => {
+      if (state === "end") steps.push(step);
+    };
     const signer = eip1193Signer(
       { request: ({ params }) => window.signTypedData(params[1] as string) },
       given.depositor,

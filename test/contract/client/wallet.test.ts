@@ -62,7 +62,11 @@ describe("wallet against a service with real proofs", function () {
     const second = await open(2);
     const steps: Step[] = [];
 
-    const deposit = await first.deposit(100_000_000n, depositor, { progress: (step) => steps.push(step) });
+    const deposit = await first.deposit(100_000_000n, depositor, {
+      progress: ({ step, state }) => {
+        if (state === "end") steps.push(step);
+      },
+    });
     assert.deepEqual(steps, ["prepare", "sign", "prove", "submit", "confirm", "deliver"]);
     assert.equal(deposit.ticket.state, "confirmed");
     assert.equal(deposit.fees, FLAT_FEE);

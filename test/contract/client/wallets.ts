@@ -22,6 +22,7 @@ export interface WalletWishes {
   /** Wallets on one storage are the tabs of one person. */
   readonly storage?: WalletStorage;
   readonly now?: () => number;
+  readonly fetch?: typeof fetch;
   readonly pins?: Partial<Pins>;
 }
 
@@ -41,12 +42,13 @@ export async function startWallets(): Promise<{
   return {
     service,
     baseUrl,
-    open: ({ key = 1, prover = standInProver, storage = memoryStorage(), now, pins = {} } = {}) =>
+    open: ({ key = 1, prover = standInProver, storage = memoryStorage(), now, fetch, pins = {} } = {}) =>
       createWallet({
         key: { seed: new Uint8Array(32).fill(key) },
         client: createClient({
           ...{ baseUrl, credential: { apiKey: API_KEY }, tries: 2 },
           wait: async () => undefined,
+          ...(fetch === undefined ? {} : { fetch }),
         }),
         ...{ storage, prover },
         ...(now === undefined ? {} : { now }),
