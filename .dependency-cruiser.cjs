@@ -42,7 +42,7 @@ const packagesOf = {
   "shared/contracts": [],
   "shared/notes": ["@noble/[^/]+", "@scure/[^/]+"],
   "shared/api": ["zod"],
-  "shared/client": ["zod", "snarkjs", "ffjavascript", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
+  "shared/client": ["zod", "ffjavascript", "circom_runtime", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
   proxy: [
     "koa",
     "@koa/router",

@@ -6,14 +6,16 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
+import { build } from "esbuild";
 import ts from "typescript";
 import { z } from "zod";
+import { buildProver } from "./build-prover.ts";
 
 const HELP = `Usage: npm run pack:client -- [--out FOLDER] [--json]
 
 Compiles shared/client/ and what it reaches, and packs it with npm as cloister-client: the entry "." runs in
-browsers and in Node, "./node" adds files on disk. Proving keys are not in it: an application brings those of
-its service's ceremony.
+browsers and in Node, "./node" adds files on disk, "./worker" is the file in which proofs are made. Proving keys
+are not in it: an application brings those of its service's ceremony.
 
   --out FOLDER   where the package goes (default: .cloister)
   --json         prints one JSON object
@@ -22,6 +24,12 @@ its service's ceremony.
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const NAME = "cloister-client";
 const ENTRIES = ["client/index.ts", "client/node/index.ts"];
+/** The worker's file, from which alone proofs are made. */
+const WORKER = "client/dist/worker.js";
+/** Imported for what it does: a bundler must not leave it out. */
+const ACTING = ["client/without-eval.js"];
+/** Bundled with the packages that they use a small part of: nobody has to install the whole of those. */
+const SELF_CONTAINED = { file: "client/execute-call.js", packages: ["ethers"] };
 
 const manifestShape = z.object({
   version: z.string(),
@@ -43,7 +51,11 @@ export interface PackedClient {
 export async function packClient(out: string): Promise<PackedClient> {
   const folder = await mkdtemp(path.join(tmpdir(), "cloister-client-"));
   try {
-    const packages = await compile(path.join(folder, "dist"));
+    const dist = path.join(folder, "dist");
+    const packages = await compile(dist);
+    await buildProver(path.join(dist, WORKER));
+    await containPackages(path.join(dist, SELF_CONTAINED.file));
+    for (const name of SELF_CONTAINED.packages) packages.delete(name);
     const root = manifestShape.parse(JSON.parse(await readFile(path.join(ROOT, "package.json"), "utf8")));
     const dependencies = Object.fromEntries(
       Object.entries(root.dependencies).filter(([name]) => packages.has(name)),
@@ -58,11 +70,12 @@ export async function packClient(out: string): Promise<PackedClient> {
       license: root.license,
       type: "module",
       engines: root.engines,
-      sideEffects: false,
+      sideEffects: [WORKER, ...ACTING].map((file) => `./dist/${file}`),
       files: ["dist"],
       exports: {
         ".": { types: "./dist/client/index.d.ts", default: "./dist/client/index.js" },
         "./node": { types: "./dist/client/node/index.d.ts", default: "./dist/client/node/index.js" },
+        "./worker": `./dist/${WORKER}`,
       },
       dependencies,
     };
@@ -77,6 +90,33 @@ export async function packClient(out: string): Promise<PackedClient> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** In its place, with `SELF_CONTAINED.packages` and what these import inside. */
+async function containPackages(file: string): Promise<void> {
+  await build({
+    entryPoints: [file],
+    outfile: file,
+    allowOverwrite: true,
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    minify: true,
+    legalComments: "eof",
+    logLevel: "warning",
+    // The compiled files have no node_modules above them.
+    nodePaths: [path.join(ROOT, "node_modules")],
+    plugins: [
+      {
+        name: "the library's other files stay files",
+        setup(building) {
+          building.onResolve({ filter: /^\./ }, ({ importer }) =>
+            importer === file ? { external: true } : undefined,
+          );
+        },
+      },
+    ],
+  });
 }
 
 /** The names of the npm packages that the compiled files import. */

@@ -68,6 +68,14 @@ const BUILDS = [
     emptyFirst: false,
     args: ["--import", "tsx", "scripts/build-contracts.ts"],
   },
+  {
+    name: "prover",
+    needs: "scripts/build-prover.ts",
+    inputs: ["shared/client", "shared/protocol", "scripts/build-prover.ts", "package-lock.json"],
+    outputs: ["shared/client/dist"],
+    emptyFirst: true,
+    args: ["--import", "tsx", "scripts/build-prover.ts"],
+  },
 ];
 
 const NOT_SOURCE = new Set(["node_modules", "dist", ".cloister", ".git"]);

@@ -49,6 +49,11 @@ export const CLIENT_ERRORS = {
   FEE_ABOVE_CEILING: "the service asks a higher fee than this client was configured to pay",
   ARTEFACT_MISMATCH: "a proving artefact does not have the expected hash",
   PROOF_FAILED: "no proof could be made",
+  WORKER_FORBIDDEN:
+    "the content security policy forbids the prover's worker: its directive worker-src has to allow the worker's file, as 'self' does",
+  WASM_FORBIDDEN:
+    "the content security policy of the worker's file forbids WebAssembly: its directive script-src has to contain 'wasm-unsafe-eval'",
+  WORKER_UNAVAILABLE: "the prover's worker did not start, or ended",
   ADDRESS_INVALID: "not a shielded address of this network",
   AMOUNT_INVALID: "not an amount this wallet can move",
   INSUFFICIENT_FUNDS: "the wallet does not hold that much",

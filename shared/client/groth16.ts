@@ -10,7 +10,6 @@ import type { Bn128, Step } from "ffjavascript";
 import { FIELD_ORDER } from "../protocol/brands.ts";
 import { bytesToUint, concatBytes } from "../protocol/bytes.ts";
 import { toSnarkjsProof, type SnarkjsProof } from "../protocol/host/proofs.ts";
-import { provingCurve } from "./groth16/engine.ts";
 import { sumOf } from "./groth16/sums.ts";
 
 /** Bytes of a field element and of a scalar. */
@@ -19,6 +18,9 @@ const G1_POINT = 2 * ELEMENT;
 const G2_POINT = 4 * ELEMENT;
 /** Of a coefficient: matrix[4], constraint[4], wire[4], value[32]. */
 const COEFFICIENT = 12 + ELEMENT;
+/** Of the work, in additions in G1: an addition in G2, and an element of the quotient. */
+const G2_COST = 3;
+const QUOTIENT_COST = 1;
 /** More tasks than most devices have processors, so that none of them waits long for the last one. */
 const ROW_TASKS = 8;
 
@@ -95,23 +97,39 @@ export function publicSignalsOf(key: ProvingKey, witness: Uint8Array): bigint[] 
   );
 }
 
+/** `report` hears how much of the work is done, from 0 to 1. */
 export async function proveGroth16(
+  curve: Bn128,
   key: ProvingKey,
   witness: Uint8Array,
-  singleThread = false,
+  report: (fraction: number) => void = () => undefined,
 ): Promise<SnarkjsProof> {
   if (witness.length !== key.wireCount * ELEMENT) throw new Error("the witness is for another circuit");
-  const curve = await provingCurve(singleThread);
   const { Fr, G1, G2 } = curve;
 
-  const quotient = quotientOf(curve, key, witness);
+  const bases = { a: key.a.bases, b1: key.b1.bases, b2: key.b2.bases, c: concatBytes(key.c.bases, key.h) };
+  const worked = shareOut(
+    {
+      a: bases.a.length / G1_POINT,
+      b1: bases.b1.length / G1_POINT,
+      b2: (bases.b2.length / G2_POINT) * G2_COST,
+      c: bases.c.length / G1_POINT,
+      quotient: key.domainSize * QUOTIENT_COST,
+    },
+    report,
+  );
+  const quotient = quotientOf(curve, key, witness, (share) => {
+    worked("quotient", share);
+  });
+  const sum = (name: "G1" | "G2", part: keyof typeof bases, scalars: Uint8Array): Promise<Uint8Array> =>
+    sumOf(curve, name, bases[part], scalars, (share) => {
+      worked(part, share);
+    });
   const [sumA, sumB1, sumB2, sumC] = await Promise.all([
-    sumOf(curve, "G1", key.a.bases, gather(witness, key.a.wires)),
-    sumOf(curve, "G1", key.b1.bases, gather(witness, key.b1.wires)),
-    sumOf(curve, "G2", key.b2.bases, gather(witness, key.b2.wires)),
-    quotient.then((powers) =>
-      sumOf(curve, "G1", concatBytes(key.c.bases, key.h), concatBytes(gather(witness, key.c.wires), powers)),
-    ),
+    sum("G1", "a", gather(witness, key.a.wires)),
+    sum("G1", "b1", gather(witness, key.b1.wires)),
+    sum("G2", "b2", gather(witness, key.b2.wires)),
+    quotient.then((powers) => sum("G1", "c", concatBytes(gather(witness, key.c.wires), powers))),
   ]);
 
   // Fresh for every proof: they alone hide the witness.
@@ -130,13 +148,31 @@ export async function proveGroth16(
   return toSnarkjsProof({ a: [ax, ay], b: [bx, by], c: [cx, cy] });
 }
 
+/** Parts of the work report their shares, from 0 to 1 together; a part weighs what it costs. */
+function shareOut<Part extends string>(
+  costs: Readonly<Record<Part, number>>,
+  report: (fraction: number) => void,
+): (part: Part, share: number) => void {
+  const total = Object.values<number>(costs).reduce((sum, cost) => sum + cost, 0);
+  let done = 0;
+  return (part, share) => {
+    done += (costs[part] * share) / total;
+    report(Math.min(1, done));
+  };
+}
+
 // ---------------------------------------------------------------- the quotient polynomial
 
 /**
  * Scalars for the key's H points: A·B − C off the domain, where its zeros are divided out by the key.
  * C is A·B on the domain, which is what a witness that satisfies the constraints makes of it.
  */
-async function quotientOf(curve: Bn128, key: ProvingKey, witness: Uint8Array): Promise<Uint8Array> {
+async function quotientOf(
+  curve: Bn128,
+  key: ProvingKey,
+  witness: Uint8Array,
+  worked: (share: number) => void,
+): Promise<Uint8Array> {
   const { Fr, tm } = curve;
   const evaluated = await Promise.all(
     key.rows.map(({ from, count, coefficients }) => {
@@ -159,12 +195,15 @@ async function quotientOf(curve: Bn128, key: ProvingKey, witness: Uint8Array): P
       ]);
     }),
   );
+  worked(1 / 8);
   const power = Math.log2(key.domainSize);
   const step = power === Fr.s ? Fr.shift : (Fr.w[power + 1] as Uint8Array);
   const shifted = await Promise.all(
     [0, 1, 2].map(async (matrix) => {
       const values = concatBytes(...evaluated.map((parts) => parts[matrix] as Uint8Array));
-      return Fr.fft(await Fr.batchApplyKey(await Fr.ifft(values), Fr.e(1), step));
+      const off = await Fr.fft(await Fr.batchApplyKey(await Fr.ifft(values), Fr.e(1), step));
+      worked(1 / 4);
+      return off;
     }),
   );
   const perTask = Math.ceil(key.domainSize / tm.concurrency);
@@ -186,6 +225,7 @@ async function quotientOf(curve: Bn128, key: ProvingKey, witness: Uint8Array): P
       ]);
     }),
   );
+  worked(1 / 8);
   return concatBytes(...parts.map(([part]) => part as Uint8Array));
 }
 

@@ -2,6 +2,8 @@
  * The client library: everything a browser or a Node program needs to hold and move private money. No
  * Node module is behind this file; files on disk are in ./node/index.ts.
  */
+import "./without-eval.ts";
+
 export {
   createClient,
   type Client,
@@ -60,15 +62,18 @@ export {
 } from "./storage.ts";
 export {
   createProver,
-  fetchArtefacts,
-  type ArtefactManifest,
-  type Artefacts,
-  type ArtefactSource,
   type ProveOptions,
   type Prover,
   type ProverOptions,
   type ProvingProgress,
 } from "./prover.ts";
+export {
+  fetchArtefacts,
+  type ArtefactManifest,
+  type Artefacts,
+  type ArtefactSource,
+  type SourceOptions,
+} from "./artefacts.ts";
 
 export { ApiProblem, CLIENT_ERRORS, ClientError, type ClientErrorCode } from "./errors.ts";
 export { newPhrase, newSeed, SpendingKey, FullViewingKey, IncomingViewingKey } from "../notes/keys.ts";

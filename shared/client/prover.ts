@@ -1,50 +1,29 @@
 /**
- * Makes Groth16 proofs on this device. Proving keys and witness programs may come from anywhere: each is
+ * Makes Groth16 proofs on this device, in a worker. Proving keys and witness programs may come from anywhere: each is
  * compared with the hash this client was built with before it is used, since a foreign witness program
- * sees the spending key.
+ * sees the spending key. The worker's file is code of the application as this file is.
  */
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
-import * as snarkjs from "snarkjs";
 import type { Info } from "../api/service.ts";
 import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
+import type { ArtefactManifest, ArtefactSource } from "./artefacts.ts";
 import { ClientError } from "./errors.ts";
-import { releaseProvingCurve } from "./groth16/engine.ts";
-import { proveGroth16, publicSignalsOf, readProvingKey, readWitness, type ProvingKey } from "./groth16.ts";
+import { ProvingWorker } from "./proving-worker.ts";
+import type { WorkerFile } from "./groth16/threads.ts";
+import { SharedWork } from "./shared-work.ts";
 import type { Witness } from "./statements.ts";
-
-export interface Artefacts {
-  /** Proving key. */
-  readonly zkey: Uint8Array;
-  /** Witness program. */
-  readonly wasm: Uint8Array;
-}
-
-interface Loaded {
-  readonly key: ProvingKey;
-  readonly wasm: Uint8Array;
-  /**
-   * Never called. snarkjs compiles the witness program for every proof; while a module of the same bytes is
-   * alive, V8 (Chrome, Node) takes its machine code instead. Elsewhere this only costs the compilation.
-   */
-  readonly compiled: WebAssembly.Module | undefined;
-}
-
-export type ArtefactSource = (kind: Kind) => Promise<Artefacts>;
-
-/** SHA-256 (hex) of the uncompressed files, in the form of `shared/circuits/keys/…/manifest.json`. */
-export interface ArtefactManifest {
-  readonly circuits: Readonly<
-    Record<string, { readonly zkey: { readonly sha256: string }; readonly wasm: { readonly sha256: string } }>
-  >;
-}
 
 export interface ProverOptions {
   readonly source: ArtefactSource;
   readonly manifest: ArtefactManifest;
-  /** Everything in the calling thread. Slower; for environments without workers. */
-  readonly singleThread?: boolean;
+  /**
+   * Where the application serves `cloister-client/worker`, for bundlers that do not follow
+   * `new Worker(new URL("…", import.meta.url))`. Code of the application: it sees the spending key. Browsers want it
+   * on the page's own origin.
+   */
+  readonly worker?: string | URL;
+  /** How many threads prove. Default: one for each processor. */
+  readonly threads?: number;
 }
 
 export interface ProvingProgress {
@@ -62,65 +41,103 @@ export interface ProveOptions {
 
 export interface Prover {
   /** Loads and checks what a kind needs, so that the first payment does not wait for it. */
-  prepare(kind: Kind): Promise<void>;
-  /** Throws ARTEFACT_MISMATCH or PROOF_FAILED. */
+  prepare(kind: Kind, options?: ProveOptions): Promise<void>;
+  /**
+   * Throws ARTEFACT_MISMATCH, PROOF_FAILED, what the source throws, the signal's reason; and WORKER_FORBIDDEN,
+   * WASM_FORBIDDEN, WORKER_UNAVAILABLE where this environment does not let it prove.
+   */
   prove(statement: Statement, witness: Witness, options?: ProveOptions): Promise<SnarkjsProof>;
   /** Throws ARTEFACT_MISMATCH when the service verifies by other keys than this prover proves with. */
   checkInfo(info: Info): void;
-  /** Stops the worker threads; a Node process ends only after this. */
+  /** Stops the worker and its threads; a Node process ends only after this. */
   close(): Promise<void>;
 }
 
-export function createProver({ source, manifest, singleThread = false }: ProverOptions): Prover {
-  // Once for each kind that was ever used.
-  const loaded = new Map<Kind, Promise<Loaded>>();
+/** Not in the words that bundlers look for: they would pack the file a second time. */
+const FILE = "./dist/worker.js";
 
-  function artefacts(kind: Kind): Promise<Loaded> {
-    const known = loaded.get(kind);
-    if (known !== undefined) return known;
-    const loading = load(kind);
-    loaded.set(kind, loading);
-    // A failed download is tried again by the next proof.
-    loading.catch(() => loaded.delete(kind));
-    return loading;
+export function createProver({ source, manifest, worker: named, threads }: ProverOptions): Prover {
+  const file: WorkerFile =
+    named === undefined
+      ? {
+          address: () => new URL(FILE, import.meta.url),
+          startInBrowser: () => new Worker(new URL("./dist/worker.js", import.meta.url), { type: "module" }),
+        }
+      : {
+          address: () => new URL(named, (globalThis as { location?: Location }).location?.href),
+          startInBrowser: () => new Worker(named, { type: "module" }),
+        };
+  // Once for each kind that was ever used, until the worker ends.
+  const loaded = new Map<Kind, SharedWork<ProvingProgress>>();
+  const worker = new ProvingWorker(file, threads, () => {
+    loaded.clear();
+  });
+
+  async function load(kind: Kind, options: ProveOptions): Promise<void> {
+    options.signal?.throwIfAborted();
+    let loading = loaded.get(kind);
+    if (loading === undefined || loading.isAbandoned) {
+      const started = new SharedWork<ProvingProgress>((signal, progress) => loadInto(kind, signal, progress));
+      loading = started;
+      loaded.set(kind, started);
+      // A failed or aborted download is tried again by the next proof.
+      started.done.catch(() => {
+        if (loaded.get(kind) === started) loaded.delete(kind);
+      });
+    }
+    await loading.wait(options);
   }
 
-  async function load(kind: Kind): Promise<Loaded> {
+  async function loadInto(
+    kind: Kind,
+    signal: AbortSignal,
+    progress: (at: ProvingProgress) => void,
+  ): Promise<void> {
     const expected = manifest.circuits[kind];
     if (expected === undefined)
       throw new ClientError("ARTEFACT_MISMATCH", `the manifest does not list ${kind}`);
-    const files = await source(kind);
-    for (const part of ["zkey", "wasm"] as const) {
-      if (bytesToHex(sha256(files[part])) !== expected[part].sha256) {
-        throw new ClientError("ARTEFACT_MISMATCH", `${kind}.${part}`);
-      }
-    }
-    return {
-      key: readProvingKey(files.zkey),
-      wasm: files.wasm,
-      // A program that does not compile is the proof's fault to report.
-      compiled: await WebAssembly.compile(files.wasm.slice()).catch(() => undefined),
-    };
+    progress({ phase: "download", fraction: 0 });
+    const { zkey, wasm } = await source(kind, {
+      signal,
+      expected,
+      progress: (fraction) => {
+        progress({ phase: "download", fraction });
+      },
+    });
+    signal.throwIfAborted();
+    progress({ phase: "download", fraction: 1 });
+    progress({ phase: "load", fraction: 0 });
+    const files = { zkey: whole(zkey), wasm: whole(wasm) };
+    await worker.ask(
+      {
+        type: "load",
+        kind,
+        files,
+        expected: { zkey: expected.zkey.sha256, wasm: expected.wasm.sha256 },
+      },
+      {
+        signal,
+        transfer: [files.zkey.buffer, files.wasm.buffer],
+        progress: (fraction) => {
+          progress({ phase: "load", fraction });
+        },
+      },
+    );
   }
 
   return {
-    async prepare(kind) {
-      await artefacts(kind);
-    },
-    async prove(statement, witness) {
-      const { key, wasm } = await artefacts(statement.kind);
-      const wires = await witnessOf(witness, wasm);
-      // What was proved must be what will be said: a difference would only be found out as PROOF_INVALID.
-      const proved = publicSignalsOf(key, wires);
-      const same =
-        proved.length === statement.signals.length &&
-        proved.every((signal, at) => signal === statement.signals[at]);
-      if (!same) throw new ClientError("PROOF_FAILED", "the proof speaks about another statement");
-      try {
-        return await proveGroth16(key, wires, singleThread);
-      } catch {
-        throw new ClientError("PROOF_FAILED", "the prover ended without a proof");
-      }
+    prepare: (kind, options = {}) => load(kind, options),
+    async prove(statement, witness, options = {}) {
+      const { kind, signals } = statement;
+      await load(kind, options);
+      const proof = await worker.ask(
+        { type: "prove", kind, signals, witness },
+        {
+          signal: options.signal,
+          progress: (fraction) => options.progress?.({ phase: "prove", fraction }),
+        },
+      );
+      return proof as SnarkjsProof;
     },
     checkInfo(info) {
       for (const { kind, artefacts: hashes } of info.circuits) {
@@ -130,49 +147,13 @@ export function createProver({ source, manifest, singleThread = false }: ProverO
         if (differs) throw new ClientError("ARTEFACT_MISMATCH", `the service uses another ${kind} key`);
       }
     },
-    close: releaseProvingCurve,
+    close: () => worker.close(),
   };
 }
 
-/**
- * In pages of 64 kB. Programs of circom 2 bring their own memory; without this, circom_runtime 0.1 reserves 2 GB
- * beside it that nobody uses, and a phone may refuse.
- */
-const WITNESS_OPTIONS = { memorySize: 1 };
-
-async function witnessOf(input: Witness, wasm: Uint8Array): Promise<Uint8Array> {
-  const file: { type: "mem"; data?: Uint8Array } = { type: "mem" };
-  try {
-    await snarkjs.wtns.calculate({ ...input }, wasm, file, WITNESS_OPTIONS);
-  } catch {
-    // snarkjs's own error is not passed on: it is made while it holds the witness, and errors end up in logs.
-    throw new ClientError("PROOF_FAILED", "the witness does not satisfy the circuit");
-  }
-  return readWitness(file.data as Uint8Array);
-}
-
-/**
- * Artefacts by fetch from `{baseUrl}/{kind}.zkey` and `.wasm`, each kind when it is first needed: the key of
- * `spend9` is four times as large as that of `spend`. The address may be anyone's: hashes decide.
- */
-export function fetchArtefacts(
-  baseUrl: string,
-  send: typeof fetch = (input, init) => fetch(input, init),
-): ArtefactSource {
-  async function file(name: string): Promise<Uint8Array> {
-    let response: Response;
-    let bytes: ArrayBuffer;
-    try {
-      response = await send(`${baseUrl.replace(/\/+$/, "")}/${name}`, { credentials: "omit" });
-      bytes = await response.arrayBuffer();
-    } catch (cause) {
-      throw new ClientError("NETWORK", undefined, { cause });
-    }
-    if (!response.ok) throw new ClientError("UNEXPECTED_ANSWER", `status ${response.status} for ${name}`);
-    return new Uint8Array(bytes);
-  }
-  return async (kind) => {
-    const [zkey, wasm] = await Promise.all([file(`${kind}.zkey`), file(`${kind}.wasm`)]);
-    return { zkey, wasm };
-  };
+/** Alone in its memory, so that the memory can be handed over without anything else. */
+function whole(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength === bytes.length;
+  return isAlone ? new Uint8Array(buffer) : new Uint8Array(bytes);
 }

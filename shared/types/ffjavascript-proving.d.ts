@@ -44,9 +44,11 @@ declare module "ffjavascript" {
     g2m_sumRows(rows: number, end: number, work: number): void;
   }
   export interface Workers {
-    readonly concurrency: number;
+    concurrency: number;
     /** Resolves with what the task's GET steps took, by `out`. The oldest task goes first. */
-    queueAction(task: readonly Step[]): Promise<Uint8Array[]>;
+    queueAction: (task: readonly Step[]) => Promise<Uint8Array[]>;
+    /** Of a curve for a single thread: its WebAssembly. */
+    readonly code: Uint8Array;
   }
   /** Bytes of WebAssembly. */
   export type Code = readonly number[];
@@ -95,14 +97,6 @@ declare module "ffjavascript" {
   }
   export interface Bn128 {
     readonly Fr: ScalarField;
-    terminate(): Promise<void>;
   }
-  /**
-   * With worker threads (one for each processor) unless `singleThread`. A curve with threads is kept in
-   * `globalThis.curve_bn128` and returned to every later caller, whatever `plugins` he brings.
-   */
-  export function buildBn128(
-    singleThread?: boolean,
-    plugins?: (module: ModuleBuilder) => void,
-  ): Promise<Bn128>;
+  export function buildBn128(singleThread: true, plugins: (module: ModuleBuilder) => void): Promise<Bn128>;
 }

@@ -13,17 +13,21 @@ const DIGIT_BYTES = 2;
 
 /**
  * Σ scalars[i] · bases[i], a Jacobian point. Bases are affine points, scalars 32 bytes each, little-endian. There
- * is one task a worker, so that the points are copied to each once.
+ * is one task a worker, so that the points are copied to each once; `worked` hears the share of each.
  */
 export async function sumOf(
   curve: Bn128,
   name: GroupName,
   bases: Uint8Array,
   scalars: Uint8Array,
+  worked: (share: number) => void = () => undefined,
 ): Promise<Uint8Array> {
   const G: Pick<CurveGroup<unknown>, "F" | "zero" | "add" | "double"> = curve[name];
   const count = scalars.length / SCALAR_BYTES;
-  if (count === 0) return G.zero;
+  if (count === 0) {
+    worked(1);
+    return G.zero;
+  }
   const bits = windowBitsFor(count);
   const windows = windowsOf(scalars, bits);
   const tasks = Math.min(windows.length, curve.tm.concurrency);
@@ -33,6 +37,7 @@ export async function sumOf(
       const mine = windows.filter((__, i) => i % tasks === task);
       const found = await curve.tm.queueAction(taskOf(name, bases, mine, bits));
       mine.forEach((window, i) => sums.set(window, found[i] as Uint8Array));
+      worked(1 / tasks);
     }),
   );
   return windows.reduceRight((sum, window) => {

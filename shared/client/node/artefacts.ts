@@ -2,27 +2,26 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
-import type { ArtefactManifest, ArtefactSource } from "../prover.ts";
+import type { ArtefactManifest, ArtefactSource } from "../artefacts.ts";
 
 const open = promisify(brotliDecompress);
 
-/** What the folder's manifest says of a file besides its hash. */
-interface Sized {
-  readonly bytes?: number;
-}
-
 /** From `{kind}.zkey.br` and `{kind}.wasm.br` in a folder, given as a URL that ends with a slash. */
 export function folderArtefacts(folder: URL): ArtefactSource {
-  return async (kind) => {
-    const manifest = await readManifest(folder);
+  return async (kind, { signal, progress } = {}) => {
+    const entry = (await readManifest(folder)).circuits[kind];
     const file = async (part: "zkey" | "wasm"): Promise<Uint8Array> => {
-      const { bytes } = (manifest.circuits[kind]?.[part] ?? {}) as Sized;
-      const packed = await readFile(new URL(`${kind}.${part}.br`, folder));
+      const bytes = entry?.[part].bytes;
+      const packed = await readFile(new URL(`${kind}.${part}.br`, folder), { signal });
       // Into one piece of the right size: pieces put together would be a second copy of a key of 68 MB.
       const whole = await open(packed, bytes === undefined ? {} : { chunkSize: bytes + 64 });
       return new Uint8Array(whole.buffer, whole.byteOffset, whole.byteLength);
     };
-    return { wasm: await file("wasm"), zkey: await file("zkey") };
+    const wasm = await file("wasm");
+    signal?.throwIfAborted();
+    const [have = 0, missing = 0] = [entry?.wasm.bytes, entry?.zkey.bytes];
+    if (missing > 0) progress?.(have / (have + missing));
+    return { wasm, zkey: await file("zkey") };
   };
 }
 

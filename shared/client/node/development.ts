@@ -4,7 +4,7 @@ import { folderArtefacts, readManifest } from "./artefacts.ts";
 
 export const DEVELOPMENT_KEYS = new URL("../../circuits/keys/development/", import.meta.url);
 
-export async function developmentProver(options: { readonly singleThread?: boolean } = {}): Promise<Prover> {
+export async function developmentProver(options: { readonly threads?: number } = {}): Promise<Prover> {
   const source = folderArtefacts(DEVELOPMENT_KEYS);
   return createProver({ source, manifest: await readManifest(DEVELOPMENT_KEYS), ...options });
 }

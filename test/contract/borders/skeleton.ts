@@ -75,7 +75,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ["shared/api/errors.ts", uses("../protocol/brands.ts", "zod")],
   [
     "shared/client/client.ts",
-    uses("../notes/note.ts", "../api/errors.ts", "../contracts/abi.ts", "snarkjs", "ethers"),
+    uses("../notes/note.ts", "../api/errors.ts", "../contracts/abi.ts", "ffjavascript", "ethers"),
   ],
   ["shared/client/node/file-storage.ts", uses("node:fs/promises", "../client.ts")],
 

@@ -17,7 +17,7 @@ for (const name of ["G1", "G2"] as const) {
     let free: number;
 
     before(async () => {
-      curve = await provingCurve(true);
+      curve = await provingCurve();
       G = groupOf(curve, name);
       // The memory of the calling thread does not grow: every run writes over the one before.
       free = curve.tm.alloc(100_000);

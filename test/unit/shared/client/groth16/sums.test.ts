@@ -1,11 +1,11 @@
 // Sums of points: what ffjavascript's own multi-exponentiation makes of the same points and scalars.
 import assert from "node:assert/strict";
 import type { Bn128 } from "ffjavascript";
-import { provingCurve, releaseProvingCurve } from "../../../../../shared/client/groth16/engine.ts";
 import { sumOf, windowsOf } from "../../../../../shared/client/groth16/sums.ts";
 import { FIELD_ORDER } from "../../../../../shared/protocol/brands.ts";
 import { concatBytes } from "../../../../../shared/protocol/bytes.ts";
 import { Dice } from "../../../../contract/circuits/statements.ts";
+import { curveFor } from "./curve.ts";
 import { allScalars, aPoint, groupOf, type Group } from "./points.ts";
 
 const EXTREMES = [
@@ -37,19 +37,20 @@ describe("client: signed windows of scalars", () => {
 });
 
 for (const name of ["G1", "G2"] as const) {
-  for (const singleThread of [false, true]) {
-    describe(`client: sums of points (${name}${singleThread ? ", in one thread" : ""})`, () => {
+  for (const threads of [0, 3]) {
+    describe(`client: sums of points (${name}, ${threads === 0 ? "in this thread" : "in threads"})`, () => {
       const dice = new Dice(`sums of points ${name}`);
       let curve: Bn128;
+      let end: () => Promise<void>;
       let G: Group;
       let infinity: Uint8Array;
 
       before(async () => {
-        curve = await provingCurve(singleThread);
+        ({ curve, end } = await curveFor(threads));
         G = groupOf(curve, name);
         infinity = new Uint8Array(2 * G.F.n8);
       });
-      after(releaseProvingCurve);
+      after(() => end());
 
       const opposite = (of: Uint8Array): Uint8Array => G.toAffine(G.neg(of));
       const points = (count: number): Uint8Array[] => Array.from({ length: count }, () => aPoint(G, dice));

@@ -1,0 +1,45 @@
+/** What page, proving worker and its threads say to each other. All three run the code of one application. */
+import type { SnarkjsProof } from "../../protocol/host/proofs.ts";
+import type { ClientErrorCode } from "../errors.ts";
+
+/**
+ * Of these messages and of the code behind them. A worker's file that was copied to a server of files may be
+ * older than the page; it is refused, since it would prove something else or nothing.
+ */
+export const WORKER_FORM = 1;
+
+/** The first message to a worker: which of the two parts it plays. */
+export type Beginning =
+  | { readonly part: "prover"; readonly form: number; readonly threads: number }
+  | { readonly part: "thread"; readonly form: number; readonly program: WebAssembly.Module };
+
+/** Its answer; nothing else is said before it. */
+export type Ready =
+  | { readonly type: "ready"; readonly form: number }
+  | { readonly type: "unable"; readonly code: ClientErrorCode; readonly detail: string };
+
+// ---------------------------------------------------------------- page and proving worker
+
+export interface LoadRequest {
+  readonly type: "load";
+  readonly id: number;
+  readonly kind: string;
+  readonly files: { readonly zkey: Uint8Array; readonly wasm: Uint8Array };
+  /** SHA-256, hex. */
+  readonly expected: { readonly zkey: string; readonly wasm: string };
+}
+
+export interface ProveRequest {
+  readonly type: "prove";
+  readonly id: number;
+  readonly kind: string;
+  readonly signals: readonly bigint[];
+  readonly witness: Readonly<Record<string, unknown>>;
+}
+
+export type Request = LoadRequest | ProveRequest | { readonly type: "abort"; readonly id: number };
+
+export type Answer =
+  | { readonly type: "progress"; readonly id: number; readonly fraction: number }
+  | { readonly type: "done"; readonly id: number; readonly proof?: SnarkjsProof }
+  | { readonly type: "failed"; readonly id: number; readonly code: ClientErrorCode; readonly detail: string };

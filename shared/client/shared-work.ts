@@ -1,0 +1,54 @@
+/** One piece of work for all who wait for it. It ends when the last of them gives up, not before. */
+
+export interface WaitingOptions<Progress> {
+  readonly signal?: AbortSignal | undefined;
+  readonly progress?: ((at: Progress) => void) | undefined;
+}
+
+export class SharedWork<Progress> {
+  /** Settles with the work; whoever waits uses `wait`. */
+  readonly done: Promise<void>;
+  readonly #abort = new AbortController();
+  readonly #listeners = new Set<(at: Progress) => void>();
+  #waiting = 0;
+  #isDone = false;
+
+  constructor(work: (signal: AbortSignal, progress: (at: Progress) => void) => Promise<void>) {
+    const report = (at: Progress): void => {
+      for (const listener of this.#listeners) listener(at);
+    };
+    // Whoever asked for it hears of its beginning, too.
+    this.done = Promise.resolve()
+      .then(() => work(this.#abort.signal, report))
+      .finally(() => {
+        this.#isDone = true;
+      });
+  }
+
+  /** Everybody has given up: it will be aborted, if it is not yet. */
+  get isAbandoned(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /** Rejects with the signal's reason as soon as it is aborted. */
+  async wait({ signal, progress }: WaitingOptions<Progress>): Promise<void> {
+    // A function may be given twice; each wait has one of its own.
+    const listener = (at: Progress): void => progress?.(at);
+    let leave: (() => void) | undefined;
+    this.#waiting++;
+    this.#listeners.add(listener);
+    try {
+      await new Promise<void>((resolve, reject) => {
+        leave = (): void => {
+          reject(signal?.reason as Error);
+        };
+        signal?.addEventListener("abort", leave, { once: true });
+        this.done.then(resolve, reject);
+      });
+    } finally {
+      if (leave !== undefined) signal?.removeEventListener("abort", leave);
+      this.#listeners.delete(listener);
+      if (--this.#waiting === 0 && !this.#isDone) this.#abort.abort(signal?.reason);
+    }
+  }
+}

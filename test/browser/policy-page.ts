@@ -1,0 +1,105 @@
+// The page of the policy test: deposits and loads proving keys in a browser, and says what stopped it or held it up.
+import {
+  createClient,
+  createProver,
+  createWallet,
+  eip1193Signer,
+  fetchArtefacts,
+  memoryStorage,
+  type ArtefactManifest,
+  type Pins,
+  type Prover,
+} from "../../shared/client/index.ts";
+
+/** What the test gives the page. */
+interface Given {
+  readonly service: string;
+  readonly manifest: ArtefactManifest;
+  readonly depositor: string;
+  readonly pins: Pick<Pins, "chainId" | "pool" | "assets" | "addressPrefix" | "enclaves">;
+  /** Address of the worker's file; by default where the bundle expects it. */
+  readonly worker?: string;
+}
+
+/** `ms` from the call to its end. */
+type Outcome = { readonly ms: number } & (
+  { readonly total: string } | { readonly code: string; readonly message: string }
+);
+
+declare global {
+  interface Window {
+    /** The developer's server: a new session token. */
+    sessionToken(): Promise<string>;
+    /** The person's browser wallet. */
+    signTypedData(payload: string): Promise<string>;
+    underPolicy: typeof underPolicy;
+  }
+}
+
+const violated: string[] = [];
+document.addEventListener("securitypolicyviolation", ({ effectiveDirective, blockedURI }) =>
+  violated.push(`${effectiveDirective} ${blockedURI}`),
+);
+
+const proverOf = ({ manifest, worker }: Given): Prover =>
+  createProver({
+    source: fetchArtefacts(`${location.origin}/artefacts`),
+    manifest,
+    ...(worker === undefined ? {} : { worker }),
+  });
+
+export const underPolicy = {
+  async deposit(given: Given): Promise<Outcome> {
+    const began = performance.now();
+    const ms = (): number => performance.now() - began;
+    const prover = proverOf(given);
+    const ceiling = { flat: 100_000n, bps: 0 };
+    const wallet = await createWallet({
+      key: { seed: crypto.getRandomValues(new Uint8Array(32)) },
+      client: createClient({
+        baseUrl: given.service,
+        credential: { sessionProvider: () => window.sessionToken() },
+      }),
+      storage: memoryStorage(),
+      prover,
+      pins: { ...given.pins, feeCeiling: { deposit: ceiling, transfer: ceiling } },
+    });
+    const signer = eip1193Signer(
+      { request: ({ params }) => window.signTypedData(params[1] as string) },
+      given.depositor,
+    );
+    try {
+      await wallet.deposit(10_000_000n, signer);
+      return { total: String(wallet.balance().total), ms: ms() };
+    } catch (error) {
+      const { code, message } = error as { code: string; message: string };
+      return { code, message, ms: ms() };
+    } finally {
+      await wallet.close();
+      await prover.close();
+    }
+  },
+
+  /** How long the page's thread was held up at most while a key was fetched, hashed and read, and how long that took. */
+  async prepare(given: Given): Promise<{ longest: number; ms: number }> {
+    const prover = proverOf(given);
+    let longest = 0;
+    const observer = new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
+    });
+    observer.observe({ type: "longtask" });
+    const began = performance.now();
+    await prover.prepare("spend");
+    const ms = performance.now() - began;
+    await prover.close();
+    // Entries come at the end of a frame.
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+    for (const { duration } of observer.takeRecords()) longest = Math.max(longest, duration);
+    observer.disconnect();
+    return { longest, ms };
+  },
+
+  /** What the policy has stopped since the page was loaded. */
+  violations: (): readonly string[] => violated,
+};
+window.underPolicy = underPolicy;

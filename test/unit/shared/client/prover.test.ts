@@ -1,0 +1,257 @@
+// The prover as a wallet uses it, with the built worker: how far it is, its end in the middle, and what it says when
+// something is wrong.
+import assert from "node:assert/strict";
+import { curves } from "snarkjs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { aStatement } from "../../../../scripts/bench/client/statements.ts";
+import { releaseCurve } from "../../../../scripts/circuits/ceremony.ts";
+import type { ArtefactSource } from "../../../../shared/client/artefacts.ts";
+import type { ClientError, ClientErrorCode } from "../../../../shared/client/errors.ts";
+import { DEVELOPMENT_KEYS, developmentProver } from "../../../../shared/client/node/development.ts";
+import { folderArtefacts, readManifest } from "../../../../shared/client/node/index.ts";
+import { createProver, type Prover, type ProvingProgress } from "../../../../shared/client/prover.ts";
+import { parseSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
+import type { Kind } from "../../../../shared/protocol/statements.ts";
+
+const coded =
+  (code: ClientErrorCode, words = /./) =>
+  (error: ClientError): boolean =>
+    error.code === code && words.test(error.message);
+
+describe("client: the prover", function () {
+  this.timeout(60_000);
+  const provers: Prover[] = [];
+  const kept = (prover: Prover): Prover => {
+    provers.push(prover);
+    return prover;
+  };
+  afterEach(async () => {
+    for (const prover of provers.splice(0)) await prover.close();
+  });
+  after(async () => {
+    await curves.getCurveFromName("bn128");
+    await releaseCurve();
+  });
+
+  const withSource = async (source: ArtefactSource): Promise<Prover> =>
+    kept(createProver({ source, manifest: await readManifest(DEVELOPMENT_KEYS) }));
+  /** Counts how often files were asked for. */
+  async function counting(): Promise<{ prover: Prover; asked: Kind[] }> {
+    const asked: Kind[] = [];
+    const prover = await withSource((kind, options) => {
+      asked.push(kind);
+      return folderArtefacts(DEVELOPMENT_KEYS)(kind, options);
+    });
+    return { prover, asked };
+  }
+  const fractionsOf = (said: readonly ProvingProgress[], phase: ProvingProgress["phase"]): number[] =>
+    said.filter((at) => at.phase === phase).map(({ fraction }) => fraction);
+
+  it("says how far it is: fractions that grow from 0 to 1 in each phase, one phase after the other", async () => {
+    const prover = kept(await developmentProver());
+    const { statement, witness } = aStatement("spend");
+    const said: ProvingProgress[] = [];
+    const proof = await prover.prove(statement, witness, { progress: (at) => said.push(at) });
+    assert.ok(parseSnarkjsProof(proof));
+    for (const [phase, least] of [
+      ["download", 3],
+      ["load", 4],
+      ["prove", 10],
+    ] as const) {
+      const fractions = fractionsOf(said, phase);
+      assert.ok(fractions.length >= least, `${phase}: ${fractions.join(" ")}`);
+      assert.equal(fractions[0], 0);
+      assert.ok(fractions.at(-1)! > 0.999);
+      assert.ok(fractions.every((fraction, i) => fraction >= (fractions[i - 1] ?? 0) && fraction <= 1));
+    }
+    const phases = said.map(({ phase }) => ["download", "load", "prove"].indexOf(phase));
+    assert.deepEqual(phases, phases.toSorted());
+
+    said.length = 0;
+    await prover.prove(statement, witness, { progress: (at) => said.push(at) });
+    assert.deepEqual([...new Set(said.map(({ phase }) => phase))], ["prove"]);
+  });
+
+  it("stops in the middle of a proof, at once, and proves again with the key it has", async () => {
+    const { prover, asked } = await counting();
+    await prover.prepare("spend");
+    const { statement, witness } = aStatement("spend");
+    const reason = new Error("the user has left");
+    for (const after of [0, 0.3, 0.6]) {
+      const abort = new AbortController();
+      let abortedAt = 0;
+      const last: number[] = [];
+      const proving = prover.prove(statement, witness, {
+        signal: abort.signal,
+        progress: ({ fraction }) => {
+          last.push(fraction);
+          if (fraction < after || abort.signal.aborted) return;
+          abortedAt = performance.now();
+          abort.abort(reason);
+        },
+      });
+      await assert.rejects(proving, (error) => error === reason);
+      assert.ok(performance.now() - abortedAt < 500);
+      const said = last.length;
+      assert.ok(parseSnarkjsProof(await prover.prove(statement, witness)));
+      assert.equal(last.length, said, "nothing is said of a proof that was ended");
+    }
+    assert.deepEqual(asked, ["spend"]);
+  });
+
+  it("uses no processor for a proof that was ended", async () => {
+    const prover = kept(await developmentProver());
+    const { statement, witness } = aStatement("spend9");
+    await prover.prepare("spend9");
+    const abort = new AbortController();
+    await assert.rejects(
+      prover.prove(statement, witness, {
+        signal: abort.signal,
+        progress: ({ fraction }) => fraction > 0.16 && abort.abort(),
+      }),
+      { name: "AbortError" },
+    );
+    // The next proof has the threads for itself: it starts at once, not after seconds of somebody else's work.
+    const small = aStatement("deposit-shield");
+    await prover.prepare("deposit-shield");
+    const cpu = process.cpuUsage();
+    await prover.prove(small.statement, small.witness);
+    const { user, system } = process.cpuUsage(cpu);
+    assert.ok(user + system < 4_000_000, `${String(user + system)} µs`);
+  });
+
+  it("lets one of two proofs go on when the other is ended, the one that waits or the one that is made", async () => {
+    const prover = kept(await developmentProver());
+    const { statement, witness } = aStatement("spend");
+    await prover.prepare("spend");
+    for (const ended of [0, 1]) {
+      const abort = new AbortController();
+      const both = [0, 1].map((i) =>
+        prover.prove(statement, witness, i === ended ? { signal: abort.signal } : {}),
+      );
+      const settled = Promise.allSettled(both);
+      setTimeout(() => {
+        abort.abort();
+      }, 200);
+      const results = await settled;
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ended === 0 ? ["rejected", "fulfilled"] : ["fulfilled", "rejected"],
+      );
+    }
+  });
+
+  it("ends a download that nobody waits for any more, and not one that somebody does", async () => {
+    const signals: AbortSignal[] = [];
+    const files = folderArtefacts(DEVELOPMENT_KEYS);
+    const gates: (() => void)[] = [];
+    const prover = await withSource(async (kind, { signal } = {}) => {
+      signals.push(signal!);
+      await new Promise<void>((resolve, reject) => {
+        gates.push(resolve);
+        signal!.addEventListener("abort", () => {
+          reject(signal!.reason as Error);
+        });
+      });
+      return files(kind);
+    });
+    const [first, second] = [new AbortController(), new AbortController()];
+    const alone = prover.prepare("deposit-shield", {
+      signal: first.signal,
+      progress: () => {
+        first.abort();
+      },
+    });
+    await assert.rejects(alone, { name: "AbortError" });
+    assert.equal(signals[0]!.aborted, true);
+
+    const leaving = prover.prepare("deposit-shield", { signal: second.signal });
+    const staying = prover.prepare("deposit-shield");
+    second.abort();
+    await assert.rejects(leaving, { name: "AbortError" });
+    assert.equal(signals[1]!.aborted, false);
+    gates.at(-1)!();
+    await staying;
+    assert.equal(signals.length, 2);
+    await assert.rejects(prover.prepare("spend", { signal: AbortSignal.abort() }), { name: "AbortError" });
+    assert.equal(signals.length, 2);
+  });
+
+  it("refuses files whose hash is another, each of them, and takes the right ones afterwards", async () => {
+    const files = folderArtefacts(DEVELOPMENT_KEYS);
+    let bend: "zkey" | "wasm" | undefined = "zkey";
+    const prover = await withSource(async (kind) => {
+      const { zkey, wasm } = await files(kind);
+      const bent = bend === "zkey" ? zkey : wasm;
+      if (bend !== undefined) bent[bent.length - 1]! ^= 1;
+      return { zkey, wasm };
+    });
+    await assert.rejects(
+      prover.prepare("deposit-shield"),
+      coded("ARTEFACT_MISMATCH", /deposit-shield\.zkey/),
+    );
+    bend = "wasm";
+    await assert.rejects(
+      prover.prepare("deposit-shield"),
+      coded("ARTEFACT_MISMATCH", /deposit-shield\.wasm/),
+    );
+    bend = undefined;
+    const { statement, witness } = aStatement("deposit-shield");
+    assert.ok(parseSnarkjsProof(await prover.prove(statement, witness)));
+  });
+
+  it("refuses a witness that does not satisfy the circuit, or speaks about another statement", async () => {
+    const prover = kept(await developmentProver());
+    const { statement, witness } = aStatement("deposit-shield");
+    const [name] = Object.keys(witness).filter(
+      (key) => typeof witness[key] === "string" || typeof witness[key] === "bigint",
+    );
+    const bent = { ...witness, [name!]: "1" };
+    await assert.rejects(prover.prove(statement, bent), coded("PROOF_FAILED"));
+    const other = aStatement("deposit-shield").statement;
+    await assert.rejects(prover.prove(other, witness), coded("PROOF_FAILED", /another statement/));
+    assert.ok(parseSnarkjsProof(await prover.prove(statement, witness)));
+  });
+
+  it("ends what it does when it is closed, and begins again when it is asked", async () => {
+    const { prover, asked } = await counting();
+    const { statement, witness } = aStatement("spend");
+    let hasBegun = false;
+    const proving = prover.prove(statement, witness, {
+      progress: ({ phase, fraction }) => {
+        if (hasBegun || phase !== "prove" || fraction < 0.2) return;
+        hasBegun = true;
+        void prover.close();
+      },
+    });
+    await assert.rejects(proving, coded("PROOF_FAILED", /closed/));
+    assert.ok(parseSnarkjsProof(await prover.prove(statement, witness)));
+    assert.deepEqual(asked, ["spend", "spend"]);
+  });
+
+  it("names the worker's file where there is none", async () => {
+    const prover = kept(
+      createProver({
+        source: folderArtefacts(DEVELOPMENT_KEYS),
+        manifest: await readManifest(DEVELOPMENT_KEYS),
+        worker: new URL("no-such-worker.js", import.meta.url),
+      }),
+    );
+    await assert.rejects(prover.prepare("deposit-shield"), coded("WORKER_UNAVAILABLE", /no-such-worker\.js/));
+  });
+
+  it("holds the calling thread up for less than a tenth of a second", async () => {
+    const prover = kept(await developmentProver());
+    const { statement, witness } = aStatement("spend");
+    // Twice, because a busy machine stops any thread for a while; the best of them says what the code does.
+    const longest: number[] = [];
+    do {
+      const delay = monitorEventLoopDelay({ resolution: 5 });
+      delay.enable();
+      await prover.prove(statement, witness);
+      delay.disable();
+      longest.push(delay.max / 1e6);
+    } while (Math.min(...longest) > 100 && longest.length < 5);
+    assert.ok(Math.min(...longest) < 100, `${longest.join(", ")} ms`);
+  });
+});
