@@ -2,7 +2,7 @@
  * The four bridge endpoints as they are agreed. No instance runs them yet: each answers FEATURE_DISABLED, so
  * they stand apart from ENDPOINTS, which holds what is served. Nothing but the document is made from this.
  */
-import { z } from "zod";
+import * as z from "zod";
 import type { Endpoint } from "./endpoints.ts";
 import type { ErrorCode } from "./errors.ts";
 import { ciphertext } from "./transactions.ts";

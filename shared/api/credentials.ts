@@ -1,5 +1,5 @@
 /** Sessions and who a credential belongs to. */
-import { z } from "zod";
+import * as z from "zod";
 import { address, amount, unixSeconds } from "./values.ts";
 
 export const permission = z.enum(["read", "write"]);

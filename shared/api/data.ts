@@ -1,5 +1,5 @@
 /** Merkle data, the event stream and public balances. */
-import { z } from "zod";
+import * as z from "zod";
 import { MAX_SESSION_TOKEN } from "./credentials.ts";
 import { ticket } from "./transactions.ts";
 import { address, amount, bytes32, count, fieldElement } from "./values.ts";

@@ -3,7 +3,7 @@
  * The proxy guards and parses by it, the OpenAPI document is printed from it, and a test compares it
  * with the specification's list.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { exchangeRequest, sessionRequest, sessionResponse, whoami } from "./credentials.ts";
 import { balance, balanceQuery, eventsQuery, merkleRoot, merkleTree, merkleTreeQuery } from "./data.ts";
 import type { ErrorCode } from "./errors.ts";

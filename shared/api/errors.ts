@@ -1,5 +1,5 @@
 /** Every code a client can see, with its HTTP status and whether the same request may succeed later. A new row is an API change. */
-import { z } from "zod";
+import * as z from "zod";
 
 export const ERRORS = {
   INVALID_REQUEST: { status: 400, retryable: false, title: "The request does not have the documented form" },

@@ -2,7 +2,7 @@
  * The OpenAPI 3.1 document, made from ENDPOINTS and the schemas: nothing about the interface is written a
  * second time. Schemas with an `id` become components. It holds no secret.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { BRIDGE_ENDPOINTS } from "./bridges.ts";
 import { EVENT_ID, EVENTS } from "./data.ts";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "./endpoints.ts";

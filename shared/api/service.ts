@@ -1,5 +1,5 @@
 /** Health and what an instance is. */
-import { z } from "zod";
+import * as z from "zod";
 import { feeOperation } from "./credentials.ts";
 import { address, amount, bytes32, count } from "./values.ts";
 

@@ -1,5 +1,5 @@
 /** Statements as clients send them, tickets, and attestations. */
-import { z } from "zod";
+import * as z from "zod";
 import type { Kind } from "../protocol/statements.ts";
 import { TICKET_ERROR_CODES } from "./errors.ts";
 import {

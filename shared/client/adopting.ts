@@ -3,7 +3,7 @@
  * opening, as `operator fees received` prints it. The opening is a claim until this key and the wallet's own tree
  * give the very leaf.
  */
-import { z } from "zod";
+import * as z from "zod";
 import { address, amount, count, fieldElement } from "../api/values.ts";
 import { asAddress, asField } from "../protocol/brands.ts";
 import type { FullViewingKey } from "../notes/keys.ts";

@@ -11,7 +11,7 @@ import { depositAuthorization, signAuthorization, type DepositSigner } from "./a
 import { depositBody, plainDepositBody, type WireProof } from "./bodies.ts";
 import { requireAmount, type Core } from "./core.ts";
 import { ClientError } from "./errors.ts";
-import { approveCall, executeCall, outcomeOf } from "./execute-call.ts";
+import type * as ExecuteCall from "./execute-call.ts";
 import type { Fees } from "./fees.ts";
 import { abortable, type Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
@@ -84,10 +84,12 @@ export class Depositing {
         this.#prepare(amount, sender, options, call),
       );
       const { statement } = prepared;
+      // Only these deposits need the pool's ABI. Here, because what cannot be loaded must not come to light half-way.
+      const { approveCall, executeCall, outcomeOf } = await import("./execute-call.ts");
       const proof = await this.#core.prove(prepared, call);
       const data = await call.step("submit", async () => {
         const answer = await client.attestDeposit(plainDepositBody(prepared, proof), { signal: call.signal });
-        return checkedCall(statement, proof, answer);
+        return checkedCall(executeCall, statement, proof, answer);
       });
       const from = { value: 0n, chainId: Number(home.chainId) };
       await call.step("approve", async () => {
@@ -151,7 +153,12 @@ export class Depositing {
  * and proof: to the pinned pool on the pinned chain, this statement alone, no root update. Only the attestations are
  * the service's, and those the pool checks.
  */
-function checkedCall(statement: Statement, wire: WireProof, answer: AttestResponse): string {
+function checkedCall(
+  executeCall: typeof ExecuteCall.executeCall,
+  statement: Statement,
+  wire: WireProof,
+  answer: AttestResponse,
+): string {
   const { home } = statement;
   const { to, data, chain_id } = answer.transaction;
   if (asAddress(to) !== home.pool) throw new ClientError("PIN_MISMATCH", "a transaction to another contract");

@@ -2,9 +2,10 @@
 import { build } from "esbuild";
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { builtinModules } from "node:module";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { curves } from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../../shared/client/node/development.ts";
 import { freshProject, type FreshProject } from "../../support/fresh-project.ts";
@@ -36,12 +37,13 @@ declare const depositor: DepositSigner, sender: TransactionSender;
 `;
 
 const PROGRAM = `
-import { readFile } from "node:fs/promises";
-import { Wallet as EthereumWallet } from "ethers";
+import { readFile, readdir, stat } from "node:fs/promises";
 import { createClient, createProver, createWallet } from "cloister-client";
 import { fileStorage, folderArtefacts, readManifest } from "cloister-client/node";
 
 const given = JSON.parse(await readFile("given.json", "utf8"));
+// What the depositor signs with is the application's own.
+const { Wallet: EthereumWallet } = await import(given.ethers);
 const keys = new URL(given.keys);
 const client = createClient({ baseUrl: given.baseUrl, credential: { apiKey: given.apiKey } });
 const prover = createProver({ source: folderArtefacts(keys), manifest: await readManifest(keys) });
@@ -61,6 +63,19 @@ await prover.close();
 console.log(String(total));
 `;
 
+/** Of a file in node_modules, also where one package has another of its own. */
+const packageOf = (file: string): string | undefined =>
+  /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1];
+/** A package's folder, and not one inside of a package. */
+const isPackage = (folder: string): boolean => /(^|\/node_modules\/)(@[^/]+\/)?[^@/][^/]*$/.test(folder);
+
+async function bytesUnder(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = files.map(async ({ parentPath, name }) => (await stat(path.join(parentPath, name))).size);
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
 describe("the packed client library, in a project of its own", function () {
   this.timeout(300_000);
   let project: FreshProject;
@@ -68,6 +83,25 @@ describe("the packed client library, in a project of its own", function () {
     project = await freshProject();
   });
   after(() => (project as FreshProject | undefined)?.remove());
+
+  const bundle = (contents: string, platform: "browser" | "node" = "browser") =>
+    build({
+      stdin: { contents, resolveDir: project.folder },
+      bundle: true,
+      splitting: true,
+      outdir: "out",
+      minify: true,
+      platform,
+      format: "esm",
+      target: "es2022",
+      write: false,
+      metafile: true,
+      logLevel: "silent",
+    });
+  const installed = async (): Promise<string[]> => {
+    const folders = await readdir(path.join(project.folder, "node_modules"), { recursive: true });
+    return folders.map((folder) => /^(.*)\/package\.json$/.exec(folder)?.[1] ?? "").filter(isPackage);
+  };
 
   it("compiles the README's example against the package's own declarations, all of them checked", async () => {
     const readme = await readFile(
@@ -92,6 +126,7 @@ describe("the packed client library, in a project of its own", function () {
         baseUrl: await service.listen(),
         apiKey: API_KEY,
         keys: DEVELOPMENT_KEYS,
+        ethers: import.meta.resolve("ethers"),
         seed: Array.from({ length: 32 }, () => 6),
         depositor: EthereumWallet.createRandom().privateKey,
         pins: {
@@ -112,24 +147,68 @@ describe("the packed client library, in a project of its own", function () {
     }
   });
 
+  it("brings no package that it does not use, and little of anything", async () => {
+    const { metafile } = await bundle(
+      'export * from "cloister-client"; export * from "cloister-client/node";',
+      "node",
+    );
+    const used = new Set(
+      Object.keys(metafile.inputs)
+        .map(packageOf)
+        .filter((name) => name !== undefined),
+    );
+    assert.deepEqual([...used].sort(), (await installed()).sort());
+    const megabytes = (await bytesUnder(path.join(project.folder, "node_modules"))) / 1e6;
+    assert.ok(megabytes < 15, `${megabytes.toFixed(1)} MB`);
+  });
+
+  /** Of what is loaded before anything happens, and which packages are in it. */
+  async function loadedAtFirst(
+    program: string,
+  ): Promise<{ bytes: number; packages: Set<string | undefined> }> {
+    const { metafile, outputFiles } = await bundle(program);
+    const files = new Map(outputFiles.map(({ path: file, contents }) => [path.basename(file), contents]));
+    const [entry] =
+      Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === "<stdin>") ?? [];
+    assert.ok(entry !== undefined);
+    const graph = new Set([entry]);
+    for (const file of graph) {
+      for (const { path: imported, kind } of metafile.outputs[file]!.imports)
+        if (kind === "import-statement") graph.add(imported);
+    }
+    const loaded = [...graph].map((file) => gzipSync(files.get(path.basename(file))!).length);
+    const inputs = [...graph].flatMap((file) => Object.keys(metafile.outputs[file]!.inputs));
+    return { bytes: loaded.reduce((sum, each) => sum + each, 0), packages: new Set(inputs.map(packageOf)) };
+  }
+
+  it("costs an app that reads and quotes no more than 50 kB, compressed", async () => {
+    const { bytes } = await loadedAtFirst(`
+      import { createClient } from "cloister-client";
+      const client = createClient({ baseUrl: "https://x", credential: { sessionProvider: async () => "" } });
+      console.log(await client.whoami(), await client.quoteSwap(JSON.parse(name)), await client.info());
+      for await (const event of client.events()) console.log(event);
+    `);
+    assert.ok(bytes <= 50_000, `${String(bytes)} bytes`);
+  });
+
+  it("keeps what proves out of a wallet until it proves, and what few wallets need until they need it", async () => {
+    const { bytes, packages } = await loadedAtFirst(`
+      import { createClient, createProver, createWallet, fetchArtefacts, indexedDbStorage } from "cloister-client";
+      console.log(createClient, createProver, createWallet, fetchArtefacts, indexedDbStorage);
+    `);
+    assert.ok(bytes <= 115_000, `${String(bytes)} bytes`);
+    for (const name of ["ffjavascript", "snarkjs", "circom_runtime", "ethers"])
+      assert.ok(!packages.has(name), name);
+  });
+
   it("bundles for a browser without a module of Node, and its Node half does not", async () => {
-    const bundle = (entry: string) =>
-      build({
-        stdin: { contents: `export * from "${entry}";`, resolveDir: project.folder },
-        bundle: true,
-        platform: "browser",
-        format: "esm",
-        write: false,
-        metafile: true,
-        logLevel: "silent",
-      });
-    const { metafile } = await bundle("cloister-client");
+    const { metafile } = await bundle('export * from "cloister-client";');
     const builtin = new Set(builtinModules.flatMap((name) => [name, `node:${name}`]));
     const imports = Object.values(metafile.inputs).flatMap((input) => input.imports);
     assert.ok(imports.length > 0);
     for (const { path: imported, external } of imports) {
       assert.ok(external !== true && !builtin.has(imported), imported);
     }
-    await assert.rejects(bundle("cloister-client/node"));
+    await assert.rejects(bundle('export * from "cloister-client/node";'));
   });
 });
