@@ -1,4 +1,4 @@
-/** POST /sequence/<kind> for every kind, and GET /sequence/ticket/:ticket_id. */
+/** POST /sequence/<kind> for every kind, and GET /sequence/ticket/:ticket_id, which takes a statement hash as well. */
 import Router from "@koa/router";
 import { ticketPath } from "../../shared/api/transactions.ts";
 import { KIND_NAMES } from "../../shared/protocol/statements.ts";
@@ -24,9 +24,9 @@ export function sequenceRoutes(sequence: Sequence, tickets: Tickets): Router<Req
   }
 
   router.get("/sequence/ticket/:ticket_id", async (ctx) => {
-    const { ticket_id: id } = parse(ticketPath, ctx.params, "path");
+    const { ticket_id: named } = parse(ticketPath, ctx.params, "path");
     ctx.set("Cache-Control", "no-store");
-    ctx.body = await tickets.view(await tickets.find(ownerOf(ctx.state.principal), id));
+    ctx.body = await tickets.view(await tickets.find(ownerOf(ctx.state.principal), named));
   });
 
   return router;

@@ -4,7 +4,7 @@
  */
 import { v7 as uuid } from "uuid";
 import type { Ticket } from "../../shared/api/transactions.ts";
-import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import { asBytes32, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import type { Kind, Statement } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";
@@ -26,8 +26,8 @@ export interface Tickets {
     prepare: () => Promise<TicketTransaction>,
     requestId?: string,
   ): Promise<TicketRecord>;
-  /** Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
-  find(owner: Owner, id: string): Promise<TicketRecord>;
+  /** By its id or its statement. Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
+  find(owner: Owner, idOrStatement: string): Promise<TicketRecord>;
   isReserved(nullifier: Field): Promise<boolean>;
   /** Resolves when the ticket is executed or over, or with its state when the time is up or `close` is called. */
   settled(id: string, withinMs: number): Promise<TicketRecord>;
@@ -119,10 +119,13 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
       }
     },
 
-    async find(owner, id) {
-      const ticket = await store.get(id);
+    async find(owner, idOrStatement) {
+      const statement = asBytes32(idOrStatement);
+      const ticket = await (statement === undefined
+        ? store.get(idOrStatement)
+        : store.byStatement(statement));
       if (ticket === undefined || !maySee(owner, ticket)) {
-        throw new ApiError("TICKET_UNKNOWN", "no ticket of yours has this id");
+        throw new ApiError("TICKET_UNKNOWN", "no ticket of yours has this id or statement");
       }
       return ticket;
     },

@@ -150,7 +150,7 @@ export const ENDPOINTS = {
   ticket: {
     method: "GET",
     path: "/sequence/ticket/{ticket_id}",
-    summary: "Status of a submitted transaction",
+    summary: "Status of a submitted transaction, by its ticket or its statement",
     access: "read",
     params: ticketPath,
     responses: { 200: ticket },

@@ -15,7 +15,7 @@ export const ERRORS = {
   SWAPS_DISABLED: { status: 403, retryable: false, title: "Swaps are off on this instance" },
   FEATURE_DISABLED: { status: 403, retryable: false, title: "This feature is off on this instance" },
   NOT_FOUND: { status: 404, retryable: false, title: "There is nothing at this path" },
-  TICKET_UNKNOWN: { status: 404, retryable: false, title: "No ticket of yours has this id" },
+  TICKET_UNKNOWN: { status: 404, retryable: false, title: "No ticket of yours has this id or statement" },
   APP_UNKNOWN: { status: 404, retryable: false, title: "No identity-provider app has this id" },
   BRIDGE_UNKNOWN: { status: 404, retryable: false, title: "No bridge request of yours has this id" },
   METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: "The path exists, but not with this method" },

@@ -190,4 +190,8 @@ export const attestResponse = z
   .meta({ id: "AttestResponse" });
 export type AttestResponse = z.infer<typeof attestResponse>;
 
-export const ticketPath = z.strictObject({ ticket_id: ticketId });
+export const ticketPath = z.strictObject({
+  ticket_id: z
+    .union([ticketId, bytes32], { error: "is no ticket's id, and no statement hash" })
+    .meta({ description: "The ticket's id, or the hash of its statement, for who has lost the answer" }),
+});

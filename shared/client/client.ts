@@ -62,7 +62,8 @@ export interface Client {
   sequenceSpend(body: SpendBody, options?: SubmitOptions): Promise<Ticket>;
   sequenceSpend9(body: SpendBody, options?: SubmitOptions): Promise<Ticket>;
   sequenceSwap(body: SwapBody, options?: SubmitOptions): Promise<Ticket>;
-  ticket(ticketId: string, options?: CallOptions): Promise<Ticket>;
+  /** By its id, or by the hash of its statement when the answer with the id was lost. */
+  ticket(idOrStatement: string, options?: CallOptions): Promise<Ticket>;
   /** Without an authorization the answer's transaction is good for the depositor alone to send. */
   attestDeposit(body: AttestDepositBody, options?: CallOptions): Promise<AttestResponse>;
   attestSpend(body: SpendBody, options?: CallOptions): Promise<AttestResponse>;
@@ -108,8 +109,8 @@ export function createClient(options: ClientOptions): Client {
     sequenceSpend: (body, call) => transport.call(ENDPOINTS.sequenceSpend, { ...submit(call), body }),
     sequenceSpend9: (body, call) => transport.call(ENDPOINTS.sequenceSpend9, { ...submit(call), body }),
     sequenceSwap: (body, call) => transport.call(ENDPOINTS.sequenceSwap, { ...submit(call), body }),
-    ticket: (ticketId, call = {}) =>
-      transport.call(ENDPOINTS.ticket, { ...call, params: { ticket_id: ticketId } }),
+    ticket: (idOrStatement, call = {}) =>
+      transport.call(ENDPOINTS.ticket, { ...call, params: { ticket_id: idOrStatement } }),
     attestDeposit: (body, call = {}) => transport.call(ENDPOINTS.attestDeposit, { ...call, body }),
     attestSpend: (body, call = {}) => transport.call(ENDPOINTS.attestSpend, { ...call, body }),
     attestSpend9: (body, call = {}) => transport.call(ENDPOINTS.attestSpend9, { ...call, body }),

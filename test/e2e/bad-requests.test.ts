@@ -174,10 +174,13 @@ describe("bad input leaves no trace", function () {
           ({ path }) => path === "/relay" || path.startsWith("/sequence/"),
         );
         const tickets = new Map<string, string>();
+        const statements: string[] = [];
         for (const row of accepting.filter(({ method }) => method === "POST")) {
           const answer = await send(on, as(alice, goodRequest(row, good)));
           assert.equal(answer.status, 202, `${row.path}: ${String(answer.body.code)}`);
-          tickets.set(row.path, (answer.body as { ticket_id: string }).ticket_id);
+          const { ticket_id, statement } = answer.body as { ticket_id: string; statement: string };
+          tickets.set(row.path, ticket_id);
+          statements.push(statement);
         }
         assert.equal(new Set(tickets.values()).size, good.swaps ? 5 : 4);
         const accepted = await takeTrace(on);
@@ -189,11 +192,11 @@ describe("bad input leaves no trace", function () {
           "another developer's user": bearer(await session(on, rival, "alice")),
         };
         for (const [who, credential] of Object.entries(others)) {
-          for (const id of tickets.values()) {
+          for (const name of [...tickets.values(), ...statements]) {
             const unknown = await ticketAs(on, credential, NO_TICKET);
-            const theirs = await ticketAs(on, credential, id);
+            const theirs = await ticketAs(on, credential, name);
             assert.deepEqual([theirs.status, theirs.body.code], [404, "TICKET_UNKNOWN"], who);
-            // An id that is taken reads like one that nobody has.
+            // An id or statement that is taken reads like one that nobody has.
             const { request_id: _one, ...said } = theirs.body;
             const { request_id: _other, ...saidOfNone } = unknown.body;
             assert.deepEqual(said, saidOfNone);
@@ -207,9 +210,9 @@ describe("bad input leaves no trace", function () {
           }
           assert.deepEqual(await ticketsOnStream(on, credential), []);
         }
-        for (const id of tickets.values()) {
-          assert.equal((await ticketAs(on, alice, id)).status, 200);
-          assert.equal((await ticketAs(on, { "X-API-Key": good.apiKey }, id)).status, 200);
+        for (const name of [...tickets.values(), ...statements]) {
+          assert.equal((await ticketAs(on, alice, name)).status, 200);
+          assert.equal((await ticketAs(on, { "X-API-Key": good.apiKey }, name)).status, 200);
         }
         const ids = (content: StoreContent): string[] =>
           [...content.keys()].filter((key) => key.startsWith('tickets ["ticket",'));

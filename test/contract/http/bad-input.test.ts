@@ -76,6 +76,24 @@ for (const swaps of [false, true]) {
     });
     after(() => edge.stop());
 
+    it("a ticket is named by its id or a statement hash, and by nothing else", async () => {
+      const hash = `0x${"ab".repeat(32)}`;
+      for (const [name, status] of [
+        ["0198c0de-0000-7000-8000-000000000001", 503],
+        [hash, 503],
+        [hash.toUpperCase().replace("0X", "0x"), 400],
+        [hash.slice(2), 400],
+        [hash.slice(0, -1), 400],
+        [`${hash}0`, 400],
+        [`${hash}%00`, 400],
+        ["1", 400],
+      ] as const) {
+        const answer = await edge.call("GET", `/sequence/ticket/${name}`);
+        assert.equal(answer.status, status, name);
+        if (status === 400) assert.equal(answer.body.errors[0].path, "ticket_id", name);
+      }
+    });
+
     const send = ({ method, path, headers, body }: BadRequest): Promise<Answer> =>
       edge.call(method, path, {
         credential: false,
