@@ -1,5 +1,6 @@
 /**
- * Idempotency-Key (IETF httpapi draft): the same key and body runs once and is answered the same for 24 h.
+ * Idempotency-Key (IETF httpapi draft): the same key and body runs once and is answered the same for 24 h. A refusal
+ * that says `retryable` is not kept: whoever does what it says would get it again.
  * Stands in limits/ because it, too, decides how often a request may count. Answers that hold a
  * credential never pass here: only endpoints whose table row names the idempotency codes do.
  */
@@ -42,10 +43,13 @@ export function idempotency(
     switch (claim.kind) {
       case "running":
         throw new ApiError("IDEMPOTENCY_IN_PROGRESS", "The first request with this key is still running", {
-          retryAfterSecs: 1,
+          retryAfterSecs: Math.ceil(claim.retryAfterMs / 1000),
         });
       case "other-body":
-        throw new ApiError("IDEMPOTENCY_MISMATCH", "This key was used with another body");
+        throw new ApiError(
+          "IDEMPOTENCY_MISMATCH",
+          "This key was used with another body; a corrected request needs a key of its own",
+        );
       case "answered":
         replay(ctx, claim.answer);
         return;
@@ -57,7 +61,7 @@ export function idempotency(
       try {
         await next();
       } catch (error) {
-        await keep(token, error instanceof ApiError ? refusalOf(error, ctx.state.requestId) : undefined);
+        await keep(token, isForGood(error) ? refusalOf(error, ctx.state.requestId) : undefined);
         throw error;
       }
       await keep(token, answerOf(ctx));
@@ -65,15 +69,19 @@ export function idempotency(
 
     /** The work is done either way; when only its record fails, the caller still gets the answer. */
     async function keep(token: string, answer: StoredAnswer | undefined): Promise<void> {
-      const isKept = answer !== undefined && answer.status !== 429 && answer.status < 500;
       try {
-        if (isKept) await store.answer(scope, token, answer, now());
+        if (answer !== undefined) await store.answer(scope, token, answer, now());
         else await store.release(scope, token);
       } catch (error) {
         onFault(error);
       }
     }
   }
+}
+
+/** What the same request would be told again. Everything else, our own faults among it, is left to another try. */
+function isForGood(error: unknown): error is ApiError {
+  return error instanceof ApiError && !ERRORS[error.code].retryable;
 }
 
 /** Lengths are fixed by the hash, so no choice of `sub` or key can spell another caller's scope. */

@@ -66,6 +66,9 @@ Refusals are problem documents (RFC 9457) with a machine-readable \`code\`. A pa
 
 Amounts are decimal integer strings in the token's smallest units. A JSON object must not have a name twice, and a body nests at most 32 levels. Answers may gain fields under one \`API-Version\`; requests may not hold unknown ones.`;
 
+const IDEMPOTENCY_KEY =
+  "Same key and body: same answer, for 24 h. A corrected body needs a key of its own. A refusal that is `retryable` is not kept: its key is free, also for another body";
+
 let made: Json | undefined;
 
 export function openApiDocument(): Json {
@@ -395,12 +398,7 @@ function requestHeaders(endpoint: Endpoint): Parameter[] {
     optional("API-Version", "The version the client was written for", { enum: [API_VERSION] }),
     optional("X-Request-Id", "Taken as the request's id when it is a sane token", { maxLength: 64 }),
     ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH")
-      ? [
-          optional("Idempotency-Key", "Same key and body: same answer, for 24 h", {
-            minLength: 1,
-            maxLength: 255,
-          }),
-        ]
+      ? [optional("Idempotency-Key", IDEMPOTENCY_KEY, { minLength: 1, maxLength: 255 })]
       : []),
     ...("202" in endpoint.responses
       ? [optional("Prefer", "`wait=N`, N ≤ 30: 200 when executed within N seconds, else 202 (RFC 7240)")]

@@ -90,6 +90,37 @@ describe("a proxy that is killed at each step of a ticket's life", function () {
 
   const kill = (): void => void process.kill(on.local.proxy().pid, "SIGKILL");
 
+  it("not answered: its key is free again at once, and gives the one ticket from then on", async () => {
+    const body = await aDeposit();
+    const { statement } = await on.client.attestDeposit(body);
+    const post = async (): Promise<{ status: number; told: Ticket & { code?: string } }> => {
+      const response = await fetch(`${on.entry.base_url}/sequence/deposit-shield`, {
+        method: "POST",
+        headers: {
+          "X-API-Key": on.stack.file.api_key,
+          "Content-Type": "application/json",
+          "Idempotency-Key": statement,
+        },
+        body: JSON.stringify(body),
+      });
+      return { status: response.status, told: (await response.json()) as Ticket };
+    };
+    const { ended } = on.local.proxy();
+    // Asked of the token after the claim, and by nobody but a deposit that came in.
+    relay.trap("eth_call", "before", kill);
+    await assert.rejects(post());
+    assert.equal(await ended, "SIGKILL");
+    await on.local.restartProxy();
+    await assert.rejects(on.client.ticket(statement), { code: "TICKET_UNKNOWN" });
+    const { status, told: first } = await post();
+    assert.equal(status, 202, JSON.stringify(first));
+    assert.equal((await post()).told.ticket_id, first.ticket_id);
+    assert.equal((await on.client.ticket(statement)).ticket_id, first.ticket_id);
+    const second = await on.client.sequenceDeposit(await aDeposit());
+    await requireBoth([first, second]);
+    green.push("not answered");
+  });
+
   it("just answered", async () => {
     const bodies = [await aDeposit(), await aDeposit()] as const;
     const tickets = [

@@ -1,6 +1,9 @@
-/** Idempotency records in LMDB: by scope, and by their end so that old ones can be removed a few at a time. */
+/**
+ * Idempotency records in LMDB: by scope, and by their end so that old ones can be removed a few at a time. One process
+ * serves from a folder, so a claim that this one does not hold was left behind by one that is dead.
+ */
 import { randomUUID } from "node:crypto";
-import { KEEP_MS, LEASE_MS, type IdempotencyStore, type StoredAnswer } from "../idempotency.ts";
+import { KEEP_MS, type Claim, type IdempotencyStore, type StoredAnswer } from "../idempotency.ts";
 import { THOUGH_FULL, type Database } from "./database.ts";
 
 interface Record {
@@ -13,10 +16,14 @@ interface Record {
 
 /** Each claim brings one record and removes up to this many, so the table cannot grow without end. */
 const SWEEP = 8;
+/** Its holder is alive, and most requests take less. */
+const RETRY_AFTER_MS = 1_000;
 
 export function openIdempotencyStore(database: Database): IdempotencyStore {
   const records = database.table<Record, string>("idempotency");
   const ends = database.table<true, [number, string]>("idempotency-ends");
+  /** Tokens of this process's claims, from before they are written until after they are given up. */
+  const held = new Set<string>();
 
   /** Inside a transaction only. */
   const put = (scope: string, record: Record): void => {
@@ -36,29 +43,42 @@ export function openIdempotencyStore(database: Database): IdempotencyStore {
     for (const [, scope] of old) remove(scope);
   };
 
+  const take = (scope: string, fingerprint: string, token: string, now: number): Promise<Claim> =>
+    database.transaction((): Claim => {
+      sweep(now);
+      const known = records.get(scope);
+      if (known !== undefined && known.endsAt > now) {
+        if (known.fingerprint !== fingerprint) return { kind: "other-body" };
+        if (known.answer !== undefined) return { kind: "answered", answer: known.answer };
+        if (held.has(known.token)) return { kind: "running", retryAfterMs: RETRY_AFTER_MS };
+      }
+      put(scope, { fingerprint, token, endsAt: now + KEEP_MS });
+      return { kind: "claimed", token };
+    });
+  /** The claim is over when this has ended, in whatever way. */
+  const giveUp = (token: string, work: () => void): Promise<void> =>
+    database.transaction(work, THOUGH_FULL).finally(() => held.delete(token));
+
   return {
-    claim: (scope, fingerprint, now) =>
-      database.transaction(() => {
-        sweep(now);
-        const known = records.get(scope);
-        if (known !== undefined && known.endsAt > now) {
-          if (known.fingerprint !== fingerprint) return { kind: "other-body" };
-          return known.answer === undefined
-            ? { kind: "running" }
-            : { kind: "answered", answer: known.answer };
-        }
-        const token = randomUUID();
-        put(scope, { fingerprint, token, endsAt: now + LEASE_MS });
-        return { kind: "claimed", token };
-      }),
+    async claim(scope, fingerprint, now) {
+      const token = randomUUID();
+      held.add(token);
+      let claim: Claim | undefined;
+      try {
+        claim = await take(scope, fingerprint, token, now);
+        return claim;
+      } finally {
+        if (claim?.kind !== "claimed") held.delete(token);
+      }
+    },
     answer: (scope, token, answer, now) =>
-      database.transaction(() => {
+      giveUp(token, () => {
         const claim = records.get(scope);
         if (claim?.token === token) put(scope, { ...claim, endsAt: now + KEEP_MS, answer });
-      }, THOUGH_FULL),
+      }),
     release: (scope, token) =>
-      database.transaction(() => {
+      giveUp(token, () => {
         if (records.get(scope)?.token === token) remove(scope);
-      }, THOUGH_FULL),
+      }),
   };
 }

@@ -30,6 +30,7 @@ import { createStatus, type HealthChecks } from "../../../proxy/status/status.se
 import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
 import { openDatabase, type Database } from "../../../proxy/store/lmdb/database.ts";
 import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
+import type { IdempotencyStore } from "../../../proxy/store/idempotency.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
 import type { WindowStore } from "../../../proxy/store/windows.ts";
@@ -73,6 +74,8 @@ export interface EdgeOptions {
   readonly origins?: readonly string[];
   /** Whether key sets may come from this machine, as in development. Default true. */
   readonly identityLoopback?: boolean;
+  /** Default: in the edge's own folder. */
+  readonly idempotency?: IdempotencyStore;
   /** Default: counted in this process. */
   readonly windows?: (now: () => number) => WindowStore;
   /** Default: counted for nobody. */
@@ -190,7 +193,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       logger,
       auth,
       limits,
-      idempotency: openIdempotencyStore(database),
+      idempotency: options.idempotency ?? openIdempotencyStore(database),
       sessions: createSessions(auth),
       exchange: createExchange({ apps, auth, keySets, logger, now }),
       status,

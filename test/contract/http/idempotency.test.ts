@@ -1,6 +1,7 @@
 // Idempotency-Key on the transaction endpoints: one run, one answer, and what is not kept.
 import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
+import { ENDPOINTS } from "../../../shared/api/endpoints.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
 import { startEdge, standIn, type Answer, type Edge } from "./edge.ts";
 
@@ -73,6 +74,7 @@ describe("Idempotency-Key", () => {
     const { status, body } = await send("two", { a: 2 });
     assert.equal(status, 422);
     assert.equal(body.code, "IDEMPOTENCY_MISMATCH");
+    assert.match(body.detail, /a corrected request needs a key of its own/);
     edge.advance(24 * 3_600_000 + 1);
     assert.equal((await send("two", { a: 2 })).status, 202);
     assert.equal(runs, 2);
@@ -94,7 +96,7 @@ describe("Idempotency-Key", () => {
     assert.equal(runs, 1);
   });
 
-  it("keeps a refusal of the caller's own making, and neither 429 nor 5xx", async () => {
+  it("keeps a refusal that stands, and none that may be another the next time", async () => {
     behaviour = () => {
       throw new ApiError("PROOF_INVALID", "no");
     };
@@ -107,16 +109,16 @@ describe("Idempotency-Key", () => {
     assert.match(second.headers.get("content-type") ?? "", /problem\+json/);
     assert.equal(runs, 1);
 
-    for (const [key, code] of [
-      ["five", "ENCLAVE_UNAVAILABLE"],
-      ["six", "RATE_LIMITED"],
-    ] as const) {
+    for (const code of [...ENDPOINTS.sequenceSpend.codes, "RATE_LIMITED"] as const) {
       behaviour = () => {
-        throw new ApiError(code, "later", { retryAfterSecs: 1 });
+        throw new ApiError(code, "no", { retryAfterSecs: 1 });
       };
-      assert.equal((await send(key)).body.code, code);
+      const { body: refusal } = await send(code);
+      assert.equal(refusal.code, code);
       behaviour = undefined;
-      assert.equal((await send(key)).status, 202);
+      const again = await send(code);
+      assert.equal(again.status, refusal.retryable ? 202 : refusal.status, code);
+      if (!refusal.retryable) assert.deepEqual(again.body, refusal);
     }
     behaviour = () => {
       throw new Error("a fault of ours");
@@ -124,6 +126,19 @@ describe("Idempotency-Key", () => {
     assert.equal((await send("seven")).status, 500);
     behaviour = undefined;
     assert.equal((await send("seven")).status, 202);
+  });
+
+  it("a root that has become unknown: proved again, the payment goes under the same key, with its other body", async () => {
+    behaviour = () => {
+      throw new ApiError("ROOT_UNKNOWN", "prove again");
+    };
+    assert.equal((await send("root")).body.code, "ROOT_UNKNOWN");
+    behaviour = undefined;
+    const proved = await send("root", { a: "proved again" });
+    assert.equal(proved.status, 202);
+    assert.deepEqual((await send("root", { a: "proved again" })).body, proved.body);
+    assert.equal((await send("root")).body.code, "IDEMPOTENCY_MISMATCH");
+    assert.equal(runs, 2);
   });
 
   it("is scoped: another user, another developer or another path has the key to itself", async () => {
@@ -138,21 +153,18 @@ describe("Idempotency-Key", () => {
     assert.equal(other.body.code, "CHAIN_UNAVAILABLE");
   });
 
-  it("a claim that a crash left behind ends with its lease", async () => {
+  it("a slow request keeps its key, however slow it is", async () => {
     let release = (): void => undefined;
     behaviour = () => new Promise<void>((resolve) => (release = resolve));
     const running = once(gate, "running");
-    const hung = send("nine");
+    const slow = send("nine");
     await running;
-    behaviour = undefined;
-    edge.advance(120_001);
-    const later = await send("nine");
-    assert.equal(later.status, 202);
+    edge.advance(600_000);
+    assert.equal((await send("nine")).body.code, "IDEMPOTENCY_IN_PROGRESS");
     release();
-    await hung;
-    assert.equal(runs, 2);
-    // The one that outlived its claim has not written over the answer that was given.
-    assert.deepEqual((await send("nine")).body, later.body);
+    const { body } = await slow;
+    assert.deepEqual((await send("nine")).body, body);
+    assert.equal(runs, 1);
   });
 
   for (const [what, key] of [

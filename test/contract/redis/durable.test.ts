@@ -137,9 +137,10 @@ describe("durable Redis", function () {
     assert.equal((await stores.prices.price(aFeeNote(1).asset))?.answer, 5n);
     const claims = await Promise.all([
       stores.idempotency.claim("alice@example.org", "f", 1),
-      stores.idempotency.claim("running", "f", 1),
+      // Its lease may be over by now; the record is there still.
+      stores.idempotency.claim("running", "g", 1),
     ]);
-    assert.deepEqual(claims, [{ kind: "answered", answer: AN_ANSWER }, { kind: "running" }]);
+    assert.deepEqual(claims, [{ kind: "answered", answer: AN_ANSWER }, { kind: "other-body" }]);
   }
 
   it("keeps everything over a restart, and is used again without one of ours", async () => {

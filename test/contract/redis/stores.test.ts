@@ -24,6 +24,15 @@ describe("stores in Redis", () => {
     const options = { url: server.url, instance: { chainId: made, pool: "0xPool" }, deadlineMs: 10_000 };
     links = await Promise.all([openDurableRedis(options), openDurableRedis(options)]);
     const [one, other] = links.map(storesIn);
-    return { one: one!, other: other! };
+    return {
+      one: one!,
+      other: other!,
+      async lapse() {
+        const [link] = links as [DurableRedis];
+        for (const key of (await link.send(["KEYS", `${link.key("idempotency:")}*`])) as string[])
+          await link.send(["HSET", key, "leaseUntil", "0"]);
+        return other!;
+      },
+    };
   });
 });

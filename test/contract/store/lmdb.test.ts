@@ -9,8 +9,9 @@ describe("stores in LMDB", () => {
   afterEach(() => database?.close());
   storeSuites(async () => {
     database = temporaryDatabase();
-    const one = embeddedStores(database);
-    // One store of tickets: its news is of its own process.
-    return { one, other: { ...embeddedStores(database), tickets: one.tickets } };
+    const [one, next] = [embeddedStores(database), embeddedStores(database)];
+    // One store of each of these: its news, or what it has claimed, is of its own process.
+    const other = { ...next, tickets: one.tickets, idempotency: one.idempotency };
+    return { one, other, lapse: async () => next };
   });
 });

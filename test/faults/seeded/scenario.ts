@@ -1,5 +1,6 @@
 /** Plays one plan against real proxies, then heals everything, waits until all is final, and has the checker judge what was seen. */
 import { createHash } from "node:crypto";
+import { ERRORS, type ErrorCode } from "../../../shared/api/errors.ts";
 import type { Ticket } from "../../../shared/api/transactions.ts";
 import { ChainMoves } from "./chain-moves.ts";
 import { check, type Violation } from "./checker.ts";
@@ -28,9 +29,6 @@ const CLOCK_EVERY_ROUNDS = 8;
 const STUCK_MS = 31_000;
 const MAX_SETTLINGS = 6;
 const MAX_LOOKS = 100;
-const IN_PROGRESS = "IDEMPOTENCY_IN_PROGRESS";
-/** How long one lasts, and a second. */
-const CLAIM_MS = 121_000;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const isOver = (state: Ticket["state"]): boolean =>
@@ -38,7 +36,7 @@ const isOver = (state: Ticket["state"]): boolean =>
 
 function isAnswered(answer: Answer | undefined): boolean {
   if (answer === undefined || answer.is === "lost") return false;
-  return answer.is === "ticket" || (answer.status < 429 && answer.code !== IN_PROGRESS);
+  return answer.is === "ticket" || !ERRORS[answer.code as ErrorCode].retryable;
 }
 
 interface Asking {
@@ -303,10 +301,11 @@ export class Scenario {
   /** Everything that was asked is asked again until it is answered, and again when all is final: one ticket each. */
   async #settleAll(): Promise<Violation | undefined> {
     for (const asking of this.#asked.values()) {
-      for (let i = 0; i < 40 && !isAnswered(asking.answers.at(-1)); i++) {
-        const answer = await this.#post(asking, this.#places[i % this.#places.length]!);
-        // A claim that a killed proxy left behind is good for its time.
-        if (answer.is === "refused" && answer.code === IN_PROGRESS) this.#moveClock(CLAIM_MS);
+      let answer = asking.answers.at(-1);
+      if (answer?.is === "lost") await this.#find(asking);
+      // Under its first key: what a killed proxy had claimed is free.
+      for (let i = 0; i < 40 && !isAnswered(answer); i++) {
+        answer = await this.#post(asking, this.#places[i % this.#places.length]!);
         if (i > 0) await sleep(25);
       }
     }
@@ -320,9 +319,25 @@ export class Scenario {
       const before = this.#ids().size;
       for (const asking of this.#asked.values())
         await this.#post(asking, this.#places[i % this.#places.length]!);
-      if (this.#ids().size === before) return undefined;
+      if (this.#ids().size === before) return this.#unfound();
     }
     return { code: "NOT_SETTLED", text: "asked again, there is always another ticket" };
+  }
+
+  /** By its statement, as who has lost the answer may. */
+  async #find({ prebuilt, answers }: Asking): Promise<boolean> {
+    const sentAt = ++this.#tick;
+    const found = await this.#get<Ticket>(`/sequence/ticket/${prebuilt.statement}`);
+    if (found !== undefined)
+      answers.push({ is: "ticket", id: found.ticket_id, sentAt, answeredAt: ++this.#tick });
+    return found !== undefined;
+  }
+
+  async #unfound(): Promise<Violation | undefined> {
+    for (const asking of this.#asked.values())
+      if (asking.answers.at(-1)?.is === "ticket" && !(await this.#find(asking)))
+        return { code: "TICKET_LOST", text: `${asking.prebuilt.name} is not found by its statement` };
+    return undefined;
   }
 
   #ids(): Set<string> {
@@ -406,7 +421,7 @@ export class Scenario {
   }
 }
 
-/** A refusal is an answer, which the same key gets again for a day: who tries anew takes another. */
+/** A refusal that is no invitation to try again is what the same key gets for a day: who tries anew takes another. */
 function keyOf(name: string, answers: readonly Answer[]): string {
   const refusals = answers.filter((answer) => answer.is === "refused" && isAnswered(answer)).length;
   return createHash("sha256")

@@ -25,7 +25,7 @@ export interface Store {
   readonly settings: Readonly<Record<string, string>>;
   /** Data folders of so many proxies, as they are at the snapshot. */
   reset(proxies: number): Promise<string[]>;
-  /** What five seconds do to the lease of a holder that is dead or held still. */
+  /** What five seconds do to the leases of a holder that is dead or held still. Who lives loses his claims, too, until he renews them. */
   lapse(): Promise<void>;
   /** Also while proxies run. */
   read(dataDir: string, ticketIds: readonly string[]): Promise<Kept>;
@@ -104,6 +104,7 @@ async function shared(world: World, folder: string): Promise<Store> {
     },
     async lapse() {
       for (const key of await client.keys("*:submission-lease")) await client.hSet(key, "until", "0");
+      for (const key of await client.keys("*:idempotency:*")) await client.hSet(key, "leaseUntil", "0");
     },
     async read(_dataDir, ticketIds) {
       const opened = await sharedStores({ url, instance, mustExist: true });

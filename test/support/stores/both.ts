@@ -9,13 +9,19 @@ import { priceStoreSuite } from "./prices.ts";
 import { ticketStoreSuite } from "./tickets.ts";
 
 /** `fresh` gives stores in which nothing is yet, as two proxies of one instance see them where there can be two. */
-export function storeSuites(
-  fresh: () => Promise<{ readonly one: InstanceStores; readonly other: InstanceStores }>,
-): void {
+export interface FreshStores {
+  readonly one: InstanceStores;
+  readonly other: InstanceStores;
+  /** See `idempotencyStoreSuite`. */
+  lapse(): Promise<InstanceStores>;
+}
+
+export function storeSuites(fresh: () => Promise<FreshStores>): void {
   let one: InstanceStores;
   let other: InstanceStores;
+  let lapse: FreshStores["lapse"];
   beforeEach(async () => {
-    ({ one, other } = await fresh());
+    ({ one, other, lapse } = await fresh());
   });
   const both =
     <Name extends keyof InstanceStores>(name: Name) =>
@@ -26,6 +32,7 @@ export function storeSuites(
   describe("fee rules", () => feeRuleStoreSuite(both("feeRules")));
   describe("fee notes", () => feeNoteStoreSuite(both("feeNotes")));
   describe("prices", () => priceStoreSuite(both("prices")));
-  describe("idempotency", () => idempotencyStoreSuite(both("idempotency")));
+  describe("idempotency", () =>
+    idempotencyStoreSuite(both("idempotency"), async () => (await lapse()).idempotency));
   describe("tickets", () => ticketStoreSuite(() => [one, other]));
 }

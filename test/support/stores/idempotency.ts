@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import {
   KEEP_MS,
-  LEASE_MS,
   type Claim,
   type IdempotencyStore,
   type StoredAnswer,
@@ -22,7 +21,11 @@ export function tokenOf(claim: Claim): string {
   return claim.token;
 }
 
-export function idempotencyStoreSuite(of: () => [IdempotencyStore, IdempotencyStore]): void {
+/** `lapse`: the process behind the first store is held still or dead, for so long that its claims are lost; the store of another one. */
+export function idempotencyStoreSuite(
+  of: () => [IdempotencyStore, IdempotencyStore],
+  lapse: () => Promise<IdempotencyStore>,
+): void {
   it("one of many equal requests runs, the others hear that it does", async () => {
     const stores = of();
     const claims = await Promise.all(
@@ -49,12 +52,10 @@ export function idempotencyStoreSuite(of: () => [IdempotencyStore, IdempotencySt
     assert.deepEqual(await one.claim("s", "f", NOW), { kind: "answered", answer: bare });
   });
 
-  it("a claim that a crash left ends with its lease, an answer with its time, not a moment before", async () => {
+  it("an answer ends with its time, not a moment before", async () => {
     const [one, other] = of();
-    await one.claim("s", "f", NOW);
-    assert.equal((await other.claim("s", "f", NOW + LEASE_MS - 1)).kind, "running");
-    const token = tokenOf(await other.claim("s", "g", NOW + LEASE_MS));
-    const answeredAt = NOW + LEASE_MS + 5;
+    const token = tokenOf(await other.claim("s", "g", NOW));
+    const answeredAt = NOW + 5;
     await other.answer("s", token, AN_ANSWER, answeredAt);
     assert.equal((await one.claim("s", "g", answeredAt + KEEP_MS - 1)).kind, "answered");
     const again = await one.claim("s", "f", answeredAt + KEEP_MS);
@@ -62,16 +63,38 @@ export function idempotencyStoreSuite(of: () => [IdempotencyStore, IdempotencySt
     assert.equal((await one.claim("s", "f", answeredAt + KEEP_MS)).kind, "running");
   });
 
-  it("who outlived its lease has no say", async () => {
+  it("a slow request keeps its claim, whatever the clock says, and tells when to ask again", async () => {
     const [one, other] = of();
+    const token = tokenOf(await one.claim("s", "f", NOW));
+    const later = NOW + KEEP_MS - 1;
+    const claim = await other.claim("s", "f", later);
+    assert.ok(claim.kind === "running" && claim.retryAfterMs > 0 && claim.retryAfterMs <= 10_000);
+    await one.answer("s", token, AN_ANSWER, later);
+    assert.deepEqual(await other.claim("s", "f", later), { kind: "answered", answer: AN_ANSWER });
+  });
+
+  it("what a dead process has claimed is free for the same body, and for no other", async () => {
+    const [one] = of();
+    await one.claim("s", "f", NOW);
+    const other = await lapse();
+    assert.deepEqual(await other.claim("s", "g", NOW + 1), { kind: "other-body" });
+    assert.equal((await other.claim("s", "f", NOW + 1)).kind, "claimed");
+    assert.equal((await other.claim("s", "f", NOW + 1)).kind, "running");
+    assert.equal((await other.claim("s", "g", NOW + 1 + KEEP_MS)).kind, "claimed");
+  });
+
+  it("who lost its claim has no say, neither before nor after the other has answered", async () => {
+    const [one] = of();
     const late = tokenOf(await one.claim("s", "f", NOW));
-    const token = tokenOf(await other.claim("s", "f", NOW + LEASE_MS));
-    await one.answer("s", late, { ...AN_ANSWER, status: 500 }, NOW + LEASE_MS);
+    const other = await lapse();
+    const token = tokenOf(await other.claim("s", "f", NOW));
+    await one.answer("s", late, { ...AN_ANSWER, status: 422 }, NOW);
     await one.release("s", late);
-    assert.equal((await one.claim("s", "f", NOW + LEASE_MS)).kind, "running");
-    await other.answer("s", token, AN_ANSWER, NOW + LEASE_MS);
+    assert.equal((await other.claim("s", "f", NOW)).kind, "running");
+    await other.answer("s", token, AN_ANSWER, NOW);
+    await one.answer("s", late, { ...AN_ANSWER, status: 422 }, NOW);
     await one.release("s", late);
-    assert.deepEqual(await one.claim("s", "f", NOW + LEASE_MS), { kind: "answered", answer: AN_ANSWER });
+    assert.deepEqual(await other.claim("s", "f", NOW), { kind: "answered", answer: AN_ANSWER });
   });
 
   it("a claim given back is free, also for another body", async () => {
