@@ -146,6 +146,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const tickets = createTickets(stores.tickets, {
     maxWaiting: config.maxWaiting,
     tipNumber: () => data.tip()?.number,
+    execution: (statement) => data.execution(statement),
     blockedBy: (kind) => submitter.blockedBy(kind),
     onAccepted: tellAccepted(metrics, logger.child({ part: "tickets" })),
     now,

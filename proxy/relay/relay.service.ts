@@ -46,8 +46,8 @@ export function createRelay(
   return {
     async relay(owner, body, requestId) {
       const stated = admission.state(body);
-      const prepare = async (): Promise<TicketTransaction> => {
-        const admitted = await admission.admit(stated, owner.developerId);
+      const prepare = async (isExecuted: boolean): Promise<TicketTransaction> => {
+        const admitted = await admission.admit(stated, owner.developerId, isExecuted);
         const signed = await accepted(stated, body);
         await admission.keepFees(admitted);
         return ticketTransaction(stated, signed);

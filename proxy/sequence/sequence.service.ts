@@ -15,8 +15,8 @@ export function createSequence(admission: Admission, attest: Attest, tickets: Ti
   return {
     async accept(owner, submission, requestId) {
       const stated = admission.state(submission);
-      const prepare = async (): Promise<TicketTransaction> => {
-        const admitted = await admission.admit(stated, owner.developerId);
+      const prepare = async (isExecuted: boolean): Promise<TicketTransaction> => {
+        const admitted = await admission.admit(stated, owner.developerId, isExecuted);
         const { attestations } = await attest.verify(admitted);
         return ticketTransaction(stated, attestations);
       };

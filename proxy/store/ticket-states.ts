@@ -1,6 +1,6 @@
 /** What every store of tickets has to tell apart. */
 import { createHash } from "node:crypto";
-import type { TicketOwner, TicketStatus } from "./tickets.ts";
+import type { TicketDraft, TicketOwner, TicketStatus } from "./tickets.ts";
 
 /** States of a ticket that is not over. */
 export type OpenState = Exclude<TicketStatus["state"], "finalized" | "failed" | "expired">;
@@ -12,6 +12,11 @@ export function openStateOf({ state }: TicketStatus): OpenState | undefined {
 
 export function isExecuted({ state }: TicketStatus): boolean {
   return state === "confirmed" || state === "finalized";
+}
+
+/** With which a ticket begins. */
+export function firstStatus({ outcome }: Pick<TicketDraft, "outcome">): TicketStatus {
+  return outcome === undefined ? { state: "queued" } : { state: "confirmed", outcome };
 }
 
 /** Counts against the longest queue that is allowed. */

@@ -74,7 +74,10 @@ export interface TicketRecord {
   readonly updatedAt: number;
 }
 
-export type TicketDraft = Omit<TicketRecord, "sequence" | "status" | "updatedAt">;
+export type TicketDraft = Omit<TicketRecord, "sequence" | "status" | "updatedAt"> & {
+  /** Of a statement that is executed already: its ticket begins as `confirmed`. */
+  readonly outcome?: Outcome;
+};
 
 export type Acceptance =
   | { readonly kind: "accepted"; readonly ticket: TicketRecord }
@@ -168,7 +171,8 @@ export interface TicketStore {
   /**
    * One atomic durable write: place in the order, ticket, and reservations of its nullifiers and statement.
    * A statement whose earlier ticket failed or expired gets a new one. Refuses with `full` when
-   * `maxOpen` tickets are neither confirmed nor over.
+   * `maxOpen` tickets are neither confirmed nor over. An executed one is in nobody's way: neither `full` nor
+   * another's reservation refuses it, which stays the other's.
    */
   accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance>;
   get(id: string): Promise<TicketRecord | undefined>;

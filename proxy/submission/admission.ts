@@ -48,8 +48,11 @@ export interface Admitted extends Stated {
 export interface Admission {
   /** Shape and statement rules. Throws INVALID_REQUEST, CONTEXT_MISMATCH or PROOF_INVALID. */
   state(submission: Submission): Stated;
-  /** Everything else that is cheap: deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. */
-  admit(stated: Stated, developerId: string): Promise<Admitted>;
+  /**
+   * Everything else that is cheap: deadline, assets, minimum, fees (the developer's own among them), root, nullifiers,
+   * authorization. Of a statement that is executed only what it would be sent with again if its block were taken back.
+   */
+  admit(stated: Stated, developerId: string, isExecuted?: boolean): Promise<Admitted>;
   /** To be called when the proof is verified and before anybody hears of it: the fees it pays must not be lost. */
   keepFees(admitted: Admitted): Promise<void>;
 }
@@ -80,7 +83,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
   const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
 
-  async function requireAuthorization(
+  async function requireSignature(
     statement: Statement,
     ext: DepositExt,
     signature: Uint8Array,
@@ -103,13 +106,22 @@ export function createAdmission(parts: AdmissionParts): Admission {
     ) {
       throw unauthorized("authorization", "the depositor did not sign this statement");
     }
+  }
+
+  async function requireAuthorization(statement: Statement, ext: DepositExt): Promise<void> {
+    const token = assetOf(statement);
     const seconds = BigInt(nowSecs());
     if (ext.validBefore <= seconds) throw unauthorized("ext.valid_before", "the authorization has expired");
     if (ext.validAfter >= seconds)
       throw unauthorized("ext.valid_after", "the authorization is not valid yet");
     const isUsed = await tokens.isAuthorizationUsed(token, ext.depositor, statement.hash);
     if (isUsed === undefined) throw needsDepositor();
-    if (isUsed) throw unauthorized("authorization", "the authorization is used or cancelled");
+    if (!isUsed) return;
+    const tip = data.tip();
+    const isRead =
+      tip !== undefined &&
+      (await tokens.isAuthorizationUsed(token, ext.depositor, statement.hash, tip.number)) === true;
+    throw isRead ? unauthorized("authorization", "the authorization is used or cancelled") : unread();
   }
 
   /** A deposit that its depositor sends: there is no authorization that would be used up, the pool remembers the statement. */
@@ -127,7 +139,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
     const token = assetOf(statement);
     await requireTaken(token, "public_signals");
     if (signature.length === 0) requireNew(statement);
-    else await requireAuthorization(statement, ext, signature);
+    else {
+      await requireSignature(statement, ext, signature);
+      await requireAuthorization(statement, ext);
+    }
     if ((await tokens.balanceOf(token, ext.depositor)) < statement.facts.amount) {
       throw unauthorized("ext.depositor", "the depositor does not hold the amount");
     }
@@ -158,6 +173,20 @@ export function createAdmission(parts: AdmissionParts): Admission {
     }
   }
 
+  /** Of what is executed. Prices and rules may be others by now, and a refusal would change nothing. */
+  async function paidAtLeast(
+    { statement, openings }: Stated,
+    developerId: string,
+  ): Promise<readonly PaidNote[]> {
+    const { kind, facts } = statement;
+    try {
+      return await fees.check({ developerId, kind, facts, openings });
+    } catch (error) {
+      if (error instanceof ApiError) return [];
+      throw error;
+    }
+  }
+
   async function requireSpendable(statement: Statement): Promise<void> {
     const { root, nullifiers } = statement.facts;
     if (root !== undefined && data.root(root) === undefined && !(await pool.isKnownRoot(root))) {
@@ -169,9 +198,10 @@ export function createAdmission(parts: AdmissionParts): Admission {
     for (const nullifier of nullifiers) {
       // One that is spent in a block that we have not read yet is found before anything is sent, as one would be
       // that is spent a second later; so the node is asked only while we do not follow it.
-      if (data.spender(nullifier) !== undefined || (!isFresh() && (await pool.isSpent(nullifier)))) {
+      if (data.spender(nullifier) !== undefined) {
         throw new ApiError("NULLIFIER_SPENT", "a note of this statement is spent");
       }
+      if (!isFresh() && (await pool.isSpent(nullifier))) throw unread();
       if (await tickets.isReserved(nullifier)) {
         throw new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this statement");
       }
@@ -205,14 +235,19 @@ export function createAdmission(parts: AdmissionParts): Admission {
       };
     },
 
-    async admit(stated, developerId) {
+    async admit(stated, developerId, isExecuted = false) {
       const { statement, authorization, openings } = stated;
+      const { ext } = statement;
+      if (isExecuted) {
+        if (ext.kind === "deposit-shield")
+          await orUnavailable(requireSignature(statement, ext, authorization));
+        return { ...stated, feeNotes: await paidAtLeast(stated, developerId) };
+      }
       const seconds = nowSecs();
       if (statement.deadline < BigInt(seconds)) throw invalid("deadline", "is past");
       if (statement.deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
         throw invalid("deadline", "is more than 24 hours ahead");
       }
-      const { ext } = statement;
       if (ext.kind === "private-swap") requireListed(ext);
       const { kind, facts } = statement;
       const paid = await fees.check({ developerId, kind, facts, openings });
@@ -345,6 +380,16 @@ function faultError(fault: StatementFault): ApiError {
         "the context signal is not the hash of this chain, pool, deadline and ext",
       );
   }
+}
+
+/**
+ * The chain has something that the index has not read: perhaps this very statement, executed. To say that it is too
+ * late would be wrong then.
+ */
+function unread(): ApiError {
+  return new ApiError("CHAIN_UNAVAILABLE", "the chain's newest blocks are not read yet", {
+    retryAfterSecs: 1,
+  });
 }
 
 function invalid(path: string, message: string): ApiError {

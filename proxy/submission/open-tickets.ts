@@ -5,7 +5,7 @@
  */
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
-import { isExecuted, isUnderWay, openStateOf, type OpenState } from "../store/ticket-states.ts";
+import { isExecuted, isOver, isUnderWay, openStateOf, type OpenState } from "../store/ticket-states.ts";
 import type { TicketChange, TicketRecord, TicketStatus, TicketStore } from "../store/tickets.ts";
 import { Heap } from "./heap.ts";
 import { depositOf, type DepositTerms } from "./stored-ticket.ts";
@@ -201,7 +201,7 @@ export class OpenTickets {
 
   /** Only one that came after all that we know: of the others we know more than the news, which may be late. */
   #hear(ticket: TicketRecord): void {
-    if (ticket.status.state === "queued" && ticket.sequence > this.#lastSequence) this.#add(ticket);
+    if (!isOver(ticket.status) && ticket.sequence > this.#lastSequence) this.#add(ticket);
   }
 
   #add(record: TicketRecord, wasExecuted = isExecuted(record.status)): void {

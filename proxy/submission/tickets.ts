@@ -4,12 +4,13 @@
  */
 import { v7 as uuid } from "uuid";
 import type { Ticket } from "../../shared/api/transactions.ts";
-import { asBytes32, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
+import { asBytes32, type Field } from "../../shared/protocol/brands.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import type { Kind, Statement } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Owner } from "../http/state.ts";
-import type { TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
+import type { ChainDataStore } from "../store/chain-data.ts";
+import type { Outcome, TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
 import { isInVain, isOver, isSameOwner } from "../store/ticket-states.ts";
 
 export interface Tickets {
@@ -19,11 +20,16 @@ export interface Tickets {
    * instead, unless it is over in vain, also when it came while `prepare` was running: twenty copies of a
    * request sent at once are one ticket and twenty equal answers, and a retry never learns "pending" of its
    * own payment. `requestId` goes with the ticket into the log.
+   *
+   * A statement that the chain has executed and that has no ticket (it was accepted after the copy from which the
+   * store was restored, or somebody else carried it) gets one that is executed: `prepare` is told so, and looks at
+   * nothing that its execution has changed. The first who asks has it, since a sent statement is nobody's secret;
+   * all that it says stands on the chain.
    */
   accept(
     owner: Owner,
     statement: Statement,
-    prepare: () => Promise<TicketTransaction>,
+    prepare: (isExecuted: boolean) => Promise<TicketTransaction>,
     requestId?: string,
   ): Promise<TicketRecord>;
   /** By its id or its statement. Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
@@ -45,6 +51,8 @@ export interface TicketsOptions {
   readonly maxWaiting: number;
   /** Number of the last indexed block. */
   readonly tipNumber: () => number | undefined;
+  /** As far as the index has read. */
+  readonly execution: ChainDataStore["execution"];
   /** What holds every waiting ticket of a kind and the operator can mend. */
   readonly blockedBy: (kind: Kind) => string | undefined;
   /** Told of each that is accepted here. */
@@ -65,13 +73,13 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   const pending = (): ApiError =>
     new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this one, or is this one");
 
-  /** The ticket that this statement already has, when it is `owner`'s and not over in vain. Throws NULLIFIER_PENDING when it is another's. */
-  async function existing(owner: Owner, statement: Bytes32): Promise<TicketRecord | undefined> {
-    const ticket = await store.byStatement(statement);
-    if (ticket === undefined || isInVain(ticket.status)) return undefined;
+  type Place = TicketRecord | "free" | "final-of-another";
+  /** What this statement has: a ticket of `owner` that is not over in vain, or none. Throws NULLIFIER_PENDING when it is another's. */
+  async function placeOf(owner: Owner, { hash }: Statement): Promise<Place> {
+    const ticket = await store.byStatement(hash);
+    if (ticket === undefined || isInVain(ticket.status)) return "free";
     if (isSameOwner(owner, ticket.owner)) return ticket;
-    // Another's, and final: the chain's own record refuses it, with the better name.
-    if (ticket.status.state === "finalized") return undefined;
+    if (ticket.status.state === "finalized") return "final-of-another";
     throw pending();
   }
 
@@ -79,6 +87,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
     owner: Owner,
     statement: Statement,
     transaction: TicketTransaction,
+    outcome: Outcome | undefined,
     requestId: string | undefined,
   ): Promise<TicketRecord> {
     const accepted = await store.accept(
@@ -89,6 +98,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
         statement: statement.hash,
         nullifiers: statement.facts.nullifiers,
         transaction,
+        ...(outcome === undefined ? {} : { outcome }),
         createdAt: options.now(),
       },
       options.maxWaiting,
@@ -108,14 +118,22 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
 
   return {
     async accept(owner, statement, prepare, requestId) {
-      const earlier = await existing(owner, statement.hash);
-      if (earlier !== undefined) return earlier;
-      try {
-        return await keep(owner, statement, await prepare(), requestId);
-      } catch (error) {
-        const meanwhile = await existing(owner, statement.hash).catch(() => undefined);
-        if (meanwhile !== undefined) return meanwhile;
-        throw error;
+      for (let wasExecuted = false; ;) {
+        const place = await placeOf(owner, statement);
+        if (typeof place !== "string") return place;
+        // Another's, and final: the chain's own record refuses it, with the better name.
+        const outcome = place === "free" ? options.execution(statement.hash) : undefined;
+        try {
+          const transaction = await prepare(outcome !== undefined);
+          return await keep(owner, statement, transaction, outcome, requestId);
+        } catch (error) {
+          const now = await placeOf(owner, statement).catch(() => undefined);
+          if (now !== undefined && typeof now !== "string") return now;
+          // Executed while it was looked at: what refused it may have been its own execution.
+          const isExecuted = now === "free" && options.execution(statement.hash) !== undefined;
+          if (wasExecuted || outcome !== undefined || !isExecuted) throw error;
+          wasExecuted = true;
+        }
       }
     },
 

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { Contract, HDNodeWallet, JsonRpcProvider, Wallet as ChainWallet } from "ethers";
+import { Contract, HDNodeWallet, Interface, JsonRpcProvider, Wallet as ChainWallet } from "ethers";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
 import type { DepositBody, RelayBody, SpendBody } from "../../shared/api/transactions.ts";
 import { ClientError, createClient, createWallet, memoryStorage } from "../../shared/client/index.ts";
@@ -31,6 +31,7 @@ import {
 } from "../support/adversary.ts";
 
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
+const POOL_EXECUTED = new Interface(POOL_ABI).getEvent("Executed")!.topicHash;
 const AMOUNT = positionOf("spend", "amountOut");
 const FEE = 50_000n;
 
@@ -50,6 +51,8 @@ describe("P10 a hostile caller of the real service", function () {
   const recipient = freshAddress();
   /** A valid withdrawal of 12.5 as the wallet would send it, kept back. */
   let spend: SpendBody;
+  /** Another payment of the same note, kept back. */
+  let rival: SpendBody;
   /** A valid deposit, kept back. */
   let deposit: DepositBody;
 
@@ -79,6 +82,7 @@ describe("P10 a hostile caller of the real service", function () {
     await wallet.deposit(100_000_000n, depositor);
     await wallet.sync();
     spend = await captured((caught) => caught.withdraw(recipient, 12_500_000n));
+    rival = await captured((caught) => caught.withdraw(recipient, 12_600_000n));
     deposit = await captured((caught) => caught.deposit(20_000_000n, depositor));
   });
   after(async () => {
@@ -282,7 +286,16 @@ describe("P10 a hostile caller of the real service", function () {
       return root?.pending === 0 && root.leaf_count === 7;
     });
     const before = await cost();
-    await assert.rejects(client.sequenceSpend(spend), refusal("NULLIFIER_SPENT"));
+    await assert.rejects(client.sequenceSpend(rival), refusal("NULLIFIER_SPENT"));
+    // The very payment that the stranger carried is answered with what became of it.
+    const { statement, state, tx_hash } = await client.sequenceSpend(spend);
+    assert.ok(state === "confirmed" || state === "finalized", state);
+    const [executed] = await provider.getLogs({
+      address: await pool.getAddress(),
+      topics: [POOL_EXECUTED, statement],
+      fromBlock: 0,
+    });
+    assert.equal(tx_hash, executed?.transactionHash);
     assert.deepEqual(await cost(), before);
   });
 });

@@ -295,6 +295,7 @@ export class Money {
     const tickets = createTickets(store, {
       maxWaiting: 50,
       tipNumber: () => data.tip()?.number,
+      execution: (statement) => data.execution(statement),
       blockedBy: (kind) => this.submitter.blockedBy(kind),
       onAccepted: tellAccepted(this.metrics, this.logger),
       now: () => this.now(),

@@ -13,7 +13,7 @@ import type {
   TicketStore,
   TicketWrites,
 } from "../tickets.ts";
-import { isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
+import { firstStatus, isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
 import { StoreUnavailable } from "../unavailable.ts";
 import type { Database } from "./database.ts";
 import type { Demand } from "./group-commit.ts";
@@ -233,27 +233,23 @@ export function openTicketStore(
             ? { kind: "same", ticket: known }
             : { kind: "reserved" };
         }
-        if (draft.nullifiers.some((nullifier) => get(["reserved", hex(nullifier)]) !== undefined)) {
-          return { kind: "reserved" };
-        }
-        if (waitingCount() >= maxOpen) return { kind: "full" };
+        const { outcome: _outcome, ...record } = draft;
+        const status = firstStatus(draft);
+        const isNew = isUnderWay(status);
+        const free = draft.nullifiers.filter((nullifier) => get(["reserved", hex(nullifier)]) === undefined);
+        if (isNew && free.length < draft.nullifiers.length) return { kind: "reserved" };
+        if (isNew && waitingCount() >= maxOpen) return { kind: "full" };
 
         const sequence = ((get(["last-sequence"]) as number | undefined) ?? 0) + 1;
-        const ticket: TicketRecord = {
-          ...draft,
-          sequence,
-          status: { state: "queued" },
-          updatedAt: draft.createdAt,
-        };
+        const ticket: TicketRecord = { ...record, sequence, status, updatedAt: draft.createdAt };
         table.putSync(["last-sequence"], sequence);
         table.putSync(["ticket", ticket.id], storeTicket(ticket));
         table.putSync(["statement", ticket.statement], ticket.id);
         table.putSync(["open", sequence], ticket.id);
-        setQueued(sequence, true);
+        if (isNew) setQueued(sequence, true);
         table.putSync(ownedKey(ticket), ticket.id);
-        table.putSync(["waiting"], waitingCount() + 1);
-        for (const nullifier of ticket.nullifiers)
-          table.putSync(["reserved", hex(nullifier)], ticket.statement);
+        if (isNew) table.putSync(["waiting"], waitingCount() + 1);
+        for (const nullifier of free) table.putSync(["reserved", hex(nullifier)], ticket.statement);
         return { kind: "accepted", ticket };
       });
       if (acceptance.kind === "accepted") tell([acceptance.ticket]);

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Field } from "../../../shared/protocol/brands.ts";
-import { isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
+import { firstStatus, isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
 import {
   LeaseLost,
   type Fence,
@@ -24,23 +24,29 @@ import { storedBytes32 } from "./values.ts";
 
 /**
  * KEYS: tickets, statements, reserved, line, queued, open, owner's, developer's, news.
- * ARGV: most that may wait, id, statement, id of its earlier ticket that ended in vain, text, nullifiers.
+ * ARGV: most that may wait, id, statement, id of its earlier ticket that ended in vain, text, whether it is `new` or
+ * executed already, nullifiers.
  * Its first write is refused by a full Redis, before which nothing is written.
  */
 const ACCEPT = `
-local id, statement = ARGV[2], ARGV[3]
+local id, statement, is_new = ARGV[2], ARGV[3], ARGV[6] == 'new'
 local known = redis.call('HGET', KEYS[2], statement)
 if known and known ~= ARGV[4] then return { 'known', known } end
-for i = 6, #ARGV do
-  if redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1 then return { 'reserved' } end
+if is_new then
+  for i = 7, #ARGV do
+    if redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1 then return { 'reserved' } end
+  end
+  if (tonumber(redis.call('HGET', KEYS[4], 'waiting')) or 0) >= tonumber(ARGV[1]) then return { 'full' } end
 end
-if (tonumber(redis.call('HGET', KEYS[4], 'waiting')) or 0) >= tonumber(ARGV[1]) then return { 'full' } end
 local sequence = redis.call('HINCRBY', KEYS[4], 'sequence', 1)
-redis.call('HINCRBY', KEYS[4], 'waiting', 1)
+if is_new then
+  redis.call('HINCRBY', KEYS[4], 'waiting', 1)
+  redis.call('ZADD', KEYS[5], sequence, id)
+end
 redis.call('HSET', KEYS[1], id, sequence .. ' ' .. ARGV[5])
 redis.call('HSET', KEYS[2], statement, id)
-for i = 6, #ARGV do redis.call('HSET', KEYS[3], ARGV[i], statement) end
-for i = 5, 8 do redis.call('ZADD', KEYS[i], sequence, id) end
+for i = 7, #ARGV do redis.call('HSETNX', KEYS[3], ARGV[i], statement) end
+for i = 6, 8 do redis.call('ZADD', KEYS[i], sequence, id) end
 redis.call('XADD', KEYS[9], 'MAXLEN', '~', ${String(NEWS_KEPT)}, '*', 'id', id)
 return { 'accepted', tostring(sequence) }
 `;
@@ -243,11 +249,13 @@ export function openRedisTicketStore(redis: DurableRedis): TicketStore {
       const { developerId, sub } = draft.owner;
       const keys = [tickets, statements, reserved, line, queued, open];
       keys.push(ownersKey(developerId, sub), developersKey(developerId), news.key);
-      const fresh = { ...draft, status: { state: "queued" } as const, updatedAt: draft.createdAt };
+      const { outcome: _outcome, ...record } = draft;
+      const fresh = { ...record, status: firstStatus(draft), updatedAt: draft.createdAt };
+      const which = isUnderWay(fresh.status) ? "new" : "executed";
       const text = JSON.stringify(ticketForm.write(fresh));
       let inVain = "";
       for (;;) {
-        const args = [String(maxOpen), draft.id, draft.statement, inVain, text];
+        const args = [String(maxOpen), draft.id, draft.statement, inVain, text, which];
         const [kind, found] = acceptance.parse(
           await accept(keys, [...args, ...draft.nullifiers.map(String)]),
         );

@@ -263,6 +263,35 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     await assertCounted(one.tickets);
   });
 
+  it("takes an executed statement as such, also when all is full, and leaves others what they hold", async () => {
+    const [one, other] = of();
+    const writes = await leased(one);
+    await one.tickets.accept(ticketDraft(1, [5]), 1);
+    const executed = { ...ticketDraft(2, [5, 6]), outcome: OUTCOME };
+    const accepted = await one.tickets.accept(executed, 1);
+    assert.ok(accepted.kind === "accepted");
+    assert.deepEqual(accepted.ticket.status, { state: "confirmed", outcome: OUTCOME });
+    for (const { tickets } of [one, other]) {
+      assert.deepEqual(plain((await tickets.get("id-2"))!), plain(accepted.ticket));
+      assert.equal((await tickets.byStatement(hash(2)))?.id, "id-2");
+      assert.equal(await tickets.reservedBy(mustField(5n)), hash(1));
+      assert.equal(await tickets.reservedBy(mustField(6n)), hash(2));
+      assert.equal((await tickets.openOf("d", "user")).length, 2);
+    }
+    assert.deepEqual(await other.tickets.accept({ ...executed, id: "id-3" }, 1), {
+      kind: "same",
+      ticket: (await other.tickets.get("id-2"))!,
+    });
+    const foreign = { ...executed, id: "id-4", owner: { developerId: "e", sub: "user" } };
+    assert.equal((await other.tickets.accept(foreign, 1)).kind, "reserved");
+    assert.equal((await other.tickets.accept(ticketDraft(7, [6]), 9)).kind, "reserved");
+    await assertCounted(other.tickets);
+    await writes.change([{ id: "id-2", status: { state: "finalized", outcome: OUTCOME } }], 2_000);
+    assert.equal(await other.tickets.reservedBy(mustField(5n)), hash(1));
+    assert.equal(await other.tickets.reservedBy(mustField(6n)), undefined);
+    await assertCounted(one.tickets);
+  });
+
   it("stores signed bytes with their tickets or not at all, and only over what the writer has seen", async () => {
     const [one, other] = of();
     const writes = await leased(one);

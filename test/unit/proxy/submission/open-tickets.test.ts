@@ -79,6 +79,19 @@ describe("submission/open-tickets", () => {
     assert.equal(open.size, 6);
   });
 
+  it("hears of one that is executed already, and settles it like the others", async () => {
+    const store = storeOf([ticket(1)]);
+    const open = await OpenTickets.of(store);
+    const outcome = { txHash: hash(9), block: 7, leafIndexes: [1, 2] };
+    const executed = { ...ticket(2), status: { state: "confirmed", outcome } } as const;
+    store.tell(executed);
+    assert.deepEqual(ids(open.waiting()), ["id-1"]);
+    assert.deepEqual(open.standing().tickets, { queued: 1, submitted: 0, confirmed: 1 });
+    assert.ok(due(open).includes("id-2"));
+    store.tell({ ...ticket(3), status: { state: "finalized", outcome } });
+    assert.equal(open.size, 2);
+  });
+
   it("takes no late news of a ticket that it has brought further, or to its end", async () => {
     const store = storeOf([ticket(1), ticket(2)]);
     const open = await OpenTickets.of(store);

@@ -5,6 +5,7 @@ import { loadArtifact } from "../../../../scripts/build-contracts.ts";
 import { deployContract } from "../../../../scripts/deploy-pool.ts";
 import { depositDraft, swapDraft } from "../../../../scripts/dev/statement-maker.ts";
 import { createAttest } from "../../../../proxy/attest/attest.service.ts";
+import { createSequence } from "../../../../proxy/sequence/sequence.service.ts";
 import { createAdmission } from "../../../../proxy/submission/admission.ts";
 import type { TicketError, TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
@@ -165,6 +166,30 @@ describe("submission: swaps on a real chain with the real pool", function () {
     await call(on.pool.address, POOL_ABI, "setExecutor", executor);
     await on.reaches(swapped, "confirmed");
     assert.equal(on.submitter.blockedBy("private-swap"), undefined);
+  });
+
+  it("gives one that somebody else carried a ticket with its four leaves", async () => {
+    const made = swap();
+    const assets = [
+      { address: on.usdcAddress, symbol: "USDC", decimals: 6 },
+      { address: weth, symbol: "WETH", decimals: 18 },
+    ];
+    const { pool, tokens, tickets, data } = on;
+    const admission = createAdmission({
+      ...{ pool, tokens, assets, fees: testFees({ assets }), feeNotes: keepsNothing },
+      ...{ tickets, data, isFresh: () => true, now: Date.now },
+    });
+    const attest = createAttest(admission, on.attestor, pool);
+    const { calldata } = await attest.attest(OWNER.developerId, posted(made.draft));
+    const stranger = await on.provider.getSigner(5);
+    const sent = await stranger.sendTransaction({ to: pool.address, data: calldata, gasLimit: 3_000_000n });
+    await sent.wait();
+    const outcome = await until("the swap to be read", () => data.execution(made.statement.hash));
+    assert.equal(outcome.leafIndexes.length, 4);
+    const ticket = await createSequence(admission, attest, tickets).accept(OWNER, posted(made.draft));
+    assert.deepEqual(ticket.status, { state: "confirmed", outcome });
+    await on.mine(3);
+    assert.deepEqual((await on.reaches(ticket, "finalized")).status, { state: "finalized", outcome });
   });
 
   it("attests a plain deposit that its depositor sends, and nobody else can", async () => {
