@@ -4,7 +4,7 @@
 // on Node's own modules, because it runs before anything is installed.
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
@@ -12,7 +12,6 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const STATE = path.join(ROOT, ".cloister", "setup");
-const MIN_NODE = [20, 19];
 
 const HELP = `Usage: node scripts/setup.mjs [--clean] [--quiet]
 
@@ -25,7 +24,7 @@ call it themselves.
   --help    this text`;
 
 /** A failure whose text is meant for the person at the keyboard; shown without a stack. */
-class SetUpError extends Error {}
+export class SetUpError extends Error {}
 
 /** @param {{ clean?: boolean, quiet?: boolean }} options */
 export async function setUp({ clean = false, quiet = false } = {}) {
@@ -80,11 +79,17 @@ const BUILDS = [
 
 const NOT_SOURCE = new Set(["node_modules", "dist", ".cloister", ".git"]);
 
+/** `engines` names what everything is tried on (npm run check:nodes), in the form `^20.19.0 || ^22.13.0`. */
 function checkNode() {
+  const wanted = JSON.parse(readFileSync(path.join(ROOT, "package.json"), "utf8")).engines.node;
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  if (major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1])) return;
+  const fits = (range) => {
+    const [, its, least] = /^\^(\d+)\.(\d+)\.0$/.exec(range);
+    return major === Number(its) && minor >= Number(least);
+  };
+  if (wanted.split(" || ").some(fits)) return;
   throw new SetUpError(
-    `Node ${MIN_NODE.join(".")} or newer is needed; this is ${process.versions.node}. See https://nodejs.org.`,
+    `Node ${wanted.replaceAll("^", "").replaceAll(" ||", " or")} (or newer of the same release) is needed; this is ${process.versions.node}. See https://nodejs.org.`,
   );
 }
 
@@ -147,7 +152,7 @@ function fitsMachine({ os = [process.platform], cpu = [process.arch], libc }) {
   );
 }
 
-function runNpm(args, cwd) {
+export function runNpm(args, cwd) {
   const cli = process.env.npm_execpath;
   // Under npm the path of its own script is known: no second npm from PATH, and no shell.
   if (cli !== undefined && /npm-cli\.[cm]?js$/.test(cli)) return run(process.execPath, [cli, ...args], cwd);

@@ -36,6 +36,8 @@ const CHECKS = {
   // 10,000 cases of each property of the pool and 256 runs of 128 steps: minutes, so only with --all or by name.
   // The same cases every time, so that a change alone can turn it red; `npm run forge` draws others.
   forge: ["--import", "tsx", "scripts/forge.ts", "--seed", "0xc10157e4"],
+  // The suites themselves on the other releases take as long again each: npm run check:nodes, before a release.
+  nodes: ["scripts/check-nodes.mjs", "22", "24", "quick"],
   // 50,000 cases, likewise always the same.
   fuzz: ["--import", "tsx", "scripts/fuzz.ts", "--seed", "4"],
 };
