@@ -123,7 +123,7 @@ async function print({ files, packages, measurement, configuration, findings }: 
       "Pinned by its configuration",
       `  configuration     ${configuration.hash}`,
       `  attestation root  ${root}${root === AWS_NITRO_ROOT ? " (AWS Nitro Enclaves G1)" : ""}`,
-      `  KMS key           ${configuration.kmsKeyHash} (SHA-256 of its SPKI)`,
+      `  KMS key           ${configuration.kmsKeyHash} (SHA-256 of its SPKI; that it is in KMS is the builder's word)`,
       ...KIND_NAMES.map((kind) => `  ${kind.padEnd(16)}  ${configuration.verifyingKeyHashes[kind]}`),
       ...(development === undefined ? [] : [`  For development only: ${development}.`]),
       "",
