@@ -35,7 +35,7 @@ export function isLive({ deadline }: Reservation, nowSecs: number): boolean {
 
 /** Its notes are promised: no other payment picks them. */
 export function holdsNotes(reservation: Reservation, nowSecs: number): boolean {
-  return !reservation.refused && isLive(reservation, nowSecs);
+  return !reservation.refused && reservation.released !== true && isLive(reservation, nowSecs);
 }
 
 /**

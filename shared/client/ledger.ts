@@ -50,8 +50,8 @@ export class Ledger {
   readonly #listeners = new Set<() => void>();
   /** Of the save that this state follows from; undefined for none. */
   #version: string | undefined;
-  /** What this tab promised, settled or (undefined) gave back and the storage does not know yet. */
-  readonly #changes = new Map<Bytes32, Reservation | undefined>();
+  /** What this tab promised, settled or gave back and the storage does not know yet. */
+  readonly #changes = new Map<Bytes32, Reservation>();
   #saving: Promise<void> = Promise.resolve();
   #dirty = false;
   #rescanning = false;
@@ -188,10 +188,9 @@ export class Ledger {
     this.#tell();
   }
 
-  #change(statement: Bytes32, reservation: Reservation | undefined): void {
-    this.#changes.set(statement, reservation);
-    if (reservation === undefined) this.state.reservations.delete(statement);
-    else this.state.reservations.set(statement, reservation);
+  #change(reservation: Reservation): void {
+    this.#changes.set(reservation.statement, reservation);
+    this.state.reservations.set(reservation.statement, reservation);
   }
 
   /** See ./adopting.ts. Throws NOTE_UNKNOWN. */
@@ -220,7 +219,7 @@ export class Ledger {
           this.state.reservations.delete(statement);
           throw new ClientError("NOTES_TAKEN");
         }
-        this.#change(statement, reservation);
+        this.#change(reservation);
       });
       this.state.picked = [];
     });
@@ -244,8 +243,9 @@ export class Ledger {
   /** Only for what never left the device. */
   async release(statement: Bytes32): Promise<void> {
     this.state.picked = [];
-    if (!this.state.reservations.has(statement)) return;
-    this.#change(statement, undefined);
+    const reservation = this.state.reservations.get(statement);
+    if (reservation === undefined) return;
+    this.#change({ ...reservation, released: true });
     await this.#saveLater();
   }
 
@@ -253,7 +253,7 @@ export class Ledger {
   async refused(statement: Bytes32): Promise<void> {
     const reservation = this.state.reservations.get(statement);
     if (reservation === undefined) return;
-    this.#change(statement, { ...reservation, refused: true });
+    this.#change({ ...reservation, refused: true });
     await this.#saveLater();
   }
 
@@ -266,7 +266,7 @@ export class Ledger {
   async settleRefused(asset: Address): Promise<void> {
     const executed = executedAfterRefusal(this.state, asset);
     if (executed !== undefined) {
-      this.#change(executed.statement, { ...executed, refused: false });
+      this.#change({ ...executed, refused: false });
       await this.#saveLater();
       throw new ClientError("EXECUTED_AFTER_REFUSAL", `statement ${executed.statement}`);
     }

@@ -4,12 +4,12 @@
 import type { Bytes32 } from "../protocol/brands.ts";
 import type { Reservation, WalletState } from "./state.ts";
 
-/** Reservations that this tab has made, changed or (undefined) given back since it last agreed with the storage. */
-export type Changes = ReadonlyMap<Bytes32, Reservation | undefined>;
+/** Reservations that this tab has made or changed since it last agreed with the storage. */
+export type Changes = ReadonlyMap<Bytes32, Reservation>;
 
 /**
- * Takes `theirs` into `state`. Of promises the storage is the record, and only what this tab did since is done to it
- * again: what another released is free, what another promised is promised. Of the chain each tab has its own
+ * Takes `theirs` into `state`. No promise of either is lost, not even where the storage has gone back to an older
+ * copy; of one that both know, what this tab did last counts, and otherwise the storage. Of the chain each tab has its own
  * consistent copy; with `mayReplace` the longer one stays. Notes that no stream tells (adopted ones, or such as a
  * rescan found) are kept from both. True when the copy of the chain is theirs now: the stream is to be read from there.
  */
@@ -26,11 +26,7 @@ export function mergeState(
     if (!state.notes.has(note.leafIndex) && state.tree.leaf(note.leafIndex) === note.commitment)
       state.addNote(note);
   }
-  state.reservations.clear();
-  for (const [statement, reservation] of theirs.reservations) state.reservations.set(statement, reservation);
-  for (const [statement, reservation] of changes) {
-    if (reservation === undefined) state.reservations.delete(statement);
-    else state.reservations.set(statement, reservation);
-  }
+  for (const [statement, reservation] of [...theirs.reservations, ...changes])
+    state.reservations.set(statement, reservation);
   return isReplaced;
 }

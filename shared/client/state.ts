@@ -32,6 +32,11 @@ export interface Reservation {
   readonly commitments: readonly Field[];
   /** The service has said no. Its notes may be spent again, under the rules of ./exposure.ts. */
   readonly refused: boolean;
+  /**
+   * It never left the device after all. Remembered until its deadline: a tab that saw the promise could not tell one
+   * that was given back from one that an older copy of the storage lacks.
+   */
+  readonly released?: true;
   readonly leafIndexes: readonly number[];
   /** The statement's own deadline, Unix seconds: after it the payment can never happen. */
   readonly deadline: number;
