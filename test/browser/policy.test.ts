@@ -6,7 +6,6 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createServer, request as forward, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import path from "node:path";
 import type { Page } from "playwright-core";
 import { curves } from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
@@ -105,9 +104,7 @@ describe("content security policy in a browser", function () {
     });
     for (const { path: file, contents } of outputFiles)
       files.set(file, { type: "text/javascript", body: contents });
-    const worker = await readFile(
-      path.join(project.folder, "node_modules/cloister-client/dist/client/dist/worker.js"),
-    );
+    const worker = await readFile(project.worker);
     // Where the bundle looks for it, and where an application that names it may have put it.
     for (const place of ["/dist/worker.js", "/static/prover.js"])
       files.set(place, { type: "text/javascript", body: worker });

@@ -9,6 +9,8 @@ import { packClient } from "../../scripts/pack-client.ts";
 
 export interface FreshProject {
   readonly folder: string;
+  /** The file that the prover's workers run, for a page's server to give out: esbuild leaves it where it is. */
+  readonly worker: string;
   write(file: string, text: string): Promise<void>;
   /** Runs Node with this in the project; resolves with what it printed. */
   node(...args: readonly string[]): Promise<string>;
@@ -29,5 +31,6 @@ export async function freshProject(): Promise<FreshProject> {
     await remove();
     throw error;
   }
-  return { folder, write, node: (...args) => run(process.execPath, args), remove };
+  const worker = path.join(folder, "node_modules", "cloister-client", "dist", "client", "dist", "worker.js");
+  return { folder, worker, write, node: (...args) => run(process.execPath, args), remove };
 }
