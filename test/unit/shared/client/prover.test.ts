@@ -19,7 +19,7 @@ const coded =
     error.code === code && words.test(error.message);
 
 describe("client: the prover", function () {
-  this.timeout(60_000);
+  this.timeout(180_000);
   const provers: Prover[] = [];
   const kept = (prover: Prover): Prover => {
     provers.push(prover);
