@@ -68,7 +68,7 @@ class Play {
   readonly #prover: Prover;
   readonly #chains = new Map<NetworkName, JsonRpcProvider>();
   #recorder: Recorder | undefined;
-  #lastTicket = "";
+  #lastTicket: Pick<Ticket, "ticket_id" | "statement"> | undefined;
 
   constructor(stack: Stack, prover: Prover) {
     this.#stack = stack;
@@ -182,8 +182,11 @@ class Play {
   }
 
   async data(): Promise<void> {
-    await this.#get("ticket", "executed", "Of a payment that was executed", {
-      path: { ticket_id: this.#lastTicket },
+    if (this.#lastTicket === undefined) throw new Error("nothing was paid");
+    const { ticket_id, statement } = this.#lastTicket;
+    await this.#get("ticket", "executed", "Of a payment that was executed", { path: { ticket_id } });
+    await this.#get("ticket", "by_statement", "By the hash of its statement", {
+      path: { ticket_id: statement },
     });
     await this.#get("merkleRoot", "root", "The root and how far it reaches");
     await this.#get("merkleTree", "leaves", "The first four leaves", {
@@ -257,7 +260,7 @@ class Play {
       200,
       ({ body: _body, ...example }) => ({ ...example, bodyOf: asked.name }),
     );
-    if (asked.network === "first") this.#lastTicket = ticket.ticket_id;
+    if (asked.network === "first") this.#lastTicket = ticket;
     return ticket;
   }
 
