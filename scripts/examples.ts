@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { format, resolveConfig } from "prettier";
 import { developmentProver } from "../shared/client/node/development.ts";
 import { startStack } from "./dev/local-stack.ts";
+import { ROOMY_KEYS } from "./dev/proxy-settings.ts";
 import { playExamples } from "./examples/play.ts";
 
 const HELP = `Usage: npm run examples [-- --help]
@@ -30,7 +31,7 @@ async function record(): Promise<void> {
     const stack = await startStack({
       folder,
       ports: { first: FREE, second: FREE },
-      proxySettings: { CLOISTER_IDENTITY_LOOPBACK: "on" },
+      proxySettings: { ...ROOMY_KEYS, CLOISTER_IDENTITY_LOOPBACK: "on" },
       say: console.log,
     });
     try {

@@ -85,7 +85,7 @@ function banner({ file, folder, networks }: Stack, referencePort: number): strin
 Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
 ${addresses.join("\n")}
-  API key         ${file.api_key}
+  API key         ${file.api_key}   (60 requests a minute, 10,000 a day, as every developer's)
   reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}
   state           ${folder.path}   (every address in stack.json; logs in <network>/logs)
 

@@ -11,6 +11,7 @@ import { randomField } from "../../shared/notes/note.ts";
 import { signalCount } from "../../shared/protocol/statements.ts";
 import type { LocalNetwork } from "../dev/local-network.ts";
 import { startStack } from "../dev/local-stack.ts";
+import { ROOMY_KEYS } from "../dev/proxy-settings.ts";
 import { pinsOf } from "../dev/stack-wallet.ts";
 import { figure, quantile, spreadOf, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
 import { startChild } from "./http/child.ts";
@@ -45,6 +46,7 @@ export async function benchSequencer(options: SuiteOptions): Promise<Figures> {
       ports: { first: { proxy: 0, chain: 0 } },
       verificationKeys,
       proxySettings: {
+        ...ROOMY_KEYS,
         CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT,
         CLOISTER_MAX_WAITING: NO_LIMIT,
         CLOISTER_OPERATIONS_PORT: "0",

@@ -17,7 +17,7 @@ import type { NetworkName } from "./networks.ts";
 import type { NetworkEntry, StackFolder } from "./stack-folder.ts";
 
 const ID = "demo";
-/** As the development key has them: a demo asks often. */
+/** A demo asks oftener than the default allows, so this developer asked the operator for more. */
 const LIMITS = { keyPerMinute: 6_000, keyPerDay: 1_000_000 };
 const SINK_SECRET = "demo-developer.seed";
 

@@ -20,6 +20,12 @@ const FLAT_OPERATIONS = ["deposit", "transfer", "withdraw"] as const;
 /** 0.15 % of what is given. */
 const SWAP_FEE_BPS = 15;
 
+/** For programs that ask oftener than a person: what an instance gives each developer's key. */
+export const ROOMY_KEYS = {
+  CLOISTER_LIMIT_KEY_PER_MINUTE: "6000",
+  CLOISTER_LIMIT_KEY_PER_DAY: "1000000",
+} as const;
+
 export interface LocalProxy {
   readonly name: NetworkName;
   readonly folder: NetworkFolder;

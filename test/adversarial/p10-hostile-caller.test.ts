@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Contract, HDNodeWallet, Interface, JsonRpcProvider, Wallet as ChainWallet } from "ethers";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
+import { ROOMY_KEYS } from "../../scripts/dev/proxy-settings.ts";
 import type { DepositBody, RelayBody, SpendBody } from "../../shared/api/transactions.ts";
 import { ClientError, createClient, createWallet, memoryStorage } from "../../shared/client/index.ts";
 import type { Client, Pins, Prover, Wallet } from "../../shared/client/index.ts";
@@ -58,7 +59,12 @@ describe("P10 a hostile caller of the real service", function () {
 
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-caller-"));
-    stack = await startStack({ folder, networks: ["first"], ports: { first: { proxy: 0, chain: 0 } } });
+    stack = await startStack({
+      folder,
+      networks: ["first"],
+      ports: { first: { proxy: 0, chain: 0 } },
+      proxySettings: ROOMY_KEYS,
+    });
     const first = stack.network("first").entry;
     provider = new JsonRpcProvider(first.chain_rpc, first.chain_id, {
       staticNetwork: true,

@@ -13,6 +13,7 @@ import { openSimulator } from "../../scripts/bench/trapdoor/simulator.ts";
 import { committedKeyHashes, keyHashesIn } from "../../scripts/deploy-pool.ts";
 import { developmentImage } from "../../scripts/dev/development-signer.ts";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
+import { ROOMY_KEYS } from "../../scripts/dev/proxy-settings.ts";
 import { StackError, type NetworkEntry } from "../../scripts/dev/stack-folder.ts";
 import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
@@ -44,6 +45,7 @@ describe("a stack with the benchmarks' keys", function () {
       folder: path.join(folder, "stack"),
       networks: ["first"],
       ports: { first: { proxy: 0, chain: 0 } },
+      proxySettings: ROOMY_KEYS,
       ...(verificationKeys === undefined ? {} : { verificationKeys }),
     });
 

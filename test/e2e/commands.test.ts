@@ -123,10 +123,22 @@ describe("commands", function () {
   it("npm start resumes the same chains, pools and key, refuses a second start, and ends with 0 on Ctrl-C", async () => {
     const before = await readStack();
     const first = run("start.ts", "--folder", folder, ...FREE);
+    await first.said("60 requests a minute, 10,000 a day");
     await first.said("Ctrl-C stops everything");
     const now = await readStack();
     assert.equal(now.api_key, before.api_key);
     const [one, two] = [networkOf(now, "first"), networkOf(now, "second")];
+    const asked = await documentedFetch(one.base_url)(`${one.base_url}/whoami`, {
+      headers: { "x-api-key": now.api_key },
+    });
+    const { limits } = (await asked.json()) as { limits: { policy: string; quota: number }[] };
+    assert.deepEqual(
+      limits.map(({ policy, quota }) => [policy, quota]),
+      [
+        ["key-minute", 60],
+        ["key-day", 10_000],
+      ],
+    );
     const leaves: number[] = [];
     for (const name of ["first", "second"] as const) {
       const network = networkOf(now, name);

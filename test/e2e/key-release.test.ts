@@ -11,6 +11,7 @@ import { createLink } from "../../proxy/enclave-link/link.ts";
 import { readPair } from "../../proxy/enclave-link/signer-pair.ts";
 import type { LocalNetwork } from "../../scripts/dev/local-network.ts";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
+import { ROOMY_KEYS } from "../../scripts/dev/proxy-settings.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
 import { developmentImage } from "../../scripts/dev/development-signer.ts";
 import { nobodies } from "../../scripts/deploy-pool.ts";
@@ -54,6 +55,7 @@ describe("key release on a running stack", function () {
       folder: path.join(folder, "stack"),
       networks: ["first"],
       ports: { first: FREE },
+      proxySettings: ROOMY_KEYS,
       say: (text) => void said.push(text),
       enclaveFolder,
     });

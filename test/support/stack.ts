@@ -12,6 +12,7 @@ import { startCluster, type Cluster } from "../../scripts/dev/local-cluster.ts";
 import type { EachProxy, LocalNetwork, NetworkSize } from "../../scripts/dev/local-network.ts";
 import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
 import type { NetworkName } from "../../scripts/dev/networks.ts";
+import { ROOMY_KEYS } from "../../scripts/dev/proxy-settings.ts";
 import type { NetworkEntry } from "../../scripts/dev/stack-folder.ts";
 import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
 import { TestUsdc } from "../../scripts/dev/usdc.ts";
@@ -69,7 +70,12 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
   const { networks = ["first"], proxySettings = {}, chainPort = 0 } = options;
   const ports = { first: { ...FREE_PORTS, chain: chainPort }, second: FREE_PORTS };
   return inFolder(async (folder) => {
-    const stack = await startStack({ folder, networks, ports, proxySettings });
+    const stack = await startStack({
+      folder,
+      networks,
+      ports,
+      proxySettings: { ...ROOMY_KEYS, ...proxySettings },
+    });
     return { stack, networks, stop: () => stack.stop() };
   });
 }
@@ -88,7 +94,8 @@ export async function startTestCluster(
 ): Promise<TestCluster> {
   let cluster: Cluster | undefined;
   const stack = await inFolder(async (folder) => {
-    const made = await startCluster({ folder, size, ports: FREE_PORTS, ...options });
+    const proxySettings = { ...ROOMY_KEYS, ...options.proxySettings };
+    const made = await startCluster({ folder, size, ports: FREE_PORTS, ...options, proxySettings });
     cluster = made;
     return { stack: made.stack, networks: ["first"], stop: () => made.stop() };
   });

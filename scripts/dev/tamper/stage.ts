@@ -36,6 +36,7 @@ import {
   type SimulatedEnclave,
   type SimulatedEnclaveOptions,
 } from "../simulated-platform.ts";
+import { ROOMY_KEYS } from "../proxy-settings.ts";
 import { NO_UPDATE, type PoolTransaction } from "../statement-maker.ts";
 import { TestUsdc } from "../usdc.ts";
 
@@ -100,7 +101,7 @@ export class TamperStage {
         networks: ["first"],
         ports: { first: free },
         // Fees are another matter: without them one small statement is enough.
-        proxySettings: { CLOISTER_FEE_SCHEDULE: "[]" },
+        proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
         say,
       });
       return new TamperStage(stack, folder, await developmentImage());

@@ -257,6 +257,7 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
     CLOISTER_CONFIRMATIONS: String(CONFIRMATIONS),
     CLOISTER_BLOCK_POLL_MS: "100",
     CLOISTER_LIMIT_KEY_PER_MINUTE: "1000000",
+    CLOISTER_LIMIT_KEY_PER_DAY: "10000000",
     CLOISTER_LIMIT_BAD_PROOFS_PER_MINUTE: "100000",
   };
   const [, stranger] = (await chain.send("eth_accounts", [])) as string[];

@@ -38,6 +38,16 @@ describe("scripts/dev/development-credential", () => {
     assert.equal(await developmentCredential(folder.shared(), stores), key);
   });
 
+  it("has the limits of every developer, as the specification has them", async () => {
+    await developmentCredential(folder.shared(), stores);
+    for (const store of stores) {
+      const database = openDatabase(store);
+      const [developer] = await openKeyStore(database).developers();
+      await database.close();
+      assert.deepEqual(developer?.limits, {});
+    }
+  });
+
   it("goes into a store that is made later or anew", async () => {
     const [first, second] = stores;
     const key = await developmentCredential(folder.shared(), [first]);
