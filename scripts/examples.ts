@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { format, resolveConfig } from "prettier";
 import { developmentProver } from "../shared/client/node/development.ts";
 import { startStack } from "./dev/local-stack.ts";
+import { IDENTITY_SETTINGS } from "./dev/identity/example.ts";
 import { ROOMY_KEYS } from "./dev/proxy-settings.ts";
 import { playExamples } from "./examples/play.ts";
 
@@ -31,7 +32,7 @@ async function record(): Promise<void> {
     const stack = await startStack({
       folder,
       ports: { first: FREE, second: FREE },
-      proxySettings: { ...ROOMY_KEYS, CLOISTER_IDENTITY_LOOPBACK: "on" },
+      proxySettings: { ...ROOMY_KEYS, ...IDENTITY_SETTINGS },
       say: console.log,
     });
     try {

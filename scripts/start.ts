@@ -2,6 +2,12 @@
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { startReference } from "../proxy/http/reference.ts";
+import {
+  EXAMPLE_APP,
+  IDENTITY_SETTINGS,
+  startExampleIdentity,
+  type ExampleIdentity,
+} from "./dev/identity/example.ts";
 import { startStack, type PortChoice, type Stack } from "./dev/local-stack.ts";
 import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./dev/networks.ts";
 import { DEFAULT_FOLDER, StackError } from "./dev/stack-folder.ts";
@@ -21,6 +27,7 @@ Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its
   --chain-port <n>         port of the first network's chain
   --second-port <n>        port of the second network's proxy
   --second-chain-port <n>  port of the second network's chain
+  --identity               an example identity provider with a registered app, for /session/exchange
   --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
   --folder <path>          where everything is kept (default ${DEFAULT_FOLDER})
@@ -38,6 +45,7 @@ interface Arguments {
   readonly ports: Readonly<Record<NetworkName, PortChoice>>;
   readonly blockTimeSecs: number | undefined;
   readonly operations: boolean;
+  readonly identity: boolean;
 }
 
 async function main(): Promise<number> {
@@ -51,23 +59,42 @@ async function main(): Promise<number> {
   const interrupted = new Promise<"interrupted">((resolve) => (interrupt = () => resolve("interrupted")));
   process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
 
-  const { blockTimeSecs, operations, ...others } = options;
+  const { blockTimeSecs, operations, identity: withIdentity, ...others } = options;
   const stack = await startStack({
     ...others,
     say: console.log,
     ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
-    ...(operations ? { proxySettings: { CLOISTER_OPERATIONS_PORT: "0" } } : {}),
+    proxySettings: {
+      ...(operations ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
+      ...(withIdentity ? IDENTITY_SETTINGS : {}),
+    },
   });
+  const identity = withIdentity ? await orStop(stack, startExampleIdentity(stack)) : undefined;
   const reference = await startReference("127.0.0.1", 0);
-  console.log(banner(stack, reference.port));
-  const why = await Promise.race([interrupted, stack.failed]);
+  console.log(banner(stack, reference.port, identity));
+  const identityEnded = identity?.ended.then((how) => `the identity provider ended (${how})`);
+  const why = await Promise.race([interrupted, stack.failed, ...(identityEnded ? [identityEnded] : [])]);
   console.log(why === "interrupted" ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
   await reference.stop(0);
+  await identity?.stop();
   await stack.stop();
   return why === "interrupted" ? 0 : 1;
 }
 
-function banner({ file, folder, networks }: Stack, referencePort: number): string {
+async function orStop<T>(stack: Stack, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+function banner(
+  { file, folder, networks }: Stack,
+  referencePort: number,
+  identity: ExampleIdentity | undefined,
+): string {
   const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
   const addresses = networks.map(({ name, entry }) => {
     const what = NETWORKS[name].swaps ? "payments and private swaps" : "payments";
@@ -79,6 +106,10 @@ function banner({ file, folder, networks }: Stack, referencePort: number): strin
       ? []
       : [`\n  operations      ${url}/metrics   (${network.name}; also /live and /ready)`];
   });
+  const signIn =
+    identity === undefined
+      ? ""
+      : `\n  identity        ${identity.issuer}   (app ${EXAMPLE_APP}; a token: npm run --silent sign-in -- user-1${elsewhere.replace(" --", "")})`;
   const key = `-H 'X-API-Key: ${file.api_key}'`;
   const first = networks[0]?.entry.base_url ?? "";
   return `
@@ -86,7 +117,7 @@ Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
 ${addresses.join("\n")}
   API key         ${file.api_key}   (60 requests a minute, 10,000 a day, as every developer's)
-  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}
+  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}${signIn}
   state           ${folder.path}   (every address in stack.json; logs in <network>/logs)
 
 Try:
@@ -110,6 +141,7 @@ function readArguments(): Arguments | "help" | undefined {
         "second-chain-port": { type: "string" },
         "block-time": { type: "string" },
         operations: { type: "boolean", default: false },
+        identity: { type: "boolean", default: false },
         folder: { type: "string", default: DEFAULT_FOLDER },
         help: { type: "boolean", default: false },
       },
@@ -133,6 +165,7 @@ function readArguments(): Arguments | "help" | undefined {
         second: { proxy: port("second", "second-port"), chain: port("second", "second-chain-port") },
       },
       operations: values.operations,
+      identity: values.identity,
       blockTimeSecs: wholeNumber(values["block-time"], "--block-time", 1, 60),
     };
   } catch (error) {

@@ -70,6 +70,8 @@ const stackFile = z.object({
   api_key: z.string(),
   /** Process that runs the stack; a reader checks that it lives. */
   pid: z.int(),
+  /** The example identity provider and the app that is registered for it. Absent where none runs. */
+  identity: z.object({ issuer: z.string(), app_id: z.string() }).optional(),
   /** Those that run. */
   networks: z.object({ first: networkEntry.optional(), second: networkEntry.optional() }),
 });

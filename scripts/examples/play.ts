@@ -16,15 +16,14 @@ import type { EndpointName } from "../../shared/api/endpoints.ts";
 import { PLACEHOLDERS, type Example } from "../../shared/api/example.ts";
 import type { AttestResponse, Ticket } from "../../shared/api/transactions.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
+import { EXAMPLE_APP, startExampleIdentity } from "../dev/identity/example.ts";
+import { signIn } from "../dev/identity/sign-in.ts";
 import type { Stack } from "../dev/local-stack.ts";
 import type { NetworkName } from "../dev/networks.ts";
 import { openStackWallet } from "../dev/stack-wallet.ts";
 import { TestUsdc } from "../dev/usdc.ts";
-import { startExampleProvider } from "./provider.ts";
 import { Recorder, type Asked } from "./recorder.ts";
 
-const APP_ID = "app_example";
-const DEVELOPER_ID = "development";
 const SUB = "user-1";
 /** 16 bytes of hex, which anybody may choose. */
 const NONCE = "00112233445566778899aabbccddeeff";
@@ -44,21 +43,18 @@ const KINDS: Readonly<
 
 export async function playExamples(stack: Stack, prover: Prover): Promise<ReturnType<Recorder["kept"]>> {
   const play = new Play(stack, prover);
-  const provider = await startExampleProvider(stack.folder.network("first").inside("store"), {
-    appId: APP_ID,
-    developerId: DEVELOPER_ID,
-  });
+  const identity = await startExampleIdentity(stack);
   try {
     await play.open();
     await play.service();
-    await play.sessions(await provider.accessToken(SUB));
+    await play.sessions((await signIn(identity.issuer, SUB)).access_token);
     await play.payments();
     await play.swap();
     await play.data();
     await play.degraded();
     return play.recorder.kept();
   } finally {
-    await provider.stop();
+    await identity.stop();
     play.close();
   }
 }
@@ -133,12 +129,12 @@ class Play {
         endpoint: "sessionExchange",
         summary: "For a user who is signed in at an identity provider",
         credential: "none",
-        body: { app_id: APP_ID, access_token: accessToken },
+        body: { app_id: EXAMPLE_APP, access_token: accessToken },
       },
       201,
       (example) => ({
         ...hideToken(example),
-        body: { app_id: APP_ID, access_token: PLACEHOLDERS.accessToken },
+        body: { app_id: EXAMPLE_APP, access_token: PLACEHOLDERS.accessToken },
       }),
     );
   }

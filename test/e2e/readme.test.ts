@@ -1,6 +1,6 @@
 /**
  * The README's shell, as it stands, against a running stack: every block with curl in one shell, in its order. The
- * reader's part is played by two programs on the path: npm runs the wallet on this stack's folder, and curl also
+ * reader's part is played by two programs on the path: npm runs its programs on this stack's folder, and curl also
  * writes down what was answered.
  */
 import assert from "node:assert/strict";
@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
-import { startExampleProvider } from "../../scripts/examples/provider.ts";
+import { IDENTITY_SETTINGS, startExampleIdentity } from "../../scripts/dev/identity/example.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 
@@ -34,17 +34,15 @@ describe("README", function () {
   before(async () => {
     on = await startTestStack({
       networks: ["first", "second"],
-      proxySettings: { CLOISTER_IDENTITY_LOOPBACK: "on" },
+      proxySettings: IDENTITY_SETTINGS,
     });
     folder = await mkdtemp(path.join(tmpdir(), "cloister-readme-"));
-    const provider = await startExampleProvider(on.local.folder.inside("store"), {
-      appId: "app_example",
-      developerId: "development",
-    });
+    // As `npm start -- --identity` does.
+    const identity = await startExampleIdentity(on.stack);
     try {
-      [heard, said] = await runReadme(await provider.accessToken("user-1"));
+      [heard, said] = await runReadme();
     } finally {
-      await provider.stop();
+      await identity.stop();
     }
   });
   after(async () => {
@@ -52,7 +50,7 @@ describe("README", function () {
     await rm(folder, { recursive: true, force: true });
   });
 
-  async function runReadme(accessToken: string): Promise<[Heard[], string]> {
+  async function runReadme(): Promise<[Heard[], string]> {
     const readme = await readFile(path.join(PROJECT_ROOT, "README.md"), "utf8");
     const blocks = [...readme.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = ""]) => text);
     const script = blocks.filter((text) => text.includes("curl ")).join("\n");
@@ -61,8 +59,8 @@ describe("README", function () {
     await mkdir(answers);
     await symlink(on.stack.folder.path, path.join(folder, ".cloister"));
     await program(programs, "npm", [
-      'while [ "$1" != -- ]; do shift; done; shift',
-      `cd ${PROJECT_ROOT} && exec node scripts/run.mjs scripts/wallet.ts "$@" --folder ${on.stack.folder.path}`,
+      'while [ "$1" != -- ]; do name=$1; shift; done; shift',
+      `cd ${PROJECT_ROOT} && exec node scripts/run.mjs scripts/$name.ts "$@" --folder ${on.stack.folder.path}`,
     ]);
     // Beside its own work: the head of each answer in a file whose name has the order, and the address.
     await program(programs, "curl", [
@@ -83,7 +81,6 @@ describe("README", function () {
         ...process.env,
         PATH: `${programs}:${outer}`,
         OUTER_PATH: outer,
-        ACCESS_TOKEN: accessToken,
       },
       maxBuffer: 1 << 26,
       timeout: 240_000,

@@ -10,12 +10,11 @@ import { MAX_EXCHANGED_SUB, sessionResponse } from "../../../shared/api/credenti
 import {
   forge,
   newKey,
-  RESOURCE,
   startProvider,
   type RunningProvider,
   type SigningKey,
-  type Tokens,
-} from "../../support/oidc/provider.ts";
+} from "../../../scripts/dev/identity/provider.ts";
+import { RESOURCE, type Tokens } from "../../../scripts/dev/identity/sign-in.ts";
 import { startEdge, type Answer, type Edge, type EdgeOptions } from "./edge.ts";
 
 type Content = Readonly<Record<string, unknown>>;

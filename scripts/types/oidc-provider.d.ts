@@ -1,4 +1,4 @@
-/** The part of oidc-provider 9 that the tests use; the package brings no types of its own. */
+/** The part of oidc-provider 9 that is used here; the package brings no types of its own. */
 declare module "oidc-provider" {
   import type { IncomingMessage, ServerResponse } from "node:http";
 

@@ -1,26 +1,18 @@
 // A real OpenID provider on this machine: a user signs in through the authorization code flow with PKCE and the
-// client gets an ID token and a JWT access token for our resource. Its signing keys can be exchanged, and its
-// key set can be made slow, large, absent or a redirect.
-import { createHash, randomBytes } from "node:crypto";
+// client gets an ID token and a JWT access token for our resource. It asks for no password. For tests its signing
+// keys can be exchanged, and its key set can be made slow, large, absent or a redirect. DEVELOPMENT ONLY.
+import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { exportJWK, generateKeyPair, SignJWT, type JWK } from "jose";
 import Provider from "oidc-provider";
-
-export const RESOURCE = "https://pay.example/api";
-const CLIENT = "wallet";
-const REDIRECT = "https://wallet.example/callback";
+import { CLIENT, REDIRECT, RESOURCE, signIn, type Tokens } from "./sign-in.ts";
 
 export interface SigningKey {
   readonly kid: string;
   readonly alg: string;
   readonly privateJwk: JWK;
   readonly publicJwk: JWK;
-}
-
-export interface Tokens {
-  readonly access_token: string;
-  readonly id_token: string;
 }
 
 export interface RunningProvider {
@@ -89,8 +81,6 @@ export async function startProvider(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const issuer = `http://127.0.0.1:${String(port)}`;
-  let account = "";
-
   function make(): Provider {
     return new Provider(issuer, {
       jwks: { keys: [key, ...kept].map(({ privateJwk }) => privateJwk) },
@@ -126,56 +116,15 @@ export async function startProvider(
   }
   provider = make();
 
-  /** What the provider's own page does after the user typed a password and said yes. */
+  /** What the provider's own page does after the user typed a password and said yes. Whoever is named is believed. */
   async function signInHere(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    await provider.interactionDetails(request, response);
+    const { params } = await provider.interactionDetails(request, response);
+    const account = String(params["login_hint"]);
     const grant = new provider.Grant({ accountId: account, clientId: CLIENT });
     grant.addOIDCScope("openid");
     grant.addResourceScope(RESOURCE, "pay");
     const consent = { grantId: await grant.save() };
     await provider.interactionFinished(request, response, { login: { accountId: account }, consent });
-  }
-
-  async function signIn(accountId: string): Promise<Tokens> {
-    account = accountId;
-    const verifier = randomBytes(32).toString("base64url");
-    const query = new URLSearchParams({
-      client_id: CLIENT,
-      response_type: "code",
-      redirect_uri: REDIRECT,
-      scope: "openid pay",
-      resource: RESOURCE,
-      code_challenge: createHash("sha256").update(verifier).digest("base64url"),
-      code_challenge_method: "S256",
-    });
-    const cookies = new Map<string, string>();
-    let at = `${issuer}/auth?${query.toString()}`;
-    while (!at.startsWith(REDIRECT)) {
-      const answer = await fetch(at, {
-        redirect: "manual",
-        headers: { Cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join("; ") },
-      });
-      for (const line of answer.headers.getSetCookie()) {
-        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
-        cookies.set(name, value);
-      }
-      const location = answer.headers.get("location");
-      if (location === null) throw new Error(`the provider stopped: ${await answer.text()}`);
-      at = new URL(location, issuer).href;
-    }
-    const answer = await fetch(`${issuer}/token`, {
-      method: "POST",
-      body: new URLSearchParams({
-        grant_type: "authorization_code",
-        client_id: CLIENT,
-        code: new URL(at).searchParams.get("code") ?? "",
-        redirect_uri: REDIRECT,
-        code_verifier: verifier,
-        resource: RESOURCE,
-      }),
-    });
-    if (!answer.ok) throw new Error(`no token: ${await answer.text()}`);
-    return (await answer.json()) as Tokens;
   }
 
   return {
@@ -188,7 +137,7 @@ export async function startProvider(
     get fetches() {
       return fetches;
     },
-    signIn,
+    signIn: (accountId) => signIn(issuer, accountId),
     rotate(next, { keep } = { keep: false }) {
       kept = keep ? [key] : [];
       key = next;
