@@ -52,7 +52,7 @@ describe("the proxy as a service", () => {
     let dockerfile: string;
     let folder: string;
     before(async () => {
-      dockerfile = await read("proxy/Dockerfile");
+      dockerfile = await read("scripts/operations/proxy.Dockerfile");
       folder = await mkdtemp(path.join(tmpdir(), "cloister-container-"));
     });
     after(() => rm(folder, { recursive: true, force: true }));
@@ -88,7 +88,7 @@ describe("the proxy as a service", () => {
     it("copies what there is, and its list of exceptions lets nothing else in", async () => {
       const all = copies(dockerfile);
       assert.ok(all.length >= 5);
-      const [first, ...lines] = (await read("proxy/Dockerfile.dockerignore"))
+      const [first, ...lines] = (await read("scripts/operations/proxy.Dockerfile.dockerignore"))
         .split("\n")
         .filter((line) => line !== "" && !line.startsWith("#"));
       assert.equal(first, "*");

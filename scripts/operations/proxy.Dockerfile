@@ -1,4 +1,4 @@
-# A proxy in a container, from the repository's root: docker build -f proxy/Dockerfile -t cloister-proxy .
+# A proxy in a container, from the repository's root: docker build -f scripts/operations/proxy.Dockerfile -t cloister-proxy .
 # The base is the enclave's, by digest; packages are those of the lock file, without their scripts.
 FROM node:20.20.2-bookworm-slim@sha256:2cf067cfed83d5ea958367df9f966191a942351a2df77d6f0193e162b5febfc0 AS packages
 WORKDIR /opt/cloister
