@@ -15,6 +15,7 @@ import { codeOf, FrameClient } from "./support/frame-client.ts";
 import { SocketFolder, until } from "./support/sockets.ts";
 
 const STATUS: EnclaveRequest = { type: "status" };
+const RELEASE: EnclaveRequest = { type: "release-request" };
 const SIXTEEN = new Uint8Array(16);
 const ATTEST: EnclaveRequest = {
   type: "attest",
@@ -36,7 +37,15 @@ const echo: Answer = async (request): Promise<EnclaveReply> =>
 describe("enclave/frames", () => {
   let folder: SocketFolder;
   let accepted: Socket[];
+  /** They run out when a test says so. */
+  let timers: Set<{ readonly ms: number; readonly then: () => void }>;
+  const pass = (): void => {
+    const due = [...timers];
+    timers.clear();
+    for (const { then } of due) then();
+  };
   beforeEach(async () => {
+    timers = new Set();
     folder = await SocketFolder.make();
     accepted = [];
   });
@@ -44,7 +53,12 @@ describe("enclave/frames", () => {
 
   const serve = async (answer: Answer, limits: Partial<FrameLimits> = {}): Promise<string> => {
     const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
-    const server = new FrameServer({ turn }, answer, { ...FRAME_LIMITS, ...limits });
+    const after = (ms: number, then: () => void): (() => void) => {
+      const timer = { ms, then };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    };
+    const server = new FrameServer({ turn, after }, answer, { ...FRAME_LIMITS, ...limits });
     return folder.serve("guest.sock", (socket) => {
       accepted.push(socket);
       server.accept(socket);
@@ -178,7 +192,7 @@ describe("enclave/frames", () => {
     client.socket.write(
       concatBytes(
         encodeRequest(1, { type: "attestation", nonce: SIXTEEN }),
-        encodeRequest(2, STATUS),
+        encodeRequest(2, RELEASE),
         encodeRequest(3, ATTEST),
       ),
     );
@@ -186,9 +200,61 @@ describe("enclave/frames", () => {
     assert.deepEqual([...begun].sort(), ["attest", "attestation"]);
     releases[begun.indexOf("attestation")]!();
     assert.equal((await client.reply(1)).type, "attestation");
-    await until("the next has its turn", () => begun.includes("status"));
+    await until("the next has its turn", () => begun.includes("release-request"));
     for (const release of releases) release();
     for (const id of [2, 3]) assert.equal(codeOf(await client.reply(id)), "WRONG_PHASE");
+  });
+
+  it("answers a status question while two hundred others wait for their turn", async () => {
+    const { begun, releases, answer } = held();
+    const path = await serve((request) => (request.type === "status" ? echo(request) : answer(request)));
+    const busy = await connect(path);
+    busy.socket.write(concatBytes(...Array.from({ length: 200 }, (_, id) => encodeRequest(id, RELEASE))));
+    await until("the first is in work", () => begun.length === 1);
+    assert.equal(codeOf(await busy.ask(STATUS)), "WRONG_PHASE");
+    assert.equal(codeOf(await (await connect(path)).ask(STATUS)), "WRONG_PHASE");
+    assert.deepEqual(begun, ["release-request"]);
+    busy.end();
+    releases[0]!();
+  });
+
+  it("closes a connection that keeps still, or sends half a frame for ever, and gives its place to others", async () => {
+    const path = await serve(echo, { connections: 3 });
+    const [silent, half, active] = [await connect(path), await connect(path), await connect(path)];
+    await active.ask(STATUS);
+    half.socket.write(header(1, 100));
+    await until("all are accepted", () => accepted.length === 3);
+    assert.deepEqual(
+      [...timers].map(({ ms }) => ms),
+      [FRAME_LIMITS.idleMs, FRAME_LIMITS.idleMs, FRAME_LIMITS.idleMs],
+    );
+    const [first, second] = [...timers];
+    // A frame that trickles in is no request: its time goes on.
+    for (let i = 0; i < 20; i++) half.socket.write(Uint8Array.of(0));
+    await until("it has arrived", () => accepted[1]!.bytesRead === 25);
+    assert.ok(timers.has(first!) && timers.has(second!));
+    for (const timer of [first!, second!]) {
+      timers.delete(timer);
+      timer.then();
+    }
+    await Promise.all([silent.closed, half.closed]);
+    assert.equal(codeOf(await active.ask(STATUS)), "WRONG_PHASE");
+    assert.equal(codeOf(await (await connect(path)).ask(STATUS)), "WRONG_PHASE");
+  });
+
+  it("does not take waiting for a reply for keeping still, and begins the time anew with it", async () => {
+    const { begun, releases, answer } = held();
+    const client = await connect(await serve(answer));
+    const reply = client.ask(RELEASE);
+    await until("it is in work", () => begun.length === 1);
+    pass();
+    assert.equal(client.socket.destroyed, false);
+    releases[0]!();
+    assert.equal(codeOf(await reply), "WRONG_PHASE");
+    assert.equal(timers.size, 1);
+    pass();
+    await client.closed;
+    assert.equal(timers.size, 0);
   });
 
   it("keeps the bytes of connections apart, however they are interleaved", async () => {
@@ -217,7 +283,7 @@ describe("enclave/frames", () => {
     });
     const leaving = await connect(path);
     leaving.socket.write(
-      concatBytes(encodeRequest(1, STATUS), encodeRequest(2, { type: "attestation", nonce: SIXTEEN })),
+      concatBytes(encodeRequest(1, RELEASE), encodeRequest(2, { type: "attestation", nonce: SIXTEEN })),
     );
     await until("the first is in work", () => worked.length === 1);
     leaving.end();
@@ -225,7 +291,7 @@ describe("enclave/frames", () => {
     release();
     const staying = await connect(path);
     assert.equal(codeOf(await staying.ask(STATUS)), "WRONG_PHASE");
-    assert.deepEqual(worked, ["status", "status"]);
+    assert.deepEqual(worked, ["release-request", "status"]);
   });
 
   it("closes connections beyond the limit, and takes new ones when others end", async () => {
