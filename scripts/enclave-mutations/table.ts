@@ -195,6 +195,7 @@ export const MUTATIONS: readonly Mutation[] = [
     ["unit/shared/protocol/tree", "unit/enclave/attest-root"],
     [
       ["an index may lie beyond the tree", "leafCount < 0n || leafCount >= TREE_CAPACITY", "leafCount < 0n"],
+      ["an empty node passes", "if (row.includes(emptyNode(level))) return undefined;", ""],
       ["nodes left over pass", "return at === nodes.length ? ", "return at <= nodes.length ? "],
       [
         "the last place may be filled",
@@ -390,7 +391,15 @@ export const MUTATIONS: readonly Mutation[] = [
         "if (request === undefined) continue;",
       ],
       ["another language is listened to", "return payloads !== undefined;", "return true;"],
-      ["who is gone is worked for", "if (!job.socket.destroyed) this.#send", "this.#send"],
+      ["who is gone is worked for", "if (!job.connection.socket.destroyed) this.#send", "this.#send"],
+      ["connections may be idle", "if (connection.waiting === 0) socket.destroy();", ""],
+      ["who waits is idle", "if (connection.waiting === 0) socket.destroy();", "socket.destroy();"],
+      [
+        "a reply does not begin the idle time anew",
+        "job.connection.waiting -= 1;\n    job.connection.rest();",
+        "job.connection.waiting -= 1;",
+      ],
+      ["a status question waits", ' || job.request.type === "status"', ""],
     ],
   ),
   ...of(

@@ -53,14 +53,19 @@ export class Frontier {
     );
   }
 
-  /** From the flat list of `nodes()`; undefined when the count does not fit the index or the tree is full. */
+  /**
+   * From the flat list of `nodes()`; undefined when the count does not fit the index, the tree is full, or a node is
+   * empty: what is left of the next leaf is complete, and a subtree of empty leaves was never appended.
+   */
   static from(leafCount: bigint, nodes: readonly Field[]): Frontier | undefined {
     if (leafCount < 0n || leafCount >= TREE_CAPACITY) return undefined;
     const siblings: Field[][] = [];
     let at = 0;
     for (let level = 0; level < TREE_DEPTH; level++) {
       const count = digitAt(leafCount, level);
-      siblings.push(nodes.slice(at, at + count));
+      const row = nodes.slice(at, at + count);
+      if (row.includes(emptyNode(level))) return undefined;
+      siblings.push(row);
       at += count;
     }
     return at === nodes.length ? new Frontier(leafCount, siblings) : undefined;

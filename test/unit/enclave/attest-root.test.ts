@@ -10,7 +10,7 @@ import {
 } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import type { AttestRootRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
-import { Frontier, TREE_CAPACITY } from "../../../shared/protocol/tree.ts";
+import { emptyNode, Frontier, TREE_CAPACITY, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { codeOf } from "./support/frame-client.ts";
 import { aSigner } from "./support/key-life.ts";
 import { HOME, leaves } from "./support/statements.ts";
@@ -92,6 +92,19 @@ describe("enclave/attest-root", () => {
     const [leaf] = leaves(1);
     assert.equal(codeOf(answer({ fromIndex: 1n, frontier: [leaf! + FIELD_ORDER] })), "FRONTIER_INVALID");
     assert.equal(answer({ fromIndex: 1n, frontier: [leaf!] }).type, "attest-root");
+  });
+
+  it("FRONTIER_INVALID: an empty node where a complete one stands, at any level", () => {
+    for (let level = 0; level < TREE_DEPTH; level++) {
+      const fromIndex = 2n * 4n ** BigInt(level);
+      for (const frontier of [
+        [emptyNode(level), 1n],
+        [1n, emptyNode(level)],
+      ]) {
+        assert.equal(codeOf(answer({ fromIndex, frontier })), "FRONTIER_INVALID", String(level));
+      }
+      assert.equal(answer({ fromIndex, frontier: [1n, 2n] }).type, "attest-root");
+    }
   });
 
   it("FRONTIER_INVALID: an index beyond the tree", () => {
