@@ -27,9 +27,11 @@ export interface PoolLimits {
   readonly batch: number;
   /** Claims that wait for a process; beyond it the answer is BUSY. */
   readonly waiting: number;
-  /** For building tables, and for a batch. Both are some twenty times what they take. */
+  /** For building tables, and for a batch from when it is sent. Both are some twenty times what they take. */
   readonly startMs: number;
   readonly batchMs: number;
+  /** For the platform's randomness: a security module that keeps still is no fault of a verifier. */
+  readonly randomnessMs: number;
   /** Before a process is replaced. */
   readonly pauseMs: number;
 }
@@ -40,6 +42,7 @@ export const POOL_LIMITS: PoolLimits = {
   waiting: 256,
   startMs: 60_000,
   batchMs: 10_000,
+  randomnessMs: 1_000,
   pauseMs: 1_000,
 };
 
@@ -108,6 +111,7 @@ export async function startVerifierPool(
           // Nobody waits for a successor when there is no other: it may never live.
           const unanswered = living === 0 ? [...inHand, ...queue.splice(0)] : inHand;
           for (const job of unanswered) job.answer("BUSY");
+          inHand = [];
           if (ready) replace();
           else reject(new Error("a verifying process ended before it was ready"));
         },
@@ -115,16 +119,28 @@ export async function startVerifierPool(
 
       async function work(jobs: readonly Job[]): Promise<void> {
         inHand = jobs;
-        cancelDeadline = platform.after(limits.batchMs, () => running.kill());
         // Drawn now that the batch is fixed: weights known beforehand could be played against. Without
         // randomness the claims are verified one by one.
-        const randomness =
-          jobs.length > 1 ? await platform.randomBytes(WEIGHT_BYTES * jobs.length) : undefined;
+        const randomness = jobs.length > 1 ? await drawn(WEIGHT_BYTES * jobs.length) : undefined;
+        // It ended meanwhile, and all of them have their answer.
+        if (inHand !== jobs) return;
+        cancelDeadline = platform.after(limits.batchMs, () => running.kill());
         running.send({ claims: jobs.map(({ claim }) => claim), randomness } satisfies VerifyBatch);
       }
 
       let cancelDeadline = platform.after(limits.startMs, () => running.kill());
       running.send(keys);
+    });
+  }
+
+  /** Undefined when the platform does not answer soon. */
+  function drawn(length: number): Promise<Uint8Array | undefined> {
+    return new Promise((resolve) => {
+      const cancel = platform.after(limits.randomnessMs, () => resolve(undefined));
+      void platform.randomBytes(length).then((randomness) => {
+        cancel();
+        resolve(randomness);
+      });
     });
   }
 

@@ -180,6 +180,51 @@ describe("enclave/verifier-pool", () => {
     assert.deepEqual(await Promise.all(answers), [undefined, undefined, undefined]);
   });
 
+  it("waits for randomness no longer than it may, and blames no process for it", async () => {
+    const stage = new Stage(1);
+    stage.randomness = () => new Promise(() => undefined);
+    const pool = await stage.pool();
+    const answers = [1n, 2n, 3n].map((first) => ask(pool, aClaim("spend", first)));
+    stage.answer(0, "PROOF_HOLDS");
+    const { sent } = stage.processes[0]!;
+    const before = sent.length;
+    assert.deepEqual(
+      stage.timers.map(({ ms }) => ms),
+      [POOL_LIMITS.randomnessMs],
+    );
+    stage.pass(POOL_LIMITS.batchMs);
+    stage.pass(POOL_LIMITS.randomnessMs);
+    await settled();
+    assert.deepEqual([sent.length, stage.processes[0]!.killed], [before + 1, false]);
+    assert.equal(stage.batch(0).randomness, undefined);
+    // Its own time begins now.
+    assert.deepEqual(
+      stage.timers.map(({ ms }) => ms),
+      [POOL_LIMITS.batchMs],
+    );
+    stage.answer(0, ...holds(2));
+    assert.deepEqual(await Promise.all(answers), [undefined, undefined, undefined]);
+  });
+
+  it("sends nothing to a process that ended while randomness was drawn", async () => {
+    const stage = new Stage(1);
+    let give: (randomness: Uint8Array) => void = () => undefined;
+    stage.randomness = () => new Promise((resolve) => (give = resolve));
+    const pool = await stage.pool();
+    const answers = [1n, 2n, 3n].map((first) => ask(pool, aClaim("spend", first)));
+    stage.answer(0, "PROOF_HOLDS");
+    const before = stage.processes[0]!.sent.length;
+    stage.end(0);
+    assert.deepEqual(await Promise.all(answers), [undefined, "BUSY", "BUSY"]);
+    give(new Uint8Array(32));
+    await settled();
+    assert.equal(stage.processes[0]!.sent.length, before);
+    assert.deepEqual(
+      stage.timers.map(({ ms }) => ms),
+      [POOL_LIMITS.pauseMs],
+    );
+  });
+
   it("BUSY beyond the claims that may wait", async () => {
     const stage = new Stage(1);
     const pool = await stage.pool({ waiting: 2 });
