@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { copyImage } from "../../../scripts/image/assemble.ts";
@@ -49,6 +49,22 @@ describe("the enclave's image", function () {
       .flatMap((text) => text.split("\n"))
       .filter((line) => !/^\s*($|\/\/|\/?\*)/.test(line));
     assert.ok(lines.length <= 1_500, String(lines.length));
+  });
+
+  it("holds no package's tests, and less than 8 MB", async () => {
+    const files = await imageFiles(ENCLAVE_FOLDER);
+    assert.deepEqual(
+      files.filter((file) => /^node_modules\/([^@/]+|@[^/]+\/[^/]+)\/(test|tests)\//.test(file)),
+      [],
+    );
+    const sizes = await Promise.all(
+      files
+        .filter((file) => file !== "configuration.json")
+        .map(async (file) => (await stat(path.join(ENCLAVE_FOLDER, file))).size),
+    );
+    assert.ok(sizes.reduce((sum, size) => sum + size, 0) < 8_000_000);
+    // The builder's recipe leaves the same out.
+    assert.match(await readFile(path.join(ENCLAVE_FOLDER, "Dockerfile"), "utf8"), /node_modules\/\*\/test/);
   });
 
   it("holds our sources one file by one, and nothing of a simulation", async () => {
