@@ -12,7 +12,8 @@ export type At = number;
 
 const FQ = 32;
 const FQ2 = 2 * FQ;
-const FQ12 = 12 * FQ;
+/** A value of the pairing. */
+export const FQ12 = 12 * FQ;
 /** A point of the curve by its coordinates. */
 export const AFFINE = 2 * FQ;
 export const JACOBIAN = 3 * FQ;
@@ -84,10 +85,10 @@ export async function buildBn254() {
   }
 
   /**
-   * Whether Π e(Pᵢ, Qᵢ) is what stands at `target`. The Jacobian points Pᵢ stand in a row from `points`, the
-   * lines of each Qᵢ where told. One chain of squarings serves all pairs.
+   * Π e(Pᵢ, Qᵢ), to `out`. The Jacobian points Pᵢ stand in a row from `points`, the lines of each Qᵢ where told. One
+   * chain of squarings serves all pairs.
    */
-  function productIs(points: At, lines: readonly At[], target: At): boolean {
+  function product(points: At, lines: readonly At[], out: At): void {
     if (lines.length > MAX_PAIRS) throw new RangeError("too many pairs");
     wasm.g1m_batchToAffine(points, lines.length, affine);
     // Zero has no affine form, so no line can be evaluated at it; its pairing is 1.
@@ -112,11 +113,10 @@ export async function buildBn254() {
     }
     multiplyByLines();
     multiplyByLines();
-    wasm.bn128_finalExponentiation(value, value);
-    return wasm.ftm_eq(value, target) === 1;
+    wasm.bn128_finalExponentiation(value, out);
   }
 
-  return { curve, wasm, one, drawLines, isInSubgroup, productIs };
+  return { curve, wasm, one, drawLines, isInSubgroup, product };
 }
 
 const WINDOW_BITS = 5;

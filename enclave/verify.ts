@@ -16,6 +16,7 @@ import {
   AFFINE,
   buildBn254,
   fixedPoint,
+  FQ12,
   JACOBIAN,
   littleEndian,
   MAX_PAIRS,
@@ -27,11 +28,12 @@ import { WEIGHT_BYTES, type Claim, type ProofFault, type Verdict, type VerifyKey
 
 /** As many as fit the WebAssembly memory with their lines. */
 export const MAX_CLAIMS = 64;
-/** A weight can be 2^128, a sum of them 64 times as much. */
+/** A weight can be 2^128, and 64 times as much when it is multiplied by its place; a sum of those 2,080 times. */
 const SCALAR_BYTES = WEIGHT_BYTES + 1;
+const SUM_BYTES = WEIGHT_BYTES + 2;
 
 export interface Groth16 {
-  /** One verdict a claim. With randomness they are verified together, and one by one only if that fails. */
+  /** One verdict a claim. With randomness they are verified together, and one by one only where several do not hold. */
   verdicts(claims: readonly Claim[], randomness?: Uint8Array): Verdict[];
 }
 
@@ -54,8 +56,8 @@ interface Member extends Claim {
   readonly c: Uint8Array;
 }
 
-export async function buildGroth16(keys: VerifyKeys): Promise<Groth16> {
-  const bn254 = await buildBn254();
+export async function buildGroth16(keys: VerifyKeys, curves?: Bn254): Promise<Groth16> {
+  const bn254 = curves ?? (await buildBn254());
   const { curve, wasm } = bn254;
   const { G1, G2, tm } = curve;
 
@@ -64,6 +66,7 @@ export async function buildGroth16(keys: VerifyKeys): Promise<Groth16> {
   const points = tm.alloc(JACOBIAN * MAX_PAIRS);
   const affine = tm.alloc(AFFINE * MAX_CLAIMS);
   const scalar = tm.alloc(SCALAR_BYTES * MAX_CLAIMS);
+  const [product, placed, power] = [tm.alloc(FQ12), tm.alloc(FQ12), tm.alloc(FQ12)];
   const prepared = Object.fromEntries(
     KIND_NAMES.map((kind) => [kind, prepareKey(bn254, keys[kind], linesOfB[0]!)]),
   ) as Readonly<Record<Kind, PreparedKey>>;
@@ -83,11 +86,11 @@ export async function buildGroth16(keys: VerifyKeys): Promise<Groth16> {
   }
 
   /**
-   * Whether Π (e(A, B) · e(X, −γ) · e(C, −δ) · e(α, −β))^w = 1 over the members, where X = IC[0] + Σ
-   * signals[i]·IC[i + 1]. If one factor is not 1, at most one in 2^128 weights makes the product 1. What
-   * members of a kind have in common is paired once: the sums of w·X, of w·C and of w stand for all.
+   * Π (e(A, B) · e(X, −γ) · e(C, −δ) · e(α, −β))^w over the members, to `out`, where X = IC[0] + Σ
+   * signals[i]·IC[i + 1]. What members of a kind have in common is paired once: the sums of w·X, of w·C and of w
+   * stand for all. Of one member alone e(α, −β) is left out, since e(α, β) is known.
    */
-  function hold(members: readonly Member[], weights: readonly bigint[]): boolean {
+  function combine(members: readonly Member[], weights: readonly bigint[], out: At): void {
     const lines: At[] = [];
     const next = (linesOfQ: At): At => points + JACOBIAN * (lines.push(linesOfQ) - 1);
     const single = members.length === 1;
@@ -117,11 +120,37 @@ export async function buildGroth16(keys: VerifyKeys): Promise<Groth16> {
       });
       wasm.g1m_multiexpAffine(affine, scalar, weightBytes, same.length, next(key.delta));
 
-      // One proof alone is compared with e(α, β) instead, which is known.
       const sum = same.reduce((total, { weight }) => total + weight, 0n);
-      if (!single) tm.setBuff(next(key.beta), G1.timesScalar(key.alpha, littleEndian(sum, SCALAR_BYTES)));
+      if (!single) tm.setBuff(next(key.beta), G1.timesScalar(key.alpha, littleEndian(sum, SUM_BYTES)));
     }
-    return bn254.productIs(points, lines, single ? prepared[members[0]!.kind].target : bn254.one);
+    bn254.product(points, lines, out);
+  }
+
+  function holdsAlone(member: Member): boolean {
+    combine([member], [1n], product);
+    return wasm.ftm_eq(product, prepared[member.kind].target) === 1;
+  }
+
+  /**
+   * Those of several members that do not hold, if it is one at most. With a factor e for each member, which is 1 if it
+   * holds, let T be the product of all e^w. If a factor is not 1, at most one in 2^128 weights makes T = 1. Then one
+   * product more tells which: with U of all e^(i·w), U = T^j says that the product of all e^((i − j)·w) is 1, so by the
+   * same argument that every factor but the j-th is. Undefined when no j fits: several do not hold.
+   */
+  function faulty(members: readonly Member[], weights: readonly bigint[]): readonly Member[] | undefined {
+    combine(members, weights, product);
+    if (wasm.ftm_eq(product, bn254.one) === 1) return [];
+    combine(
+      members,
+      weights.map((weight, i) => weight * BigInt(i + 1)),
+      placed,
+    );
+    wasm.ftm_one(power);
+    const culprit = members.find(() => {
+      wasm.ftm_mul(power, product, power);
+      return wasm.ftm_eq(placed, power) === 1;
+    });
+    return culprit && [culprit];
   }
 
   return {
@@ -131,11 +160,14 @@ export async function buildGroth16(keys: VerifyKeys): Promise<Groth16> {
         throw new Error("signals were not counted");
       const read = claims.map((claim, i) => readPoints(claim, linesOfB[i]!));
       const sound = read.filter((result) => typeof result !== "string");
-      const together =
-        randomness !== undefined && sound.length > 1 && hold(sound, weightsOf(randomness, sound.length));
+      const found =
+        randomness !== undefined && sound.length > 1
+          ? faulty(sound, weightsOf(randomness, sound.length))
+          : undefined;
       return read.map((result) => {
         if (typeof result === "string") return result;
-        return together || hold([result], [1n]) ? "PROOF_HOLDS" : "PROOF_INVALID";
+        const holds = found === undefined ? holdsAlone(result) : !found.includes(result);
+        return holds ? "PROOF_HOLDS" : "PROOF_INVALID";
       });
     },
   };

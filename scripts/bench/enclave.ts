@@ -101,6 +101,11 @@ async function benchVerifying(
     ours
       .verdicts(new Array<Claim>(size).fill(claim), size > 1 ? randomBytes(16 * size) : undefined)
       .every((verdict) => verdict === "PROOF_HOLDS");
+  const bad: Claim = { ...claim, signals: claim.signals.with(0, claim.signals[1]!) };
+  const withOneBad = (size: number) => (): boolean =>
+    ours
+      .verdicts(new Array<Claim>(size).fill(claim).with(size >> 1, bad), randomBytes(16 * size))
+      .every((verdict, i) => verdict === (i === size >> 1 ? "PROOF_INVALID" : "PROOF_HOLDS"));
 
   const candidates = {
     published: { proofs: 1, times: 1, run: () => groth16.verify(keyJson, signalTexts, proofJson) },
@@ -108,6 +113,7 @@ async function benchVerifying(
     single: { proofs: 1, times: 8, run: batch(1) },
     batch4: { proofs: 4, times: 2, run: batch(4) },
     batch16: { proofs: 16, times: 1, run: batch(16) },
+    batch16_one_bad: { proofs: 16, times: 1, run: withOneBad(16) },
     batch64: { proofs: 64, times: 1, run: batch(64) },
   };
   type Name = keyof typeof candidates;
@@ -118,7 +124,7 @@ async function benchVerifying(
     for (const name of names) {
       const { proofs, times, run } = candidates[name];
       const cost = await cpuMs(async () => {
-        for (let i = 0; i < times; i++) if (!(await run())) throw new Error(`${name} refuses a good proof`);
+        for (let i = 0; i < times; i++) if (!(await run())) throw new Error(`${name} judges wrongly`);
       });
       if (round > 0) ms[name].push(cost / (times * proofs));
     }

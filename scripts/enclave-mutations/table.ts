@@ -134,12 +134,14 @@ export const MUTATIONS: readonly Mutation[] = [
         "",
       ],
       ["B may be of another order", "return bn254.isInSubgroup(lines) ? ", "return true ? "],
-      ["a batch that fails is believed", "return together || hold([result], [1n])", "return true"],
       [
-        "a batch is believed unseen",
-        "sound.length > 1 && hold(sound, weightsOf(randomness, sound.length))",
-        "true",
+        "a batch of several bad proofs is believed",
+        "found === undefined ? holdsAlone(result) : !found.includes(result)",
+        "!found?.includes(result)",
       ],
+      ["a batch is believed unseen", "if (wasm.ftm_eq(product, bn254.one) === 1) return [];", "return [];"],
+      ["anybody is to blame", "return wasm.ftm_eq(placed, power) === 1;", "return true;"],
+      ["places count from zero", "weight * BigInt(i + 1)", "weight * BigInt(i)"],
       ["all weights are one", "(WEIGHT_BYTES * i, WEIGHT_BYTES * (i + 1))) + 1n", "(0, 0)) + 1n"],
       [
         "a weight may be zero",

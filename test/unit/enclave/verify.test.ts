@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { bn254 } from "@noble/curves/bn254.js";
 import { groth16 } from "snarkjs";
+import { buildBn254 } from "../../../enclave/bn254.ts";
 import type { Claim, Verdict } from "../../../enclave/claims.ts";
 import { parseConfiguration } from "../../../enclave/configuration.ts";
 import { buildGroth16, MAX_CLAIMS, type Groth16 } from "../../../enclave/verify.ts";
@@ -258,6 +259,11 @@ describe("enclave/verify", function () {
           together(claims),
           claims.map(() => "PROOF_HOLDS"),
         );
+        // The last of many has the largest scalars.
+        assert.deepEqual(
+          together(claims.with(-1, bad(claims.at(-1)!)), new Uint8Array(16 * claims.length).fill(0xff)),
+          claims.map((_, i) => (i === claims.length - 1 ? "PROOF_INVALID" : "PROOF_HOLDS")),
+        );
       }
     });
 
@@ -269,6 +275,37 @@ describe("enclave/verify", function () {
           claims.map((_claim, i) => (i === place ? "PROOF_INVALID" : "PROOF_HOLDS")),
         );
       });
+    });
+
+    it("finds the one bad proof of sixteen by one product more, not by sixteen", async () => {
+      const curves = await buildBn254();
+      let products = 0;
+      const counted = await buildGroth16(keys, {
+        ...curves,
+        product: (...given) => {
+          products += 1;
+          curves.product(...given);
+        },
+      });
+      const productsFor = (claims: readonly Claim[]): number => {
+        products = 0;
+        counted.verdicts(claims, someBytes(16 * claims.length));
+        return products;
+      };
+      const claims = Array.from({ length: 16 }, (_, i) => aClaim({ kind: KIND_NAMES[i % 4]! }));
+      assert.equal(productsFor(claims), 1);
+      claims.forEach((claim, place) => assert.equal(productsFor(claims.with(place, bad(claim))), 2));
+      // Of two bad ones neither can be told: one by one.
+      assert.equal(productsFor(claims.with(3, bad(claims[3]!)).with(9, bad(claims[9]!))), 2 + 16);
+    });
+
+    it("takes no fault for the middle of two around it", () => {
+      // (1 − 2)·w·x + (3 − 2)·w·x = 0: with equal weights the second would be blamed for the first and the third.
+      const one = bad(aClaim());
+      const claims = [one, aClaim(), one];
+      const right: Verdict[] = ["PROOF_INVALID", "PROOF_HOLDS", "PROOF_INVALID"];
+      assert.deepEqual(together(claims), right);
+      assert.notDeepEqual(together(claims, new Uint8Array(48).fill(7)), right);
     });
 
     it("tells each fault apart from its neighbours'", () => {
