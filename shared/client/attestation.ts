@@ -27,7 +27,8 @@ export const NONCE_LENGTH = 32;
 
 /**
  * Throws ENCLAVE_UNVERIFIED unless as many enclaves as the pool asks signatures of have proved themselves, and
- * none that the pool accepts has failed to. `info` is the answer to `nonce`.
+ * none that the pool accepts has failed to; CLOCK_WRONG when only the time stands in the way. `info` is the answer
+ * to `nonce`.
  */
 export function checkEnclaves(
   { measurements, roots = [AWS_NITRO_ROOT] }: EnclavePins,
@@ -38,7 +39,10 @@ export function checkEnclaves(
   const accepted = info.enclaves.filter((enclave) => enclave.accepted);
   for (const { signer, attestation } of accepted) {
     const document = documentOf(attestation);
-    const verdict = verifyAttestation(document, { roots, measurements, nonce, at: nowMs, type: "live" });
+    const policy = { roots, measurements, nonce, type: "live" } as const;
+    const verdict = verifyAttestation(document, { ...policy, at: nowMs });
+    if (verdict === "CERTIFICATE_EXPIRED" || verdict === "FROM_FUTURE")
+      throw clockOrFault(verifyAttestation(document, { ...policy, at: "its own time" }), nowMs);
     if (typeof verdict === "string") throw unverified(verdict);
     const { claims } = verdict;
     if (claims?.type !== "live" || claims.signer !== asAddress(signer)) throw unverified("another signer");
@@ -46,6 +50,17 @@ export function checkEnclaves(
   // A signer counts once, however often it is listed.
   const signers = new Set(accepted.map(({ signer }) => asAddress(signer)));
   if (signers.size < Math.max(info.threshold, 1)) throw unverified("too few enclaves answer");
+}
+
+/**
+ * Certificates that are not valid now, or a document from the future. The document answers a nonce of a moment ago: if
+ * nothing is wrong with it at its own time, then that time is now, and it is this device's clock that is wrong.
+ */
+function clockOrFault(atItsOwnTime: ReturnType<typeof verifyAttestation>, nowMs: number): ClientError {
+  if (typeof atItsOwnTime === "string") return unverified(atItsOwnTime);
+  const aheadSecs = Math.round((nowMs - atItsOwnTime.timestampMs) / 1000);
+  const size = `${Math.abs(aheadSecs)} seconds ${aheadSecs < 0 ? "behind" : "ahead"}`;
+  return new ClientError("CLOCK_WRONG", `it is ${size}; set it, then try again`);
 }
 
 /** Empty, and so malformed, for what is no base64. */

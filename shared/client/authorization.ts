@@ -6,6 +6,7 @@ import type { Address } from "../protocol/brands.ts";
 import { fromHex } from "../protocol/bytes.ts";
 import type { Statement } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
+import { checkOptions, eip1193Provider } from "./options.ts";
 import type { TokenDomain } from "./pins.ts";
 
 type TypeFields = Record<string, { name: string; type: string }[]>;
@@ -77,6 +78,7 @@ export interface Eip1193Provider {
 }
 
 export function eip1193Signer(provider: Eip1193Provider, address: string): DepositSigner {
+  checkOptions(eip1193Provider, provider, "provider");
   return {
     getAddress: async () => address,
     async signTypedData(domain, types, message) {

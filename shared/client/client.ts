@@ -23,6 +23,7 @@ import {
   type TransportOptions,
 } from "./http.ts";
 import { exchangeSession } from "./exchange.ts";
+import { checkOptions, clientOptions } from "./options.ts";
 import { credentialSource, type Credential } from "./session.ts";
 import { readTreeLevel, type TreeLevel, type TreePage } from "./tree-level.ts";
 
@@ -85,7 +86,9 @@ export interface Client {
   events(options?: EventsOptions): AsyncGenerator<StreamEvent, void, undefined>;
 }
 
+/** Throws OPTIONS_INVALID. */
 export function createClient(options: ClientOptions): Client {
+  checkOptions(clientOptions, options, "createClient");
   const transport = createTransport({
     ...options,
     credential: credentialSource(options.credential, options.providerMs),

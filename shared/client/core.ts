@@ -186,7 +186,10 @@ export class Core {
   }
 }
 
-/** Throws AMOUNT_INVALID unless it is above zero and fits into a note. */
-export function requireAmount(amount: bigint): void {
-  if (amount <= 0n || amount >= VALUE_LIMIT) throw new ClientError("AMOUNT_INVALID");
+/** Throws AMOUNT_INVALID unless it is a bigint, above zero, and fits into a note. */
+export function requireAmount(amount: unknown): asserts amount is bigint {
+  if (typeof amount !== "bigint")
+    throw new ClientError("AMOUNT_INVALID", "a bigint of the token's smallest units, such as 1_000_000n");
+  if (amount <= 0n) throw new ClientError("AMOUNT_INVALID", "it is above zero");
+  if (amount >= VALUE_LIMIT) throw new ClientError("AMOUNT_INVALID", "no note holds that much");
 }

@@ -47,6 +47,7 @@ export const CLIENT_ERRORS = {
   PIN_MISMATCH: "the service differs from what this client was configured for",
   ENCLAVE_UNVERIFIED: "the service's enclaves did not prove that they run a program this client trusts",
   FEE_ABOVE_CEILING: "the service asks a higher fee than this client was configured to pay",
+  CLOCK_WRONG: "the clock of this device differs from that of the service's enclaves",
   ARTEFACT_MISMATCH: "a proving artefact does not have the expected hash",
   PROOF_FAILED: "no proof could be made",
   WORKER_FORBIDDEN:
@@ -54,7 +55,8 @@ export const CLIENT_ERRORS = {
   WASM_FORBIDDEN:
     "the content security policy of the worker's file forbids WebAssembly: its directive script-src has to contain 'wasm-unsafe-eval'",
   WORKER_UNAVAILABLE: "the prover's worker did not start, or ended",
-  ADDRESS_INVALID: "not a shielded address of this network",
+  KEY_INVALID: "not a key that a wallet can be made from",
+  ADDRESS_INVALID: "not an address that can stand there",
   AMOUNT_INVALID: "not an amount this wallet can move",
   INSUFFICIENT_FUNDS: "the wallet does not hold that much",
   NEEDS_CONSOLIDATION:
@@ -79,6 +81,8 @@ export const CLIENT_ERRORS = {
   DEPOSIT_NOT_EXECUTED: "the depositor's transaction was mined, but the pool did not execute the deposit",
   OUTCOME_UNKNOWN: "no answer to the payment; it may still happen until its deadline",
   TICKET_FAILED: "the transaction ended without being executed",
+  SIGNER_FAILED: "the depositor's signer did not do what it was asked",
+  WALLET_CLOSED: "the wallet was closed",
   TIMED_OUT: "it did not happen in the time allowed",
 } as const;
 export type ClientErrorCode = keyof typeof CLIENT_ERRORS;

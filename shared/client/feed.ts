@@ -9,7 +9,7 @@ import { ClientError } from "./errors.ts";
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds; then TIMED_OUT. None waits for ever. */
+  /** Milliseconds; then TIMED_OUT. Without it a wait ends only with the stream: see ./events.ts for when that gives up. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -35,6 +35,7 @@ export class Feed {
   #connection: AbortController | undefined;
   #ready = false;
   #synced = false;
+  #closed: Error | undefined;
 
   constructor(client: Client, target: FeedTarget) {
     this.#client = client;
@@ -49,6 +50,7 @@ export class Feed {
   /** Resolves when `done()` is true after an event, or already is on an open stream that is up to date. */
   async until(done: () => boolean, { signal, timeoutMs }: WaitOptions = {}): Promise<void> {
     signal?.throwIfAborted();
+    if (this.#closed !== undefined) throw this.#closed;
     if (this.#ready && done()) return;
     let waiter: Waiter | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -70,14 +72,22 @@ export class Feed {
     }
   }
 
-  /** Keeps the stream open until the returned function is called; `failed` hears why it ended by itself. */
+  /** Keeps the stream open until the returned function is called; `failed` hears why it gave up before. */
   hold(failed: (error: unknown) => void = () => undefined): () => void {
     const leaving = new AbortController();
     const reason = new ClientError("TIMED_OUT", "released");
     this.until(() => false, { signal: leaving.signal }).catch((error: unknown) => {
-      if (error !== reason) failed(error);
+      if (error !== reason && error !== this.#closed) failed(error);
     });
     return () => leaving.abort(reason);
+  }
+
+  /** Ends every wait with `error`, those to come too, and the stream. Who holds it is not told. */
+  close(error: Error): void {
+    this.#closed = error;
+    for (const waiter of [...this.#waiters]) waiter.reject(error);
+    this.#waiters.clear();
+    this.restart();
   }
 
   /** Waits until the stream is open; from then on every change of a watched ticket is seen. */

@@ -3,6 +3,7 @@
  * they differ: a hostile proxy must not be able to move a wallet to another pool or to name its own fees.
  */
 import type { Info } from "../api/service.ts";
+import { hasGoodChecksum } from "../api/checksum.ts";
 import { asAddress, type Address } from "../protocol/brands.ts";
 import type { FeeOperation, FeeRule } from "../protocol/host/fees.ts";
 import type { Home } from "../protocol/statements.ts";
@@ -55,10 +56,10 @@ export function checkInfo(pins: Pins, info: Info): void {
     throw new ClientError("PIN_MISMATCH", "the service does not carry a pinned asset");
 }
 
-/** The pinned tokens, first the default. Throws TypeError when there is none or one is no address. */
+/** The pinned tokens, first the default. Throws OPTIONS_INVALID when there is none, ADDRESS_INVALID when one is no address. */
 export function assetsOf({ assets }: Pins): readonly [Address, ...Address[]] {
   const [first, ...others] = assets;
-  if (first === undefined) throw new TypeError("pins name no asset");
+  if (first === undefined) throw new ClientError("OPTIONS_INVALID", "pins.assets: at least one token");
   return [requireAddress(first, "asset"), ...others.map((asset) => requireAddress(asset, "asset"))];
 }
 
@@ -76,8 +77,15 @@ function byToken<T>(table: Readonly<Record<string, T>> | undefined, asset: Addre
   return Object.entries(table ?? {}).find(([token]) => asAddress(token) === asset)?.[1];
 }
 
-export function requireAddress(text: string, what: string): Address {
-  const address = asAddress(text);
-  if (address === undefined) throw new TypeError(`${what} is not an address`);
+/** ADDRESS_INVALID for what is no public address, and for a mixed case that is not its checksum: money sent there is lost. */
+export function requireAddress(untrusted: unknown, name: string): Address {
+  const address = asAddress(untrusted);
+  if (address === undefined)
+    throw new ClientError("ADDRESS_INVALID", `${name}: an address is 0x and 40 hex digits`);
+  if (!hasGoodChecksum(untrusted as string))
+    throw new ClientError(
+      "ADDRESS_INVALID",
+      `${name}: the case of its letters is not its checksum (EIP-55), so it is probably mistyped`,
+    );
   return address;
 }

@@ -8,6 +8,7 @@ import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
 import type { ArtefactManifest, ArtefactSource } from "./artefacts.ts";
 import { ClientError } from "./errors.ts";
+import { checkOptions, proverOptions } from "./options.ts";
 import { ProvingWorker } from "./proving-worker.ts";
 import type { WorkerFile } from "./groth16/threads.ts";
 import { SharedWork } from "./shared-work.ts";
@@ -56,7 +57,10 @@ export interface Prover {
 /** Not in the words that bundlers look for: they would pack the file a second time. */
 const FILE = "./dist/worker.js";
 
-export function createProver({ source, manifest, worker: named, threads }: ProverOptions): Prover {
+/** Throws OPTIONS_INVALID. */
+export function createProver(options: ProverOptions): Prover {
+  checkOptions(proverOptions, options, "createProver");
+  const { source, manifest, worker: named, threads } = options;
   const file: WorkerFile =
     named === undefined
       ? {

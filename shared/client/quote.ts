@@ -53,6 +53,7 @@ export async function quoteSwap(core: Core, request: QuoteRequest, options: Wait
   const { client, pins } = core.parts;
   const { amount, toleranceBps, atLeast } = request;
   requireAmount(amount);
+  if (atLeast !== undefined) requireAmount(atLeast);
   if (!Number.isInteger(toleranceBps) || toleranceBps < 0 || toleranceBps > MAX_TOLERANCE_BPS)
     throw new ClientError("AMOUNT_INVALID", `a tolerance is 0 to ${MAX_TOLERANCE_BPS} basis points`);
   const asked = { ...request, tokenIn: core.asset(request.tokenIn), tokenOut: core.asset(request.tokenOut) };

@@ -5,6 +5,7 @@
 import { keccak256 } from "../protocol/hash.ts";
 import { toHex, word } from "../protocol/bytes.ts";
 import type { Field } from "../protocol/brands.ts";
+import { ClientError } from "./errors.ts";
 import { requireAddress } from "./pins.ts";
 
 /** True: the pool has this root. False or a throw: not known to, so what rests on it stays unverified. */
@@ -19,7 +20,7 @@ export interface PoolRootVerifierOptions {
   readonly block?: "latest" | "safe" | "finalized";
 }
 
-/** By `eth_call` to the pool's `rootSequence`, zero for a root that it never had. The node must be on the pinned chain. */
+/** Throws OPTIONS_INVALID or ADDRESS_INVALID at once. By `eth_call` to the pool's `rootSequence`, zero for a root that it never had. The node must be on the pinned chain. */
 export function poolRootVerifier(
   rpcUrl: string,
   chainId: number,
@@ -27,6 +28,11 @@ export function poolRootVerifier(
   { fetch: send = (input, init) => fetch(input, init), block = "latest" }: PoolRootVerifierOptions = {},
 ): RootVerifier {
   const to = requireAddress(pool, "pool");
+  // Whoever learns only from income that stays unverified would look for the fault elsewhere.
+  if (typeof rpcUrl !== "string" || !/^https?:\/\//i.test(rpcUrl) || !URL.canParse(rpcUrl))
+    throw new ClientError("OPTIONS_INVALID", "rpcUrl: it begins with https:// or http://");
+  if (!Number.isSafeInteger(chainId) || chainId < 1)
+    throw new ClientError("OPTIONS_INVALID", "chainId: a number such as 1");
 
   async function ask(method: string, params: readonly unknown[]): Promise<unknown> {
     const response = await send(rpcUrl, {

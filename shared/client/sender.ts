@@ -4,6 +4,7 @@ import type { Eip1193Provider } from "./authorization.ts";
 import { ClientError } from "./errors.ts";
 import type { Receipt } from "./execute-call.ts";
 import { delay } from "./http.ts";
+import { checkOptions, eip1193Provider } from "./options.ts";
 
 export interface OutgoingTransaction {
   readonly to: string;
@@ -33,6 +34,7 @@ export function eip1193Sender(
   account: string,
   { pollMs = POLL_MS }: { readonly pollMs?: number } = {},
 ): TransactionSender {
+  checkOptions(eip1193Provider, provider, "provider");
   async function receipt(hash: string): Promise<Receipt> {
     for (;;) {
       const found = await provider.request({ method: "eth_getTransactionReceipt", params: [hash] });

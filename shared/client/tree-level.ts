@@ -35,10 +35,10 @@ export async function* readTreeLevel(
   { level, leafCount, from = 0, pageNodes = MAX_PAGE_NODES }: TreeLevel,
   { signal }: CallOptions,
 ): AsyncGenerator<TreePage, void, undefined> {
-  requireInteger(level, 0, TREE_DEPTH);
-  requireInteger(leafCount, 0, Number.MAX_SAFE_INTEGER);
-  requireInteger(from, 0, Number.MAX_SAFE_INTEGER);
-  requireInteger(pageNodes, 1, MAX_PAGE_NODES);
+  requireInteger("level", level, 0, TREE_DEPTH);
+  requireInteger("leafCount", leafCount, 0, Number.MAX_SAFE_INTEGER);
+  requireInteger("from", from, 0, Number.MAX_SAFE_INTEGER);
+  requireInteger("pageNodes", pageNodes, 1, MAX_PAGE_NODES);
   const end = Math.floor(leafCount / TREE_ARITY ** level);
   for (let at = from; at < end; at += pageNodes) {
     const bytes = await transport.call<Uint8Array>(ENDPOINTS.merkleTree, {
@@ -55,7 +55,7 @@ export async function* readTreeLevel(
   }
 }
 
-function requireInteger(value: number, least: number, most: number): void {
+function requireInteger(name: string, value: number, least: number, most: number): void {
   if (!Number.isSafeInteger(value) || value < least || value > most)
-    throw new RangeError(`not an integer from ${least} to ${most}`);
+    throw new ClientError("OPTIONS_INVALID", `${name}: not an integer from ${least} to ${most}`);
 }

@@ -2,25 +2,39 @@
  * A wallet: keys, notes, and what people do with them. It believes its own keys, its pins and
  * the chain's arithmetic; the service is asked for data and for carrying, and is checked or refused.
  */
+import * as z from "zod";
 import type { Ticket, TicketState } from "../api/transactions.ts";
 import { asAddress } from "../protocol/brands.ts";
-import { decodeShieldedAddress } from "../notes/address.ts";
-import { SpendingKey } from "../notes/keys.ts";
+import { decodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
+import { SEED_BYTES, SpendingKey } from "../notes/keys.ts";
 import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "./balances.ts";
 import type { Client } from "./client.ts";
-import { Core } from "./core.ts";
+import { Core, requireAmount } from "./core.ts";
 import {
   Depositing,
   type DepositOptions,
   type PlainDeposit,
   type PlainDepositOptions,
 } from "./depositing.ts";
+import { typedSender, typedSigner } from "./depositor.ts";
 import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
 import { Ledger } from "./ledger.ts";
 import { Operation } from "./operation.ts";
+import {
+  aFunction,
+  anObject,
+  checkOptions,
+  depositOptions,
+  paymentOptions,
+  plainDepositOptions,
+  spendOptions,
+  ticketState,
+  waitOptions,
+  walletOptions,
+} from "./options.ts";
 import type { Payment, PaymentOptions, SpendOptions } from "./payment.ts";
 import { assetsOf, homeOf, requireAddress, type Pins } from "./pins.ts";
 import type { Prover } from "./prover.ts";
@@ -60,7 +74,10 @@ export interface Wallet {
    * notes: what is known already is not looked at again by `sync`, even when another service tells the truth.
    */
   rescan(options?: WaitOptions): Promise<void>;
-  /** Keeps reading until the returned function is called; `onChange` after every event that changed a balance. */
+  /**
+   * Keeps reading until the returned function is called; `onChange` after every event that changed a balance. Where the
+   * stream gives up, after two minutes without the service, `onError` says so and nobody watches any more.
+   */
   watch(onChange?: () => void, onError?: (error: unknown) => void): () => void;
   /** As of the last `sync`. One entry for each asset ever held. */
   balances(): Balance[];
@@ -93,15 +110,22 @@ export interface Wallet {
    */
   adopt(opening: NoteOpening, options?: WaitOptions): Promise<OwnedNote>;
   waitForTicket(ticketId: string, until?: TicketState, options?: WaitOptions): Promise<Ticket>;
-  /** Saves; the wallet is not used afterwards. */
+  /**
+   * Ends every wait and watch, lets a payment that is being made come to its answer, and saves. Afterwards every method
+   * but this one is refused with WALLET_CLOSED. A payment that was sent may still happen.
+   */
   close(): Promise<void>;
 }
 
-/** Opens a wallet from storage, or a new one. A storage that holds something else throws; it is never overwritten. */
+/**
+ * Opens a wallet from storage, or a new one. A storage that holds something else throws; it is never overwritten.
+ * Throws OPTIONS_INVALID, ADDRESS_INVALID and KEY_INVALID.
+ */
 export async function createWallet(options: WalletOptions): Promise<Wallet> {
+  checkOptions(walletOptions, options, "createWallet");
   const { key, client, storage, prover, pins, verifyRoot } = options;
-  const keys =
-    "seed" in key ? SpendingKey.fromSeed(key.seed) : SpendingKey.fromPhrase(key.phrase, key.passphrase);
+  for (const [place, text] of addressesOf(pins)) requireAddress(text, place);
+  const keys = keysOf(key);
   const home = homeOf(pins);
   const assets = assetsOf(pins);
   const now = options.now ?? ((): number => Math.floor(Date.now() / 1000));
@@ -110,11 +134,31 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   return new LiveWallet(core, options.changeTimeoutMs ?? 120_000);
 }
 
+/** Nothing of the key is ever said: an error ends up in a log. */
+function keysOf(key: WalletOptions["key"]): SpendingKey {
+  const { seed, phrase, passphrase } = key as { seed?: unknown; phrase?: unknown; passphrase?: unknown };
+  if ((seed === undefined) === (phrase === undefined))
+    throw new ClientError("KEY_INVALID", "either { seed } or { phrase }");
+  if (seed !== undefined) {
+    if (!(seed instanceof Uint8Array) || seed.length !== SEED_BYTES)
+      throw new ClientError("KEY_INVALID", `a seed is a Uint8Array of ${SEED_BYTES} bytes`);
+    return SpendingKey.fromSeed(seed);
+  }
+  if (typeof phrase !== "string" || (passphrase !== undefined && typeof passphrase !== "string"))
+    throw new ClientError("KEY_INVALID", "phrase and passphrase are texts");
+  try {
+    return SpendingKey.fromPhrase(phrase, passphrase);
+  } catch {
+    throw new ClientError("KEY_INVALID", "not a BIP-39 phrase of 12 to 24 English words; is one mistyped?");
+  }
+}
+
 class LiveWallet implements Wallet {
   readonly address: string;
   readonly #core: Core;
   readonly #depositing: Depositing;
   readonly #spending: Spending;
+  #closing: Promise<void> | undefined;
 
   constructor(core: Core, changeTimeoutMs: number) {
     const { keys, pins } = core.parts;
@@ -124,25 +168,35 @@ class LiveWallet implements Wallet {
     this.address = keys.viewing.addressText(pins.addressPrefix);
   }
 
+  /** What every method works with: a closed wallet's storage may be in another's hands. */
+  #open(): Core {
+    if (this.#closing !== undefined) throw new ClientError("WALLET_CLOSED");
+    return this.#core;
+  }
   get #ledger(): Ledger {
-    return this.#core.parts.ledger;
+    return this.#open().parts.ledger;
   }
 
-  sync(options: WaitOptions = {}): Promise<void> {
-    return Operation.run(options, (call) => this.#ledger.sync(call));
+  async sync(options: WaitOptions = {}): Promise<void> {
+    this.#check(waitOptions, options, "sync");
+    await Operation.run(options, (call) => this.#ledger.sync(call));
   }
 
   /** In turn: a payment must not find the notes that it picked gone. */
-  rescan(options: WaitOptions = {}): Promise<void> {
-    return Operation.run(options, (call) => this.#core.inTurn(call.signal, () => this.#ledger.rescan(call)));
+  async rescan(options: WaitOptions = {}): Promise<void> {
+    this.#check(waitOptions, options, "rescan");
+    const { ledger } = this.#core.parts;
+    await Operation.run(options, (call) => this.#core.inTurn(call.signal, () => ledger.rescan(call)));
   }
 
   watch(
     onChange: () => void = () => undefined,
     onError: (error: unknown) => void = () => undefined,
   ): () => void {
-    const stopListening = this.#ledger.listen(onChange);
-    const release = this.#ledger.feed.hold(onError);
+    const ledger = this.#ledger;
+    checkOptions(z.tuple([aFunction, aFunction]), [onChange, onError], "watch");
+    const stopListening = ledger.listen(onChange);
+    const release = ledger.feed.hold(onError);
     return () => {
       stopListening();
       release();
@@ -154,7 +208,7 @@ class LiveWallet implements Wallet {
   }
 
   balance(asset?: string): Balance {
-    const { assets, now } = this.#core.parts;
+    const { assets, now } = this.#open().parts;
     const wanted = asset === undefined ? assets[0] : requireAddress(asset, "asset");
     return balanceOf(this.#ledger.state, wanted, now());
   }
@@ -163,28 +217,35 @@ class LiveWallet implements Wallet {
     return [...this.#ledger.state.notes.values()];
   }
 
-  deposit(amount: bigint, signer: DepositSigner, options: DepositOptions = {}): Promise<Payment> {
-    return this.#depositing.authorized(amount, signer, options);
+  async deposit(amount: bigint, signer: DepositSigner, options: DepositOptions = {}): Promise<Payment> {
+    this.#check(depositOptions, options, "deposit");
+    requireAmount(amount);
+    return this.#depositing.authorized(amount, typedSigner(signer), options);
   }
 
-  depositPlain(
+  async depositPlain(
     amount: bigint,
     sender: TransactionSender,
     options: PlainDepositOptions = {},
   ): Promise<PlainDeposit> {
-    return this.#depositing.plain(amount, sender, options);
+    this.#check(plainDepositOptions, options, "depositPlain");
+    requireAmount(amount);
+    return this.#depositing.plain(amount, typedSender(sender), options);
   }
 
   async pay(address: string, amount: bigint, options: PaymentOptions = {}): Promise<Payment> {
-    const to = decodeShieldedAddress(address, this.#core.parts.pins.addressPrefix);
-    if (to === undefined) throw new ClientError("ADDRESS_INVALID");
+    this.#check(paymentOptions, options, "pay");
+    const to = requireShielded(address, this.#core.parts.pins.addressPrefix);
+    requireAmount(amount);
     return this.#spending.pay("transfer", (value) => ({ type: "transfer", to, value }), amount, options);
   }
 
   async withdraw(to: string, amount: bigint, options: PaymentOptions = {}): Promise<Payment> {
-    const recipient = asAddress(to);
-    if (recipient === undefined || BigInt(recipient) === 0n)
-      throw new ClientError("ADDRESS_INVALID", "no public address");
+    this.#check(paymentOptions, options, "withdraw");
+    const recipient = requireAddress(to, "recipient");
+    if (BigInt(recipient) === 0n)
+      throw new ClientError("ADDRESS_INVALID", "recipient: nobody has that address");
+    requireAmount(amount);
     return this.#spending.pay(
       "withdraw",
       (value) => ({ type: "withdraw", recipient, value }),
@@ -193,37 +254,77 @@ class LiveWallet implements Wallet {
     );
   }
 
-  quote(request: QuoteRequest, options: WaitOptions = {}): Promise<SwapOffer> {
+  async quote(request: QuoteRequest, options: WaitOptions = {}): Promise<SwapOffer> {
+    this.#check(waitOptions, options, "quote");
+    checkOptions(anObject, request, "quote");
     return Operation.run(options, (call) => quoteSwap(this.#core, request, call));
   }
 
-  swap(order: SwapOrder, options: SpendOptions = {}): Promise<Swap> {
+  async swap(order: SwapOrder, options: SpendOptions = {}): Promise<Swap> {
+    this.#check(spendOptions, options, "swap");
+    checkOptions(anObject, order, "swap");
+    if (typeof order.path !== "string") throw new ClientError("PATH_INVALID", "a path is a text in hex");
     return this.#spending.swap(order, options);
   }
 
-  consolidate(options: PaymentOptions = {}): Promise<Payment> {
+  async consolidate(options: PaymentOptions = {}): Promise<Payment> {
+    this.#check(paymentOptions, options, "consolidate");
     return this.#spending.consolidate(options);
   }
 
-  adopt(opening: NoteOpening, options: WaitOptions = {}): Promise<OwnedNote> {
+  async adopt(opening: NoteOpening, options: WaitOptions = {}): Promise<OwnedNote> {
+    this.#check(waitOptions, options, "adopt");
+    const { ledger } = this.#core.parts;
     return Operation.run(options, (call) =>
       this.#core.inTurn(call.signal, async () => {
-        await this.#ledger.sync(call);
-        return this.#ledger.adopt(opening);
+        await ledger.sync(call);
+        return ledger.adopt(opening);
       }),
     );
   }
 
-  waitForTicket(
+  async waitForTicket(
     ticketId: string,
     until: TicketState = "confirmed",
     options: WaitOptions = {},
   ): Promise<Ticket> {
+    this.#check(waitOptions, options, "waitForTicket");
+    checkOptions(z.string("a ticket's id").min(1), ticketId, "waitForTicket.ticketId");
+    checkOptions(ticketState, until, "waitForTicket.until");
     return Operation.run(options, (call) => this.#core.ticket(ticketId, until, call));
   }
 
-  async close(): Promise<void> {
-    await this.#core.idle();
-    await this.#ledger.save();
+  close(): Promise<void> {
+    return (this.#closing ??= this.#end());
   }
+
+  async #end(): Promise<void> {
+    const { ledger } = this.#core.parts;
+    ledger.feed.close(new ClientError("WALLET_CLOSED"));
+    await this.#core.idle();
+    await ledger.save();
+  }
+
+  #check(schema: z.ZodType, options: unknown, name: string): void {
+    this.#open();
+    checkOptions(schema, options, name);
+  }
+}
+
+function requireShielded(untrusted: unknown, prefix: string): ShieldedAddress {
+  const to = typeof untrusted === "string" ? decodeShieldedAddress(untrusted, prefix) : undefined;
+  if (to !== undefined) return to;
+  const isPublic = asAddress(untrusted) !== undefined;
+  throw new ClientError(
+    "ADDRESS_INVALID",
+    isPublic ? "a public address is paid by withdraw" : `not a shielded address that begins with ${prefix}1`,
+  );
+}
+
+/** A key of a table is an address, too. */
+function* addressesOf(pins: Pins): Iterable<[string, string]> {
+  yield ["pins.pool", pins.pool];
+  for (const asset of pins.assets) yield ["pins.assets", asset];
+  for (const asset of Object.keys(pins.feeCeilings ?? {})) yield ["pins.feeCeilings", asset];
+  for (const asset of Object.keys(pins.tokenDomains ?? {})) yield ["pins.tokenDomains", asset];
 }

@@ -1,5 +1,8 @@
-// The page of the browser test: a person's wallet in a real browser, with a session token and IndexedDB.
+// The page of the browser test: a person's wallet in a real browser, with a session token and IndexedDB. The page and
+// its proving files come from the application's origin, everything else from the service on another.
 import {
+  ApiProblem,
+  ClientError,
   createClient,
   createProver,
   createWallet,
@@ -15,6 +18,7 @@ import {
 
 /** What the test gives the page. */
 interface Given {
+  readonly service: string;
   readonly manifest: ArtefactManifest;
   readonly seed: readonly number[];
   readonly depositor: string;
@@ -36,7 +40,7 @@ async function open(given: Given): Promise<Wallet> {
   return createWallet({
     key: { seed: Uint8Array.from(given.seed) },
     client: createClient({
-      baseUrl: location.origin,
+      baseUrl: given.service,
       credential: { sessionProvider: () => window.sessionToken() },
     }),
     storage: indexedDbStorage(indexedDB, "cloister", "wallet"),
@@ -63,8 +67,24 @@ export const cloister = {
     );
     const states = [ticketOf(await wallet.deposit(10_000_000n, signer, { progress }))];
     states.push(ticketOf(await wallet.pay(wallet.address, 1_000_000n, { progress })));
+    const { total } = wallet.balance();
     await wallet.close();
-    return { states, total: String(wallet.balance().total), steps };
+    return { states, total: String(total), steps };
+  },
+  /** How a `sync` without a time limit ends. */
+  async sync(given: Given): Promise<{ outcome: string; message: string; ms: number }> {
+    const wallet = await open(given);
+    const began = performance.now();
+    const [outcome, message] = await wallet.sync().then(
+      () => ["done", ""] as const,
+      (error: unknown) =>
+        error instanceof ClientError || error instanceof ApiProblem
+          ? ([error.code, error.message] as const)
+          : (["untyped", String(error)] as const),
+    );
+    const ms = performance.now() - began;
+    await wallet.close();
+    return { outcome, message, ms };
   },
   /** Before any contact with the service: what IndexedDB kept. */
   async stored(given: Given): Promise<string> {

@@ -1,7 +1,9 @@
-// A real browser: Debian's chromium through playwright-core. Deposits and pays with proofs made in the page.
+// A real browser: Debian's chromium through playwright-core. Deposits and pays with proofs made in the page, which
+// stands on an origin of its own: the service is on another, and the browser asks it for leave like any service.
 import { build, type Plugin } from "esbuild";
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
 import { curves } from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
@@ -10,6 +12,7 @@ import { FLAT_FEE, PREFIX } from "../contract/client/checks.ts";
 import { TestService } from "../contract/client/service.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { freshProject, type FreshProject } from "../support/fresh-project.ts";
+import { startPageOrigin, type PageOrigin } from "../support/page-origin.ts";
 import { vouchedPins } from "../support/vouching.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 
@@ -31,6 +34,8 @@ describe("wallet in a browser", function () {
   let service: TestService;
   let browser: TestBrowser;
   let baseUrl: string;
+  let shop: PageOrigin;
+  let stranger: PageOrigin;
 
   before(async function () {
     requireBrowser(this);
@@ -52,35 +57,35 @@ describe("wallet in a browser", function () {
       [],
       "the page has the package's code, not this checkout's",
     );
-    service.files.set("/app.js", { type: "text/javascript", body: outputFiles[0]!.contents });
-    service.files.set("/", {
-      type: "text/html",
-      body: '<!doctype html><script type="module" src="/app.js"></script>',
-    });
-    service.files.set("/favicon.ico", { type: "image/x-icon", body: "" });
+    const script = outputFiles[0]!.contents;
+    [shop, stranger] = [await startPageOrigin(script), await startPageOrigin(script)];
+    service.origins.add(shop.url);
     for (const kind of ["deposit-shield", "spend"] as const) {
       const { zkey, wasm } = await folderArtefacts(DEVELOPMENT_KEYS)(kind);
-      service.files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
-      service.files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
+      shop.files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
+      shop.files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
     }
     browser = await startBrowser();
   });
   after(async () => {
     await (browser as TestBrowser | undefined)?.close();
     await (service as TestService | undefined)?.close();
+    for (const origin of [shop, stranger]) await (origin as PageOrigin | undefined)?.close();
     await (project as FreshProject | undefined)?.remove();
     // The service verified proofs in this process; its worker threads would keep the process alive.
     await (await curves.getCurveFromName("bn128")).terminate();
   });
 
-  it("deposits and pays with real proofs, a session token and no API key, and remembers after a reload", async () => {
-    const depositor = EthereumWallet.createRandom();
-    const given = {
-      manifest: await readManifest(DEVELOPMENT_KEYS),
-      seed: Array.from({ length: 32 }, () => 5),
-      depositor: depositor.address,
-      pins: { chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX, enclaves: vouchedPins() },
-    };
+  const depositor = EthereumWallet.createRandom();
+  const given = async () => ({
+    service: baseUrl,
+    manifest: await readManifest(DEVELOPMENT_KEYS),
+    seed: Array.from({ length: 32 }, () => 5),
+    depositor: depositor.address,
+    pins: { chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX, enclaves: vouchedPins() },
+  });
+
+  async function pageOf(origin: PageOrigin): Promise<{ page: Page; faults: string[] }> {
     const page = await browser.pages.newPage();
     const faults: string[] = [];
     page.on("pageerror", (error) => faults.push(String(error)));
@@ -93,19 +98,45 @@ describe("wallet in a browser", function () {
       delete types.EIP712Domain;
       return depositor.signTypedData(domain, types, message);
     });
-    await page.goto(baseUrl);
+    await page.goto(origin.url);
     await page.waitForFunction(() => "cloister" in window);
+    return { page, faults };
+  }
 
-    const done = await page.evaluate((input) => window.cloister.depositAndPay(input), given);
+  it("deposits and pays with real proofs, a session token and no API key, and remembers after a reload", async () => {
+    const { page, faults } = await pageOf(shop);
+    const done = await page.evaluate((input) => window.cloister.depositAndPay(input), await given());
     assert.deepEqual(done.states, ["confirmed", "confirmed"]);
     assert.equal(done.total, String(10_000_000n - 2n * FLAT_FEE));
     assert.equal(done.steps.filter((step) => step === "prove").length, 2);
 
     await page.reload();
     await page.waitForFunction(() => "cloister" in window);
-    assert.equal(await page.evaluate((input) => window.cloister.stored(input), given), done.total);
+    assert.equal(await page.evaluate((input) => window.cloister.stored(input), await given()), done.total);
 
     assert.deepEqual(faults, []);
-    assert.ok(service.requests.every(({ headers }) => headers["x-api-key"] === undefined));
+    assert.ok(service.requests.length > 0);
+    for (const { headers, url } of service.requests) {
+      assert.equal(headers["x-api-key"], undefined);
+      assert.equal(headers.origin, shop.url, url);
+    }
+  });
+
+  it("follows the stream from its own origin; from one that is not registered it says so within seconds", async () => {
+    const own = await pageOf(shop);
+    assert.equal(
+      (await own.page.evaluate((input) => window.cloister.sync(input), await given())).outcome,
+      "done",
+    );
+    const other = await pageOf(stranger);
+    const refused = await other.page.evaluate((input) => window.cloister.sync(input), await given());
+    assert.equal(refused.outcome, "NETWORK");
+    assert.ok(refused.ms < 10_000, `${refused.ms} ms`);
+    assert.ok(refused.message.includes(`${baseUrl}/events/stream`), refused.message);
+    assert.ok(
+      refused.message.includes(`operator developers origins ID --origin ${stranger.url}`),
+      refused.message,
+    );
+    assert.doesNotMatch(refused.message, /sst_/);
   });
 });

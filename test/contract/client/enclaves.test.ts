@@ -144,6 +144,35 @@ describe("client: the service's enclaves", () => {
     assert.equal(await deposit(vouchedPins()), "too few enclaves answer");
   });
 
+  it("tells a clock that is behind or ahead from an enclave that fails, and says by how much", async () => {
+    const skew = async (secs: number): Promise<[string, number]> => {
+      now = Math.floor(Date.now() / 1000) + secs;
+      const outcome = await deposit(vouchedPins());
+      const [, size = "", way] = /^CLOCK_WRONG: .*it is (\d+) seconds (behind|ahead)/.exec(outcome) ?? [
+        outcome,
+      ];
+      return [way ?? outcome, Number(size)];
+    };
+    const day = 86_400;
+    for (const [secs, expected] of [
+      [-120, "behind"],
+      [-day, "behind"],
+      [day, "ahead"],
+    ] as const) {
+      const [way, size] = await skew(secs);
+      assert.equal(way, expected);
+      assert.ok(Math.abs(size - Math.abs(secs)) <= 10, `${size} s for ${secs} s`);
+    }
+    assert.equal((await skew(-30))[0], "came to proving");
+    // What fails at any time is said first: nobody should set a clock for a foreign enclave.
+    service.enclaves = (nonce) => [
+      service.vouched(nonce, { measurement: { ...MEASURED, pcr0: "0d".repeat(48) } }),
+    ];
+    assert.equal((await skew(-day))[0], "MEASUREMENT_MISMATCH");
+    service.enclaves = () => [service.vouched(new Uint8Array(32).fill(1))];
+    assert.equal((await skew(-day))[0], "NONCE_MISMATCH");
+  });
+
   it("asks nothing of an enclave only where that was said", async () => {
     service.enclaves = () => [];
     assert.equal(await deposit("unverified"), "came to proving");

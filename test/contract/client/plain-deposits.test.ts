@@ -205,7 +205,11 @@ describe("plain deposits of a wallet", function () {
       ...depositor,
       sendTransaction: () => Promise.reject(new Error("the person said no")),
     };
-    await assert.rejects(wallet.depositPlain(AMOUNT, unwilling, { asset: WETH }), /the person said no/);
+    await assert.rejects(
+      wallet.depositPlain(AMOUNT, unwilling, { asset: WETH }),
+      (error: Error) =>
+        refusal("SIGNER_FAILED")(error) && (error.cause as Error).message === "the person said no",
+    );
     service.faults.push(({ url }) => (url === "/attest/deposit-shield" ? "ASSET_UNSUPPORTED" : undefined));
     await assert.rejects(
       wallet.depositPlain(AMOUNT, depositor, { asset: WETH }),

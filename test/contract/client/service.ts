@@ -1,9 +1,18 @@
 // A small service for tests of the client library: speaks the HTTP interface over a real socket, checks
-// statements and verifies proofs for real. Its chain is in memory, so that tests can reorganise it.
+// statements and verifies proofs for real. Its chain is in memory, so that tests can reorganise it. Towards pages it has
+// the proxy's own manners, by the proxy's own code: nothing that a browser refuses there may pass here.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Wallet as EthereumWallet } from "ethers";
+import Koa from "koa";
+import { cors } from "../../../proxy/http/cors.ts";
+import { errorHandler } from "../../../proxy/http/error-handler.ts";
+import { requestId } from "../../../proxy/http/request-id.ts";
+import { apiVersion, responseHeaders } from "../../../proxy/http/response-headers.ts";
+import type { RequestState } from "../../../proxy/http/state.ts";
+import { createLogger } from "../../../proxy/logging.ts";
+import { createMetrics } from "../../../proxy/observe/metrics.ts";
 import type { ErrorCode } from "../../../shared/api/errors.ts";
 import type { SwapQuote, SwapQuoteRequest } from "../../../shared/api/swaps.ts";
 import type { AttestResponse, Ticket } from "../../../shared/api/transactions.ts";
@@ -43,8 +52,8 @@ export class TestService {
   /** Tokens that count as expired, and those that are good. */
   readonly goodTokens = new Set<string>();
   readonly expiredTokens = new Set<string>();
-  /** Served without a credential, for pages of browser tests. */
-  readonly files = new Map<string, { readonly type: string; readonly body: string | Uint8Array }>();
+  /** Whose pages may use it. */
+  readonly origins = new Set<string>();
   /** Mine and root each accepted statement at once. Off: the test calls `mine`. */
   automine = true;
   features = { swaps: true, bridges: false, spend9: true };
@@ -57,7 +66,8 @@ export class TestService {
   /** Off where no proof is the point: then any proof of the right form passes, such as `standInProver` makes. */
   verifiesProofs = true;
   readonly enclave = EthereumWallet.createRandom();
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  readonly #handle = this.#app().callback();
+  readonly #server = createServer((request, response) => void this.#handle(request, response));
   readonly #queue: { statement: Statement; ticketId: string }[] = [];
 
   async listen(): Promise<string> {
@@ -120,6 +130,22 @@ export class TestService {
 
   // ---------------------------------------------------------------- http
 
+  /** As in the proxy's app: what every request passes before anybody looks at what it wants. */
+  #app(): Koa<RequestState> {
+    const app = new Koa<RequestState>();
+    app.use(requestId());
+    app.use(responseHeaders());
+    app.use(errorHandler(createLogger("silent"), createMetrics()));
+    app.use(cors(async () => this.origins));
+    app.use(apiVersion());
+    app.use((ctx) => {
+      ctx.respond = false;
+      // A fault of this file is no answer: it ends the test.
+      void this.#serve(ctx.req, ctx.res);
+    });
+    return app;
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -134,11 +160,10 @@ export class TestService {
       }
     }
     const url = new URL(request.url!, "http://test");
-    const file = this.files.get(url.pathname);
-    if (file !== undefined) return void response.writeHead(200, { "Content-Type": file.type }).end(file.body);
     const bearer = /^Bearer (.*)$/.exec(request.headers.authorization ?? "")?.[1];
     const token = bearer ?? url.searchParams.get("session") ?? undefined;
-    if (request.headers["x-api-key"] === undefined) {
+    const { origin, "sec-fetch-site": site, "x-api-key": apiKey } = request.headers;
+    if (apiKey === undefined) {
       if (token === undefined) {
         problem(response, "MISSING_CREDENTIAL");
         return;
@@ -151,8 +176,15 @@ export class TestService {
         problem(response, "INVALID_CREDENTIAL");
         return;
       }
-    } else if (request.headers["x-api-key"] !== API_KEY || token !== undefined) {
+    } else if (origin !== undefined || site !== undefined) {
+      problem(response, "FORBIDDEN");
+      return;
+    } else if (apiKey !== API_KEY || token !== undefined) {
       problem(response, "INVALID_CREDENTIAL");
+      return;
+    }
+    if (origin !== undefined && !this.origins.has(origin)) {
+      problem(response, "FORBIDDEN");
       return;
     }
     try {

@@ -307,7 +307,7 @@ describe("merkle paths without a history", function () {
     ])
       await assert.rejects(
         client.treeLevel({ level: 0, leafCount: 10, ...wrong }).next(),
-        RangeError,
+        refusal("OPTIONS_INVALID"),
         JSON.stringify(wrong),
       );
     assert.deepEqual(pool.asked, []);

@@ -296,7 +296,7 @@ describe("wallet against a service with real proofs", function () {
     await assert.rejects(wallet.deposit(10_000_000n, depositor, { asset: other }), refusal("PIN_MISMATCH"));
     const elsewhere = await open(1, memoryStorage(), { ...PINS, assets: [other, USDC] });
     await assert.rejects(elsewhere.deposit(10_000_000n, depositor), refusal("PIN_MISMATCH"));
-    await assert.rejects(open(1, memoryStorage(), { ...PINS, assets: [] }), TypeError);
+    await assert.rejects(open(1, memoryStorage(), { ...PINS, assets: [] }), refusal("OPTIONS_INVALID"));
     assert.ok(!service.requests.some(({ method }) => method === "POST"), "nothing was sent");
   });
 

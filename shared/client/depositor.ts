@@ -1,0 +1,36 @@
+/**
+ * The depositor's signer is the application's: an ethers Signer, a browser wallet, a device. What it throws ("rejected",
+ * "no provider", anything) comes to the caller as SIGNER_FAILED with its own error as the cause.
+ */
+import type { DepositSigner } from "./authorization.ts";
+import { ClientError } from "./errors.ts";
+import { checkOptions, depositSigner, transactionSender } from "./options.ts";
+import type { TransactionSender } from "./sender.ts";
+
+export function typedSigner(signer: DepositSigner): DepositSigner {
+  checkOptions(depositSigner, signer, "signer");
+  return {
+    getAddress: () => typed("getAddress", () => signer.getAddress()),
+    signTypedData: (...data) => typed("signTypedData", () => signer.signTypedData(...data)),
+  };
+}
+
+export function typedSender(sender: TransactionSender): TransactionSender {
+  checkOptions(transactionSender, sender, "sender");
+  return {
+    getAddress: () => typed("getAddress", () => sender.getAddress()),
+    async sendTransaction(transaction) {
+      const sent = await typed("sendTransaction", () => sender.sendTransaction(transaction));
+      return { hash: sent.hash, wait: () => typed("wait", () => sent.wait()) };
+    },
+  };
+}
+
+async function typed<T>(method: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof ClientError) throw cause;
+    throw new ClientError("SIGNER_FAILED", method, { cause });
+  }
+}

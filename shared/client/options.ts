@@ -1,0 +1,200 @@
+/**
+ * What an application passes in, read once where it comes in: TypeScript is not everybody's, and a wrong amount or
+ * address must be refused before anything is made of it. OPTIONS_INVALID names the place and never the value, which may
+ * be a secret.
+ */
+import * as z from "zod";
+import type { EnclavePins } from "./attestation.ts";
+import type { ClientOptions } from "./client.ts";
+import type { DepositSigner } from "./authorization.ts";
+import type { DepositOptions, PlainDepositOptions } from "./depositing.ts";
+import { ClientError } from "./errors.ts";
+import type { IdentityProviderOptions } from "./exchange.ts";
+import type { WaitOptions } from "./feed.ts";
+import type { PaymentOptions, SpendOptions } from "./payment.ts";
+import type { Pins, TokenDomain } from "./pins.ts";
+import type { ProverOptions } from "./prover.ts";
+import type { TransactionSender } from "./sender.ts";
+import type { WalletOptions } from "./wallet.ts";
+
+/** Every key of a type: a new option that is not listed here does not compile. */
+type Keys<T> = Readonly<Record<keyof T, z.ZodType>>;
+
+/** Returns what it was given, or throws OPTIONS_INVALID with the first place that is wrong. */
+export function checkOptions(schema: z.ZodType, given: unknown, name: string): void {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return;
+  const { path, message } = parsed.error.issues[0]!;
+  const place = [name, ...path.map(String)].join(".");
+  throw new ClientError("OPTIONS_INVALID", `${place}: ${message}`);
+}
+
+export const aFunction = z.custom<(...given: never[]) => unknown>(
+  (value) => typeof value === "function",
+  "a function",
+);
+export const anObject = z.custom<object>((value) => typeof value === "object" && value !== null, "an object");
+const methods = (names: readonly string[], what: string): z.ZodType =>
+  z.custom(
+    (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      names.every((name) => typeof (value as Record<string, unknown>)[name] === "function"),
+    `${what}, with ${names.join(", ")}`,
+  );
+
+/** A timer takes no more (2^31 − 1), and fires at once for what it cannot take. */
+const ms = z.number("milliseconds").int("whole milliseconds").min(0).max(2_147_483_647);
+const signal = methods(["addEventListener", "throwIfAborted"], "an AbortSignal");
+const deadlineSecs = z.number("seconds").int("whole seconds").min(1).max(86_400);
+
+const waiting = { signal: signal.optional(), timeoutMs: ms.optional() } satisfies Keys<WaitOptions>;
+const statement = { ...waiting, deadlineSecs: deadlineSecs.optional(), progress: aFunction.optional() };
+const until = z.enum(["queued", "confirmed", "finalized"]).optional();
+const asset = z.string("a token's address").optional();
+
+export const waitOptions = z.strictObject(waiting);
+export const depositOptions = z.strictObject({
+  ...{ ...statement, until, asset },
+} satisfies Keys<DepositOptions>);
+export const plainDepositOptions = z.strictObject({
+  ...{ ...statement, asset, until: z.enum(["sent", "confirmed"]).optional() },
+} satisfies Keys<PlainDepositOptions>);
+const spending = { ...statement, until, consolidate: z.boolean().optional() } satisfies Keys<SpendOptions>;
+export const spendOptions = z.strictObject(spending);
+export const paymentOptions = z.strictObject({ ...spending, asset } satisfies Keys<PaymentOptions>);
+export const ticketState = z.enum(["queued", "submitted", "confirmed", "finalized", "failed", "expired"]);
+
+export const depositSigner = methods(
+  ["getAddress", "signTypedData"] satisfies (keyof DepositSigner)[],
+  "an ethers Signer or eip1193Signer(…)",
+);
+export const transactionSender = methods(
+  ["getAddress", "sendTransaction"] satisfies (keyof TransactionSender)[],
+  "an ethers Signer with a provider or eip1193Sender(…)",
+);
+export const eip1193Provider = methods(["request"], "an EIP-1193 provider such as window.ethereum");
+
+// ---------------------------------------------------------------- what a wallet is made of
+
+const hex = (bytes: number, what: string): z.ZodType =>
+  z
+    .string(what)
+    .regex(new RegExp(`^[0-9a-f]{${bytes * 2}}$`), `${what}: ${bytes * 2} lower-case hex digits without 0x`);
+const measurement = z.object({ pcr0: hex(48, "a PCR"), pcr1: hex(48, "a PCR"), pcr2: hex(48, "a PCR") });
+const enclaves = z.union(
+  [
+    z.literal("unverified"),
+    z.strictObject({
+      measurements: z.array(measurement),
+      roots: z.array(hex(32, "a root's SHA-256")).optional(),
+    } satisfies Keys<EnclavePins>),
+  ],
+  '{ measurements: [{ pcr0, pcr1, pcr2 }], roots? }, each in lower-case hex digits without 0x, or "unverified"',
+);
+/** What is in them is read by `requireAddress`, with a code of its own. */
+const publicAddress = z.string("an address");
+const feeRule = z.strictObject({
+  flat: z.bigint("a bigint of the token's smallest units").min(0n),
+  bps: z.number("basis points").int().min(0).max(10_000),
+});
+const ceiling = z.strictObject({
+  deposit: feeRule.optional(),
+  transfer: feeRule.optional(),
+  withdraw: feeRule.optional(),
+  swap: feeRule.optional(),
+} satisfies Keys<Required<Pins["feeCeiling"]>>);
+
+const pins = z.strictObject({
+  chainId: z.number("a number such as 1").int().min(1).max(Number.MAX_SAFE_INTEGER),
+  pool: publicAddress,
+  assets: z.array(publicAddress, "a list of addresses").min(1, "at least one token"),
+  addressPrefix: z
+    .string("the network's prefix such as clo")
+    .regex(/^[a-z0-9]{1,32}$/, "lower-case letters and digits"),
+  enclaves,
+  feeCeiling: ceiling,
+  feeCeilings: z.record(publicAddress, ceiling).optional(),
+  feeSinks: z.array(z.string("a shielded address")).optional(),
+  tokenDomains: z
+    .record(
+      publicAddress,
+      z.strictObject({ name: z.string(), version: z.string() } satisfies Keys<TokenDomain>),
+    )
+    .optional(),
+} satisfies Keys<Pins>);
+
+export const walletOptions = z.strictObject({
+  key: z.custom((value) => typeof value === "object" && value !== null, "{ seed } or { phrase }"),
+  client: methods(["events", "info", "whoami"], "what createClient returns"),
+  storage: methods(["load", "save"], "a WalletStorage such as indexedDbStorage(…)"),
+  prover: methods(["prove", "prepare", "checkInfo"], "what createProver returns"),
+  pins,
+  verifyRoot: aFunction.optional(),
+  changeTimeoutMs: ms.optional(),
+  now: aFunction.optional(),
+} satisfies Keys<WalletOptions>);
+
+// ---------------------------------------------------------------- what a client is made of
+
+const service = {
+  // Read by reaching.ts, which says more.
+  baseUrl: z.unknown(),
+  fetch: aFunction.optional(),
+  tries: z.number("a number").int().min(1).max(100).optional(),
+  maxWaitMs: ms.optional(),
+  answerMs: ms.min(1).optional(),
+  wait: aFunction.optional(),
+};
+/** What a header can carry: a key out of a file often ends with a line break. */
+const apiKey = z
+  .string("a string")
+  .refine((text) => !text.startsWith("sst_"), "this is a session token: give it by sessionProvider")
+  .regex(/^ck_[\x21-\x7e]+$/, "it begins with ck_ and has neither spaces nor line breaks");
+const credential = z
+  .object(
+    { apiKey: apiKey.optional(), sessionProvider: aFunction.optional() },
+    "{ sessionProvider } in a browser, { apiKey } on a server",
+  )
+  .refine(
+    (given) => (given.apiKey === undefined) !== (given.sessionProvider === undefined),
+    "either { sessionProvider }, in a browser, or { apiKey }, on a server",
+  );
+const timing = z.strictObject({
+  silenceMs: ms.optional(),
+  maxPauseMs: ms.optional(),
+  maxAwayMs: ms.optional(),
+  wait: aFunction.optional(),
+} satisfies Keys<NonNullable<ClientOptions["streamTiming"]>>);
+
+export const clientOptions = z.strictObject({
+  ...service,
+  credential,
+  providerMs: ms.min(1).optional(),
+  streamTiming: timing.optional(),
+} satisfies Keys<ClientOptions>);
+
+export const identityProviderOptions = z.strictObject({
+  ...service,
+  appId: z.string("the id that the service's operator gave").min(1),
+  accessToken: aFunction,
+  perms: z.array(z.enum(["read", "write"])).optional(),
+  ttlSecs: z.number("seconds").int().min(1).optional(),
+} satisfies Keys<IdentityProviderOptions>);
+
+const file = z.object({ sha256: hex(32, "a SHA-256") });
+export const proverOptions = z.object({
+  source: aFunction,
+  manifest: z.object(
+    {
+      circuits: z.record(
+        z.string(),
+        z.object({ zkey: file, wasm: file }),
+        "the manifest's circuits, as readManifest gives them",
+      ),
+    },
+    "the content of manifest.json",
+  ),
+  worker: z.union([z.string(), z.instanceof(URL)], "the address of the worker's file").optional(),
+  threads: z.number("a number").int("a whole number").min(1).optional(),
+} satisfies Keys<ProverOptions>);
