@@ -41,7 +41,7 @@ export function checkEnclaves(
     const document = documentOf(attestation);
     const policy = { roots, measurements, nonce, type: "live" } as const;
     const verdict = verifyAttestation(document, { ...policy, at: nowMs });
-    if (verdict === "CERTIFICATE_EXPIRED" || verdict === "FROM_FUTURE")
+    if (typeof verdict === "string" && OF_THE_CLOCK.has(verdict))
       throw clockOrFault(verifyAttestation(document, { ...policy, at: "its own time" }), nowMs);
     if (typeof verdict === "string") throw unverified(verdict);
     const { claims } = verdict;
@@ -51,6 +51,12 @@ export function checkEnclaves(
   const signers = new Set(accepted.map(({ signer }) => asAddress(signer)));
   if (signers.size < Math.max(info.threshold, 1)) throw unverified("too few enclaves answer");
 }
+
+const OF_THE_CLOCK: ReadonlySet<AttestationFault> = new Set([
+  "CERTIFICATE_EXPIRED",
+  "CERTIFICATE_NOT_YET_VALID",
+  "FROM_FUTURE",
+]);
 
 /**
  * Certificates that are not valid now, or a document from the future. The document answers a nonce of a moment ago: if

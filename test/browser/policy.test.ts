@@ -4,8 +4,6 @@ import { build } from "esbuild";
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { createServer, request as forward, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { curves } from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
@@ -15,6 +13,7 @@ import { FLAT_FEE, PREFIX } from "../contract/client/checks.ts";
 import { TestService } from "../contract/client/service.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { freshProject, type FreshProject } from "../support/fresh-project.ts";
+import { startPageOrigin, strictPolicy, type PageFile, type PageOrigin } from "../support/page-origin.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { vouchedPins } from "../support/vouching.ts";
 
@@ -24,63 +23,20 @@ const SECONDS_MS = 8_000;
 
 type Outcome = Awaited<ReturnType<Window["underPolicy"]["deposit"]>>;
 
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-}
-
 describe("content security policy in a browser", function () {
   this.timeout(300_000);
   let project: FreshProject;
   let service: TestService;
   let browser: TestBrowser;
   let serviceUrl: string;
-  let pageUrl: string;
-  const servers: Server[] = [];
-  const files = new Map<string, { readonly type: string; readonly body: string | Uint8Array }>();
-  /** Of every answer of the page's origin, unless a file has one of its own. */
-  let policy = "";
-  const policyOf = new Map<string, string>();
+  let shop: PageOrigin;
+  let worker: PageFile;
 
   before(async function () {
     requireBrowser(this);
     project = await freshProject();
     service = new TestService();
-    const upstream = await service.listen();
-
-    // The service with the page's origin registered: what its proxy adds to every answer.
-    const front = createServer((request, response) => {
-      const origin = { "Access-Control-Allow-Origin": pageUrl, Vary: "Origin" };
-      if (request.method === "OPTIONS") {
-        response.writeHead(204, {
-          ...origin,
-          "Access-Control-Allow-Methods": "GET, POST",
-          "Access-Control-Allow-Headers": request.headers["access-control-request-headers"] ?? "",
-        });
-        response.end();
-        return;
-      }
-      const { method, headers } = request;
-      const onward = forward(upstream + request.url!, { method: method!, headers }, (answer) => {
-        response.writeHead(answer.statusCode!, { ...answer.headers, ...origin });
-        answer.pipe(response);
-      });
-      onward.on("error", () => response.destroy());
-      response.on("close", () => onward.destroy());
-      request.pipe(onward);
-    });
-    const pages = createServer((request, response) => {
-      const file = files.get(request.url!);
-      response.writeHead(file === undefined ? 404 : 200, {
-        "Content-Type": file?.type ?? "text/plain",
-        "Content-Security-Policy": policyOf.get(request.url!) ?? policy,
-      });
-      response.end(file?.body);
-    });
-    servers.push(front, pages);
-    serviceUrl = await listen(front);
-    pageUrl = await listen(pages);
-
+    serviceUrl = await service.listen();
     const { outputFiles } = await build({
       entryPoints: [`${PROJECT_ROOT}/test/browser/policy-page.ts`],
       bundle: true,
@@ -102,61 +58,44 @@ describe("content security policy in a browser", function () {
         },
       ],
     });
-    for (const { path: file, contents } of outputFiles)
-      files.set(file, { type: "text/javascript", body: contents });
-    const worker = await readFile(project.worker);
-    // Where the bundle looks for it, and where an application that names it may have put it.
-    for (const place of ["/dist/worker.js", "/static/prover.js"])
-      files.set(place, { type: "text/javascript", body: worker });
-    files.set("/", {
-      type: "text/html",
-      body: '<!doctype html><title>shop</title><script type="module" src="/policy-page.js"></script>',
-    });
+    const pieces = new Map(outputFiles.map(({ path: file, contents }) => [file, contents]));
+    shop = await startPageOrigin(pieces.get("/policy-page.js")!);
+    service.origins.add(shop.url);
+    for (const [file, body] of pieces) shop.files.set(file, { type: "text/javascript", body });
+    worker = { type: "text/javascript", body: await readFile(project.worker) };
+    // Where an application that names it may have put it.
+    shop.files.set("/static/prover.js", worker);
     for (const kind of ["deposit-shield", "spend"] as const) {
       const { zkey, wasm } = await folderArtefacts(DEVELOPMENT_KEYS)(kind);
-      files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
-      files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
+      shop.files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
+      shop.files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
     }
     browser = await startBrowser();
   });
   after(async () => {
     await (browser as TestBrowser | undefined)?.close();
-    for (const server of servers) {
-      server.closeAllConnections();
-      server.close();
-    }
+    await (shop as PageOrigin | undefined)?.close();
     await (service as TestService | undefined)?.close();
     await (project as FreshProject | undefined)?.remove();
     // The service verified proofs in this process; its worker threads would keep the process alive.
     await (await curves.getCurveFromName("bn128")).terminate();
   });
   beforeEach(() => {
-    policyOf.clear();
-    policy = strict();
+    // Where the bundle looks for it.
+    shop.files.set("/dist/worker.js", worker);
+    shop.policy = strict();
   });
 
-  /** What README.md of the library says that it needs, and nothing else. */
   const strict = (changed: Readonly<Record<string, string>> = {}): string =>
-    Object.entries({
-      "default-src": "'none'",
-      "script-src": "'self' 'wasm-unsafe-eval'",
-      "worker-src": "'self'",
-      "connect-src": `'self' ${serviceUrl}`,
-      "base-uri": "'none'",
-      "form-action": "'none'",
-      "frame-ancestors": "'none'",
-      ...changed,
-    })
-      .map(([directive, sources]) => `${directive} ${sources}`)
-      .join("; ");
+    strictPolicy(serviceUrl, changed);
 
   const depositor = EthereumWallet.createRandom();
-  const given = async (worker?: string) => ({
+  const given = async (named?: string) => ({
     service: serviceUrl,
     manifest: await readManifest(DEVELOPMENT_KEYS),
     depositor: depositor.address,
     pins: { chainId: CHAIN_ID, pool: POOL, assets: [USDC], addressPrefix: PREFIX, enclaves: vouchedPins() },
-    ...(worker === undefined ? {} : { worker }),
+    ...(named === undefined ? {} : { worker: named }),
   });
 
   async function onPage<T>(use: (page: Page) => Promise<T>): Promise<T> {
@@ -173,7 +112,7 @@ describe("content security policy in a browser", function () {
       return depositor.signTypedData(domain, types, message);
     });
     try {
-      await page.goto(pageUrl);
+      await page.goto(shop.url);
       await page.waitForFunction(() => "underPolicy" in window);
       const result = await use(page);
       assert.deepEqual(faults, []);
@@ -204,30 +143,30 @@ describe("content security policy in a browser", function () {
   });
 
   it("proves with a worker that the application put elsewhere and names", async () => {
-    policy = strict({ "worker-src": `${pageUrl}/static/prover.js` });
+    shop.policy = strict({ "worker-src": `${shop.url}/static/prover.js` });
     const { outcome } = await deposit("/static/prover.js");
     assert.ok("total" in outcome, JSON.stringify(outcome));
     assert.equal(outcome.total, DEPOSITED);
   });
 
   it("says that worker-src is missing", async () => {
-    policy = strict({ "worker-src": "'none'" });
+    shop.policy = strict({ "worker-src": "'none'" });
     await refusal("WORKER_FORBIDDEN", /worker-src/);
   });
 
   it("says that worker-src is missing where the worker's own file came with a stricter policy", async () => {
-    policyOf.set("/dist/worker.js", strict({ "worker-src": "'none'" }));
+    shop.files.set("/dist/worker.js", { ...worker, policy: strict({ "worker-src": "'none'" }) });
     await refusal("WORKER_FORBIDDEN", /worker-src/);
   });
 
   it("says that wasm-unsafe-eval is missing", async () => {
-    policy = strict({ "script-src": "'self'" });
+    shop.policy = strict({ "script-src": "'self'" });
     await refusal("WASM_FORBIDDEN", /script-src.*wasm-unsafe-eval/);
   });
 
   it("needs no wasm-unsafe-eval on the page itself, only on the worker's file", async () => {
-    policyOf.set("/dist/worker.js", policy);
-    policy = strict({ "script-src": "'self'" });
+    shop.files.set("/dist/worker.js", { ...worker, policy: strict() });
+    shop.policy = strict({ "script-src": "'self'" });
     const { outcome } = await deposit();
     assert.ok("total" in outcome, JSON.stringify(outcome));
   });

@@ -2,62 +2,26 @@
 // promised the other does not pick, and a tab that is closed while it proves binds nothing.
 import { build } from "esbuild";
 import assert from "node:assert/strict";
-import { createServer, request, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { CHAIN_ID, POOL, USDC } from "../contract/client/chain.ts";
 import { FLAT_FEE, PREFIX } from "../contract/client/checks.ts";
 import { TestService } from "../contract/client/service.ts";
 import { give } from "../contract/client/stand-in.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
+import { startPageOrigin, type PageOrigin } from "../support/page-origin.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { vouchedPins } from "../support/vouching.ts";
 import type { GivenTab } from "./two-tabs-page.ts";
 
-const PAGE =
-  "<!doctype html><title>tab</title><link rel=icon href=data:,><script type=module src=/app.js></script>";
 const HELD = 10_000_000n;
 
 describe("two tabs of one wallet", function () {
   this.timeout(120_000);
-  let app: Uint8Array;
   let service: TestService;
   let browser: TestBrowser;
-  let pageUrl: string;
+  let shop: PageOrigin;
   let baseUrl: string;
   let seed = 20;
-  const servers: Server[] = [];
-
-  async function listen(serve: RequestListener): Promise<string> {
-    const server = createServer(serve);
-    servers.push(server);
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  }
-
-  /** The service as a browser finds it from the page's origin, and from no other. */
-  const withOrigin =
-    (behind: string): RequestListener =>
-    (asked, answer) => {
-      answer.setHeader("Access-Control-Allow-Origin", pageUrl);
-      if (asked.method === "OPTIONS") {
-        answer.setHeader("Access-Control-Allow-Methods", "GET, POST");
-        answer.setHeader(
-          "Access-Control-Allow-Headers",
-          asked.headers["access-control-request-headers"] ?? "",
-        );
-        answer.writeHead(204).end();
-        return;
-      }
-      const { method, headers } = asked;
-      const passed = request(new URL(asked.url!, behind), { method, headers }, (given) => {
-        answer.writeHead(given.statusCode!, given.headers);
-        given.pipe(answer);
-      });
-      passed.on("error", () => answer.destroy());
-      answer.on("close", () => passed.destroy());
-      asked.pipe(passed);
-    };
 
   before(async function () {
     requireBrowser(this);
@@ -65,12 +29,7 @@ describe("two tabs of one wallet", function () {
       entryPoints: [`${PROJECT_ROOT}/test/browser/two-tabs-page.ts`],
       ...{ bundle: true, platform: "browser", format: "esm", target: "es2022", write: false },
     });
-    app = outputFiles[0]!.contents;
-    pageUrl = await listen((asked, answer) => {
-      const isApp = asked.url === "/app.js";
-      answer.writeHead(200, { "Content-Type": isApp ? "text/javascript" : "text/html" });
-      answer.end(isApp ? app : PAGE);
-    });
+    shop = await startPageOrigin(outputFiles[0]!.contents);
     browser = await startBrowser();
     await browser.pages.exposeFunction("sessionToken", () => {
       service.goodTokens.add("sst_tabs");
@@ -79,10 +38,7 @@ describe("two tabs of one wallet", function () {
   });
   after(async () => {
     await (browser as TestBrowser | undefined)?.close();
-    for (const server of servers) {
-      server.closeAllConnections();
-      server.close();
-    }
+    await (shop as PageOrigin | undefined)?.close();
   });
 
   /** A wallet of its own for each test, since all of them share the browser's database. */
@@ -90,7 +46,8 @@ describe("two tabs of one wallet", function () {
   beforeEach(async () => {
     service = new TestService();
     service.verifiesProofs = false;
-    baseUrl = await listen(withOrigin(await service.listen()));
+    service.origins.add(shop.url);
+    baseUrl = await service.listen();
     given = {
       baseUrl,
       seed: Array.from({ length: 32 }, () => seed),
@@ -98,7 +55,7 @@ describe("two tabs of one wallet", function () {
     };
     seed += 1;
     const page = await browser.pages.newPage();
-    await page.goto(pageUrl);
+    await page.goto(shop.url);
     await page.evaluate(
       () =>
         new Promise<void>((resolve, reject) => {
@@ -120,7 +77,7 @@ describe("two tabs of one wallet", function () {
 
   async function tab(): Promise<Page> {
     const page = await browser.pages.newPage();
-    await page.goto(pageUrl);
+    await page.goto(shop.url);
     await page.waitForFunction(() => "tab" in window);
     await page.evaluate((input) => window.tab.open(input), given);
     return page;
@@ -175,7 +132,7 @@ describe("two tabs of one wallet", function () {
 
   it("opens what was saved before a save had a version, and saves over it once", async () => {
     const old = await browser.pages.newPage();
-    await old.goto(pageUrl);
+    await old.goto(shop.url);
     await old.evaluate(
       () =>
         new Promise<void>((resolve, reject) => {

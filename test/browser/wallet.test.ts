@@ -3,6 +3,7 @@
 import { build, type Plugin } from "esbuild";
 import { Wallet as EthereumWallet } from "ethers";
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { curves } from "snarkjs";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
@@ -65,6 +66,7 @@ describe("wallet in a browser", function () {
       shop.files.set(`/artefacts/${kind}.zkey`, { type: "application/octet-stream", body: zkey });
       shop.files.set(`/artefacts/${kind}.wasm`, { type: "application/wasm", body: wasm });
     }
+    shop.files.set("/dist/worker.js", { type: "text/javascript", body: await readFile(project.worker) });
     browser = await startBrowser();
   });
   after(async () => {

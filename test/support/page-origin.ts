@@ -6,16 +6,36 @@ import type { AddressInfo } from "node:net";
 export interface PageFile {
   readonly type: string;
   readonly body: string | Uint8Array;
+  /** In the place of the origin's. */
+  readonly policy?: string;
 }
 
 export interface PageOrigin {
   readonly url: string;
   /** By path. */
   readonly files: Map<string, PageFile>;
+  /** The content security policy of every answer. */
+  policy: string;
   close(): Promise<void>;
 }
 
-/** `script` is the whole program of the page at `/`. */
+/** What the client library's README names, and nothing else. `reached`: what a page may ask beside its own origin. */
+export function strictPolicy(reached: string, changed: Readonly<Record<string, string>> = {}): string {
+  return Object.entries({
+    "default-src": "'none'",
+    "script-src": "'self' 'wasm-unsafe-eval'",
+    "worker-src": "'self'",
+    "connect-src": `'self' ${reached}`,
+    "base-uri": "'none'",
+    "form-action": "'none'",
+    "frame-ancestors": "'none'",
+    ...changed,
+  })
+    .map(([directive, sources]) => `${directive} ${sources}`)
+    .join("; ");
+}
+
+/** `script` is the whole program of the page at `/`. Its policy is the strict one, but for whom it may ask. */
 export async function startPageOrigin(script: string | Uint8Array): Promise<PageOrigin> {
   const files = new Map<string, PageFile>([
     [
@@ -29,16 +49,21 @@ export async function startPageOrigin(script: string | Uint8Array): Promise<Page
   ]);
   const server: Server = createServer((request, response) => {
     const file = files.get(request.url ?? "");
-    if (file === undefined) response.writeHead(404).end();
-    else response.writeHead(200, { "Content-Type": file.type }).end(file.body);
+    response.writeHead(file === undefined ? 404 : 200, {
+      "Content-Type": file?.type ?? "text/plain",
+      "Content-Security-Policy": file?.policy ?? origin.policy,
+    });
+    response.end(file?.body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return {
+  const origin: PageOrigin = {
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
     files,
+    policy: strictPolicy("http: https:"),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return origin;
 }

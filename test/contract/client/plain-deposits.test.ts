@@ -34,7 +34,17 @@ describe("plain deposits of a wallet", function () {
           if (state === "end") steps.push(step);
         },
       });
-      assert.deepEqual(steps, ["prepare", "prove", "submit", "approve", "send", "confirm", "deliver"]);
+      assert.deepEqual(steps, [
+        "prepare",
+        "download",
+        "load",
+        "prove",
+        "submit",
+        "approve",
+        "send",
+        "confirm",
+        "deliver",
+      ]);
       assert.equal(deposit.fees, FLAT_FEE);
       assert.equal(wallet.balance(WETH).total, AMOUNT - FLAT_FEE);
       const [approval, execution] = depositor.sent;

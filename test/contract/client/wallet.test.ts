@@ -67,7 +67,7 @@ describe("wallet against a service with real proofs", function () {
         if (state === "end") steps.push(step);
       },
     });
-    assert.deepEqual(steps, ["prepare", "sign", "prove", "submit", "confirm", "deliver"]);
+    assert.deepEqual(steps, ["prepare", "sign", "download", "load", "prove", "submit", "confirm", "deliver"]);
     assert.equal(deposit.ticket.state, "confirmed");
     assert.equal(deposit.fees, FLAT_FEE);
     assert.equal(first.balance().total, 100_000_000n - FLAT_FEE);
