@@ -23,7 +23,7 @@ import {
   type TransportOptions,
 } from "./http.ts";
 import { exchangeSession } from "./exchange.ts";
-import { checkOptions, clientOptions } from "./options.ts";
+import { checkOptions, clientOptions, type Lists } from "./options.ts";
 import { credentialSource, type Credential } from "./session.ts";
 import { readTreeLevel, type TreeLevel, type TreePage } from "./tree-level.ts";
 
@@ -88,7 +88,7 @@ export interface Client {
 
 /** Throws OPTIONS_INVALID. */
 export function createClient(options: ClientOptions): Client {
-  checkOptions(clientOptions, options, "createClient");
+  checkOptions(clientOptions satisfies Lists<ClientOptions>, options, "createClient");
   const transport = createTransport({
     ...options,
     credential: credentialSource(options.credential, options.providerMs),

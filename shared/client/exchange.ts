@@ -5,7 +5,7 @@
 import type { ExchangeRequest, SessionResponse } from "../api/credentials.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import { createTransport, type CallOptions, type TransportOptions } from "./http.ts";
-import { checkOptions, identityProviderOptions } from "./options.ts";
+import { checkOptions, identityProviderOptions, type Lists } from "./options.ts";
 import { readBaseUrl } from "./reaching.ts";
 import { noCredential, type SessionProvider } from "./session.ts";
 
@@ -32,7 +32,11 @@ export function exchangeSession(
 
 /** A session provider for `createClient({ credential: { sessionProvider } })`. */
 export function identityProviderSession(options: IdentityProviderOptions): SessionProvider {
-  checkOptions(identityProviderOptions, options, "identityProviderSession");
+  checkOptions(
+    identityProviderOptions satisfies Lists<IdentityProviderOptions>,
+    options,
+    "identityProviderSession",
+  );
   readBaseUrl(options.baseUrl, "identityProviderSession.baseUrl");
   const { appId, accessToken, perms, ttlSecs, ...service } = options;
   return async () => {

@@ -8,7 +8,7 @@ import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { KIND_NAMES, type Kind, type Statement } from "../protocol/statements.ts";
 import type { ArtefactManifest, ArtefactSource } from "./artefacts.ts";
 import { ClientError } from "./errors.ts";
-import { checkOptions, proverOptions } from "./options.ts";
+import { checkOptions, proverOptions, type Lists } from "./options.ts";
 import { ProvingWorker } from "./proving-worker.ts";
 import type { WorkerFile } from "./groth16/threads.ts";
 import { SharedWork } from "./shared-work.ts";
@@ -59,7 +59,7 @@ const FILE = "./dist/worker.js";
 
 /** Throws OPTIONS_INVALID. */
 export function createProver(options: ProverOptions): Prover {
-  checkOptions(proverOptions, options, "createProver");
+  checkOptions(proverOptions satisfies Lists<ProverOptions>, options, "createProver");
   const { source, manifest, worker: named, threads } = options;
   const file: WorkerFile =
     named === undefined

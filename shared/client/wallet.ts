@@ -29,11 +29,13 @@ import {
   checkOptions,
   depositOptions,
   paymentOptions,
+  pinsOptions,
   plainDepositOptions,
   spendOptions,
   ticketState,
   waitOptions,
   walletOptions,
+  type Lists,
 } from "./options.ts";
 import type { Payment, PaymentOptions, SpendOptions } from "./payment.ts";
 import { assetsOf, homeOf, requireAddress, type Pins } from "./pins.ts";
@@ -122,7 +124,8 @@ export interface Wallet {
  * Throws OPTIONS_INVALID, ADDRESS_INVALID and KEY_INVALID.
  */
 export async function createWallet(options: WalletOptions): Promise<Wallet> {
-  checkOptions(walletOptions, options, "createWallet");
+  checkOptions(walletOptions satisfies Lists<WalletOptions>, options, "createWallet");
+  checkOptions(pinsOptions satisfies Lists<Pins>, options.pins, "createWallet.pins");
   const { key, client, storage, prover, pins, verifyRoot } = options;
   for (const [place, text] of addressesOf(pins)) requireAddress(text, place);
   const keys = keysOf(key);
@@ -178,7 +181,7 @@ class LiveWallet implements Wallet {
   }
 
   async sync(options: WaitOptions = {}): Promise<void> {
-    this.#check(waitOptions, options, "sync");
+    this.#check(waitOptions satisfies Lists<WaitOptions>, options, "sync");
     await Operation.run(options, (call) => this.#ledger.sync(call));
   }
 
@@ -218,7 +221,7 @@ class LiveWallet implements Wallet {
   }
 
   async deposit(amount: bigint, signer: DepositSigner, options: DepositOptions = {}): Promise<Payment> {
-    this.#check(depositOptions, options, "deposit");
+    this.#check(depositOptions satisfies Lists<DepositOptions>, options, "deposit");
     requireAmount(amount);
     return this.#depositing.authorized(amount, typedSigner(signer), options);
   }
@@ -228,13 +231,13 @@ class LiveWallet implements Wallet {
     sender: TransactionSender,
     options: PlainDepositOptions = {},
   ): Promise<PlainDeposit> {
-    this.#check(plainDepositOptions, options, "depositPlain");
+    this.#check(plainDepositOptions satisfies Lists<PlainDepositOptions>, options, "depositPlain");
     requireAmount(amount);
     return this.#depositing.plain(amount, typedSender(sender), options);
   }
 
   async pay(address: string, amount: bigint, options: PaymentOptions = {}): Promise<Payment> {
-    this.#check(paymentOptions, options, "pay");
+    this.#check(paymentOptions satisfies Lists<PaymentOptions>, options, "pay");
     const to = requireShielded(address, this.#core.parts.pins.addressPrefix);
     requireAmount(amount);
     return this.#spending.pay("transfer", (value) => ({ type: "transfer", to, value }), amount, options);
@@ -261,7 +264,7 @@ class LiveWallet implements Wallet {
   }
 
   async swap(order: SwapOrder, options: SpendOptions = {}): Promise<Swap> {
-    this.#check(spendOptions, options, "swap");
+    this.#check(spendOptions satisfies Lists<SpendOptions>, options, "swap");
     checkOptions(anObject, order, "swap");
     if (typeof order.path !== "string") throw new ClientError("PATH_INVALID", "a path is a text in hex");
     return this.#spending.swap(order, options);
