@@ -1,7 +1,7 @@
 /** Looks at everything from outside when a scenario has settled: chain, wallets, stream, and what the store kept. */
 import { Interface } from "ethers";
 import { openStackWallet } from "../../../scripts/dev/stack-wallet.ts";
-import { createClient, memoryStorage, type Prover } from "../../../shared/client/index.ts";
+import { createClient, createProver, memoryStorage } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { CIPHERTEXT_BYTES } from "../../../shared/protocol/statements.ts";
 import { until } from "../../support/until.ts";
@@ -194,7 +194,10 @@ async function readWallets(
 }
 
 /** These wallets look and do not pay. */
-const NO_PROVER = {} as Prover;
+const NO_PROVER = createProver({
+  source: () => Promise.reject(new Error("nobody proves here")),
+  manifest: { circuits: {} },
+});
 
 interface Before {
   readonly balances: Observations["balances"]["before"];
