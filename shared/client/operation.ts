@@ -58,9 +58,6 @@ class Interruption extends Error {
   }
 }
 
-/** Timers hold 31 bits; a longer time than this never ends a call. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 export class Operation {
   /** Ends everything that this call waits for. */
   readonly signal: AbortSignal;
@@ -78,14 +75,14 @@ export class Operation {
 
   /** Throws AbortError, or TIMED_OUT as PaymentInterrupted. */
   static async run<T>(
-    { signal, timeoutMs = Infinity, progress }: WaitOptions & { readonly progress?: Progress },
+    { signal, timeoutMs, progress }: WaitOptions & { readonly progress?: Progress },
     work: (operation: Operation) => Promise<T>,
   ): Promise<T> {
     const ending = new AbortController();
     const leave = (): void => ending.abort(new Interruption("caller", signal?.reason));
     const operation = new Operation(ending.signal, progress);
     const timer =
-      timeoutMs > LONGEST_TIMER_MS
+      timeoutMs === undefined
         ? undefined
         : setTimeout(() => ending.abort(new Interruption("clock")), timeoutMs);
     signal?.addEventListener("abort", leave, { once: true });

@@ -244,10 +244,13 @@ describe("calls that end early", function () {
       assert.equal(waiting.transactionHash, `0x${"2".padStart(64, "0")}`);
     });
 
-    it("that is longer than a timer can be does not end anything", async () => {
+    it("that is longer than a timer can be is refused, and does not fire at once", async () => {
       const wallet = await funded();
       for (const long of [Infinity, 2 ** 31, 2 ** 40])
-        await wallet.pay(wallet.address, 1_000n, { timeoutMs: long });
+        await assert.rejects(wallet.pay(wallet.address, 1_000n, { timeoutMs: long }), {
+          code: "OPTIONS_INVALID",
+        });
+      await wallet.pay(wallet.address, 1_000n, { timeoutMs: 2 ** 31 - 1 });
     });
   });
 
