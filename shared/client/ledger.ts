@@ -6,6 +6,7 @@ import type { StreamEvent } from "../api/data.ts";
 import type { Address, Bytes32, Field } from "../protocol/brands.ts";
 import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
+import { orAborted } from "./aborting.ts";
 import { adoptNote } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
 import type { Client } from "./client.ts";
@@ -21,7 +22,7 @@ import {
 import { Feed, type WaitOptions } from "./feed.ts";
 import { mergeState } from "./merging.ts";
 import { checkPins, type Pins } from "./pins.ts";
-import type { RootVerifier } from "./root-verifier.ts";
+import { confirms, type RootVerifier } from "./root-verifier.ts";
 import { applyEvent, verifiedRoot } from "./scanner.ts";
 import { selectNotes } from "./selection.ts";
 import { openState, sealState } from "./state-codec.ts";
@@ -55,6 +56,8 @@ export class Ledger {
   #saving: Promise<void> = Promise.resolve();
   #dirty = false;
   #rescanning = false;
+  #asking: Promise<void> | undefined;
+  #isUnasked = false;
 
   private constructor(options: LedgerOptions, state: WalletState, version: string | undefined) {
     this.#options = options;
@@ -102,20 +105,42 @@ export class Ledger {
   async #catchUp(options: WaitOptions): Promise<void> {
     await this.feed.until(() => this.feed.synced, options);
     verifiedRoot(this.state);
-    await this.#confirm();
+    void this.#confirm();
   }
 
-  /** Asks the application's own source whether the newest root is the pool's. Without a yes nothing changes. */
-  async #confirm(): Promise<void> {
+  /** Waits until the application's own source has answered for the newest root, which it may do with a no. */
+  async confirmed({ signal }: WaitOptions): Promise<void> {
+    await orAborted(this.#confirm(), signal);
+    if (this.#dirty) await this.save();
+  }
+
+  /**
+   * Asks the application's own source for the newest root, and again for one that came meanwhile. Nothing but `confirmed`
+   * waits for it: a slow node must not hold a payment or the stream.
+   */
+  #confirm(): Promise<void> {
+    this.#isUnasked = true;
+    this.#asking ??= Promise.resolve().then(() => this.#ask());
+    return this.#asking;
+  }
+
+  async #ask(): Promise<void> {
     const { verifyRoot } = this.#options;
-    const mark = this.state.latestRoot;
-    if (verifyRoot === undefined || mark === undefined || mark.leafCount <= this.state.confirmedLeaves)
-      return;
-    const isPools = await verifyRoot(mark.root).catch(() => false);
-    // What was asked about may have been rolled back while we waited.
-    const { tree } = this.state;
-    if (isPools && mark.leafCount <= tree.leafCount && tree.root(mark.leafCount) === mark.root)
+    while (this.#isUnasked) {
+      this.#isUnasked = false;
+      const mark = this.state.latestRoot;
+      if (verifyRoot === undefined || mark === undefined || mark.leafCount <= this.state.confirmedLeaves)
+        continue;
+      const isPools = await confirms(verifyRoot, mark.root);
+      // What was asked about may have been rolled back while we waited.
+      const { tree } = this.state;
+      if (!isPools || mark.leafCount > tree.leafCount || tree.root(mark.leafCount) !== mark.root) continue;
       this.state.confirmedLeaves = mark.leafCount;
+      this.#dirty = true;
+      this.#tell();
+    }
+    // In the turn of the last look, so that nobody is told to wait for what does not look again.
+    this.#asking = undefined;
   }
 
   async #apply(event: StreamEvent): Promise<void> {
@@ -125,7 +150,7 @@ export class Ledger {
     this.#dirty = true;
     // While catching up the save comes at the end, not after each of a hundred thousand events.
     if (this.feed.synced) {
-      if (finding.type === "rooted") await this.#confirm();
+      if (finding.type === "rooted") void this.#confirm();
       await this.save();
     }
     this.#tell();

@@ -7,10 +7,11 @@ import { asField, type Field } from "../protocol/brands.ts";
 import { bytesToUint } from "../protocol/bytes.ts";
 import { TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../protocol/tree.ts";
 import { climb, treePath, type CompleteNodes } from "../notes/merkle.ts";
+import { orAborted } from "./aborting.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
 import type { CallOptions } from "./http.ts";
-import type { RootVerifier } from "./root-verifier.ts";
+import { confirms, type RootVerifier } from "./root-verifier.ts";
 import { NODE_BYTES, type TreeLevel } from "./tree-level.ts";
 
 /** A leaf of one's own: `noteCommitment` of its note. */
@@ -55,7 +56,7 @@ async function readPaths(
   { verifyRoot, pageNodes, signal }: MerklePathsOptions,
 ): Promise<MerklePaths> {
   const { root, leafCount } = await newestRoot(client, { signal });
-  if (verifyRoot !== "unverified" && !(await verifyRoot(root).catch(() => false)))
+  if (verifyRoot !== "unverified" && !(await orAborted(confirms(verifyRoot, root), signal)))
     throw new ClientError("ROOT_UNVERIFIED");
   for (const { leafIndex } of leaves)
     if (!Number.isSafeInteger(leafIndex) || leafIndex < 0 || leafIndex >= leafCount)

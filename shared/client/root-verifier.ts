@@ -13,6 +13,30 @@ export type RootVerifier = (root: Field) => Promise<boolean>;
 
 const ROOT_SEQUENCE = toHex(keccak256(new TextEncoder().encode("rootSequence(uint256)")).slice(0, 4));
 const TIMEOUT_MS = 10_000;
+/** For a verifier of the application's own, which may have no limit; longer than ours takes. */
+const PATIENCE_MS = 12_000;
+
+/**
+ * Whether a verifier confirms a root. One that throws, answers anything but true, or keeps silent for `patienceMs` does not:
+ * an application's own node must not hold a call or the stream.
+ */
+export async function confirms(
+  verifyRoot: RootVerifier,
+  root: Field,
+  patienceMs = PATIENCE_MS,
+): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), patienceMs)));
+  // A verifier may also throw before it has a promise.
+  const answer: Promise<unknown> = Promise.resolve().then(() => verifyRoot(root));
+  try {
+    return (await Promise.race([answer, late])) === true;
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 export interface PoolRootVerifierOptions {
   readonly fetch?: typeof fetch;

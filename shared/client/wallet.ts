@@ -182,14 +182,20 @@ class LiveWallet implements Wallet {
 
   async sync(options: WaitOptions = {}): Promise<void> {
     this.#check(waitOptions satisfies Lists<WaitOptions>, options, "sync");
-    await Operation.run(options, (call) => this.#ledger.sync(call));
+    await Operation.run(options, async (call) => {
+      await this.#ledger.sync(call);
+      await this.#ledger.confirmed(call);
+    });
   }
 
   /** In turn: a payment must not find the notes that it picked gone. */
   async rescan(options: WaitOptions = {}): Promise<void> {
     this.#check(waitOptions, options, "rescan");
     const { ledger } = this.#core.parts;
-    await Operation.run(options, (call) => this.#core.inTurn(call.signal, () => ledger.rescan(call)));
+    await Operation.run(options, async (call) => {
+      await this.#core.inTurn(call.signal, () => ledger.rescan(call));
+      await ledger.confirmed(call);
+    });
   }
 
   watch(

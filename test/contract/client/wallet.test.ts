@@ -290,6 +290,22 @@ describe("wallet against a service with real proofs", function () {
     assert.equal(wallet.balance().total, 0n);
   });
 
+  it("is not held by an application's own source that keeps silent", async () => {
+    const wallet = await createWallet({
+      ...{ key: { seed: seed(1) }, client, storage: memoryStorage(), prover, pins: PINS },
+      verifyRoot: () => new Promise<boolean>(() => undefined),
+    });
+    await wallet.deposit(10_000_000n, depositor);
+    await wallet.pay(wallet.address, 1_000_000n);
+    assert.equal(wallet.balance().total, 10_000_000n - 2n * FLAT_FEE);
+    await assert.rejects(wallet.sync({ timeoutMs: 300 }), refusal("TIMED_OUT"));
+    const reason = new Error("the page is left");
+    const leaving = new AbortController();
+    setTimeout(() => leaving.abort(reason), 300);
+    await assert.rejects(wallet.sync({ signal: leaving.signal }), refusal("ABORTED"));
+    assert.equal(wallet.balance().unverified, wallet.balance().total);
+  });
+
   it("pays and deposits only in pinned tokens, and with a service that carries them", async () => {
     const other = "0x00000000000000000000000000000000000000dd";
     const wallet = await open(1);

@@ -1,0 +1,15 @@
+/** The promise, or the signal's reason as soon as it is aborted; the work behind it goes on. */
+export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  let leave: (() => void) | undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    leave = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+  });
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    if (leave !== undefined) signal.removeEventListener("abort", leave);
+  }
+}
