@@ -195,7 +195,8 @@ module.exports = {
       "koa-at-the-edge",
       {
         path: OURS,
-        pathNot: "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/app\\.ts$|^scripts/bench/http/|^test/)",
+        pathNot:
+          "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/app\\.ts$|^scripts/lab/bench/http/|^test/)",
       },
       { path: `${PACKAGE}(koa|@koa/router|@types/koa|co-body)/` },
     ),

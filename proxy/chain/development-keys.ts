@@ -74,7 +74,7 @@ export function developmentKeyAmong(keys: KeyHashes, development: KeyHashes): st
   return [...keys].find(([, hash]) => known.has(hash.toLowerCase()))?.[0];
 }
 
-/** Hashes of what scripts/bench/trapdoor/keys.ts makes from its own phrase, in order of kind id. */
+/** Hashes of what scripts/lab/bench/trapdoor/keys.ts makes from its own phrase, in order of kind id. */
 const BENCHMARK_KEYS: readonly string[] = [
   "0xdf74438930e3e3f5f8e6b1b0668e21e70456c31a3944a9ccbc66d029516e6a67",
   "0xebed5dabee14c66b4e080ba1cb3a025f6e36bdbb30424d0bfb799e22907d9e2c",
@@ -83,7 +83,7 @@ const BENCHMARK_KEYS: readonly string[] = [
 ];
 
 /**
- * Gamma of every key that scripts/bench/trapdoor/keys.ts makes, from whatever phrase; in a ceremony's keys it is the
+ * Gamma of every key that scripts/lab/bench/trapdoor/keys.ts makes, from whatever phrase; in a ceremony's keys it is the
  * generator of G2. A mark against mistakes: who wants to deceive has no need of that file.
  */
 const BENCHMARK_GAMMA: VerificationKey["gamma"] = [

@@ -1,4 +1,4 @@
-// Written by scripts/build-contracts.ts from the compiler's output; do not edit.
+// Written by scripts/build/contracts.ts from the compiler's output; do not edit.
 
 /** The pool: `interfaces/IPool.sol`. */
 export const POOL_ABI = [

@@ -5,12 +5,12 @@
  */
 import assert from "node:assert/strict";
 import * as snarkjs from "snarkjs";
-import { releaseCurve } from "../../scripts/circuits/ceremony.ts";
+import { releaseCurve } from "../../scripts/build/circuits/ceremony.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";
 import { commitmentOf, noteCommitment, nullifierOf } from "../../shared/notes/note.ts";
-import { wrapCoins } from "../../scripts/dev/uniswap.ts";
+import { wrapCoins } from "../../scripts/stack/uniswap.ts";
 import { addressToField, asField, FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import type { Proof } from "../../shared/protocol/proof.ts";
 import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";

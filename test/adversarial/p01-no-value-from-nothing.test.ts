@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import * as snarkjs from "snarkjs";
-import { releaseCurve } from "../../scripts/circuits/ceremony.ts";
+import { releaseCurve } from "../../scripts/build/circuits/ceremony.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { SigningKey, Wallet, computeAddress } from "ethers";
-import { signatureBytes, type PoolTransaction } from "../../scripts/dev/statement-maker.ts";
+import { signatureBytes, type PoolTransaction } from "../../scripts/stack/statement-maker.ts";
 import { attestationDigest } from "../../shared/protocol/attestation.ts";
 import { BASE_FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
@@ -13,7 +13,7 @@ import { encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import type { Proof } from "../../shared/protocol/proof.ts";
 import { encodeProof } from "../../shared/protocol/host/proofs.ts";
-import { committedKeyHashes } from "../../scripts/deploy-pool.ts";
+import { committedKeyHashes } from "../../scripts/product/deploy.ts";
 import { contextOf, statementHashOf } from "../../shared/protocol/statements.ts";
 import {
   attestRequest,

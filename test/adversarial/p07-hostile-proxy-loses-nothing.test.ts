@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { Contract, Interface, Wallet } from "ethers";
-import { loadArtifact } from "../../scripts/build-contracts.ts";
+import { loadArtifact } from "../../scripts/build/contracts.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import { NO_UPDATE } from "../../scripts/dev/statement-maker.ts";
+import { NO_UPDATE } from "../../scripts/stack/statement-maker.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import {
   Battlefield,

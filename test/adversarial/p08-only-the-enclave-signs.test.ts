@@ -7,9 +7,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { SigningKey, Wallet, computeAddress, type EventLog } from "ethers";
-import { startServingEnclave } from "../../scripts/dev/serving-enclave.ts";
-import type { SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
-import { committedKeyHashes, deployPool } from "../../scripts/deploy-pool.ts";
+import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
+import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
+import { committedKeyHashes, deployPool } from "../../scripts/product/deploy.ts";
 import {
   NO_UPDATE,
   seal,
@@ -17,7 +17,7 @@ import {
   spendDraft,
   type PoolRootUpdate,
   type PoolTransaction,
-} from "../../scripts/dev/statement-maker.ts";
+} from "../../scripts/stack/statement-maker.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";

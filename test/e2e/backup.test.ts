@@ -28,7 +28,7 @@ describe("a service on an older copy of its store", function () {
     new Promise((resolve, reject) => {
       execFile(
         process.execPath,
-        ["--import", "tsx", "scripts/operator.ts", "--json", "--data", store(), ...words],
+        ["--import", "tsx", "scripts/product/operator.ts", "--json", "--data", store(), ...words],
         { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } },
         (error, out, err) => (error === null ? resolve(out) : reject(new Error(err))),
       );

@@ -11,9 +11,9 @@ import { loadKeyRing, loadPepper } from "../../proxy/auth/secret-files.ts";
 import { mintSessionToken } from "../../proxy/auth/session-tokens.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
-import { pepperFile } from "../../scripts/dev/development-credential.ts";
-import type { NetworkName } from "../../scripts/dev/networks.ts";
-import { TestUsdc } from "../../scripts/dev/usdc.ts";
+import { pepperFile } from "../../scripts/stack/development-credential.ts";
+import type { NetworkName } from "../../scripts/stack/networks.ts";
+import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import type { AttestResponse, DepositBody, SpendBody, SwapBody } from "../../shared/api/transactions.ts";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
 import {

@@ -7,16 +7,16 @@ import path from "node:path";
 import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { createPool } from "../../proxy/chain/pool.ts";
 import { createChain } from "../../proxy/chain/provider.ts";
-import { writeTrapdoorKeys } from "../../scripts/bench/trapdoor/keys.ts";
-import { simulatedProver } from "../../scripts/bench/trapdoor/prover.ts";
-import { openSimulator } from "../../scripts/bench/trapdoor/simulator.ts";
-import { committedKeyHashes, keyHashesIn } from "../../scripts/deploy-pool.ts";
-import { developmentImage } from "../../scripts/dev/development-signer.ts";
-import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
-import { ROOMY_KEYS } from "../../scripts/dev/proxy-settings.ts";
-import { StackError, type NetworkEntry } from "../../scripts/dev/stack-folder.ts";
-import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
-import { TestUsdc } from "../../scripts/dev/usdc.ts";
+import { writeTrapdoorKeys } from "../../scripts/lab/bench/trapdoor/keys.ts";
+import { simulatedProver } from "../../scripts/lab/bench/trapdoor/prover.ts";
+import { openSimulator } from "../../scripts/lab/bench/trapdoor/simulator.ts";
+import { committedKeyHashes, keyHashesIn } from "../../scripts/product/deploy.ts";
+import { developmentImage } from "../../scripts/stack/development-signer.ts";
+import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
+import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
+import { StackError, type NetworkEntry } from "../../scripts/stack/stack-folder.ts";
+import { openStackWallet } from "../../scripts/stack/stack-wallet.ts";
+import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import {
   createClient,
   memoryStorage,

@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { networkOf, type StackFile } from "../../scripts/dev/stack-folder.ts";
+import { networkOf, type StackFile } from "../../scripts/stack/stack-folder.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { until } from "../support/until.ts";
 
@@ -38,7 +38,9 @@ describe("commands", function () {
     script: string,
     ...args: string[]
   ): { child: ChildProcess; ended: Promise<Ended>; said: (text: string) => Promise<void> } {
-    const child = spawn(process.execPath, ["scripts/run.mjs", `scripts/${script}`, ...args], { cwd: ROOT });
+    const child = spawn(process.execPath, ["scripts/build/run.mjs", `scripts/${script}`, ...args], {
+      cwd: ROOT,
+    });
     children.add(child);
     let stdout = "";
     let stderr = "";
@@ -86,7 +88,7 @@ describe("commands", function () {
   }
 
   it("npm run demo --json starts both networks, ends with exact balances, and stops them again", async () => {
-    const { code, stdout, stderr } = await run("demo.ts", "--json", "--folder", folder).ended;
+    const { code, stdout, stderr } = await run("stack/demo.ts", "--json", "--folder", folder).ended;
     assert.equal(code, 0, stderr);
     const result = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as DemoResult;
     assert.equal(result.ok, true);
@@ -122,7 +124,7 @@ describe("commands", function () {
 
   it("npm start resumes the same chains, pools and key, refuses a second start, and ends with 0 on Ctrl-C", async () => {
     const before = await readStack();
-    const first = run("start.ts", "--folder", folder, ...FREE);
+    const first = run("stack/start.ts", "--folder", folder, ...FREE);
     await first.said("60 requests a minute, 10,000 a day");
     await first.said("Ctrl-C stops everything");
     const now = await readStack();
@@ -158,11 +160,11 @@ describe("commands", function () {
     assert.equal(one.swaps, undefined);
     assert.ok(two.swaps !== undefined);
 
-    const second = await run("start.ts", "--folder", folder).ended;
+    const second = await run("stack/start.ts", "--folder", folder).ended;
     assert.equal(second.code, 1);
     assert.match(second.stderr, /already runs/);
 
-    const demo = await run("demo.ts", "--json", "--only", "swap", "--folder", folder).ended;
+    const demo = await run("stack/demo.ts", "--json", "--only", "swap", "--folder", folder).ended;
     assert.equal(demo.code, 0, demo.stderr);
 
     first.child.kill("SIGINT");
@@ -176,7 +178,7 @@ describe("commands", function () {
   it("npm start --network first runs that one alone, and nothing outlives a supervisor that is killed", async () => {
     const alone = path.join(folder, "alone");
     const start = run(
-      "start.ts",
+      "stack/start.ts",
       "--folder",
       alone,
       "--network",
@@ -192,7 +194,7 @@ describe("commands", function () {
     const { base_url, chain_rpc } = networkOf(stack, "first");
     assert.equal(await isAway(chain_rpc), false);
 
-    const demo = await run("demo.ts", "--only", "swap", "--folder", alone).ended;
+    const demo = await run("stack/demo.ts", "--only", "swap", "--folder", alone).ended;
     assert.equal(demo.code, 1);
     assert.match(demo.stderr, /without the second network/);
 
@@ -214,7 +216,7 @@ describe("commands", function () {
       signers: [],
     });
     await writeFile(file, text);
-    const { code, stderr } = await run("start.ts", "--folder", old, ...FREE).ended;
+    const { code, stderr } = await run("stack/start.ts", "--folder", old, ...FREE).ended;
     assert.equal(code, 1);
     assert.match(stderr, /older version/);
     assert.match(stderr, /--fresh/);
@@ -225,19 +227,19 @@ describe("commands", function () {
 
   it("every command explains itself, and refuses arguments that it does not know", async () => {
     for (const script of [
-      "start.ts",
-      "demo.ts",
-      "wallet.ts",
-      "operator.ts",
-      "openapi.ts",
-      "gas.ts",
-      "measure.ts",
-      "audit.ts",
-      "build-image.ts",
-      "fuzz.ts",
-      "enclave-mutations.ts",
-      "demo-tamper.ts",
-      "simulate.ts",
+      "stack/start.ts",
+      "stack/demo.ts",
+      "stack/wallet.ts",
+      "product/operator.ts",
+      "build/openapi.ts",
+      "lab/gas.ts",
+      "product/measure.ts",
+      "product/audit.ts",
+      "product/image.ts",
+      "lab/fuzz.ts",
+      "lab/enclave-mutations.ts",
+      "stack/tamper.ts",
+      "lab/simulate.ts",
     ]) {
       const help = await run(script, "--help").ended;
       assert.equal(help.code, 0, `${script} --help`);
@@ -245,11 +247,11 @@ describe("commands", function () {
       const wrong = await run(script, "--no-such-option").ended;
       assert.notEqual(wrong.code, 0, `${script} --no-such-option`);
     }
-    assert.equal((await run("start.ts", "--port", "99999").ended).code, 2);
-    assert.equal((await run("start.ts", "--network", "third").ended).code, 2);
-    assert.equal((await run("start.ts", "--network", "first", "--second-port", "0").ended).code, 2);
-    assert.equal((await run("demo.ts", "--only", "everything").ended).code, 2);
-    const bridges = await run("demo.ts", "--only", "bridges").ended;
+    assert.equal((await run("stack/start.ts", "--port", "99999").ended).code, 2);
+    assert.equal((await run("stack/start.ts", "--network", "third").ended).code, 2);
+    assert.equal((await run("stack/start.ts", "--network", "first", "--second-port", "0").ended).code, 2);
+    assert.equal((await run("stack/demo.ts", "--only", "everything").ended).code, 2);
+    const bridges = await run("stack/demo.ts", "--only", "bridges").ended;
     assert.equal(bridges.code, 2);
     assert.match(bridges.stderr, /not built yet/);
   });

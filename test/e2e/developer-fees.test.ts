@@ -1,7 +1,7 @@
 // A developer's fees on the whole service: paid by its users' wallets, checked by the proxy, received and spent by
 // the sink's wallet, and not lost even where the sink cannot read its ciphertexts.
 import assert from "node:assert/strict";
-import { pinsOf } from "../../scripts/dev/stack-wallet.ts";
+import { pinsOf } from "../../scripts/stack/stack-wallet.ts";
 import {
   asAddress,
   asField,

@@ -8,7 +8,7 @@ import type { Example } from "../../shared/api/example.ts";
 import { EXAMPLES } from "../../shared/api/examples.ts";
 import type { Info } from "../../shared/api/service.ts";
 import type { SwapQuote } from "../../shared/api/swaps.ts";
-import { answerOf, requestOf, type Target } from "../../scripts/examples/recorder.ts";
+import { answerOf, requestOf, type Target } from "../../scripts/stack/examples/recorder.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 

@@ -9,16 +9,16 @@ import path from "node:path";
 import { JsonRpcProvider } from "ethers";
 import { createLink } from "../../proxy/enclave-link/link.ts";
 import { readPair } from "../../proxy/enclave-link/signer-pair.ts";
-import type { LocalNetwork } from "../../scripts/dev/local-network.ts";
-import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
-import { ROOMY_KEYS } from "../../scripts/dev/proxy-settings.ts";
-import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
-import { developmentImage } from "../../scripts/dev/development-signer.ts";
-import { nobodies } from "../../scripts/deploy-pool.ts";
-import { developmentConfiguration } from "../../scripts/image/configuration.ts";
-import { ENCLAVE_FOLDER } from "../../scripts/image/measurement.ts";
-import { birthFault, pairFault } from "../../scripts/operator/birth.ts";
-import { readSigners, type PoolSigner } from "../../scripts/operator/pool-signers.ts";
+import type { LocalNetwork } from "../../scripts/stack/local-network.ts";
+import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
+import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
+import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
+import { developmentImage } from "../../scripts/stack/development-signer.ts";
+import { nobodies } from "../../scripts/product/deploy.ts";
+import { developmentConfiguration } from "../../scripts/product/image/configuration.ts";
+import { ENCLAVE_FOLDER } from "../../scripts/product/image/measurement.ts";
+import { birthFault, pairFault } from "../../scripts/product/operator/birth.ts";
+import { readSigners, type PoolSigner } from "../../scripts/product/operator/pool-signers.ts";
 import { createClient } from "../../shared/client/index.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import type { EnclavePhase } from "../../shared/protocol/enclave-messages.ts";
@@ -70,7 +70,7 @@ describe("key release on a running stack", function () {
   async function audited(
     ...options: readonly string[]
   ): Promise<{ code: number; findings: readonly { what: string; ok: boolean }[] }> {
-    const args = ["--import", "tsx", "scripts/audit.ts", "--json", ...options];
+    const args = ["--import", "tsx", "scripts/product/audit.ts", "--json", ...options];
     const child = spawn(process.execPath, args, { cwd: PROJECT_ROOT, stdio: ["ignore", "pipe", "inherit"] });
     const printed = child.stdout.setEncoding("utf8").toArray();
     const [code] = (await once(child, "close")) as [number];

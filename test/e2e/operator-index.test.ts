@@ -55,7 +55,7 @@ describe("operator index", function () {
     words: readonly string[],
     env: Readonly<Record<string, string>> = {},
   ): { child: ChildProcess; ended: Promise<Ended> } {
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/operator.ts", ...words], {
+    const child = spawn(process.execPath, ["--import", "tsx", "scripts/product/operator.ts", ...words], {
       cwd: ROOT,
       env: { PATH: process.env["PATH"] ?? "", ...env },
     });

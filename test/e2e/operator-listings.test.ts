@@ -6,9 +6,9 @@ import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { Contract, getAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
-import { deployContract, deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
-import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/dev/anvil.ts";
-import { attester } from "../../scripts/dev/statement-maker.ts";
+import { deployContract, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
+import { attester } from "../../scripts/stack/statement-maker.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 
@@ -71,7 +71,17 @@ for (const noun of ["assets", "executor"] as const) {
     async function operator(keys: Readonly<Record<string, string>>, ...words: string[]): Promise<Ended> {
       const child = spawn(
         process.execPath,
-        ["--import", "tsx", "scripts/operator.ts", noun, "--rpc", chain.url, "--pool", poolAddress, ...words],
+        [
+          "--import",
+          "tsx",
+          "scripts/product/operator.ts",
+          noun,
+          "--rpc",
+          chain.url,
+          "--pool",
+          poolAddress,
+          ...words,
+        ],
         { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "", ...keys } },
       );
       let [text, error] = ["", ""];

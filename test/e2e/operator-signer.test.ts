@@ -9,10 +9,10 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { HDNodeWallet, JsonRpcProvider } from "ethers";
 import { readPair } from "../../proxy/enclave-link/signer-pair.ts";
-import { deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
-import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/dev/anvil.ts";
-import { DEVELOPMENT_KEY_ARN } from "../../scripts/dev/kms/operations.ts";
-import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
+import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
+import { DEVELOPMENT_KEY_ARN } from "../../scripts/stack/kms/operations.ts";
+import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
@@ -53,7 +53,7 @@ describe("operator signer", function () {
   ): Promise<{ code: number | null; data: Record<string, unknown>; error: string }> {
     const child = spawn(
       process.execPath,
-      ["--import", "tsx", "scripts/operator.ts", "signer", ...words, "--json"],
+      ["--import", "tsx", "scripts/product/operator.ts", "signer", ...words, "--json"],
       {
         cwd: ROOT,
         env: { ...process.env, OWNER_KEY: owner.privateKey },

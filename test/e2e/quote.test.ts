@@ -3,7 +3,7 @@
  * proofs: to the last unit when nobody traded in between, and not at all below the floor when somebody did.
  */
 import assert from "node:assert/strict";
-import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
+import { openStackWallet } from "../../scripts/stack/stack-wallet.ts";
 import type { WhoAmI } from "../../shared/api/credentials.ts";
 import {
   ApiProblem,

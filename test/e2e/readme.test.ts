@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
-import { IDENTITY_SETTINGS, startExampleIdentity } from "../../scripts/dev/identity/example.ts";
+import { IDENTITY_SETTINGS, startExampleIdentity } from "../../scripts/stack/identity/example.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 
@@ -60,7 +60,7 @@ describe("README", function () {
     await symlink(on.stack.folder.path, path.join(folder, ".cloister"));
     await program(programs, "npm", [
       'while [ "$1" != -- ]; do name=$1; shift; done; shift',
-      `cd ${PROJECT_ROOT} && exec node scripts/run.mjs scripts/$name.ts "$@" --folder ${on.stack.folder.path}`,
+      `cd ${PROJECT_ROOT} && exec node scripts/build/run.mjs scripts/*/$name.ts "$@" --folder ${on.stack.folder.path}`,
     ]);
     // Beside its own work: the head of each answer in a file whose name has the order, and the address.
     await program(programs, "curl", [

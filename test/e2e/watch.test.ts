@@ -39,7 +39,7 @@ describe("watch", function () {
     said: () => string;
     ended: Promise<number | null>;
   } {
-    const child = spawn(process.execPath, ["scripts/run.mjs", "scripts/watch.ts", ...args], {
+    const child = spawn(process.execPath, ["scripts/build/run.mjs", "scripts/product/watch.ts", ...args], {
       cwd: PROJECT_ROOT,
     });
     children.add(child);

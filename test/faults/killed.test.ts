@@ -3,7 +3,7 @@
  * and proofs: after its restart every ticket that was answered is executed once and in its place, and asks for nothing.
  */
 import assert from "node:assert/strict";
-import { choosePorts } from "../../scripts/dev/ports.ts";
+import { choosePorts } from "../../scripts/stack/ports.ts";
 import type { DepositBody, Ticket } from "../../shared/api/transactions.ts";
 import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";

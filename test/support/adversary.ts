@@ -14,11 +14,11 @@ import {
   type ErrorDescription,
   type JsonRpcSigner,
 } from "ethers";
-import { loadArtifact } from "../../scripts/build-contracts.ts";
-import { deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
-import { startServingEnclave } from "../../scripts/dev/serving-enclave.ts";
-import type { SimulatedEnclave } from "../../scripts/dev/simulated-platform.ts";
-import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scripts/dev/statement-maker.ts";
+import { loadArtifact } from "../../scripts/build/contracts.ts";
+import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
+import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
+import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scripts/stack/statement-maker.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
 import { depositAuthorization, signAuthorization } from "../../shared/client/authorization.ts";
 import type { Fees } from "../../shared/client/fees.ts";

@@ -1,2 +1,7 @@
 // The tests' door to a local chain: always a free port, stopped in `after`.
-export { startAnvil, DEVELOPMENT_MNEMONIC, type Anvil, type AnvilOptions } from "../../scripts/dev/anvil.ts";
+export {
+  startAnvil,
+  DEVELOPMENT_MNEMONIC,
+  type Anvil,
+  type AnvilOptions,
+} from "../../scripts/stack/anvil.ts";

@@ -6,7 +6,7 @@ import { addDeveloper } from "../../proxy/auth/registration.ts";
 import { loadPepper } from "../../proxy/auth/secret-files.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
-import { pepperFile } from "../../scripts/dev/development-credential.ts";
+import { pepperFile } from "../../scripts/stack/development-credential.ts";
 import { createClient, type Client, type NoteOpening } from "../../shared/client/index.ts";
 import { documentedFetch } from "./documented.ts";
 import type { TestStack } from "./stack.ts";
@@ -33,7 +33,7 @@ export async function addTestDeveloper({ stack, local, entry }: TestStack, id: s
 
   const fees: Developer["fees"] = (words, minutesAgo = 0) => {
     const clock = `const now = Date.now; Date.now = () => now() - ${minutesAgo * 60_000};`;
-    const operator = path.join(PROJECT_ROOT, "scripts", "operator.ts");
+    const operator = path.join(PROJECT_ROOT, "scripts/product/operator.ts");
     const imports = ["--import", "tsx", "--import", `data:text/javascript,${encodeURIComponent(clock)}`];
     const args = [...imports, operator, "--data", store, "fees", ...words];
     const options = { cwd: PROJECT_ROOT, env: { PATH: process.env["PATH"] ?? "" } };

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { packClient } from "../../scripts/pack-client.ts";
+import { packClient } from "../../scripts/build/pack-client.ts";
 
 export interface FreshProject {
   readonly folder: string;

@@ -9,8 +9,8 @@ import path from "node:path";
 import type { HDNodeWallet } from "ethers";
 import { Contract, JsonRpcProvider, Wallet, type JsonRpcSigner } from "ethers";
 import { pino } from "pino";
-import { loadArtifact } from "../../scripts/build-contracts.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/deploy-pool.ts";
+import { loadArtifact } from "../../scripts/build/contracts.ts";
+import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
 import {
   attester,
   authorize,
@@ -22,7 +22,7 @@ import {
   type Attester,
   type Draft,
   type Setting,
-} from "../../scripts/dev/statement-maker.ts";
+} from "../../scripts/stack/statement-maker.ts";
 import { createPool, type Pool } from "../../proxy/chain/pool.ts";
 import { createChain, type Chain } from "../../proxy/chain/provider.ts";
 import { recoverSigner } from "../../proxy/chain/recovery.ts";

@@ -8,14 +8,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { id, JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
-import { startCluster, type Cluster } from "../../scripts/dev/local-cluster.ts";
-import type { EachProxy, LocalNetwork, NetworkSize } from "../../scripts/dev/local-network.ts";
-import { startStack, type Stack } from "../../scripts/dev/local-stack.ts";
-import type { NetworkName } from "../../scripts/dev/networks.ts";
-import { ROOMY_KEYS } from "../../scripts/dev/proxy-settings.ts";
-import type { NetworkEntry } from "../../scripts/dev/stack-folder.ts";
-import { openStackWallet } from "../../scripts/dev/stack-wallet.ts";
-import { TestUsdc } from "../../scripts/dev/usdc.ts";
+import { startCluster, type Cluster } from "../../scripts/stack/local-cluster.ts";
+import type { EachProxy, LocalNetwork, NetworkSize } from "../../scripts/stack/local-network.ts";
+import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
+import type { NetworkName } from "../../scripts/stack/networks.ts";
+import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
+import type { NetworkEntry } from "../../scripts/stack/stack-folder.ts";
+import { openStackWallet } from "../../scripts/stack/stack-wallet.ts";
+import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import {
   createClient,
   memoryStorage,

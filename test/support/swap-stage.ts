@@ -8,8 +8,13 @@ import { createChain } from "../../proxy/chain/provider.ts";
 import { createQuestionLine } from "../../proxy/chain/question-line.ts";
 import { createVenue, type Venue } from "../../proxy/chain/venue.ts";
 import { createSwapQuotes, type SwapQuotes } from "../../proxy/swap/swap.service.ts";
-import { deployContract } from "../../scripts/deploy-pool.ts";
-import { createUniswapPool, deployUniswap, type PoolTerms, type Uniswap } from "../../scripts/dev/uniswap.ts";
+import { deployContract } from "../../scripts/product/deploy.ts";
+import {
+  createUniswapPool,
+  deployUniswap,
+  type PoolTerms,
+  type Uniswap,
+} from "../../scripts/stack/uniswap.ts";
 import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, type Address, type Field } from "../../shared/protocol/brands.ts";
 import { startAnvil, type Anvil } from "./chain.ts";

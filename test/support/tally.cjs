@@ -1,4 +1,4 @@
-// Mocha's own "spec" report, and beside it the counts as data: scripts/test.mjs sums them.
+// Mocha's own "spec" report, and beside it the counts as data: scripts/build/test.mjs sums them.
 const { writeFileSync } = require("node:fs");
 const { reporters, Runner } = require("mocha");
 

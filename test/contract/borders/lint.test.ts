@@ -58,7 +58,7 @@ const PLANTED: readonly Plant[] = [
 
   { file: "proxy/random.ts", rule: "no-restricted-properties", code: "export const seen = Math.random();" },
   {
-    file: "scripts/random.ts",
+    file: "scripts/lab/random.ts",
     rule: "no-restricted-properties",
     code: "const { random } = Math;\nexport { random };",
   },

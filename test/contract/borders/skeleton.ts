@@ -104,25 +104,25 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ["proxy/observe/metrics.ts", uses("prom-client", "../../shared/api/errors.ts")],
 
   [
-    "scripts/start.ts",
-    uses("../enclave/phase.ts", "../proxy/main.ts", "../shared/client/node/file-storage.ts"),
+    "scripts/stack/start.ts",
+    uses("../../enclave/phase.ts", "../../proxy/main.ts", "../../shared/client/node/file-storage.ts"),
   ],
-  ["test/unit/phase.test.ts", uses("../../enclave/phase.ts", "../../scripts/start.ts", "fast-check")],
+  ["test/unit/phase.test.ts", uses("../../enclave/phase.ts", "../../scripts/stack/start.ts", "fast-check")],
 ]);
 
 /** Rule, the file that breaks it, what that file names. The form is given by turns, see below. */
 const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
-  ["no-cycles", "scripts/planted-cycle-a.ts", "./planted-cycle-b.ts"],
-  ["no-unresolved", "scripts/planted-nowhere.ts", "./nowhere.ts"],
+  ["no-cycles", "scripts/stack/planted-cycle-a.ts", "./planted-cycle-b.ts"],
+  ["no-unresolved", "scripts/stack/planted-nowhere.ts", "./nowhere.ts"],
   ["no-unresolved", "proxy/relay/planted-nowhere.ts", "no-such-package"],
-  ["no-undeclared-packages", "scripts/planted-stowaway.ts", "stowaway"],
+  ["no-undeclared-packages", "scripts/stack/planted-stowaway.ts", "stowaway"],
   ["no-dev-packages", "proxy/relay/planted-dev.ts", "fast-check"],
-  ["nothing-imports-tests", "scripts/planted-test.ts", "../test/unit/phase.test.ts"],
+  ["nothing-imports-tests", "scripts/stack/planted-test.ts", "../../test/unit/phase.test.ts"],
   ["nothing-imports-tests", "enclave/planted-test.ts", "../test/unit/phase.test.ts"],
 
   ["enclave-sees-only-protocol", "enclave/planted-proxy.ts", "../proxy/config.ts"],
   ["enclave-sees-only-protocol", "enclave/planted-notes.ts", "../shared/notes/note.ts"],
-  ["enclave-sees-only-protocol", "enclave/planted-script.ts", "../scripts/start.ts"],
+  ["enclave-sees-only-protocol", "enclave/planted-script.ts", "../scripts/stack/start.ts"],
   ["enclave-node-modules", "enclave/planted-http.ts", "node:http"],
   ["enclave-node-modules", "enclave/planted-child.ts", "node:child_process"],
   ["enclave-node-modules", "enclave/planted-fs.ts", "fs"],
@@ -156,7 +156,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
 
   ["proxy-reach", "proxy/relay/planted-enclave.ts", "../../enclave/phase.ts"],
   ["proxy-reach", "proxy/relay/planted-client.ts", "../../shared/client/client.ts"],
-  ["proxy-reach", "proxy/relay/planted-script.ts", "../../scripts/start.ts"],
+  ["proxy-reach", "proxy/relay/planted-script.ts", "../../scripts/stack/start.ts"],
   ["packages-proxy", "proxy/relay/planted-snarkjs.ts", "snarkjs"],
   ["stores-and-routes-are-private", "proxy/relay/planted-store.ts", "../submission/tickets.store.ts"],
   ["stores-and-routes-are-private", "proxy/sequence/planted-routes.ts", "../relay/relay.routes.ts"],
@@ -165,7 +165,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["koa-at-the-edge", "proxy/relay/planted-koa.service.ts", "koa"],
   ["koa-at-the-edge", "proxy/main.ts", "@koa/router"],
   ["kms-in-courier", "proxy/enclave-link/planted-kms.ts", "@aws-sdk/client-kms"],
-  ["kms-in-courier", "scripts/planted-kms.ts", "@aws-sdk/client-kms"],
+  ["kms-in-courier", "scripts/stack/planted-kms.ts", "@aws-sdk/client-kms"],
 
   ["order-app.ts", "proxy/app.ts", "./main.ts"],
   ["order-sequence", "proxy/sequence/planted.ts", "../app.ts"],
@@ -211,7 +211,7 @@ export function plantedFiles(): Map<string, string> {
   return new Map([
     ["shared/circuits/witness.ts", leaf],
     // The way back of the cycle is one of types only; it counts all the same.
-    ["scripts/planted-cycle-b.ts", FORMS["type-only import"]("./planted-cycle-a.ts")],
+    ["scripts/stack/planted-cycle-b.ts", FORMS["type-only import"]("./planted-cycle-a.ts")],
     ...PLANTED.map(({ file, target, form }): [string, string] => [file, FORMS[form](target)]),
   ]);
 }

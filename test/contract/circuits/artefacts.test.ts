@@ -8,8 +8,13 @@ import {
   verificationKeysFolder,
   type CircuitEntry,
   type Manifest,
-} from "../../../scripts/circuits/artefacts.ts";
-import { CIRCUITS, repositoryRoot, sha256Hex, type CircuitName } from "../../../scripts/circuits/compile.ts";
+} from "../../../scripts/build/circuits/artefacts.ts";
+import {
+  CIRCUITS,
+  repositoryRoot,
+  sha256Hex,
+  type CircuitName,
+} from "../../../scripts/build/circuits/compile.ts";
 import { KIND_NAMES, KINDS } from "../../../shared/protocol/statements.ts";
 import { signalNames } from "../../../shared/protocol/host/statements.ts";
 import { compiled } from "./compiled.ts";

@@ -7,12 +7,12 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "no
 import os from "node:os";
 import path from "node:path";
 import { groth16, zKey } from "snarkjs";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
-import { announceBeacon, applyBeacon } from "../../../scripts/circuits/ceremony/beacon.ts";
-import { contribute } from "../../../scripts/circuits/ceremony/contribute.ts";
-import { finishCeremony } from "../../../scripts/circuits/ceremony/finish.ts";
-import { initCeremony } from "../../../scripts/circuits/ceremony/init.ts";
-import { compiledElsewhere } from "../../../scripts/circuits/ceremony/sources.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
+import { announceBeacon, applyBeacon } from "../../../scripts/product/ceremony/beacon.ts";
+import { contribute } from "../../../scripts/product/ceremony/contribute.ts";
+import { finishCeremony } from "../../../scripts/product/ceremony/finish.ts";
+import { initCeremony } from "../../../scripts/product/ceremony/init.ts";
+import { compiledElsewhere } from "../../../scripts/product/ceremony/sources.ts";
 import {
   CeremonyError,
   isKeyEntry,
@@ -24,11 +24,11 @@ import {
   type CeremonyFault,
   type Entry,
   type Transcript,
-} from "../../../scripts/circuits/ceremony/transcript.ts";
-import { verifyCeremony, type VerifyOptions } from "../../../scripts/circuits/ceremony/verify.ts";
-import { contributionsOf } from "../../../scripts/circuits/ceremony/zkey-file.ts";
-import { repositoryRoot, sha256Hex } from "../../../scripts/circuits/compile.ts";
-import { makePtau } from "../../../scripts/make-ptau.ts";
+} from "../../../scripts/product/ceremony/transcript.ts";
+import { verifyCeremony, type VerifyOptions } from "../../../scripts/product/ceremony/verify.ts";
+import { contributionsOf } from "../../../scripts/product/ceremony/zkey-file.ts";
+import { repositoryRoot, sha256Hex } from "../../../scripts/build/circuits/compile.ts";
+import { makePtau } from "../../../scripts/build/ptau.ts";
 
 const PRODUCT = `pragma circom 2.1.6;
 template Product() {
@@ -595,7 +595,10 @@ async function compile(folder: string, name: string, source: string): Promise<vo
 }
 
 function run(args: readonly string[], input = ""): Promise<{ code: number | null; output: string }> {
-  return runNode(["--import", "tsx", path.join(repositoryRoot, "scripts", "ceremony.ts"), ...args], input);
+  return runNode(
+    ["--import", "tsx", path.join(repositoryRoot, "scripts/product/ceremony.ts"), ...args],
+    input,
+  );
 }
 
 async function runNode(

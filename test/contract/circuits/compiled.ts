@@ -4,7 +4,11 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { compileCircuit, type CircuitName, type CompiledCircuit } from "../../../scripts/circuits/compile.ts";
+import {
+  compileCircuit,
+  type CircuitName,
+  type CompiledCircuit,
+} from "../../../scripts/build/circuits/compile.ts";
 import { readR1cs, type R1cs } from "./r1cs.ts";
 
 export interface Compiled {

@@ -4,8 +4,12 @@ import path from "node:path";
 import { groth16, type Groth16Proof } from "snarkjs";
 import { attest } from "../../../enclave/attest.ts";
 import type { ServingTools } from "../../../enclave/phase.ts";
-import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import {
+  readCompressed,
+  readManifest,
+  verificationKeysFolder,
+} from "../../../scripts/build/circuits/artefacts.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { toAddress } from "../../../shared/protocol/bytes.ts";
 import type { EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";

@@ -4,8 +4,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { curves, powersOfTau } from "snarkjs";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
-import { repositoryRoot, sha256Hex } from "../../../scripts/circuits/compile.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
+import { repositoryRoot, sha256Hex } from "../../../scripts/build/circuits/compile.ts";
 
 describe("the key scripts", function () {
   this.timeout(180_000);
@@ -17,7 +17,7 @@ describe("the key scripts", function () {
 
   after(() => rm(folder, { recursive: true, force: true }));
 
-  for (const script of ["build-circuits", "setup-keys", "make-ptau"]) {
+  for (const script of ["circuits", "keys", "ptau"]) {
     it(`${script} --help explains itself and does nothing`, async () => {
       const { code, output } = await run(script, "--help");
       assert.equal(code, 0);
@@ -25,43 +25,43 @@ describe("the key scripts", function () {
     });
   }
 
-  it("make-ptau makes small powers of tau that verify, and leaves no step behind", async () => {
+  it("ptau makes small powers of tau that verify, and leaves no step behind", async () => {
     const out = path.join(folder, "powers.ptau");
-    const { code, output } = await run("make-ptau", "--power", "3", "--contributions", "2", "--out", out);
+    const { code, output } = await run("ptau", "--power", "3", "--contributions", "2", "--out", out);
     assert.equal(code, 0, output);
     assert.match(output, new RegExp(`sha256 ${sha256Hex(await readFile(out))}`));
     assert.deepEqual(await readdir(folder), ["powers.ptau"]);
   });
 
-  it("make-ptau goes on after its last finished step, and does not take half a file for one", async () => {
+  it("ptau goes on after its last finished step, and does not take half a file for one", async () => {
     const out = path.join(folder, "resumed.ptau");
     // As a stopped run leaves it: the accumulator whole, the first contribution torn.
     await powersOfTau.newAccumulator(await curves.getCurveFromName("bn128"), 3, `${out}.step-0`);
     await releaseCurve();
     await writeFile(`${out}.step-1.partial`, "torn");
-    const resumed = await run("make-ptau", "--power", "3", "--contributions", "1", "--out", out);
+    const resumed = await run("ptau", "--power", "3", "--contributions", "1", "--out", out);
     assert.equal(resumed.code, 0, resumed.output);
     assert.match(resumed.output, /accumulator: done before/);
     assert.match(resumed.output, /contribution 1 of 1: started/);
-    const again = await run("make-ptau", "--power", "3", "--contributions", "1", "--out", out);
+    const again = await run("ptau", "--power", "3", "--contributions", "1", "--out", out);
     assert.match(again.output, /is there already/);
   });
 
-  it("setup-keys --only refuses a circuit that does not exist, before it does anything", async () => {
-    const { code, output } = await run("setup-keys", "--only", "spend", "--only", "spend8");
+  it("keys --only refuses a circuit that does not exist, before it does anything", async () => {
+    const { code, output } = await run("keys", "--only", "spend", "--only", "spend8");
     assert.notEqual(code, 0);
     assert.match(output, /spend8 is no circuit/);
     assert.doesNotMatch(output, /DEVELOPMENT KEYS/);
   });
 
-  it("make-ptau refuses a power it cannot make", async () => {
-    assert.notEqual((await run("make-ptau", "--power", "0")).code, 0);
-    assert.notEqual((await run("make-ptau", "--power", "-1")).code, 0);
+  it("ptau refuses a power it cannot make", async () => {
+    assert.notEqual((await run("ptau", "--power", "0")).code, 0);
+    assert.notEqual((await run("ptau", "--power", "-1")).code, 0);
   });
 });
 
 async function run(script: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
-  const file = path.join(repositoryRoot, "scripts", `${script}.ts`);
+  const file = path.join(repositoryRoot, "scripts/build", `${script}.ts`);
   const child = spawn(process.execPath, ["--import", "tsx", file, ...args], {
     cwd: repositoryRoot,
     stdio: ["ignore", "pipe", "pipe"],

@@ -4,7 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { repositoryRoot } from "../../../scripts/circuits/compile.ts";
+import { repositoryRoot } from "../../../scripts/build/circuits/compile.ts";
 import { FIELD_ORDER } from "./r1cs.ts";
 
 export type Inputs = Readonly<Record<string, InputValue>>;

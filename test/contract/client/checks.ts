@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { verifyTypedData } from "ethers";
 import * as snarkjs from "snarkjs";
-import { RECEIVE_WITH_AUTHORIZATION } from "../../../scripts/dev/statement-maker.ts";
+import { RECEIVE_WITH_AUTHORIZATION } from "../../../scripts/stack/statement-maker.ts";
 import { ATTEST_BODIES, SEQUENCE_BODIES } from "../../../shared/api/transactions.ts";
 import { decodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";

@@ -8,8 +8,8 @@ import {
   exchangeSession,
   identityProviderSession,
 } from "../../../shared/client/index.ts";
-import { startProvider, type RunningProvider } from "../../../scripts/dev/identity/provider.ts";
-import { RESOURCE } from "../../../scripts/dev/identity/sign-in.ts";
+import { startProvider, type RunningProvider } from "../../../scripts/stack/identity/provider.ts";
+import { RESOURCE } from "../../../scripts/stack/identity/sign-in.ts";
 import { startEdge, type Edge } from "../http/edge.ts";
 
 describe("client: sessions from an identity provider", () => {

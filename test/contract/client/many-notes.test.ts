@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { USDC } from "./chain.ts";
 import { FLAT_FEE } from "./checks.ts";

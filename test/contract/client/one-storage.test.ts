@@ -8,7 +8,7 @@ import path from "node:path";
 import { memoryStorage, type Prover, type Wallet, type WalletStorage } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { fileStorage } from "../../../shared/client/node/index.ts";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { FLAT_FEE, PREFIX } from "./checks.ts";
 import { CHAIN_ID, POOL, USDC } from "./chain.ts";
 import { API_KEY, type TestService } from "./service.ts";

@@ -14,7 +14,7 @@ import {
   type Wallet,
   type WalletStorage,
 } from "../../../shared/client/index.ts";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { CHAIN_ID, POOL, USDC } from "./chain.ts";
 import { FLAT_FEE, PREFIX } from "./checks.ts";

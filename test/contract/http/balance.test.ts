@@ -4,7 +4,7 @@ import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { createChain } from "../../../proxy/chain/provider.ts";
 import { createTokens } from "../../../proxy/chain/token.ts";
 import { createBalances } from "../../../proxy/balances/balances.service.ts";
-import { deployTestUsdc } from "../../../scripts/deploy-pool.ts";
+import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
 import { balance } from "../../../shared/api/data.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 import { startEdge, type Edge } from "./edge.ts";

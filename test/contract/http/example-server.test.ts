@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createMintingServer, usersOf } from "../../../scripts/example-server.ts";
-import { startProvider, type RunningProvider } from "../../../scripts/dev/identity/provider.ts";
+import { createMintingServer, usersOf } from "../../../scripts/stack/example-server.ts";
+import { startProvider, type RunningProvider } from "../../../scripts/stack/identity/provider.ts";
 import { createClient } from "../../../shared/client/index.ts";
 import { startEdge, type Edge } from "./edge.ts";
 

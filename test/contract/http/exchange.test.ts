@@ -13,8 +13,8 @@ import {
   startProvider,
   type RunningProvider,
   type SigningKey,
-} from "../../../scripts/dev/identity/provider.ts";
-import { RESOURCE, type Tokens } from "../../../scripts/dev/identity/sign-in.ts";
+} from "../../../scripts/stack/identity/provider.ts";
+import { RESOURCE, type Tokens } from "../../../scripts/stack/identity/sign-in.ts";
 import { startEdge, type Answer, type Edge, type EdgeOptions } from "./edge.ts";
 
 type Content = Readonly<Record<string, unknown>>;

@@ -29,7 +29,15 @@ describe("operator fees", function () {
 
   const fees = (...words: string[]): Promise<Ended> =>
     new Promise((resolve) => {
-      const args = ["--import", "tsx", "scripts/operator.ts", "--data", edge.folder, "fees", ...words];
+      const args = [
+        "--import",
+        "tsx",
+        "scripts/product/operator.ts",
+        "--data",
+        edge.folder,
+        "fees",
+        ...words,
+      ];
       const options = { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } };
       execFile(process.execPath, args, options, (error, out, err) =>
         resolve({ code: error === null ? 0 : Number(error.code), out, err }),

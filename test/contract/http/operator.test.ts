@@ -47,7 +47,7 @@ describe("operator and openapi commands", () => {
       );
     });
   const operator = (...args: string[]): Promise<Ended> =>
-    run("operator", ["--data", edge.folder, "--pepper", pepperFile, ...args]);
+    run("product/operator", ["--data", edge.folder, "--pepper", pepperFile, ...args]);
   const ask = (key: string): Promise<Answer> =>
     edge.call("GET", "/whoami", { credential: false, headers: { "X-API-Key": key } });
 
@@ -222,21 +222,26 @@ describe("operator and openapi commands", () => {
       assert.notEqual(err, "");
       assert.equal(out, "");
     }
-    const elsewhere = await run("operator", ["--data", join(edge.folder, "typo"), "developers", "list"]);
+    const elsewhere = await run("product/operator", [
+      "--data",
+      join(edge.folder, "typo"),
+      "developers",
+      "list",
+    ]);
     assert.equal(elsewhere.code, 2);
     assert.match(elsewhere.err, /holds no store/);
   });
 
   it("explains itself", async () => {
-    const { code, out } = await run("operator", ["--help"]);
+    const { code, out } = await run("product/operator", ["--help"]);
     assert.equal(code, 0);
     assert.match(out, /keys create/);
   });
 
   it("openapi prints what the proxy serves", async () => {
-    const { code, out } = await run("openapi", []);
+    const { code, out } = await run("build/openapi", []);
     assert.equal(code, 0);
     assert.deepEqual(JSON.parse(out), (await edge.call("GET", "/openapi.json")).body);
-    assert.match((await run("openapi", ["--help"])).out, /^Usage/);
+    assert.match((await run("build/openapi", ["--help"])).out, /^Usage/);
   });
 });

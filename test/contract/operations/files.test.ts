@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createMetrics, METRICS } from "../../../proxy/observe/metrics.ts";
 import { readExposition } from "../../support/exposition.ts";
 
-const FOLDER = new URL("../../../scripts/operations/", import.meta.url);
+const FOLDER = new URL("../../../scripts/product/operations/", import.meta.url);
 const textOf = (file: string): string => readFileSync(new URL(file, FOLDER), "utf8");
 
 interface Panel {

@@ -19,16 +19,16 @@ function requireSettings(text: string): void {
 
 describe("the proxy as a service", () => {
   it("the unit starts the proxy as the user of the enclave's bridge, with rights to its own folder alone", async () => {
-    const unit = await read("scripts/operations/cloister-proxy.service");
+    const unit = await read("scripts/product/operations/cloister-proxy.service");
     requireSettings(unit);
     const valueOf = (name: string): string | undefined => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1];
     const script = /^\/usr\/bin\/node --import tsx (\S+)$/.exec(valueOf("ExecStart") ?? "")?.[1];
     assert.ok(script !== undefined && existsSync(path.join(PROJECT_ROOT, script)));
-    const steps = await read("scripts/image/README.md");
+    const steps = await read("scripts/product/image/README.md");
     assert.match(steps, new RegExp(`useradd --system --user-group ${valueOf("User") ?? ""}\n`));
     assert.match(valueOf("Environment") ?? "", /CLOISTER_DATA_DIR=\/var\/lib\/cloister$/);
     assert.equal(valueOf("StateDirectory"), "cloister");
-    const bridge = await read("scripts/image/host/cloister-vsock-bridge.service");
+    const bridge = await read("scripts/product/image/host/cloister-vsock-bridge.service");
     assert.match(bridge, new RegExp(`^Group=${valueOf("Group") ?? ""}$`, "m"));
     assert.match(valueOf("After") ?? "", /cloister-vsock-bridge\.service/);
     for (const [name, value] of [
@@ -52,7 +52,7 @@ describe("the proxy as a service", () => {
     let dockerfile: string;
     let folder: string;
     before(async () => {
-      dockerfile = await read("scripts/operations/proxy.Dockerfile");
+      dockerfile = await read("scripts/product/operations/proxy.Dockerfile");
       folder = await mkdtemp(path.join(tmpdir(), "cloister-container-"));
     });
     after(() => rm(folder, { recursive: true, force: true }));
@@ -88,7 +88,7 @@ describe("the proxy as a service", () => {
     it("copies what there is, and its list of exceptions lets nothing else in", async () => {
       const all = copies(dockerfile);
       assert.ok(all.length >= 5);
-      const [first, ...lines] = (await read("scripts/operations/proxy.Dockerfile.dockerignore"))
+      const [first, ...lines] = (await read("scripts/product/operations/proxy.Dockerfile.dockerignore"))
         .split("\n")
         .filter((line) => line !== "" && !line.startsWith("#"));
       assert.equal(first, "*");
@@ -124,8 +124,8 @@ describe("the proxy as a service", () => {
         await symlink(installed, path.join(folder, place));
       }
       assert.match(await started("proxy/main.ts", "--help"), /^Usage: node --import tsx proxy\/main\.ts/);
-      assert.match(await started("scripts/operator.ts", "--help"), /^Usage: npm run operator/);
-      assert.match(await started("scripts/operator.ts", "signer", "--help"), /genesis/);
+      assert.match(await started("scripts/product/operator.ts", "--help"), /^Usage: npm run operator/);
+      assert.match(await started("scripts/product/operator.ts", "signer", "--help"), /genesis/);
     });
   });
 });

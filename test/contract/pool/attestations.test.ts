@@ -9,13 +9,13 @@ import {
   signatureBytes,
   type Attester,
   type Sealed,
-} from "../../../scripts/dev/statement-maker.ts";
+} from "../../../scripts/stack/statement-maker.ts";
 import { attestationDigest } from "../../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { contextOf, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
-import { deployPool } from "../../../scripts/deploy-pool.ts";
+import { deployPool } from "../../../scripts/product/deploy.ts";
 import { startAnvil } from "../../support/chain.ts";
 import { fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 

@@ -1,9 +1,9 @@
-// What scripts/deploy-pool.ts refuses before anything is paid for, run as an operator runs it. See deployment.tree.
+// What scripts/product/deploy.ts refuses before anything is paid for, run as an operator runs it. See deployment.tree.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { HDNodeWallet, JsonRpcProvider } from "ethers";
-import { attester } from "../../../scripts/dev/statement-maker.ts";
+import { attester } from "../../../scripts/stack/statement-maker.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
@@ -27,7 +27,7 @@ describe("pool: deployment", function () {
   ): Promise<{ code: number | null; out: string; error: string; paid: boolean }> {
     const child = spawn(
       process.execPath,
-      ["--import", "tsx", "scripts/deploy-pool.ts", "--rpc", chain.url, "--development", ...words],
+      ["--import", "tsx", "scripts/product/deploy.ts", "--rpc", chain.url, "--development", ...words],
       { cwd: PROJECT_ROOT, env: { ...process.env, DEPLOYER_KEY: deployer.privateKey } },
     );
     let [out, error] = ["", ""];

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { measureGas, type GasFigures } from "../../../scripts/gas.ts";
+import { measureGas, type GasFigures } from "../../../scripts/lab/gas.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
 /**

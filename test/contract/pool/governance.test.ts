@@ -1,9 +1,9 @@
 // What the owner may change, how long everybody sees it coming, and that it is nothing else. See governance.tree.
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
-import { deployContract } from "../../../scripts/deploy-pool.ts";
-import { attester, depositDraft, seal, type Sealed } from "../../../scripts/dev/statement-maker.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
+import { deployContract } from "../../../scripts/product/deploy.ts";
+import { attester, depositDraft, seal, type Sealed } from "../../../scripts/stack/statement-maker.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 

@@ -1,9 +1,9 @@
 // Swaps with a venue, or a token on the way, that wants to harm: what it can break is its own swap, and nothing else. See hostile-venues.tree.
 import assert from "node:assert/strict";
 import { Contract, Interface } from "ethers";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
-import { deployContract } from "../../../scripts/deploy-pool.ts";
-import { depositDraft, NO_UPDATE, seal, type Sealed } from "../../../scripts/dev/statement-maker.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
+import { deployContract } from "../../../scripts/product/deploy.ts";
+import { depositDraft, NO_UPDATE, seal, type Sealed } from "../../../scripts/stack/statement-maker.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { fault, World, type Fault } from "./world.ts";
 

@@ -6,7 +6,7 @@ import {
   NO_UPDATE,
   type PoolRootUpdate,
   type Sealed,
-} from "../../../scripts/dev/statement-maker.ts";
+} from "../../../scripts/stack/statement-maker.ts";
 import { mustField, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { fault, World } from "./world.ts";

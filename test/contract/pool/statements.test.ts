@@ -10,7 +10,7 @@ import {
   signalsOf,
   type Draft,
   type Sealed,
-} from "../../../scripts/dev/statement-maker.ts";
+} from "../../../scripts/stack/statement-maker.ts";
 import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { addressBytes, concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
 import { CIPHERTEXT_BYTES, KIND_NAMES, KINDS } from "../../../shared/protocol/statements.ts";

@@ -7,8 +7,8 @@ import {
   NO_UPDATE,
   seal,
   type Sealed,
-} from "../../../scripts/dev/statement-maker.ts";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
+} from "../../../scripts/stack/statement-maker.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { Contract } from "ethers";
-import { ABI_FILE, abiFileText, loadArtifact } from "../../../scripts/build-contracts.ts";
-import { deployContract } from "../../../scripts/deploy-pool.ts";
-import { drawBytes, drawField } from "../../../scripts/dev/statement-maker.ts";
+import { ABI_FILE, abiFileText, loadArtifact } from "../../../scripts/build/contracts.ts";
+import { deployContract } from "../../../scripts/product/deploy.ts";
+import { drawBytes, drawField } from "../../../scripts/stack/statement-maker.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import { domainSeparator } from "../../../shared/protocol/attestation.ts";
 import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";

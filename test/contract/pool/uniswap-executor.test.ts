@@ -1,10 +1,10 @@
 // The executor in itself, used by a stranger over real Uniswap v3: whole or not at all, nothing kept, nobody else paid. See uniswap-executor.tree.
 import assert from "node:assert/strict";
 import { Contract, Interface, JsonRpcProvider, type JsonRpcSigner } from "ethers";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
-import { deployContract, deployTestUsdc } from "../../../scripts/deploy-pool.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
+import { deployContract, deployTestUsdc } from "../../../scripts/product/deploy.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { createUniswapPool } from "../../../scripts/dev/uniswap.ts";
+import { createUniswapPool } from "../../../scripts/stack/uniswap.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import { openMarket, type Market } from "./market.ts";
 

@@ -2,15 +2,19 @@
 import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider } from "ethers";
 import { groth16 } from "snarkjs";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
-import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
+import {
+  readCompressed,
+  readManifest,
+  verificationKeysFolder,
+} from "../../../scripts/build/circuits/artefacts.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import {
   committedKeyHashes,
   deployContract,
   deployVerifiers,
   readKeys,
-} from "../../../scripts/deploy-pool.ts";
+} from "../../../scripts/product/deploy.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
 import { bytesToUint } from "../../../shared/protocol/bytes.ts";
 import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";

@@ -19,21 +19,21 @@ import {
   depositDraft,
   authorize,
   drawField,
-} from "../../../scripts/dev/statement-maker.ts";
+} from "../../../scripts/stack/statement-maker.ts";
 import type {
   Attester,
   Draft,
   PoolRootUpdate,
   Sealed,
   Setting,
-} from "../../../scripts/dev/statement-maker.ts";
+} from "../../../scripts/stack/statement-maker.ts";
 import {
   committedKeyHashes,
   deployContract,
   deployPool,
   deployTestUsdc,
-} from "../../../scripts/deploy-pool.ts";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
+} from "../../../scripts/product/deploy.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
 import {

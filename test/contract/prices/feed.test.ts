@@ -2,8 +2,8 @@
 // and a restart between.
 import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider } from "ethers";
-import { deployContract } from "../../../scripts/deploy-pool.ts";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
+import { deployContract } from "../../../scripts/product/deploy.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { createChain } from "../../../proxy/chain/provider.ts";
 import { createFees, type Fees } from "../../../proxy/fees/fee-rules.ts";
 import { createLogger } from "../../../proxy/logging.ts";

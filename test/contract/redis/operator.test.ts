@@ -26,7 +26,7 @@ describe("operator --redis, without a data folder", () => {
       const at = ["--redis", server.url, "--instance", `31337:${POOL}`];
       execFile(
         process.execPath,
-        ["--import", "tsx", "scripts/operator.ts", ...at, ...words],
+        ["--import", "tsx", "scripts/product/operator.ts", ...at, ...words],
         { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } },
         (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
       );

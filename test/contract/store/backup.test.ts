@@ -71,7 +71,7 @@ describe("backup and restore of the embedded store", function () {
     });
     return { child, ended };
   }
-  const operator = (...words: string[]): Promise<Ended> => start("scripts/operator.ts", words).ended;
+  const operator = (...words: string[]): Promise<Ended> => start("scripts/product/operator.ts", words).ended;
   const backUp = (to: string): Promise<unknown> => within(data, (database) => makeBackup(database, to));
   const restore = (from: string, to: string, instance = INSTANCE): Promise<unknown> =>
     restoreBackup(from, to, instance);
@@ -150,7 +150,7 @@ describe("backup and restore of the embedded store", function () {
 
   /** Kills `words` once the file that it writes beside `target` is so long. Undefined when it was too fast for that. */
   async function killed(target: string, at: number, words: readonly string[]): Promise<boolean> {
-    const { child, ended } = start("scripts/operator.ts", words);
+    const { child, ended } = start("scripts/product/operator.ts", words);
     let isOver = false;
     void ended.then(() => (isOver = true));
     await until("it to be so far, or over", () => isOver || lengthBeside(target) >= at);

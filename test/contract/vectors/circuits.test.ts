@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { groth16 } from "snarkjs";
-import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import {
+  readCompressed,
+  readManifest,
+  verificationKeysFolder,
+} from "../../../scripts/build/circuits/artefacts.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { decodeProof } from "../../../shared/protocol/proof.ts";
 import { toSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";

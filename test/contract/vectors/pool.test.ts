@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider, NonceManager, toBeHex, Wallet, type Interface } from "ethers";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
-import { verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
+import { verificationKeysFolder } from "../../../scripts/build/circuits/artefacts.ts";
 import {
   deployContract,
   deployPool,
   deployTestUsdc,
   deployVerifiers,
   readKeys,
-} from "../../../scripts/deploy-pool.ts";
+} from "../../../scripts/product/deploy.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";

@@ -3,8 +3,8 @@
  * attestation and a lie are the same work. Between watcher and chain stands a node that can be told to lie.
  */
 import { Contract, HDNodeWallet, type JsonRpcProvider, type JsonRpcSigner } from "ethers";
-import { loadArtifact } from "../../../scripts/build-contracts.ts";
-import { deployContract, deployPool, deployTestUsdc, readKeys } from "../../../scripts/deploy-pool.ts";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
+import { deployContract, deployPool, deployTestUsdc, readKeys } from "../../../scripts/product/deploy.ts";
 import {
   attester,
   NO_UPDATE,
@@ -13,11 +13,11 @@ import {
   type Attester,
   type PoolRootUpdate,
   type PoolTransaction,
-} from "../../../scripts/dev/statement-maker.ts";
-import type { Finding } from "../../../scripts/watch/findings.ts";
-import { memoryJournal } from "../../../scripts/watch/journal.ts";
-import { connectNode } from "../../../scripts/watch/node.ts";
-import { createWatcher, type Watcher, type WatcherOptions } from "../../../scripts/watch/watcher.ts";
+} from "../../../scripts/stack/statement-maker.ts";
+import type { Finding } from "../../../scripts/product/watch/findings.ts";
+import { memoryJournal } from "../../../scripts/product/watch/journal.ts";
+import { connectNode } from "../../../scripts/product/watch/node.ts";
+import { createWatcher, type Watcher, type WatcherOptions } from "../../../scripts/product/watch/watcher.ts";
 import { depositAuthorization, signAuthorization } from "../../../shared/client/authorization.ts";
 import type { Fees } from "../../../shared/client/fees.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";

@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { committedKeyHashes } from "../../../scripts/deploy-pool.ts";
+import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import {
   NO_UPDATE,
   seal,
   swapDraft,
   type PoolRootUpdate,
   type PoolTransaction,
-} from "../../../scripts/dev/statement-maker.ts";
-import type { Finding } from "../../../scripts/watch/findings.ts";
-import { JournalError, fileJournal, memoryJournal } from "../../../scripts/watch/journal.ts";
-import { NodeAway } from "../../../scripts/watch/node.ts";
-import { SetUpError } from "../../../scripts/watch/watcher.ts";
+} from "../../../scripts/stack/statement-maker.ts";
+import type { Finding } from "../../../scripts/product/watch/findings.ts";
+import { JournalError, fileJournal, memoryJournal } from "../../../scripts/product/watch/journal.ts";
+import { NodeAway } from "../../../scripts/product/watch/node.ts";
+import { SetUpError } from "../../../scripts/product/watch/watcher.ts";
 import { mustField, ZERO_ADDRESS, type Field as FieldElement } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";

@@ -4,7 +4,7 @@
  */
 import { fork, type ChildProcess } from "node:child_process";
 import { createInterface } from "node:readline";
-import { childEnvironment } from "../../../scripts/dev/service.ts";
+import { childEnvironment } from "../../../scripts/stack/service.ts";
 import type { Order, Report } from "./host.ts";
 import type { Program } from "./program.ts";
 

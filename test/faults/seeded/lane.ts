@@ -5,7 +5,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { deserialize } from "node:v8";
-import { startAnvil } from "../../../scripts/dev/anvil.ts";
+import { startAnvil } from "../../../scripts/stack/anvil.ts";
 import { Reserve } from "./hosts.ts";
 import { rememberBefore } from "./observe.ts";
 import { drawPlan, showPlan, type FaultName } from "./plan.ts";

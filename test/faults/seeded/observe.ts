@@ -1,6 +1,6 @@
 /** Looks at everything from outside when a scenario has settled: chain, wallets, stream, and what the store kept. */
 import { Interface } from "ethers";
-import { openStackWallet } from "../../../scripts/dev/stack-wallet.ts";
+import { openStackWallet } from "../../../scripts/stack/stack-wallet.ts";
 import { createClient, createProver, memoryStorage } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { CIPHERTEXT_BYTES } from "../../../shared/protocol/statements.ts";

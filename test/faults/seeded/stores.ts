@@ -2,10 +2,10 @@
 import { cp, mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { createClient } from "redis";
-import { credentialIn } from "../../../scripts/dev/development-credential.ts";
-import { choosePorts } from "../../../scripts/dev/ports.ts";
-import { StackFolder } from "../../../scripts/dev/stack-folder.ts";
-import { startRedisServer } from "../../../scripts/dev/redis-server.ts";
+import { credentialIn } from "../../../scripts/stack/development-credential.ts";
+import { choosePorts } from "../../../scripts/stack/ports.ts";
+import { StackFolder } from "../../../scripts/stack/stack-folder.ts";
+import { startRedisServer } from "../../../scripts/stack/redis-server.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import type { StoredTicket } from "./observations.ts";

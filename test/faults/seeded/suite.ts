@@ -6,7 +6,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { serialize } from "node:v8";
 import { gunzipSync } from "node:zlib";
-import { childEnvironment } from "../../../scripts/dev/service.ts";
+import { childEnvironment } from "../../../scripts/stack/service.ts";
 import type { LaneOrder, LaneReport, Played } from "./lane.ts";
 import { FAULT_NAMES, FAULT_NAMES_OF_TWO, type FaultName } from "./plan.ts";
 import { makeProgram, type Program } from "./program.ts";

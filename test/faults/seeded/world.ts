@@ -5,10 +5,10 @@
  */
 import { cp } from "node:fs/promises";
 import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
-import { SERVICE_WALLET_SECRET } from "../../../scripts/dev/local-network.ts";
-import { localProxySettings } from "../../../scripts/dev/proxy-settings.ts";
-import type { NetworkEntry } from "../../../scripts/dev/stack-folder.ts";
-import { pepperFile } from "../../../scripts/dev/development-credential.ts";
+import { SERVICE_WALLET_SECRET } from "../../../scripts/stack/local-network.ts";
+import { localProxySettings } from "../../../scripts/stack/proxy-settings.ts";
+import type { NetworkEntry } from "../../../scripts/stack/stack-folder.ts";
+import { pepperFile } from "../../../scripts/stack/development-credential.ts";
 import type { DepositBody, SpendBody } from "../../../shared/api/transactions.ts";
 import { newSeed, type Wallet } from "../../../shared/client/index.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";

@@ -57,7 +57,7 @@ abstract contract Cheats {
         return size == 0 ? x : min + x % size;
     }
 
-    /// @dev Deploys what scripts/build-contracts.ts made: the very bytes that go to a chain. The folder can be
+    /// @dev Deploys what scripts/build/contracts.ts made: the very bytes that go to a chain. The folder can be
     /// another one only for the check that these tests notice a broken pool.
     function _deployBuilt(string memory name, bytes memory arguments) internal returns (address) {
         string memory folder = vm.envOr("CLOISTER_FORGE_CONTRACTS", ".cloister/build/contracts");

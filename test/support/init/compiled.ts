@@ -12,7 +12,7 @@ const INIT = path.join(PROJECT_ROOT, "enclave/init");
 const MAIN_OF = {
   init: path.join(INIT, "init.c"),
   "stand-in": path.join(PROJECT_ROOT, "test/support/init/stand-in.c"),
-  "vsock-bridge": path.join(PROJECT_ROOT, "scripts/image/host/vsock-bridge.c"),
+  "vsock-bridge": path.join(PROJECT_ROOT, "scripts/product/image/host/vsock-bridge.c"),
 };
 export type ProgramName = keyof typeof MAIN_OF;
 

@@ -21,8 +21,12 @@ import {
 import { poseidon2, poseidon3 } from "poseidon-lite";
 import { format } from "prettier";
 import { groth16, type Groth16Proof } from "snarkjs";
-import { readCompressed, readManifest, verificationKeysFolder } from "../../../scripts/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/circuits/ceremony.ts";
+import {
+  readCompressed,
+  readManifest,
+  verificationKeysFolder,
+} from "../../../scripts/build/circuits/artefacts.ts";
+import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";
 import { commitmentOf, DEPTH, nullifierOf, ownerOf, SparseTree } from "../../contract/circuits/statements.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { boot } from "../../../enclave/boot.ts";
-import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
+import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { CONFIGURATION } from "./support/key-life.ts";
 import { aPlatform, DEAD_PLATFORM } from "./support/platforms.ts";

@@ -8,11 +8,11 @@ import { readFile } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import path from "node:path";
 import { promisify } from "node:util";
-import { developmentRoot } from "../../../scripts/dev/development-keys.ts";
-import { serveModule, simulatedModule } from "../../../scripts/dev/simulated-nsm.ts";
-import { copyImage } from "../../../scripts/image/assemble.ts";
-import { developmentConfiguration } from "../../../scripts/image/configuration.ts";
-import { ENCLAVE_FOLDER } from "../../../scripts/image/measurement.ts";
+import { developmentRoot } from "../../../scripts/product/image/development-keys.ts";
+import { serveModule, simulatedModule } from "../../../scripts/stack/simulated-nsm.ts";
+import { copyImage } from "../../../scripts/product/image/assemble.ts";
+import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
+import { ENCLAVE_FOLDER } from "../../../scripts/product/image/measurement.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../../shared/protocol/cbor.ts";
 import { encodeAttestationRequest, encodeRandomRequest } from "../../../enclave/nsm.ts";
@@ -94,7 +94,10 @@ describe(`enclave/init${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_I
 
     it("starts node with the flags of the simulated platform, and has no switch", async () => {
       const text = await readFile(path.join(PROJECT_ROOT, "enclave/init/init.c"), "utf8");
-      const simulated = await readFile(path.join(PROJECT_ROOT, "scripts/dev/simulated-platform.ts"), "utf8");
+      const simulated = await readFile(
+        path.join(PROJECT_ROOT, "scripts/stack/simulated-platform.ts"),
+        "utf8",
+      );
       const flags = (source: string): string[] => source.match(/"--[a-z][^"]*"/g) ?? [];
       const nodeFlags = flags(/NODE_FLAGS = \[([^\]]*)\]/.exec(simulated)?.[1] ?? "");
       assert.equal(nodeFlags.length, 2);

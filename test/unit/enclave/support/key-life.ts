@@ -11,11 +11,11 @@ import {
 } from "../../../../enclave/nsm.ts";
 import type { Platform } from "../../../../enclave/platform.ts";
 import { Signer } from "../../../../enclave/signer.ts";
-import type { Authority } from "../../../../scripts/dev/certificates.ts";
-import { developmentKmsKey, developmentRoot } from "../../../../scripts/dev/development-keys.ts";
-import { sealEnvelope } from "../../../../scripts/dev/kms/envelope.ts";
-import { simulatedModule } from "../../../../scripts/dev/simulated-nsm.ts";
-import { developmentConfiguration } from "../../../../scripts/image/configuration.ts";
+import type { Authority } from "../../../../scripts/product/image/certificates.ts";
+import { developmentKmsKey, developmentRoot } from "../../../../scripts/product/image/development-keys.ts";
+import { sealEnvelope } from "../../../../scripts/stack/kms/envelope.ts";
+import { simulatedModule } from "../../../../scripts/stack/simulated-nsm.ts";
+import { developmentConfiguration } from "../../../../scripts/product/image/configuration.ts";
 import {
   readAttestation,
   verifyAttestation,

@@ -2,8 +2,8 @@
 import { fileURLToPath } from "node:url";
 import { nitroPlatform } from "../../../../enclave/nitro.ts";
 import type { Platform } from "../../../../enclave/platform.ts";
-import { makeRoot } from "../../../../scripts/dev/certificates.ts";
-import { serveModule, simulatedModule } from "../../../../scripts/dev/simulated-nsm.ts";
+import { makeRoot } from "../../../../scripts/product/image/certificates.ts";
+import { serveModule, simulatedModule } from "../../../../scripts/stack/simulated-nsm.ts";
 import type { SocketFolder } from "./sockets.ts";
 
 /** From source: a forked process inherits the loader. */

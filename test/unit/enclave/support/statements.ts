@@ -2,7 +2,7 @@
 // the test vectors, where making them takes long.
 import { readFileSync } from "node:fs";
 import { groth16 } from "snarkjs";
-import { readCompressed, readManifest } from "../../../../scripts/circuits/artefacts.ts";
+import { readCompressed, readManifest } from "../../../../scripts/build/circuits/artefacts.ts";
 import { asAddress, type Address, type Field } from "../../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../../shared/protocol/bytes.ts";
 import type { AttestRequest } from "../../../../shared/protocol/enclave-messages.ts";

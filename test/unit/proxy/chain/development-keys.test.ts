@@ -15,14 +15,14 @@ import {
 import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import { createPool } from "../../../../proxy/chain/pool.ts";
 import { createChain } from "../../../../proxy/chain/provider.ts";
-import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../scripts/bench/trapdoor/keys.ts";
+import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../scripts/lab/bench/trapdoor/keys.ts";
 import {
   deployPool,
   deployTestUsdc,
   deployVerifiers,
   nobodies,
   readKeys,
-} from "../../../../scripts/deploy-pool.ts";
+} from "../../../../scripts/product/deploy.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../../../shared/protocol/statements.ts";
 import {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { attester, spendDraft, signalsOf, type Attester } from "../../../../scripts/dev/statement-maker.ts";
+import { attester, spendDraft, signalsOf, type Attester } from "../../../../scripts/stack/statement-maker.ts";
 import { recoverSigner } from "../../../../proxy/chain/recovery.ts";
 import { createAttestor, type Attestor } from "../../../../proxy/enclave-link/attestor.ts";
 import type { EnclaveLink } from "../../../../proxy/enclave-link/link.ts";

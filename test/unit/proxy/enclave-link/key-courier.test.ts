@@ -20,20 +20,20 @@ import {
 import { EnclaveAway, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import { pairText, type SignerPair } from "../../../../proxy/enclave-link/signer-pair.ts";
 import { createLogger } from "../../../../proxy/logging.ts";
-import { makeRoot, type Authority } from "../../../../scripts/dev/certificates.ts";
-import { developmentKmsKey } from "../../../../scripts/dev/development-keys.ts";
-import { startDevelopmentKms, type DevelopmentKms } from "../../../../scripts/dev/kms/server.ts";
+import { makeRoot, type Authority } from "../../../../scripts/product/image/certificates.ts";
+import { developmentKmsKey } from "../../../../scripts/product/image/development-keys.ts";
+import { startDevelopmentKms, type DevelopmentKms } from "../../../../scripts/stack/kms/server.ts";
 import {
   DEVELOPMENT_ACCOUNT,
   DEVELOPMENT_CREDENTIAL,
   DEVELOPMENT_REGION,
   DEVELOPMENT_ROLE,
-} from "../../../../scripts/dev/kms/signature.ts";
-import { kmsPolicy } from "../../../../scripts/image/kms-policy.ts";
-import type { Measurement } from "../../../../scripts/image/measurement.ts";
+} from "../../../../scripts/stack/kms/signature.ts";
+import { kmsPolicy } from "../../../../scripts/product/image/kms-policy.ts";
+import type { Measurement } from "../../../../scripts/product/image/measurement.ts";
 import type { EnclavePhase, EnclaveReply } from "../../../../shared/protocol/enclave-messages.ts";
 import { until } from "../../../support/until.ts";
-import { aRecipient, documentFor, MEASUREMENT } from "../../scripts/dev/kms/documents.ts";
+import { aRecipient, documentFor, MEASUREMENT } from "../../scripts/stack/kms/documents.ts";
 
 const SIGNER = `0x${"5a".repeat(20)}` as SignerPair["signer"];
 const HASH = `0x${"0c".repeat(32)}` as SignerPair["configurationHash"];

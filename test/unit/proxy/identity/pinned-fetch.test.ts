@@ -8,7 +8,7 @@ import {
   FetchRefused,
   type PinnedFetchOptions,
 } from "../../../../proxy/identity/pinned-fetch.ts";
-import { makeLeaf, makeRoot, toPem } from "../../../../scripts/dev/certificates.ts";
+import { makeLeaf, makeRoot, toPem } from "../../../../scripts/product/image/certificates.ts";
 
 const NAME = "keys.example";
 const refusal = (words: RegExp) => (error: unknown) =>

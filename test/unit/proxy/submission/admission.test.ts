@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openOf } from "../../../support/stores/tickets.ts";
 import { Wallet } from "ethers";
-import { attester, spendDraft } from "../../../../scripts/dev/statement-maker.ts";
+import { attester, spendDraft } from "../../../../scripts/stack/statement-maker.ts";
 import { createAdmission, type Admission } from "../../../../proxy/submission/admission.ts";
 import type { Submission } from "../../../../proxy/submission/submission.ts";
 import { createAttest } from "../../../../proxy/attest/attest.service.ts";

@@ -10,7 +10,7 @@ import { createSequence } from "../../../../proxy/sequence/sequence.service.ts";
 import type { TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { createAdmission, type Admission } from "../../../../proxy/submission/admission.ts";
 import type { Submission } from "../../../../proxy/submission/submission.ts";
-import { spendDraft } from "../../../../scripts/dev/statement-maker.ts";
+import { spendDraft } from "../../../../scripts/stack/statement-maker.ts";
 import type { RelayBody } from "../../../../shared/api/transactions.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
 import { keepsNothing, testFees } from "../../../support/fees.ts";

@@ -1,6 +1,6 @@
 // Statements as callers post them: a draft in the words of the HTTP interface, through its schema.
-import type { Draft } from "../../../../scripts/dev/statement-maker.ts";
-import { signalsOf } from "../../../../scripts/dev/statement-maker.ts";
+import type { Draft } from "../../../../scripts/stack/statement-maker.ts";
+import { signalsOf } from "../../../../scripts/stack/statement-maker.ts";
 import { toAttest, type Submission } from "../../../../proxy/submission/submission.ts";
 import { encodeUniswapPath } from "../../../../shared/api/uniswap-path.ts";
 import { addressFromField } from "../../../../shared/protocol/brands.ts";

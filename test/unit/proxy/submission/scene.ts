@@ -9,7 +9,7 @@ import {
   swapDraft,
   type Draft,
   type Setting,
-} from "../../../../scripts/dev/statement-maker.ts";
+} from "../../../../scripts/stack/statement-maker.ts";
 import { createPool, type Pool, type PoolRefusal } from "../../../../proxy/chain/pool.ts";
 import type { Chain } from "../../../../proxy/chain/provider.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";

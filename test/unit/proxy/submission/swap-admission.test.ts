@@ -7,7 +7,7 @@ import {
   swapDraft,
   type Draft,
   type Setting,
-} from "../../../../scripts/dev/statement-maker.ts";
+} from "../../../../scripts/stack/statement-maker.ts";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
 import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";

@@ -1,9 +1,9 @@
 // Swaps and plain deposits through the real submitter and the real pool, with a venue that pays what it is told.
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
-import { loadArtifact } from "../../../../scripts/build-contracts.ts";
-import { deployContract } from "../../../../scripts/deploy-pool.ts";
-import { depositDraft, swapDraft } from "../../../../scripts/dev/statement-maker.ts";
+import { loadArtifact } from "../../../../scripts/build/contracts.ts";
+import { deployContract } from "../../../../scripts/product/deploy.ts";
+import { depositDraft, swapDraft } from "../../../../scripts/stack/statement-maker.ts";
 import { createAttest } from "../../../../proxy/attest/attest.service.ts";
 import { createSequence } from "../../../../proxy/sequence/sequence.service.ts";
 import { createAdmission } from "../../../../proxy/submission/admission.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import type { Bn128 } from "ffjavascript";
 import * as snarkjs from "snarkjs";
-import { aStatement } from "../../../../scripts/bench/client/statements.ts";
+import { aStatement } from "../../../../scripts/lab/bench/client/statements.ts";
 import type { Artefacts } from "../../../../shared/client/artefacts.ts";
 import { provingCurve } from "../../../../shared/client/groth16/engine.ts";
 import { witnessFile } from "../../../../shared/client/groth16/witness.ts";
@@ -15,7 +15,7 @@ import {
 } from "../../../../shared/client/groth16.ts";
 import { DEVELOPMENT_KEYS } from "../../../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../../../shared/client/node/index.ts";
-import { releaseCurve } from "../../../../scripts/circuits/ceremony.ts";
+import { releaseCurve } from "../../../../scripts/build/circuits/ceremony.ts";
 import { curveFor } from "./groth16/curve.ts";
 import type { Kind, Statement } from "../../../../shared/protocol/statements.ts";
 

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { curves } from "snarkjs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { aStatement } from "../../../../scripts/bench/client/statements.ts";
-import { releaseCurve } from "../../../../scripts/circuits/ceremony.ts";
+import { aStatement } from "../../../../scripts/lab/bench/client/statements.ts";
+import { releaseCurve } from "../../../../scripts/build/circuits/ceremony.ts";
 import type { ArtefactSource } from "../../../../shared/client/artefacts.ts";
 import type { ClientError, ClientErrorCode } from "../../../../shared/client/errors.ts";
 import { DEVELOPMENT_KEYS, developmentProver } from "../../../../shared/client/node/development.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Bn128 } from "ffjavascript";
 import { curves } from "snarkjs";
-import { releaseCurve } from "../../../../../scripts/circuits/ceremony.ts";
+import { releaseCurve } from "../../../../../scripts/build/circuits/ceremony.ts";
 import { sumOf } from "../../../../../shared/client/groth16/sums.ts";
 import { curveFor } from "./curve.ts";
 import { scalarBytes } from "./points.ts";

@@ -1,0 +1,151 @@
+// Acceptance and memory with so many tickets waiting, beside the same with none. Nothing leaves the queue meanwhile:
+// the chain makes no blocks. The tickets that wait are copies of one that was accepted, written into the store of the
+// stopped proxy; it reads them when it starts, as after any restart.
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { JsonRpcProvider } from "ethers";
+import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
+import { openTicketStore } from "../../../../proxy/store/lmdb/tickets.ts";
+import type { TicketDraft, TicketRecord, TicketStore } from "../../../../proxy/store/tickets.ts";
+import { randomField } from "../../../../shared/notes/note.ts";
+import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
+import type { LocalNetwork } from "../../../stack/local-network.ts";
+import { pinsOf } from "../../../stack/stack-wallet.ts";
+import { figure, quantile, type Figures } from "../figures.ts";
+import { startChild } from "../http/child.ts";
+import type { LoadAnswer, LoadAsk } from "./load.ts";
+import { usageOf } from "./processes.ts";
+
+const USERS = 40;
+/** Whose tickets wait. */
+const OTHER_USERS = 1_000;
+const WARM_UP = 50;
+const ACCEPTED = 400;
+const PER_SECOND = 20;
+/** Written to the disk together. */
+const SLICE = 1_000;
+const READ_WITHIN_MS = 120_000;
+
+interface Standing {
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly anonymousMb: number;
+  readonly residentMb: number;
+}
+
+/** Ends with a chain that makes no blocks and a queue that nothing will ever carry out. */
+export async function benchLongQueue(network: LocalNetwork, apiKey: string, count: number): Promise<Figures> {
+  await stopMining(network);
+  await restart(network);
+  const short = await measure(network, apiKey);
+  await network.proxy().stop();
+  console.log(`writing ${String(count)} tickets …`);
+  await fill(network.folder.inside("store"), count);
+  await network.restartProxy();
+  await untilRead(network, count);
+  const long = await measure(network, apiKey);
+
+  const ratio = long.p50 / short.p50;
+  const memory = long.anonymousMb - short.anonymousMb;
+  const tell = (what: string, { p50, p99, anonymousMb, residentMb }: Standing): void =>
+    console.log(
+      `  ${what.padEnd(8)} accepted half within ${p50.toFixed(1)} ms, 99 % within ${p99.toFixed(0)} ms; ` +
+        `memory ${anonymousMb.toFixed(0)} MB, with the store's pages ${residentMb.toFixed(0)} MB`,
+    );
+  console.log(`${String(PER_SECOND)} payments a second, ${String(count)} tickets waiting and none`);
+  tell("none", short);
+  tell("waiting", long);
+  console.log(`  ${((ratio - 1) * 100).toFixed(0)} % slower in the middle, ${memory.toFixed(0)} MB more`);
+  return {
+    queue_accept_ratio: figure(ratio, "x"),
+    queue_accept_p50_ms: figure(long.p50, "ms"),
+    queue_memory_mb: figure(memory, "MB"),
+    queue_tickets: figure(count, "tickets"),
+  };
+}
+
+async function stopMining({ entry }: LocalNetwork): Promise<void> {
+  const chain = new JsonRpcProvider(entry.chain_rpc, entry.chain_id, { staticNetwork: true });
+  try {
+    await chain.send("evm_setIntervalMining", [0]);
+  } finally {
+    chain.destroy();
+  }
+}
+
+async function restart(network: LocalNetwork): Promise<void> {
+  await network.proxy().stop();
+  await network.restartProxy();
+}
+
+/** With users of its own, whose event streams no restart has ended. */
+async function measure(network: LocalNetwork, apiKey: string): Promise<Standing> {
+  const { entry } = network;
+  const load = startChild<LoadAsk, LoadAnswer>("../sequencer/load.ts");
+  try {
+    await load.ask({ type: "open", baseUrl: entry.base_url, apiKey, users: USERS, pins: pinsOf(entry) });
+    await load.ask({ type: "prepare", count: WARM_UP + ACCEPTED });
+    const terms = { type: "send", pace: { perSecond: PER_SECOND }, until: "accepted" } as const;
+    await load.ask({ ...terms, count: WARM_UP });
+    const { accepted } = await load.ask({ ...terms, count: ACCEPTED });
+    const usage = usageOf(network.proxy().pid);
+    return {
+      p50: quantile(accepted, 0.5),
+      p99: quantile(accepted, 0.99),
+      anonymousMb: usage?.anonymousMb ?? NaN,
+      residentMb: usage?.residentMb ?? NaN,
+    };
+  } finally {
+    await load.stop();
+  }
+}
+
+async function fill(folder: string, count: number): Promise<void> {
+  const database = openDatabase(folder);
+  try {
+    const store = openTicketStore(database);
+    const template = await anyTicket(store);
+    for (let done = 0; done < count; done += SLICE) {
+      const slice = Array.from({ length: Math.min(SLICE, count - done) }, (_, i) =>
+        store.accept(copyOf(template, (done + i) % OTHER_USERS), Number.MAX_SAFE_INTEGER),
+      );
+      for (const { kind } of await Promise.all(slice))
+        if (kind !== "accepted") throw new Error(`a copy of a ticket was not accepted: ${kind}`);
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+async function anyTicket(store: TicketStore): Promise<TicketRecord> {
+  for await (const [ticket] of store.open()) if (ticket !== undefined) return ticket;
+  throw new Error("no ticket waits");
+}
+
+function copyOf(
+  { sequence: _s, status: _st, updatedAt: _u, ...rest }: TicketRecord,
+  user: number,
+): TicketDraft {
+  return {
+    ...rest,
+    owner: { ...rest.owner, sub: `other-${String(user)}` },
+    id: randomUUID(),
+    statement: toBytes32(randomBytes(32)),
+    nullifiers: rest.nullifiers.map(() => randomField()),
+  };
+}
+
+/** The submitter has taken the queue into its memory. */
+async function untilRead(network: LocalNetwork, count: number): Promise<void> {
+  const url = network.operationsUrl();
+  if (url === undefined) throw new Error("the proxy's figures are not served");
+  const end = performance.now() + READ_WITHIN_MS;
+  while (performance.now() < end) {
+    const text = await (await fetch(`${url}/metrics`)).text();
+    const queued = Number(/^cloister_tickets\{state="queued"\} (\d+)/m.exec(text)?.[1] ?? 0);
+    if (queued >= count) return;
+    await new Promise((resolve) => setTimeout(resolve, 250));
+  }
+  throw new Error(`the queue was not read within ${String(READ_WITHIN_MS / 1000)} s`);
+}

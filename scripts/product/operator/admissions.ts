@@ -1,0 +1,184 @@
+/**
+ * What the owner may change in a pool, signers, assets and the executor, as the pool's events tell it, and the acts
+ * that change it. One way in (proposed, then admitted by anybody in its week), one way out. Whoever calls `propose`
+ * has judged the subject; the pool only shows it to everybody. Trusts the node.
+ */
+import { Contract, Interface, type Provider, type Signer, type TransactionReceipt } from "ethers";
+import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
+
+export type Role = "signer" | "asset" | "executor";
+
+/** Calls and events of each role, by what they mean. An event names its subject like the role. */
+const WORDS = {
+  signer: {
+    calls: { propose: "proposeSigner", admit: "addSigner", remove: "removeSigner" },
+    events: {
+      SignerProposed: "proposed",
+      SignerAdded: "admitted",
+      SignerWithdrawn: "withdrawn",
+      SignerRemoved: "removed",
+    },
+  },
+  asset: {
+    calls: { propose: "proposeAsset", admit: "addAsset", remove: "delistAsset" },
+    events: {
+      AssetProposed: "proposed",
+      AssetAdded: "admitted",
+      AssetWithdrawn: "withdrawn",
+      AssetDelisted: "removed",
+    },
+  },
+  executor: {
+    calls: { propose: "proposeExecutor", admit: "setExecutor", remove: "removeExecutor" },
+    events: {
+      ExecutorProposed: "proposed",
+      ExecutorSet: "admitted",
+      ExecutorWithdrawn: "withdrawn",
+      ExecutorRemoved: "removed",
+    },
+  },
+} as const;
+
+/** "expired": proposed, and nobody admitted it in time. */
+export type Standing = "proposed" | "expired" | "admitted" | "withdrawn" | "removed";
+
+export interface Admission {
+  readonly subject: Address;
+  readonly standing: Standing;
+  /** Unix seconds from which anybody may admit what is proposed. */
+  readonly admissibleAt: number | undefined;
+  /** Unix seconds from which nobody may any more. */
+  readonly expiresAt: number | undefined;
+  /** Of a signer's latest proposal; undefined for one that came with the pool itself. */
+  readonly genesisDocument: Uint8Array | undefined;
+}
+
+const POOL = new Interface(POOL_ABI);
+
+/** In the order in which they were first named; as of the newest block. */
+export async function readAdmissions(
+  provider: Provider,
+  pool: Address,
+  role: Role,
+  fromBlock = 0,
+): Promise<Admission[]> {
+  const meanings: Readonly<Record<string, Exclude<Standing, "expired">>> = WORDS[role].events;
+  const topics = [Object.keys(meanings).map((name) => POOL.getEvent(name)!.topicHash)];
+  const logs = await provider.getLogs({ address: pool, topics, fromBlock, toBlock: "latest" });
+  const now = await timeOf(provider);
+  const admissions = new Map<Address, Admission>();
+  for (const log of logs) {
+    const event = POOL.parseLog(log);
+    const subject = asAddress(event?.args[role]);
+    const meaning = meanings[event?.name ?? ""];
+    if (event === null || subject === undefined || meaning === undefined) continue;
+    const none = { admissibleAt: undefined, expiresAt: undefined };
+    const before = admissions.get(subject)?.genesisDocument;
+    admissions.set(
+      subject,
+      meaning === "proposed"
+        ? { subject, ...proposalOf(event.args, role, now) }
+        : { subject, standing: meaning, ...none, genesisDocument: before },
+    );
+  }
+  return [...admissions.values()];
+}
+
+function proposalOf(
+  args: Readonly<Record<string, unknown>>,
+  role: Role,
+  now: number,
+): Omit<Admission, "subject"> {
+  const expiresAt = Number(args["expiresAt"]);
+  return {
+    standing: now < expiresAt ? "proposed" : "expired",
+    admissibleAt: Number(args["admissibleAt"]),
+    expiresAt,
+    genesisDocument: role === "signer" ? mustFromHex(String(args["genesisDocument"])) : undefined,
+  };
+}
+
+/** The chain's own clock, Unix seconds. */
+export async function timeOf(provider: Provider): Promise<number> {
+  return (await provider.getBlock("latest"))?.timestamp ?? 0;
+}
+
+export type Act = "propose" | "admit" | "remove";
+
+/** The call that does it, for whoever signs elsewhere. */
+export function callOf(role: Role, act: Act, subject: Address, genesisDocument?: Uint8Array): string {
+  const document =
+    role === "signer" && act === "propose" ? [toHex(genesisDocument ?? new Uint8Array(0))] : [];
+  return POOL.encodeFunctionData(WORDS[role].calls[act], [subject, ...document]);
+}
+
+/** Waits until it is mined; what the pool said then of this subject. Throws PoolRefused. */
+export async function act(
+  sender: Signer,
+  pool: Address,
+  role: Role,
+  what: Act,
+  subject: Address,
+  genesisDocument?: Uint8Array,
+): Promise<Exclude<Standing, "expired">> {
+  let receipt: TransactionReceipt | null;
+  try {
+    const data = callOf(role, what, subject, genesisDocument);
+    receipt = await (await sender.sendTransaction({ to: pool, data })).wait();
+  } catch (error) {
+    const refusal = refusalIn(error);
+    if (refusal === undefined) throw error;
+    throw new PoolRefused(refusal, error);
+  }
+  const meanings: Readonly<Record<string, Exclude<Standing, "expired">>> = WORDS[role].events;
+  for (const log of receipt?.logs ?? []) {
+    const event = asAddress(log.address) === pool ? POOL.parseLog(log) : null;
+    const meaning = meanings[event?.name ?? ""];
+    if (meaning !== undefined && asAddress(event?.args[role]) === subject) return meaning;
+  }
+  throw new Error("the transaction was mined, and the pool said nothing: is this the pool?");
+}
+
+/** The pool's own error; anything else passes through. */
+export class PoolRefused extends Error {
+  readonly code: string;
+  constructor(code: string, cause: unknown) {
+    super(`the pool refuses: ${code}`, { cause });
+    this.code = code;
+  }
+}
+
+function refusalIn(error: unknown): string | undefined {
+  const { data } = error as { readonly data?: unknown };
+  return typeof data === "string" ? POOL.parseError(data)?.name : undefined;
+}
+
+/** Throws where no pool answers. */
+export async function ownerOf(provider: Provider, pool: Address): Promise<Address> {
+  try {
+    const owner = asAddress(await new Contract(pool, POOL_ABI, provider).getFunction("owner")());
+    if (owner !== undefined) return owner;
+  } catch (error) {
+    // No code, or another contract's; a node that is away says so in its own words.
+    if (
+      (error as { code?: unknown }).code !== "BAD_DATA" &&
+      (error as { code?: unknown }).code !== "CALL_EXCEPTION"
+    )
+      throw error;
+  }
+  throw new Error(`${pool} is no pool on this chain`);
+}
+
+/** Until the chain's own clock has passed that time. `passTime` is for a chain that makes no block by itself. */
+export async function waitForTime(
+  provider: Provider,
+  unixSecs: number,
+  passTime: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<void> {
+  while ((await timeOf(provider)) < unixSecs) {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await passTime();
+  }
+}

@@ -1,0 +1,82 @@
+// What the operator's commands about a pool are given: a node, the pool, a key from the environment; and the words
+// in which they show times.
+import { isAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
+import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Admission } from "./admissions.ts";
+import { need, UsageError, type Result } from "./words.ts";
+
+export const POOL_OPTIONS = {
+  rpc: { type: "string" },
+  pool: { type: "string" },
+  "from-block": { type: "string" },
+} as const;
+
+export interface PoolValues {
+  readonly rpc?: string | undefined;
+  readonly pool?: string | undefined;
+  readonly "from-block"?: string | undefined;
+}
+
+export interface PoolAt {
+  readonly provider: Provider;
+  readonly pool: Address;
+  readonly fromBlock: number;
+}
+
+export async function withPool(values: PoolValues, act: (at: PoolAt) => Promise<Result>): Promise<Result> {
+  const fromBlock = values["from-block"] ?? "0";
+  if (!/^[0-9]{1,15}$/.test(fromBlock)) throw new UsageError("--from-block takes a whole number");
+  const pool = addressOf(need(values.pool, "--pool ADDRESS"), "--pool");
+  const provider = new JsonRpcProvider(need(values.rpc, "--rpc URL"), undefined, { cacheTimeout: -1 });
+  try {
+    return await act({ provider, pool, fromBlock: Number(fromBlock) });
+  } finally {
+    provider.destroy();
+  }
+}
+
+/**
+ * From the environment and never from the command line, where other users of the machine could see it. The first of
+ * these that is set.
+ */
+export function walletIn(provider: Provider, ...variables: readonly [string, ...string[]]): Wallet {
+  const key = variables.map((name) => process.env[name]).find((text) => text !== undefined && text !== "");
+  const name = `${variables.join(" or ")} in the environment`;
+  try {
+    return new Wallet(need(key, name), provider);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    // The library's own words may hold the key.
+    throw new UsageError(`${name} is no key`);
+  }
+}
+
+/** Typed by a person, and what stands there is paid or believed: capitals have to be the checksum's (EIP-55). */
+export function addressOf(text: string, name: string): Address {
+  const address = asAddress(text);
+  if (address === undefined) throw new UsageError(`${name} is no address`);
+  if (!isAddress(text)) throw new UsageError(`${name} is mistyped: its capitals are not its checksum`);
+  return address;
+}
+
+export function dateOf(unixSecs: number): string {
+  return new Date(unixSecs * 1_000).toISOString();
+}
+
+/** The two ends of a proposal, for people; nothing for what is not proposed. */
+export function timesOf({
+  admissibleAt,
+  expiresAt,
+}: Pick<Admission, "admissibleAt" | "expiresAt">): string[] {
+  if (admissibleAt === undefined || expiresAt === undefined) return [];
+  return [`admissible from ${dateOf(admissibleAt)}`, `expires at ${dateOf(expiresAt)}`];
+}
+
+/** The same for programs. */
+export function timeFieldsOf({
+  admissibleAt,
+  expiresAt,
+}: Pick<Admission, "admissibleAt" | "expiresAt">): Readonly<Record<string, number>> {
+  if (admissibleAt === undefined || expiresAt === undefined) return {};
+  return { admissible_at: admissibleAt, expires_at: expiresAt };
+}

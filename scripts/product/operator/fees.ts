@@ -1,0 +1,223 @@
+// `npm run operator -- fees …`: developers' fee rules, and the fee notes that were received. Amounts are in
+// smallest units, as a rule holds them: what is typed is what is charged.
+import { getAddress } from "ethers";
+import { removeRule, setRule } from "../../../proxy/fees/developer-rules.ts";
+import { OPERATIONS } from "../../../proxy/fees/service-fees.ts";
+import type { ChainDataStore } from "../../../proxy/store/chain-data.ts";
+import type { InstanceStores } from "../../../proxy/store/instance.ts";
+import type { FeeNote } from "../../../proxy/store/fee-notes.ts";
+import type { DeveloperRule, FeeInstance } from "../../../proxy/store/fee-rules.ts";
+import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
+import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
+import { need, UsageError, type Result } from "./words.ts";
+
+export const FEES_HELP = `  fees set DEVELOPER ASSET OPERATION [--flat N] [--bps N] [--sink ADDRESS]
+                                                          flat + amount × bps / 10,000, to the sink; a sink is
+                                                          chosen for an asset and moves its other rules too
+  fees list [DEVELOPER]                                   rules in force
+  fees remove DEVELOPER ASSET OPERATION                   owed no more; felt at once
+  fees received [DEVELOPER]                               JSON lines: openings of the fee notes that a developer
+                                                          received (without a name: the service), to be adopted
+                                                          by the sink's wallet where a ciphertext was garbage
+
+fees: ASSET is a listed symbol or address; OPERATION is deposit, transfer, withdraw or swap; --flat in smallest units
+`;
+
+export interface FeesOptions {
+  readonly flat: string | undefined;
+  readonly bps: string | undefined;
+  readonly sink: string | undefined;
+  /** Where lines go that are too many for one answer. */
+  readonly print: (line: string) => void;
+}
+
+/** What the instance keeps, and what its proxy on this machine, if there is one, has read from the chain. */
+export interface Kept {
+  readonly stores: InstanceStores;
+  readonly data: ChainDataStore | undefined;
+}
+
+/** Notes read at once. */
+const PAGE = 1_000;
+
+/** `words` come after `fees`. Undefined when the answer was printed line by line. */
+export async function feesCommand(
+  kept: Kept,
+  words: readonly string[],
+  options: FeesOptions,
+): Promise<Result | undefined> {
+  const [verb, developer, asset, operation, ...rest] = words;
+  if (rest.length > 0) throw new UsageError("too many words");
+  switch (verb ?? "") {
+    case "set":
+      return set(
+        kept,
+        need(developer, "DEVELOPER"),
+        need(asset, "ASSET"),
+        need(operation, "OPERATION"),
+        options,
+      );
+    case "remove":
+      return remove(kept, need(developer, "DEVELOPER"), need(asset, "ASSET"), need(operation, "OPERATION"));
+    case "list":
+      if (asset !== undefined) throw new UsageError("too many words");
+      return list(kept, developer);
+    case "received":
+      if (asset !== undefined) throw new UsageError("too many words");
+      await received(kept, developer, options.print);
+      return undefined;
+    default:
+      throw new UsageError("unknown command; see --help");
+  }
+}
+
+async function set(
+  kept: Kept,
+  developer: string,
+  assetName: string,
+  operationName: string,
+  { flat, bps, sink }: FeesOptions,
+): Promise<Result> {
+  await requireDeveloper(kept, developer);
+  const store = kept.stores.feeRules;
+  const instance = await instanceOf(kept);
+  const asset = readAsset(instance, assetName);
+  const operation = readOperation(operationName);
+  if (flat === undefined && bps === undefined) throw new UsageError("--flat or --bps is missing");
+  const address = sink === undefined ? undefined : decodeShieldedAddress(sink, instance.addressPrefix);
+  if (sink !== undefined && address === undefined)
+    throw new UsageError(`--sink is no shielded address of this network (${instance.addressPrefix}1…)`);
+  const wanted = {
+    ...{ asset, operation, flat: readFlat(flat), bps: readBps(bps) },
+    sink: address === undefined || sink === undefined ? undefined : { ...address, text: sink },
+  };
+  const rules = await setRule(store, developer, wanted).catch((error: unknown) => {
+    throw error instanceof Error ? new UsageError(error.message) : error;
+  });
+  return shown(
+    instance,
+    rules.filter((rule) => rule.asset === asset).map((rule) => ({ developer, rule })),
+  );
+}
+
+async function remove(
+  kept: Kept,
+  developer: string,
+  assetName: string,
+  operationName: string,
+): Promise<Result> {
+  await requireDeveloper(kept, developer);
+  const asset = readAsset(await instanceOf(kept), assetName);
+  const operation = readOperation(operationName);
+  if (!(await removeRule(kept.stores.feeRules, developer, asset, operation)))
+    throw new UsageError(`${developer} has no rule for this asset and operation`);
+  const data = { developer, asset: getAddress(asset), operation, removed: true };
+  return { data, text: `removed the ${operation} fee of ${developer}` };
+}
+
+async function list(kept: Kept, only: string | undefined): Promise<Result> {
+  if (only !== undefined) await requireDeveloper(kept, only);
+  const store = kept.stores.feeRules;
+  const rows = [];
+  for (const developer of only === undefined ? await store.developersWithRules() : [only])
+    for (const rule of await store.rules(developer)) rows.push({ developer, rule });
+  return shown(await instanceOf(kept), rows);
+}
+
+async function received(
+  kept: Kept,
+  developer: string | undefined,
+  print: (line: string) => void,
+): Promise<void> {
+  if (developer !== undefined) await requireDeveloper(kept, developer);
+  const { stores, data } = kept;
+  if (data === undefined)
+    throw new UsageError("places of leaves are in a proxy's data folder: --data FOLDER is missing");
+  const notes = stores.feeNotes;
+  for (let skip = 0; ; skip += PAGE) {
+    const page = await notes.notesOf(developer, skip, PAGE);
+    for (const note of page) print(JSON.stringify(await openingOf(stores, data, note)));
+    if (page.length < PAGE) return;
+  }
+}
+
+/** `leaf_index` is null until its statement is executed, `ticket` where somebody sent the statement without one. */
+async function openingOf(
+  stores: InstanceStores,
+  data: ChainDataStore,
+  note: FeeNote,
+): Promise<Record<string, unknown>> {
+  const ticket = await stores.tickets.byStatement(note.statement);
+  const execution = data.execution(note.statement);
+  return {
+    ticket: ticket?.id ?? null,
+    statement: note.statement,
+    leaf_index: execution?.leafIndexes[note.output] ?? null,
+    asset: getAddress(note.asset),
+    value: String(note.value),
+    blinding: toHex(word(note.blinding)),
+    npk: toHex(word(note.npk)),
+  };
+}
+
+function shown(
+  instance: FeeInstance,
+  rows: readonly { readonly developer: string; readonly rule: DeveloperRule }[],
+): Result {
+  const data = rows.map(({ developer, rule: { asset, operation, terms } }) => ({
+    ...{ developer, asset: getAddress(asset), operation },
+    ...{ flat: String(terms.flat), bps: terms.bps, sink: terms.sink },
+  }));
+  const symbolOf = (asset: Address): string =>
+    instance.assets.find(({ address }) => address === asset)?.symbol ?? getAddress(asset);
+  const text = rows.map(({ developer, rule: { asset, operation, terms } }) =>
+    [developer, symbolOf(asset), operation, `flat=${terms.flat}`, `bps=${terms.bps}`, terms.sink].join("\t"),
+  );
+  return { data: { rules: data }, text: text.join("\n") };
+}
+
+async function instanceOf(kept: Kept): Promise<FeeInstance> {
+  const instance = await kept.stores.feeRules.instance();
+  if (instance === undefined)
+    throw new UsageError("the store does not say which assets are listed; start the proxy once");
+  return instance;
+}
+
+async function requireDeveloper(kept: Kept, id: string): Promise<void> {
+  if ((await kept.stores.keys.developer(id)) === undefined)
+    throw new UsageError(`there is no developer ${id}`);
+}
+
+function readAsset({ assets }: FeeInstance, name: string): Address {
+  const address = asAddress(name);
+  const found = assets.filter((asset) =>
+    address === undefined ? asset.symbol === name : asset.address === address,
+  );
+  const [asset] = found;
+  if (asset !== undefined && found.length === 1) return asset.address;
+  const listed = assets.map(({ symbol }) => symbol).join(", ");
+  throw new UsageError(
+    found.length > 1
+      ? `several assets are called ${name}: give the address`
+      : `the instance lists ${listed} only`,
+  );
+}
+
+function readOperation(name: string): FeeOperation {
+  const found = OPERATIONS.find((operation) => operation === name);
+  if (found === undefined) throw new UsageError(`OPERATION is one of ${OPERATIONS.join(", ")}`);
+  return found;
+}
+
+function readFlat(text = "0"): bigint {
+  if (!/^(0|[1-9][0-9]{0,38})$/.test(text)) throw new UsageError("--flat takes an integer in smallest units");
+  return BigInt(text);
+}
+
+function readBps(text = "0"): number {
+  if (!/^(0|[1-9][0-9]{0,4})$/.test(text) || Number(text) > 10_000)
+    throw new UsageError("--bps takes an integer from 0 to 10000");
+  return Number(text);
+}

@@ -1,0 +1,203 @@
+/**
+ * `npm run watch`: follows a pool on a node of one's own and judges again all that the pool took on an enclave's
+ * word. Needs no help from the service and trusts none of its answers. Exit codes: 0 all good, 2 alarm, 1 not finished.
+ */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
+import { parseVerificationKey, type VerificationKey } from "../../shared/protocol/verification-key.ts";
+import { NETWORK_NAMES } from "../stack/networks.ts";
+import { DEFAULT_FOLDER, networkOf, StackFolder } from "../stack/stack-folder.ts";
+import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
+import { proposalJson, proposalText } from "./watch/governance.ts";
+import { fileJournal, memoryJournal } from "./watch/journal.ts";
+import { connectNode, NodeAway, NodeRefused, pause } from "./watch/node.ts";
+import { createWatcher } from "./watch/watcher.ts";
+
+const KEYS = fileURLToPath(new URL("../../shared/protocol/verification-keys", import.meta.url));
+
+const HELP = `Usage: npm run watch -- [--once] [options]
+
+Follows a pool and judges every accepted statement and root again: proof, rules, signers, leaves, tokens.
+
+  --once               walk to the newest block and end
+  --rpc <url>          a node of your own            (these two, or a running local stack)
+  --pool <address>     the pool
+  --from-block <n>     at or before the pool's first block (default 0)
+  --stack <folder>     folder of the local stack (default ${DEFAULT_FOLDER})
+  --network <name>     which network of the local stack (default first)
+  --keys <folder>      verification keys, one JSON file a kind (default: the committed ones)
+  --state <folder>     remember what was read, and go on from there
+  --confirmations <n>  blocks on top of a block before it is read (default 0)
+  --json               JSON lines on standard output
+  --help               this text
+
+Exit code: 0 all good, 2 an alarm stands, 1 not finished (node away, wrong options).
+
+Alarms, each with block, transaction, statement and who signed it:
+${table(true)}
+
+Notices, which mean no harm by themselves, with block, transaction and, of a proposal, from when anybody may admit it
+and when it expires:
+${table(false)}`;
+
+function table(ofAlarms: boolean): string {
+  return (Object.keys(CODES) as Code[])
+    .filter((code) => isAlarm({ code }) === ofAlarms)
+    .map((code) => `  ${code.padEnd(20)} ${CODES[code]}`)
+    .join("\n");
+}
+
+const POLL_MS = 2_000;
+const PROGRESS_EVERY_MS = 2_000;
+
+class UsageError extends Error {}
+
+async function main(): Promise<number> {
+  const values = readArguments();
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const { rpc, pool, fromBlock } = await whereToLook(values);
+  const confirmations = wholeNumber(values.confirmations, "--confirmations");
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
+
+  const say = (text: string): void => console.error(text);
+  const tell = (object: Record<string, unknown>): void => {
+    if (values.json) console.log(JSON.stringify(object));
+  };
+  const node = connectNode(rpc, { signal: ending.signal });
+  const home = { chainId: await node.chainId(), pool };
+  const beganAt = performance.now();
+  let saidAt = beganAt;
+  let statementsBefore = 0;
+  const rate = (statements: number): number =>
+    Math.round((10_000 * (statements - statementsBefore)) / (performance.now() - beganAt)) / 10;
+
+  const watcher = await createWatcher({
+    node,
+    home,
+    fromBlock,
+    confirmations,
+    keys: await readKeys(values.keys),
+    journal: values.state === undefined ? memoryJournal() : await fileJournal(values.state, home, fromBlock),
+    signal: ending.signal,
+    onFinding(finding) {
+      if (values.json) tell(jsonOf(finding));
+      else say(lineOf(finding));
+    },
+    onProgress(block, target) {
+      if (block < fromBlock || block >= target || performance.now() - saidAt < PROGRESS_EVERY_MS) return;
+      saidAt = performance.now();
+      const { statements } = watcher.ledger;
+      say(`block ${block} of ${target}, ${statements} statements, ${rate(statements)} a second`);
+    },
+  });
+  statementsBefore = watcher.ledger.statements;
+  say(`Watching pool ${pool} on chain ${String(home.chainId)} from block ${watcher.position + 1}.`);
+  // Announced in an earlier run, perhaps weeks ago.
+  for (const proposal of watcher.ledger.pending) say(`Pending: ${proposalText(proposal)}`);
+
+  do {
+    try {
+      await watcher.pass();
+    } catch (error) {
+      if (ending.signal.aborted) break;
+      if (values.once || !(error instanceof NodeAway || error instanceof NodeRefused)) throw error;
+      say(`${error.message}; asking again`);
+    }
+    if (!values.once) await pause(POLL_MS, ending.signal);
+  } while (!values.once && !ending.signal.aborted);
+
+  const { statements, leafCount, announced, pending } = watcher.ledger;
+  const alarms = watcher.alarms.length;
+  const counts = {
+    block: watcher.position,
+    statements,
+    leaves: Number(leafCount),
+    roots: announced.sequence,
+    alarms,
+    statements_per_second: rate(statements),
+  };
+  if (values.json) tell({ type: "summary", ok: alarms === 0, ...counts, pending: pending.map(proposalJson) });
+  else {
+    console.log(
+      `${alarms === 0 ? "All good" : `${alarms} alarms`} to block ${counts.block}: ${statements} statements, ` +
+        `${counts.leaves} leaves, ${counts.roots} roots; ${counts.statements_per_second} statements a second.`,
+    );
+    for (const proposal of pending) console.log(`Pending: ${proposalText(proposal)}`);
+  }
+  return alarms === 0 ? 0 : 2;
+}
+
+async function whereToLook(
+  values: ReturnType<typeof readArguments>,
+): Promise<{ rpc: string; pool: Address; fromBlock: number }> {
+  const { rpc, pool: poolText, "from-block": fromText } = values;
+  if (rpc !== undefined && poolText !== undefined) {
+    const pool = asAddress(poolText);
+    if (pool === undefined) throw new UsageError("--pool takes an address");
+    return { rpc, pool, fromBlock: wholeNumber(fromText ?? "0", "--from-block") };
+  }
+  if (rpc !== undefined || poolText !== undefined) throw new UsageError("--rpc and --pool belong together");
+  const stack = await new StackFolder(values.stack).running();
+  if (stack === undefined) throw new UsageError(`no stack runs in ${values.stack}; give --rpc and --pool`);
+  const name = NETWORK_NAMES.find((one) => one === values.network);
+  if (name === undefined) throw new UsageError(`--network takes ${NETWORK_NAMES.join(" or ")}`);
+  const network = networkOf(stack, name);
+  const pool = asAddress(network.pool);
+  if (pool === undefined) throw new UsageError("the stack's file names no pool");
+  const fromBlock = fromText === undefined ? network.deployment_block : wholeNumber(fromText, "--from-block");
+  return { rpc: network.chain_rpc, pool, fromBlock };
+}
+
+/** The watcher compares their hashes with those that the pool pins. */
+async function readKeys(folder: string): Promise<Record<Kind, VerificationKey>> {
+  const read = async (kind: Kind): Promise<[Kind, VerificationKey]> => [
+    kind,
+    parseVerificationKey(JSON.parse(await readFile(path.join(folder, `${kind}.json`), "utf8"))),
+  ];
+  return Object.fromEntries(await Promise.all(KIND_NAMES.map(read))) as Record<Kind, VerificationKey>;
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        once: { type: "boolean", default: false },
+        rpc: { type: "string" },
+        pool: { type: "string" },
+        "from-block": { type: "string" },
+        stack: { type: "string", default: DEFAULT_FOLDER },
+        network: { type: "string", default: "first" },
+        keys: { type: "string", default: KEYS },
+        state: { type: "string" },
+        confirmations: { type: "string", default: "0" },
+        json: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
+function wholeNumber(text: string, option: string): number {
+  if (!/^(0|[1-9][0-9]{0,11})$/.test(text)) throw new UsageError(`${option} takes a whole number`);
+  return Number(text);
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    const text = error instanceof Error ? error.message : String(error);
+    // Never 2: a watcher that could not look must not be taken for one that saw something, nor the reverse.
+    console.error(error instanceof UsageError ? `${text}\n\n${HELP}` : text);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,112 @@
+/**
+ * What was handed to the pool in a transaction: every call of `execute` that took effect, taken from the
+ * transaction's own calldata, or from a trace when another contract made the call. Trusts the compiler's ABI.
+ */
+import { Interface } from "ethers";
+import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
+import { mustFromHex } from "../../../shared/protocol/bytes.ts";
+import { NodeRefused, type ChainNode, type ChainTransaction, type Frame } from "./node.ts";
+
+export const poolInterface = new Interface(POOL_ABI);
+const EXECUTE = poolInterface.getFunction("execute")!.selector;
+
+/** One transaction of a batch. Nothing of it has been checked. */
+export interface Member {
+  readonly type: "member";
+  readonly kindId: number;
+  readonly deadline: bigint;
+  readonly signals: readonly bigint[];
+  readonly ext: Uint8Array;
+  readonly proof: Uint8Array;
+  readonly attestations: Uint8Array;
+}
+
+export interface Update {
+  readonly type: "update";
+  readonly oldRoot: bigint;
+  readonly newRoot: bigint;
+  readonly fromIndex: bigint;
+  readonly toIndex: bigint;
+  readonly headBefore: Bytes32;
+  readonly headAfter: Bytes32;
+  readonly attestations: Uint8Array;
+}
+
+/** What the pool answers with one event each, in this order: the members, then the update if there is one. */
+export type Handed = Member | Update;
+
+/** A text says why it cannot be known. */
+export async function handedTo(
+  pool: Address,
+  transaction: ChainTransaction,
+  node: ChainNode,
+): Promise<Handed[] | string> {
+  // The pool's lock keeps a second `execute` out while one runs, so a direct call is the only one.
+  if (transaction.to === pool) return decode([transaction.input]);
+  let root: Frame;
+  try {
+    root = await node.trace(transaction.hash);
+  } catch (error) {
+    if (error instanceof NodeRefused)
+      return `another contract called the pool, and the node does not trace (${error.message})`;
+    throw error;
+  }
+  return decode(inputsTo(pool, root));
+}
+
+/** In order of execution. A delegated or static call runs elsewhere or changes nothing; a reverted one is undone. */
+function inputsTo(pool: Address, frame: Frame): string[] {
+  if (frame.isReverted) return [];
+  const own = frame.type === "CALL" && frame.to === pool ? [frame.input] : [];
+  return [...own, ...frame.calls.flatMap((call) => inputsTo(pool, call))];
+}
+
+function decode(inputs: readonly string[]): Handed[] | string {
+  try {
+    // The pool does not ask for the padding of the last bytes, so anyone may leave it out.
+    const padded = inputs.map((input) => input + "00".repeat(32));
+    return padded.filter((input) => input.startsWith(EXECUTE)).flatMap(decodeExecute);
+  } catch {
+    return "the calldata does not decode";
+  }
+}
+
+interface RawMember {
+  kind: bigint;
+  deadline: bigint;
+  signals: Iterable<bigint>;
+  ext: string;
+  proof: string;
+  attestations: string;
+}
+
+interface RawUpdate extends Omit<Update, "type" | "attestations"> {
+  attestations: string;
+}
+
+function decodeExecute(input: string): Handed[] {
+  const [members, update] = poolInterface.decodeFunctionData("execute", input) as unknown as [
+    Iterable<RawMember>,
+    RawUpdate,
+  ];
+  const handed: Handed[] = [...members].map(({ kind, deadline, signals, ext, proof, attestations }) => ({
+    type: "member",
+    kindId: Number(kind),
+    deadline,
+    signals: [...signals],
+    ext: mustFromHex(ext),
+    proof: mustFromHex(proof),
+    attestations: mustFromHex(attestations),
+  }));
+  const { oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter } = update;
+  const attestations = mustFromHex(update.attestations);
+  // What the pool takes for no update at all, it answers with no event.
+  const isEmpty = toIndex === 0n && fromIndex === 0n && attestations.length === 0;
+  return isEmpty
+    ? handed
+    : [
+        ...handed,
+        { type: "update", oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter, attestations },
+      ];
+}

@@ -1,0 +1,90 @@
+/** What the watcher says: alarms, which mean that somebody lied or something is missing, and notices, which mean no harm by themselves. */
+import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
+
+/** Every code, and what it accuses. */
+export const CODES = {
+  PROOF_FORGED: "an attested proof is false",
+  STATEMENT_INVALID: "an executed statement breaks a rule of the protocol",
+  ROOT_FORGED: "an attested root is not the root of the leaves",
+  ROOT_UNKNOWN_TO_LOG: "a spend used a root that the leaves never had",
+  ATTESTATION_INVALID: "the pool took something without enough accepted signers",
+  NULLIFIER_TWICE: "a note was spent, or a deposit executed, a second time",
+  NOTE_FORGED: "the note of a swap is not worth what the pool received",
+  TRANSFER_MISMATCH: "tokens moved otherwise than the statement says",
+  BALANCE_SHORT: "the pool holds less than it owes to its notes",
+  CALLDATA_UNSEEN: "a statement was executed whose proof could not be read",
+  LEAF_GAP: "leaves are missing from the log",
+  LOG_CONTRADICTION: "log and pool tell different stories",
+  SIGNERS_SHORT: "fewer signers are left than the pool asks for: nothing is executed and no money moves",
+  PROPOSED: "the owner proposed a signer, an asset or an executor: look at it before anybody may admit it",
+  ADMITTED: "a signer, an asset or an executor was admitted",
+  WITHDRAWN: "the owner took a proposal back",
+  EXPIRED: "nobody admitted a proposal in its time",
+  REMOVED: "the owner removed a signer, an asset or an executor, or an executor was replaced",
+  REORGANISED: "blocks were replaced; what was in them is judged anew",
+} as const;
+
+export type Code = keyof typeof CODES;
+
+const NOTICES: ReadonlySet<Code> = new Set([
+  "PROPOSED",
+  "ADMITTED",
+  "WITHDRAWN",
+  "EXPIRED",
+  "REMOVED",
+  "REORGANISED",
+]);
+
+export interface Finding {
+  readonly code: Code;
+  readonly block: number;
+  readonly txHash?: Bytes32;
+  readonly statement?: Bytes32;
+  /** Whose signatures stand under what is wrong. */
+  readonly signers?: readonly Address[];
+  readonly detail: string;
+}
+
+export function isAlarm({ code }: Pick<Finding, "code">): boolean {
+  return !NOTICES.has(code);
+}
+
+/** One line for people. */
+export function lineOf(finding: Finding): string {
+  const { code, block, txHash, statement, signers, detail } = finding;
+  return [
+    isAlarm(finding) ? "ALARM" : "notice",
+    code,
+    `block ${block}`,
+    ...(txHash === undefined ? [] : [`transaction ${txHash}`]),
+    ...(statement === undefined ? [] : [`statement ${statement}`]),
+    ...(signers === undefined ? [] : [`signed by ${signers.length === 0 ? "nobody" : signers.join(", ")}`]),
+    detail,
+  ].join("  ");
+}
+
+/** The same for programs. */
+export function jsonOf(finding: Finding): Record<string, unknown> {
+  const { code, block, txHash, statement, signers, detail } = finding;
+  return {
+    type: isAlarm(finding) ? "alarm" : "notice",
+    code,
+    block,
+    tx_hash: txHash,
+    statement,
+    signers,
+    detail,
+  };
+}
+
+/**
+ * What the node says cannot all be true, so nothing after it can be judged. A node behind a load balancer
+ * may heal by itself, so this is asked again before it becomes an alarm.
+ */
+export class Contradiction extends Error {
+  readonly finding: Finding;
+  constructor(finding: Finding) {
+    super(finding.detail);
+    this.finding = finding;
+  }
+}

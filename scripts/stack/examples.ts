@@ -1,0 +1,54 @@
+/** `npm run examples`: asks a stack of its own and writes what it was asked and answered into the OpenAPI document's examples. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { format, resolveConfig } from "prettier";
+import { developmentProver } from "../../shared/client/node/development.ts";
+import { startStack } from "./local-stack.ts";
+import { IDENTITY_SETTINGS } from "./identity/example.ts";
+import { ROOMY_KEYS } from "./proxy-settings.ts";
+import { playExamples } from "./examples/play.ts";
+
+const HELP = `Usage: npm run examples [-- --help]
+
+Starts both networks in a folder of their own, asks each endpoint with real proofs, and writes requests and answers
+into shared/api/examples.ts, where the OpenAPI document takes its examples from. Stops and forgets the networks.
+Takes about a minute; run it after a change of the interface, of the circuits or of the contracts.`;
+
+const FILE = fileURLToPath(new URL("../../shared/api/examples.ts", import.meta.url));
+const HEAD = `/** Written by \`npm run examples\` from what a running service answered; not by hand. Holds no credential. */
+import type { Example } from "../example.ts";
+
+/** By the names of ENDPOINTS. */
+export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = `;
+const FREE = { proxy: 0, chain: 0 };
+
+async function record(): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), "cloister-examples-"));
+  const prover = await developmentProver();
+  try {
+    const stack = await startStack({
+      folder,
+      ports: { first: FREE, second: FREE },
+      proxySettings: { ...ROOMY_KEYS, ...IDENTITY_SETTINGS },
+      say: console.log,
+    });
+    try {
+      const text = `${HEAD}${JSON.stringify(await playExamples(stack, prover))};\n`;
+      const style = await resolveConfig(FILE);
+      await writeFile(FILE, await format(text, { ...style, parser: "typescript" }));
+      console.log(`Wrote ${FILE}.`);
+    } finally {
+      await stack.stop();
+    }
+  } finally {
+    await prover.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const { values } = parseArgs({ options: { help: { type: "boolean", short: "h" } } });
+if (values.help === true) console.log(HELP);
+else await record();

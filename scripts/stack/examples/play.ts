@@ -1,0 +1,283 @@
+/**
+ * What the examples show: each endpoint asked once for each way in which it succeeds, with real proofs of the
+ * client library, on a stack that was started for it.
+ */
+import { JsonRpcProvider, parseUnits, Wallet as Account } from "ethers";
+import {
+  createClient,
+  memoryStorage,
+  newSeed,
+  type Client,
+  type Prover,
+  type Wallet,
+} from "../../../shared/client/index.ts";
+import type { SessionResponse } from "../../../shared/api/credentials.ts";
+import type { EndpointName } from "../../../shared/api/endpoints.ts";
+import { PLACEHOLDERS, type Example } from "../../../shared/api/example.ts";
+import type { AttestResponse, Ticket } from "../../../shared/api/transactions.ts";
+import type { Kind } from "../../../shared/protocol/statements.ts";
+import { EXAMPLE_APP, startExampleIdentity } from "../identity/example.ts";
+import { signIn } from "../identity/sign-in.ts";
+import type { Stack } from "../local-stack.ts";
+import type { NetworkName } from "../networks.ts";
+import { openStackWallet } from "../stack-wallet.ts";
+import { TestUsdc } from "../usdc.ts";
+import { Recorder, type Asked } from "./recorder.ts";
+
+const SUB = "user-1";
+/** 16 bytes of hex, which anybody may choose. */
+const NONCE = "00112233445566778899aabbccddeeff";
+const WAIT = { Prefer: "wait=25" };
+const RECIPIENT = "0x00000000000000000000000000000000000000CE";
+const usd = (text: string): bigint => parseUnits(text, TestUsdc.decimals);
+
+type Submitting = "sequenceDeposit" | "sequenceSpend" | "sequenceSpend9" | "sequenceSwap";
+const KINDS: Readonly<
+  Record<Submitting, { readonly kind: Kind; readonly attest: EndpointName; readonly what: string }>
+> = {
+  sequenceDeposit: { kind: "deposit-shield", attest: "attestDeposit", what: "A deposit of 100 USDC" },
+  sequenceSpend: { kind: "spend", attest: "attestSpend", what: "A transfer" },
+  sequenceSpend9: { kind: "spend9", attest: "attestSpend9", what: "A transfer that spends three notes" },
+  sequenceSwap: { kind: "private-swap", attest: "attestSwap", what: "A swap of 50 USDC" },
+};
+
+export async function playExamples(stack: Stack, prover: Prover): Promise<ReturnType<Recorder["kept"]>> {
+  const play = new Play(stack, prover);
+  const identity = await startExampleIdentity(stack);
+  try {
+    await play.open();
+    await play.service();
+    await play.sessions((await signIn(identity.issuer, SUB)).access_token);
+    await play.payments();
+    await play.swap();
+    await play.data();
+    await play.degraded();
+    return play.recorder.kept();
+  } finally {
+    await identity.stop();
+    play.close();
+  }
+}
+
+class Play {
+  readonly #stack: Stack;
+  readonly #prover: Prover;
+  readonly #chains = new Map<NetworkName, JsonRpcProvider>();
+  #recorder: Recorder | undefined;
+  #lastTicket: Pick<Ticket, "ticket_id" | "statement"> | undefined;
+
+  constructor(stack: Stack, prover: Prover) {
+    this.#stack = stack;
+    this.#prover = prover;
+  }
+
+  get recorder(): Recorder {
+    if (this.#recorder === undefined) throw new Error("the play is not open");
+    return this.#recorder;
+  }
+
+  async open(): Promise<void> {
+    const target = async (name: NetworkName) => {
+      const { token } = await this.#client(name).createSession({
+        ...{ sub: SUB, perms: ["read", "write"], ttl_secs: 3600 },
+      });
+      const { base_url: baseUrl } = this.#stack.network(name).entry;
+      return { baseUrl, apiKey: this.#stack.file.api_key, session: token };
+    };
+    this.#recorder = new Recorder({ first: await target("first"), second: await target("second") });
+  }
+
+  close(): void {
+    for (const chain of this.#chains.values()) chain.destroy();
+  }
+
+  async service(): Promise<void> {
+    await this.#get("health", "serving", "Everything serves");
+    await this.#get("info", "with_nonce", "With attestation documents that hold the caller's nonce", {
+      query: { nonce: NONCE },
+    });
+    await this.#get("info", "with_swaps", "Of the second network, where private swaps run", {
+      network: "second",
+    });
+    await this.#get("whoami", "api_key", "By API key");
+    await this.#get("whoami", "session", "By session", { credential: "session" });
+  }
+
+  async sessions(accessToken: string): Promise<void> {
+    const hideToken = (example: Example): Example => ({
+      ...example,
+      response: {
+        ...example.response,
+        body: { ...(example.response.body as SessionResponse), token: PLACEHOLDERS.session },
+      },
+    });
+    const asked = { network: "first", name: "session" } as const;
+    await this.recorder.ask(
+      {
+        ...asked,
+        endpoint: "createSession",
+        summary: "For a user who is signed in at the developer's",
+        credential: "api-key",
+        body: { sub: SUB, perms: ["read", "write"], ttl_secs: 900 },
+      },
+      201,
+      hideToken,
+    );
+    await this.recorder.ask(
+      {
+        ...asked,
+        endpoint: "sessionExchange",
+        summary: "For a user who is signed in at an identity provider",
+        credential: "none",
+        body: { app_id: EXAMPLE_APP, access_token: accessToken },
+      },
+      201,
+      (example) => ({
+        ...hideToken(example),
+        body: { app_id: EXAMPLE_APP, access_token: PLACEHOLDERS.accessToken },
+      }),
+    );
+  }
+
+  async payments(): Promise<void> {
+    const wallet = await this.#wallet("first", this.#sequencing("first"));
+    await wallet.deposit(usd("100"), await this.#depositor("first", usd("100")));
+    await wallet.pay((await this.#wallet("first")).address, usd("30"));
+
+    const seed = newSeed();
+    const many = await this.#wallet("first", this.#client("first"), seed);
+    const account = await this.#depositor("first", usd("30"));
+    for (let note = 0; note < 3; note++) await many.deposit(usd("10"), account);
+    const combining = await this.#wallet("first", this.#sequencing("first"), seed);
+    await combining.pay(wallet.address, usd("25"));
+
+    const leaving = await this.#wallet("first", this.#relaying("first"), seed);
+    await leaving.withdraw(RECIPIENT, usd("2"));
+  }
+
+  async swap(): Promise<void> {
+    const [usdc, weth] = ["USDC", "WETH"].map((symbol) => {
+      const { tokens } = this.#stack.network("second").entry;
+      return tokens.find((token) => token.symbol === symbol)?.address ?? "";
+    });
+    if (usdc === undefined || weth === undefined) throw new Error("the second network lacks a token");
+    await this.recorder.ask(
+      {
+        ...{ endpoint: "swapQuote", name: "ether", summary: "50 USDC into wrapped ether" },
+        ...{ network: "second", credential: "session" },
+        body: { token_in: usdc, token_out: weth, shares_in: String(usd("50")), tolerance_bps: 100 },
+      },
+      200,
+    );
+    const seed = newSeed();
+    const rich = await this.#wallet("second", this.#client("second"), seed);
+    await rich.deposit(usd("60"), await this.#depositor("second", usd("60")));
+    const trader = await this.#wallet("second", this.#sequencing("second"), seed);
+    const wanted = { tokenIn: usdc, tokenOut: weth, amount: usd("50"), toleranceBps: 100 };
+    await trader.swap(await trader.quote(wanted));
+  }
+
+  async data(): Promise<void> {
+    if (this.#lastTicket === undefined) throw new Error("nothing was paid");
+    const { ticket_id, statement } = this.#lastTicket;
+    await this.#get("ticket", "executed", "Of a payment that was executed", { path: { ticket_id } });
+    await this.#get("ticket", "by_statement", "By the hash of its statement", {
+      path: { ticket_id: statement },
+    });
+    await this.#get("merkleRoot", "root", "The root and how far it reaches");
+    await this.#get("merkleTree", "leaves", "The first four leaves", {
+      query: { level: "0", from: "0", limit: "4" },
+    });
+    await this.#get("events", "past", "What happened so far; the stream then stays open", {
+      query: { types: "ready,leaf,nullifier,root,synced" },
+    });
+    await this.#get("balance", "recipient", "Of the account that was paid", {
+      query: { address: RECIPIENT },
+    });
+  }
+
+  /** Last: the first network is no good afterwards. */
+  async degraded(): Promise<void> {
+    await this.#stack.network("first").enclave.stop();
+    await this.#get("health", "degraded", "No enclave answers", {}, 503);
+  }
+
+  #get(
+    endpoint: EndpointName,
+    name: string,
+    summary: string,
+    more: Partial<Asked> = {},
+    status = 200,
+  ): Promise<unknown> {
+    const asked = { endpoint, name, summary, network: "first", credential: "api-key", ...more } as const;
+    return this.recorder.ask(asked, status);
+  }
+
+  /** A client whose submissions are attested, sent, and sent again to wait for the execution; each is recorded. */
+  #sequencing(network: NetworkName): Client {
+    const submit =
+      (endpoint: Submitting) =>
+      async (body: object): Promise<Ticket> => {
+        const { attest, what } = KINDS[endpoint];
+        const asked = { network, credential: "session", body } as const;
+        await this.recorder.ask({ ...asked, endpoint: attest, name: "attested", summary: what }, 200);
+        return this.#submitted({ ...asked, endpoint, name: "accepted", summary: what });
+      };
+    return {
+      ...this.#client(network),
+      ...{ sequenceDeposit: submit("sequenceDeposit"), sequenceSpend: submit("sequenceSpend") },
+      ...{ sequenceSpend9: submit("sequenceSpend9"), sequenceSwap: submit("sequenceSwap") },
+    };
+  }
+
+  /** A client that has its payments attested and takes them to `/relay`. */
+  #relaying(network: NetworkName): Client {
+    const client = this.#client(network);
+    const relay =
+      (endpoint: "sequenceSpend" | "sequenceSpend9") =>
+      async (body: Parameters<Client["attestSpend"]>[0]): Promise<Ticket> => {
+        const { kind } = KINDS[endpoint];
+        const { attestations }: AttestResponse = await (kind === "spend"
+          ? client.attestSpend(body)
+          : client.attestSpend9(body));
+        return this.#submitted({
+          ...{ network, credential: "session", endpoint: "relay", name: "accepted" },
+          summary: "A withdrawal with its attestations",
+          body: { kind, ...body, attestations },
+        });
+      };
+    return { ...client, sequenceSpend: relay("sequenceSpend"), sequenceSpend9: relay("sequenceSpend9") };
+  }
+
+  async #submitted(asked: Asked): Promise<Ticket> {
+    const ticket = await this.recorder.ask<Ticket>(asked, 202);
+    await this.recorder.ask(
+      { ...asked, name: "executed", summary: `${asked.summary}, waited for`, headers: WAIT },
+      200,
+      ({ body: _body, ...example }) => ({ ...example, bodyOf: asked.name }),
+    );
+    if (asked.network === "first") this.#lastTicket = ticket;
+    return ticket;
+  }
+
+  #client(name: NetworkName): Client {
+    const { base_url: baseUrl } = this.#stack.network(name).entry;
+    return createClient({ baseUrl, credential: { apiKey: this.#stack.file.api_key } });
+  }
+
+  #wallet(name: NetworkName, client = this.#client(name), seed = newSeed()): Promise<Wallet> {
+    const storage = memoryStorage();
+    return openStackWallet(this.#stack.network(name).entry, { seed, client, prover: this.#prover, storage });
+  }
+
+  async #depositor(name: NetworkName, amount: bigint): Promise<Account> {
+    const { chain_rpc: rpc, chain_id: chainId, usdc } = this.#stack.network(name).entry;
+    const chain =
+      this.#chains.get(name) ??
+      new JsonRpcProvider(rpc, chainId, { staticNetwork: true, cacheTimeout: -1, pollingInterval: 200 });
+    this.#chains.set(name, chain);
+    const account = new Account(Account.createRandom().privateKey, chain);
+    await (await TestUsdc.at(usdc, chain)).mint(account.address, amount);
+    return account;
+  }
+}

@@ -1,0 +1,55 @@
+// A development enclave that serves, in one call: the simulated platform, a signer that is born at the first
+// start and restored at every one, by the proxy's courier through a development KMS that lives just as long.
+import path from "node:path";
+import { parseConfiguration } from "../../enclave/configuration.ts";
+import { createKeyRelease, restoreEnclave } from "../../proxy/enclave-link/key-courier.ts";
+import { createLink } from "../../proxy/enclave-link/link.ts";
+import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
+import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
+import { developmentConfiguration } from "../product/image/configuration.ts";
+import { developmentPolicy, keptOrNewPair } from "./development-signer.ts";
+import { startDevelopmentKms } from "./kms/server.ts";
+import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "./kms/signature.ts";
+import {
+  startSimulatedEnclave,
+  type SimulatedEnclave,
+  type SimulatedEnclaveOptions,
+} from "./simulated-platform.ts";
+
+export interface ServingEnclave extends SimulatedEnclave {
+  /** What it was restored from; kept in the folder, so the next start from there has the same signer. */
+  readonly pair: SignerPair;
+}
+
+export async function startServingEnclave(options: SimulatedEnclaveOptions): Promise<ServingEnclave> {
+  const enclave = await startSimulatedEnclave(options);
+  try {
+    const { vsockPath, measurement } = enclave;
+    const configuration = parseConfiguration(options.configuration ?? (await developmentConfiguration()));
+    const file = path.join(options.folder, "signer.json");
+    const { pair } = await keptOrNewPair(file, vsockPath, { configuration, measurement });
+    await restoreOnce(vsockPath, pair, await developmentPolicy(measurement));
+    return { ...enclave, pair };
+  } catch (error) {
+    await enclave.stop();
+    throw error;
+  }
+}
+
+/** Through a development KMS with this policy. Throws CourierFault. */
+export async function restoreOnce(vsockPath: string, pair: SignerPair, policy: string): Promise<void> {
+  const kms = await startDevelopmentKms({ policy });
+  const release = createKeyRelease({
+    region: DEVELOPMENT_REGION,
+    endpoint: kms.url,
+    credentials: DEVELOPMENT_CREDENTIAL,
+  });
+  const link = createLink({ path: vsockPath, port: ENCLAVE_PORT });
+  try {
+    await restoreEnclave(link, pair, release);
+  } finally {
+    link.close();
+    release.close();
+    await kms.close();
+  }
+}

@@ -1,0 +1,203 @@
+// `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { startReference } from "../../proxy/http/reference.ts";
+import {
+  EXAMPLE_APP,
+  IDENTITY_SETTINGS,
+  startExampleIdentity,
+  type ExampleIdentity,
+} from "./identity/example.ts";
+import { startStack, type PortChoice, type Stack } from "./local-stack.ts";
+import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./networks.ts";
+import { DEFAULT_FOLDER, StackError } from "./stack-folder.ts";
+
+const portHelp = (name: NetworkName): string =>
+  `${String(NETWORKS[name].port)} and ${String(NETWORKS[name].chainPort)}`;
+
+const HELP = `Usage: npm start -- [options]
+
+Runs the whole service on this machine with real parts. Two networks, each with its own EVM chain, pool,
+enclave (on a simulated platform) and proxy: the first for payments, the second also for private swaps, with
+Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C.
+
+  --fresh                  begin anew: forget chains, accounts, keys and tickets
+  --network first|second   run this one only
+  --port <n>               port of the first network's proxy
+  --chain-port <n>         port of the first network's chain
+  --second-port <n>        port of the second network's proxy
+  --second-chain-port <n>  port of the second network's chain
+  --identity               an example identity provider with a registered app, for /session/exchange
+  --operations             metrics and probes of each proxy, on free ports of the loopback address
+  --block-time <secs>      seconds between blocks (default 1)
+  --folder <path>          where everything is kept (default ${DEFAULT_FOLDER})
+  --help                   this text
+
+Ports are ${portHelp("first")} (first), ${portHelp("second")} (second), or free ones where those are
+taken; 0 means a free one.
+
+DEVELOPMENT ONLY: its chains, its keys and its enclaves protect no money.`;
+
+interface Arguments {
+  readonly fresh: boolean;
+  readonly folder: string;
+  readonly networks: readonly NetworkName[];
+  readonly ports: Readonly<Record<NetworkName, PortChoice>>;
+  readonly blockTimeSecs: number | undefined;
+  readonly operations: boolean;
+  readonly identity: boolean;
+}
+
+async function main(): Promise<number> {
+  const options = readArguments();
+  if (options === undefined) return 2;
+  if (options === "help") {
+    console.log(HELP);
+    return 0;
+  }
+  let interrupt: () => void = () => undefined;
+  const interrupted = new Promise<"interrupted">((resolve) => (interrupt = () => resolve("interrupted")));
+  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+
+  const { blockTimeSecs, operations, identity: withIdentity, ...others } = options;
+  const stack = await startStack({
+    ...others,
+    say: console.log,
+    ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
+    proxySettings: {
+      ...(operations ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
+      ...(withIdentity ? IDENTITY_SETTINGS : {}),
+    },
+  });
+  const identity = withIdentity ? await orStop(stack, startExampleIdentity(stack)) : undefined;
+  const reference = await startReference("127.0.0.1", 0);
+  console.log(banner(stack, reference.port, identity));
+  const identityEnded = identity?.ended.then((how) => `the identity provider ended (${how})`);
+  const why = await Promise.race([interrupted, stack.failed, ...(identityEnded ? [identityEnded] : [])]);
+  console.log(why === "interrupted" ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
+  await reference.stop(0);
+  await identity?.stop();
+  await stack.stop();
+  return why === "interrupted" ? 0 : 1;
+}
+
+async function orStop<T>(stack: Stack, work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+function banner(
+  { file, folder, networks }: Stack,
+  referencePort: number,
+  identity: ExampleIdentity | undefined,
+): string {
+  const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
+  const addresses = networks.map(({ name, entry }) => {
+    const what = NETWORKS[name].swaps ? "payments and private swaps" : "payments";
+    return `  ${`${name} network`.padEnd(15)} ${entry.base_url}   ${what}`;
+  });
+  const operations = networks.flatMap((network) => {
+    const url = network.operationsUrl();
+    return url === undefined
+      ? []
+      : [`\n  operations      ${url}/metrics   (${network.name}; also /live and /ready)`];
+  });
+  const signIn =
+    identity === undefined
+      ? ""
+      : `\n  identity        ${identity.issuer}   (app ${EXAMPLE_APP}; a token: npm run --silent sign-in -- user-1${elsewhere.replace(" --", "")})`;
+  const key = `-H 'X-API-Key: ${file.api_key}'`;
+  const first = networks[0]?.entry.base_url ?? "";
+  return `
+Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
+
+${addresses.join("\n")}
+  API key         ${file.api_key}   (60 requests a minute, 10,000 a day, as every developer's)
+  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}${signIn}
+  state           ${folder.path}   (every address in stack.json; logs in <network>/logs)
+
+Try:
+  npm run demo${elsewhere}
+  curl ${key} ${first}/info
+  curl ${key} ${first}/merkle/root
+  curl -N ${key} ${first}/events/stream
+
+Ctrl-C stops everything in order.`;
+}
+
+function readArguments(): Arguments | "help" | undefined {
+  try {
+    const { values } = parseArgs({
+      options: {
+        fresh: { type: "boolean", default: false },
+        network: { type: "string" },
+        port: { type: "string" },
+        "chain-port": { type: "string" },
+        "second-port": { type: "string" },
+        "second-chain-port": { type: "string" },
+        "block-time": { type: "string" },
+        operations: { type: "boolean", default: false },
+        identity: { type: "boolean", default: false },
+        folder: { type: "string", default: DEFAULT_FOLDER },
+        help: { type: "boolean", default: false },
+      },
+    });
+    if (values.help) return "help";
+    const networks = networksOf(values.network);
+    const port = (
+      of: NetworkName,
+      option: "port" | "chain-port" | "second-port" | "second-chain-port",
+    ): number | undefined => {
+      if (values[option] !== undefined && !networks.includes(of))
+        throw new Error(`--${option} is for the ${of} network, which is not to run`);
+      return wholeNumber(values[option], `--${option}`, 0, 65_535);
+    };
+    return {
+      fresh: values.fresh,
+      folder: values.folder,
+      networks,
+      ports: {
+        first: { proxy: port("first", "port"), chain: port("first", "chain-port") },
+        second: { proxy: port("second", "second-port"), chain: port("second", "second-chain-port") },
+      },
+      operations: values.operations,
+      identity: values.identity,
+      blockTimeSecs: wholeNumber(values["block-time"], "--block-time", 1, 60),
+    };
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
+    return undefined;
+  }
+}
+
+function networksOf(text: string | undefined): readonly NetworkName[] {
+  if (text === undefined) return NETWORK_NAMES;
+  const chosen = NETWORK_NAMES.filter((name) => name === text);
+  if (chosen.length === 1) return chosen;
+  throw new Error(`--network takes ${NETWORK_NAMES.join(" or ")}`);
+}
+
+function wholeNumber(
+  text: string | undefined,
+  option: string,
+  least: number,
+  most: number,
+): number | undefined {
+  if (text === undefined) return undefined;
+  const value = /^[0-9]{1,5}$/.test(text) ? Number(text) : NaN;
+  if (value >= least && value <= most) return value;
+  throw new Error(`${option} must be a whole number from ${String(least)} to ${String(most)}`);
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    // A StackError is meant for the person at the keyboard; anything else shows where it came from.
+    console.error(error instanceof StackError ? error.message : error);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,321 @@
+// The cases of the tamper demonstration. Each does what an attacker would do with full control of the host, and
+// says what every party answered beside what it must answer; controls show that the honest way works at that very place.
+import { constants, publicEncrypt, randomBytes } from "node:crypto";
+import { computeAddress, SigningKey } from "ethers";
+import { COURIER_FAULTS } from "../../../proxy/enclave-link/key-courier.ts";
+import type { EnclaveLink } from "../../../proxy/enclave-link/link.ts";
+import { readPair, type SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
+import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import { addressBytes, concatBytes, mustFromHex } from "../../../shared/protocol/bytes.ts";
+import {
+  BIRTH_FAULTS,
+  BirthRefused,
+  makePair,
+  pairFault,
+  type BirthFault,
+} from "../../product/operator/birth.ts";
+import {
+  addSigner,
+  PoolRefused,
+  proposeSigner,
+  readSigners,
+  removeSigner,
+  waitForTime,
+} from "../../product/operator/pool-signers.ts";
+import { makeRoot } from "../../product/image/certificates.ts";
+import { DEVELOPMENT_KEY_ARN } from "../kms/operations.ts";
+import type { Extra, TamperStage } from "./stage.ts";
+
+export interface Check {
+  readonly what: string;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+export interface Case {
+  readonly name: string;
+  /** What the attacker does, in a line. */
+  readonly attack: string;
+  readonly checks: readonly Check[];
+}
+
+/** Collects the checks of one case. */
+class Ledger {
+  readonly checks: Check[] = [];
+
+  is(what: string, actual: string, expected: string): void {
+    this.checks.push({ what, expected, actual });
+  }
+
+  /** Of a longer text, only the part that matters has to be there. */
+  says(what: string, actual: string, expected: string): void {
+    this.checks.push({ what, expected, actual: actual.includes(expected) ? expected : actual });
+  }
+}
+
+export const CASES: readonly ((stage: TamperStage) => Promise<Case>)[] = [
+  honest,
+  oneByte,
+  substitutedKey,
+  otherBirthCertificate,
+  debugMode,
+  foreignRoot,
+  oldPair,
+];
+
+async function honest(stage: TamperStage): Promise<Case> {
+  const ledger = new Ledger();
+  const { signer } = await pairOf(stage);
+  ledger.is("the proxy's health", await stage.healthSays("ok"), "ok");
+  ledger.is("a real deposit is attested by", await stage.attestThroughProxy(), signer);
+  return { name: "nothing tampered with", attack: "none: the enclave as it is built", checks: ledger.checks };
+}
+
+async function oneByte(stage: TamperStage): Promise<Case> {
+  const ledger = new Ledger();
+  const { signer } = await pairOf(stage);
+  const { folder, what } = await stage.copyWithOneByteChanged();
+  const { measurement } = await stage.replaceEnclave({ enclaveFolder: folder });
+  ledger.is("its measurement is another", String(measurement.pcr0 !== stage.image.measurement.pcr0), "true");
+  ledger.says(
+    "the proxy's health",
+    await stage.healthSays(COURIER_FAULTS.KMS_DENIED),
+    COURIER_FAULTS.KMS_DENIED,
+  );
+  const words = await stage.proxyLog();
+  ledger.says("KMS's error in the proxy's log", words, "AccessDeniedException");
+  ledger.says("which statement of the key policy", words, "NoDecryptForAnotherImage");
+  ledger.is(
+    "the changed enclave, asked to sign",
+    await signedBy(stage, stage.linkToNetwork()),
+    "WRONG_PHASE",
+  );
+  ledger.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
+
+  // The proxy ran on all the while.
+  await stage.replaceEnclave();
+  ledger.is("control: the unchanged enclave in its place, health", await stage.healthSays("ok"), "ok");
+  ledger.is("control: the same deposit is attested by", await stage.attestThroughProxy(), signer);
+  return { name: "one byte changed", attack: `${what}, is another`, checks: ledger.checks };
+}
+
+async function substitutedKey(stage: TamperStage): Promise<Case> {
+  const ledger = new Ledger();
+  const pair = await pairOf(stage);
+  const { link } = await stage.extraEnclave();
+  const forged = { ...pair, ...sealOwnKey(stage) };
+  const errand = await stage.carry(link, forged);
+  ledger.is("the enclave", errand.outcome, "RESTORE_REFUSED");
+  reason(ledger, stage, forged, "SIGNER_MISMATCH");
+  ledger.is("the enclave, asked to sign", await signedBy(stage, link), "WRONG_PHASE");
+  ledger.is(
+    "control: the true pair at the same enclave",
+    (await stage.carry(link, pair)).outcome,
+    "restored",
+  );
+  return {
+    name: "a substituted key",
+    attack: "a key of the attacker's own, sealed to the public KMS key in the right form; KMS opens it",
+    checks: ledger.checks,
+  };
+}
+
+async function otherBirthCertificate(stage: TamperStage): Promise<Case> {
+  const ledger = new Ledger();
+  const pair = await pairOf(stage);
+  const { link } = await stage.extraEnclave();
+  const other = await birth(stage, link);
+  const mixed = { ...other, sealedKey: pair.sealedKey };
+  ledger.is("the enclave", (await stage.carry(link, mixed)).outcome, "RESTORE_REFUSED");
+  reason(ledger, stage, mixed, "SEALED_KEY_MISMATCH");
+  ledger.is("the enclave, asked to sign", await signedBy(stage, link), "WRONG_PHASE");
+  ledger.is(
+    "control: that certificate with its own sealed key",
+    (await stage.carry(link, other)).outcome,
+    "restored",
+  );
+  return {
+    name: "a birth certificate of another sealed key",
+    attack: "two true births of this image, the sealed key of one with the certificate of the other",
+    checks: ledger.checks,
+  };
+}
+
+async function debugMode(stage: TamperStage): Promise<Case> {
+  const ledger = new Ledger();
+  const enclave = await stage.extraEnclave({ debugMode: true });
+  await bornElsewhere(ledger, stage, enclave, "DEBUG_MODE", "KMS_DENIED", "AccessDeniedException");
+  return {
+    name: "a debug-mode document",
+    attack: "the true image started in debug mode, where its host reads its memory",
+    checks: ledger.checks,
+  };
+}
+
+async function foreignRoot(stage: TamperStage): Promise<Case> {
+  const ledger = new Ledger();
+  const enclave = await stage.extraEnclave({ root: makeRoot(new Date()) });
+  await bornElsewhere(ledger, stage, enclave, "ROOT_UNKNOWN", "KMS_DOCUMENT_REFUSED", "ValidationException");
+  return {
+    name: "a foreign root",
+    attack: "the true image on a platform that signs its documents under a root of the attacker's",
+    checks: ledger.checks,
+  };
+}
+
+async function oldPair(stage: TamperStage): Promise<Case> {
+  const ledger = new Ledger();
+  const old = await pairOf(stage);
+  const { link } = await stage.extraEnclave();
+  const successor = await birth(stage, link);
+  await rotate(stage, successor, old.signer);
+
+  await stage.replaceEnclave();
+  ledger.is("the old pair at a fresh enclave, the proxy's health", await stage.healthSays("ok"), "ok");
+  const signature = await stage.attestAt(stage.linkToNetwork());
+  ledger.is(
+    "the restored enclave signs again",
+    typeof signature === "string" ? signature : "signed",
+    "signed",
+  );
+  if (typeof signature !== "string")
+    ledger.is("the pool", await stage.execute(signature), `SignerUnknown(${old.signer})`);
+  ledger.is("its standing in the pool", await standingOf(stage, old.signer), "removed");
+  ledger.is("proposing it again", await proposal(stage, old), "Inadmissible");
+  ledger.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
+
+  ledger.is("control: its successor", (await stage.carry(link, successor)).outcome, "restored");
+  const accepted = await stage.attestAt(link);
+  ledger.is(
+    "control: the pool, with the successor's signature over the same deposit",
+    typeof accepted === "string" ? accepted : await stage.execute(accepted),
+    "Executed",
+  );
+  return {
+    name: "a complete old pair",
+    attack: "sealed key and birth certificate of a signer that was removed, at the true image",
+    checks: ledger.checks,
+  };
+}
+
+// ---------------------------------------------------------------- pieces
+
+function pairOf(stage: TamperStage): Promise<SignerPair> {
+  return readPair(stage.network.folder.secrets.path("signer.json"));
+}
+
+function policyOf({ image }: TamperStage) {
+  return { configuration: image.configuration, measurements: [image.measurement] };
+}
+
+async function signedBy(stage: TamperStage, link: EnclaveLink): Promise<string> {
+  const answer = await stage.attestAt(link);
+  return typeof answer === "string" ? answer : "SIGNED";
+}
+
+/** The enclave answers every fault alike; which one it is, the same checks say outside. */
+function reason(ledger: Ledger, stage: TamperStage, pair: SignerPair, expected: BirthFault): void {
+  const fault = pairFault(pair, policyOf(stage));
+  ledger.is("why", fault === undefined ? "no fault" : shown(fault), shown(expected));
+}
+
+function shown(fault: BirthFault): string {
+  return `${fault}: ${BIRTH_FAULTS[fault]}`;
+}
+
+function birth(stage: TamperStage, link: EnclaveLink): Promise<SignerPair> {
+  const challenge = new Uint8Array(randomBytes(32));
+  return makePair(link, { ...policyOf(stage), challenge }, DEVELOPMENT_KEY_ARN);
+}
+
+/** A key that was born where it should not: the operator, KMS and a true enclave each refuse it. */
+async function bornElsewhere(
+  ledger: Ledger,
+  stage: TamperStage,
+  { link, platform }: Extra,
+  fault: BirthFault,
+  courier: string,
+  kmsError: string,
+): Promise<void> {
+  ledger.is(
+    "its measurement is the true one",
+    String(platform.measurement.pcr0 === stage.image.measurement.pcr0),
+    "true",
+  );
+  const refusal = await birth(stage, link).then(
+    () => "a pair",
+    (error: unknown) => (error instanceof BirthRefused ? error.code : String(error)),
+  );
+  ledger.is("the operator, shown a birth there", refusal, fault);
+
+  const errand = await stage.carry(link, await pairOf(stage));
+  ledger.is("the courier, sent from there with the true pair", errand.outcome, courier);
+  ledger.says("KMS's error", errand.kms, kmsError);
+  ledger.says("KMS's reason", errand.kms, fault);
+
+  const pair = await bornUnverified(stage, link);
+  const { link: honestLink } = await stage.extraEnclave();
+  ledger.is(
+    "a true enclave, given what was born there",
+    (await stage.carry(honestLink, pair)).outcome,
+    "RESTORE_REFUSED",
+  );
+  reason(ledger, stage, pair, fault);
+  ledger.is("that enclave, asked to sign", await signedBy(stage, honestLink), "WRONG_PHASE");
+}
+
+/** What an enclave gives at genesis, taken without a look. */
+async function bornUnverified(stage: TamperStage, link: EnclaveLink): Promise<SignerPair> {
+  const reply = await link.ask({ type: "genesis", challenge: new Uint8Array(randomBytes(32)) });
+  if (reply.type !== "genesis") throw new Error("no genesis");
+  const { sealedKey, birthCertificate } = reply;
+  return { ...(await pairOf(stage)), sealedKey, birthCertificate };
+}
+
+/** The plaintext as genesis seals it (enclave/signer.ts), with a secret that the attacker knows. */
+function sealOwnKey({ image }: TamperStage): Pick<SignerPair, "signer" | "sealedKey"> {
+  const secret = new Uint8Array(randomBytes(32));
+  const signer = asAddress(computeAddress(new SigningKey(secret)))!;
+  const plaintext = concatBytes(
+    new TextEncoder().encode("cloister-signing-key"),
+    Uint8Array.of(1),
+    addressBytes(signer),
+    mustFromHex(image.configuration.hash),
+    secret,
+  );
+  const key = image.configuration.kmsPublicKey;
+  const sealed = publicEncrypt(
+    { key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" },
+    plaintext,
+  );
+  return { signer, sealedKey: new Uint8Array(sealed) };
+}
+
+/** As `operator signer register` and `revoke` do it: the new one in, only then the old one out. */
+async function rotate(stage: TamperStage, successor: SignerPair, old: Address): Promise<void> {
+  const owner = await stage.owner();
+  const fault = pairFault(successor, policyOf(stage));
+  if (fault !== undefined) throw new BirthRefused(fault, BIRTH_FAULTS[fault]);
+  await proposeSigner(owner, stage.pool, successor.signer, successor.birthCertificate);
+  const proposed = (await readSigners(stage.chain, stage.pool)).find(
+    ({ signer }) => signer === successor.signer,
+  );
+  await waitForTime(stage.chain, proposed?.admissibleAt ?? 0);
+  await addSigner(owner, stage.pool, successor.signer);
+  await removeSigner(owner, stage.pool, old);
+}
+
+async function standingOf(stage: TamperStage, wanted: Address): Promise<string> {
+  const signers = await readSigners(stage.chain, stage.pool);
+  return signers.find(({ signer }) => signer === wanted)?.standing ?? "unknown";
+}
+
+async function proposal(stage: TamperStage, { signer, birthCertificate }: SignerPair): Promise<string> {
+  try {
+    await proposeSigner(await stage.owner(), stage.pool, signer, birthCertificate);
+    return "proposed";
+  } catch (error) {
+    if (error instanceof PoolRefused) return error.code;
+    throw error;
+  }
+}

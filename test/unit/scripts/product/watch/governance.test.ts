@@ -1,0 +1,84 @@
+// What the watcher makes of the owner's acts: every event of the pool about them has a meaning, and an expiry is seen
+// by the clock alone, to the second.
+import assert from "node:assert/strict";
+import { Interface } from "ethers";
+import {
+  changeOf,
+  proposalJson,
+  proposalText,
+  type Change,
+} from "../../../../../scripts/product/watch/governance.ts";
+import { Ledger, type BlockRecord } from "../../../../../scripts/product/watch/ledger.ts";
+import { POOL_ABI } from "../../../../../shared/contracts/abi.ts";
+import { asAddress, ZERO_BYTES32 } from "../../../../../shared/protocol/brands.ts";
+
+const subject = asAddress(`0x${"5c".repeat(20)}`)!;
+const other = asAddress(`0x${"5d".repeat(20)}`)!;
+const PAYMENTS = new Set(["Executed", "NoteHashed", "Rejected", "RootUpdated", "RootUpdateSkipped"]);
+
+const times = { admissibleAt: 100n, expiresAt: 200n };
+const change = (name: string, address = subject): Change => {
+  const role = /^[A-Z][a-z]+/.exec(name)![0].toLowerCase();
+  return changeOf(name, { [role]: address, ...times })!;
+};
+async function* one(record: BlockRecord): AsyncGenerator<BlockRecord> {
+  yield record;
+}
+
+describe("scripts: the watcher's view of the owner", () => {
+  it("knows every event of the pool that is not about a payment or a root", () => {
+    const names = new Interface(POOL_ABI).fragments.flatMap((fragment) =>
+      fragment.type === "event" && "name" in fragment ? [String(fragment.name)] : [],
+    );
+    const owners = names.filter((name) => !PAYMENTS.has(name));
+    assert.equal(owners.length, 12);
+    for (const name of owners) assert.notEqual(change(name), undefined, name);
+    for (const name of PAYMENTS) assert.equal(changeOf(name, { signer: subject }), undefined);
+    assert.equal(changeOf("SignerProposed", { signer: "0x12", ...times }), undefined);
+  });
+
+  it("keeps a proposal until it is admitted, withdrawn, made again or expired, each role for itself", () => {
+    const ledger = new Ledger();
+    ledger.change(change("SignerProposed"));
+    ledger.change(change("AssetProposed"));
+    ledger.change(change("ExecutorProposed"));
+    ledger.change(change("ExecutorProposed", other));
+    ledger.change(change("AssetWithdrawn"));
+    ledger.change(change("ExecutorSet", other));
+    assert.deepEqual(
+      ledger.pending.map(({ role, subject: name }) => [role, name]),
+      [
+        ["signer", subject],
+        ["executor", subject],
+      ],
+    );
+    assert.deepEqual([...ledger.signers], []);
+    assert.deepEqual(ledger.expire(199), []);
+    assert.equal(ledger.expire(200).length, 2);
+    assert.deepEqual([ledger.pending, ledger.expire(200)], [[], []]);
+    ledger.change(change("SignerAdded"));
+    assert.deepEqual([...ledger.signers], [subject]);
+    ledger.change(change("SignerRemoved"));
+    assert.deepEqual([...ledger.signers], []);
+  });
+
+  it("remembers what is pending, and that it expired", async () => {
+    const ledger = new Ledger();
+    ledger.change(change("SignerProposed"));
+    const proposed = ledger.seal(1, ZERO_BYTES32);
+    const [pending] = (await Ledger.from(one(proposed))).pending;
+    assert.deepEqual(pending, { role: "signer", subject, admissibleAt: 100, expiresAt: 200 });
+    assert.equal(
+      proposalText(pending),
+      `signer ${subject}, admissible from 1970-01-01T00:01:40.000Z, expires at 1970-01-01T00:03:20.000Z`,
+    );
+    assert.deepEqual(proposalJson(pending), {
+      role: "signer",
+      address: subject,
+      admissible_at: 100,
+      expires_at: 200,
+    });
+    ledger.expire(200);
+    assert.deepEqual((await Ledger.from(one(ledger.seal(2, ZERO_BYTES32)))).pending, []);
+  });
+});

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { verifyApiKey } from "../../../../proxy/auth/api-keys.ts";
+import { loadPepper } from "../../../../proxy/auth/secret-files.ts";
+import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
+import { openKeyStore } from "../../../../proxy/store/lmdb/keys.ts";
+import { developmentCredential, pepperFile } from "../../../../scripts/stack/development-credential.ts";
+import { StackFolder } from "../../../../scripts/stack/stack-folder.ts";
+
+describe("scripts/stack/development-credential", () => {
+  let folder: StackFolder;
+  let stores: [string, string];
+
+  beforeEach(async () => {
+    folder = new StackFolder(await mkdtemp(path.join(tmpdir(), "cloister-credential-")));
+    stores = [folder.network("first").inside("store"), folder.network("second").inside("store")];
+  });
+  afterEach(() => rm(folder.path, { recursive: true, force: true }));
+
+  async function isGood(key: string, store: string): Promise<boolean> {
+    const database = openDatabase(store);
+    try {
+      const pepper = await loadPepper(await pepperFile(folder.shared()));
+      return (await verifyApiKey(openKeyStore(database), pepper, key)) !== undefined;
+    } finally {
+      await database.close();
+    }
+  }
+
+  it("is one key, good in every store, and the same at the next start", async () => {
+    const key = await developmentCredential(folder.shared(), stores);
+    for (const store of stores) {
+      assert.ok(await isGood(key, store));
+      assert.equal(await isGood(`${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}`, store), false);
+    }
+    assert.equal(await developmentCredential(folder.shared(), stores), key);
+  });
+
+  it("has the limits of every developer, as the specification has them", async () => {
+    await developmentCredential(folder.shared(), stores);
+    for (const store of stores) {
+      const database = openDatabase(store);
+      const [developer] = await openKeyStore(database).developers();
+      await database.close();
+      assert.deepEqual(developer?.limits, {});
+    }
+  });
+
+  it("goes into a store that is made later or anew", async () => {
+    const [first, second] = stores;
+    const key = await developmentCredential(folder.shared(), [first]);
+    assert.equal(await developmentCredential(folder.shared(), [first, second]), key);
+    assert.ok(await isGood(key, second));
+    await rm(second, { recursive: true });
+    assert.equal(await developmentCredential(folder.shared(), [second]), key);
+    assert.ok(await isGood(key, second));
+  });
+});
