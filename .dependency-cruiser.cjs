@@ -35,6 +35,13 @@ const sharedReach = {
   client: ["client", "notes", "api", "protocol", "contracts"],
 };
 
+/**
+ * The rooms of scripts/, in order: each imports from those after it, never from one before. What builds stands on
+ * nothing of ours but the sources; what an operator runs needs no local stack; the stack deploys as an operator
+ * does; what measures and breaks them may use all.
+ */
+const scriptRooms = ["lab", "stack", "product", "build"];
+
 /** npm packages by folder; a folder that is absent (scripts, test) may use any declared package. */
 const packagesOf = {
   enclave: ["ffjavascript", "@noble/[^/]+"],
@@ -98,6 +105,16 @@ const sharedOrder = Object.entries(sharedReach).map(([folder, reach]) =>
     { path: "^shared/", pathNot: `^shared/${anyOf(reach)}/` },
   ),
 );
+
+const scriptsOrder = scriptRooms
+  .slice(1)
+  .map((room, index) =>
+    rule(
+      `scripts-${room}`,
+      { path: `^scripts/${room}/` },
+      { path: `^scripts/${anyOf(scriptRooms.slice(0, index + 1))}/` },
+    ),
+  );
 
 const packages = Object.entries(packagesOf).map(([folder, allowed]) =>
   rule(
@@ -207,6 +224,7 @@ module.exports = {
       { path: `${PACKAGE}@aws-sdk/` },
     ),
     ...proxyOrder,
+    ...scriptsOrder,
   ],
   options: {
     doNotFollow: { path: "node_modules" },

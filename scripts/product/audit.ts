@@ -10,7 +10,7 @@ import type { Measurement } from "../../shared/protocol/attestation-document.ts"
 import { KIND_NAMES } from "../../shared/protocol/statements.ts";
 import { auditService, type Finding, type ServiceAt } from "./audit/service.ts";
 import { lockedPackages, ownFiles, type Package, type SourceFile } from "./audit/source.ts";
-import { DEFAULT_FOLDER, StackFolder } from "../stack/stack-folder.ts";
+import { DEFAULT_FOLDER, runningStack } from "./stack-file.ts";
 import { buildImage } from "./image/assemble.ts";
 import { AWS_NITRO_ROOT, developmentConfiguration, refuseDevelopment } from "./image/configuration.ts";
 import { imageFiles, measureImage } from "./image/measurement.ts";
@@ -200,7 +200,7 @@ function apiKeyGiven(): string {
 
 /** Those of the local stack, if it runs. */
 async function localServices(folder: string): Promise<ServiceAt[]> {
-  const stack = await new StackFolder(folder).running();
+  const stack = await runningStack(folder);
   const networks = Object.values(stack?.networks ?? {}).filter((network) => network !== undefined);
   return networks.map((network) => ({
     baseUrl: network.base_url,

@@ -9,8 +9,7 @@ import { parseArgs } from "node:util";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { parseVerificationKey, type VerificationKey } from "../../shared/protocol/verification-key.ts";
-import { NETWORK_NAMES } from "../stack/networks.ts";
-import { DEFAULT_FOLDER, networkOf, StackFolder } from "../stack/stack-folder.ts";
+import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-file.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
 import { proposalJson, proposalText } from "./watch/governance.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
@@ -145,7 +144,7 @@ async function whereToLook(
     return { rpc, pool, fromBlock: wholeNumber(fromText ?? "0", "--from-block") };
   }
   if (rpc !== undefined || poolText !== undefined) throw new UsageError("--rpc and --pool belong together");
-  const stack = await new StackFolder(values.stack).running();
+  const stack = await runningStack(values.stack);
   if (stack === undefined) throw new UsageError(`no stack runs in ${values.stack}; give --rpc and --pool`);
   const name = NETWORK_NAMES.find((one) => one === values.network);
   if (name === undefined) throw new UsageError(`--network takes ${NETWORK_NAMES.join(" or ")}`);

@@ -1,7 +1,7 @@
 // `npm run cluster`: an instance with several proxies and enclaves around one Redis on this machine, until Ctrl-C.
 import { parseArgs } from "node:util";
 import { startCluster } from "./local-cluster.ts";
-import { StackError } from "./stack-folder.ts";
+import { StackError } from "../product/stack-file.ts";
 
 const FOLDER = ".cloister-cluster";
 const MOST = 16;

@@ -6,8 +6,8 @@ import { showPayments } from "./demo/payments.ts";
 import { Stage, type Check, type Result, type StageOptions } from "./demo/stage.ts";
 import { showSwap } from "./demo/swap.ts";
 import { startStack, type Stack } from "./local-stack.ts";
-import type { NetworkName } from "./networks.ts";
-import { DEFAULT_FOLDER, networkOf, StackError, StackFolder } from "./stack-folder.ts";
+import { DEFAULT_FOLDER, type NetworkName, networkOf, StackError } from "../product/stack-file.ts";
+import { StackFolder } from "./stack-folder.ts";
 import { showUnits } from "./usdc.ts";
 
 const HELP = `Usage: npm run demo -- [options]

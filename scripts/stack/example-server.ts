@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { RESOURCE } from "./identity/sign-in.ts";
-import { DEFAULT_FOLDER, networkOf, StackError, StackFolder } from "./stack-folder.ts";
+import { StackFolder } from "./stack-folder.ts";
+import { DEFAULT_FOLDER, networkOf, StackError } from "../product/stack-file.ts";
 
 export interface MintingOptions {
   readonly service: string;

@@ -25,8 +25,9 @@ import {
 } from "../product/operator/pool-signers.ts";
 import type { Anvil } from "./anvil.ts";
 import { deployVenue } from "./local-venue.ts";
-import { NETWORKS, type NetworkName } from "./networks.ts";
-import { madeByOlderVersion, StackError, type Deployment, type NetworkFolder } from "./stack-folder.ts";
+import { NETWORKS } from "./networks.ts";
+import { madeByOlderVersion, type NetworkName, StackError } from "../product/stack-file.ts";
+import { type Deployment, type NetworkFolder } from "./stack-folder.ts";
 
 /** So short that a new enclave need not be waited for. */
 const CHANGE_DELAY_SECS = 1;

@@ -19,10 +19,11 @@ import { startAnvil, type Anvil } from "./anvil.ts";
 import { keptOrNewPair, type KnownImage } from "./development-signer.ts";
 import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "./kms/signature.ts";
 import { settleContracts } from "./local-contracts.ts";
-import { NETWORKS, type NetworkName } from "./networks.ts";
+import { NETWORKS } from "./networks.ts";
+import type { NetworkEntry, NetworkName } from "../product/stack-file.ts";
 import { localProxySettings } from "./proxy-settings.ts";
 import { childEnvironment, lastLines, startService, type Service } from "./service.ts";
-import type { Deployment, NetworkEntry, NetworkFolder } from "./stack-folder.ts";
+import type { Deployment, NetworkFolder } from "./stack-folder.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 

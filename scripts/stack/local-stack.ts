@@ -7,10 +7,11 @@ import { developmentCredential, pepperFile } from "./development-credential.ts";
 import { developmentImage, developmentPolicy } from "./development-signer.ts";
 import { requireContinuable } from "./local-contracts.ts";
 import { startLocalNetwork, type EachProxy, type LocalNetwork, type NetworkSize } from "./local-network.ts";
-import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./networks.ts";
+import { NETWORKS } from "./networks.ts";
+import { NETWORK_NAMES, type NetworkName, StackError, type StackFile } from "../product/stack-file.ts";
 import { choosePorts } from "./ports.ts";
 import { childEnvironment, startService, type Service } from "./service.ts";
-import { StackError, StackFolder, type StackFile } from "./stack-folder.ts";
+import { StackFolder } from "./stack-folder.ts";
 
 export interface PortChoice {
   /** Of the proxy. Default: the network's usual one, or a free one when that is taken. 0: a free one. */

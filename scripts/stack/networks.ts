@@ -2,7 +2,7 @@
 // Different chain ids and address prefixes are what keeps a statement, a session or an address of one from
 // meaning anything on the other.
 
-export type NetworkName = "first" | "second";
+import type { NetworkName } from "../product/stack-file.ts";
 
 export interface NetworkShape {
   readonly chainId: number;
@@ -20,5 +20,3 @@ export const NETWORKS: Readonly<Record<NetworkName, NetworkShape>> = {
   first: { chainId: 31_337, addressPrefix: "clodev", port: 8787, chainPort: 8545, swaps: false },
   second: { chainId: 31_338, addressPrefix: "clodevb", port: 8788, chainPort: 8546, swaps: true },
 };
-
-export const NETWORK_NAMES: readonly NetworkName[] = ["first", "second"];

@@ -1,7 +1,7 @@
 // Ports of the local stack: the wanted one or a clear refusal, the usual one where it is free, else any free
 // one. A free port is only free when we look; who loses it in between hears so from the program that binds.
 import { createServer } from "node:net";
-import { StackError } from "./stack-folder.ts";
+import { StackError } from "../product/stack-file.ts";
 
 export interface PortWish {
   /** Undefined: the usual one or a free one. 0: a free one. */

@@ -4,7 +4,8 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { createKeyRing } from "../../proxy/auth/secret-files.ts";
 import type { Anvil } from "./anvil.ts";
-import { NETWORKS, type NetworkName } from "./networks.ts";
+import { NETWORKS } from "./networks.ts";
+import type { NetworkName } from "../product/stack-file.ts";
 import type { Deployment, NetworkFolder } from "./stack-folder.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");

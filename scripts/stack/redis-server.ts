@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { createClient } from "redis";
-import { StackError } from "./stack-folder.ts";
+import { StackError } from "../product/stack-file.ts";
 import { dieWithOwner } from "./watchdog.ts";
 
 export interface RedisProcess {

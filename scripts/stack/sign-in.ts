@@ -2,7 +2,8 @@
 // page has in its hands before it asks for a session.
 import { parseArgs } from "node:util";
 import { signIn } from "./identity/sign-in.ts";
-import { DEFAULT_FOLDER, StackError, StackFolder } from "./stack-folder.ts";
+import { StackFolder } from "./stack-folder.ts";
+import { DEFAULT_FOLDER, StackError } from "../product/stack-file.ts";
 
 const HELP = `Usage: npm run --silent sign-in -- <user> [--folder <path>]
 

@@ -6,9 +6,15 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
-import { NETWORK_NAMES, type NetworkName } from "./networks.ts";
-
-export const DEFAULT_FOLDER = ".cloister";
+import {
+  isAlive,
+  NETWORK_NAMES,
+  readStackJson,
+  runningStack,
+  StackError,
+  type NetworkName,
+  type StackFile,
+} from "../product/stack-file.ts";
 
 const address = z.string().transform((text, context): Address => {
   const parsed = asAddress(text);
@@ -36,56 +42,6 @@ const deployment = z.object({
     .optional(),
 });
 export type Deployment = z.infer<typeof deployment>;
-
-const networkEntry = z.object({
-  base_url: z.string(),
-  chain_rpc: z.string(),
-  chain_id: z.int(),
-  pool: z.string(),
-  usdc: z.string(),
-  deployment_block: z.int(),
-  address_prefix: z.string(),
-  /** Shielded address that receives service fees. */
-  service_address: z.string(),
-  enclave_signer: z.string(),
-  /** What a client has to find in the enclave's attestation document. */
-  enclave: z.object({
-    measurement: z.object({ pcr0: z.string(), pcr1: z.string(), pcr2: z.string() }),
-    /** SHA-256 of the root certificate's DER, 64 hex digits. */
-    attestation_root: z.string(),
-    configuration_hash: z.string(),
-  }),
-  /** Every listed asset, USDC first. */
-  tokens: z.array(z.object({ symbol: z.string(), address: z.string(), decimals: z.int() })),
-  /** The pool's executor, and Uniswap v3: its factory, QuoterV2, and where liquidity is given. Absent where swaps are off. */
-  swaps: z
-    .object({ executor: z.string(), factory: z.string(), quoter: z.string(), position_manager: z.string() })
-    .optional(),
-});
-export type NetworkEntry = z.infer<typeof networkEntry>;
-
-/** `stack.json`: where a running stack is reached, and the development API key. Readable by its owner only. */
-const stackFile = z.object({
-  /** Good on every network of the stack. */
-  api_key: z.string(),
-  /** Process that runs the stack; a reader checks that it lives. */
-  pid: z.int(),
-  /** The example identity provider and the app that is registered for it. Absent where none runs. */
-  identity: z.object({ issuer: z.string(), app_id: z.string() }).optional(),
-  /** Those that run. */
-  networks: z.object({ first: networkEntry.optional(), second: networkEntry.optional() }),
-});
-export type StackFile = z.infer<typeof stackFile>;
-
-/** A refusal that is meant for the person at the keyboard. */
-export class StackError extends Error {}
-
-/** One network of a stack; throws with advice when it does not run. */
-export function networkOf(stack: StackFile, name: NetworkName): NetworkEntry {
-  const entry = stack.networks[name];
-  if (entry !== undefined) return entry;
-  throw new StackError(`the running stack is without the ${name} network; stop it and run: npm start`);
-}
 
 export class StackFolder {
   readonly path: string;
@@ -145,16 +101,8 @@ export class StackFolder {
   }
 
   /** The stack file of a stack that runs now. */
-  async running(): Promise<StackFile | undefined> {
-    const found = await readJson(
-      path.join(this.path, "stack.json"),
-      stackFile.or(z.object({ pid: z.int() })),
-    );
-    if (found === undefined || !isAlive(found.pid)) return undefined;
-    if ("networks" in found) return found;
-    throw new StackError(
-      `another version's stack runs in ${this.path} (process ${String(found.pid)}); stop it first`,
-    );
+  running(): Promise<StackFile | undefined> {
+    return runningStack(this.path);
   }
 
   async writeStack(value: StackFile): Promise<void> {
@@ -210,33 +158,12 @@ export class NetworkFolder {
 
   /** Undefined on a new folder. Throws with advice when another version made it. */
   async readDeployment(): Promise<Deployment | undefined> {
-    return readJson(this.inside("deployment.json"), deployment);
+    return readStackJson(this.inside("deployment.json"), deployment);
   }
 
   async writeDeployment(value: Deployment): Promise<void> {
     await writeWhole(this.inside("deployment.json"), `${JSON.stringify(value, undefined, 2)}\n`);
   }
-}
-
-/** The refusal of a chain that holds other contracts than these. */
-export function madeByOlderVersion(file: string): StackError {
-  return new StackError(
-    `${file} was made by an older version, whose chain this one cannot continue. Begin anew with: npm start -- --fresh`,
-  );
-}
-
-async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
-  const text = await readFile(file, "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw new StackError(`${file} is damaged. Begin anew with: npm start -- --fresh`);
-  }
-  const parsed = schema.safeParse(json);
-  if (!parsed.success) throw madeByOlderVersion(file);
-  return parsed.data;
 }
 
 /** Whole or not at all, for its owner's eyes only. */
@@ -245,13 +172,4 @@ async function writeWhole(file: string, text: string): Promise<void> {
   const temporary = `${file}.${String(process.pid)}.tmp`;
   await writeFile(temporary, text, { mode: 0o600 });
   await rename(temporary, file);
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }

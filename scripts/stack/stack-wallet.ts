@@ -8,7 +8,7 @@ import {
   type Wallet,
   type WalletStorage,
 } from "../../shared/client/index.ts";
-import type { NetworkEntry } from "./stack-folder.ts";
+import type { NetworkEntry } from "../product/stack-file.ts";
 
 /** The most that this client lets be charged, about a dollar in smallest units; besides, a hundredth of a swap, and with a developer of its own of what is deposited or withdrawn. */
 const FLAT_CEILINGS: Readonly<Record<string, bigint>> = {

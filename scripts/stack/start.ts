@@ -9,8 +9,8 @@ import {
   type ExampleIdentity,
 } from "./identity/example.ts";
 import { startStack, type PortChoice, type Stack } from "./local-stack.ts";
-import { NETWORK_NAMES, NETWORKS, type NetworkName } from "./networks.ts";
-import { DEFAULT_FOLDER, StackError } from "./stack-folder.ts";
+import { NETWORKS } from "./networks.ts";
+import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName, StackError } from "../product/stack-file.ts";
 
 const portHelp = (name: NetworkName): string =>
   `${String(NETWORKS[name].port)} and ${String(NETWORKS[name].chainPort)}`;

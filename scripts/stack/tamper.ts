@@ -1,7 +1,7 @@
 // What stands between a tampered enclave and the pool, shown on a real stack: each attack by somebody who owns the
 // host, and who refuses it for which reason. Exit code 0 only if every one was refused as it must be.
 import { parseArgs } from "node:util";
-import { StackError } from "./stack-folder.ts";
+import { StackError } from "../product/stack-file.ts";
 import { CASES, type Case } from "./tamper/cases.ts";
 import { TamperStage } from "./tamper/stage.ts";
 

@@ -17,8 +17,14 @@ import { fileStorage } from "../../shared/client/node/index.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { fromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { feeOf } from "../../shared/protocol/host/fees.ts";
-import { NETWORK_NAMES, type NetworkName } from "./networks.ts";
-import { DEFAULT_FOLDER, networkOf, StackFolder, type NetworkEntry } from "./stack-folder.ts";
+import {
+  DEFAULT_FOLDER,
+  NETWORK_NAMES,
+  type NetworkEntry,
+  type NetworkName,
+  networkOf,
+} from "../product/stack-file.ts";
+import { StackFolder } from "./stack-folder.ts";
 import { openStackWallet } from "./stack-wallet.ts";
 import { showUnits, TestUsdc } from "./usdc.ts";
 import { bestRoute } from "./wallet/route.ts";

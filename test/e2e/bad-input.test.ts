@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Wallet as EthereumWallet } from "ethers";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";
-import type { NetworkName } from "../../scripts/stack/networks.ts";
+import type { NetworkName } from "../../scripts/product/stack-file.ts";
 import type { DepositBody, SpendBody, SwapBody } from "../../shared/api/transactions.ts";
 import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";

@@ -12,7 +12,7 @@ import { mintSessionToken } from "../../proxy/auth/session-tokens.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
 import { pepperFile } from "../../scripts/stack/development-credential.ts";
-import type { NetworkName } from "../../scripts/stack/networks.ts";
+import type { NetworkName } from "../../scripts/product/stack-file.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import type { AttestResponse, DepositBody, SpendBody, SwapBody } from "../../shared/api/transactions.ts";
 import { newSeed, type Wallet } from "../../shared/client/index.ts";

@@ -14,7 +14,7 @@ import { committedKeyHashes, keyHashesIn } from "../../scripts/product/deploy.ts
 import { developmentImage } from "../../scripts/stack/development-signer.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
-import { StackError, type NetworkEntry } from "../../scripts/stack/stack-folder.ts";
+import { type NetworkEntry, StackError } from "../../scripts/product/stack-file.ts";
 import { openStackWallet } from "../../scripts/stack/stack-wallet.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import {

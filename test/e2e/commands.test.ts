@@ -6,7 +6,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { networkOf, type StackFile } from "../../scripts/stack/stack-folder.ts";
+import { networkOf, type StackFile } from "../../scripts/product/stack-file.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { until } from "../support/until.ts";
 

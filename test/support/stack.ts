@@ -11,9 +11,8 @@ import { id, JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { startCluster, type Cluster } from "../../scripts/stack/local-cluster.ts";
 import type { EachProxy, LocalNetwork, NetworkSize } from "../../scripts/stack/local-network.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
-import type { NetworkName } from "../../scripts/stack/networks.ts";
+import type { NetworkEntry, NetworkName } from "../../scripts/product/stack-file.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
-import type { NetworkEntry } from "../../scripts/stack/stack-folder.ts";
 import { openStackWallet } from "../../scripts/stack/stack-wallet.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import {

@@ -1,6 +1,6 @@
 /** The local venue as strangers use it: quotes, paths, trades that move a price, pools of their own. */
 import { Contract, type JsonRpcSigner } from "ethers";
-import type { NetworkEntry } from "../../scripts/stack/stack-folder.ts";
+import type { NetworkEntry } from "../../scripts/product/stack-file.ts";
 import { createUniswapPool, quoteExactInput } from "../../scripts/stack/uniswap.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";

@@ -13,8 +13,8 @@ import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { pepperFile } from "../development-credential.ts";
-import type { NetworkName } from "../networks.ts";
-import type { NetworkEntry, StackFolder } from "../stack-folder.ts";
+import type { NetworkEntry, NetworkName } from "../../product/stack-file.ts";
+import type { StackFolder } from "../stack-folder.ts";
 
 const ID = "demo";
 /** A demo asks oftener than the default allows, so this developer asked the operator for more. */

@@ -15,8 +15,8 @@ import type { FeeRules } from "../../../shared/api/credentials.ts";
 import { feeOf, type FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import { joinAsDeveloper, type DemoDeveloper } from "./developer.ts";
 import { SERVICE_WALLET_SECRET } from "../local-network.ts";
-import type { NetworkName } from "../networks.ts";
-import { networkOf, type NetworkEntry, type StackFile, type StackFolder } from "../stack-folder.ts";
+import { type NetworkEntry, type NetworkName, networkOf, type StackFile } from "../../product/stack-file.ts";
+import { type StackFolder } from "../stack-folder.ts";
 import { openStackWallet } from "../stack-wallet.ts";
 import { showUnits } from "../usdc.ts";
 

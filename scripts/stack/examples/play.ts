@@ -19,7 +19,7 @@ import type { Kind } from "../../../shared/protocol/statements.ts";
 import { EXAMPLE_APP, startExampleIdentity } from "../identity/example.ts";
 import { signIn } from "../identity/sign-in.ts";
 import type { Stack } from "../local-stack.ts";
-import type { NetworkName } from "../networks.ts";
+import type { NetworkName } from "../../product/stack-file.ts";
 import { openStackWallet } from "../stack-wallet.ts";
 import { TestUsdc } from "../usdc.ts";
 import { Recorder, type Asked } from "./recorder.ts";

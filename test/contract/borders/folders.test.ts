@@ -15,6 +15,8 @@ const TOP_LEVEL = new Set([
 
 /** Code and data that both sides agree on; a new folder needs import rules first. */
 const SHARED_FOLDERS = ["api", "circuits", "client", "contracts", "notes", "protocol", "types"];
+/** Each with its place in the order of the rooms. */
+const SCRIPT_ROOMS = ["build", "lab", "product", "stack"];
 const TEST_FOLDERS = [
   "adversarial",
   "bench",
@@ -106,6 +108,10 @@ describe("borders: folders", () => {
       folders("test").filter((name) => !TEST_FOLDERS.includes(name)),
       [],
     );
+  });
+
+  it("every file of scripts/ lies in one of its rooms", () => {
+    assert.deepEqual(readdirSync(path.join(PROJECT_ROOT, "scripts")).sort(), SCRIPT_ROOMS);
   });
 
   it("shared/types holds declarations only, circuits no program, contracts only the ABI", () => {

@@ -105,8 +105,16 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
 
   [
     "scripts/stack/start.ts",
-    uses("../../enclave/phase.ts", "../../proxy/main.ts", "../../shared/client/node/file-storage.ts"),
+    uses(
+      "../../enclave/phase.ts",
+      "../../proxy/main.ts",
+      "../../shared/client/node/file-storage.ts",
+      "../product/deploy.ts",
+    ),
   ],
+  ["scripts/lab/bench.ts", uses("../stack/start.ts", "../product/deploy.ts", "../build/contracts.ts")],
+  ["scripts/product/deploy.ts", uses("../build/contracts.ts")],
+  ["scripts/build/contracts.ts", leaf],
   ["test/unit/phase.test.ts", uses("../../enclave/phase.ts", "../../scripts/stack/start.ts", "fast-check")],
 ]);
 
@@ -196,6 +204,13 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["order-own-hops.ts", "proxy/own-hops.ts", "./config.ts"],
   ["order-breath.ts", "proxy/breath.ts", "./config.ts"],
   ["order-observe", "proxy/observe/planted-sideways.ts", "../logging.ts"],
+
+  ["scripts-stack", "scripts/stack/planted-lab.ts", "../lab/bench.ts"],
+  ["scripts-product", "scripts/product/planted-lab.ts", "../lab/bench.ts"],
+  ["scripts-product", "scripts/product/planted-stack.ts", "../stack/start.ts"],
+  ["scripts-build", "scripts/build/planted-lab.ts", "../lab/bench.ts"],
+  ["scripts-build", "scripts/build/planted-stack.ts", "../stack/start.ts"],
+  ["scripts-build", "scripts/build/planted-product.ts", "../product/deploy.ts"],
 ];
 
 const FORM_NAMES = Object.keys(FORMS) as Form[];

@@ -7,7 +7,7 @@ import { cp } from "node:fs/promises";
 import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { SERVICE_WALLET_SECRET } from "../../../scripts/stack/local-network.ts";
 import { localProxySettings } from "../../../scripts/stack/proxy-settings.ts";
-import type { NetworkEntry } from "../../../scripts/stack/stack-folder.ts";
+import type { NetworkEntry } from "../../../scripts/product/stack-file.ts";
 import { pepperFile } from "../../../scripts/stack/development-credential.ts";
 import type { DepositBody, SpendBody } from "../../../shared/api/transactions.ts";
 import { newSeed, type Wallet } from "../../../shared/client/index.ts";

@@ -3,14 +3,13 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { StackFolder, type Deployment } from "../../../../scripts/stack/stack-folder.ts";
 import {
+  type NetworkEntry,
   networkOf,
   StackError,
-  StackFolder,
-  type Deployment,
-  type NetworkEntry,
   type StackFile,
-} from "../../../../scripts/stack/stack-folder.ts";
+} from "../../../../scripts/product/stack-file.ts";
 import { asAddress } from "../../../../shared/protocol/brands.ts";
 
 const ADDRESS = asAddress(`0x${"11".repeat(20)}`)!;

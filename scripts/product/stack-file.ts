@@ -1,0 +1,101 @@
+// What a running local stack tells the commands beside it: where each network is reached, and what to pin there.
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+
+export const DEFAULT_FOLDER = ".cloister";
+
+export type NetworkName = "first" | "second";
+export const NETWORK_NAMES: readonly NetworkName[] = ["first", "second"];
+
+const networkEntry = z.object({
+  base_url: z.string(),
+  chain_rpc: z.string(),
+  chain_id: z.int(),
+  pool: z.string(),
+  usdc: z.string(),
+  deployment_block: z.int(),
+  address_prefix: z.string(),
+  /** Shielded address that receives service fees. */
+  service_address: z.string(),
+  enclave_signer: z.string(),
+  /** What a client has to find in the enclave's attestation document. */
+  enclave: z.object({
+    measurement: z.object({ pcr0: z.string(), pcr1: z.string(), pcr2: z.string() }),
+    /** SHA-256 of the root certificate's DER, 64 hex digits. */
+    attestation_root: z.string(),
+    configuration_hash: z.string(),
+  }),
+  /** Every listed asset, USDC first. */
+  tokens: z.array(z.object({ symbol: z.string(), address: z.string(), decimals: z.int() })),
+  /** The pool's executor, and Uniswap v3: its factory, QuoterV2, and where liquidity is given. Absent where swaps are off. */
+  swaps: z
+    .object({ executor: z.string(), factory: z.string(), quoter: z.string(), position_manager: z.string() })
+    .optional(),
+});
+export type NetworkEntry = z.infer<typeof networkEntry>;
+
+/** `stack.json`: where a running stack is reached, and the development API key. Readable by its owner only. */
+const stackFile = z.object({
+  /** Good on every network of the stack. */
+  api_key: z.string(),
+  /** Process that runs the stack; a reader checks that it lives. */
+  pid: z.int(),
+  /** The example identity provider and the app that is registered for it. Absent where none runs. */
+  identity: z.object({ issuer: z.string(), app_id: z.string() }).optional(),
+  /** Those that run. */
+  networks: z.object({ first: networkEntry.optional(), second: networkEntry.optional() }),
+});
+export type StackFile = z.infer<typeof stackFile>;
+
+/** A refusal that is meant for the person at the keyboard. */
+export class StackError extends Error {}
+
+/** One network of a stack; throws with advice when it does not run. */
+export function networkOf(stack: StackFile, name: NetworkName): NetworkEntry {
+  const entry = stack.networks[name];
+  if (entry !== undefined) return entry;
+  throw new StackError(`the running stack is without the ${name} network; stop it and run: npm start`);
+}
+
+/** The stack file of a stack that runs now. */
+export async function runningStack(folder: string): Promise<StackFile | undefined> {
+  const file = path.resolve(folder, "stack.json");
+  const found = await readStackJson(file, stackFile.or(z.object({ pid: z.int() })));
+  if (found === undefined || !isAlive(found.pid)) return undefined;
+  if ("networks" in found) return found;
+  throw new StackError(
+    `another version's stack runs in ${path.dirname(file)} (process ${String(found.pid)}); stop it first`,
+  );
+}
+
+/** The refusal of a chain that holds other contracts than these. */
+export function madeByOlderVersion(file: string): StackError {
+  return new StackError(
+    `${file} was made by an older version, whose chain this one cannot continue. Begin anew with: npm start -- --fresh`,
+  );
+}
+
+/** Undefined when there is no such file. Throws with advice when another version wrote it. */
+export async function readStackJson<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
+  const text = await readFile(file, "utf8").catch(() => undefined);
+  if (text === undefined) return undefined;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new StackError(`${file} is damaged. Begin anew with: npm start -- --fresh`);
+  }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw madeByOlderVersion(file);
+  return parsed.data;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
