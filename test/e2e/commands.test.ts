@@ -239,7 +239,6 @@ describe("commands", function () {
       "lab/fuzz.ts",
       "lab/enclave-mutations.ts",
       "stack/tamper.ts",
-      "lab/simulate.ts",
     ]) {
       const help = await run(script, "--help").ended;
       assert.equal(help.code, 0, `${script} --help`);
