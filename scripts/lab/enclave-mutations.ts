@@ -1,159 +1,108 @@
-// `npm run mutate:enclave`: removes the enclave's checks one at a time, in a copy of the project, and sees that a
-// test fails for each. That every removal is noticed says that the tests' passing means something. The working tree
-// is only read.
-import { spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+// `npm run mutate:enclave`: weakens the measured code in one place at a time, in a copy of the project, and sees that
+// a test fails for each. That every mutant is noticed says that the tests' passing means something.
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { appendFile, mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { transformSync } from "esbuild";
-import { MUTATIONS, type Mutation } from "./enclave-mutations/table.ts";
-import { editedText } from "./forge-mutations.ts";
+import { mutantsOf, type Mutant } from "./enclave-mutations/derive.ts";
+import { play, ROOT, testsOf, type Outcome } from "./enclave-mutations/run.ts";
 
 const HELP = `Usage: npm run mutate:enclave [-- OPTIONS]
 
-Removes each check of the enclave that the table names, one at a time, in a copy of the project, and runs the tests
-that have to notice. Exit code 1 when a removal goes unnoticed, or when none was meant.
+Derives mutants from the syntax tree of enclave/ and shared/protocol/ (a check dropped, a condition bent, a constant
+moved), one at a time, and runs the tests that have to notice. What was noticed is remembered until the file or its
+tests change, so a run that was ended goes on where it was. Exit code 1 when a mutant goes unnoticed, or when none
+was meant. Mutants that change nothing stand in scripts/lab/enclave-mutations/equivalent.json, each with its reason.
 
-  --match TEXT   only removals whose file and name match this regular expression
-  --list         only their files and names
+  --match TEXT   only mutants whose id (file, function, operator, hash) matches this regular expression
+  --sample N     only N of them, always the same
+  --again        forget what was noticed before
+  --list         only their ids and what they change
   --help         this text`;
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
-/** What is edited and what the tests import; the rest of the tree is linked where they read it. */
-const COPIED = [
-  "enclave",
-  "shared",
-  "scripts",
-  "proxy",
-  "test",
-  "package.json",
-  "tsconfig.json",
-  ".mocharc.json",
-];
-const LINKED = ["node_modules", "enclave/node_modules", "shared/circuits", "shared/contracts"];
-/** Some removals make a program wait for ever, and tests with it. */
-const DEADLINE_MS = 300_000;
+/** What is measured; shared/protocol/host/ is not in the image. */
+const MEASURED = ["enclave", "shared/protocol"];
+const NOTICED = path.join(ROOT, ".cloister", "mutations", "enclave-noticed.txt");
 
-export interface Outcome {
-  readonly mutation: Mutation;
-  /** The first test that failed; absent when none did. */
-  readonly noticedBy: string | undefined;
+/** Reasons by id, of mutants that no test can notice because nothing is other than before. */
+export function equivalents(): Readonly<Record<string, string>> {
+  const file = path.join(import.meta.dirname, "enclave-mutations", "equivalent.json");
+  return JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
 }
 
-/** In the order of the table, each told as soon as it is known. Throws when an edit or a test is not as it should be. */
-export async function runMutations(
-  chosen: readonly Mutation[],
-  tell: (outcome: Outcome) => void,
-): Promise<Outcome[]> {
-  const folder = await mkdtemp(path.join(tmpdir(), "cloister-mutants-"));
-  try {
-    await copyProject(folder);
-    const outcomes: Outcome[] = [];
-    const sound = new Set<string>();
-    for (const mutation of chosen) {
-      // A test that fails anyway would notice anything.
-      for (const test of mutation.tests.filter((file) => !sound.has(file))) {
-        const failed = await firstFailure(folder, [test]);
-        if (failed !== undefined) throw new Error(`${test} fails without any removal: ${failed}`);
-        sound.add(test);
-      }
-      const file = path.join(folder, mutation.file);
-      const text = await readFile(file, "utf8");
-      await writeFile(file, mutate(text, mutation));
-      const outcome = { mutation, noticedBy: await firstFailure(folder, mutation.tests) };
-      await writeFile(file, text);
-      tell(outcome);
-      outcomes.push(outcome);
-    }
-    return outcomes;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+/** Every mutant of the measured code, with those that change nothing. */
+export function measuredMutants(): Mutant[] {
+  return MEASURED.flatMap((folder) => readdirSync(path.join(ROOT, folder)).map((name) => `${folder}/${name}`))
+    .filter((file) => file.endsWith(".ts"))
+    .flatMap((file) => mutantsOf(file, textOf(file)));
 }
 
-/** Throws unless the edit fits in exactly one place and leaves a program. */
-export function mutate(text: string, { file, name, from, to }: Mutation): string {
-  const edited = editedText(text, from, to);
-  if (edited === undefined) throw new Error(`"${name}" does not fit ${file} any more`);
-  try {
-    transformSync(edited, { loader: "ts" });
-  } catch (cause) {
-    throw new Error(`"${name}" leaves no program in ${file}`, { cause });
-  }
-  return edited;
+const textOf = (file: string): string => readFileSync(path.join(ROOT, file), "utf8");
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** The mutant and all that judged it. */
+const fingerprint = ({ id, file, source }: Mutant): string =>
+  sha256([id, source, ...testsOf(file).map(textOf)].join("\0"));
+
+function chosenFrom(all: readonly Mutant[], match: string, sample: number | undefined): Mutant[] {
+  const wanted = new RegExp(match);
+  const known = equivalents();
+  const chosen = all.filter(({ id }) => wanted.test(id) && !(id in known));
+  if (sample === undefined) return chosen;
+  const drawn = [...chosen].sort((a, b) => (sha256(a.id) < sha256(b.id) ? -1 : 1)).slice(0, sample);
+  // By file, so that the tests of each are tried once.
+  return chosen.filter((mutant) => drawn.includes(mutant));
 }
 
-async function copyProject(folder: string): Promise<void> {
-  const left = new Set([...LINKED, "enclave/dist"].map((name) => path.join(ROOT, name)));
-  for (const name of COPIED) {
-    await cp(path.join(ROOT, name), path.join(folder, name), {
-      recursive: true,
-      filter: (from) => !left.has(from),
-    });
-  }
-  for (const name of LINKED) {
-    await mkdir(path.dirname(path.join(folder, name)), { recursive: true });
-    await symlink(path.join(ROOT, name), path.join(folder, name), "dir");
-  }
-}
-
-/** Undefined when all tests pass. A suite in which no test ran proves nothing: that throws. */
-async function firstFailure(folder: string, tests: readonly string[]): Promise<string | undefined> {
-  const mocha = path.join(folder, "node_modules", "mocha", "bin", "mocha.js");
-  const child = spawn(process.execPath, [mocha, "--bail", "--reporter", "tap", ...tests], {
-    cwd: folder,
-    stdio: ["ignore", "pipe", "ignore"],
-    // A group of its own: mocha's starter takes no test with it when it is ended.
-    detached: true,
-  });
-  let said = "";
-  child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const end = (): void => {
-    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  };
-  const late = new AbortController();
-  const timer = setTimeout(() => {
-    late.abort();
-    end();
-  }, DEADLINE_MS);
-  process.once("SIGINT", end).once("SIGTERM", end);
-  const code = await new Promise((resolve) => child.once("close", resolve));
-  process.off("SIGINT", end).off("SIGTERM", end);
-  clearTimeout(timer);
-  if (late.signal.aborted) return "the tests do not end";
-  const failed = /^not ok \d+ (.*)$/m.exec(said)?.[1];
-  if (failed === undefined && (code !== 0 || !/^ok \d+ /m.test(said)))
-    throw new Error(`${tests.join(", ")}: not one test ran (exit code ${String(code)})`);
-  return failed;
-}
-
-function lineOf({ mutation: { file, name }, noticedBy }: Outcome): string {
-  return noticedBy === undefined ? `SURVIVED  ${file}: ${name}` : `noticed   ${file}: ${name} (${noticedBy})`;
-}
+const changeOf = ({ file, line, before, after }: Mutant): string =>
+  `${file}:${String(line)}  ${before.replaceAll(/\s+/g, " ")}  ->  ${after.replaceAll(/\s+/g, " ")}`;
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
-    options: { match: { type: "string" }, list: { type: "boolean" }, help: { type: "boolean" } },
+    options: {
+      match: { type: "string", default: "" },
+      sample: { type: "string" },
+      again: { type: "boolean" },
+      list: { type: "boolean" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help === true) {
     console.log(HELP);
     return 0;
   }
-  const wanted = new RegExp(values.match ?? "");
-  const chosen = MUTATIONS.filter(({ file, name }) => wanted.test(`${file}: ${name}`));
+  const sample = values.sample === undefined ? undefined : Number(values.sample);
+  if (sample !== undefined && !(Number.isInteger(sample) && sample > 0))
+    throw new Error("--sample takes a whole number above 0");
+  const chosen = chosenFrom(measuredMutants(), values.match, sample);
   if (values.list === true) {
-    for (const { file, name } of chosen) console.log(`${file}: ${name}`);
+    for (const mutant of chosen) console.log(`${mutant.id}\n  ${changeOf(mutant)}`);
     return 0;
   }
-  const outcomes = await runMutations(chosen, (outcome) => console.log(lineOf(outcome)));
-  const survivors = outcomes.filter(({ noticedBy }) => noticedBy === undefined).length;
-  console.log(`${String(outcomes.length - survivors)} of ${String(outcomes.length)} removals were noticed`);
-  return survivors === 0 && outcomes.length > 0 ? 0 : 1;
+  if (values.again === true) await rm(NOTICED, { force: true });
+  await mkdir(path.dirname(NOTICED), { recursive: true });
+  const noticed = new Set(existsSync(NOTICED) ? readFileSync(NOTICED, "utf8").split("\n") : []);
+  const open = chosen.filter((mutant) => !noticed.has(fingerprint(mutant)));
+  if (open.length < chosen.length) console.log(`${String(chosen.length - open.length)} were noticed before`);
+  let done = 0;
+  let survivors = 0;
+  await play(open, async ({ mutant, noticedBy }: Outcome) => {
+    const progress = `${String(++done)}/${String(open.length)}`;
+    if (noticedBy === undefined) {
+      survivors += 1;
+      console.log(`${progress}  SURVIVED  ${mutant.id}\n  ${changeOf(mutant)}`);
+    } else {
+      console.log(`${progress}  noticed   ${mutant.id} (${noticedBy})`);
+      await appendFile(NOTICED, `${fingerprint(mutant)}\n`);
+    }
+  });
+  console.log(`${String(chosen.length - survivors)} of ${String(chosen.length)} mutants were noticed`);
+  return survivors === 0 && chosen.length > 0 ? 0 : 1;
 }
 
-if (process.argv[1] !== undefined && path.resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     process.exitCode = await main();
   } catch (error) {
