@@ -11,7 +11,7 @@ import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { parseVerificationKey, type VerificationKey } from "../../shared/protocol/verification-key.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-file.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
-import { proposalJson, proposalText } from "./watch/governance.ts";
+import { proposalJson, proposalText } from "./owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
 import { connectNode, NodeAway, NodeRefused, pause } from "./watch/node.ts";
 import { createWatcher } from "./watch/watcher.ts";

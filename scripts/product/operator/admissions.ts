@@ -3,46 +3,20 @@
  * that change it. One way in (proposed, then admitted by anybody in its week), one way out. Whoever calls `propose`
  * has judged the subject; the pool only shows it to everybody. Trusts the node.
  */
-import { Contract, Interface, type Provider, type Signer, type TransactionReceipt } from "ethers";
+import { Contract, Interface, type Log, type Provider, type Signer, type TransactionReceipt } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
+import { eventNamesOf, ownerEventOf, type Change, type OwnerEvent, type Role } from "../owner-events.ts";
 
-export type Role = "signer" | "asset" | "executor";
-
-/** Calls and events of each role, by what they mean. An event names its subject like the role. */
-const WORDS = {
-  signer: {
-    calls: { propose: "proposeSigner", admit: "addSigner", remove: "removeSigner" },
-    events: {
-      SignerProposed: "proposed",
-      SignerAdded: "admitted",
-      SignerWithdrawn: "withdrawn",
-      SignerRemoved: "removed",
-    },
-  },
-  asset: {
-    calls: { propose: "proposeAsset", admit: "addAsset", remove: "delistAsset" },
-    events: {
-      AssetProposed: "proposed",
-      AssetAdded: "admitted",
-      AssetWithdrawn: "withdrawn",
-      AssetDelisted: "removed",
-    },
-  },
-  executor: {
-    calls: { propose: "proposeExecutor", admit: "setExecutor", remove: "removeExecutor" },
-    events: {
-      ExecutorProposed: "proposed",
-      ExecutorSet: "admitted",
-      ExecutorWithdrawn: "withdrawn",
-      ExecutorRemoved: "removed",
-    },
-  },
+const CALLS = {
+  signer: { propose: "proposeSigner", admit: "addSigner", remove: "removeSigner" },
+  asset: { propose: "proposeAsset", admit: "addAsset", remove: "delistAsset" },
+  executor: { propose: "proposeExecutor", admit: "setExecutor", remove: "removeExecutor" },
 } as const;
 
 /** "expired": proposed, and nobody admitted it in time. */
-export type Standing = "proposed" | "expired" | "admitted" | "withdrawn" | "removed";
+export type Standing = Change | "expired";
 
 export interface Admission {
   readonly subject: Address;
@@ -64,40 +38,32 @@ export async function readAdmissions(
   role: Role,
   fromBlock = 0,
 ): Promise<Admission[]> {
-  const meanings: Readonly<Record<string, Exclude<Standing, "expired">>> = WORDS[role].events;
-  const topics = [Object.keys(meanings).map((name) => POOL.getEvent(name)!.topicHash)];
+  const topics = [eventNamesOf(role).map((name) => POOL.getEvent(name)!.topicHash)];
   const logs = await provider.getLogs({ address: pool, topics, fromBlock, toBlock: "latest" });
   const now = await timeOf(provider);
   const admissions = new Map<Address, Admission>();
   for (const log of logs) {
-    const event = POOL.parseLog(log);
-    const subject = asAddress(event?.args[role]);
-    const meaning = meanings[event?.name ?? ""];
-    if (event === null || subject === undefined || meaning === undefined) continue;
-    const none = { admissibleAt: undefined, expiresAt: undefined };
-    const before = admissions.get(subject)?.genesisDocument;
-    admissions.set(
+    const event = changeIn(log);
+    if (event === undefined) continue;
+    const { subject, change, proposal, genesisDocument } = event;
+    admissions.set(subject, {
       subject,
-      meaning === "proposed"
-        ? { subject, ...proposalOf(event.args, role, now) }
-        : { subject, standing: meaning, ...none, genesisDocument: before },
-    );
+      standing: proposal !== undefined && now >= proposal.expiresAt ? "expired" : change,
+      admissibleAt: proposal?.admissibleAt,
+      expiresAt: proposal?.expiresAt,
+      genesisDocument: proposal === undefined ? admissions.get(subject)?.genesisDocument : genesisDocument,
+    });
   }
   return [...admissions.values()];
 }
 
-function proposalOf(
-  args: Readonly<Record<string, unknown>>,
-  role: Role,
-  now: number,
-): Omit<Admission, "subject"> {
-  const expiresAt = Number(args["expiresAt"]);
-  return {
-    standing: now < expiresAt ? "proposed" : "expired",
-    admissibleAt: Number(args["admissibleAt"]),
-    expiresAt,
-    genesisDocument: role === "signer" ? mustFromHex(String(args["genesisDocument"])) : undefined,
-  };
+function changeIn(log: Log): (OwnerEvent & Pick<Admission, "genesisDocument">) | undefined {
+  const { name, args } = POOL.parseLog(log) ?? {};
+  const told: Readonly<Record<string, unknown>> = args?.toObject() ?? {};
+  const event = ownerEventOf(name ?? "", told);
+  const document = told["genesisDocument"];
+  const genesisDocument = typeof document === "string" ? mustFromHex(document) : undefined;
+  return event && { ...event, genesisDocument };
 }
 
 /** The chain's own clock, Unix seconds. */
@@ -111,7 +77,7 @@ export type Act = "propose" | "admit" | "remove";
 export function callOf(role: Role, act: Act, subject: Address, genesisDocument?: Uint8Array): string {
   const document =
     role === "signer" && act === "propose" ? [toHex(genesisDocument ?? new Uint8Array(0))] : [];
-  return POOL.encodeFunctionData(WORDS[role].calls[act], [subject, ...document]);
+  return POOL.encodeFunctionData(CALLS[role][act], [subject, ...document]);
 }
 
 /** Waits until it is mined; what the pool said then of this subject. Throws PoolRefused. */
@@ -122,7 +88,7 @@ export async function act(
   what: Act,
   subject: Address,
   genesisDocument?: Uint8Array,
-): Promise<Exclude<Standing, "expired">> {
+): Promise<Change> {
   let receipt: TransactionReceipt | null;
   try {
     const data = callOf(role, what, subject, genesisDocument);
@@ -132,11 +98,9 @@ export async function act(
     if (refusal === undefined) throw error;
     throw new PoolRefused(refusal, error);
   }
-  const meanings: Readonly<Record<string, Exclude<Standing, "expired">>> = WORDS[role].events;
   for (const log of receipt?.logs ?? []) {
-    const event = asAddress(log.address) === pool ? POOL.parseLog(log) : null;
-    const meaning = meanings[event?.name ?? ""];
-    if (meaning !== undefined && asAddress(event?.args[role]) === subject) return meaning;
+    const event = asAddress(log.address) === pool ? changeIn(log) : undefined;
+    if (event?.role === role && event.subject === subject) return event.change;
   }
   throw new Error("the transaction was mined, and the pool said nothing: is this the pool?");
 }

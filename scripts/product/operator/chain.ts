@@ -1,8 +1,6 @@
-// What the operator's commands about a pool are given: a node, the pool, a key from the environment; and the words
-// in which they show times.
+// What the operator's commands about a pool are given: a node, the pool, a key from the environment.
 import { isAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
-import type { Admission } from "./admissions.ts";
 import { need, UsageError, type Result } from "./words.ts";
 
 export const POOL_OPTIONS = {
@@ -57,26 +55,4 @@ export function addressOf(text: string, name: string): Address {
   if (address === undefined) throw new UsageError(`${name} is no address`);
   if (!isAddress(text)) throw new UsageError(`${name} is mistyped: its capitals are not its checksum`);
   return address;
-}
-
-export function dateOf(unixSecs: number): string {
-  return new Date(unixSecs * 1_000).toISOString();
-}
-
-/** The two ends of a proposal, for people; nothing for what is not proposed. */
-export function timesOf({
-  admissibleAt,
-  expiresAt,
-}: Pick<Admission, "admissibleAt" | "expiresAt">): string[] {
-  if (admissibleAt === undefined || expiresAt === undefined) return [];
-  return [`admissible from ${dateOf(admissibleAt)}`, `expires at ${dateOf(expiresAt)}`];
-}
-
-/** The same for programs. */
-export function timeFieldsOf({
-  admissibleAt,
-  expiresAt,
-}: Pick<Admission, "admissibleAt" | "expiresAt">): Readonly<Record<string, number>> {
-  if (admissibleAt === undefined || expiresAt === undefined) return {};
-  return { admissible_at: admissibleAt, expires_at: expiresAt };
 }

@@ -17,16 +17,8 @@ import {
   type Admission,
   type Standing,
 } from "./admissions.ts";
-import {
-  addressOf,
-  dateOf,
-  POOL_OPTIONS,
-  timeFieldsOf,
-  timesOf,
-  walletIn,
-  withPool,
-  type PoolAt,
-} from "./chain.ts";
+import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
+import { addressOf, POOL_OPTIONS, walletIn, withPool, type PoolAt } from "./chain.ts";
 import { need, UsageError, type Result } from "./words.ts";
 
 export type Listing = "asset" | "executor";

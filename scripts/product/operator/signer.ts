@@ -18,7 +18,8 @@ import { developmentConfiguration, refuseDevelopment } from "../image/configurat
 import { ENCLAVE_FOLDER, measureImage } from "../image/measurement.ts";
 import { BIRTH_FAULTS, birthFault, makePair, pairFault, type BirthPolicy } from "./birth.ts";
 import { timeOf } from "./admissions.ts";
-import { addressOf, dateOf, POOL_OPTIONS, timeFieldsOf, timesOf, walletIn, withPool } from "./chain.ts";
+import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
+import { addressOf, POOL_OPTIONS, walletIn, withPool } from "./chain.ts";
 import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
 import { need, readMeasurement, UsageError, type Result } from "./words.ts";
 

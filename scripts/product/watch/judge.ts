@@ -31,7 +31,7 @@ import {
 import { poolInterface, type Handed, type Member, type Update } from "./calls.ts";
 import { Contradiction, type Code } from "./findings.ts";
 import type { ProofVerifier } from "./groth16.ts";
-import { changeOf, proposalText } from "./governance.ts";
+import { ownerEventOf, proposalText, type Change } from "../owner-events.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Header, Log } from "./node.ts";
 
@@ -55,6 +55,13 @@ interface Said {
   readonly log: Log;
   readonly event: LogDescription;
 }
+
+const CODE_OF = {
+  proposed: "PROPOSED",
+  admitted: "ADMITTED",
+  withdrawn: "WITHDRAWN",
+  removed: "REMOVED",
+} as const satisfies Record<Change, Code>;
 
 /** The pool answers each member, and then the update, with exactly one of these. */
 const ANSWERS: Readonly<Record<string, Handed["type"]>> = {
@@ -411,14 +418,14 @@ class Judgement {
 
   #governance({ name, args }: LogDescription): void {
     const told = args.toObject() as Record<string, unknown>;
-    const change = changeOf(name, told);
-    if (change === undefined) this.#contradict("LOG_CONTRADICTION", `${name} is no word of this watcher's`);
-    this.#ledger.change(change);
-    const { code, role, subject, proposal } = change;
+    const event = ownerEventOf(name, told);
+    if (event === undefined) this.#contradict("LOG_CONTRADICTION", `${name} is no word of this watcher's`);
+    this.#ledger.change(event);
+    const { change, role, subject, proposal } = event;
     const { genesisDocument: document } = told;
     const ofDocument = typeof document === "string" ? `, genesis document ${shown(document)}` : "";
     const what = proposal === undefined ? `${role} ${subject}` : proposalText(proposal);
-    this.#report(code, `${what}${ofDocument}`);
+    this.#report(CODE_OF[change], `${what}${ofDocument}`);
   }
 
   #report(

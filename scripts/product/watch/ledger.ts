@@ -11,7 +11,7 @@ import {
 } from "../../../shared/protocol/brands.ts";
 import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
 import type { Finding } from "./findings.ts";
-import type { Change, Proposal } from "./governance.ts";
+import type { OwnerEvent, Proposal } from "../owner-events.ts";
 
 /**
  * A block in which the pool said something: what it added, and the small state after it. The records of all
@@ -79,12 +79,12 @@ export class Ledger {
     return this.#pending;
   }
 
-  change({ code, role, subject, proposal }: Change): void {
+  change({ change, role, subject, proposal }: OwnerEvent): void {
     const others = this.#pending.filter((one) => one.role !== role || one.subject !== subject);
     this.#pending = proposal === undefined ? others : [...others, proposal];
     if (role !== "signer") return;
-    if (code === "ADMITTED") this.signers.add(subject);
-    if (code === "REMOVED") this.signers.delete(subject);
+    if (change === "admitted") this.signers.add(subject);
+    if (change === "removed") this.signers.delete(subject);
   }
 
   /** Those that have expired by then; they are pending no more. */

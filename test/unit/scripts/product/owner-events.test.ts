@@ -1,25 +1,25 @@
-// What the watcher makes of the owner's acts: every event of the pool about them has a meaning, and an expiry is seen
+// What watcher and operator make of the owner's acts: every event of the pool about them has a meaning, and an expiry is seen
 // by the clock alone, to the second.
 import assert from "node:assert/strict";
 import { Interface } from "ethers";
 import {
-  changeOf,
+  ownerEventOf,
   proposalJson,
   proposalText,
-  type Change,
-} from "../../../../../scripts/product/watch/governance.ts";
-import { Ledger, type BlockRecord } from "../../../../../scripts/product/watch/ledger.ts";
-import { POOL_ABI } from "../../../../../shared/contracts/abi.ts";
-import { asAddress, ZERO_BYTES32 } from "../../../../../shared/protocol/brands.ts";
+  type OwnerEvent,
+} from "../../../../scripts/product/owner-events.ts";
+import { Ledger, type BlockRecord } from "../../../../scripts/product/watch/ledger.ts";
+import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
+import { asAddress, ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
 
 const subject = asAddress(`0x${"5c".repeat(20)}`)!;
 const other = asAddress(`0x${"5d".repeat(20)}`)!;
 const PAYMENTS = new Set(["Executed", "NoteHashed", "Rejected", "RootUpdated", "RootUpdateSkipped"]);
 
 const times = { admissibleAt: 100n, expiresAt: 200n };
-const change = (name: string, address = subject): Change => {
+const change = (name: string, address = subject): OwnerEvent => {
   const role = /^[A-Z][a-z]+/.exec(name)![0].toLowerCase();
-  return changeOf(name, { [role]: address, ...times })!;
+  return ownerEventOf(name, { [role]: address, ...times })!;
 };
 async function* one(record: BlockRecord): AsyncGenerator<BlockRecord> {
   yield record;
@@ -33,8 +33,8 @@ describe("scripts: the watcher's view of the owner", () => {
     const owners = names.filter((name) => !PAYMENTS.has(name));
     assert.equal(owners.length, 12);
     for (const name of owners) assert.notEqual(change(name), undefined, name);
-    for (const name of PAYMENTS) assert.equal(changeOf(name, { signer: subject }), undefined);
-    assert.equal(changeOf("SignerProposed", { signer: "0x12", ...times }), undefined);
+    for (const name of PAYMENTS) assert.equal(ownerEventOf(name, { signer: subject }), undefined);
+    assert.equal(ownerEventOf("SignerProposed", { signer: "0x12", ...times }), undefined);
   });
 
   it("keeps a proposal until it is admitted, withdrawn, made again or expired, each role for itself", () => {
