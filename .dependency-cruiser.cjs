@@ -13,14 +13,14 @@ const OURS = "^(enclave|proxy|shared|scripts|test)/";
 const proxyRows = [
   ["main.ts"],
   ["app.ts"],
-  ["sequence"],
-  ["attest", "relay", "swap", "bridge", "events", "balances", "status", "sessions"],
-  ["submission", "merkle"],
+  ["swap", "bridge", "events", "balances", "status", "sessions"],
+  ["payments"],
+  ["sequencer", "merkle"],
   ["fees"],
   ["prices"],
   ["enclave-link", "chain", "auth", "identity", "limits"],
   ["http", "store", "config.ts"],
-  ["logging.ts", "fee-settings.ts", "own-hops.ts", "breath.ts", "observe"],
+  ["logging.ts", "fee-settings.ts", "own-hops.ts", "event-loop.ts", "observe"],
 ];
 
 /**

@@ -1,7 +1,7 @@
 /** Which signers the pool accepts, asked once a block: each attestation is held against it. */
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { Pool } from "./pool.ts";
-import { Remembered } from "./remembered.ts";
+import { Remembered } from "./block-cache.ts";
 
 /** Of the newest block, and of a few before it. */
 const MAX_ANSWERS = 64;

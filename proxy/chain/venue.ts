@@ -9,7 +9,7 @@ import { asAddress, ZERO_ADDRESS, type Address, type Bytes32 } from "../../share
 import { FEE_TIERS } from "../../shared/protocol/statements.ts";
 import { ChainAway, ChainRefused } from "./json-rpc.ts";
 import type { Chain } from "./provider.ts";
-import type { QuestionLine } from "./question-line.ts";
+import type { QuestionLine } from "./concurrency-limit.ts";
 
 /** A pool with something to give, in the direction it is asked for. */
 export interface Market {

@@ -11,12 +11,12 @@ import type { Owner } from "../http/state.ts";
 import type { Indexer } from "../merkle/indexer.ts";
 import type { ChainDataStore, ChainEvent, Position } from "../store/chain-data.ts";
 import type { TicketRecord } from "../store/tickets.ts";
-import { maySee, type Tickets } from "../submission/tickets.ts";
+import { maySee, type Tickets } from "../payments/tickets.ts";
 import { COMMENT, CREDENTIAL_REVOKED, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
 import { StreamLog, type LogLimits } from "./log.ts";
 import { hashPrefixOf, idOf, START, type EventId } from "./position.ts";
-import { Turns } from "./turns.ts";
-import { Wheel } from "./wheel.ts";
+import { Turns } from "./round-robin.ts";
+import { Wheel } from "./timer-wheel.ts";
 
 export interface Subscription {
   readonly owner: Owner;

@@ -4,7 +4,7 @@
  * nullifiers are compared by sample. Believes the node: an operator who does not asks another one.
  */
 import { isDeepStrictEqual } from "node:util";
-import { breath } from "../breath.ts";
+import { breath } from "../event-loop.ts";
 import type { Pool } from "../chain/pool.ts";
 import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";

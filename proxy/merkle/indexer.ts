@@ -3,7 +3,7 @@
  * together: a block must name its parent, a leaf must be the next one, a root must be the root of the leaves
  * before it. A block that is no longer canonical is noticed by its hash, since not every node announces it.
  */
-import { breath } from "../breath.ts";
+import { breath } from "../event-loop.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";

@@ -7,7 +7,7 @@ import { mustField, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, word } from "../../shared/protocol/bytes.ts";
 import { poseidon4 } from "../../shared/protocol/hash.ts";
 import { emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
-import { breath } from "../breath.ts";
+import { breath } from "../event-loop.ts";
 
 export const NODE_BYTES = 32;
 type Children = [Field, Field, Field, Field];

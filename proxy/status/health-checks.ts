@@ -5,7 +5,7 @@ import { COURIER_FAULTS, type KeyCourier } from "../enclave-link/key-courier.ts"
 import type { Indexer } from "../merkle/indexer.ts";
 import type { Database } from "../store/lmdb/database.ts";
 import type { InstanceStores } from "../store/instance.ts";
-import type { Submitter } from "../submission/submitter.ts";
+import type { Submitter } from "../sequencer/sequencer.ts";
 import type { HealthChecks } from "./status.service.ts";
 
 export interface HealthCheckParts {

@@ -20,7 +20,7 @@ import { ApiError } from "../http/errors.ts";
 import { invalidField } from "../http/parse.ts";
 import { bestRoute, type Route } from "./best-route.ts";
 import { priceImpactBps } from "./price-impact.ts";
-import { Remembered } from "../chain/remembered.ts";
+import { Remembered } from "../chain/block-cache.ts";
 
 export interface SwapQuotes {
   quote(request: SwapQuoteRequest, developerId: string): Promise<SwapQuote>;

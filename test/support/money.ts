@@ -39,10 +39,10 @@ import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts"
 import { openSubmissionLease } from "../../proxy/store/lmdb/submission-lease.ts";
 import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
 import type { TicketRecord, TicketStore } from "../../proxy/store/tickets.ts";
-import { createGasWallet } from "../../proxy/submission/gas-wallet.ts";
-import { createSubmitter, type Submitter, type SubmitterOptions } from "../../proxy/submission/submitter.ts";
-import { tellAccepted } from "../../proxy/submission/ticket-steps.ts";
-import { createTickets, type Tickets } from "../../proxy/submission/tickets.ts";
+import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
+import { createSubmitter, type Submitter, type SubmitterOptions } from "../../proxy/sequencer/sequencer.ts";
+import { tellAccepted } from "../../proxy/sequencer/reporting.ts";
+import { createTickets, type Tickets } from "../../proxy/payments/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";

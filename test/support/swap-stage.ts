@@ -5,7 +5,7 @@
  */
 import { Contract, JsonRpcProvider, type JsonRpcSigner } from "ethers";
 import { createChain } from "../../proxy/chain/provider.ts";
-import { createQuestionLine } from "../../proxy/chain/question-line.ts";
+import { createQuestionLine } from "../../proxy/chain/concurrency-limit.ts";
 import { createVenue, type Venue } from "../../proxy/chain/venue.ts";
 import { createSwapQuotes, type SwapQuotes } from "../../proxy/swap/swap.service.ts";
 import { deployContract } from "../../scripts/product/deploy.ts";

@@ -3,7 +3,7 @@
  * callers. Each of them still has its work whole or absent, and hears of it when the disk has it.
  */
 
-import { breath } from "../../breath.ts";
+import { breath } from "../../event-loop.ts";
 import { StoreUnavailable } from "../unavailable.ts";
 
 export interface Demand {

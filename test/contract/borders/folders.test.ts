@@ -83,7 +83,7 @@ describe("borders: folders", () => {
   it("a new proxy folder in no row is noticed", async () => {
     const tree = await plantTree(
       new Map([
-        ["proxy/relay/relay.service.ts", ""],
+        ["proxy/payments/payments.service.ts", ""],
         ["proxy/config.ts", ""],
         ["proxy/helpers/strings.ts", ""],
       ]),

@@ -3,7 +3,7 @@ import Router from "@koa/router";
 import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
 import { parse } from "../../../proxy/http/parse.ts";
 import type { RequestState } from "../../../proxy/http/state.ts";
-import { toAttest, toSequence } from "../../../proxy/submission/submission.ts";
+import { toAttest, toSequence } from "../../../proxy/payments/body.ts";
 import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
 import { merkleTreeQuery } from "../../../shared/api/data.ts";
 import { relayBody, ticketPath } from "../../../shared/api/transactions.ts";

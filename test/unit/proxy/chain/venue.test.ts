@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Interface } from "ethers";
 import { ChainAway, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
 import type { CallRequest, Chain } from "../../../../proxy/chain/provider.ts";
-import { createQuestionLine } from "../../../../proxy/chain/question-line.ts";
+import { createQuestionLine } from "../../../../proxy/chain/concurrency-limit.ts";
 import {
   createVenue,
   VENUE_ABI,

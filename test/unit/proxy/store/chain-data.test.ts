@@ -9,7 +9,7 @@ import { createExpansion } from "../../../../proxy/merkle/expansion.ts";
 import type { ChainDataStore, LoggedEvent } from "../../../../proxy/store/chain-data.ts";
 import { openChainDataStore } from "../../../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../../../proxy/store/lmdb/database.ts";
-import type { Tickets } from "../../../../proxy/submission/tickets.ts";
+import type { Tickets } from "../../../../proxy/payments/tickets.ts";
 import { EVENTS, type StreamEvent } from "../../../../shared/api/data.ts";
 import { checksumAddress } from "../../../../shared/api/checksum.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";

@@ -1,0 +1,231 @@
+/**
+ * Tends what was sent until it is final: mined, refused by the pool, stuck, dropped by the node, or beaten
+ * to its nonce by a transaction that is not ours. Decides nothing about tickets that were executed; the
+ * index does.
+ */
+import type { Chain, Receipt } from "../chain/provider.ts";
+import type { Pool } from "../chain/pool.ts";
+import type { Tokens } from "../chain/token.ts";
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
+import type { Logger } from "../logging.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
+import type { Outgoing, TicketChange, TicketStore, TicketWrites } from "../store/tickets.ts";
+import type { Backoff } from "./backoff.ts";
+import type { GasWallet } from "./gas-wallet.ts";
+import type { OpenTicket, OpenTickets } from "./queue.ts";
+import { TICKET_ERRORS } from "./reasons.ts";
+import { explainRefusal } from "./refusals.ts";
+import type { Sending } from "./sending.ts";
+import { dropped, refused } from "./transitions.ts";
+import { traceOf } from "./reporting.ts";
+
+export interface OutgoingParts {
+  readonly chain: Chain;
+  readonly pool: Pool;
+  readonly tokens: Tokens;
+  readonly data: ChainDataStore;
+  readonly store: Pick<TicketStore, "outgoing" | "list">;
+  readonly open: OpenTickets;
+  readonly writes: TicketWrites;
+  readonly wallet: Pick<GasWallet, "address">;
+  readonly sending: Sending;
+  readonly backoff: Backoff;
+  readonly logger: Logger;
+  readonly metrics: Pick<Metrics, "mined" | "transaction">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** A transaction that waits longer is replaced by one that pays more. */
+  readonly stuckAfterMs: number;
+}
+
+export interface OutgoingTransactions {
+  /** True while a nonce of ours is not mined, or not yet indexed: nothing new is sent then. */
+  tend(tip: IndexedBlock, finalBlock: number): Promise<boolean>;
+  /**
+   * Where the last look found some of ours behind a nonce that nothing of ours has: the acceptance number of the oldest
+   * ticket among them; what was accepted after it would pass it under that nonce. Infinity where nothing stands so.
+   */
+  oldestBehindHole(): number;
+  /**
+   * To be called when nothing new is sent: where the last look found one of ours behind a nonce that nothing of ours
+   * has, its call goes under that nonce, too. What is left under its own then finds everything done.
+   */
+  fillHole(tip: IndexedBlock): Promise<void>;
+}
+
+interface Mined {
+  readonly hash: Bytes32;
+  readonly block: number;
+  /** Undefined while the node does not show it. */
+  readonly receipt: Receipt | undefined;
+}
+
+/** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
+const MISSES_BEFORE_DROPPED = 3;
+
+export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
+  const { chain, pool, tokens, data, store, open, writes, wallet, sending, backoff, logger, metrics, now } =
+    parts;
+  /** By nonce. Forgotten with the lease, which only costs a few turns. */
+  const misses = new Map<number, number>();
+
+  /** The nonce is used. True until the index has the block that used it. */
+  async function tendMined(entry: Outgoing, tip: IndexedBlock, finalBlock: number): Promise<boolean> {
+    const mined = await minedAs(entry);
+    if (mined === undefined) {
+      const count = (misses.get(entry.nonce) ?? 0) + 1;
+      misses.set(entry.nonce, count);
+      if (count < MISSES_BEFORE_DROPPED) return true;
+      // Somebody else has the wallet's key, or the wallet serves two proxies. Outcomes are read by
+      // statement, so whatever that transaction did is seen; what it did not do is sent again.
+      metrics.transaction("foreign-nonce");
+      logger.fatal(
+        { nonce: entry.nonce },
+        "the gas wallet's nonce was used by a transaction that is not ours",
+      );
+      await giveUp(entry);
+      return false;
+    }
+    misses.delete(entry.nonce);
+    const { block } = mined;
+    if (entry.minedIn !== block) {
+      await writes.markMined(entry.nonce, block);
+      await tellMined(entry, mined);
+    }
+    if (block > tip.number) return true;
+    await releaseRefused(entry, tip);
+    if (block <= finalBlock) await writes.dropOutgoing(entry.nonce, [], now());
+    return false;
+  }
+
+  async function minedAs(entry: Outgoing): Promise<Mined | undefined> {
+    for (const { hash } of entry.attempts) {
+      const receipt = await chain.receipt(hash);
+      if (receipt !== undefined) return { hash, block: receipt.blockNumber, receipt };
+    }
+    // Of several nodes behind one address one may be late: what the index has of a member is as good. From the store,
+    // because the members may be over. A member that a stranger executed first was rejected in ours.
+    for (const { statement } of await store.list(entry.ticketIds)) {
+      for (const found of [data.execution(statement), data.rejection(statement)])
+        if (found !== undefined && entry.attempts.some(({ hash }) => hash === found.txHash))
+          return { hash: found.txHash, block: found.block, receipt: undefined };
+    }
+    return undefined;
+  }
+
+  async function tellMined({ nonce, ticketIds }: Outgoing, { hash, block, receipt }: Mined): Promise<void> {
+    const gasUsed = receipt?.gasUsed;
+    metrics.mined(ticketIds.length, gasUsed);
+    // From the store: where one block makes it final, a ticket is over before its transaction is looked at.
+    const carries = (await store.list(ticketIds)).map(traceOf);
+    // A call that failed as a whole has no member that the index would know.
+    const succeeded = receipt?.succeeded ?? true;
+    logger.info({ nonce, tx: hash, block, gas: gasUsed?.toString(), succeeded, carries }, "a batch is mined");
+  }
+
+  /** Members that the pool refused, or that a failed call never reached, wait to be sent again. */
+  async function releaseRefused(entry: Outgoing, tip: IndexedBlock): Promise<void> {
+    const changes: TicketChange[] = [];
+    for (const ticket of carriedBy(entry)) {
+      const rejection = data.rejection(ticket.statement);
+      const reason = rejection === undefined ? undefined : pool.readReason(rejection.reason);
+      const error =
+        reason === undefined
+          ? TICKET_ERRORS.rejected
+          : await explainRefusal(tokens, ticket, reason, tip.timestamp);
+      const status = refused(ticket.status, error ?? TICKET_ERRORS.rejected);
+      if (status === undefined) continue;
+      backoff.refused(ticket.id, tip.number);
+      logger.warn({ ticket: ticket.id, reason: reason?.name }, "the pool refused a member of a batch");
+      changes.push({ id: ticket.id, status });
+    }
+    if (changes.length === 0) return;
+    const at = now();
+    await writes.change(changes, at);
+    open.apply(changes, at);
+  }
+
+  /** Tickets that were in this transaction and were not executed. */
+  function carriedBy(entry: Outgoing): OpenTicket[] {
+    return entry.ticketIds
+      .map((id) => open.get(id))
+      .filter((ticket) => ticket !== undefined)
+      .filter(
+        ({ status, statement }) =>
+          status.state === "submitted" &&
+          status.carrier === entry.nonce &&
+          data.execution(statement) === undefined,
+      );
+  }
+
+  async function giveUp(entry: Outgoing): Promise<void> {
+    misses.delete(entry.nonce);
+    const changes: TicketChange[] = [];
+    for (const { id, status } of carriedBy(entry)) {
+      const next = dropped(status);
+      if (next !== undefined) changes.push({ id, status: next });
+    }
+    const at = now();
+    await writes.dropOutgoing(entry.nonce, changes, at);
+    open.apply(changes, at);
+  }
+
+  /** Sends dropped bytes again, and pays more for stuck ones. */
+  async function tendWaiting(entry: Outgoing): Promise<void> {
+    const last = entry.attempts.at(-1)!;
+    if (entry.minedIn !== undefined) await writes.markMined(entry.nonce, undefined);
+    if (!(await chain.knows(last.hash))) await sending.repeat(entry);
+    const head = await chain.header("latest");
+    if (head === undefined || now() - last.signedAt < parts.stuckAfterMs) return;
+    await sending.replace(entry, carriedBy(entry), head);
+  }
+
+  /** A nonce that nothing of ours has, and what of ours stands behind it, as the last look found it. */
+  let hole:
+    { readonly nonce: number; readonly first: Outgoing; readonly all: readonly Outgoing[] } | undefined;
+
+  return {
+    async tend(tip, finalBlock) {
+      hole = undefined;
+      const outgoing = await store.outgoing();
+      if (outgoing.length === 0) return false;
+      const minedCount = await chain.nonce(wallet.address);
+      let isBusy = false;
+      /** The nonce that the chain takes next, or the one after what waits to be mined. */
+      let next = minedCount;
+      for (const [i, entry] of outgoing.entries()) {
+        if (entry.sender !== wallet.address) {
+          // The gas wallet was exchanged: its predecessor's bytes may still be mined, but not by us.
+          logger.warn({ nonce: entry.nonce }, "a transaction of another gas wallet is given up");
+          await giveUp(entry);
+        } else if (entry.nonce < minedCount) isBusy = (await tendMined(entry, tip, finalBlock)) || isBusy;
+        else if (entry.nonce > next) {
+          // What had the nonce was final or given up, its bytes are forgotten, and a reorganisation took it back:
+          // this one can only be mined when what is sent next has filled the hole.
+          logger.warn({ nonce: entry.nonce, next }, "a transaction waits behind nonces that were taken back");
+          if (!isBusy) hole = { nonce: next, first: entry, all: outgoing.slice(i) };
+          break;
+        } else {
+          await tendWaiting(entry);
+          isBusy = true;
+          next = entry.nonce + 1;
+        }
+      }
+      return isBusy;
+    },
+
+    oldestBehindHole() {
+      const behind = (hole?.all ?? []).flatMap(carriedBy);
+      return behind.reduce((oldest, { sequence }) => Math.min(oldest, sequence), Infinity);
+    },
+
+    async fillHole(tip) {
+      if (hole === undefined) return;
+      const { nonce, first } = hole;
+      const head = await chain.header("latest");
+      // A node that is behind shows holes that are none.
+      if (head?.hash === tip.hash) await sending.fill(nonce, first, carriedBy(first), head);
+    },
+  };
+}

@@ -1,0 +1,313 @@
+/**
+ * The loop that carries every accepted ticket to its end, and the only owner of the gas wallet's nonce, as long as it
+ * has the lease. A turn reads outcomes, tends what was sent, then puts all that waits into one `execute`. One
+ * transaction is in flight at a time, so a nonce is never a hole; what became of it is read from the indexed events.
+ */
+import type { Bytes32 } from "../../shared/protocol/brands.ts";
+import type { Kind } from "../../shared/protocol/statements.ts";
+import { ChainAway } from "../chain/json-rpc.ts";
+import type { Chain } from "../chain/provider.ts";
+import type { Pool } from "../chain/pool.ts";
+import type { Tokens } from "../chain/token.ts";
+import type { Attestor } from "../enclave-link/attestor.ts";
+import type { Logger } from "../logging.ts";
+import { createMetrics, type Metrics } from "../observe/metrics.ts";
+import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
+import { LeaseLost, type Fence, type SubmissionLease, type TicketStore } from "../store/tickets.ts";
+import { StoreUnavailable } from "../store/unavailable.ts";
+import { Backoff } from "./backoff.ts";
+import { createBatches, type Batches } from "./batch.ts";
+import { Blockage, type Blocked } from "./blockage.ts";
+import type { GasWallet } from "./gas-wallet.ts";
+import { createLeadership } from "./lease.ts";
+import { createMembers } from "./members.ts";
+import { createOutcomes, finalBlockOf, type Outcomes } from "./outcomes.ts";
+import { createOutgoing, type OutgoingTransactions } from "./outgoing.ts";
+import { OpenTickets, type QueueStanding } from "./queue.ts";
+import type { TreeView } from "./root-update.ts";
+import { createSending, type Sending } from "./sending.ts";
+import { tellSteps } from "./reporting.ts";
+
+export interface SubmitterState {
+  readonly blockedBy: Blocked | undefined;
+  /** Milliseconds since 1970 of the last turn that ended well. */
+  readonly lastTurnAt: number | undefined;
+  /** Whether this proxy is the one that submits. */
+  readonly hasLease: boolean;
+  /** Undefined while another proxy submits, or this one has not read the queue yet. */
+  readonly queue: QueueStanding | undefined;
+}
+
+export interface Submitter {
+  start(): void;
+  /** Something may be to do; returns at once. */
+  wake(): void;
+  /** A ticket came. While a transaction is under way nothing is done for it before the next block. */
+  wakeForTicket(): void;
+  /** Ends the turn under way; stored bytes are adopted by the next start. */
+  stop(): Promise<void>;
+  state(): SubmitterState;
+  /** What holds waiting tickets of this kind and the operator can mend. */
+  blockedBy(kind: Kind): ReturnType<Blockage["of"]>;
+}
+
+export interface SubmitterParts {
+  readonly chain: Chain;
+  readonly pool: Pool;
+  readonly tokens: Tokens;
+  readonly attestor: Attestor;
+  readonly store: TicketStore;
+  readonly lease: SubmissionLease;
+  readonly data: ChainDataStore;
+  readonly tree: TreeView;
+  /** Brings `data` to the chain's head. */
+  readonly sync: () => Promise<void>;
+  readonly wallet: GasWallet;
+  readonly logger: Logger;
+  /** Default: counted for nobody. */
+  readonly metrics?: Pick<
+    Metrics,
+    "left" | "confirmed" | "ended" | "sent" | "mined" | "takenBack" | "transaction" | "lease"
+  >;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export interface SubmitterOptions {
+  readonly confirmations: number;
+  readonly pollIntervalMs: number;
+  /** A transaction that waits longer is replaced by one that pays more. */
+  readonly stuckAfterMs?: number;
+  /** Wei; never bid above it. */
+  readonly maxFeePerGas?: bigint;
+  readonly maxBatch?: number;
+  /** How long the lease of submission outlives a holder that has died or is cut off. */
+  readonly leaseMs?: number;
+}
+
+/** A proxy that has been without an enclave for so long lets another one submit. */
+const STAND_ASIDE_AFTER_MS = 5_000;
+const DEFAULT_STUCK_AFTER_MS = 30_000;
+const DEFAULT_MAX_FEE = 500_000_000_000n;
+/** So many transfers are just within the calldata of one call; larger members make it fewer. */
+const DEFAULT_MAX_BATCH = 64;
+
+/** What works under one lease. Made anew with each, so that nothing remembered from before an interruption decides. */
+interface Line {
+  readonly fence: Fence;
+  readonly open: OpenTickets;
+  readonly outcomes: Outcomes;
+  readonly outgoing: OutgoingTransactions;
+  readonly batches: Batches;
+  readonly sending: Sending;
+  readonly backoff: Backoff;
+  told: string | undefined;
+}
+
+export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions): Submitter {
+  const { chain, data, store, logger, now, metrics = createMetrics() } = parts;
+  const { maxFeePerGas = DEFAULT_MAX_FEE, stuckAfterMs = DEFAULT_STUCK_AFTER_MS } = options;
+  const { maxBatch = DEFAULT_MAX_BATCH, leaseMs } = options;
+  const confirmations = Math.max(options.confirmations, 1);
+
+  const blockage = new Blockage();
+  const leadership = createLeadership(parts.lease, {
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+    onChange(fence) {
+      metrics.lease(fence === undefined ? "lost" : "taken");
+      if (fence === undefined) logger.warn("another proxy submits, or none that we know of");
+      else logger.info({ fence }, "this proxy submits");
+      wake();
+    },
+    onFault(error) {
+      metrics.lease("unanswered");
+      logger.error({ err: error }, "the lease of submission could not be asked for");
+    },
+  });
+
+  let line: Line | undefined;
+  let isStopped = false;
+  let isWanted = false;
+  let running: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let lastTurnAt: number | undefined;
+  let withoutEnclaveSince: number | undefined;
+  let isStoreAway = false;
+  /** A transaction of ours is not mined, or not indexed: only a block, or time, changes what can be done. */
+  let isUnderWay = false;
+
+  async function openLine(fence: Fence): Promise<Line> {
+    const open = await OpenTickets.of(store, tellSteps(metrics, logger));
+    const writes = store.underLease(fence);
+    const backoff = new Backoff((id) => open.get(id) !== undefined);
+    const sending = createSending({ ...parts, metrics, open, writes, blockage, maxFeePerGas });
+    const members = createMembers({ ...parts, open, writes, backoff, blockage, maxBatch });
+    return {
+      fence,
+      open,
+      outcomes: createOutcomes({ ...parts, metrics, open, writes }),
+      outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
+      batches: createBatches({ ...parts, members, blockage }),
+      sending,
+      backoff,
+      told: undefined,
+    };
+  }
+
+  function endLine(): void {
+    line?.open.close();
+    line = undefined;
+  }
+
+  async function turn(): Promise<void> {
+    const fence = leadership.current();
+    if (line?.fence !== fence) endLine();
+    if (fence === undefined) {
+      blockage.adopt(await parts.lease.report());
+      return;
+    }
+    line ??= await openLine(fence);
+    const tip = await newestBlock(line);
+    const finalBlock = finalBlockOf(tip, confirmations);
+    await line.outcomes.settleAll(tip, finalBlock);
+    isUnderWay = await line.outgoing.tend(tip, finalBlock);
+    if (isUnderWay) return;
+    if (!hasWork(line)) blockage.clear();
+    else if (await sendNext(line, tip)) return;
+    await line.outgoing.fillHole(tip);
+  }
+
+  const hashAt = (number: number): Bytes32 | undefined => data.blockAtOrBelow(number)?.hash;
+
+  /** What was refused on blocks that are gone is forgotten with them. */
+  async function newestBlock({ backoff }: Line): Promise<IndexedBlock> {
+    await parts.sync();
+    const tip = data.tip();
+    if (tip === undefined) throw new ChainAway("nothing is indexed yet");
+    backoff.reach(tip, hashAt);
+    return tip;
+  }
+
+  /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
+  function hasWork({ open }: Line): boolean {
+    return open.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
+  }
+
+  /** Whether something was sent. */
+  async function sendNext(line: Line, tip: IndexedBlock): Promise<boolean> {
+    const head = await chain.header("latest");
+    // Built on anything but the newest block, a batch would meet a queue it does not expect.
+    if (head?.hash !== tip.hash) {
+      isWanted = true;
+      return false;
+    }
+    blockage.clear();
+    const batch = await line.batches.next(tip, line.outgoing.oldestBehindHole());
+    if (batch === undefined) return false;
+    const nonce = await chain.nonce(parts.wallet.address);
+    await newestBlock(line);
+    // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
+    // nonce, too, may be one that was taken back, with what was sent later still to come.
+    if (hashAt(tip.number) !== tip.hash) {
+      isWanted = true;
+      return false;
+    }
+    const isSent = await line.sending.send(batch, nonce, head);
+    if (isSent) isWanted = true;
+    return isSent;
+  }
+
+  /** What holds tickets, for the proxies that show them and do not submit. */
+  async function tellOthers(): Promise<void> {
+    const text = String(blockage);
+    if (line === undefined || line.told === text) return;
+    await store.underLease(line.fence).report(text);
+    line.told = text;
+  }
+
+  /** Whether the store did what it could not answer, or will, is not known: everything is read again, under a new fence. */
+  function mistrust(fault: unknown): void {
+    endLine();
+    if (fault instanceof StoreUnavailable) leadership.doubt();
+  }
+
+  /** Without an enclave payments go on, but no root covers their leaves. Another proxy may reach one. */
+  function standAside(): void {
+    if (line === undefined || blockage.by !== "enclave" || !parts.lease.isShared) {
+      withoutEnclaveSince = undefined;
+      return;
+    }
+    withoutEnclaveSince ??= now();
+    if (now() - withoutEnclaveSince < STAND_ASIDE_AFTER_MS) return;
+    withoutEnclaveSince = undefined;
+    logger.warn("no enclave answers this proxy; another one may submit");
+    endLine();
+    leadership.standAside();
+  }
+
+  async function run(): Promise<void> {
+    while (isWanted && !isStopped) {
+      isWanted = false;
+      isUnderWay = false;
+      try {
+        await turn();
+        lastTurnAt = now();
+        if (line !== undefined) blockage.clear("chain");
+        await tellOthers();
+        isStoreAway = false;
+        standAside();
+      } catch (error) {
+        if (error instanceof ChainAway) {
+          blockage.report("chain");
+          logger.warn({ reason: error.message }, "submission waits for the chain");
+          await tellOthers().catch((fault: unknown) => {
+            mistrust(fault);
+            logger.error({ err: fault }, "nobody could be told");
+          });
+          return;
+        }
+        mistrust(error);
+        if (error instanceof LeaseLost) {
+          metrics.lease("fenced");
+          logger.warn("another proxy has the lease; this one had not noticed");
+        } else if (!(error instanceof StoreUnavailable && isStoreAway))
+          logger.error({ err: error }, "a turn of the submitter failed");
+        // Said once, and not at every turn until it is back.
+        isStoreAway = error instanceof StoreUnavailable;
+        return;
+      }
+    }
+  }
+
+  function wake(): void {
+    isWanted = true;
+    if (isStopped) return;
+    running ??= run().finally(() => (running = undefined));
+  }
+
+  return {
+    start() {
+      leadership.start();
+      timer = setInterval(wake, options.pollIntervalMs);
+      wake();
+    },
+    wake,
+    wakeForTicket() {
+      if (!isUnderWay) wake();
+    },
+    async stop() {
+      isStopped = true;
+      clearInterval(timer);
+      await running;
+      endLine();
+      await leadership.stop();
+    },
+    state: () => {
+      const fence = leadership.current();
+      const hasLease = fence !== undefined;
+      const queue = hasLease && line?.fence === fence ? line.open.standing() : undefined;
+      return { blockedBy: blockage.by, lastTurnAt, hasLease, queue };
+    },
+    blockedBy: (kind) => blockage.of(kind),
+  };
+}

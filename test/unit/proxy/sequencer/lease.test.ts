@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import type { Fence, SubmissionLease as Whole } from "../../../../proxy/store/tickets.ts";
+import { createLeadership, type Leadership } from "../../../../proxy/sequencer/lease.ts";
+import { until } from "../../../support/until.ts";
+
+type SubmissionLease = Pick<Whole, "take" | "giveBack">;
+
+describe("submission/leadership", () => {
+  const running: Leadership[] = [];
+  afterEach(async () => {
+    for (const one of running.splice(0)) await one.stop();
+  });
+
+  function lead(lease: SubmissionLease, leaseMs: number) {
+    const changes: (Fence | undefined)[] = [];
+    const faults: unknown[] = [];
+    const leadership = createLeadership(lease, {
+      leaseMs,
+      onChange: (fence) => changes.push(fence),
+      onFault: (error) => faults.push(error),
+    });
+    running.push(leadership);
+    leadership.start();
+    return { leadership, changes, faults };
+  }
+
+  it("has a fence once the lease is given, keeps asking, and gives it back at its end", async () => {
+    let asked = 0;
+    let back = "";
+    let holder = "";
+    const { leadership, changes } = lead(
+      {
+        take: async (name) => {
+          holder = name;
+          asked += 1;
+          return 7;
+        },
+        giveBack: async (name) => void (back = name),
+      },
+      90,
+    );
+    assert.equal(leadership.current(), undefined);
+    await until("the lease", () => leadership.current() === 7);
+    await until("it to be asked for again", () => asked >= 4);
+    assert.deepEqual(changes, [7]);
+    await leadership.stop();
+    assert.equal(leadership.current(), undefined);
+    assert.equal(back, holder);
+    const before = asked;
+    await new Promise((resolve) => setTimeout(resolve, 120));
+    assert.equal(asked, before);
+  });
+
+  it("gives up when its time is over by its own clock, also when the store says nothing", async () => {
+    let isAway = false;
+    const { leadership, changes, faults } = lead(
+      {
+        take: () => (isAway ? Promise.reject(new Error("away")) : Promise.resolve(3)),
+        giveBack: () => Promise.reject(new Error("away")),
+      },
+      90,
+    );
+    await until("the lease", () => leadership.current() === 3);
+    isAway = true;
+    await until("its end", () => leadership.current() === undefined);
+    assert.ok(faults.length > 0);
+    await until("its end to be told", () => changes.length === 2);
+    isAway = false;
+    await until("its return", () => leadership.current() === 3);
+    assert.deepEqual(changes, [3, undefined, 3]);
+  });
+
+  it("counts from before it asked, so an answer that was long on its way does not make the lease longer", async () => {
+    const { leadership } = lead(
+      {
+        take: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 80));
+          return 1;
+        },
+        giveBack: () => Promise.resolve(),
+      },
+      60,
+    );
+    for (let i = 0; i < 40; i++) {
+      assert.equal(leadership.current(), undefined);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  });
+
+  it("has no fence after a write without an answer, until it has another one", async () => {
+    let fence = 4;
+    let isAway = false;
+    const { leadership, changes } = lead(
+      {
+        take: async (_holder, _ms, isAnew) => {
+          if (isAway) throw new Error("away");
+          return isAnew === true ? ++fence : fence;
+        },
+        giveBack: () => Promise.resolve(),
+      },
+      90,
+    );
+    await until("the lease", () => leadership.current() === 4);
+    isAway = true;
+    leadership.doubt();
+    leadership.doubt();
+    assert.equal(leadership.current(), undefined);
+    await until("its loss to be told", () => changes.length === 2);
+    isAway = false;
+    await until("another fence", () => leadership.current() === 5);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.deepEqual(changes, [4, undefined, 5], "raised once, then kept");
+  });
+
+  it("stands aside for longer than the others wait, then asks again", async () => {
+    const asked: string[] = [];
+    const { leadership, changes } = lead(
+      {
+        take: async () => {
+          asked.push("take");
+          return 1;
+        },
+        giveBack: async () => void asked.push("back"),
+      },
+      90,
+    );
+    await until("the lease", () => leadership.current() === 1);
+    leadership.standAside();
+    const at = performance.now();
+    await until("it to be given back", () => asked.at(-1) === "back");
+    assert.equal(leadership.current(), undefined);
+    await until("it to be asked for again", () => asked.at(-1) === "take");
+    assert.ok(performance.now() - at > 80);
+    await until("the lease", () => leadership.current() === 1);
+    assert.deepEqual(changes, [1, undefined, 1]);
+  });
+
+  it("says whom it has lost it to and what it got anew", async () => {
+    let fence: Fence | undefined = 1;
+    const { changes } = lead({ take: async () => fence, giveBack: () => Promise.resolve() }, 60);
+    await until("the first", () => changes.length === 1);
+    fence = undefined;
+    await until("its loss", () => changes.length === 2);
+    fence = 3;
+    await until("the next", () => changes.length === 3);
+    assert.deepEqual(changes, [1, undefined, 3]);
+  });
+});

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { planRootUpdate, type QueueView } from "../../../../proxy/sequencer/root-update.ts";
+import { CommitmentTree } from "../../../../proxy/merkle/tree.ts";
+import type { StoredLeaf } from "../../../../proxy/store/chain-data.ts";
+import { mustField, ZERO_BYTES32, type Bytes32, type Field } from "../../../../shared/protocol/brands.ts";
+import { nextHead } from "../../../../shared/protocol/tree.ts";
+
+/** A queue in which call i adds `calls[i]` statements of `size` leaves each. */
+function queueOf(
+  calls: readonly number[],
+  size: number,
+  rooted = 0,
+): { view: QueueView; tree: CommitmentTree } {
+  const tree = new CommitmentTree();
+  const leaves: StoredLeaf[] = [];
+  let head: Bytes32 = ZERO_BYTES32;
+  for (const [call, statements] of calls.entries()) {
+    for (let i = 0; i < statements * size; i++) {
+      const commitment = mustField(BigInt(leaves.length + 1));
+      head = nextHead(head, commitment);
+      tree.append(commitment);
+      const txHash = `0x${String(call).padStart(64, "0")}` as Bytes32;
+      leaves.push({
+        index: leaves.length,
+        commitment,
+        head,
+        block: call,
+        txHash,
+        isLast: i % size === size - 1,
+      });
+    }
+  }
+  const view: QueueView = {
+    currentRoot: () => ({ root: tree.root(rooted), leafCount: rooted, sequence: 0, block: 0 }),
+    leafCount: () => leaves.length,
+    leaves: (from, to) => leaves.slice(from, to),
+    leaf: (index) => leaves[index],
+    headAt: (count) => (count === 0 ? ZERO_BYTES32 : leaves[count - 1]?.head),
+  };
+  return { view, tree };
+}
+
+const batchOf = (...sizes: number[]): Field[][] =>
+  sizes.map((size, i) => Array.from({ length: size }, (_, j) => mustField(BigInt(1_000 + 10 * i + j))));
+
+describe("submission/root-update", () => {
+  it("asks for nothing when nothing waits", async () => {
+    const { view, tree } = queueOf([2], 4, 8);
+    assert.equal(await planRootUpdate(view, tree, []), undefined);
+  });
+
+  it("covers what waits and the batch after it, with the heads and roots that the pool will compute", async () => {
+    const { view, tree } = queueOf([1, 1], 4, 4);
+    const batch = batchOf(3, 4);
+    const plan = (await planRootUpdate(view, tree, batch))!;
+    assert.equal(plan.fromIndex, 4);
+    assert.equal(plan.expected.toIndex, 15n);
+    const grown = new CommitmentTree();
+    for (const leaf of [...view.leaves(0, 8).map(({ commitment }) => commitment), ...batch.flat()])
+      grown.append(leaf);
+    assert.equal(plan.expected.newRoot, grown.root(15));
+    assert.equal(plan.expected.oldRoot, tree.root(4));
+    assert.equal(plan.expected.headAfter, batch.flat().reduce<Bytes32>(nextHead, view.headAt(8)!));
+  });
+
+  it("ends at a member of the batch where 256 leaves would not reach its end", async () => {
+    const { view, tree } = queueOf([62], 4);
+    const plan = (await planRootUpdate(view, tree, batchOf(4, 4, 4)))!;
+    assert.equal(plan.expected.toIndex, 256n);
+  });
+
+  it("ends at the last call within 256 leaves when more wait, without the batch", async () => {
+    const { view, tree } = queueOf([60, 3, 10], 4);
+    const plan = (await planRootUpdate(view, tree, batchOf(4)))!;
+    assert.equal(plan.expected.toIndex, 252n);
+  });
+
+  it("ends inside a call of more than 256 leaves where the pool keeps its checkpoint", async () => {
+    const { view, tree } = queueOf([80], 4);
+    // Before the member that could open a gap above 256: 252 + 4 is not above, 256 + 4 is.
+    const plan = (await planRootUpdate(view, tree, []))!;
+    assert.equal(plan.expected.toIndex, 256n);
+  });
+
+  it("tries lower ends when the pool has skipped one", async () => {
+    const { view, tree } = queueOf([10, 10], 4);
+    const avoid = new Set<number>();
+    const ends: bigint[] = [];
+    for (;;) {
+      const plan = await planRootUpdate(view, tree, [], avoid);
+      if (plan === undefined) break;
+      ends.push(plan.expected.toIndex);
+      avoid.add(Number(plan.expected.toIndex));
+    }
+    assert.deepEqual(ends.slice(0, 3), [80n, 40n, 76n]);
+    assert.equal(ends.length, 20);
+  });
+});
