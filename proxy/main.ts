@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import type { Bytes32 } from "../shared/protocol/brands.ts";
 import { createApp } from "./app.ts";
-import { attestRoutes } from "./payments/attest.routes.ts";
 import { createAttest } from "./payments/attest.service.ts";
 import { createAuth } from "./auth/auth.ts";
 import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
@@ -50,9 +49,7 @@ import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { ownHops } from "./own-hops.ts";
 import { createPrices, priceSources } from "./prices/prices.ts";
-import { relayRoutes } from "./payments/relay.routes.ts";
 import { createRelay } from "./payments/relay.service.ts";
-import { sequenceRoutes } from "./payments/sequence.routes.ts";
 import { createSequence } from "./payments/sequence.service.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
@@ -74,6 +71,7 @@ import { loadSenderKey } from "./sequencer/sender-key.ts";
 import { createSubmitter, type Submitter } from "./sequencer/sequencer.ts";
 import { tellAccepted } from "./sequencer/reporting.ts";
 import { createTickets } from "./payments/tickets.ts";
+import { paymentRoutes } from "./payments/payments.routes.ts";
 import { swapRoutes } from "./swap/swap.routes.ts";
 import { createSwapQuotes } from "./swap/swap.service.ts";
 
@@ -280,16 +278,16 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     }),
     status,
     balances: createBalances(chain, tokens, config.assets[0]),
-    routers: {
-      merkle: merkleRoutes(createMerkle(indexer, data, config.confirmations)),
-      events: eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
-      sequence: sequenceRoutes(createSequence(admission, attest, tickets), tickets),
-      attest: attestRoutes(attest),
-      relay: relayRoutes(
+    handlers: {
+      ...merkleRoutes(createMerkle(indexer, data, config.confirmations)),
+      ...eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
+      ...paymentRoutes(
+        createSequence(admission, attest, tickets),
+        attest,
         createRelay(admission, attestor, tickets, () => pool.threshold()),
         tickets,
       ),
-      swap: swapRoutes(quotes),
+      ...swapRoutes(quotes),
     },
   });
 

@@ -1,11 +1,10 @@
 /** GET /merkle/root and /merkle/tree: parse, ask, answer in JSON or packed bytes. */
-import Router from "@koa/router";
 import { MAX_PAGE_NODES, merkleTreeQuery, type MerkleRoot, type MerkleTree } from "../../shared/api/data.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { ApiError } from "../http/errors.ts";
 import { etagOver, namesEtag } from "../http/etag.ts";
 import { parse } from "../http/parse.ts";
-import type { RequestState } from "../http/state.ts";
+import type { Handlers } from "../http/routes.ts";
 import type { Merkle, RootView, TreePage } from "./merkle.service.ts";
 import { PageCache, type CachedPage } from "./page-cache.ts";
 import { NODE_BYTES } from "./tree.ts";
@@ -15,50 +14,49 @@ const PACKED_TYPE = "application/octet-stream";
 /** A tree of 2^20 leaves and all levels above it in packed form is 43 MiB. */
 const CACHE_BYTES = 64 << 20;
 
-export function merkleRoutes(merkle: Merkle): Router<RequestState> {
-  const router = new Router<RequestState>();
+export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTree"> {
   const cache = new PageCache(CACHE_BYTES);
   let rootAnswer: { readonly of: RootView; readonly text: string; readonly etag: string } | undefined;
 
-  router.get("/merkle/root", (ctx) => {
-    const view = merkle.root();
-    // Asked for by everybody all the time, and the same until the next block.
-    if (rootAnswer?.of !== view)
-      rootAnswer = { of: view, text: rootText(view), etag: `"${view.block.hash}"` };
-    ctx.status = 200;
-    ctx.set("Cache-Control", "no-cache");
-    ctx.set("ETag", rootAnswer.etag);
-    if (namesEtag(ctx.get("If-None-Match"), rootAnswer.etag)) {
-      ctx.status = 304;
-      return;
-    }
-    ctx.type = JSON_TYPE;
-    ctx.body = rootAnswer.text;
-  });
+  return {
+    merkleRoot(ctx) {
+      const view = merkle.root();
+      // Asked for by everybody all the time, and the same until the next block.
+      if (rootAnswer?.of !== view)
+        rootAnswer = { of: view, text: rootText(view), etag: `"${view.block.hash}"` };
+      ctx.status = 200;
+      ctx.set("Cache-Control", "no-cache");
+      ctx.set("ETag", rootAnswer.etag);
+      if (namesEtag(ctx.get("If-None-Match"), rootAnswer.etag)) {
+        ctx.status = 304;
+        return;
+      }
+      ctx.type = JSON_TYPE;
+      ctx.body = rootAnswer.text;
+    },
 
-  router.get("/merkle/tree", (ctx) => {
-    const { level = 0, from = 0, limit = MAX_PAGE_NODES } = parse(merkleTreeQuery, ctx.query, "query");
-    const type = ctx.accepts(JSON_TYPE, PACKED_TYPE);
-    if (type === false)
-      throw new ApiError("NOT_ACCEPTABLE", `one of ${JSON_TYPE} and ${PACKED_TYPE} is served here`);
-    const page = merkle.page(level, from, limit);
-    const isPacked = type === PACKED_TYPE;
-    const { body, etag } = isPacked ? packed(page) : json(page);
-    ctx.status = 200;
-    ctx.vary("Accept");
-    // JSON says where the next page begins, and the last page will have a next one some day.
-    const isImmutable = page.isImmutable && (isPacked || page.next !== undefined);
-    ctx.set("Cache-Control", isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
-    ctx.set("ETag", etag);
-    if (namesEtag(ctx.get("If-None-Match"), etag)) {
-      ctx.status = 304;
-      return;
-    }
-    ctx.type = type;
-    ctx.body = body;
-  });
-
-  return router;
+    merkleTree(ctx) {
+      const { level = 0, from = 0, limit = MAX_PAGE_NODES } = parse(merkleTreeQuery, ctx.query, "query");
+      const type = ctx.accepts(JSON_TYPE, PACKED_TYPE);
+      if (type === false)
+        throw new ApiError("NOT_ACCEPTABLE", `one of ${JSON_TYPE} and ${PACKED_TYPE} is served here`);
+      const page = merkle.page(level, from, limit);
+      const isPacked = type === PACKED_TYPE;
+      const { body, etag } = isPacked ? packed(page) : json(page);
+      ctx.status = 200;
+      ctx.vary("Accept");
+      // JSON says where the next page begins, and the last page will have a next one some day.
+      const isImmutable = page.isImmutable && (isPacked || page.next !== undefined);
+      ctx.set("Cache-Control", isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
+      ctx.set("ETag", etag);
+      if (namesEtag(ctx.get("If-None-Match"), etag)) {
+        ctx.status = 304;
+        return;
+      }
+      ctx.type = type;
+      ctx.body = body;
+    },
+  };
 
   function packed(page: TreePage): CachedPage {
     return cache.get(`packed ${page.id}`, () => answerOf(Buffer.from(page.nodes()), 1));

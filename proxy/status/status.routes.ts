@@ -1,48 +1,49 @@
 /** GET /health, /info, /whoami and /openapi.json. */
-import Router from "@koa/router";
 import { infoQuery } from "../../shared/api/service.ts";
 import { fromHex } from "../../shared/protocol/bytes.ts";
 import { etagOver, namesEtag } from "../http/etag.ts";
 import { invalidField, parse } from "../http/parse.ts";
-import type { RequestState } from "../http/state.ts";
+import type { Handlers } from "../http/routes.ts";
 import type { Status } from "./status.service.ts";
 
-export function statusRoutes(status: Status, openApiDocument: () => unknown): Router<RequestState> {
-  const router = new Router<RequestState>();
-
-  router.get("/health", async (ctx) => {
-    const health = await status.health();
-    ctx.status = health.status === "ok" ? 200 : 503;
-    ctx.body = health;
-  });
-
-  router.get("/info", async (ctx) => {
-    const { nonce } = parse(infoQuery, ctx.query, "query");
-    ctx.body = await status.info(nonce === undefined ? undefined : readNonce(nonce));
-  });
-
-  router.get("/whoami", async (ctx) => {
-    ctx.body = await status.whoami(ctx.state.principal, ctx.state.limitOverrides);
-  });
-
+export function statusRoutes(
+  status: Status,
+  openApiDocument: () => unknown,
+): Handlers<"health" | "info" | "whoami" | "openapi"> {
   // The same for as long as this process runs; as bytes, so that compression, too, is done once.
   let document: { readonly bytes: Buffer; readonly etag: string } | undefined;
-  router.get("/openapi.json", (ctx) => {
-    if (document === undefined) {
-      const bytes = Buffer.from(JSON.stringify(openApiDocument()));
-      document = { bytes, etag: etagOver(bytes) };
-    }
-    ctx.status = 200;
-    ctx.set({ ETag: document.etag, "Cache-Control": "no-cache" });
-    if (namesEtag(ctx.get("If-None-Match"), document.etag)) {
-      ctx.status = 304;
-      return;
-    }
-    ctx.type = "application/json";
-    ctx.body = document.bytes;
-  });
 
-  return router;
+  return {
+    async health(ctx) {
+      const health = await status.health();
+      ctx.status = health.status === "ok" ? 200 : 503;
+      ctx.body = health;
+    },
+
+    async info(ctx) {
+      const { nonce } = parse(infoQuery, ctx.query, "query");
+      ctx.body = await status.info(nonce === undefined ? undefined : readNonce(nonce));
+    },
+
+    async whoami(ctx) {
+      ctx.body = await status.whoami(ctx.state.principal, ctx.state.limitOverrides);
+    },
+
+    openapi(ctx) {
+      if (document === undefined) {
+        const bytes = Buffer.from(JSON.stringify(openApiDocument()));
+        document = { bytes, etag: etagOver(bytes) };
+      }
+      ctx.status = 200;
+      ctx.set({ ETag: document.etag, "Cache-Control": "no-cache" });
+      if (namesEtag(ctx.get("If-None-Match"), document.etag)) {
+        ctx.status = 304;
+        return;
+      }
+      ctx.type = "application/json";
+      ctx.body = document.bytes;
+    },
+  };
 }
 
 function readNonce(text: string): Uint8Array {

@@ -46,9 +46,9 @@ describe("event stream in a browser", function () {
     const limits: { edge?: Edge } = {};
     edge = await startEdge({
       origins: [shop.url],
-      routers: {
-        events: eventsRoutes(hub, { openStream: (principal) => limits.edge!.limits.openStream(principal) }),
-      },
+      handlers: eventsRoutes(hub, {
+        openStream: (principal) => limits.edge!.limits.openStream(principal),
+      }),
     });
     limits.edge = edge;
     session = await edge.session();

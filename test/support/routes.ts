@@ -1,12 +1,14 @@
-/** Routes on a real HTTP server behind the real error handler, for one caller with an API key. */
+/** Handlers on a real HTTP server behind the real error handler, for one caller with an API key. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import Koa from "koa";
-import type Router from "@koa/router";
+import Router from "@koa/router";
 import { pino } from "pino";
 import { errorHandler } from "../../proxy/http/error-handler.ts";
+import { routePath, type Handlers } from "../../proxy/http/routes.ts";
 import type { RequestState } from "../../proxy/http/state.ts";
 import { createMetrics } from "../../proxy/observe/metrics.ts";
+import { ENDPOINTS, type EndpointName } from "../../shared/api/endpoints.ts";
 
 export interface Served {
   readonly url: string;
@@ -15,7 +17,7 @@ export interface Served {
   close(): Promise<void>;
 }
 
-export async function serveRoutes(router: Router<RequestState>): Promise<Served> {
+export async function serveRoutes(handlers: Partial<Handlers>): Promise<Served> {
   const app = new Koa<RequestState>();
   app.on("error", () => undefined);
   app.use(errorHandler(pino({ level: "silent" }), createMetrics()));
@@ -25,6 +27,11 @@ export async function serveRoutes(router: Router<RequestState>): Promise<Served>
     ctx.state.stillGood = () => Promise.resolve(true);
     await next();
   });
+  const router = new Router<RequestState>();
+  for (const [name, handler] of Object.entries(handlers)) {
+    const { method, path } = ENDPOINTS[name as EndpointName];
+    router.register(routePath(path), [method], handler);
+  }
   app.use(router.routes());
   const handle = app.callback();
   const server = createServer((request, response) => void handle(request, response));

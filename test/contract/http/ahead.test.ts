@@ -28,7 +28,7 @@ describe("requests ahead of their answers", () => {
       open += 1;
       return () => (open -= 1);
     };
-    edge = await startEdge({ routers: { events: eventsRoutes(hub, { openStream }) } });
+    edge = await startEdge({ handlers: eventsRoutes(hub, { openStream }) });
   });
   after(() => edge.stop());
   beforeEach(() => void (sinks = []));

@@ -1,7 +1,7 @@
 // Proofs that do not verify, as a client meets the limit on them: by user, on every endpoint that takes a proof.
 import assert from "node:assert/strict";
 import { ApiError } from "../../../proxy/http/errors.ts";
-import { standIn, startEdge, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "./edge.ts";
 
 describe("limit on bad proofs", () => {
   let edge: Edge;
@@ -14,9 +14,9 @@ describe("limit on bad proofs", () => {
   before(async () => {
     edge = await startEdge({
       limits: { badProofsPerMinute: 3 },
-      routers: {
-        ...standIn("sequence", (router) => router.post("/sequence/spend", (ctx) => judge(ctx.state.json))),
-        ...standIn("attest", (router) => router.post("/attest/spend", (ctx) => judge(ctx.state.json))),
+      handlers: {
+        sequenceSpend: (ctx) => judge(ctx.state.json),
+        attestSpend: (ctx) => judge(ctx.state.json),
       },
     });
   });

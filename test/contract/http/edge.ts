@@ -1,11 +1,10 @@
 // The real Koa app on an ephemeral port, with a real LMDB in a temporary folder. Only the money path's
-// routers are stand-ins that say so: these tests are about what happens before a route is reached.
+// handlers are stand-ins that say so: these tests are about what happens before a route is reached.
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import Router from "@koa/router";
-import { createApp } from "../../../proxy/app.ts";
+import { createApp, type FeatureEndpoint } from "../../../proxy/app.ts";
 import { createApiKey } from "../../../proxy/auth/api-keys.ts";
 import { createAuth } from "../../../proxy/auth/auth.ts";
 import { addDeveloper } from "../../../proxy/auth/registration.ts";
@@ -15,7 +14,7 @@ import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
 import { createConnectionCap, type ConnectionLimits } from "../../../proxy/http/connection-cap.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
 import { startHttpServer, type Deadlines } from "../../../proxy/http/server.ts";
-import type { RequestState } from "../../../proxy/http/state.ts";
+import type { Handlers } from "../../../proxy/http/routes.ts";
 import { createKeySets } from "../../../proxy/identity/key-sets.ts";
 import { createPinnedFetch } from "../../../proxy/identity/pinned-fetch.ts";
 import { Limits } from "../../../proxy/limits/limits.ts";
@@ -34,7 +33,7 @@ import type { IdempotencyStore } from "../../../proxy/store/idempotency.ts";
 import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
 import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
 import type { WindowStore } from "../../../proxy/store/windows.ts";
-import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
+import { ENDPOINTS, type EndpointName } from "../../../shared/api/endpoints.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { assertDocumented } from "../../support/documented.ts";
 import { testFees } from "../../support/fees.ts";
@@ -57,12 +56,16 @@ const LIMITS: LimitDefaults = {
   badProofsPerMinute: 20,
 };
 
-type MoneyRouters = Parameters<typeof createApp>[0]["routers"];
-type Feature = keyof MoneyRouters;
+/** Whose handlers the app makes itself. */
+const APP_ENDPOINTS: ReadonlySet<string> = new Set<Exclude<EndpointName, FeatureEndpoint>>([
+  ...(["health", "info", "whoami", "openapi"] as const),
+  ...(["createSession", "sessionExchange", "balance"] as const),
+]);
 
 export interface EdgeOptions {
   readonly limits?: Partial<LimitDefaults>;
-  readonly routers?: Partial<MoneyRouters>;
+  /** In the place of those that end the stage. */
+  readonly handlers?: Partial<Handlers<FeatureEndpoint>>;
   readonly balances?: Balances;
   readonly checks?: Partial<HealthChecks>;
   readonly assets?: readonly [Asset];
@@ -198,7 +201,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       exchange: createExchange({ apps, auth, keySets, logger, now }),
       status,
       balances: options.balances ?? { usdc: async () => absent() },
-      routers: { ...absentRouters(), ...options.routers },
+      handlers: { ...absentHandlers(), ...options.handlers },
       ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
       now,
     }),
@@ -227,6 +230,9 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     origins: options.origins ?? [],
   });
 
+  const standIns = Object.keys(options.handlers ?? {}) as FeatureEndpoint[];
+  const standInFolders = new Set(standIns.map((name) => ENDPOINTS[name].path.split("/")[1] ?? ""));
+
   const call: Edge["call"] = async (method, path, { headers = {}, json, raw, credential, session } = {}) => {
     const content = raw ?? (json === undefined ? undefined : JSON.stringify(json));
     const credentials =
@@ -247,7 +253,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     const bytes = new Uint8Array(await response.arrayBuffer());
     const text = new TextDecoder().decode(bytes);
     // What a test put in the place of a feature answers in the test's own words.
-    const isStandIn = response.ok && (path.split(/[/?]/)[1] ?? "") in (options.routers ?? {});
+    const isStandIn = response.ok && standInFolders.has(path.split(/[/?]/)[1] ?? "");
     // A HEAD is answered without its words.
     const isOffStage = text.includes(NOT_ON_STAGE) || (method === "HEAD" && response.status === 503);
     if (!isStandIn && !isOffStage) {
@@ -302,37 +308,12 @@ async function orClose<T>(close: () => Promise<void>, make: () => T): Promise<T>
   }
 }
 
-/** A route that a test puts in the place of a feature's; the feature's other endpoints stay absent. */
-export function standIn(
-  feature: Feature,
-  fill: (router: Router<RequestState>) => void,
-): Partial<MoneyRouters> {
-  const router = new Router<RequestState>();
-  fill(router);
-  for (const layer of absentRouters()[feature].stack) {
-    const isFilled = router.stack.some(
-      ({ path, methods }) => path === layer.path && methods.includes(layer.methods.at(-1) ?? ""),
-    );
-    if (!isFilled) router.register(layer.path, layer.methods, () => absent());
-  }
-  return { [feature]: router };
-}
-
-function absentRouters(): MoneyRouters {
-  const routers = {
-    merkle: new Router<RequestState>(),
-    events: new Router<RequestState>(),
-    sequence: new Router<RequestState>(),
-    attest: new Router<RequestState>(),
-    relay: new Router<RequestState>(),
-    swap: new Router<RequestState>(),
-  };
-  for (const { method, path } of Object.values<Endpoint>(ENDPOINTS)) {
-    const feature = path.split("/")[1] ?? "";
-    if (!(feature in routers)) continue;
-    routers[feature as Feature].register(path.replaceAll(/\{([a-z_]+)\}/g, ":$1"), [method], () => absent());
-  }
-  return routers;
+function absentHandlers(): Handlers<FeatureEndpoint> {
+  return Object.fromEntries(
+    Object.keys(ENDPOINTS)
+      .filter((name): name is FeatureEndpoint => !APP_ENDPOINTS.has(name))
+      .map((name) => [name, () => absent()]),
+  ) as unknown as Handlers<FeatureEndpoint>;
 }
 
 /** Reached only when everything before let the request pass; takes what was read, to drop it. */

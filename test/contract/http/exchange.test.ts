@@ -84,8 +84,7 @@ function startWithStream(): Promise<Scene> {
     },
     close: () => undefined,
   };
-  const events = eventsRoutes(hub, { openStream: async () => () => undefined });
-  return startScene({ routers: { events } });
+  return startScene({ handlers: eventsRoutes(hub, { openStream: async () => () => undefined }) });
 }
 
 function assertRefused(answer: Answer, status: number, code: string, what?: string): void {

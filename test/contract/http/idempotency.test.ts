@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
 import { ENDPOINTS } from "../../../shared/api/endpoints.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
-import { startEdge, standIn, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "./edge.ts";
 
 describe("Idempotency-Key", () => {
   let edge: Edge;
@@ -13,8 +13,8 @@ describe("Idempotency-Key", () => {
 
   before(async () => {
     edge = await startEdge({
-      routers: standIn("sequence", (router) => {
-        router.post("/sequence/spend", async (ctx) => {
+      handlers: {
+        sequenceSpend: async (ctx) => {
           runs++;
           gate.emit("running");
           const run = String(runs);
@@ -22,8 +22,8 @@ describe("Idempotency-Key", () => {
           ctx.status = 202;
           ctx.set("Location", `/sequence/ticket/${run}`);
           ctx.body = { ticket_id: run };
-        });
-      }),
+        },
+      },
     });
   });
   after(() => edge.stop());

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "../../../shared/api/endpoints.ts";
-import { startEdge, standIn, type Edge } from "./edge.ts";
+import { startEdge, type Edge } from "./edge.ts";
 
 describe("the form of requests", () => {
   let edge: Edge;
@@ -255,11 +255,11 @@ describe("the form of requests", () => {
 
   it("a fault of ours is one fixed answer, with the cause in the log under its request id", async () => {
     const faulty = await startEdge({
-      routers: standIn("merkle", (router) => {
-        router.get("/merkle/root", () => {
+      handlers: {
+        merkleRoot: () => {
           throw new Error("upstream said: password is hunter2");
-        });
-      }),
+        },
+      },
     });
     try {
       const answer = await faulty.call("GET", "/merkle/root");

@@ -42,7 +42,7 @@ describe("a stream whose credential was revoked", () => {
       now: () => now(),
     });
     edge = await startEdge({
-      routers: { events: eventsRoutes(hub, { openStream: async () => () => undefined }) },
+      handlers: eventsRoutes(hub, { openStream: async () => () => undefined }),
     });
     now = () => edge.now();
     close = async () => {

@@ -7,7 +7,7 @@ import { API_VERSION } from "../../../shared/api/endpoints.ts";
 import { whoami } from "../../../shared/api/credentials.ts";
 import { health, info } from "../../../shared/api/service.ts";
 import { parseVerificationKey, verificationKeyHash } from "../../../shared/protocol/verification-key.ts";
-import { startEdge, standIn, type Answer, type Edge } from "./edge.ts";
+import { startEdge, type Answer, type Edge } from "./edge.ts";
 
 describe("service endpoints", () => {
   let edge: Edge;
@@ -81,14 +81,14 @@ describe("service endpoints", () => {
   it("compresses JSON of some size when asked, gives it an ETag of its own, and never a token's answer", async () => {
     const nodes = Array.from({ length: 200 }, (_, i) => createHash("sha256").update(String(i)).digest("hex"));
     const big = await startEdge({
-      routers: standIn("merkle", (router) => {
-        router.get("/merkle/tree", (ctx) => {
+      handlers: {
+        merkleTree: (ctx) => {
           ctx.status = 200;
           ctx.set("ETag", '"abc"');
           if (ctx.fresh) ctx.status = 304;
           else ctx.body = { nodes };
-        });
-      }),
+        },
+      },
     });
     const raw = (
       path: string,

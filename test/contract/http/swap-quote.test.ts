@@ -26,7 +26,7 @@ describe("POST /swap/quote", function () {
   before(async () => {
     stage = await SwapStage.open();
     [a, b, c, d] = stage.tokens;
-    edge = await startEdge({ swaps: true, routers: { swap: swapRoutes(stage.quotes) } });
+    edge = await startEdge({ swaps: true, handlers: swapRoutes(stage.quotes) });
   });
   after(async () => {
     await edge.stop();

@@ -4,10 +4,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { networkInterfaces } from "node:os";
-import Router from "@koa/router";
 import { startOperations } from "../../../proxy/http/operations.ts";
 import type { HttpServer } from "../../../proxy/http/server.ts";
-import type { RequestState } from "../../../proxy/http/state.ts";
+import type { Handler } from "../../../proxy/http/routes.ts";
 import { createMetrics, type Metrics } from "../../../proxy/observe/metrics.ts";
 import type { Finding } from "../../../proxy/status/status.service.ts";
 import { readExposition, type Exposition } from "../../support/exposition.ts";
@@ -235,12 +234,12 @@ describe("the operator's port", () => {
 
   it("counts a caller who leaves in the middle once, with no status", async () => {
     let isThere = false;
-    const router = new Router<RequestState>().post("/relay", () => {
+    const relay: Handler = () => {
       isThere = true;
       return new Promise<void>(() => undefined);
-    });
+    };
     const other = createMetrics();
-    const slow = await startEdge({ metrics: other, routers: { relay: router } });
+    const slow = await startEdge({ metrics: other, handlers: { relay } });
     try {
       const socket = createConnection(slow.port, "127.0.0.1");
       const head = [

@@ -5,7 +5,7 @@ import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/
 import { LEASE_MS, openRedisIdempotencyStore } from "../../../proxy/store/redis/idempotency.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
-import { startEdge, standIn, type Answer, type Edge } from "../http/edge.ts";
+import { startEdge, type Answer, type Edge } from "../http/edge.ts";
 
 interface Proxy {
   readonly edge: Edge;
@@ -24,15 +24,15 @@ async function startProxy(name: string, url: string): Promise<Proxy> {
   const released = new Promise<void>((resolve) => (release = resolve));
   const edge = await startEdge({
     idempotency: openRedisIdempotencyStore(link),
-    routers: standIn("sequence", (router) => {
-      router.post("/sequence/spend", async (ctx) => {
+    handlers: {
+      sequenceSpend: async (ctx) => {
         runs++;
         gate.emit("running");
         await released;
         ctx.status = 202;
         ctx.body = { ticket_id: name };
-      });
-    }),
+      },
+    },
   });
   return { edge, link, runs: () => runs, gate, release };
 }

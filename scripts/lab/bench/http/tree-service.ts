@@ -3,6 +3,7 @@
 // with /merkle/root, against the whole service.
 
 import { randomFillSync } from "node:crypto";
+import Router from "@koa/router";
 import Koa from "koa";
 import { pino } from "pino";
 import { compression } from "../../../../proxy/http/compression.ts";
@@ -13,6 +14,7 @@ import { merkleRoutes } from "../../../../proxy/merkle/merkle.routes.ts";
 import { createMerkle } from "../../../../proxy/merkle/merkle.service.ts";
 import { NODE_BYTES } from "../../../../proxy/merkle/tree.ts";
 import { createMetrics } from "../../../../proxy/observe/metrics.ts";
+import { ENDPOINTS } from "../../../../shared/api/endpoints.ts";
 import { mustField } from "../../../../shared/protocol/brands.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
 import { answer } from "./child.ts";
@@ -47,7 +49,11 @@ answer(async (): Promise<number> => {
   const app = new Koa<RequestState>();
   app.use(compression());
   app.use(errorHandler(pino({ level: "silent" }), createMetrics()));
-  app.use(merkleRoutes(merkle).routes());
+  const { merkleRoot, merkleTree } = merkleRoutes(merkle);
+  const router = new Router<RequestState>()
+    .get(ENDPOINTS.merkleRoot.path, merkleRoot)
+    .get(ENDPOINTS.merkleTree.path, merkleTree);
+  app.use(router.routes());
   const handle = app.callback();
   const server = await startHttpServer((request, response) => void handle(request, response), "127.0.0.1", 0);
   return server.port;

@@ -1,0 +1,81 @@
+/**
+ * The table of handlers, one for each endpoint by its name, and how it is mounted. The router's match is the only
+ * one: what an endpoint asks of its caller stands in front of its handler, on the same route.
+ */
+import Router, { type RouterMiddleware } from "@koa/router";
+import type { Middleware } from "koa";
+import { BRIDGE_ENDPOINTS } from "../../shared/api/bridges.ts";
+import { ENDPOINTS, type Endpoint, type EndpointName } from "../../shared/api/endpoints.ts";
+import { ApiError } from "./errors.ts";
+import type { RequestState } from "./state.ts";
+
+export type Handler = RouterMiddleware<RequestState>;
+/** One for each of these endpoints and none besides: the compiler refuses a table with a gap or a surplus. */
+export type Handlers<Name extends EndpointName = EndpointName> = Readonly<Record<Name, Handler>>;
+
+const SERVED = Object.entries(ENDPOINTS) as [EndpointName, Endpoint][];
+/** Agreed, and run by no instance yet: these paths exist, so they are not 404. */
+const AGREED = Object.values<Endpoint>(BRIDGE_ENDPOINTS);
+
+/** `steps` stand before the handler of each endpoint, in this order. */
+export function mountRoutes(
+  handlers: Handlers,
+  steps: (endpoint: Endpoint) => readonly Middleware<RequestState>[],
+): Middleware<RequestState> {
+  // Exact: another case or a trailing slash is another path.
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  for (const [name, endpoint] of SERVED) mount(router, endpoint, [...steps(endpoint), handlers[name]]);
+  for (const endpoint of AGREED) mount(router, endpoint, [() => refuseSwitchedOff(endpoint.codes[0])]);
+  // Behind all routes, so that it is reached only with a method that none of them has.
+  for (const path of new Set([...SERVED.map(([, { path }]) => path), ...AGREED.map(({ path }) => path)])) {
+    router.all(routePath(path), otherMethods(methodsAt(path)));
+  }
+  return router.routes() as Middleware<RequestState>;
+}
+
+/** Behind the routes: every path that is in no table ends here. */
+export const nothingHere: Middleware<RequestState> = () => {
+  throw new ApiError("NOT_FOUND", "There is nothing at this path");
+};
+
+export function refuseSwitchedOff(code: ApiError["code"] = "FEATURE_DISABLED"): never {
+  throw new ApiError(code, "This instance does not run the feature; see `features` in GET /info");
+}
+
+function mount(router: Router<RequestState>, endpoint: Endpoint, steps: readonly Handler[]): void {
+  const path = routePath(endpoint.path);
+  if (endpoint.method === "POST") router.post(path, ...steps);
+  else if (!isStream(endpoint)) router.get(path, ...steps);
+  else {
+    // The router takes HEAD for GET; a stream would be opened and never read.
+    const refuse = otherMethods(methodsAt(endpoint.path));
+    router.get(path, (ctx, next): unknown => (ctx.method === "HEAD" ? refuse(ctx, next) : next()), ...steps);
+  }
+}
+
+function otherMethods(allowed: readonly string[]): Handler {
+  return (ctx) => {
+    ctx.set("Allow", allowed.join(", "));
+    if (ctx.method !== "OPTIONS") {
+      throw new ApiError("METHOD_NOT_ALLOWED", `This path answers ${allowed.join(", ")}`);
+    }
+    ctx.status = 204;
+  };
+}
+
+function methodsAt(path: string): string[] {
+  const here = [...SERVED.map(([, endpoint]) => endpoint), ...AGREED].filter((one) => one.path === path);
+  const methods = here.flatMap((one) =>
+    one.method === "GET" && !isStream(one) ? ["GET", "HEAD"] : [one.method],
+  );
+  return [...methods, "OPTIONS"];
+}
+
+function isStream({ responses }: Endpoint): boolean {
+  return Object.values(responses).includes(null);
+}
+
+/** The table says `{ticket_id}`, the router `:ticket_id`. */
+export function routePath(template: string): string {
+  return template.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+}
