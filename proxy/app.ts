@@ -3,11 +3,11 @@
  * request is known, counted and allowed before its body is read.
  */
 import Koa from "koa";
-import type { EndpointName } from "../shared/api/endpoints.ts";
+import { ENDPOINTS, type Endpoint, type EndpointName } from "../shared/api/endpoints.ts";
 import { openApiDocument } from "../shared/api/openapi.ts";
 import type { Auth } from "./auth/auth.ts";
 import { credential } from "./auth/credential.middleware.ts";
-import { requireAccess, requireKind, type Switches } from "./auth/require.middleware.ts";
+import { refuseSwaps, requireAccess, type Switches } from "./auth/require.middleware.ts";
 import { balanceRoutes } from "./balances/balances.routes.ts";
 import type { Balances } from "./balances/balances.service.ts";
 import { accessLog } from "./http/access-log.ts";
@@ -89,11 +89,18 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   };
   const proofs = badProofs(limits);
   const body = jsonBody();
-  const kind = requireKind(config);
+  const noSwaps = refuseSwaps();
   const once = idempotency(parts.idempotency, now, (error) =>
     logger.error({ err: error }, "idempotency record not kept"),
   );
-  app.use(mountRoutes(handlers, (endpoint) => [requireAccess(endpoint, config), proofs, body, kind, once]));
+  const stepsOf = (endpoint: Endpoint): Koa.Middleware<RequestState>[] => [
+    requireAccess(endpoint, config),
+    ...(endpoint.codes.includes("PROOF_INVALID") ? [proofs] : []),
+    ...(endpoint.body === undefined ? [] : [body]),
+    ...(endpoint === ENDPOINTS.relay && !config.swaps ? [noSwaps] : []),
+    ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH") ? [once] : []),
+  ];
+  app.use(mountRoutes(handlers, stepsOf));
   app.use(nothingHere);
   return app;
 }

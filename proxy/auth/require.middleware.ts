@@ -1,6 +1,6 @@
 /** What an endpoint asks of its caller before the body is read, and what an instance may have switched off. */
 import type { Middleware } from "koa";
-import { ENDPOINTS, type Access, type Endpoint } from "../../shared/api/endpoints.ts";
+import type { Access, Endpoint } from "../../shared/api/endpoints.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import { refuseSwitchedOff } from "../http/routes.ts";
 import type { Principal, RequestState } from "../http/state.ts";
@@ -21,18 +21,11 @@ export function requireAccess(endpoint: Endpoint, { swaps }: Switches): Middlewa
   };
 }
 
-/** After the body is read, since `/relay` names its kind there: what is switched off. Its shape is not looked at. */
-export function requireKind({ swaps }: Switches): Middleware<RequestState> {
+/** For `/relay`, which names its kind in the body: a swap where swaps are off. Its shape is not looked at. */
+export function refuseSwaps(): Middleware<RequestState> {
   return (ctx, next) => {
-    const { endpoint, json } = ctx.state;
-    if (
-      endpoint.path === ENDPOINTS.relay.path &&
-      typeof json === "object" &&
-      json !== null &&
-      "kind" in json &&
-      json.kind === "private-swap" &&
-      !swaps
-    ) {
+    const { json } = ctx.state;
+    if (typeof json === "object" && json !== null && "kind" in json && json.kind === "private-swap") {
       refuseSwitchedOff("SWAPS_DISABLED");
     }
     return next();

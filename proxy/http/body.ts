@@ -12,7 +12,7 @@ import type { RequestState } from "./state.ts";
 import { JsonRefusal, parseStrictJson } from "./strict-json.ts";
 
 export function jsonBody(): Middleware<RequestState> {
-  return (ctx, next) => (ctx.state.endpoint.body === undefined ? next() : readJson(ctx).then(next));
+  return (ctx, next) => readJson(ctx).then(next);
 }
 
 async function readJson(ctx: ParameterizedContext<RequestState>): Promise<void> {

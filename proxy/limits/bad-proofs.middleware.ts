@@ -1,14 +1,12 @@
 /** Counts proofs that do not verify, by user, and puts the user off who sends too many. It touches nobody else. */
-import type { Middleware, Next, ParameterizedContext } from "koa";
+import type { Middleware } from "koa";
 import { ApiError } from "../http/errors.ts";
 import type { RequestState } from "../http/state.ts";
 import type { Limits } from "./limits.ts";
 
 /** Stands before the body is read. An answer repeated for its Idempotency-Key asks no enclave and does not count. */
 export function badProofs(limits: Limits): Middleware<RequestState> {
-  return (ctx, next) => (ctx.state.endpoint.codes.includes("PROOF_INVALID") ? counted(ctx, next) : next());
-
-  async function counted(ctx: ParameterizedContext<RequestState>, next: Next): Promise<void> {
+  return async (ctx, next) => {
     const attempt = await limits.beginProof(ctx.state.principal);
     try {
       await next();
@@ -18,5 +16,5 @@ export function badProofs(limits: Limits): Middleware<RequestState> {
     } finally {
       attempt.end();
     }
-  }
+  };
 }
