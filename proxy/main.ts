@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import type { Bytes32 } from "../shared/protocol/brands.ts";
 import { createApp } from "./app.ts";
-import { createAttest } from "./payments/attest.service.ts";
 import { createAuth } from "./auth/auth.ts";
 import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
@@ -49,8 +48,6 @@ import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
 import { ownHops } from "./own-hops.ts";
 import { createPrices, priceSources } from "./prices/prices.ts";
-import { createRelay } from "./payments/relay.service.ts";
-import { createSequence } from "./payments/sequence.service.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
@@ -65,6 +62,8 @@ import { connectRedis } from "./store/redis/connection.ts";
 import { openRedisLimits } from "./store/redis/limits.ts";
 import type { WindowStore } from "./store/windows.ts";
 import { createAdmission } from "./payments/admission.ts";
+import { createAttestations } from "./payments/attestations.ts";
+import { createPayments } from "./payments/payments.service.ts";
 import { createBalanceWatch } from "./sequencer/balance-watch.ts";
 import { createGasWallet } from "./sequencer/gas-wallet.ts";
 import { loadSenderKey } from "./sequencer/sender-key.ts";
@@ -193,19 +192,23 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     chainId: config.chainId,
     onFault: (error) => logger.error({ err: error }, "a key's use was not recorded"),
   });
-  const feeNotes = createFeeNotes(stores.feeNotes, data);
   const admission = createAdmission({
     pool,
     tokens,
     assets: config.assets,
     fees,
-    feeNotes,
     tickets,
     data,
     isFresh: () => tipIfFresh() !== undefined,
     now,
   });
-  const attest = createAttest(admission, attestor, pool);
+  const payments = createPayments({
+    pool,
+    admission,
+    attestations: createAttestations(attestor, pool),
+    feeNotes: createFeeNotes(stores.feeNotes, data),
+    tickets,
+  });
   const quotes =
     config.venue === undefined
       ? undefined
@@ -281,12 +284,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     handlers: {
       ...merkleRoutes(createMerkle(indexer, data, config.confirmations)),
       ...eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
-      ...paymentRoutes(
-        createSequence(admission, attest, tickets),
-        attest,
-        createRelay(admission, attestor, tickets, () => pool.threshold()),
-        tickets,
-      ),
+      ...paymentRoutes(payments, tickets),
       ...swapRoutes(quotes),
     },
   });

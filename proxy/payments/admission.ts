@@ -1,60 +1,33 @@
 /**
- * The cheap checks before an enclave is asked, the same for `/sequence`, `/attest` and `/relay`: what a
- * statement says, what it owes, and whether the chain could still take it. Everything in a body is
- * untrusted; a refusal here costs no pairing, no place in the queue and no gas.
+ * The cheap checks before an enclave is asked, the same for `/sequence`, `/attest` and `/relay`: what a transaction
+ * owes, and whether the chain could still execute it. A refusal here costs no pairing, no place in the queue and no gas.
  */
-import { decodeUniswapPath, type PathFault, type TokenPath } from "../../shared/api/uniswap-path.ts";
-import { asAddress, addressFromField, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
-import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import type { Proof } from "../../shared/protocol/proof.ts";
-import { encodeProof, parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
-import {
-  checkStatement,
-  type DepositExt,
-  type Ext,
-  type Statement,
-  type StatementFault,
-  type SwapExt,
-} from "../../shared/protocol/statements.ts";
-import { encodeExt } from "../../shared/protocol/host/statements.ts";
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import type { DepositExt, Statement, SwapExt } from "../../shared/protocol/statements.ts";
 import type { Pool } from "../chain/pool.ts";
 import { recoverInTurn } from "../chain/recovery.ts";
 import { authorizationDigest, type Tokens } from "../chain/token.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Asset } from "../config.ts";
-import type { FeeNotes } from "../fees/fee-notes.ts";
 import type { Fees, PaidNote } from "../fees/fee-rules.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import type { ChainDataStore } from "../store/chain-data.ts";
-import type { TicketTransaction } from "../store/tickets.ts";
-import type { Submission } from "./body.ts";
+import type { FeeNote } from "../store/fee-notes.ts";
 import type { Tickets } from "./tickets.ts";
+import { assetOf, invalid, type Transaction } from "./transaction.ts";
 
-/** A statement whose form and rules are good; nothing is known yet about its proof or the chain. */
-export interface Stated {
-  readonly statement: Statement;
-  readonly proof: Proof;
-  /** Empty for everything but deposits, and for one whose depositor is to send it. */
-  readonly authorization: Uint8Array;
-  readonly openings: Submission["fees"];
-}
-
-/** A statement that may go to the enclave. */
-export interface Admitted extends Stated {
-  readonly feeNotes: readonly PaidNote[];
+/** A transaction that may go to the enclave. */
+export interface AdmittedTransaction extends Transaction {
+  /** Those that pay its fees; to be kept once its proof is verified, before anybody has the attestation. */
+  readonly feeNotes: readonly FeeNote[];
 }
 
 export interface Admission {
-  /** Shape and statement rules. Throws INVALID_REQUEST, CONTEXT_MISMATCH or PROOF_INVALID. */
-  state(submission: Submission): Stated;
   /**
-   * Everything else that is cheap: deadline, assets, minimum, fees (the developer's own among them), root, nullifiers,
-   * authorization. Of a statement that is executed only what it would be sent with again if its block were taken back.
+   * Deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. Of a statement
+   * that is executed only what it would be sent with again if its block were reorganised out.
    */
-  admit(stated: Stated, developerId: string, isExecuted?: boolean): Promise<Admitted>;
-  /** To be called when the proof is verified and before anybody hears of it: the fees it pays must not be lost. */
-  keepFees(admitted: Admitted): Promise<void>;
+  admit(transaction: Transaction, developerId: string, isExecuted: boolean): Promise<AdmittedTransaction>;
 }
 
 export interface AdmissionParts {
@@ -63,7 +36,6 @@ export interface AdmissionParts {
   /** What this instance lists. */
   readonly assets: readonly Asset[];
   readonly fees: Pick<Fees, "check">;
-  readonly feeNotes: FeeNotes;
   readonly tickets: Pick<Tickets, "isReserved">;
   readonly data: Pick<ChainDataStore, "root" | "spender" | "execution" | "tip">;
   /** Whether `data` ends with the chain's newest block, for all we know. */
@@ -78,7 +50,7 @@ const AHEAD_SLACK_SECS = 60;
 const EXECUTOR_RETRY_SECS = 60;
 
 export function createAdmission(parts: AdmissionParts): Admission {
-  const { pool, tokens, assets, fees, feeNotes, tickets, data, isFresh, now } = parts;
+  const { pool, tokens, assets, fees, tickets, data, isFresh, now } = parts;
 
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
   const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
@@ -175,7 +147,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   /** Of what is executed. Prices and rules may be others by now, and a refusal would change nothing. */
   async function paidAtLeast(
-    { statement, openings }: Stated,
+    { statement, openings }: Transaction,
     developerId: string,
   ): Promise<readonly PaidNote[]> {
     const { kind, facts } = statement;
@@ -208,178 +180,40 @@ export function createAdmission(parts: AdmissionParts): Admission {
     }
   }
 
+  async function paidIfExecuted(transaction: Transaction, developerId: string): Promise<readonly PaidNote[]> {
+    const { statement, authorization } = transaction;
+    const { ext } = statement;
+    if (ext.kind === "deposit-shield") await orUnavailable(requireSignature(statement, ext, authorization));
+    return paidAtLeast(transaction, developerId);
+  }
+
+  async function paidIfExecutable(
+    { statement, authorization, openings }: Transaction,
+    developerId: string,
+  ): Promise<readonly PaidNote[]> {
+    const { kind, facts, ext, deadline } = statement;
+    const seconds = nowSecs();
+    if (deadline < BigInt(seconds)) throw invalid("deadline", "is past");
+    if (deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
+      throw invalid("deadline", "is more than 24 hours ahead");
+    }
+    if (ext.kind === "private-swap") requireListed(ext);
+    const paid = await fees.check({ developerId, kind, facts, openings });
+    await orUnavailable(requireSpendable(statement));
+    if (ext.kind === "deposit-shield") {
+      await orUnavailable(requireDepositable(statement, ext, authorization));
+    } else if (ext.kind === "private-swap") await orUnavailable(requireTradable(ext));
+    return paid;
+  }
+
   return {
-    state(submission) {
-      const path = submission.kind === "private-swap" ? pathOf(submission.ext) : undefined;
-      const statement = checkStatement(
-        pool.home,
-        submission.kind,
-        BigInt(submission.deadline),
-        submission.public_signals.map(BigInt),
-        encodeExt(extOf(submission, path)),
-      );
-      if (typeof statement === "string") throw faultError(statement);
-      // Of the path's ends only the second is part of ext: the first is the statement's asset or a slip.
-      if (path !== undefined && path.tokenIn !== assetOf(statement)) {
-        throw invalid("ext.path", "does not begin with the asset of the statement");
-      }
-      requirePoolTerms(statement, pool.address);
-      const proof = parseSnarkjsProof(submission.proof);
-      if (proof === undefined)
-        throw new ApiError("PROOF_INVALID", "the proof's coordinates are not canonical");
-      return {
-        statement,
-        proof,
-        authorization: authorizationOf(submission),
-        openings: submission.fees,
-      };
-    },
-
-    async admit(stated, developerId, isExecuted = false) {
-      const { statement, authorization, openings } = stated;
-      const { ext } = statement;
-      if (isExecuted) {
-        if (ext.kind === "deposit-shield")
-          await orUnavailable(requireSignature(statement, ext, authorization));
-        return { ...stated, feeNotes: await paidAtLeast(stated, developerId) };
-      }
-      const seconds = nowSecs();
-      if (statement.deadline < BigInt(seconds)) throw invalid("deadline", "is past");
-      if (statement.deadline > BigInt(seconds + MAX_AHEAD_SECS + AHEAD_SLACK_SECS)) {
-        throw invalid("deadline", "is more than 24 hours ahead");
-      }
-      if (ext.kind === "private-swap") requireListed(ext);
-      const { kind, facts } = statement;
-      const paid = await fees.check({ developerId, kind, facts, openings });
-      await orUnavailable(requireSpendable(statement));
-      if (ext.kind === "deposit-shield") {
-        await orUnavailable(requireDepositable(statement, ext, authorization));
-      } else if (ext.kind === "private-swap") await orUnavailable(requireTradable(ext));
-      return { ...stated, feeNotes: paid };
-    },
-
-    keepFees({ statement, feeNotes: paid }) {
-      const deadline = Number(statement.deadline);
-      return feeNotes.keep(paid.map((note) => ({ ...note, statement: statement.hash, deadline })));
+    async admit(transaction, developerId, isExecuted) {
+      const paid = await (isExecuted ? paidIfExecuted : paidIfExecutable)(transaction, developerId);
+      const { hash, deadline } = transaction.statement;
+      const feeNotes = paid.map((note) => ({ ...note, statement: hash, deadline: Number(deadline) }));
+      return { ...transaction, feeNotes };
     },
   };
-}
-
-/** What a ticket keeps of an admitted statement. */
-export function ticketTransaction(stated: Stated, attestations: readonly SignedBy[]): TicketTransaction {
-  const { statement, proof, authorization } = stated;
-  return {
-    kind: statement.kind,
-    deadline: statement.deadline,
-    signals: statement.signals,
-    ext: statement.extBytes,
-    proof: encodeProof(proof),
-    authorization,
-    attestations,
-  };
-}
-
-/** `path`: of a swap. */
-function extOf(submission: Submission, path: TokenPath | undefined): Ext {
-  const ciphertexts = submission.ext.ciphertexts.map(mustFromHex);
-  switch (submission.kind) {
-    case "deposit-shield": {
-      const { depositor, valid_after, valid_before } = submission.ext;
-      return {
-        kind: submission.kind,
-        depositor: party(depositor, "ext.depositor"),
-        validAfter: BigInt(valid_after),
-        validBefore: BigInt(valid_before),
-        ciphertexts,
-      };
-    }
-    case "spend":
-    case "spend9":
-      return {
-        kind: submission.kind,
-        recipient: party(submission.ext.recipient, "ext.recipient"),
-        ciphertexts,
-      };
-    case "private-swap": {
-      const { min_amount_out, npk_out } = submission.ext;
-      if (path === undefined) throw new TypeError("a swap has a path");
-      return {
-        kind: submission.kind,
-        tokenOut: path.tokenOut,
-        minAmountOut: BigInt(min_amount_out),
-        npkOut: BigInt(npk_out),
-        path: path.path,
-        ciphertexts,
-      };
-    }
-  }
-}
-
-/** The path of a swap, with what `STATEMENT_INVALID` would not tell apart refused by name. */
-function pathOf(ext: Extract<Submission, { kind: "private-swap" }>["ext"]): TokenPath {
-  const path = decodeUniswapPath(ext.path);
-  if (typeof path === "string") throw invalid("ext.path", PATH_FAULTS[path]);
-  if (path.tokenOut !== party(ext.token_out, "ext.token_out")) {
-    throw invalid("ext.path", "does not end with ext.token_out");
-  }
-  if (BigInt(ext.min_amount_out) === 0n) {
-    throw invalid("ext.min_amount_out", "is zero: whoever trades around the swap could take it all");
-  }
-  return path;
-}
-
-const PATH_FAULTS: Readonly<Record<PathFault, string>> = {
-  PATH_LENGTH: "is no path of one or two pools",
-  PATH_TOKENS: "names the zero address or one token twice",
-  PATH_FEE_TIER: "names an unknown fee tier",
-};
-
-function authorizationOf(submission: Submission): Uint8Array {
-  const given = submission.kind === "deposit-shield" ? submission.authorization : undefined;
-  return given === undefined ? new Uint8Array(0) : mustFromHex(given);
-}
-
-function party(text: string, path: string): Address {
-  const address = asAddress(text);
-  if (address === undefined) throw invalid(path, "is no address");
-  return address;
-}
-
-/** Rules that the pool adds to the statement's own; refused here they cost no gas. */
-function requirePoolTerms({ ext, facts }: Statement, pool: Address): void {
-  if (facts.commitments.some((commitment) => commitment === 0n)) {
-    throw invalid("public_signals", "a commitment is zero");
-  }
-  if (!("recipient" in ext) || ext.recipient === ZERO_ADDRESS) return;
-  if (ext.recipient === pool || ext.recipient === addressFromField(facts.asset)) {
-    throw invalid("ext.recipient", "is the pool or the token: the money would be stuck");
-  }
-}
-
-function assetOf({ facts }: Statement): Address {
-  const asset = addressFromField(facts.asset);
-  if (asset === undefined) throw new RangeError("a checked statement names an address");
-  return asset;
-}
-
-function faultError(fault: StatementFault): ApiError {
-  switch (fault) {
-    case "SIGNAL_COUNT":
-      return invalid("public_signals", "has another number of signals than this kind");
-    case "SIGNAL_RANGE":
-      return invalid("public_signals", "a signal is not below the group order");
-    case "EXT_MALFORMED":
-      return invalid("ext", "does not have the form of this kind");
-    case "NULLIFIERS_NOT_DISTINCT":
-      return invalid("public_signals", "the nullifiers are not distinct");
-    case "STATEMENT_INVALID":
-      return invalid("public_signals", "asset, amount and the terms of ext do not fit together");
-    case "CONTEXT_MISMATCH":
-      return new ApiError(
-        "CONTEXT_MISMATCH",
-        "the context signal is not the hash of this chain, pool, deadline and ext",
-      );
-  }
 }
 
 /**
@@ -390,10 +224,6 @@ function unread(): ApiError {
   return new ApiError("CHAIN_UNAVAILABLE", "the chain's newest blocks are not read yet", {
     retryAfterSecs: 1,
   });
-}
-
-function invalid(path: string, message: string): ApiError {
-  return new ApiError("INVALID_REQUEST", `${path} ${message}`, { fields: [{ path, message }] });
 }
 
 function unsupported(path: string, message: string): ApiError {

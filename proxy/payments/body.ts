@@ -1,9 +1,11 @@
-/** A statement as a caller posts it, with its kind: what `/sequence/<kind>`, `/attest/<kind>` and `/relay` have in common. */
+/** What a caller posts to `/sequence/<kind>`, `/attest/<kind>` and `/relay`. */
 import type { z } from "zod";
 import {
   ATTEST_BODIES,
+  relayBody,
   SEQUENCE_BODIES,
   type AttestDepositBody,
+  type RelayBody,
   type SpendBody,
   type SwapBody,
 } from "../../shared/api/transactions.ts";
@@ -11,24 +13,27 @@ import type { Kind } from "../../shared/protocol/statements.ts";
 import { parse } from "../http/parse.ts";
 
 /** After its schema, which looked at forms only. */
-export type Submission =
+export type Body =
   | (AttestDepositBody & { readonly kind: "deposit-shield" })
   | (SpendBody & { readonly kind: "spend" | "spend9" })
   | (SwapBody & { readonly kind: "private-swap" });
 
-type Bodies = typeof SEQUENCE_BODIES | typeof ATTEST_BODIES;
-
-/** For a statement that we are to send. Throws INVALID_REQUEST. */
-export function toSequence(kind: Kind, json: unknown): Submission {
+/** For a transaction that we are to send. Throws INVALID_REQUEST, as do the others. */
+export function readSequenceBody(kind: Kind, json: unknown): Body {
   return read(SEQUENCE_BODIES, kind, json);
 }
 
-/** For one that somebody else may send: a deposit may come without an authorization. Throws INVALID_REQUEST. */
-export function toAttest(kind: Kind, json: unknown): Submission {
+/** For one that somebody else may send: a deposit may come without an authorization. */
+export function readAttestBody(kind: Kind, json: unknown): Body {
   return read(ATTEST_BODIES, kind, json);
 }
 
-function read(bodies: Bodies, kind: Kind, json: unknown): Submission {
+/** For one that comes with its attestations. */
+export function readRelayBody(json: unknown): RelayBody {
+  return parse(relayBody, json, "body");
+}
+
+function read(bodies: typeof SEQUENCE_BODIES | typeof ATTEST_BODIES, kind: Kind, json: unknown): Body {
   switch (kind) {
     case "deposit-shield":
       return { kind, ...parse<z.ZodType<AttestDepositBody>>(bodies[kind], json, "body") };

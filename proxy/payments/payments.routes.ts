@@ -1,17 +1,14 @@
 /** POST /sequence/<kind>, /attest/<kind> and /relay, and GET /sequence/ticket/:ticket_id, which takes a statement hash as well. */
 import { checksumAddress } from "../../shared/api/checksum.ts";
-import { relayBody, ticketPath, type AttestResponse } from "../../shared/api/transactions.ts";
+import { ticketPath, type AttestResponse, type RelayBody } from "../../shared/api/transactions.ts";
 import { toHex } from "../../shared/protocol/bytes.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
 import { parse } from "../http/parse.ts";
 import type { Handler, Handlers } from "../http/routes.ts";
 import { ownerOf } from "../http/state.ts";
-import type { TicketRecord } from "../store/tickets.ts";
 import { answerTicket } from "./answer.ts";
-import type { Attest, SendableStatement } from "./attest.service.ts";
-import { toAttest, toSequence } from "./body.ts";
-import type { Relay } from "./relay.service.ts";
-import type { Sequence } from "./sequence.service.ts";
+import { readAttestBody, readRelayBody, readSequenceBody, type Body } from "./body.ts";
+import type { Payments, SendableStatement } from "./payments.service.ts";
 import type { Tickets } from "./tickets.ts";
 
 export type PaymentEndpoint =
@@ -20,45 +17,36 @@ export type PaymentEndpoint =
   | "relay"
   | "ticket";
 
-export function paymentRoutes(
-  sequence: Sequence,
-  attest: Attest,
-  relay: Relay,
-  tickets: Tickets,
-): Handlers<PaymentEndpoint> {
-  async function answer(ctx: Parameters<Handler>[0], ticket: TicketRecord): Promise<void> {
-    const { status, headers, ticket: body } = await answerTicket(tickets, ticket, ctx.get("Prefer"));
-    ctx.status = status;
-    ctx.set(headers);
-    ctx.body = body;
+export function paymentRoutes(payments: Payments, tickets: Tickets): Handlers<PaymentEndpoint> {
+  async function accept(ctx: Parameters<Handler>[0], body: Body | RelayBody): Promise<void> {
+    const { principal, requestId } = ctx.state;
+    const ticket = await payments.accept(ownerOf(principal), body, requestId);
+    const answer = await answerTicket(tickets, ticket, ctx.get("Prefer"));
+    ctx.status = answer.status;
+    ctx.set(answer.headers);
+    ctx.body = answer.ticket;
   }
-  const sequenceOf =
+  const sequence =
+    (kind: Kind): Handler =>
+    (ctx) =>
+      accept(ctx, readSequenceBody(kind, ctx.state.json));
+  const attest =
     (kind: Kind): Handler =>
     async (ctx) => {
-      const { principal, json, requestId } = ctx.state;
-      await answer(ctx, await sequence.accept(ownerOf(principal), toSequence(kind, json), requestId));
-    };
-  const attestOf =
-    (kind: Kind): Handler =>
-    async (ctx) => {
-      const { developerId } = ctx.state.principal;
-      ctx.body = toResponse(await attest.attest(developerId, toAttest(kind, ctx.state.json)));
+      const { principal, json } = ctx.state;
+      ctx.body = toResponse(await payments.attest(principal.developerId, readAttestBody(kind, json)));
     };
 
   return {
-    sequenceDeposit: sequenceOf("deposit-shield"),
-    sequenceSpend: sequenceOf("spend"),
-    sequenceSpend9: sequenceOf("spend9"),
-    sequenceSwap: sequenceOf("private-swap"),
-    attestDeposit: attestOf("deposit-shield"),
-    attestSpend: attestOf("spend"),
-    attestSpend9: attestOf("spend9"),
-    attestSwap: attestOf("private-swap"),
-    async relay(ctx) {
-      const { principal, json, requestId } = ctx.state;
-      const body = parse(relayBody, json, "body");
-      await answer(ctx, await relay.relay(ownerOf(principal), body, requestId));
-    },
+    sequenceDeposit: sequence("deposit-shield"),
+    sequenceSpend: sequence("spend"),
+    sequenceSpend9: sequence("spend9"),
+    sequenceSwap: sequence("private-swap"),
+    attestDeposit: attest("deposit-shield"),
+    attestSpend: attest("spend"),
+    attestSpend9: attest("spend9"),
+    attestSwap: attest("private-swap"),
+    relay: (ctx) => accept(ctx, readRelayBody(ctx.state.json)),
     async ticket(ctx) {
       const { ticket_id: named } = parse(ticketPath, ctx.params, "path");
       ctx.set("Cache-Control", "no-store");

@@ -13,23 +13,36 @@ import type { ChainDataStore } from "../store/chain-data.ts";
 import type { Outcome, TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
 import { isInVain, isOver, isSameOwner } from "../store/ticket-states.ts";
 
-export interface Tickets {
+/** What a statement has when it is posted: a ticket, or an execution, or neither. */
+export interface Standing {
+  /** The owner's, unless it ended in vain. */
+  readonly ticket?: TicketRecord;
   /**
-   * Durable, in its place in the order, notes reserved. Throws NULLIFIER_PENDING or QUEUE_FULL, and what
-   * `prepare` (checks, attestation) throws. The owner's earlier ticket of this statement is the answer
-   * instead, unless it is over in vain, also when it came while `prepare` was running: twenty copies of a
-   * request sent at once are one ticket and twenty equal answers, and a retry never learns "pending" of its
-   * own payment. `requestId` goes with the ticket into the log.
-   *
-   * A statement that the chain has executed and that has no ticket (it was accepted after the copy from which the
-   * store was restored, or somebody else carried it) gets one that is executed: `prepare` is told so, and looks at
-   * nothing that its execution has changed. The first who asks has it, since a sent statement is nobody's secret;
-   * all that it says stands on the chain.
+   * The chain has executed the statement and it has no ticket: it was accepted after the copy from which the store was
+   * restored, or somebody else carried it. The first who asks gets an executed ticket, since a sent statement is
+   * nobody's secret and all that the ticket says stands on the chain.
    */
-  accept(
+  readonly outcome?: Outcome;
+}
+
+export interface Tickets {
+  /** What a statement has before anything is asked of it. Throws NULLIFIER_PENDING when its ticket is another's. */
+  standingOf(owner: Owner, statement: Statement): Promise<Standing>;
+  /**
+   * What a statement has after a step refused it, where that is more than it had `before`: twenty copies of a request
+   * sent at once are one ticket and twenty equal answers, and a retry never learns "pending" of its own payment.
+   * Throws the refusal where nothing has changed, or what has changed does not explain it.
+   */
+  standingAfter(refusal: unknown, before: Standing, owner: Owner, statement: Statement): Promise<Standing>;
+  /**
+   * Durable, in its place in the order, notes reserved, in one atomic write; the owner's earlier ticket where a copy of
+   * the request was faster. With an outcome the ticket begins as executed. Throws NULLIFIER_PENDING or QUEUE_FULL.
+   */
+  enqueue(
     owner: Owner,
     statement: Statement,
-    prepare: (isExecuted: boolean) => Promise<TicketTransaction>,
+    transaction: TicketTransaction,
+    outcome: Outcome | undefined,
     requestId?: string,
   ): Promise<TicketRecord>;
   /** By its id or its statement. Throws TICKET_UNKNOWN, also for a ticket of somebody else. */
@@ -53,9 +66,9 @@ export interface TicketsOptions {
   readonly tipNumber: () => number | undefined;
   /** As far as the index has read. */
   readonly execution: ChainDataStore["execution"];
-  /** What holds every waiting ticket of a kind and the operator can mend. */
+  /** What holds every waiting ticket of a kind and the operator can fix. */
   readonly blockedBy: (kind: Kind) => string | undefined;
-  /** Told of each that is accepted here. */
+  /** Called with each that is accepted here. */
   readonly onAccepted?: (ticket: TicketRecord) => void;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -73,67 +86,54 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   const pending = (): ApiError =>
     new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this one, or is this one");
 
-  type Place = TicketRecord | "free" | "final-of-another";
-  /** What this statement has: a ticket of `owner` that is not over in vain, or none. Throws NULLIFIER_PENDING when it is another's. */
-  async function placeOf(owner: Owner, { hash }: Statement): Promise<Place> {
+  async function standingOf(owner: Owner, { hash }: Statement): Promise<Standing> {
     const ticket = await store.byStatement(hash);
-    if (ticket === undefined || isInVain(ticket.status)) return "free";
-    if (isSameOwner(owner, ticket.owner)) return ticket;
-    if (ticket.status.state === "finalized") return "final-of-another";
+    const isFree = ticket === undefined || isInVain(ticket.status);
+    if (!isFree && isSameOwner(owner, ticket.owner)) return { ticket };
+    if (isFree) {
+      const outcome = options.execution(hash);
+      return outcome === undefined ? {} : { outcome };
+    }
+    // Another's, and final: the chain's own record refuses it, with the better name.
+    if (ticket.status.state === "finalized") return {};
     throw pending();
   }
 
-  async function keep(
-    owner: Owner,
-    statement: Statement,
-    transaction: TicketTransaction,
-    outcome: Outcome | undefined,
-    requestId: string | undefined,
-  ): Promise<TicketRecord> {
-    const accepted = await store.accept(
-      {
-        id: uuid(),
-        owner: { developerId: owner.developerId, sub: owner.sub },
-        ...(requestId === undefined ? {} : { requestId }),
-        statement: statement.hash,
-        nullifiers: statement.facts.nullifiers,
-        transaction,
-        ...(outcome === undefined ? {} : { outcome }),
-        createdAt: options.now(),
-      },
-      options.maxWaiting,
-    );
-    switch (accepted.kind) {
-      case "accepted":
-        options.onAccepted?.(accepted.ticket);
-        return accepted.ticket;
-      case "same":
-        return accepted.ticket;
-      case "reserved":
-        throw pending();
-      case "full":
-        throw new ApiError("QUEUE_FULL", "too many transactions wait to be sent", { retryAfterSecs: 15 });
-    }
-  }
-
   return {
-    async accept(owner, statement, prepare, requestId) {
-      for (let wasExecuted = false; ;) {
-        const place = await placeOf(owner, statement);
-        if (typeof place !== "string") return place;
-        // Another's, and final: the chain's own record refuses it, with the better name.
-        const outcome = place === "free" ? options.execution(statement.hash) : undefined;
-        try {
-          const transaction = await prepare(outcome !== undefined);
-          return await keep(owner, statement, transaction, outcome, requestId);
-        } catch (error) {
-          const now = await placeOf(owner, statement).catch(() => undefined);
-          if (now !== undefined && typeof now !== "string") return now;
-          // Executed while it was looked at: what refused it may have been its own execution.
-          const isExecuted = now === "free" && options.execution(statement.hash) !== undefined;
-          if (wasExecuted || outcome !== undefined || !isExecuted) throw error;
-          wasExecuted = true;
-        }
+    standingOf,
+
+    async standingAfter(refusal, before, owner, statement) {
+      const after = await standingOf(owner, statement).catch(() => before);
+      const isMore =
+        after.ticket !== undefined || (after.outcome !== undefined && before.outcome === undefined);
+      if (!isMore) throw refusal;
+      return after;
+    },
+
+    async enqueue(owner, statement, transaction, outcome, requestId) {
+      const accepted = await store.accept(
+        {
+          id: uuid(),
+          owner: { developerId: owner.developerId, sub: owner.sub },
+          ...(requestId === undefined ? {} : { requestId }),
+          statement: statement.hash,
+          nullifiers: statement.facts.nullifiers,
+          transaction,
+          ...(outcome === undefined ? {} : { outcome }),
+          createdAt: options.now(),
+        },
+        options.maxWaiting,
+      );
+      switch (accepted.kind) {
+        case "accepted":
+          options.onAccepted?.(accepted.ticket);
+          return accepted.ticket;
+        case "same":
+          return accepted.ticket;
+        case "reserved":
+          throw pending();
+        case "full":
+          throw new ApiError("QUEUE_FULL", "too many transactions wait to be sent", { retryAfterSecs: 15 });
       }
     },
 

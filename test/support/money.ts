@@ -436,7 +436,8 @@ export class Money {
       authorization,
       attestations,
     };
-    return this.tickets.accept(owner, statement, () => Promise.resolve(transaction), requestId);
+    const { ticket, outcome } = await this.tickets.standingOf(owner, statement);
+    return ticket ?? this.tickets.enqueue(owner, statement, transaction, outcome, requestId);
   }
 
   /** Before each look at the ticket, `meanwhile`. */

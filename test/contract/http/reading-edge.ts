@@ -2,10 +2,10 @@
 import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
 import { parse } from "../../../proxy/http/parse.ts";
 import type { Handler } from "../../../proxy/http/routes.ts";
-import { toAttest, toSequence } from "../../../proxy/payments/body.ts";
+import { readAttestBody, readRelayBody, readSequenceBody } from "../../../proxy/payments/body.ts";
 import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
 import { merkleTreeQuery } from "../../../shared/api/data.ts";
-import { relayBody, ticketPath } from "../../../shared/api/transactions.ts";
+import { ticketPath } from "../../../shared/api/transactions.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";
 import { absent, startEdge, type Edge, type EdgeOptions } from "./edge.ts";
 
@@ -20,11 +20,11 @@ function readingHandlers(): NonNullable<EdgeOptions["handlers"]> {
   const sequenceOf =
     (kind: Kind): Handler =>
     (ctx) =>
-      absent(toSequence(kind, ctx.state.json));
+      absent(readSequenceBody(kind, ctx.state.json));
   const attestOf =
     (kind: Kind): Handler =>
     (ctx) =>
-      absent(toAttest(kind, ctx.state.json));
+      absent(readAttestBody(kind, ctx.state.json));
   return {
     sequenceDeposit: sequenceOf("deposit-shield"),
     sequenceSpend: sequenceOf("spend"),
@@ -35,7 +35,7 @@ function readingHandlers(): NonNullable<EdgeOptions["handlers"]> {
     attestSpend9: attestOf("spend9"),
     attestSwap: attestOf("private-swap"),
     ticket: (ctx) => absent(parse(ticketPath, ctx.params, "path")),
-    relay: (ctx) => absent(parse(relayBody, ctx.state.json, "body")),
+    relay: (ctx) => absent(readRelayBody(ctx.state.json)),
     merkleTree: (ctx) => absent(parse(merkleTreeQuery, ctx.query, "query")),
     ...swapRoutes({ quote: async () => absent() }),
     ...eventsRoutes({ read: () => absent(), close: () => undefined }, { openStream: () => absent() }),

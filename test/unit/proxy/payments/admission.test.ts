@@ -3,21 +3,20 @@ import { openOf } from "../../../support/stores/tickets.ts";
 import { Wallet } from "ethers";
 import { attester, spendDraft } from "../../../../scripts/stack/statement-maker.ts";
 import { createAdmission, type Admission } from "../../../../proxy/payments/admission.ts";
-import type { Submission } from "../../../../proxy/payments/body.ts";
-import { createAttest } from "../../../../proxy/payments/attest.service.ts";
-import { createRelay } from "../../../../proxy/payments/relay.service.ts";
-import { createSequence } from "../../../../proxy/payments/sequence.service.ts";
+import type { Body } from "../../../../proxy/payments/body.ts";
+import { toTransaction } from "../../../../proxy/payments/transaction.ts";
 import type { ErrorCode } from "../../../../shared/api/errors.ts";
 import type { RelayBody } from "../../../../shared/api/transactions.ts";
 import { FIELD_ORDER, type Field } from "../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
 import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
-import { keepsNothing, testFees } from "../../../support/fees.ts";
+import { testFees } from "../../../support/fees.ts";
 import { Money, NO_PROOF, OWNER, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
+import { paymentsOn } from "./payments-on.ts";
 import { posted } from "./posted.ts";
 
-describe("submission/admission: each refusal has its code and leaves nothing behind", function () {
+describe("payments/admission: each refusal has its code and leaves nothing behind", function () {
   this.timeout(60_000);
   let on: Money;
   let admission: Admission;
@@ -37,7 +36,6 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
       tokens: on.tokens,
       assets: [asset],
       fees,
-      feeNotes: keepsNothing,
       tickets: on.tickets,
       data: on.data,
       isFresh: () => false,
@@ -51,47 +49,47 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
       assert.ok(status.state === "confirmed" || status.state === "finalized");
   });
 
-  function submission(
+  function bodyOf(
     { draft, authorization }: MadeStatement,
     bend: Record<string, unknown> = {},
     bendExt: Record<string, unknown> = {},
-  ): Submission {
+  ): Body {
     return posted({ ...draft, authorization }, bend, bendExt);
   }
-  async function check(made: Submission): Promise<void> {
-    await admission.admit(admission.state(made), OWNER.developerId);
+  async function check(made: Body): Promise<void> {
+    await admission.admit(toTransaction(made, on.pool.home), OWNER.developerId, false);
   }
   const root = (): Field => on.data.currentRoot()!.root;
-  async function refused(made: Submission, code: ErrorCode): Promise<void> {
+  async function refused(made: Body, code: ErrorCode): Promise<void> {
     await assert.rejects(check(made), { code });
   }
 
   it("passes a good deposit and a good transfer", async () => {
-    await check(submission(await on.deposit()));
-    await check(submission(on.spend(root())));
+    await check(bodyOf(await on.deposit()));
+    await check(bodyOf(on.spend(root())));
   });
 
   it("INVALID_REQUEST: number and range of signals, equal nullifiers, a recipient without an amount", async () => {
     const made = on.spend(root());
     const signals = made.statement.signals.map(String);
     const nullifierAt = 4;
-    await refused(submission(made, { public_signals: signals.slice(1) }), "INVALID_REQUEST");
+    await refused(bodyOf(made, { public_signals: signals.slice(1) }), "INVALID_REQUEST");
     const aliased = signals.with(nullifierAt, String(made.statement.signals[nullifierAt]! + FIELD_ORDER));
-    await refused(submission(made, { public_signals: aliased }), "INVALID_REQUEST");
+    await refused(bodyOf(made, { public_signals: aliased }), "INVALID_REQUEST");
     await refused(
-      submission(made, { public_signals: signals.with(nullifierAt, signals[nullifierAt + 1]!) }),
+      bodyOf(made, { public_signals: signals.with(nullifierAt, signals[nullifierAt + 1]!) }),
       "INVALID_REQUEST",
     );
   });
 
   it("INVALID_REQUEST: a commitment of zero, a payment to the pool or to the token", async () => {
     const zero = on.spend(root(), { commitments: [0n, 1n, 2n, 3n] });
-    await refused(submission(zero), "INVALID_REQUEST");
+    await refused(bodyOf(zero), "INVALID_REQUEST");
     for (const recipient of [on.pool.address, on.usdcAddress]) {
       const made = on.stated(
         spendDraft(on.setting, root(), { asset: on.usdcAddress, amount: 5n, recipient }),
       );
-      await refused(submission(made), "INVALID_REQUEST");
+      await refused(bodyOf(made), "INVALID_REQUEST");
     }
   });
 
@@ -99,34 +97,31 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
     const made = on.spend(root());
     const other = on.spend(root());
     const ciphertexts = other.statement.ext.ciphertexts.map(toHex);
-    await refused(submission(made, {}, { ciphertexts }), "CONTEXT_MISMATCH");
-    await refused(submission(made, { deadline: Number(made.statement.deadline) + 1 }), "CONTEXT_MISMATCH");
+    await refused(bodyOf(made, {}, { ciphertexts }), "CONTEXT_MISMATCH");
+    await refused(bodyOf(made, { deadline: Number(made.statement.deadline) + 1 }), "CONTEXT_MISMATCH");
   });
 
   it("PROOF_INVALID: coordinates that are no field elements", async () => {
     const proof = toSnarkjsProof(NO_PROOF);
     const huge = { ...proof, pi_a: [(2n ** 254n).toString(), "2", "1"] };
-    await refused(submission(on.spend(root()), { proof: huge }), "PROOF_INVALID");
+    await refused(bodyOf(on.spend(root()), { proof: huge }), "PROOF_INVALID");
   });
 
   it("INVALID_REQUEST: a deadline in the past or more than a day ahead", async () => {
     for (const deadline of [now() - 10, now() + 25 * 3600]) {
-      await refused(
-        submission(await on.deposit(5_000_000n, { deadline: BigInt(deadline) })),
-        "INVALID_REQUEST",
-      );
+      await refused(bodyOf(await on.deposit(5_000_000n, { deadline: BigInt(deadline) })), "INVALID_REQUEST");
     }
   });
 
   it("AMOUNT_TOO_SMALL and ASSET_UNSUPPORTED", async () => {
-    await refused(submission(await on.deposit(999n)), "AMOUNT_TOO_SMALL");
+    await refused(bodyOf(await on.deposit(999n)), "AMOUNT_TOO_SMALL");
     const { draft } = await on.deposit();
     const foreign = on.stated({ ...draft, asset: 0xdeadn });
-    await refused(submission({ ...foreign, authorization: new Uint8Array(65) }), "ASSET_UNSUPPORTED");
+    await refused(bodyOf({ ...foreign, authorization: new Uint8Array(65) }), "ASSET_UNSUPPORTED");
   });
 
   it("ROOT_UNKNOWN: a root that the pool never had", async () => {
-    await refused(submission(on.spend(123n as Field)), "ROOT_UNKNOWN");
+    await refused(bodyOf(on.spend(123n as Field)), "ROOT_UNKNOWN");
   });
 
   it("NULLIFIER_SPENT and NULLIFIER_PENDING", async () => {
@@ -135,51 +130,48 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
     const ticket = await on.accept(made);
     const [nullifier] = made.statement.facts.nullifiers;
     const rival = (): MadeStatement => on.spend(root(), { nullifiers: [nullifier!, 5n] });
-    await refused(submission(rival()), "NULLIFIER_PENDING");
+    await refused(bodyOf(rival()), "NULLIFIER_PENDING");
     await assert.rejects(on.accept(rival()), { code: "NULLIFIER_PENDING" });
     await on.rpc("evm_setAutomine", [true]);
     await on.mine();
     await on.reaches(ticket, "confirmed");
-    await refused(submission(rival()), "NULLIFIER_SPENT");
+    await refused(bodyOf(rival()), "NULLIFIER_SPENT");
   });
 
   it("AUTHORIZATION_INVALID: another signer, another statement, expired, used, or without the money", async () => {
     const made = await on.deposit();
     const other = await on.deposit();
-    await refused(submission({ ...made, authorization: other.authorization }), "AUTHORIZATION_INVALID");
+    await refused(bodyOf({ ...made, authorization: other.authorization }), "AUTHORIZATION_INVALID");
+    await refused(bodyOf({ ...made, authorization: new Uint8Array(65).fill(1) }), "AUTHORIZATION_INVALID");
     await refused(
-      submission({ ...made, authorization: new Uint8Array(65).fill(1) }),
-      "AUTHORIZATION_INVALID",
-    );
-    await refused(
-      submission(await on.deposit(5_000_000n, { validBefore: BigInt(now() - 1) })),
+      bodyOf(await on.deposit(5_000_000n, { validBefore: BigInt(now() - 1) })),
       "AUTHORIZATION_INVALID",
     );
     const depositor = await on.depositor(10n);
-    await refused(submission(await on.deposit(5_000_000n, { depositor })), "AUTHORIZATION_INVALID");
+    await refused(bodyOf(await on.deposit(5_000_000n, { depositor })), "AUTHORIZATION_INVALID");
     await on.reaches(await on.accept(made), "confirmed");
-    await refused(submission(made), "AUTHORIZATION_INVALID");
+    await refused(bodyOf(made), "AUTHORIZATION_INVALID");
   });
 
   it("ENCLAVE_UNAVAILABLE and PROOF_INVALID leave no ticket and no reservation", async () => {
-    const sequence = createSequence(admission, createAttest(admission, on.attestor, on.pool), on.tickets);
+    const payments = paymentsOn(on, admission);
     const made = on.spend(root());
     on.link.isAway = true;
-    await assert.rejects(sequence.accept(OWNER, submission(made)), { code: "ENCLAVE_UNAVAILABLE" });
+    await assert.rejects(payments.accept(OWNER, bodyOf(made)), { code: "ENCLAVE_UNAVAILABLE" });
     on.link.isAway = false;
     assert.equal(await on.store.byStatement(made.statement.hash), undefined);
     for (const nullifier of made.statement.facts.nullifiers)
       assert.equal(await on.store.reservedBy(nullifier), undefined);
-    const ticket = await sequence.accept(OWNER, submission(made));
-    assert.equal((await sequence.accept(OWNER, submission(made))).id, ticket.id);
+    const ticket = await payments.accept(OWNER, bodyOf(made));
+    assert.equal((await payments.accept(OWNER, bodyOf(made))).id, ticket.id);
     await on.reaches(ticket, "confirmed");
-    assert.equal((await sequence.accept(OWNER, submission(made))).id, ticket.id);
+    assert.equal((await payments.accept(OWNER, bodyOf(made))).id, ticket.id);
   });
 
   it("attests without reserving, and what it returns anyone may send", async () => {
-    const attest = createAttest(admission, on.attestor, on.pool);
+    const payments = paymentsOn(on, admission);
     const made = on.spend(root());
-    const { calldata, attestations } = await attest.attest(OWNER.developerId, submission(made));
+    const { calldata, attestations } = await payments.attest(OWNER.developerId, bodyOf(made));
     assert.equal(attestations.length, 1);
     for (const nullifier of made.statement.facts.nullifiers)
       assert.equal(await on.store.reservedBy(nullifier), undefined);
@@ -191,9 +183,9 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
   });
 
   it("ATTESTATION_INVALID: none that the pool accepts, before any gas; a good one is relayed", async () => {
-    const relay = createRelay(admission, on.attestor, on.tickets, () => on.pool.threshold());
+    const payments = paymentsOn(on, admission);
     const made = on.spend(root());
-    const body = submission(made);
+    const body = bodyOf(made);
     const [good] = await on.attestor.attest(made.statement, NO_PROOF);
     const relayed = (signer: string, signature: Uint8Array): RelayBody =>
       ({ ...body, attestations: [{ signer, signature: toHex(signature) }] }) as RelayBody;
@@ -209,9 +201,9 @@ describe("submission/admission: each refusal has its code and leaves nothing beh
       relayed(attester(2).address, good!.signature),
       relayed(Wallet.createRandom().address, good!.signature),
     ]) {
-      await assert.rejects(relay.relay(OWNER, bad), { code: "ATTESTATION_INVALID" });
+      await assert.rejects(payments.accept(OWNER, bad), { code: "ATTESTATION_INVALID" });
     }
     assert.equal(await on.chain.nonce(on.sender), nonce);
-    await on.reaches(await relay.relay(OWNER, relayed(good!.signer, good!.signature)), "confirmed");
+    await on.reaches(await payments.accept(OWNER, relayed(good!.signer, good!.signature)), "confirmed");
   });
 });

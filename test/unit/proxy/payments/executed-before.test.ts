@@ -3,24 +3,21 @@ import assert from "node:assert/strict";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createAttest } from "../../../../proxy/payments/attest.service.ts";
 import type { Owner } from "../../../../proxy/http/state.ts";
-import { createRelay } from "../../../../proxy/payments/relay.service.ts";
-import { createSequence } from "../../../../proxy/payments/sequence.service.ts";
 import type { TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { createAdmission, type Admission } from "../../../../proxy/payments/admission.ts";
-import type { Submission } from "../../../../proxy/payments/body.ts";
+import type { Body } from "../../../../proxy/payments/body.ts";
 import { spendDraft } from "../../../../scripts/stack/statement-maker.ts";
-import type { RelayBody } from "../../../../shared/api/transactions.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
-import { keepsNothing, testFees } from "../../../support/fees.ts";
+import { testFees } from "../../../support/fees.ts";
 import { Money, NO_PROOF, OWNER, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
+import { paymentsOn } from "./payments-on.ts";
 import { posted } from "./posted.ts";
 
 const STRANGER: Owner = { developerId: "d2", sub: undefined };
 
-describe("submission: after the restore of an older copy of the store", function () {
+describe("payments: after the restore of an older copy of the store", function () {
   this.timeout(60_000);
   let on: Money;
   let copy: string;
@@ -53,23 +50,18 @@ describe("submission: after the restore of an older copy of the store", function
     const { pool, tokens, tickets, data, usdcAddress: address } = on;
     const assets = [{ address, symbol: "USDC", decimals: 6 }];
     return createAdmission({
-      ...{ pool, tokens, tickets, data, assets, fees: testFees({ assets }), feeNotes: keepsNothing },
+      ...{ pool, tokens, tickets, data, assets, fees: testFees({ assets }) },
       ...{ isFresh: () => isFresh, now: Date.now },
     });
   }
-  const body = ({ draft, authorization }: MadeStatement): Submission => posted({ ...draft, authorization });
+  const body = ({ draft, authorization }: MadeStatement): Body => posted({ ...draft, authorization });
   function sequence(made: MadeStatement, owner = OWNER, isFresh = true): Promise<TicketRecord> {
-    const door = admission(isFresh);
-    return createSequence(door, createAttest(door, on.attestor, on.pool), on.tickets).accept(
-      owner,
-      body(made),
-    );
+    return paymentsOn(on, admission(isFresh)).accept(owner, body(made));
   }
   async function relay(made: MadeStatement): Promise<TicketRecord> {
     const attested = await on.attestor.attest(made.statement, NO_PROOF);
     const attestations = attested.map(({ signer, signature }) => ({ signer, signature: toHex(signature) }));
-    const service = createRelay(admission(), on.attestor, on.tickets, () => on.pool.threshold());
-    return service.relay(OWNER, { ...body(made), attestations } as RelayBody);
+    return paymentsOn(on, admission()).accept(OWNER, { ...body(made), attestations });
   }
   const spend9 = (): MadeStatement =>
     on.stated(spendDraft(on.setting, on.rooted().root, undefined, "spend9"));
@@ -176,26 +168,20 @@ describe("submission: after the restore of an older copy of the store", function
   it("executed while it is looked at: what refuses it is its own execution", async () => {
     const made = on.spend(on.rooted().root);
     const door = admission();
-    const attest = createAttest(door, on.attestor, on.pool);
-    const { calldata } = await attest.attest(OWNER.developerId, body(made));
+    const { calldata } = await paymentsOn(on, door).attest(OWNER.developerId, body(made));
     const stranger = await on.provider.getSigner(5);
     const seen: boolean[] = [];
-    const accepted = await createSequence(
-      {
-        ...door,
-        async admit(stated, developerId, isExecuted) {
-          seen.push(isExecuted === true);
-          if (seen.length === 1) {
-            const call = { to: on.pool.address, data: calldata, gasLimit: 2_000_000n };
-            await (await stranger.sendTransaction(call)).wait();
-            await outcomeOf(made);
-          }
-          return door.admit(stated, developerId, isExecuted);
-        },
+    const accepted = await paymentsOn(on, {
+      async admit(transaction, developerId, isExecuted) {
+        seen.push(isExecuted);
+        if (seen.length === 1) {
+          const call = { to: on.pool.address, data: calldata, gasLimit: 2_000_000n };
+          await (await stranger.sendTransaction(call)).wait();
+          await outcomeOf(made);
+        }
+        return door.admit(transaction, developerId, isExecuted);
       },
-      attest,
-      on.tickets,
-    ).accept(OWNER, body(made));
+    }).accept(OWNER, body(made));
     assert.deepEqual(accepted.status, { state: "confirmed", outcome: await outcomeOf(made) });
     assert.deepEqual(seen, [false, true]);
   });

@@ -1,7 +1,7 @@
 // Statements as callers post them: a draft in the words of the HTTP interface, through its schema.
 import type { Draft } from "../../../../scripts/stack/statement-maker.ts";
 import { signalsOf } from "../../../../scripts/stack/statement-maker.ts";
-import { toAttest, type Submission } from "../../../../proxy/payments/body.ts";
+import { readAttestBody, type Body } from "../../../../proxy/payments/body.ts";
 import { encodeUniswapPath } from "../../../../shared/api/uniswap-path.ts";
 import { addressFromField } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
@@ -14,10 +14,10 @@ export function posted(
   draft: Draft,
   bend: Record<string, unknown> = {},
   bendExt: Record<string, unknown> = {},
-): Submission {
+): Body {
   const ext = decodeExt(draft.kind, draft.ext);
   if (ext === undefined) throw new TypeError("a draft has an ext");
-  return toAttest(draft.kind, {
+  return readAttestBody(draft.kind, {
     proof: toSnarkjsProof(NO_PROOF),
     public_signals: signalsOf(draft).map(String),
     deadline: Number(draft.deadline),

@@ -15,10 +15,9 @@ import { setRule } from "../../../../proxy/fees/developer-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { openFeeRuleStore } from "../../../../proxy/store/lmdb/fee-rules.ts";
 import { createAdmission, type AdmissionParts } from "../../../../proxy/payments/admission.ts";
-import { toSequence, type Submission } from "../../../../proxy/payments/body.ts";
+import { readSequenceBody, type Body } from "../../../../proxy/payments/body.ts";
 import { encodeUniswapPath } from "../../../../shared/api/uniswap-path.ts";
-import type { FeeNotes } from "../../../../proxy/fees/fee-notes.ts";
-import type { FeeNote } from "../../../../proxy/store/fee-notes.ts";
+import { toTransaction } from "../../../../proxy/payments/transaction.ts";
 import type { ErrorCode } from "../../../../shared/api/errors.ts";
 import {
   FIELD_ORDER,
@@ -30,7 +29,7 @@ import {
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
 import { contextOf } from "../../../../shared/protocol/statements.ts";
-import { keepsNothing, temporaryDatabase, testFees } from "../../../support/fees.ts";
+import { temporaryDatabase, testFees } from "../../../support/fees.ts";
 import { posted } from "./posted.ts";
 
 const token = (byte: string): Address => `0x${byte.repeat(20)}` as Address;
@@ -82,10 +81,7 @@ interface World {
   readonly isFresh?: boolean;
 }
 
-function admission(
-  { pool, tokens, data, reserved = false, isFresh = false }: World = {},
-  feeNotes: FeeNotes = keepsNothing,
-) {
+function admission({ pool, tokens, data, reserved = false, isFresh = false }: World = {}) {
   return createAdmission({
     pool: {
       home: setting.home,
@@ -105,7 +101,6 @@ function admission(
     },
     assets,
     fees,
-    feeNotes,
     tickets: { isReserved: async () => reserved },
     data: {
       root: () => undefined,
@@ -119,16 +114,16 @@ function admission(
   });
 }
 
-async function check(submission: Submission, world: World = {}): Promise<void> {
+async function check(body: Body, world: World = {}): Promise<void> {
   const at = admission(world);
-  await at.admit(at.state(submission), "d");
+  await at.admit(toTransaction(body, setting.home), "d", false);
 }
 
 /** The field that the refusal names. */
-async function refused(code: ErrorCode, submission: () => Submission, world: World = {}): Promise<string> {
+async function refused(code: ErrorCode, body: () => Body, world: World = {}): Promise<string> {
   let path = "";
   await assert.rejects(
-    async () => check(submission(), world),
+    async () => check(body(), world),
     (error) => {
       assert.ok(error instanceof ApiError, String(error));
       assert.equal(error.code, code, error.message);
@@ -158,27 +153,25 @@ describe("submission/admission: private swaps", () => {
     await setRule(feeRules, "shop", { asset: USDC, operation: "swap", flat: 500n, bps: 0, sink }, 0);
     const amount = 99_849_500n;
     const note = (to: Field, value: bigint): Field => poseidon3(poseidon2(to, BLINDING), BigInt(USDC), value);
-    const posting = (theirs: bigint): Submission => {
+    const posting = (theirs: bigint): Body => {
       const commitments = [drawField(), note(SINK, 150_000n), note(owner, theirs)];
       const opened = { ...FEES[0], output: 2, value: String(theirs) };
       return post(swap({ amount, commitments }), { fees: [...FEES, opened] });
     };
-    const kept: FeeNote[] = [];
-    const at = admission({}, { keep: async (notes) => void kept.push(...notes) });
-    const stated = at.state(posting(500n));
-    const admitted = await at.admit(stated, "shop");
-    assert.deepEqual(kept, [], "nothing of a proof that nobody verified");
-    await at.keepFees(admitted);
+    const at = admission();
+    const admit = (body: Body, developer: string) =>
+      at.admit(toTransaction(body, setting.home), developer, false);
+    const { statement: admitted, feeNotes } = await admit(posting(500n), "shop");
     assert.deepEqual(
-      kept.map(({ receiver, output, value, statement }) => ({ receiver, output, value, statement })),
+      feeNotes.map(({ receiver, output, value, statement }) => ({ receiver, output, value, statement })),
       [
-        { receiver: undefined, output: 1, value: 150_000n, statement: stated.statement.hash },
-        { receiver: "shop", output: 2, value: 500n, statement: stated.statement.hash },
+        { receiver: undefined, output: 1, value: 150_000n, statement: admitted.hash },
+        { receiver: "shop", output: 2, value: 500n, statement: admitted.hash },
       ],
     );
-    await assert.rejects(at.admit(at.state(posting(499n)), "shop"), { code: "FEE_TOO_LOW" });
-    await assert.rejects(at.admit(at.state(post(swap({ amount }))), "shop"), { code: "FEE_MISSING" });
-    await at.admit(at.state(post(swap({ amount }))), "another");
+    await assert.rejects(admit(posting(499n), "shop"), { code: "FEE_TOO_LOW" });
+    await assert.rejects(admit(post(swap({ amount })), "shop"), { code: "FEE_MISSING" });
+    await admit(post(swap({ amount })), "another");
   });
 
   it("admits one pool and two, at the exact fee", async () => {
@@ -188,7 +181,7 @@ describe("submission/admission: private swaps", () => {
 
   const pathOf = (tokenIn: Address, tokenOut: Address, path = ONE_HOP): string =>
     encodeUniswapPath({ tokenIn, path, tokenOut });
-  const rows: [string, ErrorCode, string, () => Submission][] = [
+  const rows: [string, ErrorCode, string, () => Body][] = [
     [
       "a path that begins elsewhere",
       "INVALID_REQUEST",
@@ -324,16 +317,16 @@ describe("submission/admission: private swaps", () => {
       data: { tip: () => ({ number: 1, hash: toHex(word(1n)) as Bytes32, timestamp: NOW_SECS + 86_400 }) },
       reserved: true,
     });
-    const paid = await at.admit(at.state(post(swap())), "d", true);
+    const paid = await at.admit(toTransaction(post(swap()), setting.home), "d", true);
     assert.equal(paid.feeNotes.length, 1);
-    const unpaid = await at.admit(at.state(post(swap(), { fees: [] })), "d", true);
+    const unpaid = await at.admit(toTransaction(post(swap(), { fees: [] }), setting.home), "d", true);
     assert.deepEqual(unpaid.feeNotes, []);
   });
 
   it("ASSET_UNSUPPORTED: a token that the pool does not take now, at the end or on the way", async () => {
     const without = (gone: Address): World => ({ pool: { isAsset: async (asset) => asset !== gone } });
     assert.equal(await refused("ASSET_UNSUPPORTED", () => post(swap()), without(WETH)), "ext.token_out");
-    const through = (): Submission => post(swap({ path: TWO_HOPS }));
+    const through = (): Body => post(swap({ path: TWO_HOPS }));
     assert.equal(await refused("ASSET_UNSUPPORTED", through, without(DAI)), "ext.path");
     // What is given away may be delisted: it must be able to leave.
     await check(post(swap()), without(USDC));
@@ -376,7 +369,7 @@ describe("submission/admission: payments of nine notes", () => {
 
   it("CONTEXT_MISMATCH: the same signals and ext filed as the other kind", async () => {
     const draft = nine();
-    await refused("INVALID_REQUEST", () => ({ ...posted(draft), kind: "spend" }) as Submission);
+    await refused("INVALID_REQUEST", () => ({ ...posted(draft), kind: "spend" }) as Body);
     const context = contextOf(draft.home, "spend9", draft.deadline, draft.ext);
     const filed = { ...draft, kind: "spend" as const, nullifiers: draft.nullifiers.slice(0, 2), context };
     await refused("CONTEXT_MISMATCH", () => posted(filed));
@@ -401,7 +394,7 @@ describe("submission/admission: deposits that the depositor sends", () => {
   it("/sequence and /relay refuse it before: they are not the depositor", () => {
     const { kind: _kind, ...body } = posted(plain());
     assert.throws(
-      () => toSequence("deposit-shield", body),
+      () => readSequenceBody("deposit-shield", body),
       (error) => error instanceof ApiError && error.fields?.[0]?.path === "authorization",
     );
   });
@@ -419,7 +412,7 @@ describe("submission/admission: deposits that the depositor sends", () => {
   });
 
   it("AUTHORIZATION_INVALID: an authorization for a token that knows none, and says how it goes", async () => {
-    const signed = (): Submission => posted({ ...plain(), authorization: new Uint8Array(65).fill(1) });
+    const signed = (): Body => posted({ ...plain(), authorization: new Uint8Array(65).fill(1) });
     for (const tokens of [
       { domainSeparator: async () => undefined },
       { isAuthorizationUsed: async () => undefined, isContract: async () => true },

@@ -4,16 +4,15 @@ import { Contract } from "ethers";
 import { loadArtifact } from "../../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../../scripts/product/deploy.ts";
 import { depositDraft, swapDraft } from "../../../../scripts/stack/statement-maker.ts";
-import { createAttest } from "../../../../proxy/payments/attest.service.ts";
-import { createSequence } from "../../../../proxy/payments/sequence.service.ts";
 import { createAdmission } from "../../../../proxy/payments/admission.ts";
 import type { TicketError, TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import { asAddress, ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
 import { poseidon3 } from "../../../../shared/protocol/hash.ts";
-import { keepsNothing, testFees } from "../../../support/fees.ts";
+import { testFees } from "../../../support/fees.ts";
 import { Money, OWNER, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
+import { paymentsOn } from "../payments/payments-on.ts";
 import { posted } from "../payments/posted.ts";
 
 interface Sent {
@@ -176,17 +175,17 @@ describe("submission: swaps on a real chain with the real pool", function () {
     ];
     const { pool, tokens, tickets, data } = on;
     const admission = createAdmission({
-      ...{ pool, tokens, assets, fees: testFees({ assets }), feeNotes: keepsNothing },
+      ...{ pool, tokens, assets, fees: testFees({ assets }) },
       ...{ tickets, data, isFresh: () => true, now: Date.now },
     });
-    const attest = createAttest(admission, on.attestor, pool);
-    const { calldata } = await attest.attest(OWNER.developerId, posted(made.draft));
+    const payments = paymentsOn(on, admission);
+    const { calldata } = await payments.attest(OWNER.developerId, posted(made.draft));
     const stranger = await on.provider.getSigner(5);
     const sent = await stranger.sendTransaction({ to: pool.address, data: calldata, gasLimit: 3_000_000n });
     await sent.wait();
     const outcome = await until("the swap to be read", () => data.execution(made.statement.hash));
     assert.equal(outcome.leafIndexes.length, 4);
-    const ticket = await createSequence(admission, attest, tickets).accept(OWNER, posted(made.draft));
+    const ticket = await payments.accept(OWNER, posted(made.draft));
     assert.deepEqual(ticket.status, { state: "confirmed", outcome });
     await on.mine(3);
     assert.deepEqual((await on.reaches(ticket, "finalized")).status, { state: "finalized", outcome });
@@ -197,10 +196,10 @@ describe("submission: swaps on a real chain with the real pool", function () {
     const fees = testFees({ assets: [asset] });
     const { pool, tokens, tickets, data } = on;
     const admission = createAdmission({
-      ...{ pool, tokens, assets: [asset], fees, feeNotes: keepsNothing },
+      ...{ pool, tokens, assets: [asset], fees },
       ...{ tickets, data, isFresh: () => false, now: Date.now },
     });
-    const attest = createAttest(admission, on.attestor, pool);
+    const payments = paymentsOn(on, admission);
     const depositor = await on.provider.getSigner(4);
     const account = asAddress(depositor.address)!;
     const tokenAbi = (await loadArtifact("TestToken")).abi;
@@ -208,7 +207,7 @@ describe("submission: swaps on a real chain with the real pool", function () {
     const token = new Contract(weth, tokenAbi as never, depositor);
     await ((await token["approve"]!(pool.address, 5_000n)) as Sent).wait();
     const made = on.stated(depositDraft(on.setting, { asset: weth, amount: 5_000n, depositor: account }));
-    const { calldata } = await attest.attest(OWNER.developerId, posted(made.draft));
+    const { calldata } = await payments.attest(OWNER.developerId, posted(made.draft));
 
     const send = async (index: number): Promise<void> => {
       const sender = await on.provider.getSigner(index);
@@ -220,7 +219,7 @@ describe("submission: swaps on a real chain with the real pool", function () {
     assert.equal(await on.executions(made), 1);
     assert.equal(await tokens.balanceOf(weth, pool.address), 5_000n);
     await until("the deposit to be indexed", () => data.execution(made.statement.hash) !== undefined);
-    await assert.rejects(attest.attest(OWNER.developerId, posted(made.draft)), {
+    await assert.rejects(payments.attest(OWNER.developerId, posted(made.draft)), {
       code: "AUTHORIZATION_INVALID",
     });
   });
