@@ -1,2 +1,2 @@
 /** Lets whoever waits for the event loop go first: long work pauses here now and then, so that no request waits for all of it. */
-export const breath = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -17,7 +17,7 @@ import { requireSamePool, warnOfOffers } from "./chain/same-pool.ts";
 import { requireSameVenue } from "./chain/same-venue.ts";
 import { recoverInTurn } from "./chain/recovery.ts";
 import { createTokens } from "./chain/token.ts";
-import { createQuestionLine } from "./chain/concurrency-limit.ts";
+import { createConcurrencyLimit } from "./chain/concurrency-limit.ts";
 import { createVenue } from "./chain/venue.ts";
 import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
@@ -67,8 +67,8 @@ import { createPayments } from "./payments/payments.service.ts";
 import { createBalanceWatch } from "./sequencer/balance-watch.ts";
 import { createGasWallet } from "./sequencer/gas-wallet.ts";
 import { loadSenderKey } from "./sequencer/sender-key.ts";
-import { createSubmitter, type Submitter } from "./sequencer/sequencer.ts";
-import { tellAccepted } from "./sequencer/reporting.ts";
+import { createSequencer, type Sequencer } from "./sequencer/sequencer.ts";
+import { logAccepted } from "./sequencer/reporting.ts";
 import { createTickets } from "./payments/tickets.ts";
 import { paymentRoutes } from "./payments/payments.routes.ts";
 import { swapRoutes } from "./swap/swap.routes.ts";
@@ -78,8 +78,8 @@ import { createSwapQuotes } from "./swap/swap.service.ts";
 const REQUESTS_MS = 5_000;
 /** How long the turns under way wait for what the node and the enclaves were asked. */
 const PARTIES_MS = 3_000;
-/** Questions to the node for quotes: at a time, and in line. */
-const QUOTE_QUESTIONS = [16, 2_000] as const;
+/** Questions to the node for quotes: at a time, and in the queue. */
+const QUOTE_CALLS = [16, 2_000] as const;
 const VERIFICATION_KEYS = new URL("../shared/protocol/verification-keys/", import.meta.url);
 
 async function start(config: Config, logger: Logger): Promise<() => Promise<void>> {
@@ -144,13 +144,13 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     maxWaiting: config.maxWaiting,
     tipNumber: () => data.tip()?.number,
     execution: (statement) => data.execution(statement),
-    blockedBy: (kind) => submitter.blockedBy(kind),
-    onAccepted: tellAccepted(metrics, logger.child({ part: "tickets" })),
+    blockedBy: (kind) => sequencer.blockedBy(kind),
+    onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
     now,
   });
   const wallet = createGasWallet(senderKey, chain.chainId);
   const balance = createBalanceWatch(chain, wallet.address);
-  const submitter: Submitter = createSubmitter(
+  const sequencer: Sequencer = createSequencer(
     {
       chain,
       pool,
@@ -162,16 +162,16 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       tree: indexer.tree,
       sync: () => indexer.sync(),
       wallet,
-      logger: logger.child({ part: "submitter" }),
+      logger: logger.child({ part: "sequencer" }),
       metrics,
       now,
     },
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
   );
   tickets.onChange(({ status }) => {
-    if (status.state === "queued") submitter.wakeForTicket();
+    if (status.state === "queued") sequencer.wakeForTicket();
   });
-  indexer.onChange(() => submitter.wake());
+  indexer.onChange(() => sequencer.wake());
 
   const prices = createPrices({
     sources: priceSources(config, chain),
@@ -215,7 +215,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       : createSwapQuotes({
           chain,
           pool,
-          venue: createVenue(config.venue, chain, createQuestionLine(...QUOTE_QUESTIONS)),
+          venue: createVenue(config.venue, chain, createConcurrencyLimit(...QUOTE_CALLS)),
           assets: config.assets,
           minimums: config.minimums,
           fees,
@@ -227,8 +227,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     now,
     onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
   });
-  metrics.tellStanding(() => {
-    const [{ queue, ...submission }, index] = [submitter.state(), indexer.state()];
+  metrics.observe(() => {
+    const [{ queue, ...submission }, index] = [sequencer.state(), indexer.state()];
     return {
       queue: queue && {
         tickets: queue.tickets,
@@ -253,7 +253,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     limits,
     describeEnclaves: (nonce) => directory.describe(nonce),
     threshold: () => pool.threshold(),
-    checks: createHealthChecks({ chain, database, stores, indexer, submitter, directory, courier }),
+    checks: createHealthChecks({ chain, database, stores, indexer, sequencer, directory, courier }),
     warnings: () => prices.warnings(),
     randomBytes: (length) => randomBytes(length),
   });
@@ -309,7 +309,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   courier.start();
   prices.start(() => fees.refresh());
   await indexer.start();
-  submitter.start();
+  sequencer.start();
   const handle = app.callback();
   const server = await startHttpServer(
     (request, response) => void handle(request, response),
@@ -339,7 +339,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       leaving.abort();
       for (const link of links) link.close();
     }, PARTIES_MS);
-    await Promise.all([submitter.stop(), indexer.stop(), prices.stop(), balance.stop()]);
+    await Promise.all([sequencer.stop(), indexer.stop(), prices.stop(), balance.stop()]);
     clearTimeout(hurry);
     const restored = courier.stop();
     // What the courier still waits for ends with its connection.
@@ -387,11 +387,14 @@ async function openWindows(
   if (limitsRedisUrl === undefined) return { store: local, close: () => undefined };
   const connection = connectRedis(limitsRedisUrl);
   const store = new SharedWindows(local, openRedisLimits(connection, `${String(chainId)}:${pool}`), {
-    onAway(error) {
+    onUnreachable(error) {
       metrics.redis("limits", true);
-      logger.error({ err: error }, "Redis is away: this proxy counts its limits for itself until it is back");
+      logger.error(
+        { err: error },
+        "Redis is unreachable: this proxy counts its limits for itself until it is back",
+      );
     },
-    onBack() {
+    onReachable() {
       metrics.redis("limits", false);
       logger.info("Redis is back: limits are counted across proxies again");
     },

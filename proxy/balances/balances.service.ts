@@ -2,7 +2,7 @@
 import type { Balance } from "../../shared/api/data.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
-import { ChainAway } from "../chain/json-rpc.ts";
+import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { Asset } from "../config.ts";
@@ -21,7 +21,7 @@ export function createBalances(
     usdc: async (account) => {
       try {
         const head = await chain.header("latest");
-        if (head === undefined) throw new ChainAway("the node has no latest block");
+        if (head === undefined) throw new ChainUnreachable("the node has no latest block");
         // At the named block, so that balance and block number belong together.
         const balance = await tokens.balanceOf(usdc.address, account, head.number);
         return {
@@ -32,7 +32,7 @@ export function createBalances(
           block_number: head.number,
         };
       } catch (cause) {
-        if (!(cause instanceof ChainAway)) throw cause;
+        if (!(cause instanceof ChainUnreachable)) throw cause;
         throw new ApiError("CHAIN_UNAVAILABLE", "The chain cannot be asked at the moment", {
           retryAfterSecs: 5,
           cause,

@@ -1,7 +1,7 @@
 /** Which signers the pool accepts, asked once a block: each attestation is held against it. */
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { Pool } from "./pool.ts";
-import { Remembered } from "./block-cache.ts";
+import { BlockCache } from "./block-cache.ts";
 
 /** Of the newest block, and of a few before it. */
 const MAX_ANSWERS = 64;
@@ -11,7 +11,7 @@ export function acceptedSigners(
   pool: Pick<Pool, "isSigner">,
   freshTip: () => string | undefined,
 ): (signer: Address) => Promise<boolean> {
-  const answers = new Remembered(MAX_ANSWERS);
+  const answers = new BlockCache(MAX_ANSWERS);
   return (signer) => {
     const tip = freshTip();
     const ask = (): Promise<boolean> => pool.isSigner(signer);

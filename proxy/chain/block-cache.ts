@@ -2,7 +2,7 @@
  * Answers that several callers may share, because they are of one block: asked once, also by those who come while
  * the question is under way. Bounded; the oldest go first, and a failure is not kept.
  */
-export class Remembered {
+export class BlockCache {
   readonly #most: number;
   readonly #answers = new Map<string, Promise<unknown>>();
 

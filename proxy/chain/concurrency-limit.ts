@@ -1,32 +1,32 @@
 /**
- * At most so many questions to the node at a time, and so many more in line: what callers ask at will must
- * not take the node from the submitter and the indexer. A full line says so at once.
+ * At most so many calls to the node at a time, and so many more in a queue: what callers ask at will must
+ * not take the node from the sequencer and the indexer. A full queue says so at once.
  */
-import { ChainAway } from "./json-rpc.ts";
+import { ChainUnreachable } from "./json-rpc.ts";
 
-export interface QuestionLine {
-  /** Runs when it is its turn; a question that is given up while it stands in line is never asked. */
-  take<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T>;
+export interface ConcurrencyLimit {
+  /** Runs when it is its turn; a call that is given up while it waits is never asked. */
+  run<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
-export function createQuestionLine(atOnce: number, inLine: number): QuestionLine {
+export function createConcurrencyLimit(atOnce: number, inQueue: number): ConcurrencyLimit {
   let running = 0;
-  const line: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
 
   return {
-    async take(question, signal) {
+    async run(call, signal) {
       if (running >= atOnce) {
-        if (line.length >= inLine) throw new ChainAway("too many questions to the node are waiting");
-        await new Promise<void>((resolve) => line.push(resolve));
+        if (waiting.length >= inQueue) throw new ChainUnreachable("too many calls to the node are waiting");
+        await new Promise<void>((resolve) => waiting.push(resolve));
       } else {
         running++;
       }
       try {
-        if (signal.aborted) throw new ChainAway("the question was given up before its turn");
-        return await question();
+        if (signal.aborted) throw new ChainUnreachable("the call was given up before its turn");
+        return await call();
       } finally {
-        // The place is handed on, so `running` stays; without anybody in line it is free.
-        const next = line.shift();
+        // The place is handed on, so `running` stays; with nobody waiting it is free.
+        const next = waiting.shift();
         if (next === undefined) running--;
         else next();
       }

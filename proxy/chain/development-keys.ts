@@ -13,7 +13,7 @@ import {
   type VerificationKey,
 } from "../../shared/protocol/verification-key.ts";
 import type { Pool } from "./pool.ts";
-import { ChainAway } from "./json-rpc.ts";
+import { ChainUnreachable } from "./json-rpc.ts";
 
 const manifestShape = z.object({
   purpose: z.literal("development only"),
@@ -117,7 +117,7 @@ export async function requireNoDevelopmentKeys(
     const hashes = KIND_NAMES.map(async (kind) => [kind, await pool.verifyingKeyHash(kind)] as const);
     refuse("the pool's", developmentKeyAmong(new Map(await Promise.all(hashes)), development));
   } catch (error) {
-    if (!(error instanceof ChainAway)) throw error;
+    if (!(error instanceof ChainUnreachable)) throw error;
   }
 }
 

@@ -7,10 +7,10 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { RpcOutcome } from "../observe/metrics.ts";
 
 /** The node could not be asked, or its answer was no answer. Says nothing about the question. */
-export class ChainAway extends Error {
+export class ChainUnreachable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = "ChainAway";
+    this.name = "ChainUnreachable";
   }
 }
 
@@ -28,12 +28,12 @@ export class ChainRefused extends Error {
   }
 }
 
-/** The `result` of the answer. Throws ChainAway or ChainRefused. */
+/** The `result` of the answer. Throws ChainUnreachable or ChainRefused. */
 export type JsonRpc = (method: string, params: readonly unknown[]) => Promise<unknown>;
 
 export interface JsonRpcOptions {
   readonly timeoutMs?: number;
-  /** Ends every question under way, and every later one, with ChainAway: for a stop that waits for no node. */
+  /** Ends every question under way, and every later one, with ChainUnreachable: for a stop that waits for no node. */
   readonly signal?: AbortSignal | undefined;
   readonly maxAnswerBytes?: number;
   /** Told of each question how it went. */
@@ -68,7 +68,7 @@ export function createJsonRpc(
       reply = text.startsWith("{") ? JSON.parse(text) : undefined;
       if (status !== 200 && errorOf(reply) === undefined) throw new Error(`HTTP ${String(status)}`);
     } catch (cause) {
-      throw new ChainAway(`${method} was not answered`, { cause });
+      throw new ChainUnreachable(`${method} was not answered`, { cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
@@ -76,7 +76,7 @@ export function createJsonRpc(
     const error = errorOf(reply);
     if (error !== undefined) throw error;
     if (typeof reply !== "object" || reply === null || !("result" in reply)) {
-      throw new ChainAway(`${method} was answered without a result`);
+      throw new ChainUnreachable(`${method} was answered without a result`);
     }
     return reply.result;
   };
@@ -152,12 +152,12 @@ function createAsking(target: URL, maxBytes: number): Ask {
 /** The node closed a connection that it had left open, just when we used it. */
 class ClosedMeanwhile extends Error {}
 
-function errorOf(reply: unknown): ChainRefused | ChainAway | undefined {
+function errorOf(reply: unknown): ChainRefused | ChainUnreachable | undefined {
   if (typeof reply !== "object" || reply === null || !("error" in reply)) return undefined;
   const { code, message, data } = Object(reply.error) as Readonly<Record<string, unknown>>;
   const text = typeof message === "string" ? message : "the node gave no reason";
   // -32005 and 429 mean "too many requests": nothing was decided, ask again.
-  if (code === -32005 || code === 429) return new ChainAway(text);
+  if (code === -32005 || code === 429) return new ChainUnreachable(text);
   return new ChainRefused(typeof code === "number" ? code : 0, text, revertData(data));
 }
 

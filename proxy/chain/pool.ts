@@ -15,7 +15,7 @@ import {
 import { KIND_NAMES, KINDS, type Home, type Kind } from "../../shared/protocol/statements.ts";
 import { EXECUTED_TOPIC, readExecuted, type Executed } from "./executed-log.ts";
 import { encodeExecute, type AttestedRootUpdate, type PoolTransaction } from "./execute-call.ts";
-import { ChainAway } from "./json-rpc.ts";
+import { ChainUnreachable } from "./json-rpc.ts";
 import type { BlockTag, Chain, LogData, LogRange, RawLog } from "./provider.ts";
 
 export type PoolEvent =
@@ -95,7 +95,7 @@ export function createPool(chain: Chain, address: Address): Pool {
     try {
       return [...(abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
     } catch (cause) {
-      throw new ChainAway(`the pool did not answer ${name}`, { cause });
+      throw new ChainUnreachable(`the pool did not answer ${name}`, { cause });
     }
   }
 
@@ -165,7 +165,7 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
   if (log.topics[0] === EXECUTED_TOPIC) {
     const executed = readExecuted(log);
     if (executed === undefined)
-      throw new ChainAway("a statement was executed in a way that this proxy cannot read");
+      throw new ChainUnreachable("a statement was executed in a way that this proxy cannot read");
     return executed;
   }
   const parsed = abi.parseLog({ topics: [...log.topics], data: log.data });
@@ -182,7 +182,7 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
         value: bigint;
       };
       const token = asAddress(asset);
-      if (token === undefined) throw new ChainAway("a note of the pool names no asset");
+      if (token === undefined) throw new ChainUnreachable("a note of the pool names no asset");
       return {
         kind: "note-hashed",
         statement: statementHash,

@@ -4,7 +4,7 @@
  * checked against what else it says (parent hashes, roots), never against a cache.
  */
 import { asBytes32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
-import { ChainAway, ChainRefused, createJsonRpc, type JsonRpcOptions } from "./json-rpc.ts";
+import { ChainUnreachable, ChainRefused, createJsonRpc, type JsonRpcOptions } from "./json-rpc.ts";
 
 export interface Header {
   readonly number: number;
@@ -107,12 +107,12 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
           ? { blockHash: range.blockHash }
           : { fromBlock: hex(range.fromBlock), toBlock: hex(range.toBlock) };
       const answer = await send("eth_getLogs", [{ address, ...where }]);
-      if (!Array.isArray(answer)) throw new ChainAway("eth_getLogs was answered with something else");
+      if (!Array.isArray(answer)) throw new ChainUnreachable("eth_getLogs was answered with something else");
       return answer.map(readLog);
     },
     async call(request, at = "latest") {
       const answer = await send("eth_call", [callObject(request), blockParameter(at)]);
-      if (typeof answer !== "string") throw new ChainAway("eth_call was answered with something else");
+      if (typeof answer !== "string") throw new ChainUnreachable("eth_call was answered with something else");
       return answer;
     },
     async simulate(request) {
@@ -128,7 +128,7 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
       const { calls } = record(blocks[0]);
       const { status, logs, gasUsed } = record(Array.isArray(calls) ? (calls as unknown[])[0] : undefined);
       if (status !== "0x1") return "reverted";
-      if (!Array.isArray(logs)) throw new ChainAway("a simulation has another form");
+      if (!Array.isArray(logs)) throw new ChainUnreachable("a simulation has another form");
       return { logs: logs.map(readLogData), gasUsed: isQuantity(gasUsed) ? BigInt(gasUsed) : undefined };
     },
     estimateGas: (request) => quantity("eth_estimateGas", [callObject(request)]),
@@ -136,7 +136,8 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
     balance: (account) => quantity("eth_getBalance", [account, "latest"]),
     async code(account) {
       const answer = await send("eth_getCode", [account, "latest"]);
-      if (typeof answer !== "string") throw new ChainAway("eth_getCode was answered with something else");
+      if (typeof answer !== "string")
+        throw new ChainUnreachable("eth_getCode was answered with something else");
       return answer;
     },
     priorityFee: () => quantity("eth_maxPriorityFeePerGas", []),
@@ -184,7 +185,7 @@ function readHeader(block: unknown): Header | undefined {
 function readLogData(log: unknown): LogData {
   const { address, topics, data } = record(log);
   if (typeof address !== "string" || typeof data !== "string" || !Array.isArray(topics)) {
-    throw new ChainAway("a log has another form");
+    throw new ChainUnreachable("a log has another form");
   }
   return { address, topics: topics as string[], data };
 }
@@ -201,18 +202,18 @@ function readLog(log: unknown): RawLog {
 }
 
 function record(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw new ChainAway("an answer has another form");
+  if (typeof value !== "object" || value === null) throw new ChainUnreachable("an answer has another form");
   return value as Record<string, unknown>;
 }
 
 function readHash(value: unknown): Bytes32 {
   const hash = asBytes32(value);
-  if (hash === undefined) throw new ChainAway("an answer holds no hash where one belongs");
+  if (hash === undefined) throw new ChainUnreachable("an answer holds no hash where one belongs");
   return hash;
 }
 
 function readQuantity(value: unknown, what: string): bigint {
-  if (!isQuantity(value)) throw new ChainAway(`${what}: a number has another form`);
+  if (!isQuantity(value)) throw new ChainUnreachable(`${what}: a number has another form`);
   return BigInt(value);
 }
 

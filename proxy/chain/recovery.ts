@@ -6,7 +6,7 @@ import { recover } from "tiny-secp256k1";
 import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
 import { bytesToUint, mustFromHex, toAddress } from "../../shared/protocol/bytes.ts";
 import { keccak256 } from "../../shared/protocol/hash.ts";
-import { breath } from "../event-loop.ts";
+import { yieldToEventLoop } from "../event-loop.ts";
 
 /** Half of the group's order, rounded down: SEC 2, section 2.4.1. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
@@ -24,7 +24,7 @@ export async function recoverInTurn(
   digest: Uint8Array | Bytes32,
   signature: Uint8Array,
 ): Promise<Address | undefined> {
-  if (recoveries++ % RECOVERIES_IN_A_TURN === 0) lastTurn = lastTurn.then(breath);
+  if (recoveries++ % RECOVERIES_IN_A_TURN === 0) lastTurn = lastTurn.then(yieldToEventLoop);
   await lastTurn;
   return recoverSigner(digest, signature);
 }

@@ -3,7 +3,7 @@ import type { Address } from "../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "./pool.ts";
-import { ChainAway } from "./json-rpc.ts";
+import { ChainUnreachable } from "./json-rpc.ts";
 import type { Chain } from "./provider.ts";
 
 /** A pool with other circuits would refuse everything we send, so it ends the start; a node that is away may come back. */
@@ -21,7 +21,7 @@ export async function requireSamePool(
         throw new Error(`the pool was made for another circuit ${kind}`);
     }
   } catch (error) {
-    if (!(error instanceof ChainAway)) throw error;
+    if (!(error instanceof ChainUnreachable)) throw error;
     logger.warn({ reason: error.message }, "the chain cannot be asked; starting all the same");
   }
 }
@@ -41,6 +41,6 @@ export async function warnOfOffers(
       logger.warn("swaps are on, and the pool has no executor");
     }
   } catch (error) {
-    if (!(error instanceof ChainAway)) throw error;
+    if (!(error instanceof ChainUnreachable)) throw error;
   }
 }

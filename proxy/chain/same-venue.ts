@@ -3,7 +3,7 @@ import { Interface } from "ethers";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "./pool.ts";
-import { ChainAway, ChainRefused } from "./json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "./json-rpc.ts";
 import type { Chain } from "./provider.ts";
 import { VENUE_ABI, type VenueAddresses } from "./venue.ts";
 
@@ -24,7 +24,7 @@ export async function requireSameVenue(
     if (executor !== undefined && (await factoryOf(chain, executor)) !== factory)
       logger.warn({ executor }, "the pool's executor does not trade on CLOISTER_SWAP_FACTORY");
   } catch (error) {
-    if (!(error instanceof ChainAway)) throw error;
+    if (!(error instanceof ChainUnreachable)) throw error;
     logger.warn({ reason: error.message }, "the venue cannot be asked; starting all the same");
   }
 }
@@ -35,9 +35,9 @@ async function factoryOf(chain: Pick<Chain, "call">, contract: Address): Promise
     const answer = await chain.call({ to: contract, data: abi.encodeFunctionData("factory") });
     return asAddress(abi.decodeFunctionResult("factory", answer)[0]);
   } catch (error) {
-    if (error instanceof ChainAway) throw error;
+    if (error instanceof ChainUnreachable) throw error;
     if (error instanceof ChainRefused && !/revert/i.test(error.message))
-      throw new ChainAway("the node refused a question about the venue", { cause: error });
+      throw new ChainUnreachable("the node refused a question about the venue", { cause: error });
     // Reverted, or answered something else: no contract that has a factory.
     return undefined;
   }

@@ -7,7 +7,7 @@ import { TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
 import { mustFromHex, word } from "../../shared/protocol/bytes.ts";
 import { keccak256, keccakHex } from "../../shared/protocol/hash.ts";
-import { ChainAway, ChainRefused } from "./json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "./json-rpc.ts";
 import type { BlockTag, Chain } from "./provider.ts";
 
 /** EIP-3009, `receiveWithAuthorization`. */
@@ -59,14 +59,14 @@ export function createTokens(chain: Chain): Tokens {
     try {
       return abi.decodeFunctionResult(name, answer)[0] as unknown;
     } catch (cause) {
-      throw new ChainAway(`the token did not answer ${name}`, { cause });
+      throw new ChainUnreachable(`the token did not answer ${name}`, { cause });
     }
   }
 
   return {
     async balanceOf(token, account, at) {
       const balance = await ask(token, "balanceOf", [account], at);
-      if (typeof balance !== "bigint") throw new ChainAway("the token did not answer balanceOf");
+      if (typeof balance !== "bigint") throw new ChainUnreachable("the token did not answer balanceOf");
       return balance;
     },
     isAuthorizationUsed: async (token, authorizer, nonce, at) =>

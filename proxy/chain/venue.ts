@@ -7,9 +7,9 @@
 import { Interface } from "ethers";
 import { asAddress, ZERO_ADDRESS, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
 import { FEE_TIERS } from "../../shared/protocol/statements.ts";
-import { ChainAway, ChainRefused } from "./json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "./json-rpc.ts";
 import type { Chain } from "./provider.ts";
-import type { QuestionLine } from "./concurrency-limit.ts";
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
 
 /** A pool with something to give, in the direction it is asked for. */
 export interface Market {
@@ -71,7 +71,7 @@ const READ_GAS = 500_000n;
 export function createVenue(
   { factory, quoter }: VenueAddresses,
   chain: Pick<Chain, "call">,
-  line: QuestionLine,
+  limit: ConcurrencyLimit,
 ): Venue {
   const abi = new Interface(VENUE_ABI);
   // Neither ever changes back: a tier cannot be switched off, and a pool's address follows from its pair and tier.
@@ -88,11 +88,11 @@ export function createVenue(
   ): Promise<readonly unknown[] | undefined> {
     const data = abi.encodeFunctionData(name, args);
     try {
-      const answer = await line.take(() => chain.call({ to, data, gas }, block), signal);
+      const answer = await limit.run(() => chain.call({ to, data, gas }, block), signal);
       return [...(abi.decodeFunctionResult(name, answer) as Iterable<unknown>)];
     } catch (error) {
-      if (error instanceof ChainAway || (error instanceof ChainRefused && !isOfContract(error)))
-        throw asAway(error);
+      if (error instanceof ChainUnreachable || (error instanceof ChainRefused && !isOfContract(error)))
+        throw asUnreachable(error);
       return undefined;
     }
   }
@@ -100,7 +100,7 @@ export function createVenue(
   async function isEnabled(tier: number, moment: Moment): Promise<boolean> {
     if (enabled.has(tier)) return true;
     const [spacing] = (await ask(factory, "feeAmountTickSpacing", [tier], moment)) ?? [];
-    if (typeof spacing !== "bigint") throw new ChainAway("the factory of Uniswap did not answer");
+    if (typeof spacing !== "bigint") throw new ChainUnreachable("the factory of Uniswap did not answer");
     if (spacing !== 0n) enabled.add(tier);
     return spacing !== 0n;
   }
@@ -116,7 +116,7 @@ export function createVenue(
     if (found !== undefined) return found;
     const [text] = (await ask(factory, "getPool", [tokenIn, tokenOut, tier], moment)) ?? [];
     const pool = asAddress(text);
-    if (pool === undefined) throw new ChainAway("the factory of Uniswap did not answer");
+    if (pool === undefined) throw new ChainUnreachable("the factory of Uniswap did not answer");
     if (pool === ZERO_ADDRESS) return undefined;
     known.set(key, pool);
     return pool;
@@ -172,8 +172,8 @@ function isOfContract({ message }: ChainRefused): boolean {
   return FAULTS_OF_CODE.test(message);
 }
 
-function asAway(error: Error): ChainAway {
-  return error instanceof ChainAway
+function asUnreachable(error: Error): ChainUnreachable {
+  return error instanceof ChainUnreachable
     ? error
-    : new ChainAway("the node refused a question about the venue", { cause: error });
+    : new ChainUnreachable("the node refused a question about the venue", { cause: error });
 }

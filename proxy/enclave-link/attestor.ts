@@ -21,7 +21,7 @@ import { encodeProof } from "../../shared/protocol/host/proofs.ts";
 import { KINDS, type Home, type Kind, type Statement } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
 import { ApiError } from "../http/errors.ts";
-import { EnclaveAway, type EnclaveLink } from "./link.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "./link.ts";
 
 /** What the pool says about attestations now. */
 export interface AttestationRules {
@@ -71,7 +71,7 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
       try {
         reply = await link.ask(request);
       } catch (error) {
-        if (error instanceof EnclaveAway) continue;
+        if (error instanceof EnclaveUnreachable) continue;
         throw error;
       }
       if (reply.type === "refused") {

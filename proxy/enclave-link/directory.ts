@@ -5,7 +5,7 @@
 import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
 import type { EnclavePhase, EnclaveReply } from "../../shared/protocol/enclave-messages.ts";
 import { readMeasurements } from "./measurement.ts";
-import { EnclaveAway, type EnclaveLink } from "./link.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "./link.ts";
 
 export interface EnclaveDescription {
   readonly signer: Address;
@@ -33,11 +33,11 @@ export function createDirectory(
   links: readonly EnclaveLink[],
   isSigner: (signer: Address) => Promise<boolean>,
 ): EnclaveDirectory {
-  async function orAway<T>(question: Promise<T>): Promise<T | undefined> {
+  async function orUnreachable<T>(question: Promise<T>): Promise<T | undefined> {
     try {
       return await question;
     } catch (error) {
-      if (error instanceof EnclaveAway) return undefined;
+      if (error instanceof EnclaveUnreachable) return undefined;
       throw error;
     }
   }
@@ -45,7 +45,7 @@ export function createDirectory(
   function statuses(): Promise<(Status | undefined)[]> {
     return Promise.all(
       links.map(async (link) => {
-        const reply = await orAway(link.ask({ type: "status" }));
+        const reply = await orUnreachable(link.ask({ type: "status" }));
         return reply?.type === "status" ? reply : undefined;
       }),
     );
@@ -53,8 +53,8 @@ export function createDirectory(
 
   async function describeOne(link: EnclaveLink, nonce: Uint8Array): Promise<EnclaveDescription | undefined> {
     const [status, live] = await Promise.all([
-      orAway(link.ask({ type: "status" })),
-      orAway(link.ask({ type: "attestation", nonce })),
+      orUnreachable(link.ask({ type: "status" })),
+      orUnreachable(link.ask({ type: "attestation", nonce })),
     ]);
     if (status?.type !== "status" || live?.type !== "attestation") return undefined;
     return {

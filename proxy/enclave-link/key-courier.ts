@@ -8,7 +8,7 @@ import { DecryptCommand, KMSClient, KMSServiceException } from "@aws-sdk/client-
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { EnclaveReply } from "../../shared/protocol/enclave-messages.ts";
 import type { Logger } from "../logging.ts";
-import { EnclaveAway, type EnclaveLink } from "./link.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "./link.ts";
 import { releaseStep, type ReleaseStep } from "./release-step.ts";
 import { readPair, type SignerPair } from "./signer-pair.ts";
 
@@ -144,7 +144,7 @@ export async function restoreEnclave(
 }
 
 function awayFault(cause: unknown): never {
-  if (cause instanceof EnclaveAway) throw new CourierFault("ENCLAVE_AWAY", { cause });
+  if (cause instanceof EnclaveUnreachable) throw new CourierFault("ENCLAVE_AWAY", { cause });
   throw cause;
 }
 

@@ -13,10 +13,10 @@ import { decodeReply, encodeRequest } from "../../shared/protocol/host/enclave-h
 import type { EnclaveAddress } from "../config.ts";
 
 /** No reply: not connected, connection lost, or the deadline passed. */
-export class EnclaveAway extends Error {
+export class EnclaveUnreachable extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
-    this.name = "EnclaveAway";
+    this.name = "EnclaveUnreachable";
   }
 }
 
@@ -43,7 +43,7 @@ const MAX_HANDSHAKE_BYTES = 64;
 
 interface Waiting {
   readonly resolve: (reply: EnclaveReply) => void;
-  readonly reject: (error: EnclaveAway) => void;
+  readonly reject: (error: EnclaveUnreachable) => void;
 }
 
 interface Connection {
@@ -61,7 +61,7 @@ export function createLink(address: EnclaveAddress, options: LinkOptions = {}): 
   async function connection(): Promise<Connection> {
     const existing = await current?.catch(() => undefined);
     if (existing?.isOpen() === true) return existing;
-    if (isClosed) throw new EnclaveAway("the link is closed");
+    if (isClosed) throw new EnclaveUnreachable("the link is closed");
     // Another caller may have begun to connect while we looked at the old one.
     const begun = current;
     const alive = await begun?.catch(() => undefined);
@@ -102,7 +102,9 @@ async function openConnection(
     return speak(socket, rest, timeoutMs, maxPending);
   } catch (cause) {
     socket.destroy();
-    throw cause instanceof EnclaveAway ? cause : new EnclaveAway("the enclave cannot be reached", { cause });
+    throw cause instanceof EnclaveUnreachable
+      ? cause
+      : new EnclaveUnreachable("the enclave cannot be reached", { cause });
   }
 }
 
@@ -111,7 +113,7 @@ function handshake(socket: Socket, port: number, timeoutMs: number): Promise<Uin
   return new Promise((resolve, reject) => {
     let held = Buffer.alloc(0);
     const timer = setTimeout(
-      () => fail(new EnclaveAway("the enclave did not answer the handshake")),
+      () => fail(new EnclaveUnreachable("the enclave did not answer the handshake")),
       timeoutMs,
     );
     const stop = (): void => {
@@ -122,13 +124,13 @@ function handshake(socket: Socket, port: number, timeoutMs: number): Promise<Uin
       stop();
       reject(error);
     };
-    const onClose = (): void => fail(new EnclaveAway("the enclave closed the connection"));
+    const onClose = (): void => fail(new EnclaveUnreachable("the enclave closed the connection"));
     const onData = (chunk: Buffer): void => {
       held = Buffer.concat([held, chunk]);
       const end = held.indexOf(0x0a);
       if (end < 0 && held.length <= MAX_HANDSHAKE_BYTES) return;
       if (end < 0 || !/^OK [0-9]{1,10}$/.test(held.subarray(0, end).toString("latin1"))) {
-        fail(new EnclaveAway("something else than an enclave answered"));
+        fail(new EnclaveUnreachable("something else than an enclave answered"));
         return;
       }
       stop();
@@ -152,7 +154,7 @@ function speak(socket: Socket, rest: Uint8Array, timeoutMs: number, maxPending: 
     socket.destroy();
     const left = [...waiting.values()];
     waiting.clear();
-    for (const { reject } of left) reject(new EnclaveAway(reason));
+    for (const { reject } of left) reject(new EnclaveUnreachable(reason));
   };
 
   const onData = (chunk: Uint8Array): void => {
@@ -184,18 +186,18 @@ function speak(socket: Socket, rest: Uint8Array, timeoutMs: number, maxPending: 
     send: (request) =>
       new Promise<EnclaveReply>((resolve, reject) => {
         if (!isOpen) {
-          reject(new EnclaveAway("the enclave is not connected"));
+          reject(new EnclaveUnreachable("the enclave is not connected"));
           return;
         }
         if (waiting.size >= maxPending) {
-          reject(new EnclaveAway("too many requests wait for the enclave"));
+          reject(new EnclaveUnreachable("too many requests wait for the enclave"));
           return;
         }
         do lastId = (lastId + 1) >>> 0;
         while (waiting.has(lastId));
         const id = lastId;
         const timer = setTimeout(
-          () => settle(() => reject(new EnclaveAway("the enclave did not answer in time"))),
+          () => settle(() => reject(new EnclaveUnreachable("the enclave did not answer in time"))),
           timeoutMs,
         );
         const settle = (finish: () => void): void => {

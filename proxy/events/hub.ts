@@ -15,8 +15,8 @@ import { maySee, type Tickets } from "../payments/tickets.ts";
 import { COMMENT, CREDENTIAL_REVOKED, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
 import { StreamLog, type LogLimits } from "./log.ts";
 import { hashPrefixOf, idOf, START, type EventId } from "./position.ts";
-import { Turns } from "./round-robin.ts";
-import { Wheel } from "./timer-wheel.ts";
+import { RoundRobin } from "./round-robin.ts";
+import { TimerWheel } from "./timer-wheel.ts";
 
 export interface Subscription {
   readonly owner: Owner;
@@ -110,15 +110,15 @@ export function createHub(
   const readers = new Set<Reader>();
   const byDeveloper = new Map<string, Set<Reader>>();
   const log = new StreamLog(data, options.log);
-  const turns = new Turns<Reader>(turn);
-  const visits = new Turns<Reader>(visit);
-  const wheel = new Wheel<Reader>(tickMs, now, (reader) => visits.add(reader));
+  const turns = new RoundRobin<Reader>(turn);
+  const visits = new RoundRobin<Reader>(visit);
+  const wheel = new TimerWheel<Reader>(tickMs, now, (reader) => visits.add(reader));
   let isClosed = false;
   let isCaughtUp = false;
   let chainWords: { readonly ready: Buffer; readonly synced: Buffer } | undefined;
   let joined: { readonly first: Buffer; readonly second: Buffer; readonly both: Buffer } | undefined;
-  /** Ticket news are told one after the other, so that an older state never comes after a newer one. */
-  let telling: Promise<void> = Promise.resolve();
+  /** Ticket news are delivered one after the other, so that an older state never comes after a newer one. */
+  let delivering: Promise<void> = Promise.resolve();
 
   indexer.onChange((change) => {
     chainWords = undefined;
@@ -138,15 +138,15 @@ export function createHub(
 
   tickets.onChange((ticket) => {
     if (isClosed || !byDeveloper.has(ticket.owner.developerId)) return;
-    telling = telling.then(() => tell(ticket)).catch((error: unknown) => onFault?.(error));
+    delivering = delivering.then(() => deliver(ticket)).catch((error: unknown) => onFault?.(error));
   });
 
-  async function tell(ticket: TicketRecord): Promise<void> {
+  async function deliver(ticket: TicketRecord): Promise<void> {
     const bytes = await ticketFrame(ticket);
     for (const reader of byDeveloper.get(ticket.owner.developerId) ?? []) {
       if (!maySee(reader.subscription.owner, ticket) || !wants(reader, "ticket")) continue;
       reader.news ??= new Map();
-      // At the end, so that a reader hears of changes in their order.
+      // At the end, so that a reader gets changes in their order.
       reader.news.delete(ticket.id);
       reader.news.set(ticket.id, bytes);
       if (reader.news.size > MOST_NEWS) cut(reader);
@@ -160,7 +160,7 @@ export function createHub(
     const frames: Buffer[] = [];
     if (wants(reader, "ticket")) {
       for (const ticket of await tickets.openOf(owner)) {
-        // What changed since is told as news, and that is newer.
+        // What changed since comes as news, and that is newer.
         if (reader.news?.has(ticket.id) !== true) frames.push(await ticketFrame(ticket));
       }
     }

@@ -6,7 +6,7 @@
 /** How long the turns may hold the event loop. */
 const SLICE_MS = 5;
 
-export class Turns<T> {
+export class RoundRobin<T> {
   readonly #work: (item: T) => boolean;
   readonly #waiting = new Set<T>();
   #isScheduled = false;

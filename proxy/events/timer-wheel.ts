@@ -3,7 +3,7 @@
  * what they say. Exact to one tick, never early.
  */
 
-export class Wheel<T> {
+export class TimerWheel<T> {
   readonly #tickMs: number;
   readonly #now: () => number;
   readonly #due: (item: T) => void;

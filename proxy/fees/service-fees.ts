@@ -42,7 +42,7 @@ export interface ServiceFeesParts {
   readonly now: () => number;
 }
 
-interface Line {
+interface Price {
   readonly terms: InForce;
   readonly goodUntil: number;
 }
@@ -51,7 +51,7 @@ export function createServiceFees(parts: ServiceFeesParts): ServiceFees {
   const { assets, serviceFee, feeSchedule, prices, store, now } = parts;
   const keyOf = (asset: Address, operation: FeeOperation): string => `${asset} ${operation}`;
   const places = assets.flatMap((asset) => OPERATIONS.map((operation) => ({ asset, operation })));
-  const lines = new Map<string, Line>(
+  const lines = new Map<string, Price>(
     places.map(({ asset, operation }) => [
       keyOf(asset.address, operation),
       { terms: derive(asset, operation), goodUntil: 0 },
@@ -73,7 +73,7 @@ export function createServiceFees(parts: ServiceFeesParts): ServiceFees {
     return units === undefined || units >= VALUE_LIMIT ? undefined : units;
   }
 
-  const lineOf = (asset: Address, operation: FeeOperation): Line | undefined =>
+  const lineOf = (asset: Address, operation: FeeOperation): Price | undefined =>
     lines.get(keyOf(asset, operation));
 
   return {

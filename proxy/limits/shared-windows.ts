@@ -1,12 +1,12 @@
 /**
  * Windows counted across proxies, as long as their store answers in time; else those of this process, at once. A
- * caller never waits longer than the deadline, never hears of the fault, and is never unlimited.
+ * caller never waits longer than the deadline, never sees the fault, and is never unlimited.
  */
 import type { Taken, WindowRule, WindowState, WindowStore } from "../store/windows.ts";
 import type { LocalWindows } from "./local-windows.ts";
 
 export interface SharedStore extends WindowStore {
-  /** Resolves when the store answers; mends its connection where that is needed. */
+  /** Resolves when the store answers; repairs its connection where that is needed. */
   revive(): Promise<void>;
 }
 
@@ -17,15 +17,15 @@ export interface SharedWindowsOptions {
   readonly reviveEveryMs?: number;
   readonly now?: () => number;
   /** Once when the store is lost, once when it is back. */
-  readonly onAway?: (error: unknown) => void;
-  readonly onBack?: () => void;
+  readonly onUnreachable?: (error: unknown) => void;
+  readonly onReachable?: () => void;
 }
 
 export class SharedWindows implements WindowStore {
   readonly #local: LocalWindows;
   readonly #shared: SharedStore;
   readonly #options: Required<SharedWindowsOptions>;
-  #isAway = false;
+  #isUnreachable = false;
   #isClosed = false;
   #timer: NodeJS.Timeout | undefined;
 
@@ -36,14 +36,14 @@ export class SharedWindows implements WindowStore {
       deadlineMs: 100,
       reviveEveryMs: 1_000,
       now: Date.now,
-      onAway: () => undefined,
-      onBack: () => undefined,
+      onUnreachable: () => undefined,
+      onReachable: () => undefined,
       ...options,
     };
   }
 
-  get isAway(): boolean {
-    return this.#isAway;
+  get isUnreachable(): boolean {
+    return this.#isUnreachable;
   }
 
   /** Looks for the store once. Resolves in any case: a service starts without it, too. */
@@ -99,9 +99,9 @@ export class SharedWindows implements WindowStore {
     await this.#ask(() => this.#shared.endLease(group, id));
   }
 
-  /** Undefined when the store is away, which costs at most one deadline for those who find out. */
+  /** Undefined when the store is unreachable, which costs at most one deadline for those who find out. */
   async #ask<T>(question: () => Promise<T>): Promise<T | undefined> {
-    if (this.#isAway) return undefined;
+    if (this.#isUnreachable) return undefined;
     try {
       return await within(this.#options.deadlineMs, question);
     } catch (error) {
@@ -111,20 +111,20 @@ export class SharedWindows implements WindowStore {
   }
 
   #lost(error: unknown): void {
-    if (this.#isAway || this.#isClosed) return;
-    this.#isAway = true;
-    this.#options.onAway(error);
+    if (this.#isUnreachable || this.#isClosed) return;
+    this.#isUnreachable = true;
+    this.#options.onUnreachable(error);
     this.#reviveLater();
   }
 
-  /** Only this asks a store that is away; requests do not pay for finding out. */
+  /** Only this asks an unreachable store; requests do not pay for finding out. */
   #reviveLater(): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
       within(this.#options.reviveEveryMs, () => this.#shared.revive()).then(
         () => {
-          this.#isAway = false;
-          if (!this.#isClosed) this.#options.onBack();
+          this.#isUnreachable = false;
+          if (!this.#isClosed) this.#options.onReachable();
         },
         () => this.#reviveLater(),
       );

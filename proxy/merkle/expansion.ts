@@ -4,16 +4,16 @@
  * leaves out one of the two is not believed.
  */
 import type { Pool } from "../chain/pool.ts";
-import { ChainAway } from "../chain/json-rpc.ts";
+import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { RawLog } from "../chain/provider.ts";
 import type { ChainEvent, LoggedEvent } from "../store/chain-data.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import { CIPHERTEXT_BYTES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
 
 export interface Expansion {
-  /** The next log. Throws ChainAway when it does not follow the ones before. */
+  /** The next log. Throws ChainUnreachable when it does not follow the ones before. */
   take(log: RawLog): LoggedEvent[];
-  /** After the last log of whole blocks. Throws ChainAway when something is still owed. */
+  /** After the last log of whole blocks. Throws ChainUnreachable when something is still owed. */
   done(): void;
 }
 
@@ -38,7 +38,7 @@ export function createExpansion(pool: Pick<Pool, "parseLog">): Expansion {
   let owed: Owed | undefined;
 
   function requireNothingOwed(): void {
-    if (owed !== undefined) throw new ChainAway("the node left out the note that a swap made");
+    if (owed !== undefined) throw new ChainUnreachable("the node left out the note that a swap made");
   }
 
   function eventsOf(log: RawLog): ChainEvent[] {
@@ -71,7 +71,7 @@ export function createExpansion(pool: Pick<Pool, "parseLog">): Expansion {
       case "note-hashed": {
         const { statement, leafIndex, commitment, npk, asset, value } = parsed;
         if (owed?.statement !== statement || owed.txHash !== log.txHash || owed.index !== leafIndex) {
-          throw new ChainAway("the node left out the swap that a note came from");
+          throw new ChainUnreachable("the node left out the swap that a note came from");
         }
         const { ciphertext } = owed;
         owed = undefined;

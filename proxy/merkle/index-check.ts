@@ -4,9 +4,9 @@
  * nullifiers are compared by sample. Believes the node: an operator who does not asks another one.
  */
 import { isDeepStrictEqual } from "node:util";
-import { breath } from "../event-loop.ts";
+import { yieldToEventLoop } from "../event-loop.ts";
 import type { Pool } from "../chain/pool.ts";
-import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
 import { ZERO_BYTES32, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
@@ -33,7 +33,7 @@ const SLICE = 512;
 /** One broken index has thousands; the first few say what is wrong. */
 const MAX_DIFFERENCES = 20;
 
-/** Throws ChainAway when the node cannot answer, or the chain moved meanwhile: nothing is known then. */
+/** Throws ChainUnreachable when the node cannot answer, or the chain moved meanwhile: nothing is known then. */
 export async function checkIndex(
   chain: CheckedChain,
   pool: CheckedPool,
@@ -49,7 +49,7 @@ export async function checkIndex(
   const leafCount = data.leafCount();
   const root = data.currentRoot();
   const newest = await chain.header("latest");
-  if (newest === undefined) throw new ChainAway("the node has no newest block");
+  if (newest === undefined) throw new ChainUnreachable("the node has no newest block");
   const nothing = { blocks: 0, events: 0, nullifiers: 0 };
   if (tip === undefined || root === undefined) {
     differ("the index is empty");
@@ -76,7 +76,7 @@ export async function checkIndex(
 
   const isStill = data.blockAtOrBelow(tip.number)?.hash === tip.hash;
   if (!isStill || (await chain.header(tip.number))?.hash !== tip.hash)
-    throw new ChainAway("the chain was reorganised while it was compared; ask again");
+    throw new ChainUnreachable("the chain was reorganised while it was compared; ask again");
   return { ...report, sampled, differences };
 }
 
@@ -85,9 +85,9 @@ async function atBlock<T>(number: number, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (cause) {
-    if (!(cause instanceof ChainAway || cause instanceof ChainRefused)) throw cause;
+    if (!(cause instanceof ChainUnreachable || cause instanceof ChainRefused)) throw cause;
     const what = `the node does not say what the pool held at block ${String(number)}`;
-    throw new ChainAway(`${what} (far behind its head that takes an archive node)`, { cause });
+    throw new ChainUnreachable(`${what} (far behind its head that takes an archive node)`, { cause });
   }
 }
 
@@ -103,7 +103,7 @@ async function recompute(
       tree.append(leaf.commitment);
       head = nextHead(head, leaf.commitment);
     }
-    await breath();
+    await yieldToEventLoop();
   }
   return { head, root: rootedLeaves > tree.leafCount ? undefined : tree.root(rootedLeaves) };
 }
@@ -124,30 +124,30 @@ async function compareSample(
     if (block === undefined) differ(`leaf ${String(index)} is missing`);
     else blocks.add(block);
   }
-  const told: LoggedEvent[] = [];
+  const found: LoggedEvent[] = [];
   for (const block of blocks) {
     const expansion = createExpansion(pool);
     const logs = await pool.logs({ fromBlock: block, toBlock: block });
     const ordered = [...logs].sort((a, b) => a.logIndex - b.logIndex);
-    told.push(...ordered.flatMap((log) => expansion.take(log)));
+    found.push(...ordered.flatMap((log) => expansion.take(log)));
     expansion.done();
   }
   let nullifiers = 0;
-  for (const logged of told) {
+  for (const logged of found) {
     compareEvent(data, logged, differ);
     if (logged.event.kind !== "nullifier" || nullifiers >= sample) continue;
     nullifiers += 1;
     if (!(await pool.isSpent(logged.event.nullifier)))
       differ(`a nullifier of block ${String(logged.position.block)} is not spent in the pool`);
   }
-  return { blocks: blocks.size, events: told.length, nullifiers };
+  return { blocks: blocks.size, events: found.length, nullifiers };
 }
 
-function compareEvent(data: ChainDataStore, told: LoggedEvent, differ: (sentence: string) => void): void {
-  const { event, position, txHash } = told;
+function compareEvent(data: ChainDataStore, found: LoggedEvent, differ: (sentence: string) => void): void {
+  const { event, position, txHash } = found;
   const where = `block ${String(position.block)}, log ${String(position.logIndex)}`;
   const kept = data.eventAt(position);
-  if (kept === undefined || !isDeepStrictEqual(plain(kept), plain(told))) {
+  if (kept === undefined || !isDeepStrictEqual(plain(kept), plain(found))) {
     differ(`${where}: the ${event.kind} of the chain is not the one of the event log`);
   }
   switch (event.kind) {

@@ -3,7 +3,7 @@
  * proxy's next start. Tickets, signed transactions and fee notes are no part of it and are never opened here.
  */
 import { randomUUID } from "node:crypto";
-import { ChainAway } from "../chain/json-rpc.ts";
+import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Logger } from "../logging.ts";
@@ -49,13 +49,13 @@ export interface Rebuilt {
 /** Only asked for when the first pass failed, and then the rebuild ends: no second pass is waited for. */
 const POLL_MS = 60_000;
 
-/** Throws ChainAway when the node is away: what is there stays, and the next rebuild goes on from it. */
+/** Throws ChainUnreachable when the node is away: what is there stays, and the next rebuild goes on from it. */
 export async function rebuildIndex(
   { chain, pool, store, logger, now }: RebuildParts,
   { source, isAnew, sample, onProgress }: RebuildOptions,
 ): Promise<Rebuilt> {
   const head = await chain.header("latest");
-  if (head === undefined) throw new ChainAway("the node has no newest block");
+  if (head === undefined) throw new ChainUnreachable("the node has no newest block");
   const worker = randomUUID();
   const start = await store.begin(source, worker, isAnew);
   const { data } = store;

@@ -3,11 +3,11 @@
  * together: a block must name its parent, a leaf must be the next one, a root must be the root of the leaves
  * before it. A block that is no longer canonical is noticed by its hash, since not every node announces it.
  */
-import { breath } from "../event-loop.ts";
+import { yieldToEventLoop } from "../event-loop.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
-import { ChainAway } from "../chain/json-rpc.ts";
+import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Chain, Header, RawLog } from "../chain/provider.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
 import { createExpansion } from "./expansion.ts";
@@ -77,21 +77,21 @@ export function createIndexer(
   let fault: string | undefined;
   let rangeBlocks = RANGE_BLOCKS;
 
-  function tell(change: IndexChange): void {
+  function emit(change: IndexChange): void {
     for (const listener of listeners) listener(change);
   }
 
   async function rebuild(): Promise<void> {
     for (let from = 0; from < store.leafCount(); from += REBUILD_SLICE) {
       for (const leaf of store.leaves(from, from + REBUILD_SLICE)) tree.append(leaf.commitment);
-      await breath();
+      await yieldToEventLoop();
     }
     const current = store.currentRoot();
     if (current !== undefined && tree.root(current.leafCount) !== current.root) {
       // The store is a copy of the chain and nothing else, so a damaged one is simply read again.
       logger.error(
         { leafCount: current.leafCount },
-        "the stored leaves do not give the stored root; indexing anew",
+        "the stored leaves do not give the stored root; indexing again",
       );
       await store.clear();
       tree.truncate(0);
@@ -100,7 +100,7 @@ export function createIndexer(
 
   async function pass(): Promise<void> {
     const head = await chain.header("latest");
-    if (head === undefined) throw new ChainAway("the node has no newest block");
+    if (head === undefined) throw new ChainUnreachable("the node has no newest block");
     // Most passes find the block that they have or the one after it, and need ask no more about ours.
     const known = store.tip()?.hash;
     if (head.hash !== known && head.parentHash !== known) await leaveOrphans();
@@ -114,7 +114,7 @@ export function createIndexer(
     }
     const isFirst = syncedAt === undefined;
     syncedAt = Date.now();
-    if (isFirst) tell({ type: "caught-up" });
+    if (isFirst) emit({ type: "caught-up" });
   }
 
   /** Goes back to the newest block of ours that the chain still has. */
@@ -130,7 +130,7 @@ export function createIndexer(
     await store.rollbackTo(ancestor);
     tree.truncate(store.leafCount());
     fault = undefined;
-    tell({ type: "reorg", ancestor });
+    emit({ type: "reorg", ancestor });
   }
 
   async function isCanonical(block: IndexedBlock): Promise<boolean> {
@@ -159,18 +159,18 @@ export function createIndexer(
 
   async function takeWhole(from: number, to: number): Promise<void> {
     const last = await chain.header(to);
-    if (last === undefined) throw new ChainAway("the node lost a block");
+    if (last === undefined) throw new ChainUnreachable("the node lost a block");
     const logs = await pool.logs({ fromBlock: from, toBlock: to });
     const headers: Header[] = [];
     for (const number of [...new Set(logs.map((log) => log.blockNumber))].sort((a, b) => a - b)) {
       const header = number === to ? last : await chain.header(number);
-      if (header === undefined) throw new ChainAway("the node lost a block");
+      if (header === undefined) throw new ChainUnreachable("the node lost a block");
       headers.push(header);
     }
     if (headers.at(-1)?.number !== to) headers.push(last);
     // Nothing may have moved while the range was read in several answers.
     if ((await chain.header(to))?.hash !== last.hash)
-      throw new ChainAway("the chain moved while it was read");
+      throw new ChainUnreachable("the chain moved while it was read");
     await take(headers, logs);
   }
 
@@ -181,10 +181,11 @@ export function createIndexer(
     let leafCount = tree.leafCount;
     const expand = createExpansion(pool);
     for (const log of ordered) {
-      if (hashes.get(log.blockNumber) !== log.blockHash) throw new ChainAway("a log is of another block");
+      if (hashes.get(log.blockNumber) !== log.blockHash)
+        throw new ChainUnreachable("a log is of another block");
       for (const event of expand.take(log)) {
         if (event.event.kind === "leaf" && event.event.index !== leafCount++) {
-          throw new ChainAway("the node left out leaves of the pool");
+          throw new ChainUnreachable("the node left out leaves of the pool");
         }
         events.push(event);
       }
@@ -201,7 +202,7 @@ export function createIndexer(
       }
     }
     const tip = blocks.at(-1);
-    if (tip !== undefined) tell({ type: "advanced", tip });
+    if (tip !== undefined) emit({ type: "advanced", tip });
   }
 
   /** A pass that was under way may have looked at the head before the caller's news; it is followed by another. */
@@ -223,7 +224,8 @@ export function createIndexer(
     try {
       await sync();
     } catch (error) {
-      if (error instanceof ChainAway) logger.warn({ reason: error.message }, "indexing waits for the chain");
+      if (error instanceof ChainUnreachable)
+        logger.warn({ reason: error.message }, "indexing waits for the chain");
       else logger.error({ err: error }, "indexing failed");
     }
     if (!isStopped) timer = setTimeout(() => void loop(), pollIntervalMs);

@@ -7,7 +7,7 @@ import { mustField, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, word } from "../../shared/protocol/bytes.ts";
 import { poseidon4 } from "../../shared/protocol/hash.ts";
 import { emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
-import { breath } from "../event-loop.ts";
+import { yieldToEventLoop } from "../event-loop.ts";
 
 export const NODE_BYTES = 32;
 type Children = [Field, Field, Field, Field];
@@ -65,7 +65,7 @@ export class CommitmentTree {
       const parents: Field[] = [];
       for (let at = 0; at < nodes.length; at += TREE_ARITY) {
         parents.push(this.#parents.of(nodes.slice(at, at + TREE_ARITY)));
-        if (++hashed % HASHES_AT_ONCE === 0) await breath();
+        if (++hashed % HASHES_AT_ONCE === 0) await yieldToEventLoop();
       }
       row = parents;
     }

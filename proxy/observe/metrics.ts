@@ -157,7 +157,7 @@ export const METRICS = {
     "Balance of the gas wallet in whole coins of the chain, absent until known",
   ),
   cloister_blocked: gauge("1 for what holds every waiting ticket now", { by: BLOCKERS }),
-  cloister_submitter_last_turn_timestamp_seconds: gauge("When the submitter last ended a turn well"),
+  cloister_submitter_last_turn_timestamp_seconds: gauge("When the sequencer last ended a turn well"),
 
   cloister_lease_held: gauge("1 while this proxy is the one that submits"),
   cloister_lease_events_total: counter("What happened to the lease of submission at this proxy", {
@@ -249,13 +249,13 @@ export interface Metrics {
   /** A ticket that was called final. */
   takenBack(): void;
   lease(event: LeaseEvent): void;
-  redis(use: RedisUse, isAway: boolean): void;
+  redis(use: RedisUse, isUnreachable: boolean): void;
 
   rpc(method: string, outcome: RpcOutcome, secs: number): void;
   enclave(place: number, request: EnclaveRequest["type"], outcome: EnclaveOutcome, secs: number): void;
 
   /** Who tells the standing, once that is put together. */
-  tellStanding(read: () => Standing): void;
+  observe(read: () => Standing): void;
   /** Adds the runtime's own figures: memory, processor, delay of the event loop. */
   watchProcess(): void;
   /** In Prometheus' text format. */
@@ -305,7 +305,7 @@ export function createMetrics(): Metrics {
   const rpcSecs = histogramOf("cloister_rpc_seconds");
   const enclaveRequests = counterOf("cloister_enclave_requests_total");
   const enclaveSecs = histogramOf("cloister_enclave_seconds");
-  const redisAway = gaugeOf("cloister_redis_away");
+  const redisUnreachable = gaugeOf("cloister_redis_away");
   const warnings = gaugeOf("cloister_warnings");
 
   // Something that never happened is a zero: of a figure that begins at one, nobody can say that it grew.
@@ -335,7 +335,7 @@ export function createMetrics(): Metrics {
     }
   }
 
-  function pourStanding(now: Standing): void {
+  function showSnapshot(now: Standing): void {
     tickets.reset();
     for (const state of OPEN_STATES)
       if (now.queue !== undefined) tickets.set({ state }, now.queue.tickets[state]);
@@ -387,7 +387,7 @@ export function createMetrics(): Metrics {
     takenBack: () => finalTakenBack.inc(),
     lease: (event) => leaseEvents.inc({ event }),
     connectionRefused: (by) => connectionsRefused.inc({ by }),
-    redis: (use, isAway) => redisAway.set({ use }, isAway ? 1 : 0),
+    redis: (use, isUnreachable) => redisUnreachable.set({ use }, isUnreachable ? 1 : 0),
 
     rpc(name, outcome, secs) {
       const method = among(RPC_METHODS, name);
@@ -400,11 +400,11 @@ export function createMetrics(): Metrics {
       enclaveSecs.observe({ enclave, request }, secs);
     },
 
-    tellStanding: (by) => (read = by),
+    observe: (by) => (read = by),
     watchProcess: () => collectDefaultMetrics({ register: registry }),
     text() {
       pourRequests();
-      if (read !== undefined) pourStanding(read());
+      if (read !== undefined) showSnapshot(read());
       return registry.metrics();
     },
     contentType: registry.contentType,

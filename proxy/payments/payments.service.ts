@@ -35,7 +35,7 @@ export interface PaymentsParts {
   readonly admission: Admission;
   readonly attestations: Attestations;
   readonly feeNotes: FeeNotes;
-  readonly tickets: Pick<Tickets, "standingOf" | "standingAfter" | "enqueue">;
+  readonly tickets: Pick<Tickets, "lookUp" | "lookUpAfter" | "enqueue">;
 }
 
 export function createPayments(parts: PaymentsParts): Payments {
@@ -45,9 +45,9 @@ export function createPayments(parts: PaymentsParts): Payments {
     async accept(owner, body, requestId) {
       const transaction = toTransaction(body, pool.home);
       const { statement } = transaction;
-      let standing = await tickets.standingOf(owner, statement);
-      while (standing.ticket === undefined) {
-        const { outcome } = standing;
+      let known = await tickets.lookUp(owner, statement);
+      while (known.ticket === undefined) {
+        const { outcome } = known;
         try {
           const admitted = await admission.admit(transaction, owner.developerId, outcome !== undefined);
           const signed = await ("attestations" in body
@@ -57,10 +57,10 @@ export function createPayments(parts: PaymentsParts): Payments {
           return await tickets.enqueue(owner, statement, toStored(transaction, signed), outcome, requestId);
         } catch (refusal) {
           // Another copy of the request, or the execution itself, may have come meanwhile and be what refused it.
-          standing = await tickets.standingAfter(refusal, standing, owner, statement);
+          known = await tickets.lookUpAfter(refusal, known, owner, statement);
         }
       }
-      return standing.ticket;
+      return known.ticket;
     },
 
     async attest(developerId, body) {

@@ -14,7 +14,7 @@ import type { Outcome, TicketRecord, TicketStore, TicketTransaction } from "../s
 import { isInVain, isOver, isSameOwner } from "../store/ticket-states.ts";
 
 /** What a statement has when it is posted: a ticket, or an execution, or neither. */
-export interface Standing {
+export interface Known {
   /** The owner's, unless it ended in vain. */
   readonly ticket?: TicketRecord;
   /**
@@ -27,13 +27,13 @@ export interface Standing {
 
 export interface Tickets {
   /** What a statement has before anything is asked of it. Throws NULLIFIER_PENDING when its ticket is another's. */
-  standingOf(owner: Owner, statement: Statement): Promise<Standing>;
+  lookUp(owner: Owner, statement: Statement): Promise<Known>;
   /**
    * What a statement has after a step refused it, where that is more than it had `before`: twenty copies of a request
    * sent at once are one ticket and twenty equal answers, and a retry never learns "pending" of its own payment.
    * Throws the refusal where nothing has changed, or what has changed does not explain it.
    */
-  standingAfter(refusal: unknown, before: Standing, owner: Owner, statement: Statement): Promise<Standing>;
+  lookUpAfter(refusal: unknown, before: Known, owner: Owner, statement: Statement): Promise<Known>;
   /**
    * Durable, in its place in the order, notes reserved, in one atomic write; the owner's earlier ticket where a copy of
    * the request was faster. With an outcome the ticket begins as executed. Throws NULLIFIER_PENDING or QUEUE_FULL.
@@ -86,7 +86,7 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   const pending = (): ApiError =>
     new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this one, or is this one");
 
-  async function standingOf(owner: Owner, { hash }: Statement): Promise<Standing> {
+  async function lookUp(owner: Owner, { hash }: Statement): Promise<Known> {
     const ticket = await store.byStatement(hash);
     const isFree = ticket === undefined || isInVain(ticket.status);
     if (!isFree && isSameOwner(owner, ticket.owner)) return { ticket };
@@ -100,10 +100,10 @@ export function createTickets(store: TicketStore, options: TicketsOptions): Tick
   }
 
   return {
-    standingOf,
+    lookUp,
 
-    async standingAfter(refusal, before, owner, statement) {
-      const after = await standingOf(owner, statement).catch(() => before);
+    async lookUpAfter(refusal, before, owner, statement) {
+      const after = await lookUp(owner, statement).catch(() => before);
       const isMore =
         after.ticket !== undefined || (after.outcome !== undefined && before.outcome === undefined);
       if (!isMore) throw refusal;

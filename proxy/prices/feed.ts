@@ -5,7 +5,7 @@
  */
 import { Interface } from "ethers";
 import type { Address } from "../../shared/protocol/brands.ts";
-import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
 
 export interface Round {
@@ -23,7 +23,7 @@ const ABI = new Interface([
 const MAX_DECIMALS = 36;
 
 export interface Feed {
-  /** `now` is the time of the block that was asked, Unix seconds. Undefined when the contract gives no round; throws ChainAway when the node is away. */
+  /** `now` is the time of the block that was asked, Unix seconds. Undefined when the contract gives no round; throws ChainUnreachable when the node is away. */
   latest(): Promise<{ readonly round: Round; readonly now: number } | undefined>;
 }
 
@@ -36,7 +36,7 @@ export function createFeed(chain: Pick<Chain, "call" | "header">, address: Addre
   return {
     async latest() {
       const head = await chain.header("latest");
-      if (head === undefined) throw new ChainAway("the node has no newest block");
+      if (head === undefined) throw new ChainUnreachable("the node has no newest block");
       try {
         // Of one block: an upgrade between the two questions must not give a price of another scale.
         const [round, [decimals]] = await Promise.all([

@@ -64,7 +64,7 @@ const AHEAD_SECS = 900;
 type FeedSource = Extract<PriceSource, { feed: Feed }>;
 interface Standing {
   readonly fault: PriceFault;
-  readonly toldAt: number;
+  readonly reportedAt: number;
 }
 
 export function createPrices(parts: PricesParts): Prices {
@@ -92,7 +92,7 @@ export function createPrices(parts: PricesParts): Prices {
       logger.debug({ err: error }, "a price feed was not read");
       fault = "UNANSWERED";
     }
-    tell(source, fault);
+    report(source, fault);
   }
 
   /** After a restart: the price of before, unless the bounds no longer allow it. */
@@ -104,7 +104,7 @@ export function createPrices(parts: PricesParts): Prices {
   /** The chain may be ahead of our clock, and ours may go on when the chain stands still. */
   const nowSecs = (blockTime: number): number => Math.max(Math.floor(now() / 1000), blockTime);
 
-  function tell({ asset, symbol }: FeedSource, fault: PriceFault | undefined): void {
+  function report({ asset, symbol }: FeedSource, fault: PriceFault | undefined): void {
     const before = standings.get(asset);
     if (fault === undefined) {
       if (before !== undefined) logger.info({ asset: symbol }, "the price feed is good again");
@@ -112,10 +112,10 @@ export function createPrices(parts: PricesParts): Prices {
       return;
     }
     const isNew = before?.fault !== fault;
-    if (!isNew && now() - before.toldAt < REMINDER_MS) return;
+    if (!isNew && now() - before.reportedAt < REMINDER_MS) return;
     const effect = good.has(asset) ? "the last good price serves on" : "there is no price yet";
     logger.error({ asset: symbol, fault }, `the price feed ${FAULTS[fault]}; ${effect}`);
-    standings.set(asset, { fault, toldAt: now() });
+    standings.set(asset, { fault, reportedAt: now() });
   }
 
   async function refresh(): Promise<void> {

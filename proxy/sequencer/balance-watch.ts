@@ -1,5 +1,5 @@
 /** Asks now and then what the gas wallet has, for the operator's figures; nothing is decided by it. */
-import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 
@@ -25,7 +25,7 @@ export function createBalanceWatch(
     try {
       known = await chain.balance(wallet);
     } catch (error) {
-      if (!(error instanceof ChainAway || error instanceof ChainRefused)) throw error;
+      if (!(error instanceof ChainUnreachable || error instanceof ChainRefused)) throw error;
       known = undefined;
     }
   }

@@ -1,4 +1,4 @@
-/** What holds waiting tickets and the operator can mend; each part of the submitter reports what it meets. */
+/** What holds waiting tickets and the operator can fix; each part of the sequencer reports what it meets. */
 import type { Kind } from "../../shared/protocol/statements.ts";
 
 const BLOCKED = ["chain", "enclave", "gas"] as const;

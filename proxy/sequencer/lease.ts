@@ -1,11 +1,11 @@
 /**
- * Whether this process is the one that submits. Keeps the lease while it runs and takes it when it is free. What is
- * said here may be out of date a moment later; the fence at each write is what keeps two holders apart.
+ * Takes the sequencer's lease when it is free and keeps it while this process runs. What is said here may be out of
+ * date a moment later; the fence at each write is what keeps two holders apart.
  */
 import { randomUUID } from "node:crypto";
 import type { Fence, SubmissionLease } from "../store/tickets.ts";
 
-export interface Leadership {
+export interface LeaseKeeper {
   start(): void;
   /** The fence while this process has the lease, by its own clock. */
   current(): Fence | undefined;
@@ -13,14 +13,14 @@ export interface Leadership {
    * A write under the lease got no answer. It may still arrive, from a network that was slow or a system that goes on
    * sending it, and would then write over what was written since: there is no fence until there is a new one.
    */
-  doubt(): void;
+  invalidate(): void;
   /** Gives the lease back, and asks for it again when the others have had time to. */
-  standAside(): void;
+  stepDown(): void;
   /** Gives the lease back. Call it when nothing is written any more. */
   stop(): Promise<void>;
 }
 
-export interface LeadershipOptions {
+export interface LeaseKeeperOptions {
   /** How long the lease outlives a holder that has died or is cut off. */
   readonly leaseMs?: number;
   readonly onChange: (fence: Fence | undefined) => void;
@@ -31,79 +31,79 @@ const LEASE_MS = 5_000;
 /** Tries in one lease, so that one that is lost does not lose the lease. */
 const TRIES = 3;
 
-export function createLeadership(
+export function createLeaseKeeper(
   lease: Pick<SubmissionLease, "take" | "giveBack">,
-  { leaseMs = LEASE_MS, onChange, onFault }: LeadershipOptions,
-): Leadership {
+  { leaseMs = LEASE_MS, onChange, onFault }: LeaseKeeperOptions,
+): LeaseKeeper {
   const holder = randomUUID();
   let fence: Fence | undefined;
   /** By the monotonic clock, which goes on while a process is stopped. */
   let until = 0;
-  let told: Fence | undefined;
+  let announced: Fence | undefined;
   let timer: NodeJS.Timeout | undefined;
   let trying: Promise<void> | undefined;
   let isStopped = false;
-  let isDoubtful = false;
-  let isAside = false;
+  let isInvalid = false;
+  let isSteppingDown = false;
   let waitMs = leaseMs / TRIES;
 
-  const current = (): Fence | undefined => (!isDoubtful && performance.now() < until ? fence : undefined);
+  const current = (): Fence | undefined => (!isInvalid && performance.now() < until ? fence : undefined);
 
   async function attempt(): Promise<void> {
-    if (isAside) {
-      isAside = false;
+    if (isSteppingDown) {
+      isSteppingDown = false;
       waitMs = leaseMs;
       until = 0;
       await lease.giveBack(holder).catch(onFault);
-      tell();
+      announce();
       return;
     }
     waitMs = leaseMs / TRIES;
     const askedAt = performance.now();
-    const isAnew = isDoubtful;
+    const wantsNewFence = isInvalid;
     try {
-      fence = await lease.take(holder, leaseMs, isAnew);
+      fence = await lease.take(holder, leaseMs, wantsNewFence);
       until = askedAt + leaseMs;
-      if (isAnew) isDoubtful = false;
+      if (wantsNewFence) isInvalid = false;
     } catch (error) {
       // Not known whether it was kept: it counts until its time is over.
       onFault(error);
     }
-    tell();
+    announce();
   }
 
-  function tell(): void {
+  function announce(): void {
     const has = current();
-    if (has === told) return;
-    told = has;
+    if (has === announced) return;
+    announced = has;
     onChange(has);
   }
 
-  function again(): void {
+  function keepOn(): void {
     trying = attempt().finally(() => {
       trying = undefined;
-      if (!isStopped) timer = setTimeout(again, waitMs);
+      if (!isStopped) timer = setTimeout(keepOn, waitMs);
     });
   }
 
   /** At once, unless it is being asked for: then in its turn. */
-  function soon(): void {
+  function keepSoon(): void {
     if (trying !== undefined || isStopped) return;
     clearTimeout(timer);
-    again();
+    keepOn();
   }
 
   return {
-    start: again,
+    start: keepOn,
     current,
-    doubt() {
-      if (isDoubtful) return;
-      isDoubtful = true;
-      soon();
+    invalidate() {
+      if (isInvalid) return;
+      isInvalid = true;
+      keepSoon();
     },
-    standAside() {
-      isAside = true;
-      soon();
+    stepDown() {
+      isSteppingDown = true;
+      keepSoon();
     },
     async stop() {
       isStopped = true;

@@ -18,7 +18,7 @@ import type { TicketChange, TicketRecord, TicketStore, TicketWrites } from "../s
 import type { Backoff } from "./backoff.ts";
 import type { Blockage } from "./blockage.ts";
 import type { GasWallet } from "./gas-wallet.ts";
-import type { OpenTicket, OpenTickets } from "./queue.ts";
+import type { OpenTicket, Queue } from "./queue.ts";
 import { explainRefusal } from "./refusals.ts";
 import { inSendingOrder } from "./sending-order.ts";
 import { memberOf, proofOf, statementOf, UnreadableTicket } from "./pool-transaction.ts";
@@ -38,7 +38,7 @@ export interface MembersParts {
   readonly tokens: Tokens;
   readonly attestor: Attestor;
   readonly store: Pick<TicketStore, "list">;
-  readonly open: OpenTickets;
+  readonly queue: Queue;
   readonly writes: Pick<TicketWrites, "change">;
   readonly wallet: Pick<GasWallet, "address">;
   readonly backoff: Backoff;
@@ -55,7 +55,7 @@ export interface Members {
 }
 
 export function createMembers(parts: MembersParts): Members {
-  const { pool, tokens, attestor, store, open, writes, wallet, backoff, blockage, logger, maxBatch, now } =
+  const { pool, tokens, attestor, store, queue, writes, wallet, backoff, blockage, logger, maxBatch, now } =
     parts;
 
   /** Of these tickets, those that can go: readable, attested by signers that stand, within one root update. */
@@ -72,7 +72,7 @@ export function createMembers(parts: MembersParts): Members {
       const record = records.get(ticket.id);
       if (record === undefined) {
         // The store has set it aside and told so; the others go on.
-        open.forget(ticket.id);
+        queue.forget(ticket.id);
         continue;
       }
       leaves += KINDS[ticket.kind].leaves;
@@ -84,7 +84,7 @@ export function createMembers(parts: MembersParts): Members {
       } catch (error) {
         if (!(error instanceof UnreadableTicket)) throw error;
         logger.fatal({ ticket: ticket.id }, "a stored ticket cannot be read and is set aside");
-        open.forget(ticket.id);
+        queue.forget(ticket.id);
       }
     }
     return batch;
@@ -92,7 +92,7 @@ export function createMembers(parts: MembersParts): Members {
 
   async function nextTickets({ tip, before, put, canSwap }: Choice, most: number): Promise<OpenTicket[]> {
     const found: OpenTicket[] = [];
-    for (const ticket of open.waiting()) {
+    for (const ticket of queue.waiting()) {
       if (found.length >= most || ticket.sequence >= before) break;
       if (put.has(ticket.id) || backoff.isWaiting(ticket.id, tip.number)) continue;
       if (ticket.kind === "private-swap" && !(await canSwap())) continue;
@@ -141,7 +141,7 @@ export function createMembers(parts: MembersParts): Members {
     if (changes.length > 0) {
       const at = now();
       await writes.change(changes, at);
-      open.apply(changes, at);
+      queue.apply(changes, at);
     }
     return good;
   }

@@ -4,19 +4,19 @@
  */
 import type { TicketErrorCode } from "../../shared/api/errors.ts";
 import type { Tokens } from "../chain/token.ts";
-import { breath } from "../event-loop.ts";
+import { yieldToEventLoop } from "../event-loop.ts";
 import type { Logger } from "../logging.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
 import type { TicketChange, TicketError, TicketStatus, TicketStore, TicketWrites } from "../store/tickets.ts";
-import { lastSecondOf, type OpenTicket, type OpenTickets } from "./queue.ts";
-import { TICKET_ERRORS } from "./reasons.ts";
+import { lastSecondOf, type OpenTicket, type Queue } from "./queue.ts";
+import { TICKET_ERRORS } from "./refusals.ts";
 import { settle, takenBack, type Findings } from "./transitions.ts";
 import { traceOf } from "./reporting.ts";
 
 export interface OutcomesParts {
   readonly data: ChainDataStore;
-  readonly open: OpenTickets;
+  readonly queue: Queue;
   readonly store: Pick<TicketStore, "byStatement">;
   readonly writes: Pick<TicketWrites, "change">;
   readonly tokens: Tokens;
@@ -31,7 +31,7 @@ export interface Outcomes {
   settleAll(tip: IndexedBlock, finalBlock: number): Promise<void>;
 }
 
-/** Events that are read between two breaths of the event loop. */
+/** Events that are read between two pauses for the event loop. */
 const EVENTS_AT_ONCE = 1_000;
 const MARKET_CODES: ReadonlySet<TicketErrorCode> = new Set(["SLIPPAGE_EXCEEDED", "ROUTE_UNAVAILABLE"]);
 
@@ -41,7 +41,7 @@ export function finalBlockOf(tip: IndexedBlock, confirmations: number): number {
 }
 
 export function createOutcomes(parts: OutcomesParts): Outcomes {
-  const { data, open, store, writes, tokens, logger, metrics, now } = parts;
+  const { data, queue, store, writes, tokens, logger, metrics, now } = parts;
 
   /** Another statement that took what this one needs, and the block in which it did. */
   async function takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {
@@ -72,18 +72,18 @@ export function createOutcomes(parts: OutcomesParts): Outcomes {
   async function readNews(tip: IndexedBlock): Promise<void> {
     const isGone = seen !== undefined && data.eventAt(seen.position)?.blockHash !== seen.blockHash;
     if (isGone || !hasLooked) {
-      open.touchAll();
+      queue.markAllDue();
       seen = data.lastEventUpTo(tip.number, ["executed"]);
       hasLooked = true;
     }
     for (;;) {
       const events = data.eventsAfter(seen?.position, EVENTS_AT_ONCE);
       for (const { event } of events) {
-        if (event.kind === "executed") open.touch(event.statement, event.nullifiers);
+        if (event.kind === "executed") queue.markDue(event.statement, event.nullifiers);
       }
       seen = events.at(-1) ?? seen;
       if (events.length < EVENTS_AT_ONCE) return;
-      await breath();
+      await yieldToEventLoop();
     }
   }
 
@@ -101,7 +101,7 @@ export function createOutcomes(parts: OutcomesParts): Outcomes {
       const { txHash: tx, block } = ticket.status.outcome;
       const at = now();
       await writes.change([{ id: ticket.id, status }], at);
-      open.reopen({ ...ticket, status, updatedAt: at });
+      queue.reopen({ ...ticket, status, updatedAt: at });
       metrics.takenBack();
       logger.fatal(
         { ...traceOf(ticket), tx, block },
@@ -130,9 +130,9 @@ export function createOutcomes(parts: OutcomesParts): Outcomes {
     };
     const status = settle(ticket.status, findings);
     const decidedIn = execution?.block ?? taken?.block;
-    if (decidedIn !== undefined) open.lookAgainAt(ticket.id, decidedIn);
+    if (decidedIn !== undefined) queue.lookAgainAt(ticket.id, decidedIn);
     // Whether the authorization is used is asked of final blocks, so each new one may tell more.
-    else if (isSuspect(status)) open.lookAgainAt(ticket.id, finalBlock + 1);
+    else if (isSuspect(status)) queue.lookAgainAt(ticket.id, finalBlock + 1);
     return status === ticket.status ? undefined : { id: ticket.id, status };
   }
 
@@ -141,7 +141,7 @@ export function createOutcomes(parts: OutcomesParts): Outcomes {
       await reopen();
       await readNews(tip);
       const finalTime = data.blockAtOrBelow(finalBlock)?.timestamp ?? 0;
-      for (const tickets of open.due(finalBlock, finalTime)) {
+      for (const tickets of queue.due(finalBlock, finalTime)) {
         const changes: TicketChange[] = [];
         for (const ticket of tickets) {
           const change = await settleOne(ticket, finalBlock, finalTime);
@@ -149,9 +149,9 @@ export function createOutcomes(parts: OutcomesParts): Outcomes {
         }
         const at = now();
         if (changes.length > 0) await writes.change(changes, at);
-        open.seen(tickets);
-        open.apply(changes, at);
-        await breath();
+        queue.seen(tickets);
+        queue.apply(changes, at);
+        await yieldToEventLoop();
       }
     },
   };

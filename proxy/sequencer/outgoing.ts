@@ -13,9 +13,8 @@ import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
 import type { Outgoing, TicketChange, TicketStore, TicketWrites } from "../store/tickets.ts";
 import type { Backoff } from "./backoff.ts";
 import type { GasWallet } from "./gas-wallet.ts";
-import type { OpenTicket, OpenTickets } from "./queue.ts";
-import { TICKET_ERRORS } from "./reasons.ts";
-import { explainRefusal } from "./refusals.ts";
+import type { OpenTicket, Queue } from "./queue.ts";
+import { explainRefusal, TICKET_ERRORS } from "./refusals.ts";
 import type { Sending } from "./sending.ts";
 import { dropped, refused } from "./transitions.ts";
 import { traceOf } from "./reporting.ts";
@@ -26,7 +25,7 @@ export interface OutgoingParts {
   readonly tokens: Tokens;
   readonly data: ChainDataStore;
   readonly store: Pick<TicketStore, "outgoing" | "list">;
-  readonly open: OpenTickets;
+  readonly queue: Queue;
   readonly writes: TicketWrites;
   readonly wallet: Pick<GasWallet, "address">;
   readonly sending: Sending;
@@ -61,11 +60,11 @@ interface Mined {
   readonly receipt: Receipt | undefined;
 }
 
-/** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
+/** RoundRobin in a row that must miss our transaction under a used nonce before we believe it is gone. */
 const MISSES_BEFORE_DROPPED = 3;
 
 export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
-  const { chain, pool, tokens, data, store, open, writes, wallet, sending, backoff, logger, metrics, now } =
+  const { chain, pool, tokens, data, store, queue, writes, wallet, sending, backoff, logger, metrics, now } =
     parts;
   /** By nonce. Forgotten with the lease, which only costs a few turns. */
   const misses = new Map<number, number>();
@@ -91,7 +90,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     const { block } = mined;
     if (entry.minedIn !== block) {
       await writes.markMined(entry.nonce, block);
-      await tellMined(entry, mined);
+      await logMined(entry, mined);
     }
     if (block > tip.number) return true;
     await releaseRefused(entry, tip);
@@ -114,7 +113,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     return undefined;
   }
 
-  async function tellMined({ nonce, ticketIds }: Outgoing, { hash, block, receipt }: Mined): Promise<void> {
+  async function logMined({ nonce, ticketIds }: Outgoing, { hash, block, receipt }: Mined): Promise<void> {
     const gasUsed = receipt?.gasUsed;
     metrics.mined(ticketIds.length, gasUsed);
     // From the store: where one block makes it final, a ticket is over before its transaction is looked at.
@@ -143,13 +142,13 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     if (changes.length === 0) return;
     const at = now();
     await writes.change(changes, at);
-    open.apply(changes, at);
+    queue.apply(changes, at);
   }
 
   /** Tickets that were in this transaction and were not executed. */
   function carriedBy(entry: Outgoing): OpenTicket[] {
     return entry.ticketIds
-      .map((id) => open.get(id))
+      .map((id) => queue.get(id))
       .filter((ticket) => ticket !== undefined)
       .filter(
         ({ status, statement }) =>
@@ -168,7 +167,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     }
     const at = now();
     await writes.dropOutgoing(entry.nonce, changes, at);
-    open.apply(changes, at);
+    queue.apply(changes, at);
   }
 
   /** Sends dropped bytes again, and pays more for stuck ones. */

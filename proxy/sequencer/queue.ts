@@ -1,7 +1,7 @@
 /**
- * What the submitter has to know of every ticket that is not over, in its memory, so that a long queue costs a turn
+ * What the sequencer has to know of every ticket that is not over, in its memory, so that a long queue costs a turn
  * nothing: which are to be sent and in what order, and which the chain's news concerns. Read from the store once,
- * when the lease is taken; under it nobody else changes a ticket, so only new ones have to be heard of.
+ * when the lease is taken; under it nobody else changes a ticket, so only new ones have to be noticed.
  */
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
@@ -32,20 +32,20 @@ export interface OpenTicket {
   readonly wasExecuted: boolean;
 }
 
-/** Told of every change from one state to another, with the ticket as it was before. */
+/** Called with every change from one state to another, with the ticket as it was before. */
 export type StepListener = (ticket: OpenTicket, from: OpenState, status: TicketStatus, at: number) => void;
 
 /** How the queue stands; kept up to date, so that asking costs nothing. */
-export interface QueueStanding {
+export interface QueueSize {
   readonly tickets: Readonly<Record<OpenState, number>>;
   /** When the oldest that is not executed was accepted, in milliseconds since 1970; undefined when there is none. */
   readonly oldestAt: number | undefined;
 }
 
-/** Tickets that are looked at between two breaths of the event loop. */
+/** Tickets that are looked at between two pauses for the event loop. */
 const SLICE = 500;
 
-export class OpenTickets {
+export class Queue {
   readonly #byId = new Map<string, OpenTicket>();
   readonly #byStatement = new Map<Bytes32, string>();
   readonly #byNullifier = new Map<Field, string>();
@@ -67,16 +67,16 @@ export class OpenTickets {
   }
 
   /** Ends with `close`. */
-  static async of(
+  static async read(
     store: Pick<TicketStore, "open" | "follow">,
     onStep: StepListener = () => undefined,
-  ): Promise<OpenTickets> {
-    const tickets = new OpenTickets(onStep);
-    // Heard before reading begins, so that none falls between.
+  ): Promise<Queue> {
+    const tickets = new Queue(onStep);
+    // Followed before reading begins, so that none is missed in between.
     const early: TicketRecord[] = [];
     let isRead = false;
     tickets.#stop = store.follow((ticket) => {
-      if (isRead) tickets.#hear(ticket);
+      if (isRead) tickets.#takeUp(ticket);
       else early.push(ticket);
     });
     try {
@@ -86,7 +86,7 @@ export class OpenTickets {
       throw error;
     }
     isRead = true;
-    for (const ticket of early) tickets.#hear(ticket);
+    for (const ticket of early) tickets.#takeUp(ticket);
     return tickets;
   }
 
@@ -112,7 +112,7 @@ export class OpenTickets {
     return this.#waiting;
   }
 
-  standing(): QueueStanding {
+  counts(): QueueSize {
     const id = this.#oldest.first();
     return {
       tickets: { ...this.#counts },
@@ -155,7 +155,7 @@ export class OpenTickets {
   #remove(ticket: OpenTicket): void {
     const { id } = ticket;
     this.#count(ticket, -1);
-    this.#leaveLine(ticket);
+    this.#removeWaiting(ticket);
     this.#byId.delete(id);
     this.#due.delete(id);
     if (this.#byStatement.get(ticket.statement) === id) this.#byStatement.delete(ticket.statement);
@@ -164,7 +164,7 @@ export class OpenTickets {
   }
 
   /** A statement was executed and took these notes. */
-  touch(statement: Bytes32, nullifiers: readonly Field[]): void {
+  markDue(statement: Bytes32, nullifiers: readonly Field[]): void {
     for (const id of [
       this.#byStatement.get(statement),
       ...nullifiers.map((nullifier) => this.#byNullifier.get(nullifier)),
@@ -173,7 +173,7 @@ export class OpenTickets {
     }
   }
 
-  touchAll(): void {
+  markAllDue(): void {
     for (const id of this.#byId.keys()) this.#due.add(id);
   }
 
@@ -200,15 +200,15 @@ export class OpenTickets {
   }
 
   /** Only one that came after all that we know: of the others we know more than the news, which may be late. */
-  #hear(ticket: TicketRecord): void {
+  #takeUp(ticket: TicketRecord): void {
     if (!isOver(ticket.status) && ticket.sequence > this.#lastSequence) this.#add(ticket);
   }
 
   #add(record: TicketRecord, wasExecuted = isExecuted(record.status)): void {
     const { sequence, nullifiers, status, transaction } = record;
     const { kind, deadline } = transaction;
-    const [id, statement] = [alone(record.id), alone(record.statement) as Bytes32];
-    const requestId = record.requestId === undefined ? undefined : alone(record.requestId);
+    const [id, statement] = [detached(record.id), detached(record.statement) as Bytes32];
+    const requestId = record.requestId === undefined ? undefined : detached(record.requestId);
     const ticket: OpenTicket = {
       id,
       sequence,
@@ -238,8 +238,8 @@ export class OpenTickets {
     if (before !== undefined) this.#count(before, -1);
     this.#count(ticket, 1);
     this.#byId.set(id, ticket);
-    if (isWaiting(status)) this.#joinLine(ticket);
-    else if (before !== undefined) this.#leaveLine(before);
+    if (isWaiting(status)) this.#insertWaiting(ticket);
+    else if (before !== undefined) this.#removeWaiting(before);
     const wasUnderWay = before !== undefined && isUnderWay(before.status);
     if (isUnderWay(status) && !wasUnderWay) this.#oldest.add(sequence, id);
   }
@@ -262,19 +262,19 @@ export class OpenTickets {
     return ticket !== undefined && isUnderWay(ticket.status);
   }
 
-  #joinLine(ticket: OpenTicket): void {
-    const line = this.#waiting;
-    const last = line.at(-1);
+  #insertWaiting(ticket: OpenTicket): void {
+    const waiting = this.#waiting;
+    const last = waiting.at(-1);
     if (last === undefined || last.sequence < ticket.sequence) {
-      line.push(ticket);
+      waiting.push(ticket);
       return;
     }
     const place = this.#placeOf(ticket.sequence);
-    if (line[place]?.id === ticket.id) line[place] = ticket;
-    else line.splice(place, 0, ticket);
+    if (waiting[place]?.id === ticket.id) waiting[place] = ticket;
+    else waiting.splice(place, 0, ticket);
   }
 
-  #leaveLine({ id, sequence }: OpenTicket): void {
+  #removeWaiting({ id, sequence }: OpenTicket): void {
     const place = this.#placeOf(sequence);
     if (this.#waiting[place]?.id === id) this.#waiting.splice(place, 1);
   }
@@ -293,7 +293,7 @@ export class OpenTickets {
 }
 
 /** Without the record that it was read from: a part of a string keeps the whole of it in memory. */
-function alone(text: string): string {
+function detached(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1");
 }
 

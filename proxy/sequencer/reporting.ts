@@ -20,7 +20,7 @@ export function traceOf({ id, requestId }: Pick<TicketRecord, "id" | "requestId"
   return { ticket: id, ...(requestId === undefined ? {} : { request_id: requestId }) };
 }
 
-export function tellAccepted(
+export function logAccepted(
   metrics: Pick<Metrics, "accepted">,
   logger: Logger,
 ): (ticket: TicketRecord) => void {
@@ -31,7 +31,7 @@ export function tellAccepted(
   };
 }
 
-export function tellSteps(
+export function logSteps(
   metrics: Pick<Metrics, "left" | "confirmed" | "ended">,
   logger: Logger,
 ): StepListener {

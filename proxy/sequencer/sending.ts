@@ -2,7 +2,7 @@
  * Signs with the gas wallet and sends. Bytes are stored, together with the tickets they carry, before they
  * are sent: a crash at any instruction leaves either nothing or bytes that the next start finds again.
  */
-import { ChainAway, ChainRefused } from "../chain/json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain, Header } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Logger } from "../logging.ts";
@@ -11,7 +11,7 @@ import type { Outgoing, SignedAttempt, TicketChange, TicketStore, TicketWrites }
 import type { Batch } from "./batch.ts";
 import type { Blockage } from "./blockage.ts";
 import { firstFees, higherFees, type Fees, type GasWallet } from "./gas-wallet.ts";
-import type { OpenTicket, OpenTickets } from "./queue.ts";
+import type { OpenTicket, Queue } from "./queue.ts";
 import { sent } from "./transitions.ts";
 import { traceOf } from "./reporting.ts";
 
@@ -19,7 +19,7 @@ export interface SendingParts {
   readonly chain: Chain;
   readonly pool: Pool;
   readonly store: Pick<TicketStore, "outgoing">;
-  readonly open: OpenTickets;
+  readonly queue: Queue;
   readonly writes: Pick<TicketWrites, "putOutgoing">;
   readonly wallet: GasWallet;
   readonly blockage: Blockage;
@@ -43,7 +43,7 @@ export interface Sending {
 }
 
 export function createSending(parts: SendingParts): Sending {
-  const { chain, pool, store, open, writes, wallet, blockage, logger, metrics, now } = parts;
+  const { chain, pool, store, queue, writes, wallet, blockage, logger, metrics, now } = parts;
   const { maxFeePerGas: feeCap } = parts;
 
   function sign(nonce: number, data: string, gasLimit: bigint, fees: Fees): SignedAttempt {
@@ -77,7 +77,7 @@ export function createSending(parts: SendingParts): Sending {
   /** An entry under a nonce that the chain calls unused is one that a reorganisation took back and that is sent again as it is: never overwritten. */
   async function requireFree(nonce: number): Promise<void> {
     if ((await store.outgoing()).some((entry) => entry.nonce === nonce)) {
-      throw new ChainAway("the node's view of the nonce moved during a turn");
+      throw new ChainUnreachable("the node's view of the nonce moved during a turn");
     }
   }
 
@@ -114,7 +114,7 @@ export function createSending(parts: SendingParts): Sending {
       if (!(await writes.putOutgoing(entry, 0, changes, at))) {
         throw new Error("an entry came under a nonce that was free a moment ago");
       }
-      open.apply(changes, at);
+      queue.apply(changes, at);
       metrics.sent(candidates.length);
       const carries = candidates.map(({ ticket }) => traceOf(ticket));
       logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
@@ -135,7 +135,7 @@ export function createSending(parts: SendingParts): Sending {
       };
       const at = now();
       if (!(await writes.putOutgoing(filler, 0, changes, at))) return;
-      open.apply(changes, at);
+      queue.apply(changes, at);
       metrics.transaction("filled");
       logger.error({ nonce, tx: attempt.hash }, "a nonce was free before one that is in use; it is filled");
       await broadcast(attempt, nonce);
@@ -156,7 +156,7 @@ export function createSending(parts: SendingParts): Sending {
       const changes = movedTo(nonce, attempt, carried);
       const at = now();
       if (!(await writes.putOutgoing(next, entry.attempts.length, changes, at))) return;
-      open.apply(changes, at);
+      queue.apply(changes, at);
       metrics.transaction("replaced");
       logger.info(
         { nonce, attempts: next.attempts.length, tx: attempt.hash, carries: carried.map(traceOf) },

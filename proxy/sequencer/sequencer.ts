@@ -5,7 +5,7 @@
  */
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
-import { ChainAway } from "../chain/json-rpc.ts";
+import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
@@ -19,26 +19,26 @@ import { Backoff } from "./backoff.ts";
 import { createBatches, type Batches } from "./batch.ts";
 import { Blockage, type Blocked } from "./blockage.ts";
 import type { GasWallet } from "./gas-wallet.ts";
-import { createLeadership } from "./lease.ts";
+import { createLeaseKeeper } from "./lease.ts";
 import { createMembers } from "./members.ts";
 import { createOutcomes, finalBlockOf, type Outcomes } from "./outcomes.ts";
 import { createOutgoing, type OutgoingTransactions } from "./outgoing.ts";
-import { OpenTickets, type QueueStanding } from "./queue.ts";
+import { Queue, type QueueSize } from "./queue.ts";
 import type { TreeView } from "./root-update.ts";
 import { createSending, type Sending } from "./sending.ts";
-import { tellSteps } from "./reporting.ts";
+import { logSteps } from "./reporting.ts";
 
-export interface SubmitterState {
+export interface SequencerState {
   readonly blockedBy: Blocked | undefined;
   /** Milliseconds since 1970 of the last turn that ended well. */
   readonly lastTurnAt: number | undefined;
   /** Whether this proxy is the one that submits. */
   readonly hasLease: boolean;
   /** Undefined while another proxy submits, or this one has not read the queue yet. */
-  readonly queue: QueueStanding | undefined;
+  readonly queue: QueueSize | undefined;
 }
 
-export interface Submitter {
+export interface Sequencer {
   start(): void;
   /** Something may be to do; returns at once. */
   wake(): void;
@@ -46,12 +46,12 @@ export interface Submitter {
   wakeForTicket(): void;
   /** Ends the turn under way; stored bytes are adopted by the next start. */
   stop(): Promise<void>;
-  state(): SubmitterState;
-  /** What holds waiting tickets of this kind and the operator can mend. */
+  state(): SequencerState;
+  /** What holds waiting tickets of this kind and the operator can fix. */
   blockedBy(kind: Kind): ReturnType<Blockage["of"]>;
 }
 
-export interface SubmitterParts {
+export interface SequencerParts {
   readonly chain: Chain;
   readonly pool: Pool;
   readonly tokens: Tokens;
@@ -73,7 +73,7 @@ export interface SubmitterParts {
   readonly now: () => number;
 }
 
-export interface SubmitterOptions {
+export interface SequencerOptions {
   readonly confirmations: number;
   readonly pollIntervalMs: number;
   /** A transaction that waits longer is replaced by one that pays more. */
@@ -86,32 +86,32 @@ export interface SubmitterOptions {
 }
 
 /** A proxy that has been without an enclave for so long lets another one submit. */
-const STAND_ASIDE_AFTER_MS = 5_000;
+const STEP_DOWN_AFTER_MS = 5_000;
 const DEFAULT_STUCK_AFTER_MS = 30_000;
 const DEFAULT_MAX_FEE = 500_000_000_000n;
 /** So many transfers are just within the calldata of one call; larger members make it fewer. */
 const DEFAULT_MAX_BATCH = 64;
 
-/** What works under one lease. Made anew with each, so that nothing remembered from before an interruption decides. */
-interface Line {
+/** What works from taking the lease to losing it. Nothing remembered from before an interruption decides. */
+interface Term {
   readonly fence: Fence;
-  readonly open: OpenTickets;
+  readonly queue: Queue;
   readonly outcomes: Outcomes;
   readonly outgoing: OutgoingTransactions;
   readonly batches: Batches;
   readonly sending: Sending;
   readonly backoff: Backoff;
-  told: string | undefined;
+  reported: string | undefined;
 }
 
-export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions): Submitter {
+export function createSequencer(parts: SequencerParts, options: SequencerOptions): Sequencer {
   const { chain, data, store, logger, now, metrics = createMetrics() } = parts;
   const { maxFeePerGas = DEFAULT_MAX_FEE, stuckAfterMs = DEFAULT_STUCK_AFTER_MS } = options;
   const { maxBatch = DEFAULT_MAX_BATCH, leaseMs } = options;
   const confirmations = Math.max(options.confirmations, 1);
 
   const blockage = new Blockage();
-  const leadership = createLeadership(parts.lease, {
+  const keeper = createLeaseKeeper(parts.lease, {
     ...(leaseMs === undefined ? {} : { leaseMs }),
     onChange(fence) {
       metrics.lease(fence === undefined ? "lost" : "taken");
@@ -125,76 +125,76 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
     },
   });
 
-  let line: Line | undefined;
+  let term: Term | undefined;
   let isStopped = false;
   let isWanted = false;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let lastTurnAt: number | undefined;
   let withoutEnclaveSince: number | undefined;
-  let isStoreAway = false;
+  let isStoreUnreachable = false;
   /** A transaction of ours is not mined, or not indexed: only a block, or time, changes what can be done. */
   let isUnderWay = false;
 
-  async function openLine(fence: Fence): Promise<Line> {
-    const open = await OpenTickets.of(store, tellSteps(metrics, logger));
+  async function openTerm(fence: Fence): Promise<Term> {
+    const queue = await Queue.read(store, logSteps(metrics, logger));
     const writes = store.underLease(fence);
-    const backoff = new Backoff((id) => open.get(id) !== undefined);
-    const sending = createSending({ ...parts, metrics, open, writes, blockage, maxFeePerGas });
-    const members = createMembers({ ...parts, open, writes, backoff, blockage, maxBatch });
+    const backoff = new Backoff((id) => queue.get(id) !== undefined);
+    const sending = createSending({ ...parts, metrics, queue, writes, blockage, maxFeePerGas });
+    const members = createMembers({ ...parts, queue, writes, backoff, blockage, maxBatch });
     return {
       fence,
-      open,
-      outcomes: createOutcomes({ ...parts, metrics, open, writes }),
-      outgoing: createOutgoing({ ...parts, metrics, open, writes, sending, backoff, stuckAfterMs }),
+      queue,
+      outcomes: createOutcomes({ ...parts, metrics, queue, writes }),
+      outgoing: createOutgoing({ ...parts, metrics, queue, writes, sending, backoff, stuckAfterMs }),
       batches: createBatches({ ...parts, members, blockage }),
       sending,
       backoff,
-      told: undefined,
+      reported: undefined,
     };
   }
 
-  function endLine(): void {
-    line?.open.close();
-    line = undefined;
+  function endTerm(): void {
+    term?.queue.close();
+    term = undefined;
   }
 
   async function turn(): Promise<void> {
-    const fence = leadership.current();
-    if (line?.fence !== fence) endLine();
+    const fence = keeper.current();
+    if (term?.fence !== fence) endTerm();
     if (fence === undefined) {
       blockage.adopt(await parts.lease.report());
       return;
     }
-    line ??= await openLine(fence);
-    const tip = await newestBlock(line);
+    term ??= await openTerm(fence);
+    const tip = await newestBlock(term);
     const finalBlock = finalBlockOf(tip, confirmations);
-    await line.outcomes.settleAll(tip, finalBlock);
-    isUnderWay = await line.outgoing.tend(tip, finalBlock);
+    await term.outcomes.settleAll(tip, finalBlock);
+    isUnderWay = await term.outgoing.tend(tip, finalBlock);
     if (isUnderWay) return;
-    if (!hasWork(line)) blockage.clear();
-    else if (await sendNext(line, tip)) return;
-    await line.outgoing.fillHole(tip);
+    if (!hasWork(term)) blockage.clear();
+    else if (await sendNext(term, tip)) return;
+    await term.outgoing.fillHole(tip);
   }
 
   const hashAt = (number: number): Bytes32 | undefined => data.blockAtOrBelow(number)?.hash;
 
   /** What was refused on blocks that are gone is forgotten with them. */
-  async function newestBlock({ backoff }: Line): Promise<IndexedBlock> {
+  async function newestBlock({ backoff }: Term): Promise<IndexedBlock> {
     await parts.sync();
     const tip = data.tip();
-    if (tip === undefined) throw new ChainAway("nothing is indexed yet");
+    if (tip === undefined) throw new ChainUnreachable("nothing is indexed yet");
     backoff.reach(tip, hashAt);
     return tip;
   }
 
   /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
-  function hasWork({ open }: Line): boolean {
-    return open.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
+  function hasWork({ queue }: Term): boolean {
+    return queue.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
   }
 
   /** Whether something was sent. */
-  async function sendNext(line: Line, tip: IndexedBlock): Promise<boolean> {
+  async function sendNext(term: Term, tip: IndexedBlock): Promise<boolean> {
     const head = await chain.header("latest");
     // Built on anything but the newest block, a batch would meet a queue it does not expect.
     if (head?.hash !== tip.hash) {
@@ -202,47 +202,47 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       return false;
     }
     blockage.clear();
-    const batch = await line.batches.next(tip, line.outgoing.oldestBehindHole());
+    const batch = await term.batches.next(tip, term.outgoing.oldestBehindHole());
     if (batch === undefined) return false;
     const nonce = await chain.nonce(parts.wallet.address);
-    await newestBlock(line);
+    await newestBlock(term);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
     // nonce, too, may be one that was taken back, with what was sent later still to come.
     if (hashAt(tip.number) !== tip.hash) {
       isWanted = true;
       return false;
     }
-    const isSent = await line.sending.send(batch, nonce, head);
+    const isSent = await term.sending.send(batch, nonce, head);
     if (isSent) isWanted = true;
     return isSent;
   }
 
   /** What holds tickets, for the proxies that show them and do not submit. */
-  async function tellOthers(): Promise<void> {
+  async function reportBlockage(): Promise<void> {
     const text = String(blockage);
-    if (line === undefined || line.told === text) return;
-    await store.underLease(line.fence).report(text);
-    line.told = text;
+    if (term === undefined || term.reported === text) return;
+    await store.underLease(term.fence).report(text);
+    term.reported = text;
   }
 
   /** Whether the store did what it could not answer, or will, is not known: everything is read again, under a new fence. */
-  function mistrust(fault: unknown): void {
-    endLine();
-    if (fault instanceof StoreUnavailable) leadership.doubt();
+  function abandonTerm(fault: unknown): void {
+    endTerm();
+    if (fault instanceof StoreUnavailable) keeper.invalidate();
   }
 
   /** Without an enclave payments go on, but no root covers their leaves. Another proxy may reach one. */
-  function standAside(): void {
-    if (line === undefined || blockage.by !== "enclave" || !parts.lease.isShared) {
+  function stepDownWithoutEnclave(): void {
+    if (term === undefined || blockage.by !== "enclave" || !parts.lease.isShared) {
       withoutEnclaveSince = undefined;
       return;
     }
     withoutEnclaveSince ??= now();
-    if (now() - withoutEnclaveSince < STAND_ASIDE_AFTER_MS) return;
+    if (now() - withoutEnclaveSince < STEP_DOWN_AFTER_MS) return;
     withoutEnclaveSince = undefined;
     logger.warn("no enclave answers this proxy; another one may submit");
-    endLine();
-    leadership.standAside();
+    endTerm();
+    keeper.stepDown();
   }
 
   async function run(): Promise<void> {
@@ -252,28 +252,28 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       try {
         await turn();
         lastTurnAt = now();
-        if (line !== undefined) blockage.clear("chain");
-        await tellOthers();
-        isStoreAway = false;
-        standAside();
+        if (term !== undefined) blockage.clear("chain");
+        await reportBlockage();
+        isStoreUnreachable = false;
+        stepDownWithoutEnclave();
       } catch (error) {
-        if (error instanceof ChainAway) {
+        if (error instanceof ChainUnreachable) {
           blockage.report("chain");
           logger.warn({ reason: error.message }, "submission waits for the chain");
-          await tellOthers().catch((fault: unknown) => {
-            mistrust(fault);
-            logger.error({ err: fault }, "nobody could be told");
+          await reportBlockage().catch((fault: unknown) => {
+            abandonTerm(fault);
+            logger.error({ err: fault }, "what blocks could not be reported");
           });
           return;
         }
-        mistrust(error);
+        abandonTerm(error);
         if (error instanceof LeaseLost) {
           metrics.lease("fenced");
           logger.warn("another proxy has the lease; this one had not noticed");
-        } else if (!(error instanceof StoreUnavailable && isStoreAway))
-          logger.error({ err: error }, "a turn of the submitter failed");
+        } else if (!(error instanceof StoreUnavailable && isStoreUnreachable))
+          logger.error({ err: error }, "a turn of the sequencer failed");
         // Said once, and not at every turn until it is back.
-        isStoreAway = error instanceof StoreUnavailable;
+        isStoreUnreachable = error instanceof StoreUnavailable;
         return;
       }
     }
@@ -287,7 +287,7 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
 
   return {
     start() {
-      leadership.start();
+      keeper.start();
       timer = setInterval(wake, options.pollIntervalMs);
       wake();
     },
@@ -299,13 +299,13 @@ export function createSubmitter(parts: SubmitterParts, options: SubmitterOptions
       isStopped = true;
       clearInterval(timer);
       await running;
-      endLine();
-      await leadership.stop();
+      endTerm();
+      await keeper.stop();
     },
     state: () => {
-      const fence = leadership.current();
+      const fence = keeper.current();
       const hasLease = fence !== undefined;
-      const queue = hasLease && line?.fence === fence ? line.open.standing() : undefined;
+      const queue = hasLease && term?.fence === fence ? term.queue.counts() : undefined;
       return { blockedBy: blockage.by, lastTurnAt, hasLease, queue };
     },
     blockedBy: (kind) => blockage.of(kind),

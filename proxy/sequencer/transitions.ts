@@ -36,7 +36,7 @@ export function settle(status: TicketStatus, findings: Findings): TicketStatus {
   }
   if (findings.execution !== undefined) return executed(status, findings.execution, findings.finalBlock);
   if (status.state === "confirmed") {
-    // The block that held it is gone. It has no carrier: the submitter looks whether ours is still good.
+    // The block that held it is gone. It has no carrier: the sequencer looks whether ours is still good.
     return { state: "submitted", txHash: status.outcome.txHash };
   }
   const { takenBy, finalBlock, finalTime, lastSecond, expiry } = findings;
@@ -64,7 +64,7 @@ function sameOutcome(a: Outcome, b: Outcome): boolean {
 
 /**
  * A block that was final is gone, and with it the execution, or it stands elsewhere now. The ticket is open again, and
- * as one whose unsettled block is gone: the submitter looks for its execution, and sends it where there is none.
+ * as one whose unsettled block is gone: the sequencer looks for its execution, and sends it where there is none.
  */
 export function takenBack(status: TicketStatus, execution: Outcome | undefined): TicketStatus | undefined {
   if (status.state !== "finalized") return undefined;

@@ -5,7 +5,7 @@ import { COURIER_FAULTS, type KeyCourier } from "../enclave-link/key-courier.ts"
 import type { Indexer } from "../merkle/indexer.ts";
 import type { Database } from "../store/lmdb/database.ts";
 import type { InstanceStores } from "../store/instance.ts";
-import type { Submitter } from "../sequencer/sequencer.ts";
+import type { Sequencer } from "../sequencer/sequencer.ts";
 import type { HealthChecks } from "./status.service.ts";
 
 export interface HealthCheckParts {
@@ -13,16 +13,16 @@ export interface HealthCheckParts {
   readonly database: Database;
   readonly stores: Pick<InstanceStores, "check">;
   readonly indexer: Pick<Indexer, "state">;
-  readonly submitter: Pick<Submitter, "state">;
+  readonly sequencer: Pick<Sequencer, "state">;
   readonly directory: Pick<EnclaveDirectory, "phases">;
   readonly courier: Pick<KeyCourier, "faults">;
 }
 
-/** Older than this, what the indexer or the submitter last did is no sign of life. */
+/** Older than this, what the indexer or the sequencer last did is no sign of life. */
 const STALE_MS = 30_000;
 
 export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
-  const { chain, database, stores, indexer, submitter, directory, courier } = parts;
+  const { chain, database, stores, indexer, sequencer, directory, courier } = parts;
   const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
   const table = database.table("health");
   return {
@@ -52,7 +52,7 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
       return { state: "ok", ageMs: 0 };
     },
     sequencer: () => {
-      const { blockedBy, lastTurnAt } = submitter.state();
+      const { blockedBy, lastTurnAt } = sequencer.state();
       if (blockedBy !== undefined)
         return { state: "degraded", ageMs: age(lastTurnAt), detail: `blocked by ${blockedBy}` };
       const isAlive = lastTurnAt !== undefined && age(lastTurnAt) < STALE_MS;

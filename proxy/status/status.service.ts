@@ -3,7 +3,7 @@ import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { WhoAmI } from "../../shared/api/credentials.ts";
 import { API_VERSION, MAX_BODY_BYTES } from "../../shared/api/endpoints.ts";
 import type { Health, Info } from "../../shared/api/service.ts";
-import { ChainAway } from "../chain/json-rpc.ts";
+import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Config } from "../config.ts";
 import type { EnclaveDescription } from "../enclave-link/directory.ts";
 import type { Fees } from "../fees/fee-rules.ts";
@@ -129,7 +129,7 @@ export function createStatus(parts: StatusParts): Status {
           limits: { body_bytes: MAX_BODY_BYTES, minimums: fees.minimums },
         };
       } catch (cause) {
-        if (!(cause instanceof ChainAway)) throw cause;
+        if (!(cause instanceof ChainUnreachable)) throw cause;
         throw new ApiError("CHAIN_UNAVAILABLE", "The chain cannot be asked at the moment", {
           retryAfterSecs: 5,
           cause,

@@ -10,7 +10,7 @@ import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { feeOf, type FeeRule } from "../../shared/protocol/host/fees.ts";
 import type { Pool } from "../chain/pool.ts";
-import { ChainAway } from "../chain/json-rpc.ts";
+import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Chain, Header } from "../chain/provider.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Moment, Venue } from "../chain/venue.ts";
@@ -20,7 +20,7 @@ import { ApiError } from "../http/errors.ts";
 import { invalidField } from "../http/parse.ts";
 import { bestRoute, type Route } from "./best-route.ts";
 import { priceImpactBps } from "./price-impact.ts";
-import { Remembered } from "../chain/block-cache.ts";
+import { BlockCache } from "../chain/block-cache.ts";
 
 export interface SwapQuotes {
   quote(request: SwapQuoteRequest, developerId: string): Promise<SwapQuote>;
@@ -54,7 +54,7 @@ const POOL_GAS = 400_000n;
 
 export function createSwapQuotes(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS): SwapQuotes {
   const { chain, pool, venue, assets, minimums, fees, now } = parts;
-  const remembered = new Remembered(REMEMBERED);
+  const remembered = new BlockCache(REMEMBERED);
 
   function listed(text: string, path: string): Address {
     const address = asAddress(text);
@@ -104,7 +104,7 @@ export function createSwapQuotes(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS
     signal: AbortSignal,
   ): Promise<{ head: Header; route: Route | undefined }> {
     const head = await chain.header("latest");
-    if (head === undefined) throw new ChainAway("the node has no latest block");
+    if (head === undefined) throw new ChainUnreachable("the node has no latest block");
     const { hash: block } = head;
     const { tokenIn, tokenOut, amountIn } = trade;
     await requireTradable(tokenOut, block);
@@ -199,7 +199,7 @@ async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>):
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       giveUp.abort();
-      reject(new ChainAway("the node did not answer in time"));
+      reject(new ChainUnreachable("the node did not answer in time"));
     }, ms);
   });
   try {

@@ -259,7 +259,7 @@ describe("a store that fails under a cluster", function () {
       await on.setMining(false);
       const { number, fence } = await proxies.leader();
       const [other] = proxies.others(number) as [number];
-      // Accepted by the other one, so that the submitter's next write is the one that is swallowed.
+      // Accepted by the other one, so that the sequencer's next write is the one that is swallowed.
       toRedis[number]!.swallow();
       const first = ticketIn(await proxies.post(other, one));
       requireRefused(await proxies.post(number, two));

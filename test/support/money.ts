@@ -28,7 +28,7 @@ import { createChain, type Chain } from "../../proxy/chain/provider.ts";
 import { recoverSigner } from "../../proxy/chain/recovery.ts";
 import { createTokens, type Tokens } from "../../proxy/chain/token.ts";
 import { createAttestor, type Attestor } from "../../proxy/enclave-link/attestor.ts";
-import { EnclaveAway, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
 import type { Owner } from "../../proxy/http/state.ts";
 import type { Logger } from "../../proxy/logging.ts";
 import { createMetrics, type Metrics } from "../../proxy/observe/metrics.ts";
@@ -40,8 +40,8 @@ import { openSubmissionLease } from "../../proxy/store/lmdb/submission-lease.ts"
 import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
 import type { TicketRecord, TicketStore } from "../../proxy/store/tickets.ts";
 import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
-import { createSubmitter, type Submitter, type SubmitterOptions } from "../../proxy/sequencer/sequencer.ts";
-import { tellAccepted } from "../../proxy/sequencer/reporting.ts";
+import { createSequencer, type Sequencer, type SequencerOptions } from "../../proxy/sequencer/sequencer.ts";
+import { logAccepted } from "../../proxy/sequencer/reporting.ts";
 import { createTickets, type Tickets } from "../../proxy/payments/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
@@ -92,7 +92,7 @@ export class SigningLink implements EnclaveLink {
   }
 
   ask: EnclaveLink["ask"] = async (request) => {
-    if (this.isAway) throw new EnclaveAway("switched off");
+    if (this.isAway) throw new EnclaveUnreachable("switched off");
     this.asked += 1;
     switch (request.type) {
       case "status":
@@ -160,7 +160,7 @@ interface Running {
   readonly store: TicketStore;
   readonly indexer: Indexer;
   readonly tickets: Tickets;
-  readonly submitter: Submitter;
+  readonly sequencer: Sequencer;
 }
 
 export class Money {
@@ -178,7 +178,7 @@ export class Money {
   readonly setting: Setting;
   readonly link: SigningLink;
   readonly attestor: Attestor;
-  readonly options: SubmitterOptions;
+  readonly options: SequencerOptions;
   readonly sender: Address;
   now: () => number = Date.now;
   /** These two are taken up by the next `restart`. */
@@ -188,7 +188,7 @@ export class Money {
   readonly folder: string;
   readonly deploymentBlock: number;
 
-  static async start(options: Partial<SubmitterOptions> = {}): Promise<Money> {
+  static async start(options: Partial<SequencerOptions> = {}): Promise<Money> {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-money-"));
     const anvil = await startAnvil();
     const wire = await startWire(anvil.port);
@@ -232,7 +232,7 @@ export class Money {
     poolAddress: Address,
     deploymentBlock: number,
     keyHashes: Awaited<ReturnType<typeof committedKeyHashes>>,
-    options: Partial<SubmitterOptions>,
+    options: Partial<SequencerOptions>,
   ) {
     this.folder = folder;
     this.deploymentBlock = deploymentBlock;
@@ -280,8 +280,8 @@ export class Money {
   get tickets(): Tickets {
     return this.#running.tickets;
   }
-  get submitter(): Submitter {
-    return this.#running.submitter;
+  get sequencer(): Sequencer {
+    return this.#running.sequencer;
   }
 
   #open(): Running {
@@ -296,11 +296,11 @@ export class Money {
       maxWaiting: 50,
       tipNumber: () => data.tip()?.number,
       execution: (statement) => data.execution(statement),
-      blockedBy: (kind) => this.submitter.blockedBy(kind),
-      onAccepted: tellAccepted(this.metrics, this.logger),
+      blockedBy: (kind) => this.sequencer.blockedBy(kind),
+      onAccepted: logAccepted(this.metrics, this.logger),
       now: () => this.now(),
     });
-    const submitter = createSubmitter(
+    const sequencer = createSequencer(
       {
         chain: this.chain,
         pool: this.pool,
@@ -318,14 +318,14 @@ export class Money {
       },
       this.options,
     );
-    return { database, data, store, indexer, tickets, submitter };
+    return { database, data, store, indexer, tickets, sequencer };
   }
 
-  /** Starts indexer and submitter; the wallet gets its coins. */
+  /** Starts indexer and sequencer; the wallet gets its coins. */
   async run(): Promise<void> {
     await this.fund(10n ** 21n);
     await this.indexer.start();
-    this.submitter.start();
+    this.sequencer.start();
   }
 
   fund(wei: bigint): Promise<unknown> {
@@ -333,7 +333,7 @@ export class Money {
   }
 
   async halt(): Promise<void> {
-    await this.submitter.stop();
+    await this.sequencer.stop();
     await this.indexer.stop();
     await this.#running.database.close();
   }
@@ -436,7 +436,7 @@ export class Money {
       authorization,
       attestations,
     };
-    const { ticket, outcome } = await this.tickets.standingOf(owner, statement);
+    const { ticket, outcome } = await this.tickets.lookUp(owner, statement);
     return ticket ?? this.tickets.enqueue(owner, statement, transaction, outcome, requestId);
   }
 

@@ -5,7 +5,7 @@
  */
 import { Contract, JsonRpcProvider, type JsonRpcSigner } from "ethers";
 import { createChain } from "../../proxy/chain/provider.ts";
-import { createQuestionLine } from "../../proxy/chain/concurrency-limit.ts";
+import { createConcurrencyLimit } from "../../proxy/chain/concurrency-limit.ts";
 import { createVenue, type Venue } from "../../proxy/chain/venue.ts";
 import { createSwapQuotes, type SwapQuotes } from "../../proxy/swap/swap.service.ts";
 import { deployContract } from "../../scripts/product/deploy.ts";
@@ -68,7 +68,7 @@ export class SwapStage {
       ...({ asset, operation: "swap", flat: 0n, usd: undefined, bps: SERVICE_BPS } as const),
     }));
     const chain = createChain(anvil.url, BigInt(anvil.chainId));
-    this.venue = createVenue(uniswap, chain, createQuestionLine(16, 2_000));
+    this.venue = createVenue(uniswap, chain, createConcurrencyLimit(16, 2_000));
     this.quotes = createSwapQuotes({
       chain,
       pool: {

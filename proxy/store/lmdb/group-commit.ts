@@ -3,7 +3,7 @@
  * callers. Each of them still has its work whole or absent, and hears of it when the disk has it.
  */
 
-import { breath } from "../../event-loop.ts";
+import { yieldToEventLoop } from "../../event-loop.ts";
 import { StoreUnavailable } from "../unavailable.ts";
 
 export interface Demand {
@@ -71,9 +71,9 @@ export class GroupCommit {
 
   async #run(): Promise<void> {
     // Whoever comes in the same turn of the event loop is in the first group.
-    await breath();
+    await yieldToEventLoop();
     while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, MAX_GROUP));
-    // In the same breath as the look above: nobody may come in between and be forgotten.
+    // In the same turn as the look above: nobody may come in between and be forgotten.
     this.#running = undefined;
   }
 

@@ -1,7 +1,7 @@
 // `npm run operator -- index …`: the proxy's copy of the pool's log, compared with the pool or made anew. No money
 // depends on it: tickets and signed transactions are other tables, which neither command opens.
 import { pino } from "pino";
-import { ChainAway } from "../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import { createPool, type Pool } from "../../../proxy/chain/pool.ts";
 import { createChain, type Chain } from "../../../proxy/chain/provider.ts";
 import { checkIndex, type IndexReport } from "../../../proxy/merkle/index-check.ts";
@@ -68,7 +68,7 @@ export async function indexCommand(
     },
     { source, isAnew: values.anew === true, sample, onProgress: sayNow },
   ).catch((error: unknown) => {
-    if (!(error instanceof ChainAway)) throw error;
+    if (!(error instanceof ChainUnreachable)) throw error;
     throw new Error(`${error.message}; what was read stays, and the same command goes on from there`);
   });
   const result = shown(report, { start, complete: isComplete });

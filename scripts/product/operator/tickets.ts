@@ -1,6 +1,6 @@
 // `npm run operator -- tickets inspect …`: all that the instance and the chain know of one ticket, for whoever answers its
 // payer. It changes nothing, and shows neither proof nor signature, ciphertext or signed transaction.
-import { ChainAway } from "../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import type { Pool } from "../../../proxy/chain/pool.ts";
 import type { Chain } from "../../../proxy/chain/provider.ts";
 import { isOver } from "../../../proxy/store/ticket-states.ts";
@@ -132,7 +132,7 @@ async function askChain(
     const { chain, pool } = await chainOf({ ...named, ...values }, environment);
     return await shownChain(chain, pool, ticket, outgoing);
   } catch (error) {
-    if (error instanceof ChainAway) return `not asked: ${error.message}`;
+    if (error instanceof ChainUnreachable) return `not asked: ${error.message}`;
     throw error;
   }
 }

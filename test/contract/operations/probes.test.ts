@@ -120,7 +120,7 @@ describe("the operator's port", () => {
   });
 
   it("knows how many streams are open", async () => {
-    metrics.tellStanding(() => ({
+    metrics.observe(() => ({
       queue: undefined,
       hasLease: true,
       openConnections: 0,

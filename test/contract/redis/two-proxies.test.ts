@@ -25,8 +25,8 @@ async function startProxy(url: string): Promise<Proxy> {
     // Longer than in production: this machine may be busy with other tests, and a needless alarm is no finding.
     deadlineMs: DEADLINE_MS,
     reviveEveryMs: 200,
-    onAway: () => alarms.push("away"),
-    onBack: () => alarms.push("back"),
+    onUnreachable: () => alarms.push("away"),
+    onReachable: () => alarms.push("back"),
   });
   await windows.start();
   const edge = await startEdge({ windows: (): WindowStore => windows });
@@ -108,7 +108,7 @@ describe("two proxies and one Redis", () => {
     for (const { alarms } of proxies) assert.deepEqual(alarms, ["away"]);
 
     await redis.start();
-    await until("both to be back", () => proxies.every(({ windows }) => !windows.isAway));
+    await until("both to be back", () => proxies.every(({ windows }) => !windows.isUnreachable));
     for (const { alarms } of proxies) assert.deepEqual(alarms, ["away", "back"]);
     assert.equal((await ask(0, first)).status, 429);
     const fresh = await developer("other", 4);
@@ -124,9 +124,9 @@ describe("two proxies and one Redis", () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(0, keys[0])));
     assert.equal(okOf(answers), 9);
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 429]));
-    assert.equal(proxies[0].windows.isAway, true);
+    assert.equal(proxies[0].windows.isUnreachable, true);
     redis.thaw();
-    await until("the return", () => !proxies[0].windows.isAway);
+    await until("the return", () => !proxies[0].windows.isUnreachable);
     assert.deepEqual(proxies[0].alarms, ["away", "back"]);
   });
 

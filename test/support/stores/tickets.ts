@@ -1,4 +1,4 @@
-// What every store of tickets promises, and the lease under which its submitter writes.
+// What every store of tickets promises, and the lease under which its sequencer writes.
 import assert from "node:assert/strict";
 import {
   LeaseLost,

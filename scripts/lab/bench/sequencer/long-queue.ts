@@ -136,7 +136,7 @@ function copyOf(
   };
 }
 
-/** The submitter has taken the queue into its memory. */
+/** The sequencer has taken the queue into its memory. */
 async function untilRead(network: LocalNetwork, count: number): Promise<void> {
   const url = network.operationsUrl();
   if (url === undefined) throw new Error("the proxy's figures are not served");

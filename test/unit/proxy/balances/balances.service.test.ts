@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createBalances } from "../../../../proxy/balances/balances.service.ts";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Header } from "../../../../proxy/chain/provider.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { asAddress, asBytes32, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
@@ -41,7 +41,7 @@ describe("balances service", () => {
       createBalances({ header: async () => undefined }, { balanceOf }, asset).usdc(USDC),
       isAway,
     );
-    const away = { header: () => Promise.reject(new ChainAway("gone")) };
+    const away = { header: () => Promise.reject(new ChainUnreachable("gone")) };
     await assert.rejects(createBalances(away, { balanceOf }, asset).usdc(USDC), isAway);
     const fault = new TypeError("ours");
     const broken = { header: () => Promise.reject(fault) };

@@ -1,10 +1,10 @@
 // What several callers may share: asked once, bounded, and no failure kept.
 import assert from "node:assert/strict";
-import { Remembered } from "../../../../proxy/chain/block-cache.ts";
+import { BlockCache } from "../../../../proxy/chain/block-cache.ts";
 
-describe("chain/remembered", () => {
+describe("chain/block-cache", () => {
   it("asks once for those who come together and those who come later", async () => {
-    const remembered = new Remembered(4);
+    const remembered = new BlockCache(4);
     let asked = 0;
     const question = async (): Promise<number> => ++asked;
     assert.deepEqual(
@@ -16,7 +16,7 @@ describe("chain/remembered", () => {
   });
 
   it("asks again after a failure, which everybody who waited for it hears", async () => {
-    const remembered = new Remembered(4);
+    const remembered = new BlockCache(4);
     const fails = async (): Promise<number> => Promise.reject(new Error("away"));
     const both = [remembered.get("a", fails), remembered.get("a", async () => 1)];
     for (const answer of both) await assert.rejects(answer, /away/);
@@ -24,7 +24,7 @@ describe("chain/remembered", () => {
   });
 
   it("forgets the oldest, whatever callers ask", async () => {
-    const remembered = new Remembered(3);
+    const remembered = new BlockCache(3);
     for (let i = 0; i < 1_000; i++) await remembered.get(`key ${String(i)}`, async () => i);
     assert.equal(remembered.size, 3);
     assert.equal(await remembered.get("key 999", async () => -1), 999);

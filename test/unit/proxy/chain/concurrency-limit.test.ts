@@ -1,18 +1,18 @@
 // Questions in turn: bounded at a time and in line, and nothing lost when one fails.
 import assert from "node:assert/strict";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
-import { createQuestionLine } from "../../../../proxy/chain/concurrency-limit.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
+import { createConcurrencyLimit } from "../../../../proxy/chain/concurrency-limit.ts";
 
 const never = new AbortController().signal;
 
-describe("chain/question-line", () => {
+describe("chain/concurrency-limit", () => {
   it("lets so many at a time, and the rest in order", async () => {
-    const line = createQuestionLine(2, 10);
+    const limit = createConcurrencyLimit(2, 10);
     let running = 0;
     let most = 0;
     const order: number[] = [];
     const work = [0, 1, 2, 3, 4].map((i) =>
-      line.take(async () => {
+      limit.run(async () => {
         most = Math.max(most, ++running);
         await new Promise<void>((resolve) => setImmediate(resolve));
         running--;
@@ -26,22 +26,22 @@ describe("chain/question-line", () => {
   });
 
   it("hands the place on when a question fails", async () => {
-    const line = createQuestionLine(1, 10);
-    const failed = line.take(async () => Promise.reject(new Error("no")), never);
-    const next = line.take(async () => "yes", never);
+    const limit = createConcurrencyLimit(1, 10);
+    const failed = limit.run(async () => Promise.reject(new Error("no")), never);
+    const next = limit.run(async () => "yes", never);
     await assert.rejects(failed, /no/);
     assert.equal(await next, "yes");
-    assert.equal(await line.take(async () => "free again", never), "free again");
+    assert.equal(await limit.run(async () => "free again", never), "free again");
   });
 
   it("refuses more than the line holds", async () => {
-    const line = createQuestionLine(1, 1);
+    const limit = createConcurrencyLimit(1, 1);
     let release: () => void = () => undefined;
-    const first = line.take(() => new Promise<void>((resolve) => (release = resolve)), never);
-    const second = line.take(async () => "second", never);
+    const first = limit.run(() => new Promise<void>((resolve) => (release = resolve)), never);
+    const second = limit.run(async () => "second", never);
     await assert.rejects(
-      line.take(async () => "third", never),
-      ChainAway,
+      limit.run(async () => "third", never),
+      ChainUnreachable,
     );
     release();
     await first;
@@ -49,17 +49,17 @@ describe("chain/question-line", () => {
   });
 
   it("does not ask what was given up in line", async () => {
-    const line = createQuestionLine(1, 1);
+    const limit = createConcurrencyLimit(1, 1);
     const giveUp = new AbortController();
     let release: () => void = () => undefined;
-    const first = line.take(() => new Promise<void>((resolve) => (release = resolve)), never);
+    const first = limit.run(() => new Promise<void>((resolve) => (release = resolve)), never);
     let wasAsked = false;
-    const second = line.take(async () => (wasAsked = true), giveUp.signal);
+    const second = limit.run(async () => (wasAsked = true), giveUp.signal);
     giveUp.abort();
     release();
     await first;
-    await assert.rejects(second, ChainAway);
+    await assert.rejects(second, ChainUnreachable);
     assert.equal(wasAsked, false);
-    assert.equal(await line.take(async () => "next", never), "next");
+    assert.equal(await limit.run(async () => "next", never), "next");
   });
 });

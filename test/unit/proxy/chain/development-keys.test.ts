@@ -12,7 +12,7 @@ import {
   developmentKeyHashes,
   requireNoDevelopmentKeys,
 } from "../../../../proxy/chain/development-keys.ts";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import { createPool } from "../../../../proxy/chain/pool.ts";
 import { createChain } from "../../../../proxy/chain/provider.ts";
 import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../scripts/lab/bench/trapdoor/keys.ts";
@@ -104,7 +104,7 @@ describe("chain/development-keys", () => {
   }
 
   it("refuses its own development keys without asking the chain, and no others while the chain is away", async () => {
-    const away = { verifyingKeyHash: () => Promise.reject(new ChainAway("no node")) };
+    const away = { verifyingKeyHash: () => Promise.reject(new ChainUnreachable("no node")) };
     const mixed = new Map(honest).set("spend", hash("D"));
     await assert.rejects(requireNoDevelopmentKeys(mixed, away, development), /this proxy's spend key/);
     await requireNoDevelopmentKeys(honest, away, development);

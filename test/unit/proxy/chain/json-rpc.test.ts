@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type RequestListener, type Server as 
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { ChainAway, ChainRefused, createJsonRpc } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable, ChainRefused, createJsonRpc } from "../../../../proxy/chain/json-rpc.ts";
 import { createChain } from "../../../../proxy/chain/provider.ts";
 import { asAddress } from "../../../../shared/protocol/brands.ts";
 import { until } from "../../../support/until.ts";
@@ -39,7 +39,7 @@ describe("chain/json-rpc and a node that takes questions and answers none", () =
     question.catch(() => undefined);
     await until("the question to arrive", () => heard > before);
     collect();
-    await assert.rejects(question, ChainAway);
+    await assert.rejects(question, ChainUnreachable);
   });
 
   it("is away at once when the service leaves, for the question under way and every later one", async () => {
@@ -51,8 +51,8 @@ describe("chain/json-rpc and a node that takes questions and answers none", () =
     question.catch(() => undefined);
     await until("the question to arrive", () => heard > before);
     leaving.abort();
-    await assert.rejects(question, ChainAway);
-    await assert.rejects(chain.nonce(ACCOUNT), ChainAway);
+    await assert.rejects(question, ChainUnreachable);
+    await assert.rejects(chain.nonce(ACCOUNT), ChainUnreachable);
   });
 });
 
@@ -106,7 +106,7 @@ describe("chain/json-rpc on the wire", () => {
       asked += 1;
       request.socket.resetAndDestroy();
     };
-    await assert.rejects(createJsonRpc(url)("eth_chainId", []), ChainAway);
+    await assert.rejects(createJsonRpc(url)("eth_chainId", []), ChainUnreachable);
     assert.equal(asked, 1);
   });
 
@@ -123,7 +123,7 @@ describe("chain/json-rpc on the wire", () => {
       more();
     };
     await assert.rejects(createJsonRpc(url, { maxAnswerBytes: 1 << 20 })("eth_getLogs", []), (error) => {
-      assert.ok(error instanceof ChainAway && error.cause instanceof Error);
+      assert.ok(error instanceof ChainUnreachable && error.cause instanceof Error);
       assert.match(error.cause.message, /more than 1048576 bytes/);
       return true;
     });
@@ -144,7 +144,7 @@ describe("chain/json-rpc on the wire", () => {
         request.resume();
         response.writeHead(status, { location: `${url}/elsewhere` }).end(body);
       };
-      await assert.rejects(createJsonRpc(url)("eth_chainId", []), ChainAway);
+      await assert.rejects(createJsonRpc(url)("eth_chainId", []), ChainUnreachable);
       assert.equal(connections, 1);
     });
   }

@@ -1,7 +1,7 @@
 // The pool and the enclaves against the circuits that this proxy was built with, and against what it offers.
 import assert from "node:assert/strict";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Chain } from "../../../../proxy/chain/provider.ts";
 import { requireSamePool, warnOfOffers } from "../../../../proxy/chain/same-pool.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "../../../../proxy/enclave-link/same-circuits.ts";
@@ -15,7 +15,7 @@ const keyOf = (kind: Kind): Bytes32 => toHex(word(BigInt(KINDS[kind].id))) as By
 const USDC = `0x${"11".repeat(20)}` as Address;
 const WETH = `0x${"22".repeat(20)}` as Address;
 const chain = { isConfiguredChain: async () => true } as unknown as Chain;
-const away = (): Promise<never> => Promise.reject(new ChainAway("gone"));
+const away = (): Promise<never> => Promise.reject(new ChainUnreachable("gone"));
 
 function logged(): { logger: Logger; lines: { level: string; msg: string }[] } {
   const lines: { level: string; msg: string }[] = [];

@@ -1,6 +1,6 @@
 // Tokens of several makes: with authorizations, without, and a node that cannot say.
 import assert from "node:assert/strict";
-import { ChainAway, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
 import type { Chain } from "../../../../proxy/chain/provider.ts";
 import { createTokens, type Tokens } from "../../../../proxy/chain/token.ts";
 import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
@@ -35,15 +35,15 @@ describe("chain/token", () => {
     it(`knows a token without authorizations: one that ${what}`, async () => {
       assert.equal(await isUsed(answering(answer)), undefined);
       assert.equal(await answering(answer).domainSeparator(TOKEN), undefined);
-      await assert.rejects(answering(answer).balanceOf(TOKEN, TOKEN), ChainAway);
+      await assert.rejects(answering(answer).balanceOf(TOKEN, TOKEN), ChainUnreachable);
     });
   }
 
   it("does not take a node in trouble for a token without authorizations", async () => {
-    for (const fault of [new ChainAway("gone"), new ChainRefused(-32_000, "header not found", "0x")]) {
+    for (const fault of [new ChainUnreachable("gone"), new ChainRefused(-32_000, "header not found", "0x")]) {
       await assert.rejects(isUsed(answering(fault)), (error) => error === fault);
       await assert.rejects(answering(fault).domainSeparator(TOKEN), (error) => error === fault);
     }
-    await assert.rejects(isUsed(answering("0x12")), ChainAway);
+    await assert.rejects(isUsed(answering("0x12")), ChainUnreachable);
   });
 });

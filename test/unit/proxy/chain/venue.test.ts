@@ -1,9 +1,9 @@
 // A node that answers for Uniswap as a script says: what is a pool's fault, what is the node's, and what is rubbish.
 import assert from "node:assert/strict";
 import { Interface } from "ethers";
-import { ChainAway, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable, ChainRefused } from "../../../../proxy/chain/json-rpc.ts";
 import type { CallRequest, Chain } from "../../../../proxy/chain/provider.ts";
-import { createQuestionLine } from "../../../../proxy/chain/concurrency-limit.ts";
+import { createConcurrencyLimit } from "../../../../proxy/chain/concurrency-limit.ts";
 import {
   createVenue,
   VENUE_ABI,
@@ -54,7 +54,7 @@ function venueOf(change: Script = {}): { venue: Venue; asked: string[] } {
     return typeof answer === "string" ? answer : ABI.encodeFunctionResult(parsed.name, answer);
   };
   return {
-    venue: createVenue({ factory: FACTORY, quoter: QUOTER }, { call }, createQuestionLine(4, 100)),
+    venue: createVenue({ factory: FACTORY, quoter: QUOTER }, { call }, createConcurrencyLimit(4, 100)),
     asked,
   };
 }
@@ -99,7 +99,7 @@ describe("chain/venue", () => {
   }
 
   const away: [string, Script][] = [
-    ["does not answer", { slot0: () => new ChainAway("away") }],
+    ["does not answer", { slot0: () => new ChainUnreachable("away") }],
     ["does not know the block", { slot0: refusedBy("header not found") }],
     ["does not know it in anvil's words", { balanceOf: refusedBy("Resource not found", -32_001) }],
     ["lacks the state", { slot0: refusedBy("missing trie node") }],
@@ -108,7 +108,7 @@ describe("chain/venue", () => {
   ];
   for (const [what, script] of away) {
     it(`does not call a pool missing when the node ${what}`, async () => {
-      await assert.rejects(venueOf(script).venue.markets(A, B, moment), ChainAway);
+      await assert.rejects(venueOf(script).venue.markets(A, B, moment), ChainUnreachable);
     });
   }
 
@@ -143,7 +143,10 @@ describe("chain/venue", () => {
 
   it("tells a pool that fails from a node that does", async () => {
     assert.equal(await quote({ quoteExactInputSingle: refusedBy("execution reverted: SPL", 3) }), undefined);
-    await assert.rejects(quote({ quoteExactInputSingle: refusedBy("header not found") }), ChainAway);
-    await assert.rejects(quote({ quoteExactInputSingle: () => new ChainAway("429") }), ChainAway);
+    await assert.rejects(quote({ quoteExactInputSingle: refusedBy("header not found") }), ChainUnreachable);
+    await assert.rejects(
+      quote({ quoteExactInputSingle: () => new ChainUnreachable("429") }),
+      ChainUnreachable,
+    );
   });
 });

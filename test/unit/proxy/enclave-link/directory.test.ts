@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { attester } from "../../../../scripts/stack/statement-maker.ts";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import { createDirectory } from "../../../../proxy/enclave-link/directory.ts";
-import { EnclaveAway, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import type { EnclavePhase, EnclaveReply } from "../../../../shared/protocol/enclave-messages.ts";
 
@@ -42,7 +42,7 @@ function enclave(
   };
 }
 const away: EnclaveLink = {
-  ask: () => Promise.reject(new EnclaveAway("nobody there")),
+  ask: () => Promise.reject(new EnclaveUnreachable("nobody there")),
   close: () => undefined,
 };
 const refusing = (reply: EnclaveReply): EnclaveLink => ({
@@ -94,8 +94,8 @@ describe("enclave-link/directory", () => {
   });
 
   it("does not call an enclave away because the chain is", async () => {
-    const directory = createDirectory([enclave(1)], () => Promise.reject(new ChainAway("gone")));
-    await assert.rejects(directory.describe(NONCE), ChainAway);
+    const directory = createDirectory([enclave(1)], () => Promise.reject(new ChainUnreachable("gone")));
+    await assert.rejects(directory.describe(NONCE), ChainUnreachable);
   });
 
   it("tells the phases in order of configuration, undefined for one that is away", async () => {

@@ -17,7 +17,7 @@ import {
   type KeyCourier,
   type KeyRelease,
 } from "../../../../proxy/enclave-link/key-courier.ts";
-import { EnclaveAway, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import { pairText, type SignerPair } from "../../../../proxy/enclave-link/signer-pair.ts";
 import { createLogger } from "../../../../proxy/logging.ts";
 import { makeRoot, type Authority } from "../../../../scripts/product/image/certificates.ts";
@@ -66,7 +66,7 @@ function playEnclave(
     link: {
       ask: async (request): Promise<EnclaveReply> => {
         const { phase } = enclave;
-        if (phase === "away") throw new EnclaveAway("played");
+        if (phase === "away") throw new EnclaveUnreachable("played");
         switch (request.type) {
           case "status":
             return { type: "status", phase, signer: SIGNER, configurationHash: HASH, circuitsHash: HASH };

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { createLink, EnclaveAway, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
+import { createLink, EnclaveUnreachable, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import {
   decodeRequest,
   encodeReply,
@@ -98,7 +98,7 @@ describe("enclave-link/link against a real socket", () => {
 
   it("is away when nobody listens, and connects when somebody does", async () => {
     const asked = connect();
-    await assert.rejects(asked.ask({ type: "status" }), EnclaveAway);
+    await assert.rejects(asked.ask({ type: "status" }), EnclaveUnreachable);
     await serve(good);
     assert.deepEqual(await asked.ask({ type: "status" }), STATUS);
   });
@@ -120,7 +120,7 @@ describe("enclave-link/link against a real socket", () => {
       requests += 1;
       socket.destroy();
     });
-    await assert.rejects(connect().ask({ type: "status" }), EnclaveAway);
+    await assert.rejects(connect().ask({ type: "status" }), EnclaveUnreachable);
     assert.equal(requests, 2);
   });
 
@@ -138,12 +138,12 @@ describe("enclave-link/link against a real socket", () => {
 
   it("closes a connection that sends garbage, and reports the enclave as away", async () => {
     await serve((_id, socket) => void socket.write(Uint8Array.of(9, 9, 9, 9, 9, 9)));
-    await assert.rejects(connect().ask({ type: "status" }), EnclaveAway);
+    await assert.rejects(connect().ask({ type: "status" }), EnclaveUnreachable);
   });
 
   it("refuses a greeting that is none", async () => {
     await serve(good, "HTTP/1.1 400 Bad Request\n");
-    await assert.rejects(connect().ask({ type: "status" }), EnclaveAway);
+    await assert.rejects(connect().ask({ type: "status" }), EnclaveUnreachable);
   });
 
   it("bounds what waits", async () => {
@@ -153,6 +153,6 @@ describe("enclave-link/link against a real socket", () => {
       one.catch((error: unknown) => error),
     );
     await assert.rejects(asked.ask({ type: "status" }), /too many/);
-    for (const one of waiting) assert.ok((await one) instanceof EnclaveAway);
+    for (const one of waiting) assert.ok((await one) instanceof EnclaveUnreachable);
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { EnclaveAway, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
+import { EnclaveUnreachable, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import { timedLink } from "../../../../proxy/enclave-link/timed-link.ts";
 import { createMetrics } from "../../../../proxy/observe/metrics.ts";
 import type { EnclaveReply } from "../../../../shared/protocol/enclave-messages.ts";
@@ -7,8 +7,8 @@ import { readExposition } from "../../../support/exposition.ts";
 
 describe("enclave-link/timed-link", () => {
   it("passes questions, replies and faults on as they are, and counts each by how it went", async () => {
-    const away = new EnclaveAway("gone");
-    const replies: (EnclaveReply | EnclaveAway)[] = [
+    const away = new EnclaveUnreachable("gone");
+    const replies: (EnclaveReply | EnclaveUnreachable)[] = [
       { type: "attestation", document: new Uint8Array([7]) },
       { type: "refused", code: "BUSY" },
       { type: "refused", code: "WRONG_PHASE" },
@@ -20,7 +20,7 @@ describe("enclave-link/timed-link", () => {
       ask: (request) => {
         asked.push(request);
         const reply = replies[asked.length - 1]!;
-        return reply instanceof EnclaveAway ? Promise.reject(reply) : Promise.resolve(reply);
+        return reply instanceof EnclaveUnreachable ? Promise.reject(reply) : Promise.resolve(reply);
       },
       close: () => void (closed += 1),
     };

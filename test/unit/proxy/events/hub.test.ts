@@ -84,7 +84,7 @@ describe("events/hub on a real chain", function () {
     const before = reader.ids();
     await spend();
     await until("the spend's root", () => reader.kinds().filter((kind) => kind === "root").length === 2);
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const lost = reader.ids().at(-1)!;
     await on.rpc("anvil_reorg", [1, []]);
     await until("the reorg event", () => reader.kinds().includes("reorg"));

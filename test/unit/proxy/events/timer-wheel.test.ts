@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { Turns } from "../../../../proxy/events/round-robin.ts";
-import { Wheel } from "../../../../proxy/events/timer-wheel.ts";
+import { RoundRobin } from "../../../../proxy/events/round-robin.ts";
+import { TimerWheel } from "../../../../proxy/events/timer-wheel.ts";
 import { until } from "../../../support/until.ts";
 
-describe("events/wheel", () => {
+describe("events/timer-wheel", () => {
   it("tells what is due, in order, never early, once", () => {
     let now = 1_000;
     const told: string[] = [];
-    const wheel = new Wheel<string>(
+    const wheel = new TimerWheel<string>(
       100,
       () => now,
       (item) => told.push(item),
@@ -32,7 +32,7 @@ describe("events/wheel", () => {
   it("takes what is put back while it tells", () => {
     let now = 0;
     let times = 0;
-    const wheel: Wheel<number> = new Wheel<number>(
+    const wheel: TimerWheel<number> = new TimerWheel<number>(
       10,
       () => now,
       (item) => {
@@ -55,7 +55,7 @@ describe("events/turns", () => {
       ["b", 1],
       ["c", 2],
     ]);
-    const turns = new Turns<string>((item) => {
+    const turns = new RoundRobin<string>((item) => {
       order.push(item);
       const rest = (left.get(item) ?? 0) - 1;
       left.set(item, rest);
@@ -69,7 +69,7 @@ describe("events/turns", () => {
 
   it("forgets who is deleted, and gives the event loop back within a slice", async () => {
     let worked = 0;
-    const turns = new Turns<number>((item) => {
+    const turns = new RoundRobin<number>((item) => {
       if (item === 1) throw new Error("deleted, and yet at work");
       const end = performance.now() + 2;
       while (performance.now() < end) worked += 0;

@@ -43,8 +43,8 @@ function aScene(now: () => number = () => 1_000_000): Scene {
         deadlineMs: 20,
         reviveEveryMs: 20,
         now,
-        onAway: () => alarms.push("away"),
-        onBack: () => alarms.push("back"),
+        onUnreachable: () => alarms.push("away"),
+        onReachable: () => alarms.push("back"),
       });
       proxies.push(made);
       return made;
@@ -113,7 +113,7 @@ describe("SharedWindows", () => {
     const rule = aRule({ quota: 5 });
     const all = await Promise.all(Array.from({ length: 20 }, () => store.take([rule])));
     assert.equal(all.filter(({ isAdmitted }) => isAdmitted).length, 5);
-    assert.equal(store.isAway, true);
+    assert.equal(store.isUnreachable, true);
     const { asked } = scene.elsewhere;
     assert.equal((await store.take([aRule()])).isAdmitted, true);
     assert.ok(scene.elsewhere.asked <= asked + 1, "at most the look whether it is back");
@@ -125,7 +125,7 @@ describe("SharedWindows", () => {
     scene.elsewhere.mood = "refuses";
     assert.equal(await admitted(store, rule), 3);
     scene.elsewhere.mood = "well";
-    await until("the store to be back", () => !store.isAway);
+    await until("the store to be back", () => !store.isUnreachable);
     assert.equal(await admitted(store, rule), 0);
     assert.equal((await store.peek([rule]))[0]?.used, 3);
     assert.deepEqual(scene.alarms, ["away", "back"]);

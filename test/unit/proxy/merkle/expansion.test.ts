@@ -1,6 +1,6 @@
 // What each kind's logs become, and which gaps between them are noticed.
 import assert from "node:assert/strict";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { RawLog } from "../../../../proxy/chain/provider.ts";
 import { createExpansion } from "../../../../proxy/merkle/expansion.ts";
 import type { ChainEvent } from "../../../../proxy/store/chain-data.ts";
@@ -18,7 +18,7 @@ function expand(...logs: RawLog[]): ChainEvent[] {
   return events;
 }
 const leavesOf = (events: readonly ChainEvent[]) => events.filter((event) => event.kind === "leaf");
-const isRefused = (...logs: RawLog[]): void => assert.throws(() => expand(...logs), ChainAway);
+const isRefused = (...logs: RawLog[]): void => assert.throws(() => expand(...logs), ChainUnreachable);
 
 describe("merkle/expansion", () => {
   for (const kind of KIND_NAMES) {

@@ -18,7 +18,7 @@ describe("merkle/index-check on a real chain", function () {
     await on.reaches(await on.accept(await on.deposit()), "confirmed");
     spent = on.spend(on.data.currentRoot()!.root);
     await on.reaches(await on.accept(spent), "confirmed");
-    await on.submitter.stop();
+    await on.sequencer.stop();
     await on.indexer.stop();
     await on.indexer.sync();
   });
@@ -100,12 +100,12 @@ describe("merkle/index-check on a real chain", function () {
         return true;
       },
     };
-    await assert.rejects(checkIndex(on.chain, pool, on.data, 64), { name: "ChainAway" });
+    await assert.rejects(checkIndex(on.chain, pool, on.data, 64), { name: "ChainUnreachable" });
     await until("the index to be back", async () => {
       await on.indexer.sync();
       return true;
     });
     on.wire.cut();
-    await assert.rejects(check(), { name: "ChainAway" });
+    await assert.rejects(check(), { name: "ChainUnreachable" });
   });
 });

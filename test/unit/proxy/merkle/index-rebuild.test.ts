@@ -53,7 +53,7 @@ describe("merkle/index-rebuild on a real chain", function () {
   it("is the same index, served from the next start, and no ticket is touched", async () => {
     const ticket = await confirmed();
     await on.reaches(await on.accept(on.spend(on.data.currentRoot()!.root)), "confirmed");
-    await on.submitter.stop();
+    await on.sequencer.stop();
     await on.indexer.sync();
     const [events, root, before] = [log(), on.data.currentRoot(), tickets()];
 
@@ -76,7 +76,7 @@ describe("merkle/index-rebuild on a real chain", function () {
 
   it("mends what was broken: the damaged index serves until the next start, then the rebuilt one", async () => {
     await confirmed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     await on.indexer.stop();
     const [leaf] = log().filter(({ event }) => event.kind === "leaf");
     const { block, logIndex, part } = leaf!.position;
@@ -113,10 +113,10 @@ describe("merkle/index-rebuild on a real chain", function () {
   it("keeps what it has when the node goes away, and goes on from there", async () => {
     await confirmed();
     await on.mine(20);
-    await on.submitter.stop();
+    await on.sequencer.stop();
     await on.indexer.stop();
     const head = (await on.chain.header("latest"))!;
-    await assert.rejects(rebuild({ onProgress: () => on.wire.cut() }), { name: "ChainAway" });
+    await assert.rejects(rebuild({ onProgress: () => on.wire.cut() }), { name: "ChainUnreachable" });
     const reached = rebuilds().data.tip()!.number;
     assert.ok(reached >= source.deploymentBlock && reached < head.number);
     assert.equal(rebuilds().state()?.isComplete, false);
@@ -130,7 +130,7 @@ describe("merkle/index-rebuild on a real chain", function () {
 
   it("serves nothing that a lying node made: a statement left out, and a bent root", async () => {
     await confirmed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const without = (name: string): Pool => ({
       ...on.pool,
       logs: async (range) =>

@@ -47,7 +47,7 @@ describe("merkle/indexer on a real chain", function () {
     const changes: IndexChange[] = [];
     on.indexer.onChange((change) => changes.push(change));
     await confirmed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     await on.indexer.sync();
     const lost = on.data.eventsAfter(undefined, 100).at(-1)!;
     const tip = on.data.tip()!;
@@ -67,7 +67,7 @@ describe("merkle/indexer on a real chain", function () {
     await on.indexer.sync();
     const before = on.data.tip()!;
     await confirmed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     await on.indexer.sync();
     await on.rpc("anvil_rollback", [on.data.tip()!.number - before.number]);
     await until("the tip to be the old one", () => on.data.tip()?.hash === before.hash);

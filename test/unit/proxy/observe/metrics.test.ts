@@ -99,7 +99,7 @@ describe("observe/metrics", () => {
   it("shows the standing of this moment, and leaves out what is not known", async () => {
     const metrics = createMetrics();
     let standing = STANDING;
-    metrics.tellStanding(() => standing);
+    metrics.observe(() => standing);
     const first = await scrape(metrics);
     assert.deepEqual(
       ["queued", "submitted", "confirmed"].map((state) => first.value("cloister_tickets", { state })),

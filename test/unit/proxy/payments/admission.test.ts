@@ -168,6 +168,17 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
     assert.equal((await payments.accept(OWNER, bodyOf(made))).id, ticket.id);
   });
 
+  it("twenty copies of a request at once are one ticket and twenty equal answers", async () => {
+    const payments = paymentsOn(on, admission);
+    const body = bodyOf(on.spend(root()));
+    const all = await Promise.all(Array.from({ length: 20 }, () => payments.accept(OWNER, body)));
+    assert.deepEqual(new Set(all.map(({ id }) => id)).size, 1);
+    await assert.rejects(payments.accept({ developerId: "other", sub: undefined }, body), {
+      code: "NULLIFIER_PENDING",
+    });
+    await on.reaches(all[0]!, "confirmed");
+  });
+
   it("attests without reserving, and what it returns anyone may send", async () => {
     const payments = paymentsOn(on, admission);
     const made = on.spend(root());
@@ -190,7 +201,7 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
     const relayed = (signer: string, signature: Uint8Array): RelayBody =>
       ({ ...body, attestations: [{ signer, signature: toHex(signature) }] }) as RelayBody;
     // Leaves of the tests before must not be what moves the nonce.
-    await until("an idle submitter", async () => {
+    await until("an idle sequencer", async () => {
       const isRooted = on.data.currentRoot()?.leafCount === (await on.pool.queue()).leafCount;
       return isRooted && (await on.store.outgoing()).every(({ minedIn }) => minedIn !== undefined);
     });

@@ -38,7 +38,7 @@ describe("payments: after the restore of an older copy of the store", function (
   async function reopen(): Promise<void> {
     await on.reopen();
     await on.indexer.start();
-    on.submitter.start();
+    on.sequencer.start();
   }
   async function restore(): Promise<void> {
     await on.halt();
@@ -87,7 +87,7 @@ describe("payments: after the restore of an older copy of the store", function (
     const relayed = on.spend(on.rooted().root);
     const all = [await on.deposit(), on.spend(on.rooted().root), spend9(), relayed];
     await forgotten(...all);
-    const nonce = await until("an idle submitter", async () => {
+    const nonce = await until("an idle sequencer", async () => {
       const isRooted = on.data.currentRoot()?.leafCount === on.data.leafCount();
       return isRooted && (await on.store.outgoing()).length === 0 && (await on.chain.nonce(on.sender));
     });
@@ -158,7 +158,7 @@ describe("payments: after the restore of an older copy of the store", function (
     await on.reopen();
     for (const one of made) await refused(sequence(one, OWNER, false), "CHAIN_UNAVAILABLE");
     await on.indexer.start();
-    on.submitter.start();
+    on.sequencer.start();
     for (const one of made) {
       const outcome = await outcomeOf(one);
       assert.deepEqual((await sequence(one, OWNER, false)).status, { state: "confirmed", outcome });

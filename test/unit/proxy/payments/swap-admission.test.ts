@@ -9,7 +9,7 @@ import {
   type Setting,
 } from "../../../../scripts/stack/statement-maker.ts";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
 import { setRule } from "../../../../proxy/fees/developer-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
@@ -145,7 +145,7 @@ const FEES = [{ output: 1, asset: USDC, blinding: toHex(word(BLINDING)), value: 
 const post = (draft: Draft, bend: Record<string, unknown> = {}, ext: Record<string, unknown> = {}) =>
   posted(draft, { fees: FEES, ...bend }, ext);
 
-describe("submission/admission: private swaps", () => {
+describe("payments/admission: private swaps", () => {
   it("checks the fee of the developer that posts, and keeps what both receive before it is attested", async () => {
     const owner = drawField();
     const sink = { text: "clo1shop", owner, viewingKey: new Uint8Array(32) };
@@ -301,7 +301,7 @@ describe("submission/admission: private swaps", () => {
   });
 
   it("asks the node about notes only while the index does not follow it", async () => {
-    const isSpent = (): Promise<never> => Promise.reject(new ChainAway("not to be asked"));
+    const isSpent = (): Promise<never> => Promise.reject(new ChainUnreachable("not to be asked"));
     await check(post(swap()), { pool: { isSpent }, isFresh: true });
     await refused("CHAIN_UNAVAILABLE", () => post(swap()), { pool: { isSpent }, isFresh: false });
   });
@@ -341,14 +341,14 @@ describe("submission/admission: private swaps", () => {
   });
 
   it("CHAIN_UNAVAILABLE when the pool cannot be asked, never a refusal", async () => {
-    const away = (): Promise<never> => Promise.reject(new ChainAway("gone"));
+    const away = (): Promise<never> => Promise.reject(new ChainUnreachable("gone"));
     for (const pool of [{ executor: away }, { isAsset: away }, { isSpent: away }, { isKnownRoot: away }]) {
       await refused("CHAIN_UNAVAILABLE", () => post(swap()), { pool });
     }
   });
 });
 
-describe("submission/admission: payments of nine notes", () => {
+describe("payments/admission: payments of nine notes", () => {
   const nine = (bend: Partial<Draft> = {}): Draft => ({
     ...spendDraft(setting, ROOT, undefined, "spend9"),
     ...bend,
@@ -383,7 +383,7 @@ describe("submission/admission: payments of nine notes", () => {
   });
 });
 
-describe("submission/admission: deposits that the depositor sends", () => {
+describe("payments/admission: deposits that the depositor sends", () => {
   const plain = (): Draft => depositDraft(setting, { asset: WETH, amount: 5n, depositor: DEPOSITOR });
 
   it("admits one without an authorization, and asks its token for none", async () => {

@@ -21,7 +21,7 @@ function tries(refuse: (backoff: Backoff, tip: number) => void, blocks: number):
   return tried;
 }
 
-describe("submission/backoff", () => {
+describe("sequencer/backoff", () => {
   it("doubles the wait of a ticket that was mined and refused: a day of two-second blocks costs few tries", () => {
     const tried = tries((backoff, tip) => backoff.refused("t", tip), 43_200);
     assert.deepEqual(tried.slice(0, 6), [0, 1, 3, 7, 15, 31]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Heap } from "../../../../proxy/sequencer/heap.ts";
 
-describe("submission/heap", () => {
+describe("sequencer/heap", () => {
   it("gives what is due, smallest first, once, whatever the order in which it came", () => {
     let seed = 11;
     const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import type { Fence, SubmissionLease as Whole } from "../../../../proxy/store/tickets.ts";
-import { createLeadership, type Leadership } from "../../../../proxy/sequencer/lease.ts";
+import { createLeaseKeeper, type LeaseKeeper } from "../../../../proxy/sequencer/lease.ts";
 import { until } from "../../../support/until.ts";
 
 type SubmissionLease = Pick<Whole, "take" | "giveBack">;
 
-describe("submission/leadership", () => {
-  const running: Leadership[] = [];
+describe("sequencer/lease", () => {
+  const running: LeaseKeeper[] = [];
   afterEach(async () => {
     for (const one of running.splice(0)) await one.stop();
   });
@@ -14,21 +14,21 @@ describe("submission/leadership", () => {
   function lead(lease: SubmissionLease, leaseMs: number) {
     const changes: (Fence | undefined)[] = [];
     const faults: unknown[] = [];
-    const leadership = createLeadership(lease, {
+    const keeper = createLeaseKeeper(lease, {
       leaseMs,
       onChange: (fence) => changes.push(fence),
       onFault: (error) => faults.push(error),
     });
-    running.push(leadership);
-    leadership.start();
-    return { leadership, changes, faults };
+    running.push(keeper);
+    keeper.start();
+    return { keeper, changes, faults };
   }
 
   it("has a fence once the lease is given, keeps asking, and gives it back at its end", async () => {
     let asked = 0;
     let back = "";
     let holder = "";
-    const { leadership, changes } = lead(
+    const { keeper, changes } = lead(
       {
         take: async (name) => {
           holder = name;
@@ -39,12 +39,12 @@ describe("submission/leadership", () => {
       },
       90,
     );
-    assert.equal(leadership.current(), undefined);
-    await until("the lease", () => leadership.current() === 7);
+    assert.equal(keeper.current(), undefined);
+    await until("the lease", () => keeper.current() === 7);
     await until("it to be asked for again", () => asked >= 4);
     assert.deepEqual(changes, [7]);
-    await leadership.stop();
-    assert.equal(leadership.current(), undefined);
+    await keeper.stop();
+    assert.equal(keeper.current(), undefined);
     assert.equal(back, holder);
     const before = asked;
     await new Promise((resolve) => setTimeout(resolve, 120));
@@ -53,25 +53,25 @@ describe("submission/leadership", () => {
 
   it("gives up when its time is over by its own clock, also when the store says nothing", async () => {
     let isAway = false;
-    const { leadership, changes, faults } = lead(
+    const { keeper, changes, faults } = lead(
       {
         take: () => (isAway ? Promise.reject(new Error("away")) : Promise.resolve(3)),
         giveBack: () => Promise.reject(new Error("away")),
       },
       90,
     );
-    await until("the lease", () => leadership.current() === 3);
+    await until("the lease", () => keeper.current() === 3);
     isAway = true;
-    await until("its end", () => leadership.current() === undefined);
+    await until("its end", () => keeper.current() === undefined);
     assert.ok(faults.length > 0);
     await until("its end to be told", () => changes.length === 2);
     isAway = false;
-    await until("its return", () => leadership.current() === 3);
+    await until("its return", () => keeper.current() === 3);
     assert.deepEqual(changes, [3, undefined, 3]);
   });
 
   it("counts from before it asked, so an answer that was long on its way does not make the lease longer", async () => {
-    const { leadership } = lead(
+    const { keeper } = lead(
       {
         take: async () => {
           await new Promise((resolve) => setTimeout(resolve, 80));
@@ -82,7 +82,7 @@ describe("submission/leadership", () => {
       60,
     );
     for (let i = 0; i < 40; i++) {
-      assert.equal(leadership.current(), undefined);
+      assert.equal(keeper.current(), undefined);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   });
@@ -90,7 +90,7 @@ describe("submission/leadership", () => {
   it("has no fence after a write without an answer, until it has another one", async () => {
     let fence = 4;
     let isAway = false;
-    const { leadership, changes } = lead(
+    const { keeper, changes } = lead(
       {
         take: async (_holder, _ms, isAnew) => {
           if (isAway) throw new Error("away");
@@ -100,21 +100,21 @@ describe("submission/leadership", () => {
       },
       90,
     );
-    await until("the lease", () => leadership.current() === 4);
+    await until("the lease", () => keeper.current() === 4);
     isAway = true;
-    leadership.doubt();
-    leadership.doubt();
-    assert.equal(leadership.current(), undefined);
+    keeper.invalidate();
+    keeper.invalidate();
+    assert.equal(keeper.current(), undefined);
     await until("its loss to be told", () => changes.length === 2);
     isAway = false;
-    await until("another fence", () => leadership.current() === 5);
+    await until("another fence", () => keeper.current() === 5);
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.deepEqual(changes, [4, undefined, 5], "raised once, then kept");
   });
 
   it("stands aside for longer than the others wait, then asks again", async () => {
     const asked: string[] = [];
-    const { leadership, changes } = lead(
+    const { keeper, changes } = lead(
       {
         take: async () => {
           asked.push("take");
@@ -124,14 +124,14 @@ describe("submission/leadership", () => {
       },
       90,
     );
-    await until("the lease", () => leadership.current() === 1);
-    leadership.standAside();
+    await until("the lease", () => keeper.current() === 1);
+    keeper.stepDown();
     const at = performance.now();
     await until("it to be given back", () => asked.at(-1) === "back");
-    assert.equal(leadership.current(), undefined);
+    assert.equal(keeper.current(), undefined);
     await until("it to be asked for again", () => asked.at(-1) === "take");
     assert.ok(performance.now() - at > 80);
-    await until("the lease", () => leadership.current() === 1);
+    await until("the lease", () => keeper.current() === 1);
     assert.deepEqual(changes, [1, undefined, 1]);
   });
 

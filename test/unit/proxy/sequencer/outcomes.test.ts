@@ -10,8 +10,8 @@ import type {
   TicketStatus,
 } from "../../../../proxy/store/tickets.ts";
 import { createOutcomes } from "../../../../proxy/sequencer/outcomes.ts";
-import { OpenTickets } from "../../../../proxy/sequencer/queue.ts";
-import { TICKET_ERRORS } from "../../../../proxy/sequencer/reasons.ts";
+import { Queue } from "../../../../proxy/sequencer/queue.ts";
+import { TICKET_ERRORS } from "../../../../proxy/sequencer/refusals.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { SILENT } from "../../../support/money.ts";
@@ -30,7 +30,7 @@ async function settled(
 ): Promise<TicketStatus> {
   const ticket: TicketRecord = { ...new Scene().accept("private-swap"), status };
   let now = status;
-  const open = await OpenTickets.of({
+  const queue = await Queue.read({
     async *open() {
       yield [ticket];
     },
@@ -52,7 +52,7 @@ async function settled(
   } as unknown as ChainDataStore;
   const store = { byStatement: async () => undefined };
   const metrics = createMetrics();
-  const parts = { data, open, store, writes, tokens: {} as Tokens, logger: SILENT, metrics, now: () => 0 };
+  const parts = { data, queue, store, writes, tokens: {} as Tokens, logger: SILENT, metrics, now: () => 0 };
   await createOutcomes(parts).settleAll(TIP, 9);
   return now;
 }
@@ -62,7 +62,7 @@ const waiting = (error?: TicketError): TicketStatus[] => [
   { state: "submitted", txHash: HASH, ...(error === undefined ? {} : { error }) },
 ];
 
-describe("submission/outcomes: swaps", () => {
+describe("sequencer/outcomes: swaps", () => {
   it("waits as long as a block could still execute it", async () => {
     for (const status of waiting(TICKET_ERRORS.slippageExceeded)) {
       assert.deepEqual(await settled(status, DEADLINE), status);

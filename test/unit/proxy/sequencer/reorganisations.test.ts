@@ -8,7 +8,7 @@ import { openOf } from "../../../support/stores/tickets.ts";
 import { until } from "../../../support/until.ts";
 import { assertInOrder } from "./order.ts";
 
-describe("submission/submitter on a real chain that goes back", function () {
+describe("sequencer on a real chain that goes back", function () {
   this.timeout(60_000);
   let on: Money;
 

@@ -4,10 +4,10 @@ import { createLogger } from "../../../../proxy/logging.ts";
 import { createMetrics, type Metrics } from "../../../../proxy/observe/metrics.ts";
 import { openSubmissionLease } from "../../../../proxy/store/lmdb/submission-lease.ts";
 import type { TicketRecord, TicketStatus } from "../../../../proxy/store/tickets.ts";
-import { OpenTickets } from "../../../../proxy/sequencer/queue.ts";
+import { Queue } from "../../../../proxy/sequencer/queue.ts";
 import { createBalanceWatch } from "../../../../proxy/sequencer/balance-watch.ts";
-import { createSubmitter, type SubmitterParts } from "../../../../proxy/sequencer/sequencer.ts";
-import { tellSteps } from "../../../../proxy/sequencer/reporting.ts";
+import { createSequencer, type SequencerParts } from "../../../../proxy/sequencer/sequencer.ts";
+import { logSteps } from "../../../../proxy/sequencer/reporting.ts";
 import { countReorganisations } from "../../../../proxy/merkle/count-reorganisations.ts";
 import { readExposition, type Exposition } from "../../../support/exposition.ts";
 import { Money, OWNER, SILENT } from "../../../support/money.ts";
@@ -21,9 +21,9 @@ const SENT: TicketStatus = { state: "submitted", carrier: 1, txHash: hash(9) };
 const CONFIRMED: TicketStatus = { state: "confirmed", outcome: OUTCOME };
 const FINALIZED: TicketStatus = { state: "finalized", outcome: OUTCOME };
 
-describe("submission/ticket-steps", () => {
+describe("sequencer/reporting", () => {
   let metrics: Metrics;
-  let open: OpenTickets;
+  let queue: Queue;
 
   const aTicket = (n: number, updatedAt: number, status: TicketStatus): TicketRecord => ({
     ...ticketDraft(n, [n]),
@@ -33,18 +33,18 @@ describe("submission/ticket-steps", () => {
   });
   const begin = async (tickets: readonly TicketRecord[]): Promise<void> => {
     metrics = createMetrics();
-    open = await OpenTickets.of(
+    queue = await Queue.read(
       {
         async *open() {
           yield tickets;
         },
         follow: () => () => undefined,
       },
-      tellSteps(metrics, SILENT),
+      logSteps(metrics, SILENT),
     );
   };
   const step = (n: number, status: TicketStatus, at: number): void =>
-    open.apply([{ id: `id-${String(n)}`, status }], at);
+    queue.apply([{ id: `id-${String(n)}`, status }], at);
   const scrape = async (): Promise<Exposition> => readExposition(await metrics.text());
 
   it("times each step, and the way to the first confirmation once, also when a reorganisation takes it back", async () => {
@@ -120,12 +120,12 @@ describe("from a request to its transaction, on a real chain", function () {
     assert.ok(!JSON.stringify(view).includes("req-of-alice"), "it is for the log alone");
 
     await restart();
-    assert.equal(on.submitter.state().queue, undefined);
+    assert.equal(on.sequencer.state().queue, undefined);
     await on.run();
     const done = await on.reaches(ticket, "confirmed");
     assert.ok(done.status.state === "confirmed");
     const { txHash: tx, block } = done.status.outcome;
-    assert.deepEqual(await until("the queue to be known", () => on.submitter.state().queue), {
+    assert.deepEqual(await until("the queue to be known", () => on.sequencer.state().queue), {
       tickets: { queued: 0, submitted: 0, confirmed: 1 },
       oldestAt: undefined,
     });
@@ -138,7 +138,7 @@ describe("from a request to its transaction, on a real chain", function () {
     const { ticket: id, request_id, state, tx: last, block: where } = ended;
     assert.deepEqual({ ticket: id, request_id }, trace);
     assert.deepEqual([state, last, where], ["finalized", tx, block]);
-    assert.deepEqual(on.submitter.state().queue?.tickets, { queued: 0, submitted: 0, confirmed: 0 });
+    assert.deepEqual(on.sequencer.state().queue?.tickets, { queued: 0, submitted: 0, confirmed: 0 });
 
     const { value } = readExposition(await on.metrics.text());
     const receipt = await on.provider.getTransactionReceipt(tx);
@@ -165,11 +165,11 @@ describe("from a request to its transaction, on a real chain", function () {
     // It asks for the lease again after four seconds, so that it writes before it can know.
     on = await Money.start({ leaseMs: 12_000 });
     await restart();
-    assert.equal(on.submitter.state().hasLease, false);
+    assert.equal(on.sequencer.state().hasLease, false);
     await on.run();
     const made = await on.deposit();
-    await until("the queue to be known", () => on.submitter.state().queue);
-    assert.equal(on.submitter.state().hasLease, true);
+    await until("the queue to be known", () => on.sequencer.state().queue);
+    assert.equal(on.sequencer.state().hasLease, true);
     const lease = async (event: string): Promise<number> =>
       readExposition(await on.metrics.text()).value("cloister_lease_events_total", { event });
     assert.equal(await lease("taken"), 1);
@@ -181,7 +181,7 @@ describe("from a request to its transaction, on a real chain", function () {
     await until("the loss to be told", async () => (await lease("lost")) === 1);
     // It had tried to send, and the store refused the write.
     assert.ok((await lease("fenced")) >= 1);
-    const { hasLease, queue } = on.submitter.state();
+    const { hasLease, queue } = on.sequencer.state();
     assert.deepEqual([hasLease, queue], [false, undefined]);
 
     // What the other does is for the other to tell.
@@ -189,7 +189,7 @@ describe("from a request to its transaction, on a real chain", function () {
     await on.store
       .underLease(fence)
       .change([{ id: ticket.id, status: { state: "failed", error } }], Date.now());
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const { value } = readExposition(await on.metrics.text());
     assert.equal(value("cloister_tickets_accepted_total", { kind: "deposit-shield" }), 1);
     assert.equal(value("cloister_tickets_ended_total", { state: "failed", code: "REJECTED" }), 0);
@@ -200,9 +200,9 @@ describe("from a request to its transaction, on a real chain", function () {
   it("a store that does not say who has the lease is counted each time", async () => {
     const metrics = createMetrics();
     const away = (): Promise<never> => Promise.reject(new Error("away"));
-    const submitter = createSubmitter(
+    const sequencer = createSequencer(
       {
-        ...({} as Omit<SubmitterParts, "lease" | "logger" | "metrics" | "now">),
+        ...({} as Omit<SequencerParts, "lease" | "logger" | "metrics" | "now">),
         lease: { isShared: true, take: away, giveBack: away, report: away },
         logger: SILENT,
         metrics,
@@ -210,13 +210,13 @@ describe("from a request to its transaction, on a real chain", function () {
       },
       { confirmations: 1, pollIntervalMs: 1_000, leaseMs: 30 },
     );
-    submitter.start();
+    sequencer.start();
     await until("two tries", async () => {
       const { value } = readExposition(await metrics.text());
       return value("cloister_lease_events_total", { event: "unanswered" }) >= 2;
     });
-    assert.equal(submitter.state().hasLease, false);
-    await submitter.stop();
+    assert.equal(sequencer.state().hasLease, false);
+    await sequencer.stop();
     const { value } = readExposition(await metrics.text());
     assert.equal(value("cloister_lease_events_total", { event: "taken" }), 0);
   });

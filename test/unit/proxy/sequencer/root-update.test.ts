@@ -43,7 +43,7 @@ function queueOf(
 const batchOf = (...sizes: number[]): Field[][] =>
   sizes.map((size, i) => Array.from({ length: size }, (_, j) => mustField(BigInt(1_000 + 10 * i + j))));
 
-describe("submission/root-update", () => {
+describe("sequencer/root-update", () => {
   it("asks for nothing when nothing waits", async () => {
     const { view, tree } = queueOf([2], 4, 8);
     assert.equal(await planRootUpdate(view, tree, []), undefined);

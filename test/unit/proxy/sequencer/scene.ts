@@ -1,4 +1,4 @@
-// The choosing half of the submitter on a stage: real choice and batches over tickets in memory, with a pool
+// The choosing half of the sequencer on a stage: real choice and batches over tickets in memory, with a pool
 // that answers simulations as a test says. What goes out is read back from the calldata.
 import { Interface } from "ethers";
 import {
@@ -19,7 +19,7 @@ import type { TicketChange, TicketRecord, TicketWrites } from "../../../../proxy
 import { Backoff } from "../../../../proxy/sequencer/backoff.ts";
 import { createBatches, type Batch } from "../../../../proxy/sequencer/batch.ts";
 import { Blockage } from "../../../../proxy/sequencer/blockage.ts";
-import { OpenTickets } from "../../../../proxy/sequencer/queue.ts";
+import { Queue } from "../../../../proxy/sequencer/queue.ts";
 import { createMembers } from "../../../../proxy/sequencer/members.ts";
 import type { QueueView } from "../../../../proxy/sequencer/root-update.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
@@ -156,7 +156,7 @@ export class Scene {
 
   async next(before = Infinity): Promise<Batch | undefined> {
     const all = [...this.tickets];
-    const open = await OpenTickets.of({
+    const queue = await Queue.read({
       async *open() {
         yield all;
       },
@@ -171,7 +171,7 @@ export class Scene {
       tokens: { isAuthorizationUsed: async () => false, balanceOf: async () => 0n } as unknown as Tokens,
       attestor: this.#attestor(),
       store: { list: async (ids: readonly string[]) => this.tickets.filter(({ id }) => ids.includes(id)) },
-      open,
+      queue,
       writes: this.#writes(),
       now: () => 0,
       wallet: { address: SIGNER },

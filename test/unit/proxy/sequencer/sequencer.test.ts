@@ -9,7 +9,7 @@ import { Money, NO_PROOF, OWNER } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 import { assertInOrder } from "./order.ts";
 
-describe("submission/submitter on a real chain with the real pool", function () {
+describe("sequencer on a real chain with the real pool", function () {
   this.timeout(60_000);
   let on: Money;
 
@@ -102,7 +102,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
 
   it("confirms a statement that somebody else carried, with that transaction's hash", async () => {
     await on.seed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const made = on.spend(on.rooted().root);
     const ticket = await on.accept(made);
     const hash = await poolContract(on).execute(made, ticket.transaction.attestations);
@@ -116,7 +116,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
 
   it("fails a ticket whose note another statement spent, once that is final, and frees its other note", async () => {
     await on.seed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const mine = on.spend(on.rooted().root);
     const [shared, other] = mine.statement.facts.nullifiers;
     const theirs = on.spend(on.rooted().root, { nullifiers: [shared!, 99n] });
@@ -162,7 +162,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
     const depositor = await on.depositor(5_000_000n);
     const made = await on.deposit(5_000_000n, { depositor });
     const ticket = await on.accept(made);
-    await until("the submitter to ask for gas", () => on.submitter.state().blockedBy === "gas");
+    await until("the sequencer to ask for gas", () => on.sequencer.state().blockedBy === "gas");
     await cancel(depositor, made.statement.hash);
     await on.fund(10n ** 20n);
     const provisional = await until("the provisional reason", async () => {
@@ -183,7 +183,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
     const made = await on.deposit(5_000_000n, { deadline: BigInt(Math.floor(Date.now() / 1000) + 600) });
     await on.fund(0n);
     const ticket = await on.accept(made);
-    await until("the submitter to ask for gas", () => on.submitter.state().blockedBy === "gas");
+    await until("the sequencer to ask for gas", () => on.sequencer.state().blockedBy === "gas");
     assert.equal((await on.tickets.view(ticket)).blocked_by, "gas");
     await on.rpc("evm_increaseTime", [700]);
     await on.mine(1);
@@ -199,28 +199,28 @@ describe("submission/submitter on a real chain with the real pool", function () 
     await on.seed();
     await on.fund(0n);
     const ticket = await on.accept(on.spend(on.rooted().root));
-    await until("the submitter to ask for gas", () => on.submitter.state().blockedBy === "gas");
+    await until("the sequencer to ask for gas", () => on.sequencer.state().blockedBy === "gas");
     await on.fund(10n ** 20n);
     await on.reaches(ticket, "confirmed");
-    assert.equal(on.submitter.state().blockedBy, undefined);
+    assert.equal(on.sequencer.state().blockedBy, undefined);
   });
 
   it("holds a queued ticket while the chain is away, and sends it when the chain is back", async () => {
     await on.seed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const made = on.spend(on.rooted().root);
     const ticket = await on.accept(made);
     await on.restart();
     on.wire.cut();
     await on.run();
-    await until("the submitter to wait for the chain", () => on.submitter.state().blockedBy === "chain");
+    await until("the sequencer to wait for the chain", () => on.sequencer.state().blockedBy === "chain");
     const held = await on.tickets.view((await on.store.get(ticket.id))!);
     assert.deepEqual([held.state, held.blocked_by, held.error], ["queued", "chain", null]);
     on.wire.mend();
     const done = await on.reaches(ticket, "confirmed");
     assert.equal(await on.executions(made), 1);
     assert.equal((await on.tickets.view(done)).blocked_by, undefined);
-    await until("nothing to be blocked", () => on.submitter.state().blockedBy === undefined);
+    await until("nothing to be blocked", () => on.sequencer.state().blockedBy === undefined);
   });
 
   it("learns after the chain was away what was mined meanwhile, and sends nothing twice", async () => {
@@ -234,7 +234,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
     });
     on.wire.cut();
     await on.mine();
-    await until("the submitter to wait for the chain", () => on.submitter.state().blockedBy === "chain");
+    await until("the sequencer to wait for the chain", () => on.sequencer.state().blockedBy === "chain");
     const held = await on.tickets.view((await on.store.get(ticket.id))!);
     assert.deepEqual([held.state, held.blocked_by, held.error], ["submitted", "chain", null]);
     on.wire.mend();
@@ -247,7 +247,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
   it("executes payments without an enclave for the root, and roots their leaves when one is back", async () => {
     await on.seed();
     const before = on.rooted().leafCount;
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const ticket = await on.accept(on.spend(on.rooted().root));
     on.link.isAway = true;
     await on.restart();
@@ -260,7 +260,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
 
   it("has a ticket attested again when its signer was removed", async () => {
     await on.seed();
-    await on.submitter.stop();
+    await on.sequencer.stop();
     const made = on.spend(on.rooted().root);
     const ticket = await on.accept(made);
     await poolContract(on).removeSigner(attester(1).address);
@@ -321,7 +321,7 @@ describe("submission/submitter on a real chain with the real pool", function () 
   });
 });
 
-describe("submission/submitter and a stuck transaction", function () {
+describe("sequencer and a stuck transaction", function () {
   this.timeout(60_000);
 
   it("replaces it under the same nonce for at least an eighth more, and keeps every hash", async () => {

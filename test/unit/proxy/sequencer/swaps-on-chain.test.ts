@@ -1,4 +1,4 @@
-// Swaps and plain deposits through the real submitter and the real pool, with a venue that pays what it is told.
+// Swaps and plain deposits through the real sequencer and the real pool, with a venue that pays what it is told.
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../../scripts/build/contracts.ts";
@@ -21,7 +21,7 @@ interface Sent {
 const PAYOUT = 3_000n;
 const FLOOR = 2_500n;
 
-describe("submission: swaps on a real chain with the real pool", function () {
+describe("sequencer: swaps on a real chain with the real pool", function () {
   this.timeout(120_000);
   let on: Money;
   let weth: Address;
@@ -156,15 +156,15 @@ describe("submission: swaps on a real chain with the real pool", function () {
     assert.equal(await on.pool.executor(), undefined);
     const swapped = await on.accept(swap());
     await on.reaches(await on.accept(on.spend(root())), "confirmed");
-    await until("the submitter to ask for one", () => on.submitter.blockedBy("private-swap") === "executor");
-    assert.equal(on.submitter.blockedBy("spend"), undefined);
-    assert.equal(on.submitter.state().blockedBy, undefined);
+    await until("the sequencer to ask for one", () => on.sequencer.blockedBy("private-swap") === "executor");
+    assert.equal(on.sequencer.blockedBy("spend"), undefined);
+    assert.equal(on.sequencer.state().blockedBy, undefined);
     assert.deepEqual((await on.store.get(swapped.id))?.status, { state: "queued" });
     await call(on.pool.address, POOL_ABI, "proposeExecutor", executor);
     await on.rpc("evm_increaseTime", [2]);
     await call(on.pool.address, POOL_ABI, "setExecutor", executor);
     await on.reaches(swapped, "confirmed");
-    assert.equal(on.submitter.blockedBy("private-swap"), undefined);
+    assert.equal(on.sequencer.blockedBy("private-swap"), undefined);
   });
 
   it("gives one that somebody else carried a ticket with its four leaves", async () => {

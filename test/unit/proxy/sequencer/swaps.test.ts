@@ -6,7 +6,7 @@ import { readCall, Scene } from "./scene.ts";
 
 const FLOOR = { name: "FloorMissed", args: [10n, 9n] };
 
-describe("submission: calls with swaps", () => {
+describe("sequencer: calls with swaps", () => {
   it("puts swaps last and keeps the order of acceptance otherwise", async () => {
     const on = new Scene();
     const kinds = ["private-swap", "spend", "deposit-shield", "private-swap", "spend9"] as const;

@@ -10,7 +10,7 @@ import {
   type Findings,
 } from "../../../../proxy/sequencer/transitions.ts";
 import { isOver } from "../../../../proxy/store/ticket-states.ts";
-import { TICKET_ERRORS } from "../../../../proxy/sequencer/reasons.ts";
+import { TICKET_ERRORS } from "../../../../proxy/sequencer/refusals.ts";
 import type { Outcome, TicketStatus } from "../../../../proxy/store/tickets.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 
@@ -40,7 +40,7 @@ function found(changes: Partial<Findings> = {}): Findings {
   };
 }
 
-describe("submission/ticket: every state against every finding", () => {
+describe("sequencer/transitions: every state against every finding", () => {
   it("is open again when it was final and its execution is gone or stands elsewhere, and only then", () => {
     const submitted = { state: "submitted", txHash: HASH };
     assert.deepEqual(takenBack(STATES.finalized, undefined), submitted);

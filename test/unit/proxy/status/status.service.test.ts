@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { Limits } from "../../../../proxy/limits/limits.ts";
 import { LocalWindows } from "../../../../proxy/limits/local-windows.ts";
@@ -104,7 +104,7 @@ describe("status service", () => {
   });
 
   it("an absent chain is CHAIN_UNAVAILABLE, any other fault stays one", async () => {
-    const away = createStatus(parts({ threshold: () => Promise.reject(new ChainAway("gone")) }));
+    const away = createStatus(parts({ threshold: () => Promise.reject(new ChainUnreachable("gone")) }));
     await assert.rejects(
       away.info(undefined),
       (error) => error instanceof ApiError && error.code === "CHAIN_UNAVAILABLE",

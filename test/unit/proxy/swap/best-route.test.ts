@@ -1,7 +1,7 @@
 // The search over made-up pools: the best of every route there is, found without trying all of them.
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { HopQuote, Market, Moment, Venue } from "../../../../proxy/chain/venue.ts";
 import { bestRoute, type Route } from "../../../../proxy/swap/best-route.ts";
 import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
@@ -118,12 +118,12 @@ describe("swap/best-route", () => {
     const failing: Venue = {
       ...venue,
       quote: async (market, ...rest) => {
-        if (market.tier === 500) throw new ChainAway("away");
+        if (market.tier === 500) throw new ChainUnreachable("away");
         return venue.quote(market, ...rest);
       },
     };
     const wanted = { tokenIn: IN, tokenOut: OUT, middles: [], amountIn: 1_000n, gasLimit: GAS };
-    await assert.rejects(bestRoute(failing, wanted, moment), ChainAway);
+    await assert.rejects(bestRoute(failing, wanted, moment), ChainUnreachable);
   });
 
   it("finds the best of all routes, and asks each pool at most once", async () => {

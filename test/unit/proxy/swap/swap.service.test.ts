@@ -1,6 +1,6 @@
 // The rules of a quote, with a venue that is made up: fees, floors, refusals, and a node that fails.
 import assert from "node:assert/strict";
-import { ChainAway } from "../../../../proxy/chain/json-rpc.ts";
+import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Header } from "../../../../proxy/chain/provider.ts";
 import type { Market, Venue } from "../../../../proxy/chain/venue.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
@@ -194,7 +194,7 @@ describe("swap service", () => {
     const ask = quotes({
       chain: {
         header: async () => {
-          if (isAway) throw new ChainAway("away");
+          if (isAway) throw new ChainUnreachable("away");
           return header(7);
         },
       },
@@ -216,7 +216,7 @@ describe("swap service", () => {
     const failing: Venue = {
       markets: venue.markets,
       quote: async (...question) => {
-        if (isAway) throw new ChainAway("away");
+        if (isAway) throw new ChainUnreachable("away");
         return venue.quote(...question);
       },
     };

@@ -48,7 +48,7 @@ describe("operator index: words and options", () => {
   });
 
   it("a node that is away is no mistake of the caller's", async () => {
-    await assert.rejects(indexCommand(UNTOUCHED, ["check"], CHAIN, {}), { name: "ChainAway" });
+    await assert.rejects(indexCommand(UNTOUCHED, ["check"], CHAIN, {}), { name: "ChainUnreachable" });
   });
 });
 
