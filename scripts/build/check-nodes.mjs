@@ -54,7 +54,7 @@ async function main(argv) {
   await install();
   const passed = argv.includes("--anew") ? {} : await remembered();
   const table = [];
-  // By release, since each one makes the builds anew.
+  // By release, since each one makes the builds again.
   for (const release of releases) {
     const node = programOf(release);
     const version = await outputOf(node, ["--version"]);

@@ -14,7 +14,7 @@ import { DEFAULT_FOLDER, runningStack } from "./stack-file.ts";
 import { buildImage } from "./image/assemble.ts";
 import { AWS_NITRO_ROOT, developmentConfiguration, refuseDevelopment } from "./image/configuration.ts";
 import { imageFiles, measureImage } from "./image/measurement.ts";
-import { readMeasurement } from "./operator/words.ts";
+import { readMeasurement } from "./operator/command-line.ts";
 
 const HELP = `Usage: npm run audit [-- OPTIONS]
 

@@ -231,7 +231,7 @@ async function main(): Promise<void> {
   );
 }
 
-/** A pool that asks for more signatures than anybody can give would hold what is deposited, for good. */
+/** A pool that asks for more signatures than anybody can give would hold what is deposited, permanently. */
 export function refuseThreshold(threshold: number, signers: readonly Address[]): void {
   if (threshold === 0) throw new Error("--threshold must be at least 1: nobody's word would be needed");
   if (new Set(signers).size !== signers.length) throw new Error("--signer names an address twice");

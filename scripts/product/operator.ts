@@ -34,7 +34,7 @@ import { feesCommand, FEES_HELP } from "./operator/fees.ts";
 import { listingCommand } from "./operator/listings.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { TICKETS_HELP, ticketsCommand } from "./operator/tickets.ts";
-import { need, UsageError, type Result } from "./operator/words.ts";
+import { need, UsageError, type Result } from "./operator/command-line.ts";
 
 const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper FILE] [--json] COMMAND
 
@@ -116,7 +116,7 @@ async function main(): Promise<void> {
   const database = openFolder(folder);
   let stores: InstanceStores | undefined;
   try {
-    // Of the data folder alone, also while a Redis is away.
+    // Of the data folder alone, also while a Redis is unreachable.
     if (noun === "index") {
       const done = await indexCommand(needData(database), words, values, process.env);
       if (!done.isEqual) process.exitCode = DIFFERENT;

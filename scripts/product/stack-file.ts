@@ -72,7 +72,7 @@ export async function runningStack(folder: string): Promise<StackFile | undefine
 /** The refusal of a chain that holds other contracts than these. */
 export function madeByOlderVersion(file: string): StackError {
   return new StackError(
-    `${file} was made by an older version, whose chain this one cannot continue. Begin anew with: npm start -- --fresh`,
+    `${file} was made by an older version, whose chain this one cannot continue. Begin again with: npm start -- --fresh`,
   );
 }
 
@@ -84,7 +84,7 @@ export async function readStackJson<T>(file: string, schema: z.ZodType<T>): Prom
   try {
     json = JSON.parse(text);
   } catch {
-    throw new StackError(`${file} is damaged. Begin anew with: npm start -- --fresh`);
+    throw new StackError(`${file} is damaged. Begin again with: npm start -- --fresh`);
   }
   const parsed = schema.safeParse(json);
   if (!parsed.success) throw madeByOlderVersion(file);

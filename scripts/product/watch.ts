@@ -13,7 +13,7 @@ import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
 import { proposalJson, proposalText } from "./owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
-import { connectNode, NodeAway, NodeRefused, pause } from "./watch/node.ts";
+import { connectNode, NodeUnreachable, NodeRefused, pause } from "./watch/node.ts";
 import { createWatcher } from "./watch/watcher.ts";
 
 const KEYS = fileURLToPath(new URL("../../shared/protocol/verification-keys", import.meta.url));
@@ -34,7 +34,7 @@ Follows a pool and judges every accepted statement and root again: proof, rules,
   --json               JSON lines on standard output
   --help               this text
 
-Exit code: 0 all good, 2 an alarm stands, 1 not finished (node away, wrong options).
+Exit code: 0 all good, 2 an alarm stands, 1 not finished (node unreachable, wrong options).
 
 Alarms, each with block, transaction, statement and who signed it:
 ${table(true)}
@@ -107,7 +107,7 @@ async function main(): Promise<number> {
       await watcher.pass();
     } catch (error) {
       if (ending.signal.aborted) break;
-      if (values.once || !(error instanceof NodeAway || error instanceof NodeRefused)) throw error;
+      if (values.once || !(error instanceof NodeUnreachable || error instanceof NodeRefused)) throw error;
       say(`${error.message}; asking again`);
     }
     if (!values.once) await pause(POLL_MS, ending.signal);

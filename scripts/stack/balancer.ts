@@ -7,10 +7,10 @@ export interface Balancer {
   stop(): Promise<void>;
 }
 
-/** A proxy that does not even take the connection is held for away after this long. */
+/** A proxy that does not even take the connection is taken for unreachable after this long. */
 const CONNECT_MS = 1_000;
 
-/** `targets` are asked for anew with each connection: ports on this machine. */
+/** `targets` are asked for again with each connection: ports on this machine. */
 export async function startBalancer(port: number, targets: () => readonly number[]): Promise<Balancer> {
   let turn = 0;
   const open = new Set<Socket>();

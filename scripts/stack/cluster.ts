@@ -16,7 +16,7 @@ install redis-server). Stop with Ctrl-C.
   --proxies <n>      (default 3)
   --enclaves <n>     (default 2)
   --threshold <n>    of how many enclaves the pool wants an attestation; fixed when the pool is deployed (default 1)
-  --fresh            begin anew: forget chain, accounts, keys and tickets
+  --fresh            begin again: forget chain, accounts, keys and tickets
   --port <n>         port of the balancer
   --chain-port <n>   port of the chain
   --folder <path>    where everything is kept (default ${FOLDER})

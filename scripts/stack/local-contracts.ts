@@ -121,7 +121,7 @@ async function resume(
   owner: NonceManager,
 ): Promise<Deployment> {
   if ((await provider.getCode(existing.pool)) === "0x")
-    throw new StackError("the saved chain does not hold the pool. Begin anew with: npm start -- --fresh");
+    throw new StackError("the saved chain does not hold the pool. Begin again with: npm start -- --fresh");
   await register(provider, owner, existing.pool, pairs, existing.signers);
   return { ...existing, signers: pairs.map(({ signer }) => signer) };
 }

@@ -24,7 +24,7 @@ export interface StackOptions {
   readonly folder: string;
   /** Which networks run. Default: all. */
   readonly networks?: readonly NetworkName[];
-  /** Begin these networks anew: forget chain, store and secrets. */
+  /** Begin these networks again: forget chain, store and secrets. */
   readonly fresh?: boolean;
   readonly ports?: Readonly<Partial<Record<NetworkName, PortChoice>>>;
   /** Seconds between blocks. Default 1. */

@@ -21,7 +21,7 @@ Runs the whole service on this machine with real parts. Two networks, each with 
 enclave (on a simulated platform) and proxy: the first for payments, the second also for private swaps, with
 Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C.
 
-  --fresh                  begin anew: forget chains, accounts, keys and tickets
+  --fresh                  begin again: forget chains, accounts, keys and tickets
   --network first|second   run this one only
   --port <n>               port of the first network's proxy
   --chain-port <n>         port of the first network's chain

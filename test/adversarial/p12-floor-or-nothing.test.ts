@@ -23,8 +23,8 @@ import {
 } from "../support/adversary.ts";
 import { Bazaar, DOLLAR, notesOf } from "../support/swaps.ts";
 
-/** In the order of MoodyExecutor.sol. */
-const MOODS = [
+/** In the order of ConfigurableExecutor.sol. */
+const BEHAVIOURS = [
   "Honest",
   "RevertsAtLength",
   "RevertsSilently",
@@ -68,8 +68,12 @@ describe("P12 a swap gives at least its floor, or nothing happens", function () 
     ({ field } = bazaar);
     trader = await field.account(5);
     await send(bazaar.contract(bazaar.usdc), "mint", trader.address, 10n ** 12n * DOLLAR);
-    venueAddress = (await deployContract(field.owner, "MoodyExecutor", [])).address;
-    venue = new Contract(venueAddress, (await loadArtifact("MoodyExecutor")).abi as never, field.owner);
+    venueAddress = (await deployContract(field.owner, "ConfigurableExecutor", [])).address;
+    venue = new Contract(
+      venueAddress,
+      (await loadArtifact("ConfigurableExecutor")).abi as never,
+      field.owner,
+    );
 
     await field.settle(
       await field.deposit(keys, 4_000n * DOLLAR),
@@ -96,8 +100,8 @@ describe("P12 a swap gives at least its floor, or nothing happens", function () 
   });
   after(() => bazaar.stop());
 
-  const venueIs = async (mood: (typeof MOODS)[number], pays: bigint): Promise<void> => {
-    await send(venue, "set", MOODS.indexOf(mood), pays);
+  const venueIs = async (behaviour: (typeof BEHAVIOURS)[number], pays: bigint): Promise<void> => {
+    await send(venue, "set", BEHAVIOURS.indexOf(behaviour), pays);
   };
   /** By the owner's hand, announced and waited for. */
   const replaced = (): Promise<void> => bazaar.admit({ executor: venueAddress });
@@ -173,13 +177,13 @@ describe("P12 a swap gives at least its floor, or nothing happens", function () 
 
   describe("the venue", () => {
     const under = (
-      mood: (typeof MOODS)[number],
+      behaviour: (typeof BEHAVIOURS)[number],
       pays: bigint,
       attack: () => Promise<unknown>,
     ): Promise<void> =>
       bazaar.undone(async () => {
         await replaced();
-        await venueIs(mood, pays);
+        await venueIs(behaviour, pays);
         await attack();
       });
 

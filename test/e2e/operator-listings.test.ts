@@ -49,10 +49,10 @@ for (const noun of ["assets", "executor"] as const) {
       const deployer = await provider.getSigner(0);
       const make = async (name: string) => (await deployContract(deployer, name, [])).address;
       const usdc = (await deployTestUsdc(deployer)).address;
-      const venue = await make("MoodyExecutor");
+      const venue = await make("ConfigurableExecutor");
       first = noun === "assets" ? usdc : venue;
-      subject = await make(noun === "assets" ? "TestUSDC" : "MoodyExecutor");
-      other = await make(noun === "assets" ? "TestUSDC" : "MoodyExecutor");
+      subject = await make(noun === "assets" ? "TestUSDC" : "ConfigurableExecutor");
+      other = await make(noun === "assets" ? "TestUSDC" : "ConfigurableExecutor");
       const settings = {
         signers: [attester(0).address],
         threshold: 1,

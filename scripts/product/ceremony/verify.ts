@@ -3,7 +3,7 @@
 //
 // snarkjs's verification covers one key: its contributions follow each other, each maker knew the secret,
 // and the key is the circuit's. It would not notice that a contribution was left out, that the whole history
-// was made anew under the same names, that a beacon was relabelled, or that a circuit or powers of tau are not
+// was made again under the same names, that a beacon was relabelled, or that a circuit or powers of tau are not
 // those announced. The transcript's hashes and the records that parties kept close these gaps.
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";

@@ -125,7 +125,7 @@ export async function ownerOf(provider: Provider, pool: Address): Promise<Addres
     const owner = asAddress(await new Contract(pool, POOL_ABI, provider).getFunction("owner")());
     if (owner !== undefined) return owner;
   } catch (error) {
-    // No code, or another contract's; a node that is away says so in its own words.
+    // No code, or another contract's; a node that is unreachable says so in its own words.
     if (
       (error as { code?: unknown }).code !== "BAD_DATA" &&
       (error as { code?: unknown }).code !== "CALL_EXCEPTION"

@@ -5,7 +5,7 @@
 import { addApp, type NewApp } from "../../../proxy/identity/registration.ts";
 import type { App, AppStore } from "../../../proxy/store/apps.ts";
 import type { KeyStore } from "../../../proxy/store/keys.ts";
-import { need, UsageError, type Result } from "./words.ts";
+import { need, UsageError, type Result } from "./command-line.ts";
 
 export const APPS_HELP = `  apps add DEVELOPER --issuer URL --audience TEXT --jwks URL --jwks-host HOST --perm read|write…
            [--id app_…] [--alg RS256|PS256|ES256|EdDSA]… [--access-claim NAME=VALUE] [--sub-claim NAME]

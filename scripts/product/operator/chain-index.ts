@@ -11,7 +11,7 @@ import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import { openRebuildStore } from "../../../proxy/store/lmdb/rebuild.ts";
 import type { IndexSource } from "../../../proxy/store/rebuild.ts";
 import { asAddress } from "../../../shared/protocol/brands.ts";
-import { need, UsageError, type Result } from "./words.ts";
+import { need, UsageError, type Result } from "./command-line.ts";
 
 export const INDEX_HELP = `  index check [chain] [--sample N]                        compares the index with the pool: every leaf, head and
                                                           root; events and nullifiers of N blocks (default 64).
@@ -38,7 +38,7 @@ export type IndexValues = {
   readonly [Name in keyof typeof INDEX_OPTIONS]?: string | boolean | undefined;
 };
 
-/** Exit code of an index that is not the pool's: whoever watches it must not take a node that is away for one. */
+/** Exit code of an index that is not the pool's: whoever watches it must not take a node that is unreachable for one. */
 export const DIFFERENT = 3;
 
 /** Between two lines of progress. */

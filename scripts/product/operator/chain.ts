@@ -1,7 +1,7 @@
 // What the operator's commands about a pool are given: a node, the pool, a key from the environment.
 import { isAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
-import { need, UsageError, type Result } from "./words.ts";
+import { need, UsageError, type Result } from "./command-line.ts";
 
 export const POOL_OPTIONS = {
   rpc: { type: "string" },

@@ -11,7 +11,7 @@ import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
-import { need, UsageError, type Result } from "./words.ts";
+import { need, UsageError, type Result } from "./command-line.ts";
 
 export const FEES_HELP = `  fees set DEVELOPER ASSET OPERATION [--flat N] [--bps N] [--sink ADDRESS]
                                                           flat + amount × bps / 10,000, to the sink; a sink is

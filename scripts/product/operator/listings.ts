@@ -19,7 +19,7 @@ import {
 } from "./admissions.ts";
 import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
 import { addressOf, POOL_OPTIONS, walletIn, withPool, type PoolAt } from "./chain.ts";
-import { need, UsageError, type Result } from "./words.ts";
+import { need, UsageError, type Result } from "./command-line.ts";
 
 export type Listing = "asset" | "executor";
 
@@ -31,7 +31,7 @@ everybody sees it for the pool's delay; then anybody may admit it, for seven day
 
   propose ADDRESS    announces it                                                              OWNER_KEY
   admit ADDRESS      once its time has come; an executor replaces the one in use, which then
-                     has to be proposed anew                                      SENDER_KEY or OWNER_KEY
+                     has to be proposed again                                     SENDER_KEY or OWNER_KEY
   withdraw ADDRESS   takes back what is proposed                                               OWNER_KEY
   remove ADDRESS     takes out what is admitted, at once: no deposits of that asset and no swaps
                      into it any more, withdrawals go on; without an executor, no swaps        OWNER_KEY

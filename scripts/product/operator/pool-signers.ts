@@ -34,7 +34,7 @@ export async function addSigner(anybody: Signer, pool: Address, signer: Address)
   await act(anybody, pool, "signer", "admit", signer);
 }
 
-/** At once and for good, in use or only proposed; says which of the two it was. Throws PoolRefused. */
+/** At once and permanently, in use or only proposed; says which of the two it was. Throws PoolRefused. */
 export async function removeSigner(
   owner: Signer,
   pool: Address,

@@ -21,7 +21,7 @@ import { timeOf } from "./admissions.ts";
 import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
 import { addressOf, POOL_OPTIONS, walletIn, withPool } from "./chain.ts";
 import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
-import { need, readMeasurement, UsageError, type Result } from "./words.ts";
+import { need, readMeasurement, UsageError, type Result } from "./command-line.ts";
 
 export const SIGNER_HELP = `Usage: npm run operator -- signer COMMAND [options] [--json]
 
@@ -31,7 +31,7 @@ export const SIGNER_HELP = `Usage: npm run operator -- signer COMMAND [options] 
              admits it; what nobody admitted by then has expired, and is proposed again
              --pair FILE  [--challenge HEX]  [--wait]  the image and the pool
   revoke ADDRESS
-             removes a signer, in use or only proposed, at once and for good           the pool
+             removes a signer, in use or only proposed, at once and permanently        the pool
   list       every signer the pool ever knew (with --pending those that are proposed), from when one may be admitted
              and when that expires; with the image, whether its genesis document verifies
 
@@ -101,7 +101,7 @@ async function run(positionals: readonly string[], values: Values, say: Say): Pr
 async function genesis(values: Values, say: Say): Promise<Result> {
   const out = need(values.out, "--out FILE");
   const kmsKeyId = need(values["kms-key"], "--kms-key ARN");
-  // Overwriting a pair would lose its key for good.
+  // Overwriting a pair would lose its key permanently.
   if (existsSync(out)) throw new UsageError(`${out} exists; a pair is never overwritten`);
   const policy = await imageOf(values);
   const challenge = challengeOf(values) ?? new Uint8Array(randomBytes(32));
@@ -171,7 +171,7 @@ async function revoke(values: Values, text: string, say: Say): Promise<Result> {
     );
     say(`${String(left.length)} remain: ${left.map((one) => getAddress(one.signer)).join(", ") || "nobody"}`);
     const what = standing === "withdrawn" ? "is taken back before it was admitted" : "is removed";
-    return stateOf(getAddress(signer), standing, `${getAddress(signer)} ${what}, for good`);
+    return stateOf(getAddress(signer), standing, `${getAddress(signer)} ${what}, permanently`);
   });
 }
 

@@ -10,7 +10,7 @@ import { asBytes32, type Bytes32, type Field } from "../../../shared/protocol/br
 import { signalNames } from "../../../shared/protocol/host/statements.ts";
 import { chainOf, type IndexValues } from "./chain-index.ts";
 import type { Kept } from "./fees.ts";
-import { need, UsageError, type Result } from "./words.ts";
+import { need, UsageError, type Result } from "./command-line.ts";
 
 export const TICKETS_HELP = `  tickets inspect TICKET [chain]                          all that store, index and chain know of one ticket, by its
                                                           id or its statement's hash; the proxy may run. The node is
@@ -117,7 +117,7 @@ function shownIndex(
   };
 }
 
-/** What the node says now. A node that is away takes nothing from the rest. */
+/** What the node says now. A node that is unreachable takes nothing from the rest. */
 async function askChain(
   ticket: TicketRecord,
   outgoing: readonly Outgoing[],

@@ -21,7 +21,7 @@ export const CODES = {
   WITHDRAWN: "the owner took a proposal back",
   EXPIRED: "nobody admitted a proposal in its time",
   REMOVED: "the owner removed a signer, an asset or an executor, or an executor was replaced",
-  REORGANISED: "blocks were replaced; what was in them is judged anew",
+  REORGANISED: "blocks were replaced; what was in them is judged again",
 } as const;
 
 export type Code = keyof typeof CODES;

@@ -129,6 +129,6 @@ async function readJson(file: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(file, "utf8"));
   } catch {
-    throw new JournalError(`${file} is damaged; remove its folder to begin anew`);
+    throw new JournalError(`${file} is damaged; remove its folder to begin again`);
   }
 }

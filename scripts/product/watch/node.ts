@@ -1,5 +1,5 @@
 /**
- * The watcher's own chain node over JSON-RPC. A node that is away or overloaded is asked again, later and
+ * The watcher's own chain node over JSON-RPC. A node that is unreachable or overloaded is asked again, later and
  * later; what it answers is read strictly, and judged elsewhere against what else it answers.
  */
 import { setMaxListeners } from "node:events";
@@ -43,7 +43,7 @@ export interface Frame {
 }
 
 /** No answer, or none that can be read, however often it was asked. Says nothing about the chain. */
-export class NodeAway extends Error {}
+export class NodeUnreachable extends Error {}
 
 /** The node answered, with an error. */
 export class NodeRefused extends Error {}
@@ -61,7 +61,7 @@ export interface ChainNode {
 }
 
 export interface NodeOptions {
-  /** Times that a question is asked before the node counts as away. */
+  /** Times that a question is asked before the node counts as unreachable. */
   readonly attempts?: number;
   /** Wait before the second attempt; doubles with each. */
   readonly firstDelayMs?: number;
@@ -98,12 +98,12 @@ export function connectNode(
       const error = reply?.["error"];
       if (error !== undefined && error !== null) throw refusal(method, error);
       if (reply === undefined || !response.ok || !("result" in reply)) {
-        throw new NodeAway(`${method} was answered with HTTP ${response.status} and no result`);
+        throw new NodeUnreachable(`${method} was answered with HTTP ${response.status} and no result`);
       }
       return reply["result"];
     } catch (cause) {
-      if (cause instanceof NodeRefused || cause instanceof NodeAway) throw cause;
-      throw new NodeAway(`${method} was not answered`, { cause });
+      if (cause instanceof NodeRefused || cause instanceof NodeUnreachable) throw cause;
+      throw new NodeUnreachable(`${method} was not answered`, { cause });
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
@@ -115,7 +115,8 @@ export function connectNode(
       try {
         return await askOnce(method, params);
       } catch (error) {
-        if (!(error instanceof NodeAway) || attempt >= attempts || signal?.aborted === true) throw error;
+        if (!(error instanceof NodeUnreachable) || attempt >= attempts || signal?.aborted === true)
+          throw error;
         await pause(Math.min(firstDelayMs * 2 ** (attempt - 1), MAX_DELAY_MS), signal);
       }
     }
@@ -135,7 +136,7 @@ export function connectNode(
           (log) => log.address !== address || log.blockNumber < fromBlock || log.blockNumber > toBlock,
         )
       ) {
-        throw new NodeAway("eth_getLogs was answered with logs that were not asked for");
+        throw new NodeUnreachable("eth_getLogs was answered with logs that were not asked for");
       }
       return logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
     },
@@ -168,11 +169,11 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-function refusal(method: string, error: unknown): NodeAway | NodeRefused {
+function refusal(method: string, error: unknown): NodeUnreachable | NodeRefused {
   const { code, message } = record(error);
   const text = `${method}: ${typeof message === "string" ? message : "the node gave no reason"}`;
   // "Limit exceeded" (EIP-1474) and its HTTP twin: nothing was decided, ask again.
-  return code === -32005 || code === 429 ? new NodeAway(text) : new NodeRefused(text);
+  return code === -32005 || code === 429 ? new NodeUnreachable(text) : new NodeRefused(text);
 }
 
 function readHeader(block: unknown): Header {
@@ -188,7 +189,7 @@ function readHeader(block: unknown): Header {
 function readLog(log: unknown): Log {
   const { address, topics, data, blockNumber, blockHash, transactionHash, logIndex } = record(log);
   const from = asAddress(address);
-  if (from === undefined) throw new NodeAway("a log has no address");
+  if (from === undefined) throw new NodeUnreachable("a log has no address");
   return {
     address: from,
     topics: list(topics).map(hexText),
@@ -216,30 +217,30 @@ function target(to: unknown): Address | undefined {
 }
 
 function record(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw new NodeAway("an answer has another form");
+  if (typeof value !== "object" || value === null) throw new NodeUnreachable("an answer has another form");
   return value as Record<string, unknown>;
 }
 
 function list(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new NodeAway("an answer holds no list where one belongs");
+  if (!Array.isArray(value)) throw new NodeUnreachable("an answer holds no list where one belongs");
   return value as unknown[];
 }
 
 function hexText(value: unknown): string {
-  if (fromHex(value) === undefined) throw new NodeAway("an answer holds no bytes where some belong");
+  if (fromHex(value) === undefined) throw new NodeUnreachable("an answer holds no bytes where some belong");
   return value as string;
 }
 
 function hash32(value: unknown): Bytes32 {
   const hash = asBytes32(value);
-  if (hash === undefined) throw new NodeAway("an answer holds no hash where one belongs");
+  if (hash === undefined) throw new NodeUnreachable("an answer holds no hash where one belongs");
   return hash;
 }
 
 /** Block numbers, times and log indices: all far below 2^53. */
 function quantity(value: unknown): number {
   if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,13}$/.test(value)) {
-    throw new NodeAway("an answer holds no number where one belongs");
+    throw new NodeUnreachable("an answer holds no number where one belongs");
   }
   return Number(value);
 }

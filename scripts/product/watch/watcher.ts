@@ -13,7 +13,7 @@ import { createProofVerifier, type ProofVerifier } from "./groth16.ts";
 import type { Journal, Place, Progress } from "./journal.ts";
 import { expire, judge, needsCalldata, type SeenTransaction, type WatchedPool } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
-import { NodeAway, NodeRefused, pause, type ChainNode, type Header, type Log } from "./node.ts";
+import { NodeUnreachable, NodeRefused, pause, type ChainNode, type Header, type Log } from "./node.ts";
 
 export interface WatcherOptions {
   readonly node: ChainNode;
@@ -50,7 +50,7 @@ const token = new Interface(TOKEN_ABI);
 export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
   const { node, home, keys } = options;
   const latest = await node.header("latest");
-  if (latest === undefined) throw new NodeAway("the node has no newest block");
+  if (latest === undefined) throw new NodeUnreachable("the node has no newest block");
   const read = async (name: string, ...args: unknown[]): Promise<unknown> =>
     (await ask(node, poolInterface, home.pool, latest.number, name, ...args))[0];
   const keyHashes: Partial<Record<Kind, Bytes32>> = {};
@@ -102,7 +102,7 @@ export class Watcher {
     return this.#ledger;
   }
 
-  /** To the chain's head as it is now. Throws when the node is away or refuses what is needed. */
+  /** To the chain's head as it is now. Throws when the node is unreachable or refuses what is needed. */
   async pass(): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -112,7 +112,7 @@ export class Watcher {
         const isContradiction = error instanceof Contradiction;
         if (!isContradiction && !(error instanceof Moved)) throw error;
         if (attempt >= ATTEMPTS) {
-          if (!isContradiction) throw new NodeAway("the chain moves faster than it can be read");
+          if (!isContradiction) throw new NodeUnreachable("the chain moves faster than it can be read");
           // What was found on the way there stands.
           for (const finding of this.#ledger.findings) this.#tell(finding);
           this.#stand([error.finding]);
@@ -135,9 +135,10 @@ export class Watcher {
     this.#isTorn = false;
     await this.#leaveOrphans();
     const latest = await node.header("latest");
-    if (latest === undefined) throw new NodeAway("the node has no newest block");
+    if (latest === undefined) throw new NodeUnreachable("the node has no newest block");
     const target = latest.number - confirmations;
-    if (target < fromBlock) throw new NodeAway(`block ${fromBlock} is not there yet, or not confirmed`);
+    if (target < fromBlock)
+      throw new NodeUnreachable(`block ${fromBlock} is not there yet, or not confirmed`);
     while (this.position < target && signal?.aborted !== true) {
       onProgress?.(this.position, target);
       const to = Math.min(this.position + this.#span, target);
@@ -162,7 +163,7 @@ export class Watcher {
       logs = await node.logs(home.pool, from, to);
     } catch (error) {
       // Nodes limit blocks, logs or bytes of an answer, each in words of its own.
-      if (from === to || !(error instanceof NodeRefused || error instanceof NodeAway)) throw error;
+      if (from === to || !(error instanceof NodeRefused || error instanceof NodeUnreachable)) throw error;
       this.#span = Math.ceil((to - from + 1) / 2);
       return false;
     }
@@ -241,7 +242,7 @@ export class Watcher {
       queue = await read("queue");
       current = await read("currentRoot");
     } catch (error) {
-      if (error instanceof NodeAway || isEnd) throw error;
+      if (error instanceof NodeUnreachable || isEnd) throw error;
       return;
     }
     const ours = [
@@ -289,7 +290,7 @@ export class Watcher {
     if (position.hash === undefined) return;
     const now = await node.header(position.number);
     if (now === undefined)
-      throw new NodeAway(`the node has no block ${position.number}, which was read before`);
+      throw new NodeUnreachable(`the node has no block ${position.number}, which was read before`);
     if (now.hash === position.hash) return;
     const marks: Place[] = [];
     for await (const { number, hash } of journal.records()) marks.push({ number, hash });

@@ -16,21 +16,25 @@ const BURNS_GAS = 7;
 
 describe("pool: batches", () => {
   let world: World;
-  let moody: Contract;
-  let moodyAddress: Address;
+  let configurable: Contract;
+  let configurableAddress: Address;
   before(async () => {
-    world = await World.start({ moreAssets: ["MoodyToken"] });
-    moodyAddress = world.moreAssets[0]!;
-    moody = new Contract(moodyAddress, (await loadArtifact("MoodyToken")).abi as never, world.owner);
-    await world.call(moody, "mint", mustAddress(world.owner.address), 10n ** 9n);
+    world = await World.start({ moreAssets: ["ConfigurableToken"] });
+    configurableAddress = world.moreAssets[0]!;
+    configurable = new Contract(
+      configurableAddress,
+      (await loadArtifact("ConfigurableToken")).abi as never,
+      world.owner,
+    );
+    await world.call(configurable, "mint", mustAddress(world.owner.address), 10n ** 9n);
     await world.executeOne(await world.deposit({ amount: 10n ** 9n }));
   });
   after(() => world.stop());
 
-  const moodyDeposit = (): Sealed =>
+  const configurableDeposit = (): Sealed =>
     seal(
       depositDraft(world.setting, {
-        asset: moodyAddress,
+        asset: configurableAddress,
         amount: 1_000n,
         depositor: mustAddress(world.owner.address),
       }),
@@ -71,21 +75,21 @@ describe("pool: batches", () => {
   });
 
   it("keeps the reason short: no more than 256 bytes", async () => {
-    await world.call(moody, "setMood", 6);
-    const { receipt } = await world.execute([moodyDeposit()]);
+    await world.call(configurable, "setBehaviour", 6);
+    const { receipt } = await world.execute([configurableDeposit()]);
     const log = world.pool.interface.parseLog(receipt.logs[0]!);
     assert.equal(log?.name, "Rejected");
     assert.ok((String(log.args["reason"]).length - 2) / 2 <= 256);
-    await world.call(moody, "setMood", 0);
+    await world.call(configurable, "setBehaviour", 0);
   });
 
   it("lets a member that burns gas burn its own share only", async () => {
-    await world.call(moody, "setMood", BURNS_GAS);
+    await world.call(configurable, "setBehaviour", BURNS_GAS);
     const members = [
       world.transfer(),
-      moodyDeposit(),
+      configurableDeposit(),
       world.transfer(),
-      moodyDeposit(),
+      configurableDeposit(),
       await world.deposit(),
     ];
     const good = members.filter((_, i) => i % 2 === 0);
@@ -101,7 +105,7 @@ describe("pool: batches", () => {
     assert.equal(typeof update, "bigint");
     // Two burners of at most 500,000 each, and three honest neighbours.
     assert.ok(receipt.gasUsed < 1_500_000n, `${receipt.gasUsed} gas`);
-    await world.call(moody, "setMood", 0);
+    await world.call(configurable, "setBehaviour", 0);
   });
 
   it("GasShort: reverts as a whole rather than fail a stranger's payment with too little gas", async () => {

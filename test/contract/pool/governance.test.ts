@@ -31,12 +31,12 @@ const asText = (outcome: Fault | bigint): string =>
 describe("pool: governance", () => {
   let world: World;
   let restore: () => Promise<void>;
-  let moody: Address;
+  let configurable: Address;
   let venue: Address;
   before(async () => {
     world = await World.start({ changeDelay: DELAY });
-    moody = (await deployContract(world.owner, "MoodyToken", [])).address;
-    venue = (await deployContract(world.owner, "MoodyExecutor", [])).address;
+    configurable = (await deployContract(world.owner, "ConfigurableToken", [])).address;
+    venue = (await deployContract(world.owner, "ConfigurableExecutor", [])).address;
     await world.executeOne(await world.deposit());
   });
   beforeEach(async () => {
@@ -46,7 +46,7 @@ describe("pool: governance", () => {
   after(() => world.stop());
 
   const subjectOf = (role: Role): Address =>
-    ({ signer: attester(7).address, asset: moody, executor: venue })[role];
+    ({ signer: attester(7).address, asset: configurable, executor: venue })[role];
   const argsOf = (name: string, subject: string): unknown[] =>
     name === "proposeSigner" ? [subject, DOCUMENT] : [subject];
   const send = async (name: string, subject: string, pool = world.pool): Promise<string> => {
@@ -80,7 +80,7 @@ describe("pool: governance", () => {
   const deposit = (): Sealed =>
     seal(
       depositDraft(world.setting, {
-        asset: moody,
+        asset: configurable,
         amount: 1_000n,
         depositor: mustAddress(world.owner.address),
       }),
@@ -252,46 +252,54 @@ describe("pool: governance", () => {
   });
 
   it("an asset is taken from its admission to its delisting, and can leave for ever", async () => {
-    const contract = new Contract(moody, (await loadArtifact("MoodyToken")).abi as never, world.owner);
+    const contract = new Contract(
+      configurable,
+      (await loadArtifact("ConfigurableToken")).abi as never,
+      world.owner,
+    );
     await world.call(contract, "mint", world.owner.address, 10_000n);
-    const withdrawal = (): Sealed => seal(world.withdrawalDraft(freshAddress(), 100n, moody));
-    const unsupported = `assetunsupported ${moody}`;
+    const withdrawal = (): Sealed => seal(world.withdrawalDraft(freshAddress(), 100n, configurable));
+    const unsupported = `assetunsupported ${configurable}`;
     assert.equal(asText(await world.executeOne(deposit())), unsupported);
-    await send("proposeAsset", moody);
+    await send("proposeAsset", configurable);
     assert.equal(asText(await world.executeOne(deposit())), unsupported);
     assert.equal(asText(await world.executeOne(withdrawal())), unsupported);
     await world.increaseTime(DELAY);
-    await send("addAsset", moody);
+    await send("addAsset", configurable);
     assert.equal(asText(await world.executeOne(deposit())), "executed");
-    await send("delistAsset", moody);
+    await send("delistAsset", configurable);
     assert.equal(asText(await world.executeOne(deposit())), unsupported);
     assert.equal(asText(await world.executeOne(withdrawal())), "executed");
-    await send("proposeAsset", moody);
+    await send("proposeAsset", configurable);
     assert.equal(asText(await world.executeOne(withdrawal())), "executed");
     assert.equal(asText(await world.executeOne(deposit())), unsupported);
   });
 
   it("an asset that was proposed and taken back, or expired, is a contract that the pool never calls", async () => {
-    const member = seal(world.withdrawalDraft(freshAddress(), 100n, moody));
+    const member = seal(world.withdrawalDraft(freshAddress(), 100n, configurable));
     await at(await proposed("asset"));
     await world.provider.send("evm_mine", []);
-    assert.equal(asText(await world.executeOne(member)), `assetunsupported ${moody}`);
-    await send("proposeAsset", moody);
-    await send("delistAsset", moody);
-    assert.equal(asText(await world.executeOne(member)), `assetunsupported ${moody}`);
+    assert.equal(asText(await world.executeOne(member)), `assetunsupported ${configurable}`);
+    await send("proposeAsset", configurable);
+    await send("delistAsset", configurable);
+    assert.equal(asText(await world.executeOne(member)), `assetunsupported ${configurable}`);
   });
 
   it("a delisted asset whose new proposal is taken back, or expires, can still leave", async () => {
-    const contract = new Contract(moody, (await loadArtifact("MoodyToken")).abi as never, world.owner);
+    const contract = new Contract(
+      configurable,
+      (await loadArtifact("ConfigurableToken")).abi as never,
+      world.owner,
+    );
     await world.call(contract, "mint", world.setting.home.pool, 10_000n);
     const leaves = async (): Promise<string> =>
-      asText(await world.executeOne(seal(world.withdrawalDraft(freshAddress(), 100n, moody))));
-    await send("proposeAsset", moody);
+      asText(await world.executeOne(seal(world.withdrawalDraft(freshAddress(), 100n, configurable))));
+    await send("proposeAsset", configurable);
     await world.increaseTime(DELAY);
-    await send("addAsset", moody);
-    await send("delistAsset", moody);
-    await send("proposeAsset", moody);
-    assert.equal(await send("delistAsset", moody), "AssetWithdrawn");
+    await send("addAsset", configurable);
+    await send("delistAsset", configurable);
+    await send("proposeAsset", configurable);
+    assert.equal(await send("delistAsset", configurable), "AssetWithdrawn");
     assert.equal(await leaves(), "executed");
     await at(await proposed("asset"));
     await world.provider.send("evm_mine", []);
@@ -313,7 +321,7 @@ describe("pool: governance", () => {
   });
 
   it("one executor replaces another, which is out then, and a proposal is good for one admission", async () => {
-    const second = (await deployContract(world.owner, "MoodyExecutor", [])).address;
+    const second = (await deployContract(world.owner, "ConfigurableExecutor", [])).address;
     for (const subject of [venue, second]) await send("proposeExecutor", subject);
     await world.increaseTime(DELAY);
     assert.equal(await send("setExecutor", venue), "ExecutorSet");
@@ -330,7 +338,7 @@ describe("pool: governance", () => {
     await send("proposeExecutor", venue);
     await world.increaseTime(DELAY);
     await send("setExecutor", venue);
-    const second = (await deployContract(world.owner, "MoodyExecutor", [])).address;
+    const second = (await deployContract(world.owner, "ConfigurableExecutor", [])).address;
     await send("proposeExecutor", second);
     await send("removeExecutor", second);
     assert.equal(await isIn("executor"), true);

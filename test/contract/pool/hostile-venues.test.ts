@@ -7,8 +7,8 @@ import { depositDraft, NO_UPDATE, seal, type Sealed } from "../../../scripts/sta
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { fault, World, type Fault } from "./world.ts";
 
-/** In the order of MoodyExecutor.sol. */
-const MOODS = [
+/** In the order of ConfigurableExecutor.sol. */
+const BEHAVIOURS = [
   "Honest",
   "RevertsAtLength",
   "RevertsSilently",
@@ -20,8 +20,8 @@ const MOODS = [
   "TakesTwice",
   "PaysFromStock",
 ] as const;
-/** In MoodyToken.sol. */
-const TOKEN_MOODS = {
+/** In ConfigurableToken.sol. */
+const TOKEN_BEHAVIOURS = {
   Honest: 0,
   ReturnsFalse: 2,
   TakesFee: 4,
@@ -29,7 +29,7 @@ const TOKEN_MOODS = {
   Reenters: 8,
   HidesBalance: 9,
 };
-type TokenMood = keyof typeof TOKEN_MOODS;
+type TokenBehaviour = keyof typeof TOKEN_BEHAVIOURS;
 
 const AMOUNT = 1_000_000n;
 const FLOOR = 500n;
@@ -37,18 +37,29 @@ const FLOOR = 500n;
 describe("pool: hostile venues", () => {
   let world: World;
   let venue: Contract;
-  let moody: Contract;
-  let moodyAddress: Address;
+  let configurable: Contract;
+  let configurableAddress: Address;
   /** Plain and listed. */
   let other: Address;
   let restore: () => Promise<void>;
   before(async () => {
-    world = await World.start({ executor: "MoodyExecutor", moreAssets: ["MoodyToken", "TestUSDC"] });
-    [moodyAddress, other] = world.moreAssets as [Address, Address];
-    venue = new Contract(world.executor!, (await loadArtifact("MoodyExecutor")).abi as never, world.owner);
-    moody = new Contract(moodyAddress, (await loadArtifact("MoodyToken")).abi as never, world.owner);
+    world = await World.start({
+      executor: "ConfigurableExecutor",
+      moreAssets: ["ConfigurableToken", "TestUSDC"],
+    });
+    [configurableAddress, other] = world.moreAssets as [Address, Address];
+    venue = new Contract(
+      world.executor!,
+      (await loadArtifact("ConfigurableExecutor")).abi as never,
+      world.owner,
+    );
+    configurable = new Contract(
+      configurableAddress,
+      (await loadArtifact("ConfigurableToken")).abi as never,
+      world.owner,
+    );
     await world.executeOne(await world.deposit({ amount: 1_000n * AMOUNT }));
-    await world.call(moody, "mint", world.setting.home.pool, 1_000n * AMOUNT);
+    await world.call(configurable, "mint", world.setting.home.pool, 1_000n * AMOUNT);
   });
   beforeEach(async () => {
     restore = await world.remember();
@@ -56,13 +67,14 @@ describe("pool: hostile venues", () => {
   afterEach(() => restore());
   after(() => world.stop());
 
-  const venueIs = (mood: (typeof MOODS)[number], pays = FLOOR): Promise<unknown> =>
-    world.call(venue, "set", MOODS.indexOf(mood), pays);
-  const tokenIs = (mood: TokenMood): Promise<unknown> => world.call(moody, "setMood", TOKEN_MOODS[mood]);
+  const venueIs = (behaviour: (typeof BEHAVIOURS)[number], pays = FLOOR): Promise<unknown> =>
+    world.call(venue, "set", BEHAVIOURS.indexOf(behaviour), pays);
+  const tokenIs = (behaviour: TokenBehaviour): Promise<unknown> =>
+    world.call(configurable, "setBehaviour", TOKEN_BEHAVIOURS[behaviour]);
   const swap = (asset = world.usdcAddress, tokenOut = other): Sealed =>
     seal(world.swapDraft({ asset, amount: AMOUNT, tokenOut, minAmountOut: FLOOR }));
   const balance = (asset: Address, account: string = world.setting.home.pool): Promise<bigint> =>
-    new Contract(asset, moody.interface, world.provider).getFunction("balanceOf")(account);
+    new Contract(asset, configurable.interface, world.provider).getFunction("balanceOf")(account);
   const isSpent = (member: Sealed): Promise<boolean> =>
     world.pool.getFunction("isSpent")(member.draft.nullifiers[0]);
   const poolCall = (name: string, ...args: unknown[]): string =>
@@ -70,7 +82,7 @@ describe("pool: hostile venues", () => {
 
   async function assertUnharmed(member: Sealed, expected: Fault): Promise<void> {
     const balances = async (): Promise<bigint[]> =>
-      Promise.all([world.usdcAddress, moodyAddress, other].map((asset) => balance(asset)));
+      Promise.all([world.usdcAddress, configurableAddress, other].map((asset) => balance(asset)));
     const before = await balances();
     // Neighbours on both sides, so that whatever it burns is seen to be its own.
     const { members } = await world.execute([world.transfer(), member, world.transfer()]);
@@ -158,7 +170,12 @@ describe("pool: hostile venues", () => {
       const deposit = seal(
         depositDraft(world.setting, { asset: other, amount: FLOOR, depositor: world.executor! }),
       );
-      await world.call(new Contract(other, moody.interface, world.owner), "mint", world.executor, FLOOR);
+      await world.call(
+        new Contract(other, configurable.interface, world.owner),
+        "mint",
+        world.executor,
+        FLOOR,
+      );
       await venueIs("Calls", 0n);
       await world.call(
         venue,
@@ -214,7 +231,7 @@ describe("pool: hostile venues", () => {
 
     it("that another one replaced after the user signed: the floor is kept by whoever comes", async () => {
       const member = swap();
-      const { address } = await deployContract(world.owner, "MoodyExecutor", []);
+      const { address } = await deployContract(world.owner, "ConfigurableExecutor", []);
       await world.call(world.pool, "proposeExecutor", address);
       await world.increaseTime(200);
       await world.call(world.pool, "setExecutor", address);
@@ -230,15 +247,15 @@ describe("pool: hostile venues", () => {
   });
 
   describe("a token that is given", () => {
-    const given = (): Sealed => swap(moodyAddress);
+    const given = (): Sealed => swap(configurableAddress);
 
-    for (const [mood, expected, what] of [
+    for (const [behaviour, expected, what] of [
       ["ReturnsFalse", fault("TransferRefused", "0x"), "returns false"],
       ["MovesNothing", fault("TransferMismatch", AMOUNT, 0n), "moves nothing"],
     ] as const) {
       it(`${expected.error}: that ${what}`, async () => {
         await venueIs("Honest");
-        await tokenIs(mood);
+        await tokenIs(behaviour);
         await assertUnharmed(given(), expected);
       });
     }
@@ -255,19 +272,19 @@ describe("pool: hostile venues", () => {
       await venueIs("Honest");
       await tokenIs("Reenters");
       const message = poolCall("execute", [world.transfer().transaction], NO_UPDATE);
-      await world.call(moody, "setReentry", world.setting.home.pool, message);
+      await world.call(configurable, "setReentry", world.setting.home.pool, message);
       const first = world.queue.count;
       assert.equal(await world.executeOne(given()), first);
-      assert.deepEqual(world.faultOf(await moody.getFunction("answer")()), fault("Reentered"));
+      assert.deepEqual(world.faultOf(await configurable.getFunction("answer")()), fault("Reentered"));
       assert.equal(world.queue.count, first + 4n);
     });
   });
 
   describe("a token that is bought", () => {
-    const bought = (): Sealed => swap(world.usdcAddress, moodyAddress);
+    const bought = (): Sealed => swap(world.usdcAddress, configurableAddress);
 
     it("that keeps a fee: the note is what arrived, and the floor is held against that", async () => {
-      await world.call(moody, "mint", world.executor, 10_000n);
+      await world.call(configurable, "mint", world.executor, 10_000n);
       await tokenIs("TakesFee");
       await venueIs("PaysFromStock", 1_000n);
       const member = bought();
@@ -286,17 +303,21 @@ describe("pool: hostile venues", () => {
     });
 
     it("Reentered: that calls the pool while it moves", async () => {
-      await world.call(moody, "mint", world.executor, 10_000n);
+      await world.call(configurable, "mint", world.executor, 10_000n);
       await tokenIs("Reenters");
       await venueIs("PaysFromStock");
       const deposit = seal(
-        depositDraft(world.setting, { asset: moodyAddress, amount: FLOOR, depositor: moodyAddress }),
+        depositDraft(world.setting, {
+          asset: configurableAddress,
+          amount: FLOOR,
+          depositor: configurableAddress,
+        }),
       );
       const message = poolCall("execute", [deposit.transaction], NO_UPDATE);
-      await world.call(moody, "setReentry", world.setting.home.pool, message);
+      await world.call(configurable, "setReentry", world.setting.home.pool, message);
       const member = bought();
       assert.equal(typeof (await world.executeOne(member)), "bigint");
-      assert.deepEqual(world.faultOf(await moody.getFunction("answer")()), fault("Reentered"));
+      assert.deepEqual(world.faultOf(await configurable.getFunction("answer")()), fault("Reentered"));
       assert.equal(world.bought.get(member.statementHash)?.value, FLOOR);
     });
   });
@@ -310,12 +331,12 @@ describe("pool: hostile venues", () => {
     const tell = venue.interface.encodeFunctionData("swap", [
       ...[ZERO_ADDRESS, 0n, 0, ZERO_ADDRESS, 0, ZERO_ADDRESS],
     ]);
-    await world.call(moody, "setReentry", world.executor, tell);
+    await world.call(configurable, "setReentry", world.executor, tell);
     const first = world.queue.count;
-    const withdrawal = seal(world.withdrawalDraft(world.executor!, 1_000n, moodyAddress));
+    const withdrawal = seal(world.withdrawalDraft(world.executor!, 1_000n, configurableAddress));
     assert.equal(await world.executeOne(withdrawal), first);
     assert.deepEqual(world.faultOf(await venue.getFunction("answer")()), fault("Reentered"));
-    assert.equal(await balance(moodyAddress, world.executor), 1_000n);
+    assert.equal(await balance(configurableAddress, world.executor), 1_000n);
     assert.equal(world.queue.count, first + 4n);
   });
 });

@@ -12,8 +12,8 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 
-/** In the order of MoodyToken.sol. */
-const MOODS = [
+/** In the order of ConfigurableToken.sol. */
+const BEHAVIOURS = [
   "Honest",
   "ReturnsNothing",
   "ReturnsFalse",
@@ -26,25 +26,30 @@ const MOODS = [
   "HidesBalance",
   "BurnsInBalance",
 ] as const;
-type Mood = (typeof MOODS)[number];
+type Behaviour = (typeof BEHAVIOURS)[number];
 
 describe("pool: tokens", () => {
   let world: World;
-  let moody: Contract;
-  let moodyAddress: Address;
+  let configurable: Contract;
+  let configurableAddress: Address;
   before(async () => {
-    world = await World.start({ moreAssets: ["MoodyToken"] });
-    moodyAddress = world.moreAssets[0]!;
-    moody = new Contract(moodyAddress, (await loadArtifact("MoodyToken")).abi as never, world.owner);
-    await world.call(moody, "mint", world.setting.home.pool, 10n ** 9n);
-    await world.call(moody, "mint", mustAddress(world.owner.address), 10n ** 9n);
+    world = await World.start({ moreAssets: ["ConfigurableToken"] });
+    configurableAddress = world.moreAssets[0]!;
+    configurable = new Contract(
+      configurableAddress,
+      (await loadArtifact("ConfigurableToken")).abi as never,
+      world.owner,
+    );
+    await world.call(configurable, "mint", world.setting.home.pool, 10n ** 9n);
+    await world.call(configurable, "mint", mustAddress(world.owner.address), 10n ** 9n);
     await world.executeOne(await world.deposit({ amount: 10n ** 9n }));
   });
   after(() => world.stop());
 
   const balance = (account: string, token = world.usdc): Promise<bigint> =>
     token.getFunction("balanceOf")(account);
-  const setMood = (mood: Mood): Promise<unknown> => world.call(moody, "setMood", MOODS.indexOf(mood));
+  const setBehaviour = (behaviour: Behaviour): Promise<unknown> =>
+    world.call(configurable, "setBehaviour", BEHAVIOURS.indexOf(behaviour));
   const tokenFault = async (reason: Fault | bigint): Promise<string | undefined> => {
     assert.ok(typeof reason !== "bigint", "the token should have refused");
     assert.equal(reason.error, "TransferRefused");
@@ -250,16 +255,16 @@ describe("pool: tokens", () => {
     const deposit = (): Sealed =>
       seal(
         depositDraft(world.setting, {
-          asset: moodyAddress,
+          asset: configurableAddress,
           amount: 1_000n,
           depositor: mustAddress(world.owner.address),
         }),
       );
-    const withdrawal = (): Sealed => seal(world.withdrawalDraft(freshAddress(), 1_000n, moodyAddress));
+    const withdrawal = (): Sealed => seal(world.withdrawalDraft(freshAddress(), 1_000n, configurableAddress));
     const refused = (reason = "0x"): Fault => fault("TransferRefused", reason);
 
     const longReason = `0x${"ff".repeat(32)}${"00".repeat(96)}`;
-    const cases: readonly [Mood, Fault | "accepted", Fault | "accepted", string][] = [
+    const cases: readonly [Behaviour, Fault | "accepted", Fault | "accepted", string][] = [
       ["Honest", "accepted", "accepted", "returns true"],
       ["ReturnsNothing", "accepted", "accepted", "returns nothing"],
       ["ReturnsFalse", refused(), refused(), "returns false"],
@@ -286,9 +291,9 @@ describe("pool: tokens", () => {
         "burns gas and answers, until none is left",
       ],
     ];
-    for (const [mood, onDeposit, onWithdrawal, what] of cases) {
+    for (const [behaviour, onDeposit, onWithdrawal, what] of cases) {
       it(`that ${what}`, async () => {
-        await setMood(mood);
+        await setBehaviour(behaviour);
         for (const [member, expected] of [
           [deposit(), onDeposit],
           [withdrawal(), onWithdrawal],
@@ -301,19 +306,19 @@ describe("pool: tokens", () => {
     }
 
     it("that calls back finds every door locked, and its own business unharmed", async () => {
-      await setMood("Reenters");
+      await setBehaviour("Reenters");
       const doors: readonly [string, unknown[], string][] = [
         ["execute", [[], NO_UPDATE], "Reentered"],
         ["execute", [[world.transfer().transaction], NO_UPDATE], "Reentered"],
       ];
       for (const [name, args, expected] of doors) {
         const message = world.pool.interface.encodeFunctionData(name, args);
-        await world.call(moody, "setReentry", world.setting.home.pool, message);
+        await world.call(configurable, "setReentry", world.setting.home.pool, message);
         for (const member of [deposit(), withdrawal()]) {
           const first = world.queue.count;
           assert.equal(await world.executeOne(member), first);
-          assert.equal(await moody.getFunction("wasRefused")(), true);
-          assert.deepEqual(world.faultOf(await moody.getFunction("answer")()), fault(expected));
+          assert.equal(await configurable.getFunction("wasRefused")(), true);
+          assert.deepEqual(world.faultOf(await configurable.getFunction("answer")()), fault(expected));
           assert.deepEqual(
             [...(await world.pool.getFunction("queue")())],
             [world.queue.count, world.queue.head],
@@ -334,7 +339,7 @@ describe("pool: tokens", () => {
         leaves: 3,
         extHash: member.statementHash,
         hash: member.statementHash,
-        token: moodyAddress,
+        token: configurableAddress,
         amount: 1n,
       };
       const args = [member.transaction, statement, world.owner.address];
@@ -342,11 +347,11 @@ describe("pool: tokens", () => {
         await world.revertOf(inner.getFunction("executeMember").staticCall(...args)),
         fault("OnlySelf"),
       );
-      await setMood("Reenters");
+      await setBehaviour("Reenters");
       const message = inner.interface.encodeFunctionData("executeMember", args);
-      await world.call(moody, "setReentry", world.setting.home.pool, message);
+      await world.call(configurable, "setReentry", world.setting.home.pool, message);
       assert.equal(typeof (await world.executeOne(deposit())), "bigint");
-      assert.deepEqual(world.faultOf(await moody.getFunction("answer")()), fault("OnlySelf"));
+      assert.deepEqual(world.faultOf(await configurable.getFunction("answer")()), fault("OnlySelf"));
     });
   });
 });

@@ -133,32 +133,32 @@ describe("contracts: Uniswap v3 executor", () => {
   });
 
   it("Reentered: a token of the path that swaps the input, while it lies there, for itself", async () => {
-    const moody = new Contract(
-      (await deployContract(user, "MoodyToken", [])).address,
-      (await loadArtifact("MoodyToken")).abi as never,
+    const configurable = new Contract(
+      (await deployContract(user, "ConfigurableToken", [])).address,
+      (await loadArtifact("ConfigurableToken")).abi as never,
       user,
     );
-    const moodyAddress = (await moody.getAddress()) as Address;
+    const configurableAddress = (await configurable.getAddress()) as Address;
     for (const holder of [user.address, await caller.getAddress()]) {
-      await (await moody.getFunction("mint")(holder, 10n ** 20n)).wait();
+      await (await configurable.getFunction("mint")(holder, 10n ** 20n)).wait();
     }
     await createUniswapPool(user, market, {
-      ...{ tokenA: moodyAddress, amountA: 10n ** 18n },
+      ...{ tokenA: configurableAddress, amountA: 10n ** 18n },
       ...{ tokenB: market.weth, amountB: 10n ** 18n },
       fee: 3_000,
     });
     const inner = executor.interface.encodeFunctionData("swap", [
       ...[usdc, DOLLAR, 500, ZERO_ADDRESS, 0, market.weth],
     ]);
-    await (await moody.getFunction("setReentry")(market.executor, inner)).wait();
-    await (await moody.getFunction("setMood")(8)).wait();
+    await (await configurable.getFunction("setReentry")(market.executor, inner)).wait();
+    await (await configurable.getFunction("setBehaviour")(8)).wait();
     // Somebody's dollars lie in the executor by mistake: the token's inner swap would get them.
     await mint(market.executor, DOLLAR);
-    await swapOf(moodyAddress, 10n ** 12n, 3_000, ZERO_ADDRESS, 0, market.weth);
+    await swapOf(configurableAddress, 10n ** 12n, 3_000, ZERO_ADDRESS, 0, market.weth);
     // The last move of the token is the payment inside the hop: there the door was locked.
-    const answer: string = await moody.getFunction("answer")();
+    const answer: string = await configurable.getFunction("answer")();
     assert.equal(executor.interface.parseError(answer)?.name, "Reentered");
-    assert.equal(await moody.getFunction("wasRefused")(), true);
+    assert.equal(await configurable.getFunction("wasRefused")(), true);
   });
 
   it("FactoryMissing: is not deployed over an account without code", async () => {

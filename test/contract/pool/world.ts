@@ -152,7 +152,9 @@ export class World {
 
   static async #startOn(anvil: Anvil, given: WorldOptions): Promise<World> {
     const options: WorldOptions =
-      given.forAllKinds === true ? { executor: "MoodyExecutor", moreAssets: ["TestUSDC"], ...given } : given;
+      given.forAllKinds === true
+        ? { executor: "ConfigurableExecutor", moreAssets: ["TestUSDC"], ...given }
+        : given;
     const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
       staticNetwork: true,
       cacheTimeout: -1,
@@ -218,7 +220,7 @@ export class World {
   // ---------------------------------------------------------------- statements
 
   async #prepareForAllKinds(): Promise<void> {
-    const { abi } = await loadArtifact("MoodyExecutor");
+    const { abi } = await loadArtifact("ConfigurableExecutor");
     await this.call(new Contract(this.executor ?? "", abi as never, this.owner), "set", 0, 1_000n);
     const asDepositor = actingAs(this.usdc, await this.account(1));
     await this.call(asDepositor, "approve", this.setting.home.pool, 10n ** 15n);

@@ -13,7 +13,7 @@ import {
 } from "../../../scripts/stack/statement-maker.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { JournalError, fileJournal, memoryJournal } from "../../../scripts/product/watch/journal.ts";
-import { NodeAway } from "../../../scripts/product/watch/node.ts";
+import { NodeUnreachable } from "../../../scripts/product/watch/node.ts";
 import { SetUpError } from "../../../scripts/product/watch/watcher.ts";
 import { mustField, ZERO_ADDRESS, type Field as FieldElement } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
@@ -504,7 +504,7 @@ describe("watcher", function () {
       assert.equal(watcher.position, head);
 
       field.node.failNext(1_000);
-      await assert.rejects(watcher.pass(), NodeAway);
+      await assert.rejects(watcher.pass(), NodeUnreachable);
       field.node.straighten();
       await watcher.pass();
       assert.deepEqual(watcher.alarms, []);
@@ -515,7 +515,7 @@ describe("watcher", function () {
         (await field.alarms({ fromBlock: field.fromBlock + 1 })).map(({ code }) => code),
         ["LEAF_GAP"],
       );
-      await assert.rejects(field.alarms({ confirmations: 10_000 }), NodeAway);
+      await assert.rejects(field.alarms({ confirmations: 10_000 }), NodeUnreachable);
     });
   });
 

@@ -6,7 +6,7 @@ import {Cheats} from "../support/Vm.sol";
 import {PoolHandler} from "./PoolHandler.sol";
 
 /// @notice Two campaigns of random steps: one signer is enough and swaps go to real Uniswap (or to the venue
-/// that replaces it); two of three are needed and swaps go to a venue with moods.
+/// that replaces it); two of three are needed and swaps go to a venue with behaviours.
 abstract contract PoolInvariants {
     struct FuzzSelector {
         address addr;
@@ -32,7 +32,7 @@ abstract contract PoolInvariants {
         list[0].selectors[5] = PoolHandler.root.selector;
         list[0].selectors[6] = PoolHandler.time.selector;
         list[0].selectors[7] = PoolHandler.donate.selector;
-        list[0].selectors[8] = PoolHandler.venueMood.selector;
+        list[0].selectors[8] = PoolHandler.venueBehaviour.selector;
         list[0].selectors[9] = PoolHandler.changeSigners.selector;
         list[0].selectors[10] = PoolHandler.changeAssets.selector;
         list[0].selectors[11] = PoolHandler.changeExecutor.selector;
@@ -75,7 +75,7 @@ contract PoolHandlerTest is Cheats {
             if (i % 8 == 2) handler.mixed(seed);
             if (i % 8 == 3) handler.swap(seed);
             if (i % 8 == 4) handler.root(seed);
-            if (i % 8 == 5) handler.venueMood(seed);
+            if (i % 8 == 5) handler.venueBehaviour(seed);
             if (i % 8 == 6) handler.changeSigners(seed);
             if (i % 64 == 7) handler.flood(seed);
             handler.check();
@@ -83,7 +83,7 @@ contract PoolHandlerTest is Cheats {
         handler.finish();
     }
 
-    function test_doesEverythingAtAVenueWithMoods() external {
+    function test_doesEverythingAtAVenueWithBehaviours() external {
         handler = new PoolHandler();
         handler.begin(2, false);
         _drive(1_000);
@@ -97,7 +97,7 @@ contract PoolHandlerTest is Cheats {
         _assertDone(false);
     }
 
-    function _assertDone(bool hasMoods) private view {
+    function _assertDone(bool hasBehaviours) private view {
         for (uint256 kind = 1; kind <= 4; ++kind) {
             vm.assertGe(handler.done(bytes32(kind)), 20, "executed of each kind");
         }
@@ -128,7 +128,7 @@ contract PoolHandlerTest is Cheats {
             IPool.SwapFailed.selector
         ];
         for (uint256 i = 0; i < refusals.length; ++i) {
-            if (refusals[i] == IPool.SwapFailed.selector && !hasMoods) continue;
+            if (refusals[i] == IPool.SwapFailed.selector && !hasBehaviours) continue;
             vm.assertGe(
                 handler.done(bytes32(refusals[i])), 1, string(abi.encodePacked("never refused for ", _hex(refusals[i])))
             );

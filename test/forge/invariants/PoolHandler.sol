@@ -309,7 +309,7 @@ contract PoolHandler is Plans {
         donated[token] += amount;
     }
 
-    function venueMood(uint256 seed) external {
+    function venueBehaviour(uint256 seed) external {
         venuePays = seed / 4 % 1e15 + 1;
         venueFails = seed % 4 < 2;
         if (seed % 4 == 0) venue.willRevert(abi.encode(seed));

@@ -20,14 +20,14 @@ contract VerifierStandIn {
 /// @title A venue that does as it is told, also what no venue should
 /// @notice The real one is in the suites beside this one; this one can do what Uniswap never would.
 contract VenueStandIn is IExecutor {
-    enum Mood {
+    enum Behaviour {
         Pays,
         Reverts,
         BurnsGas,
         Reenters
     }
 
-    Mood private mood;
+    Behaviour private behaviour;
     uint256 private payout;
     uint256 private returned;
     bytes private reason;
@@ -42,29 +42,29 @@ contract VenueStandIn is IExecutor {
 
     /// @dev Pays `payout_` whatever comes in.
     function willPay(uint256 payout_) external {
-        mood = Mood.Pays;
+        behaviour = Behaviour.Pays;
         payout = payout_;
     }
 
     /// @dev Pays, and gives a part of the input back.
     function willGiveBack(uint256 payout_, uint256 returned_) external {
-        mood = Mood.Pays;
+        behaviour = Behaviour.Pays;
         payout = payout_;
         returned = returned_;
     }
 
     function willRevert(bytes calldata reason_) external {
-        mood = Mood.Reverts;
+        behaviour = Behaviour.Reverts;
         reason = reason_;
     }
 
     function willBurnGas() external {
-        mood = Mood.BurnsGas;
+        behaviour = Behaviour.BurnsGas;
     }
 
     /// @dev Then pays.
     function willCall(address target_, bytes calldata message_, uint256 payout_) external {
-        mood = Mood.Reenters;
+        behaviour = Behaviour.Reenters;
         target = target_;
         message = message_;
         payout = payout_;
@@ -81,18 +81,18 @@ contract VenueStandIn is IExecutor {
         address tokenOut
     ) external {
         asked = abi.encode(tokenIn, amountIn, feeFirst, middle, feeSecond, tokenOut);
-        if (mood == Mood.Reverts) {
+        if (behaviour == Behaviour.Reverts) {
             bytes memory data = reason;
             assembly ("memory-safe") {
                 revert(add(data, 32), mload(data))
             }
         }
-        if (mood == Mood.BurnsGas) {
+        if (behaviour == Behaviour.BurnsGas) {
             assembly ("memory-safe") {
                 invalid()
             }
         }
-        if (mood == Mood.Reenters) {
+        if (behaviour == Behaviour.Reenters) {
             (bool isDone, bytes memory found) = target.call(message);
             (wasCalled, wasRefused, answer) = (true, !isDone, found);
         }

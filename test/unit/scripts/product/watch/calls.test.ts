@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { attester, NO_UPDATE, sealUpdate } from "../../../../../scripts/stack/statement-maker.ts";
 import { handedTo, poolInterface, type Handed } from "../../../../../scripts/product/watch/calls.ts";
 import {
-  NodeAway,
+  NodeUnreachable,
   NodeRefused,
   type ChainNode,
   type Frame,
@@ -128,9 +128,9 @@ describe("scripts/product/watch/calls", () => {
     assert.match(reasonOf(await ask(POOL, execute(5n).slice(0, 200))), /does not decode/);
     await assert.rejects(
       ask(OTHER, "0x", () => {
-        throw new NodeAway("away");
+        throw new NodeUnreachable("away");
       }),
-      NodeAway,
+      NodeUnreachable,
     );
   });
 });

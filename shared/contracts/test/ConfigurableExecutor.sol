@@ -8,8 +8,8 @@ interface IMintable {
 
 /// @title FOR TESTS: a venue that misbehaves on request
 /// @notice Whatever it pays it prints: the tokens of these tests can be printed by anybody.
-contract MoodyExecutor {
-    enum Mood {
+contract ConfigurableExecutor {
+    enum Behaviour {
         Honest,
         RevertsAtLength,
         RevertsSilently,
@@ -22,7 +22,7 @@ contract MoodyExecutor {
         PaysFromStock
     }
 
-    Mood public mood;
+    Behaviour public behaviour;
     uint256 public pays;
 
     /// What to call in the middle of the swap, and what came of it.
@@ -31,8 +31,8 @@ contract MoodyExecutor {
     bytes public answer;
     bool public wasRefused;
 
-    function set(Mood mood_, uint256 pays_) external {
-        mood = mood_;
+    function set(Behaviour behaviour_, uint256 pays_) external {
+        behaviour = behaviour_;
         pays = pays_;
     }
 
@@ -44,8 +44,8 @@ contract MoodyExecutor {
     }
 
     function swap(address tokenIn, uint256 amountIn, uint24, address, uint24, address tokenOut) external {
-        if (mood == Mood.RevertsAtLength || mood == Mood.ReturnsAtLength) {
-            bool isRevert = mood == Mood.RevertsAtLength;
+        if (behaviour == Behaviour.RevertsAtLength || behaviour == Behaviour.ReturnsAtLength) {
+            bool isRevert = behaviour == Behaviour.RevertsAtLength;
             if (!isRevert) IMintable(tokenOut).mint(msg.sender, pays);
             assembly ("memory-safe") {
                 // 300 kB: to copy it all would cost more than the swap may use.
@@ -56,28 +56,28 @@ contract MoodyExecutor {
                 default { revert(free, 300000) }
             }
         }
-        if (mood == Mood.RevertsSilently) revert();
-        if (mood == Mood.BurnsGas) {
+        if (behaviour == Behaviour.RevertsSilently) revert();
+        if (behaviour == Behaviour.BurnsGas) {
             assembly ("memory-safe") {
                 invalid()
             }
         }
-        if (mood == Mood.BurnsAlmostAll) while (gasleft() > 60_000) {}
-        if (mood == Mood.GivesBack) IMintable(tokenIn).transfer(msg.sender, amountIn / 2);
-        if (mood == Mood.TakesTwice) {
+        if (behaviour == Behaviour.BurnsAlmostAll) while (gasleft() > 60_000) {}
+        if (behaviour == Behaviour.GivesBack) IMintable(tokenIn).transfer(msg.sender, amountIn / 2);
+        if (behaviour == Behaviour.TakesTwice) {
             // The pool has approved nobody, so this finds nothing to take.
             (bool isDone,) = tokenIn.call(
                 abi.encodeWithSignature("transferFrom(address,address,uint256)", msg.sender, address(this), amountIn)
             );
             wasRefused = !isDone;
         }
-        if (mood == Mood.Calls) {
+        if (behaviour == Behaviour.Calls) {
             bool isDone;
             (isDone, answer) = target.call(message);
             wasRefused = !isDone;
         }
         if (pays == 0) return;
-        if (mood == Mood.PaysFromStock) IMintable(tokenOut).transfer(msg.sender, pays);
+        if (behaviour == Behaviour.PaysFromStock) IMintable(tokenOut).transfer(msg.sender, pays);
         else IMintable(tokenOut).mint(msg.sender, pays);
     }
 }

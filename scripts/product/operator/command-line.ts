@@ -7,7 +7,7 @@ export interface Result {
   readonly text: string;
 }
 
-/** Exit code 2: the command line is to be mended. */
+/** Exit code 2: the command line is wrong. */
 export class UsageError extends Error {}
 
 export function need(word: string | undefined, name: string): string {

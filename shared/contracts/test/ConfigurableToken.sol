@@ -2,8 +2,8 @@
 pragma solidity ^0.8.28;
 
 /// @title FOR TESTS: a token that misbehaves on request
-contract MoodyToken {
-    enum Mood {
+contract ConfigurableToken {
+    enum Behaviour {
         Honest,
         ReturnsNothing,
         ReturnsFalse,
@@ -17,7 +17,7 @@ contract MoodyToken {
         BurnsInBalance
     }
 
-    Mood public mood;
+    Behaviour public behaviour;
     mapping(address account => uint256) private balances;
 
     /// What to call while tokens move, and what came of it.
@@ -26,8 +26,8 @@ contract MoodyToken {
     bytes public answer;
     bool public wasRefused;
 
-    function setMood(Mood mood_) external {
-        mood = mood_;
+    function setBehaviour(Behaviour behaviour_) external {
+        behaviour = behaviour_;
     }
 
     function setReentry(address target_, bytes calldata message_) external {
@@ -46,9 +46,9 @@ contract MoodyToken {
     }
 
     function balanceOf(address account) external view returns (uint256) {
-        if (mood == Mood.HidesBalance) revert();
+        if (behaviour == Behaviour.HidesBalance) revert();
         // Answers rightly with the last of its gas.
-        if (mood == Mood.BurnsInBalance) while (gasleft() > 3_000) {}
+        if (behaviour == Behaviour.BurnsInBalance) while (gasleft() > 3_000) {}
         return balances[account];
     }
 
@@ -62,7 +62,7 @@ contract MoodyToken {
     }
 
     function _move(address from, address to, uint256 value) private {
-        if (mood == Mood.RevertsAtLength) {
+        if (behaviour == Behaviour.RevertsAtLength) {
             assembly ("memory-safe") {
                 // 20 kB: more than any reason that should be copied.
                 let free := mload(0x40)
@@ -70,24 +70,24 @@ contract MoodyToken {
                 revert(free, 20000)
             }
         }
-        if (mood == Mood.BurnsGas) {
+        if (behaviour == Behaviour.BurnsGas) {
             while (gasleft() > 100) {}
             // The last of it: an endless loop would do, but this ends sooner.
             assembly ("memory-safe") {
                 invalid()
             }
         }
-        if (mood == Mood.Reenters) {
+        if (behaviour == Behaviour.Reenters) {
             bool isDone;
             (isDone, answer) = target.call(message);
             wasRefused = !isDone;
         }
-        if (mood != Mood.MovesNothing) {
+        if (behaviour != Behaviour.MovesNothing) {
             balances[from] -= value;
-            balances[to] += mood == Mood.TakesFee ? value - value / 100 : value;
+            balances[to] += behaviour == Behaviour.TakesFee ? value - value / 100 : value;
         }
-        uint256 result = mood == Mood.ReturnsFalse ? 0 : mood == Mood.ReturnsTwo ? 2 : 1;
-        if (mood == Mood.ReturnsNothing) return;
+        uint256 result = behaviour == Behaviour.ReturnsFalse ? 0 : behaviour == Behaviour.ReturnsTwo ? 2 : 1;
+        if (behaviour == Behaviour.ReturnsNothing) return;
         assembly ("memory-safe") {
             mstore(0, result)
             return(0, 32)
