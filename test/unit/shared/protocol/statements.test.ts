@@ -8,6 +8,7 @@ import {
   CIPHERTEXT_BYTES,
   contextOf,
   decodeExt,
+  FEE_TIERS,
   kindById,
   KIND_NAMES,
   KINDS,
@@ -107,6 +108,14 @@ describe("shared/protocol/statements", () => {
       known.map((of) => KINDS[of].id),
       [1, 2, 3, 4],
     );
+  });
+
+  it("knows the leaves of each kind and the fee tiers of Uniswap v3", () => {
+    assert.deepEqual(
+      KIND_NAMES.map((name) => KINDS[name].leaves),
+      [3, 4, 4, 4],
+    );
+    assert.deepEqual(FEE_TIERS, [100, 500, 3_000, 10_000]);
   });
 
   it("names the signals in circuit order", () => {

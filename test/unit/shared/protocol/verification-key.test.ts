@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { parseVerificationKey, verificationKeyHash } from "../../../../shared/protocol/verification-key.ts";
+import { toHex } from "../../../../shared/protocol/bytes.ts";
+import {
+  parseVerificationKey,
+  verificationKeyBytes,
+  verificationKeyHash,
+} from "../../../../shared/protocol/verification-key.ts";
 
 const FILE = new URL("../../../../shared/protocol/verification-keys/spend.json", import.meta.url);
 
@@ -22,6 +27,19 @@ describe("shared/protocol/verification-key", () => {
       key.beta.map((pair) => pair.map(String)),
       (json["vk_beta_2"] as string[][]).slice(0, 2),
     );
+  });
+
+  it("is hashed as 32-byte words, alpha to IC, of Fp2 the imaginary part first", () => {
+    const text = json as Record<string, string[][]>;
+    const g2 = (name: string): string[] =>
+      text[name]!.slice(0, 2).flatMap(([real, imaginary]) => [imaginary!, real!]);
+    const words = [
+      ...(json["vk_alpha_1"] as string[]).slice(0, 2),
+      ...["vk_beta_2", "vk_gamma_2", "vk_delta_2"].flatMap(g2),
+      ...text["IC"]!.flatMap((point) => point.slice(0, 2)),
+    ];
+    const hex = words.map((word) => BigInt(word).toString(16).padStart(64, "0")).join("");
+    assert.equal(toHex(verificationKeyBytes(parseVerificationKey(json))), `0x${hex}`);
   });
 
   it("has another hash for another key", () => {
