@@ -2,6 +2,7 @@
  * What the examples show: each endpoint asked once for each way in which it succeeds, with real proofs of the
  * client library, on a stack that was started for it.
  */
+import { readFileSync } from "node:fs";
 import { JsonRpcProvider, parseUnits, Wallet as Account } from "ethers";
 import {
   createClient,
@@ -11,7 +12,6 @@ import {
   type Prover,
   type Wallet,
 } from "../../../shared/client/index.ts";
-import type { SessionResponse } from "../../../shared/api/credentials.ts";
 import type { EndpointName } from "../../../shared/api/endpoints.ts";
 import { PLACEHOLDERS, type Example } from "../../../shared/api/example.ts";
 import type { AttestResponse, Ticket } from "../../../shared/api/transactions.ts";
@@ -25,8 +25,6 @@ import { TestUsdc } from "../usdc.ts";
 import { Recorder, type Asked } from "./recorder.ts";
 
 const SUB = "user-1";
-/** 16 bytes of hex, which anybody may choose. */
-const NONCE = "00112233445566778899aabbccddeeff";
 const WAIT = { Prefer: "wait=25" };
 const RECIPIENT = "0x00000000000000000000000000000000000000CE";
 const usd = (text: string): bigint => parseUnits(text, TestUsdc.decimals);
@@ -41,13 +39,22 @@ const KINDS: Readonly<
   sequenceSwap: { kind: "private-swap", attest: "attestSwap", what: "A swap of 50 USDC" },
 };
 
+/** As requests.json has it: of the first network, by API key and answered with 200, unless it says otherwise. */
+type PlainRequest = Pick<Asked, "endpoint" | "name" | "summary"> &
+  Partial<Asked> & { readonly status?: number };
+
+const REQUESTS = JSON.parse(readFileSync(new URL("requests.json", import.meta.url), "utf8")) as Readonly<
+  Record<"service" | "sessions" | "quote" | "data" | "degraded", readonly PlainRequest[]>
+>;
+
 export async function playExamples(stack: Stack, prover: Prover): Promise<ReturnType<Recorder["kept"]>> {
   const play = new Play(stack, prover);
   const identity = await startExampleIdentity(stack);
   try {
     await play.open();
-    await play.service();
-    await play.sessions((await signIn(identity.issuer, SUB)).access_token);
+    await play.requests("service");
+    const { access_token } = await signIn(identity.issuer, SUB);
+    await play.requests("sessions", { sub: SUB, app_id: EXAMPLE_APP, access_token });
     await play.payments();
     await play.swap();
     await play.data();
@@ -57,6 +64,18 @@ export async function playExamples(stack: Stack, prover: Prover): Promise<Return
     await identity.stop();
     play.close();
   }
+}
+
+/** What `createSession` and `sessionExchange` are given and give stays here. */
+function withoutCredentials(example: Example): Example {
+  const hidden = <T>(value: T, name: string, placeholder: string): T =>
+    typeof value === "object" && value !== null && name in value ? { ...value, [name]: placeholder } : value;
+  const { response, ...asked } = example;
+  return {
+    ...asked,
+    ...("body" in asked ? { body: hidden(asked.body, "access_token", PLACEHOLDERS.accessToken) } : {}),
+    response: { ...response, body: hidden(response.body, "token", PLACEHOLDERS.session) },
+  };
 }
 
 class Play {
@@ -91,52 +110,21 @@ class Play {
     for (const chain of this.#chains.values()) chain.destroy();
   }
 
-  async service(): Promise<void> {
-    await this.#get("health", "serving", "Everything serves");
-    await this.#get("info", "with_nonce", "With attestation documents that hold the caller's nonce", {
-      query: { nonce: NONCE },
-    });
-    await this.#get("info", "with_swaps", "Of the second network, where private swaps run", {
-      network: "second",
-    });
-    await this.#get("whoami", "api_key", "By API key");
-    await this.#get("whoami", "session", "By session", { credential: "session" });
-  }
-
-  async sessions(accessToken: string): Promise<void> {
-    const hideToken = (example: Example): Example => ({
-      ...example,
-      response: {
-        ...example.response,
-        body: { ...(example.response.body as SessionResponse), token: PLACEHOLDERS.session },
-      },
-    });
-    const asked = { network: "first", name: "session" } as const;
-    await this.recorder.ask(
-      {
-        ...asked,
-        endpoint: "createSession",
-        summary: "For a user who is signed in at the developer's",
-        credential: "api-key",
-        body: { sub: SUB, perms: ["read", "write"], ttl_secs: 900 },
-      },
-      201,
-      hideToken,
-    );
-    await this.recorder.ask(
-      {
-        ...asked,
-        endpoint: "sessionExchange",
-        summary: "For a user who is signed in at an identity provider",
-        credential: "none",
-        body: { app_id: EXAMPLE_APP, access_token: accessToken },
-      },
-      201,
-      (example) => ({
-        ...hideToken(example),
-        body: { app_id: EXAMPLE_APP, access_token: PLACEHOLDERS.accessToken },
-      }),
-    );
+  /** The requests of one group of requests.json, with these in the places of `{name}`. */
+  async requests(group: keyof typeof REQUESTS, values: Readonly<Record<string, string>> = {}): Promise<void> {
+    for (const request of REQUESTS[group]) {
+      const text = JSON.stringify(request).replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => {
+        const value = values[name];
+        if (value === undefined) throw new Error(`${group}: nothing stands for {${name}}`);
+        return value;
+      });
+      const { status = 200, ...asked } = JSON.parse(text) as PlainRequest;
+      await this.recorder.ask(
+        { network: "first", credential: "api-key", ...asked },
+        status,
+        withoutCredentials,
+      );
+    }
   }
 
   async payments(): Promise<void> {
@@ -161,14 +149,7 @@ class Play {
       return tokens.find((token) => token.symbol === symbol)?.address ?? "";
     });
     if (usdc === undefined || weth === undefined) throw new Error("the second network lacks a token");
-    await this.recorder.ask(
-      {
-        ...{ endpoint: "swapQuote", name: "ether", summary: "50 USDC into wrapped ether" },
-        ...{ network: "second", credential: "session" },
-        body: { token_in: usdc, token_out: weth, shares_in: String(usd("50")), tolerance_bps: 100 },
-      },
-      200,
-    );
+    await this.requests("quote", { usdc, weth });
     const seed = newSeed();
     const rich = await this.#wallet("second", this.#client("second"), seed);
     await rich.deposit(usd("60"), await this.#depositor("second", usd("60")));
@@ -180,37 +161,13 @@ class Play {
   async data(): Promise<void> {
     if (this.#lastTicket === undefined) throw new Error("nothing was paid");
     const { ticket_id, statement } = this.#lastTicket;
-    await this.#get("ticket", "executed", "Of a payment that was executed", { path: { ticket_id } });
-    await this.#get("ticket", "by_statement", "By the hash of its statement", {
-      path: { ticket_id: statement },
-    });
-    await this.#get("merkleRoot", "root", "The root and how far it reaches");
-    await this.#get("merkleTree", "leaves", "The first four leaves", {
-      query: { level: "0", from: "0", limit: "4" },
-    });
-    await this.#get("events", "past", "What happened so far; the stream then stays open", {
-      query: { types: "ready,leaf,nullifier,root,synced" },
-    });
-    await this.#get("balance", "recipient", "Of the account that was paid", {
-      query: { address: RECIPIENT },
-    });
+    await this.requests("data", { ticket_id, statement, recipient: RECIPIENT });
   }
 
   /** Last: the first network is no good afterwards. */
   async degraded(): Promise<void> {
     await this.#stack.network("first").enclave.stop();
-    await this.#get("health", "degraded", "No enclave answers", {}, 503);
-  }
-
-  #get(
-    endpoint: EndpointName,
-    name: string,
-    summary: string,
-    more: Partial<Asked> = {},
-    status = 200,
-  ): Promise<unknown> {
-    const asked = { endpoint, name, summary, network: "first", credential: "api-key", ...more } as const;
-    return this.recorder.ask(asked, status);
+    await this.requests("degraded");
   }
 
   /** A client whose submissions are attested, sent, and sent again to wait for the execution; each is recorded. */
