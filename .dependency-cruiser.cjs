@@ -12,12 +12,12 @@ const OURS = "^(enclave|proxy|shared|scripts|test)/";
  */
 const proxyRows = [
   ["main.ts"],
-  ["app.ts"],
+  ["app.ts", "process.ts"],
   ["swap", "bridge", "events", "balances", "status", "sessions"],
   ["payments"],
   ["sequencer", "merkle"],
   ["fees"],
-  ["prices"],
+  ["prices", "open-stores.ts"],
   ["enclave-link", "chain", "auth", "identity", "limits"],
   ["http", "store", "config.ts"],
   ["logging.ts", "fee-settings.ts", "own-hops.ts", "event-loop.ts", "observe"],

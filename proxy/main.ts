@@ -10,16 +10,14 @@ import { createAuth } from "./auth/auth.ts";
 import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
 import { acceptedSigners } from "./chain/accepted-signers.ts";
-import { developmentKeyHashes, requireNoDevelopmentKeys } from "./chain/development-keys.ts";
+import { checkChain } from "./chain/check-chain.ts";
+import { createConcurrencyLimit } from "./chain/concurrency-limit.ts";
 import { createPool } from "./chain/pool.ts";
 import { createChain } from "./chain/provider.ts";
-import { requireSamePool, warnOfOffers } from "./chain/same-pool.ts";
-import { requireSameVenue } from "./chain/same-venue.ts";
 import { recoverInTurn } from "./chain/recovery.ts";
 import { createTokens } from "./chain/token.ts";
-import { createConcurrencyLimit } from "./chain/concurrency-limit.ts";
 import { createVenue } from "./chain/venue.ts";
-import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
+import type { Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
 import { createDirectory } from "./enclave-link/directory.ts";
 import { createKeyCourier, createKeyRelease } from "./enclave-link/key-courier.ts";
@@ -30,47 +28,44 @@ import { eventsRoutes } from "./events/events.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
+import { createConnectionCap } from "./http/connection-cap.ts";
 import { startOperations } from "./http/operations.ts";
 import { startReference } from "./http/reference.ts";
-import { createConnectionCap } from "./http/connection-cap.ts";
 import { startHttpServer } from "./http/server.ts";
 import { createKeySets } from "./identity/key-sets.ts";
 import { createPinnedFetch } from "./identity/pinned-fetch.ts";
 import { Limits } from "./limits/limits.ts";
-import { LocalWindows } from "./limits/local-windows.ts";
-import { SharedWindows } from "./limits/shared-windows.ts";
-import { createLogger, type Logger } from "./logging.ts";
+import type { Logger } from "./logging.ts";
 import { countReorganisations } from "./merkle/count-reorganisations.ts";
 import { adoptRebuiltIndex } from "./merkle/index-rebuild.ts";
 import { createIndexer, freshTip } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
-import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import { createMetrics } from "./observe/metrics.ts";
+import { openStores, openWindows } from "./open-stores.ts";
 import { ownHops } from "./own-hops.ts";
+import { createAdmission } from "./payments/admission.ts";
+import { createAttestations } from "./payments/attestations.ts";
+import { paymentRoutes } from "./payments/payments.routes.ts";
+import { createPayments } from "./payments/payments.service.ts";
+import { createTickets } from "./payments/tickets.ts";
 import { createPrices, priceSources } from "./prices/prices.ts";
+import { runProcess } from "./process.ts";
+import { createBalanceWatch } from "./sequencer/balance-watch.ts";
+import { createGasWallet } from "./sequencer/gas-wallet.ts";
+import { logAccepted } from "./sequencer/reporting.ts";
+import { loadSenderKey } from "./sequencer/sender-key.ts";
+import { createSequencer } from "./sequencer/sequencer.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
+import { createSnapshots } from "./status/snapshots.ts";
 import { createStatus } from "./status/status.service.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
-import { openDatabase, type Database } from "./store/lmdb/database.ts";
-import { embeddedStores, sharedStores, type InstanceStores } from "./store/instance.ts";
+import { openDatabase } from "./store/lmdb/database.ts";
 import { claimInstance } from "./store/lmdb/instance-record.ts";
 import { openRebuildStore } from "./store/lmdb/rebuild.ts";
-import { connectRedis } from "./store/redis/connection.ts";
-import { openRedisLimits } from "./store/redis/limits.ts";
-import type { WindowStore } from "./store/windows.ts";
-import { createAdmission } from "./payments/admission.ts";
-import { createAttestations } from "./payments/attestations.ts";
-import { createPayments } from "./payments/payments.service.ts";
-import { createBalanceWatch } from "./sequencer/balance-watch.ts";
-import { createGasWallet } from "./sequencer/gas-wallet.ts";
-import { loadSenderKey } from "./sequencer/sender-key.ts";
-import { createSequencer, type Sequencer } from "./sequencer/sequencer.ts";
-import { logAccepted } from "./sequencer/reporting.ts";
-import { createTickets } from "./payments/tickets.ts";
-import { paymentRoutes } from "./payments/payments.routes.ts";
 import { swapRoutes } from "./swap/swap.routes.ts";
 import { createSwapQuotes } from "./swap/swap.service.ts";
 
@@ -106,10 +101,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const pool = createPool(chain, config.pool);
   const tokens = createTokens(chain);
   const ourKeys = keyHashesOf(circuits);
-  if (config.production) await requireNoDevelopmentKeys(ourKeys, pool, await developmentKeyHashes());
-  await requireSamePool(chain, pool, (kind) => ourKeys.get(kind), logger);
-  await warnOfOffers(pool, config, logger);
-  if (config.venue !== undefined) await requireSameVenue(chain, pool, config.venue, logger);
+  await checkChain(config, chain, pool, ourKeys, logger);
 
   const database = openDatabase(config.dataDir);
   await claimInstance(database, config);
@@ -140,17 +132,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     pollIntervalMs: config.blockPollMs,
   });
   countReorganisations(indexer, metrics);
-  const tickets = createTickets(stores.tickets, {
-    maxWaiting: config.maxWaiting,
-    tipNumber: () => data.tip()?.number,
-    execution: (statement) => data.execution(statement),
-    blockedBy: (kind) => sequencer.blockedBy(kind),
-    onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
-    now,
-  });
   const wallet = createGasWallet(senderKey, chain.chainId);
   const balance = createBalanceWatch(chain, wallet.address);
-  const sequencer: Sequencer = createSequencer(
+  const sequencer = createSequencer(
     {
       chain,
       pool,
@@ -168,6 +152,14 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     },
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
   );
+  const tickets = createTickets(stores.tickets, {
+    maxWaiting: config.maxWaiting,
+    tipNumber: () => data.tip()?.number,
+    execution: (statement) => data.execution(statement),
+    blockedBy: (kind) => sequencer.blockedBy(kind),
+    onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
+    now,
+  });
   tickets.onChange(({ status }) => {
     if (status.state === "queued") sequencer.wakeForTicket();
   });
@@ -227,25 +219,6 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     now,
     onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
   });
-  metrics.observe(() => {
-    const [{ queue, ...submission }, index] = [sequencer.state(), indexer.state()];
-    return {
-      queue: queue && {
-        tickets: queue.tickets,
-        oldestWaitingSecs: Math.max(0, now() - (queue.oldestAt ?? now())) / 1000,
-      },
-      hasLease: submission.hasLease,
-      openConnections: cap.open(),
-      openStreams: limits.openStreams(),
-      blockedBy: submission.blockedBy,
-      lastTurnAt: submission.lastTurnAt,
-      indexedBlock: index.tip?.number,
-      syncedAt: index.syncedAt,
-      hasIndexFault: index.fault !== undefined,
-      gasWalletBalance: balance.balance(),
-      warnings: prices.warnings().length,
-    };
-  });
   const status = createStatus({
     config,
     circuits,
@@ -259,6 +232,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   const hops = ownHops(config.trustedHops, config.trustedProxies);
   const cap = createConnectionCap(config.connections, hops, (by) => metrics.connectionRefused(by));
+  metrics.observe(createSnapshots({ sequencer, indexer, prices, limits, balance, cap, now }));
   const app = createApp({
     config,
     hops,
@@ -351,106 +325,4 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   };
 }
 
-/** In the data folder, or in the Redis that the instance's proxies share. */
-function openStores(
-  { storeRedisUrl, chainId, pool }: Config,
-  database: Database,
-  logger: Logger,
-  metrics: Pick<Metrics, "redis">,
-): InstanceStores | Promise<InstanceStores> {
-  const onBrokenRecord = (table: string, record: string): void =>
-    logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
-  if (storeRedisUrl === undefined) return embeddedStores(database, onBrokenRecord);
-  metrics.redis("store", false);
-  return sharedStores({
-    url: storeRedisUrl,
-    instance: { chainId, pool },
-    onBrokenRecord,
-    onAway(error) {
-      metrics.redis("store", true);
-      logger.error({ err: error }, "the durable Redis is away or unfit: nothing is accepted");
-    },
-    onBack() {
-      metrics.redis("store", false);
-      logger.info("the durable Redis is back");
-    },
-  });
-}
-
-/** Counted here, or across the instance's proxies where a Redis is configured. */
-async function openWindows(
-  { limitsRedisUrl, chainId, pool }: Config,
-  logger: Logger,
-  metrics: Pick<Metrics, "redis">,
-): Promise<{ readonly store: WindowStore; close(): void }> {
-  const local = new LocalWindows();
-  if (limitsRedisUrl === undefined) return { store: local, close: () => undefined };
-  const connection = connectRedis(limitsRedisUrl);
-  const store = new SharedWindows(local, openRedisLimits(connection, `${String(chainId)}:${pool}`), {
-    onUnreachable(error) {
-      metrics.redis("limits", true);
-      logger.error(
-        { err: error },
-        "Redis is unreachable: this proxy counts its limits for itself until it is back",
-      );
-    },
-    onReachable() {
-      metrics.redis("limits", false);
-      logger.info("Redis is back: limits are counted across proxies again");
-    },
-  });
-  metrics.redis("limits", false);
-  await store.start();
-  return {
-    store,
-    close: () => {
-      store.close();
-      connection.close();
-    },
-  };
-}
-
-async function main(): Promise<void> {
-  if (process.argv.includes("--help")) {
-    process.stdout.write(`Usage: node --import tsx proxy/main.ts\n\n${configHelp()}`);
-    return;
-  }
-  let config: Config;
-  try {
-    config = readConfig(process.env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-    return;
-  }
-  const logger = createLogger(config.logLevel);
-  let stop: (() => Promise<void>) | undefined;
-  try {
-    stop = await start(config, logger);
-  } catch (error) {
-    logger.fatal({ err: error }, "the proxy cannot start");
-    process.exit(1);
-  }
-  let isStopping = false;
-  const end = (signal: NodeJS.Signals): void => {
-    // A second signal means now.
-    if (isStopping) process.exit(1);
-    isStopping = true;
-    logger.info({ signal }, "stopping");
-    stop().then(
-      () => {
-        logger.info("stopped");
-        process.exit(0);
-      },
-      (error: unknown) => {
-        logger.fatal({ err: error }, "the stop failed");
-        process.exit(1);
-      },
-    );
-  };
-  process.on("SIGTERM", end);
-  process.on("SIGINT", end);
-}
-
-await main();
+await runProcess(start);

@@ -210,7 +210,7 @@ export type RpcOutcome = (typeof RPC_OUTCOMES)[number];
 export type EnclaveOutcome = (typeof ENCLAVE_OUTCOMES)[number];
 
 /** What is read when somebody asks, rather than counted when it happens. Must not throw and asks nobody. */
-export interface Standing {
+export interface Snapshot {
   /** Undefined where another proxy submits. */
   readonly queue:
     { readonly tickets: Readonly<Record<OpenState, number>>; readonly oldestWaitingSecs: number } | undefined;
@@ -255,7 +255,7 @@ export interface Metrics {
   enclave(place: number, request: EnclaveRequest["type"], outcome: EnclaveOutcome, secs: number): void;
 
   /** Who tells the standing, once that is put together. */
-  observe(read: () => Standing): void;
+  observe(read: () => Snapshot): void;
   /** Adds the runtime's own figures: memory, processor, delay of the event loop. */
   watchProcess(): void;
   /** In Prometheus' text format. */
@@ -322,7 +322,7 @@ export function createMetrics(): Metrics {
     Endpoint | undefined,
     { secs: number; readonly byStatus: Map<number | undefined, number> }
   >();
-  let read: (() => Standing) | undefined;
+  let read: (() => Snapshot) | undefined;
 
   function pourRequests(): void {
     requests.reset();
@@ -335,7 +335,7 @@ export function createMetrics(): Metrics {
     }
   }
 
-  function showSnapshot(now: Standing): void {
+  function showSnapshot(now: Snapshot): void {
     tickets.reset();
     for (const state of OPEN_STATES)
       if (now.queue !== undefined) tickets.set({ state }, now.queue.tickets[state]);

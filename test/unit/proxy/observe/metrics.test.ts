@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createMetrics, METRICS, type Metrics, type Standing } from "../../../../proxy/observe/metrics.ts";
+import { createMetrics, METRICS, type Metrics, type Snapshot } from "../../../../proxy/observe/metrics.ts";
 import { ENDPOINTS } from "../../../../shared/api/endpoints.ts";
 import { readExposition, type Exposition } from "../../../support/exposition.ts";
 
-const STANDING: Standing = {
+const STANDING: Snapshot = {
   queue: { tickets: { queued: 3, submitted: 2, confirmed: 1 }, oldestWaitingSecs: 7.5 },
   hasLease: true,
   openConnections: 9,

@@ -1,0 +1,43 @@
+/** How the service stands at the moment a figure is asked for. */
+import type { ConnectionCap } from "../http/connection-cap.ts";
+import type { Limits } from "../limits/limits.ts";
+import type { Indexer } from "../merkle/indexer.ts";
+import type { Snapshot } from "../observe/metrics.ts";
+import type { Prices } from "../prices/prices.ts";
+import type { BalanceWatch } from "../sequencer/balance-watch.ts";
+import type { Sequencer } from "../sequencer/sequencer.ts";
+
+export interface SnapshotParts {
+  readonly sequencer: Pick<Sequencer, "state">;
+  readonly indexer: Pick<Indexer, "state">;
+  readonly prices: Pick<Prices, "warnings">;
+  readonly limits: Pick<Limits, "openStreams">;
+  readonly balance: Pick<BalanceWatch, "balance">;
+  readonly cap: Pick<ConnectionCap, "open">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+export function createSnapshots(parts: SnapshotParts): () => Snapshot {
+  const { sequencer, indexer, prices, limits, balance, cap, now } = parts;
+  return () => {
+    const { queue, hasLease, blockedBy, lastTurnAt } = sequencer.state();
+    const index = indexer.state();
+    return {
+      queue: queue && {
+        tickets: queue.tickets,
+        oldestWaitingSecs: Math.max(0, now() - (queue.oldestAt ?? now())) / 1000,
+      },
+      hasLease,
+      openConnections: cap.open(),
+      openStreams: limits.openStreams(),
+      blockedBy,
+      lastTurnAt,
+      indexedBlock: index.tip?.number,
+      syncedAt: index.syncedAt,
+      hasIndexFault: index.fault !== undefined,
+      gasWalletBalance: balance.balance(),
+      warnings: prices.warnings().length,
+    };
+  };
+}
