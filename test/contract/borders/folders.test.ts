@@ -9,7 +9,7 @@ import { ruleNames } from "./cruise.ts";
 
 const TOP_LEVEL = new Set([
   ...["package.json", "package-lock.json", "tsconfig.json", "eslint.config.js"],
-  ...["LICENSE", "SECURITY.md", "CHANGELOG.md", "README.md"],
+  ...["LICENSE", "SECURITY.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"],
   ...["enclave", "proxy", "shared", "scripts", "test"],
 ]);
 
