@@ -103,7 +103,7 @@ export interface LimitDefaults {
   readonly keyPerDay: number;
   readonly streamsPerUser: number;
   readonly streamsPerDeveloper: number;
-  /** Bad credentials from one address before it hears 429 instead of 401. */
+  /** Bad credentials from one address before it receives 429 instead of 401. */
   readonly failuresPerMinute: number;
   /** Tries of POST /session/exchange from one address. */
   readonly exchangesPerMinute: number;

@@ -115,7 +115,7 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     apiKey: async (untrusted) => recentKeys.get(untrusted) ?? apiKey(untrusted),
     session: async (untrusted) => recentSessions.get(untrusted) ?? session(untrusted),
     origins: () => developers.origins(),
-    // Of a disabled one too: its pages are to hear that their credential is refused, and not that their origin is.
+    // Of a disabled one too: its pages are to learn that their credential is refused, and not that their origin is.
     allowsOrigin: async (developerId, origin) =>
       (await knownDeveloper(developerId))?.origins.includes(origin) === true,
     mint: async (developerId, sub, perms, ttlSecs, latestExp = Infinity) => {

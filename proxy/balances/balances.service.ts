@@ -1,4 +1,4 @@
-/** Public token balances, as deposit screens show them. The chain's node may be away; nothing is remembered. */
+/** Public token balances, as deposit screens show them. The chain's node may be unreachable; nothing is remembered. */
 import type { Balance } from "../../shared/api/data.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { Address } from "../../shared/protocol/brands.ts";

@@ -105,7 +105,7 @@ export function benchmarkKeyAmong<K extends string>(keys: ReadonlyMap<K, Verific
 
 /**
  * For production. Our own keys are looked at first, so that the refusal does not depend on a node that is
- * away; while it is, a pool of other keys than ours cannot execute anything that we attest.
+ * unreachable; while it is, a pool of other keys than ours cannot execute anything that we attest.
  */
 export async function requireNoDevelopmentKeys(
   ours: ReadonlyMap<Kind, string>,

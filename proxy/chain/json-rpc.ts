@@ -1,5 +1,5 @@
 /**
- * Questions to the chain's node over JSON-RPC 2.0, on connections that stay open. The node may be away, late or
+ * Questions to the chain's node over JSON-RPC 2.0, on connections that stay open. The node may be unreachable, late or
  * lying about how much it will say: every question ends in time, and no answer fills our memory.
  */
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from "node:http";
@@ -55,7 +55,7 @@ export function createJsonRpc(
     const id = ++lastId;
     let reply: unknown;
     // By hand: in Node 20 the collector may take AbortSignal.any away before its timeout fires (tried with
-    // 20.20.2), and a question to a silent node would then never end. Until that is mended in our Node.
+    // 20.20.2), and a question to a silent node would then never end. Until that is fixed in our Node.
     const giveUp = new AbortController();
     const abort = (): void => giveUp.abort();
     const timer = setTimeout(abort, timeoutMs);

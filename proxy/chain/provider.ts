@@ -1,6 +1,6 @@
 /**
  * The chain's JSON-RPC, one request at a time and nothing remembered: every answer is the node's answer of
- * this moment. The node is untrusted in the sense that it may be away, late or behind; what it says is
+ * this moment. The node is untrusted in the sense that it may be unreachable, late or behind; what it says is
  * checked against what else it says (parent hashes, roots), never against a cache.
  */
 import { asBytes32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";

@@ -6,7 +6,7 @@ import type { Pool } from "./pool.ts";
 import { ChainUnreachable } from "./json-rpc.ts";
 import type { Chain } from "./provider.ts";
 
-/** A pool with other circuits would refuse everything we send, so it ends the start; a node that is away may come back. */
+/** A pool with other circuits would refuse everything we send, so it ends the start; a node that is unreachable may come back. */
 export async function requireSamePool(
   chain: Chain,
   pool: Pool,
@@ -26,7 +26,7 @@ export async function requireSamePool(
   }
 }
 
-/** What the settings offer and the pool does not take now. No fault of the start: the pool's owner can mend it, or may have meant it. */
+/** What the settings offer and the pool does not take now. No fault of the start: the pool's owner can fix it, or may have meant it. */
 export async function warnOfOffers(
   pool: Pick<Pool, "isAsset" | "executor">,
   offers: { readonly assets: readonly { readonly address: Address }[]; readonly swaps: boolean },

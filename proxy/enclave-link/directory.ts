@@ -21,9 +21,9 @@ export interface EnclaveDescription {
 export interface EnclaveDirectory {
   /** The enclaves that answer, with documents over `nonce`. */
   describe(nonce: Uint8Array): Promise<EnclaveDescription[]>;
-  /** Phase by enclave in order of configuration, undefined for one that is away. */
+  /** Phase by enclave in order of configuration, undefined for one that is unreachable. */
   phases(): Promise<(EnclavePhase | undefined)[]>;
-  /** Hash of the circuits each one knows, in the same order; undefined for one that is away. */
+  /** Hash of the circuits each one knows, in the same order; undefined for one that is unreachable. */
   circuits(): Promise<(Bytes32 | undefined)[]>;
 }
 

@@ -152,7 +152,7 @@ function awayFault(cause: unknown): never {
 
 export interface Errand {
   readonly link: Pick<EnclaveLink, "ask">;
-  /** Read anew at every try, so that a pair may be put there while the proxy runs. Undefined: none is configured. */
+  /** Read again at every try, so that a pair may be put there while the proxy runs. Undefined: none is configured. */
   readonly pairFile: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * One connection to one enclave: Firecracker's host handshake, then pipelined frames. The other end may be
- * away, slow or a stranger, so every request has a deadline, a reply is matched by its id alone, and nothing
+ * unreachable, slow or a stranger, so every request has a deadline, a reply is matched by its id alone, and nothing
  * a reply says is believed here; `attestor.ts` checks it.
  */
 import { connect, type Socket } from "node:net";
@@ -32,7 +32,7 @@ export interface EnclaveLink {
 export interface LinkOptions {
   /** For connecting and for each request. */
   readonly timeoutMs?: number;
-  /** Requests under way at once; beyond that the enclave counts as away (it would answer BUSY). */
+  /** Requests under way at once; beyond that the enclave counts as unreachable (it would answer BUSY). */
   readonly maxPending?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Whether the enclaves know the circuits that we know; asked once, at the start. One that was built for others
- * signs what the pool does not take, and would look like an enclave that is away.
+ * signs what the pool does not take, and would look like an enclave that is unreachable.
  */
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
@@ -23,7 +23,7 @@ export async function warnOfOtherCircuits(
 ): Promise<void> {
   try {
     for (const [enclave, circuits] of (await directory.circuits()).entries()) {
-      if (circuits === undefined) logger.warn({ enclave }, "an enclave is away");
+      if (circuits === undefined) logger.warn({ enclave }, "an enclave is unreachable");
       else if (circuits !== expected) logger.error({ enclave }, "an enclave knows other circuits than we do");
     }
   } catch (error) {

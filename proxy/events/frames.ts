@@ -13,7 +13,7 @@ export const PREAMBLE = Buffer.from(`retry: ${String(RETRY_MS)}\n\n`);
 export const COMMENT = Buffer.from(":\n\n");
 /** A new token, and the stream goes on. */
 export const SESSION_EXPIRED = frameOf({ kind: "session_expired", id: undefined, data: {} });
-/** Not the same: a request with this credential hears INVALID_CREDENTIAL, not that it is merely old. */
+/** Not the same: a request with this credential receives INVALID_CREDENTIAL, not that it is merely old. */
 export const CREDENTIAL_REVOKED = frameOf({
   kind: "credential_revoked",
   id: undefined,

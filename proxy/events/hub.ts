@@ -1,6 +1,6 @@
 /**
  * Event streams: each reader is a cursor over the log, written to as fast as its connection takes it, so a
- * burst drops nobody and a slow reader costs one piece of memory. What is new is encoded once and told in
+ * burst drops nobody and a slow reader costs one piece of memory. What is new is encoded once and sent in
  * turns; what was taken back by a reorganisation moves the cursors. Readers have no timers, no buffers and no
  * subscriptions of their own: there may be ten thousand of them.
  */
@@ -88,7 +88,7 @@ interface Reader {
   cursor: Position;
   /** Lowest block that still stands since the reader's last turn; set by a reorganisation. */
   ancestor: number | undefined;
-  /** Newest form of the caller's own tickets that were not told yet. */
+  /** Newest form of the caller's own tickets that were not sent yet. */
   news: Map<string, Buffer> | undefined;
   isSynced: boolean;
   isAsking: boolean;
@@ -246,7 +246,7 @@ export function createHub(
           if (!isGood) refuse(reader, now() < (endsAt ?? Infinity) ? CREDENTIAL_REVOKED : SESSION_EXPIRED);
         },
         (error: unknown) => {
-          // Nobody can say whether it may go on. The client comes back and hears it from the front door.
+          // Nobody can say whether it may go on. The client comes back and gets it from the front door.
           onFault?.(error);
           cut(reader);
         },

@@ -150,7 +150,7 @@ export class StreamLog {
     const { block, logIndex, part } = position;
     const key = `${String(block)}.${String(logIndex)}.${String(part)}`;
     const page = this.#pages.get(key) ?? this.#readPage(position);
-    // What stood between was taken back: the reader is at the end. Not told so, it would be given turns forever.
+    // What stood between was reorganised out: the reader is at the end. Not told so, it would be given turns forever.
     if (page === undefined) return { bytes: NONE, last: this.#last };
     this.#pages.delete(key);
     // A page that is not full has room for events that are still to come.

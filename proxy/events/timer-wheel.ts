@@ -19,7 +19,7 @@ export class TimerWheel<T> {
     this.#turned = this.#tickOf(now());
   }
 
-  /** `due` is called with it at or soon after a time in milliseconds. There is no taking back: the one who is told looks whether it still matters. */
+  /** `due` is called with it at or soon after a time in milliseconds. There is no taking back: whoever is called looks whether it still matters. */
   at(ms: number, item: T): void {
     if (this.#timer === undefined) {
       this.#turned = this.#tickOf(this.#now());

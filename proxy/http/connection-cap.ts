@@ -1,6 +1,6 @@
 /**
  * How many connections there may be, in all and from one address. One too many is told so in answer to its first
- * request, as long as few of them wait to hear it; beyond those it is cut without a word, which costs nothing.
+ * request, as long as few of them wait for it; beyond those it is cut without a word, which costs nothing.
  */
 import type { Socket } from "node:net";
 import type { CapReached } from "../observe/metrics.ts";

@@ -109,7 +109,7 @@ export async function startHttpServer(
   function inTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
     const { socket } = request;
     const connection = connections.get(socket);
-    // Gone while its bytes were still being read, or behind the last answer: nobody could be told what became of it.
+    // Gone while its bytes were still being read, or behind the last answer: nobody could be told its outcome.
     if (connection === undefined || !socket.writable) {
       request.resume();
       return;

@@ -32,13 +32,13 @@ export interface KeySets {
 
 /** A key that the provider has taken back is refused after this; it costs one fetch in that time. */
 const FRESH_MS = 300_000;
-/** A provider that is away is borne so long: a key that it took back meanwhile may still be in use. */
+/** A provider that is unreachable is borne so long: a key that it took back meanwhile may still be in use. */
 const USABLE_MS = 3_600_000;
 /** One caller makes us fetch no oftener; else a stranger who names a key of its own each time would keep everybody waiting. */
 const CALLER_PAUSE_MS = 60_000;
 /** All callers together; so long at most a new key waits for being asked for, whatever strangers do. */
 const PAUSE_MS = 5_000;
-/** A copy that can still be used does not wait for a provider that is away more often than that. */
+/** A copy that can still be used does not wait for a provider that is unreachable more often than that. */
 const AWAY_PAUSE_MS = 60_000;
 /** Beyond it the one used least recently is forgotten. Apps are the operator's, so this is a fuse. */
 const MAX_SETS = 1_000;
@@ -58,7 +58,7 @@ interface KeySet {
   readonly causedAt: Map<string, number>;
 }
 
-/** `onFault` hears of every fetch that failed. */
+/** `onFault` is called with every fetch that failed. */
 export function createKeySets(
   fetchText: PinnedFetch,
   now: () => number,

@@ -1,6 +1,6 @@
 /**
  * Whether an index says what the pool says. The queue's head is a hash over every leaf in order, so heads and root
- * are computed anew from the stored leaves and compared with the pool's at one block; events, statements and
+ * are computed again from the stored leaves and compared with the pool's at one block; events, statements and
  * nullifiers are compared by sample. Believes the node: an operator who does not asks another one.
  */
 import { isDeepStrictEqual } from "node:util";

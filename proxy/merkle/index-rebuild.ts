@@ -49,7 +49,7 @@ export interface Rebuilt {
 /** Only asked for when the first pass failed, and then the rebuild ends: no second pass is waited for. */
 const POLL_MS = 60_000;
 
-/** Throws ChainUnreachable when the node is away: what is there stays, and the next rebuild goes on from it. */
+/** Throws ChainUnreachable when the node is unreachable: what is there stays, and the next rebuild goes on from it. */
 export async function rebuildIndex(
   { chain, pool, store, logger, now }: RebuildParts,
   { source, isAnew, sample, onProgress }: RebuildOptions,

@@ -254,7 +254,7 @@ export interface Metrics {
   rpc(method: string, outcome: RpcOutcome, secs: number): void;
   enclave(place: number, request: EnclaveRequest["type"], outcome: EnclaveOutcome, secs: number): void;
 
-  /** Who tells the standing, once that is put together. */
+  /** Reads the snapshot, once its parts are put together. */
   observe(read: () => Snapshot): void;
   /** Adds the runtime's own figures: memory, processor, delay of the event loop. */
   watchProcess(): void;

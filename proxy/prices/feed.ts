@@ -23,7 +23,7 @@ const ABI = new Interface([
 const MAX_DECIMALS = 36;
 
 export interface Feed {
-  /** `now` is the time of the block that was asked, Unix seconds. Undefined when the contract gives no round; throws ChainUnreachable when the node is away. */
+  /** `now` is the time of the block that was asked, Unix seconds. Undefined when the contract gives no round; throws ChainUnreachable when the node is unreachable. */
   latest(): Promise<{ readonly round: Round; readonly now: number } | undefined>;
 }
 

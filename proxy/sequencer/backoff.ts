@@ -34,7 +34,7 @@ export class Backoff {
     return this.#entries.size;
   }
 
-  /** To be told of the newest block before anything is asked of it. `hashAt`: of the block that stands at a height. */
+  /** Call it with the newest block before anything is asked of it. `hashAt`: of the block that stands at a height. */
   reach(tip: IndexedBlock, hashAt: (number: number) => Bytes32 | undefined): void {
     const seen = this.#seen;
     this.#seen = tip;

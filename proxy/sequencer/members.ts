@@ -1,6 +1,6 @@
 /**
  * Chooses, in order of acceptance, the waiting tickets that the pool would execute now. A simulation of the
- * whole call decides; each ticket left out is told why it waits. Trusts the node's simulation for nothing
+ * whole call decides; each ticket left out is marked with why it waits. Trusts the node's simulation for nothing
  * but gas: the pool isolates its members.
  */
 import type { SignedBy } from "../../shared/protocol/attestation.ts";
@@ -71,7 +71,7 @@ export function createMembers(parts: MembersParts): Members {
       put.add(ticket.id);
       const record = records.get(ticket.id);
       if (record === undefined) {
-        // The store has set it aside and told so; the others go on.
+        // The store has set it aside and logged it; the others go on.
         queue.forget(ticket.id);
         continue;
       }

@@ -1,5 +1,5 @@
 /**
- * What became of each open ticket, read from the index and never from a receipt: the pool's events are the
+ * The outcome of each open ticket, read from the index and never from a receipt: the pool's events are the
  * same whoever carried the statement. The one question to the chain is whether an authorization is used up.
  */
 import type { TicketErrorCode } from "../../shared/api/errors.ts";

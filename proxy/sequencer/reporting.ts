@@ -1,6 +1,6 @@
 /**
- * What the operator is told of a ticket's way: how long each step took, and one line in the log at either end, so
- * that a request's id leads to the transaction that carried it. Acceptance is told by the proxy that accepted, every
+ * What the operator sees of a ticket's way: how long each step took, and one line in the log at either end, so
+ * that a request's id leads to the transaction that carried it. Acceptance is logged by the proxy that accepted, every
  * later step by the one that has the lease, so the figures of several proxies may be added up. Decides nothing.
  */
 import type { Logger } from "../logging.ts";

@@ -1,7 +1,7 @@
 /**
  * The loop that carries every accepted ticket to its end, and the only owner of the gas wallet's nonce, as long as it
  * has the lease. A turn reads outcomes, tends what was sent, then puts all that waits into one `execute`. One
- * transaction is in flight at a time, so a nonce is never a hole; what became of it is read from the indexed events.
+ * transaction is in flight at a time, so a nonce is never a hole; its outcome is read from the indexed events.
  */
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";

@@ -23,7 +23,7 @@ const manifestShape = z.object({
   circuits: z.record(z.string(), z.object({ wasm: artefact, zkey: artefact, verificationKey: artefact })),
 });
 
-/** `keyFolder` holds `<kind>.json`. Throws on anything that does not fit together: it is the operator's to mend. */
+/** `keyFolder` holds `<kind>.json`. Throws on anything that does not fit together: it is the operator's to fix. */
 export async function loadCircuits(
   manifestFile: string,
   keyFolder: URL,
