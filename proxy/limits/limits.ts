@@ -28,7 +28,7 @@ export interface Charge {
   readonly standings: readonly Standing[];
 }
 
-/** A submission whose proof is not judged yet. */
+/** A transaction whose proof is not judged yet. */
 export interface ProofAttempt {
   /** To be awaited before the caller is answered, or it could send the next one uncounted. */
   bad(): Promise<void>;
@@ -114,7 +114,7 @@ export class Limits {
   }
 
   /**
-   * A user's submission before its proof is judged. Users share the enclave's connection, so one who keeps
+   * A user's transaction before its proof is judged. Users share the enclave's connection, so one who keeps
    * sending bad proofs is put off until fewer of them lie in the last minute. Throws RATE_LIMITED.
    */
   async beginProof(principal: Principal): Promise<ProofAttempt> {

@@ -81,7 +81,7 @@ export interface SequencerOptions {
   /** Wei; never bid above it. */
   readonly maxFeePerGas?: bigint;
   readonly maxBatch?: number;
-  /** How long the lease of submission outlives a holder that has died or is cut off. */
+  /** How long the lease outlives a holder that has died or is cut off. */
   readonly leaseMs?: number;
 }
 
@@ -121,7 +121,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
     },
     onFault(error) {
       metrics.lease("unanswered");
-      logger.error({ err: error }, "the lease of submission could not be asked for");
+      logger.error({ err: error }, "the sequencer's lease could not be asked for");
     },
   });
 
@@ -259,7 +259,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       } catch (error) {
         if (error instanceof ChainUnreachable) {
           blockage.report("chain");
-          logger.warn({ reason: error.message }, "submission waits for the chain");
+          logger.warn({ reason: error.message }, "the sequencer waits for the chain");
           await reportBlockage().catch((fault: unknown) => {
             abandonTerm(fault);
             logger.error({ err: fault }, "what blocks could not be reported");
