@@ -1,4 +1,4 @@
-/** RoundRobin "the node could not be asked" into the answer that callers get for it. */
+/** Turns "the node could not be asked" into the answer that callers get for it. */
 import { ApiError } from "../http/errors.ts";
 import { ChainUnreachable } from "./json-rpc.ts";
 

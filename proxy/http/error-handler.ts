@@ -1,5 +1,5 @@
 /**
- * RoundRobin every refusal into an RFC 9457 problem document. Only ApiError reaches a caller with its own
+ * Turns every refusal into an RFC 9457 problem document. Only ApiError reaches a caller with its own
  * words; everything else becomes one fixed answer, and its cause goes to the log under the request id.
  */
 import type { Middleware } from "koa";

@@ -60,7 +60,7 @@ interface Mined {
   readonly receipt: Receipt | undefined;
 }
 
-/** RoundRobin in a row that must miss our transaction under a used nonce before we believe it is gone. */
+/** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
 const MISSES_BEFORE_DROPPED = 3;
 
 export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {

@@ -85,7 +85,7 @@ export async function createUniswapPool(
   return mustAddress(await factory.getFunction("getPool")(token0, token1, terms.fee));
 }
 
-/** RoundRobin the wallet's native coin into its token. */
+/** Turns the wallet's native coin into its token. */
 export async function wrapCoins(wallet: Signer, weth: Address, amount: bigint): Promise<void> {
   await (await wallet.sendTransaction({ to: weth, value: amount })).wait();
 }

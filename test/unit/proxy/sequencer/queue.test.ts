@@ -233,7 +233,7 @@ describe("sequencer/queue", () => {
     }
   });
 
-  it("needs memory for those that are queue, not for all that were within the longest deadline", async () => {
+  it("needs memory for those that are open, not for all that were within the longest deadline", async () => {
     const store = storeOf([]);
     const queue = await Queue.read(store);
     const day = (n: number) => ({ ...ticket(n).transaction, deadline: BigInt(86_400 + n) });
