@@ -18,7 +18,7 @@ import { cors } from "./http/cors.ts";
 import { errorHandler } from "./http/error-handler.ts";
 import { requestId } from "./http/request-id.ts";
 import { apiVersion, responseHeaders } from "./http/response-headers.ts";
-import { mountRoutes, nothingHere, type Handlers } from "./http/routes.ts";
+import { mountOtherMethods, mountRoutes, nothingHere, type Handlers } from "./http/routes.ts";
 import type { RequestState } from "./http/state.ts";
 import { badProofs } from "./limits/bad-proofs.middleware.ts";
 import { idempotency } from "./limits/idempotency.middleware.ts";
@@ -101,6 +101,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
     ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH") ? [once] : []),
   ];
   app.use(mountRoutes(handlers, stepsOf));
+  app.use(mountOtherMethods());
   app.use(nothingHere);
   return app;
 }

@@ -17,23 +17,30 @@ const SERVED = Object.entries(ENDPOINTS) as [EndpointName, Endpoint][];
 /** Agreed, and run by no instance yet: these paths exist, so they are not 404. */
 const AGREED = Object.values<Endpoint>(BRIDGE_ENDPOINTS);
 
+/** Another case or a trailing slash is another path. */
+const EXACT = { sensitive: true, strict: true };
+
 /** `steps` stand before the handler of each endpoint, in this order. */
 export function mountRoutes(
   handlers: Handlers,
   steps: (endpoint: Endpoint) => readonly Middleware<RequestState>[],
 ): Middleware<RequestState> {
-  // Exact: another case or a trailing slash is another path.
-  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  const router = new Router<RequestState>(EXACT);
   for (const [name, endpoint] of SERVED) mount(router, endpoint, [...steps(endpoint), handlers[name]]);
   for (const endpoint of AGREED) mount(router, endpoint, [() => refuseSwitchedOff(endpoint.codes[0])]);
-  // Behind all routes, so that it is reached only with a method that none of them has.
+  return router.routes() as Middleware<RequestState>;
+}
+
+/** Behind the routes, so that a path is reached here only with a method that none of them has. */
+export function mountOtherMethods(): Middleware<RequestState> {
+  const router = new Router<RequestState>(EXACT);
   for (const path of new Set([...SERVED.map(([, { path }]) => path), ...AGREED.map(({ path }) => path)])) {
     router.all(routePath(path), otherMethods(methodsAt(path)));
   }
   return router.routes() as Middleware<RequestState>;
 }
 
-/** Behind the routes: every path that is in no table ends here. */
+/** Behind both: every path that is in no table ends here. */
 export const nothingHere: Middleware<RequestState> = () => {
   throw new ApiError("NOT_FOUND", "There is nothing at this path");
 };
