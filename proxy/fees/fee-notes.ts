@@ -26,7 +26,7 @@ export function createFeeNotes(
       // By the chain's time: while the index is being rebuilt nothing is past, and nothing is forgotten.
       const tip = data.tip();
       if (tip === undefined) return;
-      const old = await store.doubtful(tip.timestamp - DOUBT_SECS, SWEEP);
+      const old = await store.unsettled(tip.timestamp - DOUBT_SECS, SWEEP);
       if (old.length === 0) return;
       await store.settle(
         old.map((statement) => ({ statement, executed: data.execution(statement) !== undefined })),

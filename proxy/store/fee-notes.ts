@@ -23,8 +23,8 @@ export interface FeeNoteStore {
   keep(notes: readonly FeeNote[]): Promise<void>;
   /** In order of acceptance, after the first `skip`. */
   notesOf(receiver: string | undefined, skip: number, limit: number): Promise<readonly FeeNote[]>;
-  /** Statements whose deadline is before (Unix seconds) and of which `settle` was not told yet, oldest first. */
-  doubtful(before: number, limit: number): Promise<readonly Bytes32[]>;
-  /** The notes of a statement that was not executed are forgotten; of one that was, they stay for good. */
+  /** Statements whose deadline is before (Unix seconds) and that are not settled yet, oldest first. */
+  unsettled(before: number, limit: number): Promise<readonly Bytes32[]>;
+  /** The notes of a statement that was not executed are forgotten; of one that was, they stay permanently. */
   settle(outcomes: readonly { readonly statement: Bytes32; readonly executed: boolean }[]): Promise<void>;
 }

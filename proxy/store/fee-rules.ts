@@ -1,5 +1,5 @@
 /**
- * Fee terms that somebody was told: developers' rules, and what the service asked. What was in force is kept
+ * Fee terms that somebody was shown: developers' rules, and what the service asked. What was in force is kept
  * with the time until which it is still enough, so that neither a changed rule, a moved price nor a restart
  * strands a client that reckoned with the terms it was shown.
  */
@@ -7,7 +7,7 @@ import type { Address, Field } from "../../shared/protocol/brands.ts";
 import type { FeeOperation, FeeRule } from "../../shared/protocol/host/fees.ts";
 
 export interface FeeTerms extends FeeRule {
-  /** Shielded address, as text, and the owner in it: reading the text anew for each statement costs a curve operation. */
+  /** Shielded address, as text, and the owner in it: reading the text again for each statement costs a curve operation. */
   readonly sink: string;
   readonly owner: Field;
 }

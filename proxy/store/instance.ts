@@ -3,29 +3,27 @@
  * or in a durable Redis that several proxies share. What can be read from the chain again is not here.
  */
 import type { AppStore } from "./apps.ts";
+import type { Engine } from "./engine.ts";
 import type { FeeNoteStore } from "./fee-notes.ts";
 import type { FeeRuleStore } from "./fee-rules.ts";
+import { openAppStore } from "./features/apps.ts";
+import { openFeeNoteStore } from "./features/fee-notes.ts";
+import { openFeeRuleStore } from "./features/fee-rules.ts";
+import { openIdempotencyStore } from "./features/idempotency.ts";
+import { openKeyStore } from "./features/keys.ts";
+import { openPriceStore } from "./features/prices.ts";
+import { openTicketStore } from "./features/tickets.ts";
 import type { IdempotencyStore } from "./idempotency.ts";
 import type { KeyStore } from "./keys.ts";
-import { openAppStore } from "./lmdb/apps.ts";
 import type { Database } from "./lmdb/database.ts";
-import { openFeeNoteStore } from "./lmdb/fee-notes.ts";
-import { openFeeRuleStore } from "./lmdb/fee-rules.ts";
-import { openIdempotencyStore } from "./lmdb/idempotency.ts";
-import { openKeyStore } from "./lmdb/keys.ts";
-import { openPriceStore } from "./lmdb/prices.ts";
+import { openLmdbEngine } from "./lmdb/engine.ts";
+import { openLmdbLiveClaims } from "./lmdb/live-claims.ts";
 import { openSubmissionLease } from "./lmdb/submission-lease.ts";
-import { openTicketStore } from "./lmdb/tickets.ts";
 import type { PriceStore } from "./prices.ts";
-import { openRedisAppStore } from "./redis/apps.ts";
 import { openDurableRedis, type DurableOptions, type DurableRedis } from "./redis/durable.ts";
-import { openRedisFeeNoteStore } from "./redis/fee-notes.ts";
-import { openRedisFeeRuleStore } from "./redis/fee-rules.ts";
-import { openRedisIdempotencyStore } from "./redis/idempotency.ts";
-import { openRedisKeyStore } from "./redis/keys.ts";
-import { openRedisPriceStore } from "./redis/prices.ts";
+import { openRedisEngine } from "./redis/engine.ts";
+import { openRedisLiveClaims } from "./redis/live-claims.ts";
 import { openRedisSubmissionLease } from "./redis/submission-lease.ts";
-import { openRedisTicketStore } from "./redis/tickets.ts";
 import type { SubmissionLease, TicketStore } from "./tickets.ts";
 
 export interface InstanceStores {
@@ -46,18 +44,17 @@ export interface InstanceStores {
 /** A record that cannot be read; it is given to nobody, and everything else goes on. */
 export type OnBrokenRecord = (table: string, id: string) => void;
 
-export function embeddedStores(database: Database, onBrokenRecord?: OnBrokenRecord): InstanceStores {
-  const health = database.table("health");
+/** `now`: milliseconds since 1970. Throws UnfitFormat. */
+export function embeddedStores(
+  database: Database,
+  onBrokenRecord?: OnBrokenRecord,
+  now?: () => number,
+): InstanceStores {
+  const engine = openLmdbEngine(database, onBrokenRecord, now);
   return {
-    keys: openKeyStore(database),
-    apps: openAppStore(database),
-    feeRules: openFeeRuleStore(database),
-    feeNotes: openFeeNoteStore(database),
-    prices: openPriceStore(database),
-    idempotency: openIdempotencyStore(database),
-    tickets: openTicketStore(database, (id) => onBrokenRecord?.("tickets", id)),
-    lease: openSubmissionLease(database),
-    check: () => database.transaction(() => health.putSync("last", Date.now())),
+    ...featuresOver(engine),
+    idempotency: openIdempotencyStore(engine, openLmdbLiveClaims()),
+    lease: openSubmissionLease(engine),
     close: () => undefined,
   };
 }
@@ -68,18 +65,25 @@ export async function sharedStores(options: DurableOptions): Promise<InstanceSto
 }
 
 export function storesIn(redis: DurableRedis): InstanceStores {
+  const engine = openRedisEngine(redis);
   return {
-    keys: openRedisKeyStore(redis),
-    apps: openRedisAppStore(redis),
-    feeRules: openRedisFeeRuleStore(redis),
-    feeNotes: openRedisFeeNoteStore(redis),
-    prices: openRedisPriceStore(redis),
-    idempotency: openRedisIdempotencyStore(redis),
-    tickets: openRedisTicketStore(redis),
+    ...featuresOver(engine),
+    idempotency: openIdempotencyStore(engine, openRedisLiveClaims(redis)),
     lease: openRedisSubmissionLease(redis),
-    check: async () => {
-      await redis.send(["SET", redis.key("health"), String(Date.now())]);
-    },
     close: () => redis.close(),
+  };
+}
+
+function featuresOver(engine: Engine): Omit<InstanceStores, "idempotency" | "lease" | "close"> {
+  return {
+    keys: openKeyStore(engine),
+    apps: openAppStore(engine),
+    feeRules: openFeeRuleStore(engine),
+    feeNotes: openFeeNoteStore(engine),
+    prices: openPriceStore(engine),
+    tickets: openTicketStore(engine),
+    async check() {
+      await engine.commit({ writes: [["put", "health", "last", String(Date.now())]] });
+    },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * An index of the chain made anew beside the one that is served. It lies in a place of its own until a proxy
+ * An index of the chain built again beside the one that is served. It lies in a place of its own until a proxy
  * starts: a running proxy reads and writes the served one only, so it neither stops nor notices.
  */
 import type { Address } from "../../shared/protocol/brands.ts";

@@ -141,7 +141,7 @@ export interface SubmissionLease {
   take(holder: string, forMs: number, isAnew?: boolean): Promise<Fence | undefined>;
   /** So that the next one need not wait. */
   giveBack(holder: string): Promise<void>;
-  /** What a holder last told the other proxies of itself; empty when none has. */
+  /** What a holder last reported of itself; empty when none has. */
   report(): Promise<string>;
 }
 

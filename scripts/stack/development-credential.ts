@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { createApiKey } from "../../proxy/auth/api-keys.ts";
 import { loadPepper } from "../../proxy/auth/secret-files.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
+import { embeddedStores } from "../../proxy/store/instance.ts";
 import type { ApiKey, KeyStore } from "../../proxy/store/keys.ts";
 import { z } from "zod";
 import type { Secrets } from "./stack-folder.ts";
@@ -28,7 +28,7 @@ export async function developmentCredential(shared: Secrets, dataDirs: readonly 
   for (const dataDir of dataDirs) {
     const database = openDatabase(dataDir);
     try {
-      key = await credentialIn(openKeyStore(database), shared);
+      key = await credentialIn(embeddedStores(database).keys, shared);
     } finally {
       await database.close();
     }

@@ -10,7 +10,7 @@ import { addDeveloper } from "../../proxy/auth/registration.ts";
 import { loadKeyRing, loadPepper } from "../../proxy/auth/secret-files.ts";
 import { mintSessionToken } from "../../proxy/auth/session-tokens.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
+import { embeddedStores } from "../../proxy/store/instance.ts";
 import { pepperFile } from "../../scripts/stack/development-credential.ts";
 import type { NetworkName } from "../../scripts/product/stack-file.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
@@ -381,7 +381,7 @@ async function addDevelopers(
 ): Promise<Readonly<Record<"shop" | "rival", string>>> {
   const database = openDatabase(on.local.folder.inside("store"));
   try {
-    const store = openKeyStore(database);
+    const store = embeddedStores(database).keys;
     const pepper = await loadPepper(await pepperFile(folder.shared()));
     const add = async (id: string): Promise<string> => {
       await addDeveloper(store, { id, name: `${id} of ${name}`, limits: NO_LIMIT });

@@ -1,9 +1,9 @@
 /** Accepts tickets and prints each id once its promise has resolved, until somebody kills it. */
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
+import { embeddedStores } from "../../proxy/store/instance.ts";
 import { mustField } from "../../shared/protocol/brands.ts";
 
-const store = openTicketStore(openDatabase(process.argv[2]!));
+const store = embeddedStores(openDatabase(process.argv[2]!)).tickets;
 for (let n = 1; ; n++) {
   const accepted = await store.accept(
     {

@@ -5,7 +5,7 @@ import { createApiKey } from "../../proxy/auth/api-keys.ts";
 import { addDeveloper } from "../../proxy/auth/registration.ts";
 import { loadPepper } from "../../proxy/auth/secret-files.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../proxy/store/lmdb/keys.ts";
+import { embeddedStores } from "../../proxy/store/instance.ts";
 import { pepperFile } from "../../scripts/stack/development-credential.ts";
 import { createClient, type Client, type NoteOpening } from "../../shared/client/index.ts";
 import { documentedFetch } from "./documented.ts";
@@ -25,7 +25,7 @@ export interface Developer {
 export async function addTestDeveloper({ stack, local, entry }: TestStack, id: string): Promise<Developer> {
   const store = local.folder.inside("store");
   const database = openDatabase(store);
-  const keys = openKeyStore(database);
+  const keys = embeddedStores(database).keys;
   await addDeveloper(keys, { id, name: id, limits: { keyPerMinute: 6_000, keyPerDay: 100_000 } });
   const pepper = await loadPepper(await pepperFile(stack.folder.shared()));
   const { key } = await createApiKey(keys, pepper, id, "test");

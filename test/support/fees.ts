@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createFees, type FeeParts, type Fees } from "../../proxy/fees/fee-rules.ts";
 import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
-import { openFeeRuleStore } from "../../proxy/store/lmdb/fee-rules.ts";
+import { embeddedStores } from "../../proxy/store/instance.ts";
 
 const folders: string[] = [];
 process.once("exit", () => {
@@ -24,7 +24,7 @@ export function testFees(parts: Pick<FeeParts, "assets"> & Partial<FeeParts>): F
     feeSchedule: [],
     minimums: [],
     prices: { priceOf: () => undefined },
-    store: parts.store ?? openFeeRuleStore(temporaryDatabase()),
+    store: parts.store ?? embeddedStores(temporaryDatabase()).feeRules,
     now: Date.now,
     ...parts,
   });

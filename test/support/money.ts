@@ -36,8 +36,7 @@ import { createIndexer, type Indexer } from "../../proxy/merkle/indexer.ts";
 import type { ChainDataStore, StoredRoot } from "../../proxy/store/chain-data.ts";
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
-import { openSubmissionLease } from "../../proxy/store/lmdb/submission-lease.ts";
-import { openTicketStore } from "../../proxy/store/lmdb/tickets.ts";
+import { embeddedStores } from "../../proxy/store/instance.ts";
 import type { TicketRecord, TicketStore } from "../../proxy/store/tickets.ts";
 import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
 import { createSequencer, type Sequencer, type SequencerOptions } from "../../proxy/sequencer/sequencer.ts";
@@ -287,7 +286,7 @@ export class Money {
   #open(): Running {
     const database = openDatabase(this.folder);
     const data = openChainDataStore(database);
-    const store = openTicketStore(database);
+    const store = embeddedStores(database).tickets;
     const indexer = createIndexer(this.chain, this.pool, data, SILENT, {
       deploymentBlock: this.deploymentBlock,
       pollIntervalMs: 40,
@@ -307,7 +306,7 @@ export class Money {
         tokens: this.tokens,
         attestor: this.attestor,
         store,
-        lease: openSubmissionLease(database),
+        lease: embeddedStores(database).lease,
         data,
         tree: indexer.tree,
         sync: () => indexer.sync(),

@@ -26,9 +26,10 @@ export interface ChainTrace {
 /** What time and good credentials move by themselves; each is left out of its record's digest, and nothing else is. */
 const MOVES: Readonly<Record<string, (value: unknown) => unknown>> = {
   // When a key was last used: also by who sent nonsense with it.
-  "api-keys": (value) => ({ ...(value as object), lastUsedAt: undefined }),
+  "api-keys": (value) => ({ ...(JSON.parse(value as string) as object), lastUsedAt: undefined }),
   // Until when the service's terms are enough: renewed every half minute, whoever asks.
-  "fee-promises": (value) => (value as readonly object[]).map((kept) => ({ ...kept, goodUntil: undefined })),
+  "fee-promises": (value) =>
+    (JSON.parse(value as string) as readonly object[]).map((kept) => ({ ...kept, goodUntil: undefined })),
 };
 
 /** Reads beside the running proxy, as its operator's tool does. */

@@ -28,7 +28,7 @@ import { servedIndex, type ChainTable } from "./chain-tables.ts";
 import { THOUGH_FULL, type Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
-/** Beside the indexes, so that one that is made anew does not hide what the old one saw. */
+/** Beside the indexes, so that one that is built again does not hide what the old one saw. */
 const TAKEN_BACK = "executions-taken-back";
 /** Recent blocks whose headers are kept although they hold no event: as deep as a reorganisation is followed block by block. */
 const KEPT_BLOCKS = 256;

@@ -1,6 +1,6 @@
 /**
  * Work that came while the disk was busy goes to it together: one transaction and one wait for the disk, however many
- * callers. Each of them still has its work whole or absent, and hears of it when the disk has it.
+ * callers. Each of them still has its work whole or absent, and learns of it when the disk has it.
  */
 
 import { yieldToEventLoop } from "../../event-loop.ts";
@@ -32,9 +32,9 @@ interface Waiting {
 const MAX_GROUP = 32;
 /** Of each in a group that does not say more; one of them may write the megabyte that nobody has to tell. */
 const BYTES_OF_ONE = 64 << 10;
-const UNTOLD_BYTES = 1 << 20;
+const BYTES_BY_DEFAULT = 1 << 20;
 
-/** A throw of the caller's work, told apart from one of the database. */
+/** A throw of the caller's work, as distinct from one of the database. */
 class Thrown extends Error {
   readonly error: unknown;
 
@@ -55,7 +55,7 @@ export class GroupCommit {
 
   /**
    * Throws what `work` throws, or StoreUnavailable. `work` may run more than once, and counts only the last time:
-   * where a neighbour throws, everybody begins anew.
+   * where a neighbour throws, everybody begins again.
    */
   do<T>(work: () => T, demand: Demand = {}): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -102,7 +102,10 @@ function demandOf(group: readonly Waiting[]): Demand {
   const [only] = group;
   if (only !== undefined && group.length === 1) return only.demand;
   return {
-    bytes: group.reduce((sum, { demand }) => sum + Math.max(demand.bytes ?? 0, BYTES_OF_ONE), UNTOLD_BYTES),
+    bytes: group.reduce(
+      (sum, { demand }) => sum + Math.max(demand.bytes ?? 0, BYTES_OF_ONE),
+      BYTES_BY_DEFAULT,
+    ),
     thoughFull: group.every(({ demand }) => demand.thoughFull === true),
   };
 }

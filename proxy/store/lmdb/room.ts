@@ -1,7 +1,7 @@
 /**
  * Room in the store's file before a transaction needs it, so that a full disk refuses a transaction and never breaks
  * one: when a write of its own fails, lmdb 3.5.6 words the fault into a buffer that is too short for it, and the
- * process dies (tried; may go when that is mended). So the file's end is written ahead, with zeros that LMDB
+ * process dies (tried; may go when that is fixed). So the file's end is written ahead, with zeros that LMDB
  * neither reads nor minds. Where a written block can need another one (btrfs, zfs), this is no promise.
  */
 import { closeSync, fstatSync, openSync, writeSync } from "node:fs";

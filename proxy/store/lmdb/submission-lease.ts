@@ -2,49 +2,47 @@
  * The lease of submission in LMDB, which belongs to one process: whoever opens it last has the lease at once, and a
  * second process on the same folder can then no longer write what the first does not know of.
  */
-import { LeaseLost, type Fence, type SubmissionLease } from "../tickets.ts";
-import { THOUGH_FULL, type Database } from "./database.ts";
+import { retrying, type Engine } from "../engine.ts";
+import { FENCE, LEASE, REPORT } from "../features/tickets.ts";
+import type { Fence, SubmissionLease } from "../tickets.ts";
 
-interface StoredLease {
-  readonly holder: string;
-  readonly fence: Fence;
-  readonly report?: string;
-}
+const HOLDER = "holder";
 
-const TABLE = "tickets";
-const KEY = ["lease"];
-
-export function openSubmissionLease(database: Database): SubmissionLease {
-  const table = database.table<StoredLease, string[]>(TABLE);
+export function openSubmissionLease(engine: Engine): SubmissionLease {
   let hasTaken = false;
+
+  const raise = (holder: string): Promise<Fence> =>
+    retrying(engine, async () => {
+      const [found] = await engine.get(LEASE, [FENCE]);
+      const fence = Number(found ?? 0) + 1;
+      const step = {
+        checks: [["is", LEASE, FENCE, found]],
+        writes: [
+          ["put", LEASE, FENCE, String(fence)],
+          ["put", LEASE, HOLDER, holder],
+          // What another said of itself.
+          ["drop", LEASE, REPORT],
+        ],
+        thoughFull: true,
+      } as const;
+      return { step, result: fence };
+    });
+
   return {
     isShared: false,
     // Nothing is ever on its way here, so no fence is raised for it.
     async take(holder) {
-      const found = table.get(KEY);
-      if (found?.holder === holder) return found.fence;
+      const [known, fence] = await engine.get(LEASE, [HOLDER, FENCE]);
+      if (known === holder) return Number(fence);
       if (hasTaken) return undefined;
-      const fence = await database.transaction(() => {
-        const next = (table.get(KEY)?.fence ?? 0) + 1;
-        table.putSync(KEY, { holder, fence: next });
-        return next;
-      }, THOUGH_FULL);
+      const raised = await raise(holder);
       hasTaken = true;
-      return fence;
+      return raised;
     },
     giveBack: () => Promise.resolve(),
-    report: async () => table.get(KEY)?.report ?? "",
+    async report() {
+      const [text] = await engine.get(LEASE, [REPORT]);
+      return text ?? "";
+    },
   };
-}
-
-/** Inside a transaction, before it writes. */
-export function requireFence(database: Database, fence: Fence): void {
-  if (database.table<StoredLease, string[]>(TABLE).get(KEY)?.fence !== fence) throw new LeaseLost();
-}
-
-/** Inside a transaction, after `requireFence`. */
-export function putReport(database: Database, report: string): void {
-  const table = database.table<StoredLease, string[]>(TABLE);
-  const lease = table.get(KEY);
-  if (lease !== undefined) table.putSync(KEY, { ...lease, report });
 }

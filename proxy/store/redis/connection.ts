@@ -1,5 +1,5 @@
 /**
- * A connection to a volatile Redis. It never queues for a server that is away, bounds what is under way, and
+ * A connection to a volatile Redis. It never queues for a server that is unreachable, bounds what is under way, and
  * comes back by itself. Trusts Redis to be the operator's; the URL may hold a password and is never repeated.
  */
 import { createClient } from "redis";

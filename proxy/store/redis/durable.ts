@@ -1,6 +1,6 @@
 /**
  * The way to a Redis that holds what must not be lost. Every call ends within a deadline, with the server's answer
- * or as StoreUnavailable; a server that is away, unfit or came back without its data is asked nothing. After
+ * or as StoreUnavailable; a server that is unreachable, unfit or came back without its data is asked nothing. After
  * StoreUnavailable a change is made whole or not at all, and which of the two is not known.
  */
 import { createClient } from "redis";
@@ -63,7 +63,7 @@ class Link implements DurableRedis {
   /** Only one that has passed every check. */
   #client: Client | undefined;
   #storeId: string | undefined;
-  #lastHeard = 0;
+  #lastAnswerAt = 0;
   #fault: unknown = new Error("not connected yet");
   #pauseMs = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
@@ -93,7 +93,7 @@ class Link implements DurableRedis {
   }
 
   script(text: string): Script {
-    // Made anew for each client: its hash is cheap beside a round trip.
+    // Made for each client: its hash is cheap beside a round trip.
     return (keys, args) => this.#ask((sender) => redisScript(sender, text)(keys, args));
   }
 
@@ -141,14 +141,14 @@ class Link implements DurableRedis {
     const askedAt = performance.now();
     try {
       const answer = await within(this.deadlineMs, () => question(senderOf(client)));
-      this.#lastHeard = performance.now();
+      this.#lastAnswerAt = performance.now();
       return answer;
     } catch (error) {
-      // Nothing at all since the question: the connection is silent, and those who wait on it learn it now.
-      if (error instanceof Late && this.#lastHeard < askedAt) this.#lose(client, error);
+      // Nothing at all since the question: the connection is silent, and those who wait for it learn it now.
+      if (error instanceof Late && this.#lastAnswerAt < askedAt) this.#lose(client, error);
       // It was made a replica: no longer the place to read from, either.
       else if (error instanceof Error && error.message.startsWith("READONLY")) this.#lose(client, error);
-      else if (!(error instanceof Late)) this.#lastHeard = performance.now();
+      else if (!(error instanceof Late)) this.#lastAnswerAt = performance.now();
       throw new StoreUnavailable(error);
     }
   }
@@ -159,7 +159,7 @@ class Link implements DurableRedis {
     this.#timer = setTimeout(() => {
       within(this.deadlineMs, () => this.#check(client)).then(
         () => {
-          this.#lastHeard = performance.now();
+          this.#lastAnswerAt = performance.now();
           this.#watch(client);
         },
         (error: unknown) => this.#lose(client, error),

@@ -1,6 +1,6 @@
 /**
  * The record that says which store this is and in which format its records are. A program never touches records
- * that a newer one wrote: it would read them wrongly, or write over what it does not know.
+ * of another format: it would read them wrongly, or write over what it does not know.
  */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { UnfitRedis } from "./fitness.ts";
 import { redisScript, type Sender } from "./script.ts";
 
 /** Raised with every change of a record's form, together with what brings older records into it. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 /** Two proxies that start together make one record. ARGV: format, id. */
 const CREATE = `
@@ -41,7 +41,8 @@ export async function claimFormat(
     );
   if (format === null || id === null || !/^[1-9]\d{0,8}$/.test(format))
     throw new UnfitRedis("its format record cannot be read");
-  if (Number(format) > FORMAT)
-    throw new UnfitRedis(`its format is ${format}, and this program knows ${String(FORMAT)} at most`);
+  // None before this one was released, so none is brought into it.
+  if (Number(format) !== FORMAT)
+    throw new UnfitRedis(`its format is ${format}, and this program knows ${String(FORMAT)} only`);
   return id;
 }

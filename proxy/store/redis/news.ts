@@ -1,23 +1,18 @@
 /**
- * Which tickets were accepted or changed, as a stream that every write of a ticket adds to in the same step. Each
- * proxy reads on from where it was, so a break of its connection hides nothing.
+ * Members that steps have named, as a stream that each of them adds to in its own script. Each proxy reads on from
+ * where it was, so a break of its connection hides nothing.
  */
 import { z } from "zod";
+import type { Follower } from "../engine.ts";
 import type { DurableRedis } from "./durable.ts";
 
 export interface News {
-  readonly key: string;
-  /** Calls back with ids in order of the writes; one may come again. Missed: more than the stream holds went by. */
-  follow(listener: Listener): () => void;
+  follow(follower: Follower): () => void;
   /** Looks now, after a write of our own. */
   look(): void;
 }
 
-export interface Listener {
-  readonly changed: (ids: readonly string[]) => Promise<void>;
-  readonly missed: () => Promise<void>;
-}
-
+export const NEWS = "ticket-news";
 /** Entries that a proxy may be behind: of a busy pool those of half an hour, at some 60 bytes each. */
 export const NEWS_KEPT = 100_000;
 const PAGE = 500;
@@ -27,8 +22,8 @@ const START = "0-0";
 const entries = z.array(z.tuple([z.string(), z.tuple([z.literal("id"), z.string()])]));
 
 export function openNews(redis: DurableRedis): News {
-  const key = redis.key("ticket-news");
-  let listener: Listener | undefined;
+  const key = redis.key(NEWS);
+  const followers = new Set<Follower>();
   /** Of the last entry that was read. */
   let last: string | undefined;
   let looking: Promise<void> | undefined;
@@ -46,17 +41,18 @@ export function openNews(redis: DurableRedis): News {
     const found = entries.parse(await redis.send(["XRANGE", key, from, "+", "COUNT", String(PAGE)]));
     if (from !== START && found[0]?.[0] !== from) {
       last = await newest();
-      await listener?.missed();
+      for (const follower of followers) await follower.missed();
       return;
     }
     const fresh = from === START ? found : found.slice(1);
     if (fresh.length === 0) return;
-    await listener?.changed([...new Set(fresh.map(([, [, id]]) => id))]);
+    const members = [...new Set(fresh.map(([, [, member]]) => member))];
+    for (const follower of followers) await follower.named(members);
     last = fresh.at(-1)?.[0];
     if (found.length === PAGE) isWanted = true;
   }
 
-  const isFollowed = (): boolean => listener !== undefined;
+  const isFollowed = (): boolean => followers.size > 0;
 
   function look(): void {
     isWanted = true;
@@ -65,7 +61,7 @@ export function openNews(redis: DurableRedis): News {
     looking ??= (async () => {
       while (isWanted && isFollowed()) {
         isWanted = false;
-        // Away: everything that was written meanwhile is read when it is back.
+        // Unreachable: everything that was written meanwhile is read when it is back.
         await read().catch(() => undefined);
       }
     })().finally(() => {
@@ -75,14 +71,13 @@ export function openNews(redis: DurableRedis): News {
   }
 
   return {
-    key,
-    follow(one) {
-      listener = one;
-      last = undefined;
+    follow(follower) {
+      if (!isFollowed()) last = undefined;
+      followers.add(follower);
       look();
       return () => {
-        listener = undefined;
-        clearTimeout(timer);
+        followers.delete(follower);
+        if (!isFollowed()) clearTimeout(timer);
       };
     },
     look,

@@ -3,12 +3,9 @@
  * does not come back in time loses it to whoever asks next, and every change of hands raises the fence.
  */
 import { z } from "zod";
+import { LEASE, REPORT } from "../features/tickets.ts";
 import type { SubmissionLease } from "../tickets.ts";
 import type { DurableRedis } from "./durable.ts";
-
-/** A hash of `holder`, `fence`, `until` (milliseconds since 1970) and `report`. */
-export const LEASE = "submission-lease";
-export const REPORT = "report";
 
 /** ARGV: holder, milliseconds, whether the fence is raised in any case. Also in a full Redis: what waits can only become less under a lease. */
 const TAKE = `#!lua flags=allow-oom

@@ -6,8 +6,7 @@ import { addDeveloper } from "../../../proxy/auth/registration.ts";
 import { loadPepper } from "../../../proxy/auth/secret-files.ts";
 import { setRule } from "../../../proxy/fees/developer-rules.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
-import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
-import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
+import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { asAddress } from "../../../shared/protocol/brands.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
@@ -51,10 +50,10 @@ export async function joinAsDeveloper(
   const sink = { ...viewing.address, text: viewing.addressText(prefix) };
   const database = openDatabase(network.inside("store"));
   try {
-    const keys = openKeyStore(database);
+    const keys = embeddedStores(database).keys;
     if ((await keys.developer(ID)) === undefined)
       await addDeveloper(keys, { id: ID, name: "Demo", limits: LIMITS });
-    const rules = openFeeRuleStore(database);
+    const rules = embeddedStores(database).feeRules;
     for (const { address, symbol, decimals } of tokens) {
       const asset = asAddress(address);
       if (asset === undefined) throw new TypeError("the stack lists what is no address");
@@ -72,7 +71,7 @@ export async function joinAsDeveloper(
       sink: sink.text,
       leave: async () => {
         const again = openDatabase(network.inside("store"));
-        await openKeyStore(again).revokeKey(record.id, new Date().toISOString());
+        await embeddedStores(again).keys.revokeKey(record.id, new Date().toISOString());
         await again.close();
       },
     };

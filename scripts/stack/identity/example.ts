@@ -3,9 +3,8 @@
 // DEVELOPMENT ONLY: it believes whoever gives a name.
 import path from "node:path";
 import { addApp } from "../../../proxy/identity/registration.ts";
-import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
+import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
 import { DEVELOPER_ID } from "../development-credential.ts";
 import type { Stack } from "../local-stack.ts";
 import { childEnvironment, startService } from "../service.ts";
@@ -55,7 +54,7 @@ async function registerApp(
 ): Promise<void> {
   const database = openDatabase(store);
   try {
-    const [apps, developers] = [openAppStore(database), openKeyStore(database)];
+    const { apps, keys: developers } = embeddedStores(database);
     // That of an earlier start was at another address.
     await apps.removeApp(EXAMPLE_APP);
     await addApp(

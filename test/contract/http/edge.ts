@@ -26,12 +26,9 @@ import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
 import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
 import { createStatus, type HealthChecks } from "../../../proxy/status/status.service.ts";
-import { openAppStore } from "../../../proxy/store/lmdb/apps.ts";
+import { embeddedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
 import { openDatabase, type Database } from "../../../proxy/store/lmdb/database.ts";
-import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
 import type { IdempotencyStore } from "../../../proxy/store/idempotency.ts";
-import { openIdempotencyStore } from "../../../proxy/store/lmdb/idempotency.ts";
-import { openKeyStore } from "../../../proxy/store/lmdb/keys.ts";
 import type { WindowStore } from "../../../proxy/store/windows.ts";
 import { ENDPOINTS, type EndpointName } from "../../../shared/api/endpoints.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
@@ -96,8 +93,8 @@ export interface Edge {
   readonly pepper: Uint8Array;
   readonly folder: string;
   readonly database: Database;
-  readonly store: ReturnType<typeof openKeyStore>;
-  readonly apps: ReturnType<typeof openAppStore>;
+  readonly store: InstanceStores["keys"];
+  readonly apps: InstanceStores["apps"];
   readonly limits: Limits;
   /** Moves the clock of credentials, limits and idempotency. */
   advance(ms: number): void;
@@ -131,7 +128,7 @@ export interface Answer {
 export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const folder = await mkdtemp(join(tmpdir(), "cloister-edge-"));
   const database = openDatabase(folder);
-  const store = openKeyStore(database);
+  const store = embeddedStores(database).keys;
   const pepper = Uint8Array.from(randomBytes(32));
   const keyRing: KeyRing = { current: "k1", keys: new Map([["k1", Uint8Array.from(randomBytes(32))]]) };
   let offset = 0;
@@ -139,7 +136,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const lines: string[] = [];
   const logger = createLogger("trace", { write: (line: string) => void lines.push(line) });
   const auth = createAuth({ store, pepper, keyRing, chainId: CHAIN_ID, now });
-  const apps = openAppStore(database);
+  const apps = embeddedStores(database).apps;
   const fetchText = createPinnedFetch({ allowLoopback: options.identityLoopback ?? true });
   const keySets = createKeySets(fetchText, now, (error, jwks_host) =>
     logger.warn({ err: error, jwks_host }, "a key set could not be fetched"),
@@ -148,7 +145,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   const limits = new Limits({ ...LIMITS, ...options.limits }, windows);
   const assets = options.assets ?? [{ address: USDC, symbol: "USDC", decimals: 6 }];
   const { swaps = false } = options;
-  const feeRules = openFeeRuleStore(database);
+  const feeRules = embeddedStores(database).feeRules;
   const fees = testFees({ assets, store: feeRules, now });
   await feeRules.describe({ addressPrefix: "clo", assets });
   const ok = { state: "ok", ageMs: 0 } as const;
@@ -196,7 +193,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
       logger,
       auth,
       limits,
-      idempotency: options.idempotency ?? openIdempotencyStore(database),
+      idempotency: options.idempotency ?? embeddedStores(database).idempotency,
       sessions: createSessions(auth),
       exchange: createExchange({ apps, auth, keySets, logger, now }),
       status,

@@ -6,7 +6,7 @@ import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { asBytes32, asField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
-import { openFeeNoteStore } from "../../../proxy/store/lmdb/fee-notes.ts";
+import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { startEdge, USDC, type Edge } from "./edge.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
@@ -148,7 +148,7 @@ describe("operator fees", function () {
       npk: asField(8n) as Field,
       deadline: 1_800_000_000,
     };
-    await openFeeNoteStore(database).keep([
+    await embeddedStores(database).feeNotes.keep([
       { ...note, receiver: "test", output: 3 },
       { ...note, receiver: undefined, output: 2 },
     ]);

@@ -4,8 +4,7 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FELT_MS } from "../../../proxy/auth/developers.ts";
-import { openSubmissionLease } from "../../../proxy/store/lmdb/submission-lease.ts";
-import { openTicketStore } from "../../../proxy/store/lmdb/tickets.ts";
+import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
 import { CHAIN_ID, POOL, startEdge, type Answer, type Edge } from "./edge.ts";
 
@@ -107,7 +106,7 @@ describe("operator and openapi commands", () => {
       (await edge.call("GET", "/whoami")).status,
     ];
     assert.deepEqual(await status(), [200, 200, 201, 200]);
-    const tickets = openTicketStore(edge.database);
+    const tickets = embeddedStores(edge.database).tickets;
     const draft = ticketDraft(77, [77]);
     await tickets.accept({ ...draft, owner: { developerId: id, sub: "u" } }, 10);
 
@@ -127,11 +126,11 @@ describe("operator and openapi commands", () => {
   });
 
   it("shows all of a ticket by its id or statement, and none of its secrets", async () => {
-    const tickets = openTicketStore(edge.database);
+    const tickets = embeddedStores(edge.database).tickets;
     const draft = ticketDraft(88, [881, 882], "alice");
     const transaction = { ...draft.transaction, ...SECRETS };
     await tickets.accept({ ...draft, requestId: "request-1", transaction }, 10);
-    const lease = await openSubmissionLease(edge.database).take("test", 1_000);
+    const lease = await embeddedStores(edge.database).lease.take("test", 1_000);
     const attempt = {
       ...{ hash: hash(900), raw: SIGNED, maxFeePerGas: 2n ** 70n, maxPriorityFeePerGas: 1n, signedAt: 2_000 },
     };

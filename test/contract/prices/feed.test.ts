@@ -8,8 +8,7 @@ import { createChain } from "../../../proxy/chain/provider.ts";
 import { createFees, type Fees } from "../../../proxy/fees/fee-rules.ts";
 import { createLogger } from "../../../proxy/logging.ts";
 import { createPrices, priceSources, type Prices } from "../../../proxy/prices/prices.ts";
-import { openFeeRuleStore } from "../../../proxy/store/lmdb/fee-rules.ts";
-import { openPriceStore } from "../../../proxy/store/lmdb/prices.ts";
+import { embeddedStores } from "../../../proxy/store/instance.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import { asAddress, mustField, type Address } from "../../../shared/protocol/brands.ts";
 import { parseDollars } from "../../../shared/protocol/host/dollars.ts";
@@ -55,7 +54,7 @@ describe("prices: a feed contract", function () {
     const setting = { asset: WETH, feed: at, heartbeatSecs: HEARTBEAT_SECS, ...bounds };
     prices = createPrices({
       sources: priceSources({ prices: [setting], assets }, createChain(url, 31_337n)),
-      store: openPriceStore(database),
+      store: embeddedStores(database).prices,
       logger,
       now: Date.now,
     });
@@ -68,7 +67,7 @@ describe("prices: a feed contract", function () {
       ],
       minimums: [],
       prices,
-      store: openFeeRuleStore(database),
+      store: embeddedStores(database).feeRules,
       now: Date.now,
     });
     await refresh();

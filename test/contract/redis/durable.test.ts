@@ -322,7 +322,8 @@ describe("durable Redis", function () {
     const stores = storesIn(await link());
     await fill(stores);
     const keys = (await server.command("KEYS", "*idempotency*")) as string[];
-    for (const key of keys) await server.command("HSET", key, "answer", "{");
+    for (const key of keys.filter((name) => !name.includes(":live:")))
+      await server.command("HSET", key, "record", "{");
     await assert.rejects(stores.idempotency.claim("running", "f", 1), isAway);
     await assert.rejects(stores.idempotency.claim("alice@example.org", "f", 1), isAway);
     assert.equal((await stores.idempotency.claim("other", "f", 1)).kind, "claimed");

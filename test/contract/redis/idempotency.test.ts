@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { once, EventEmitter } from "node:events";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
-import { LEASE_MS, openRedisIdempotencyStore } from "../../../proxy/store/redis/idempotency.ts";
+import { storesIn } from "../../../proxy/store/instance.ts";
+import { LEASE_MS } from "../../../proxy/store/redis/live-claims.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { until } from "../../support/until.ts";
 import { startEdge, type Answer, type Edge } from "../http/edge.ts";
@@ -23,7 +24,7 @@ async function startProxy(name: string, url: string): Promise<Proxy> {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
   const edge = await startEdge({
-    idempotency: openRedisIdempotencyStore(link),
+    idempotency: storesIn(link).idempotency,
     handlers: {
       sequenceSpend: async (ctx) => {
         runs++;
@@ -104,8 +105,8 @@ describe("Idempotency-Key, two proxies and one Redis", function () {
 
   it("one that was held still past its lease writes nothing over the other's answer", async () => {
     const first = await begun();
-    for (const key of (await other.link.send(["KEYS", "*:idempotency:*"])) as string[])
-      await other.link.send(["HSET", key, "leaseUntil", "0"]);
+    for (const key of (await other.link.send(["KEYS", "*:idempotency:live:*"])) as string[])
+      await other.link.send(["DEL", key]);
     const answer = await send(other);
     assert.deepEqual(answer.body, { ticket_id: "other" });
     one.release();

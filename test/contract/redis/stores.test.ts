@@ -29,8 +29,8 @@ describe("stores in Redis", () => {
       other: other!,
       async lapse() {
         const [link] = links as [DurableRedis];
-        for (const key of (await link.send(["KEYS", `${link.key("idempotency:")}*`])) as string[])
-          await link.send(["HSET", key, "leaseUntil", "0"]);
+        for (const key of (await link.send(["KEYS", `${link.key("idempotency:live:")}*`])) as string[])
+          await link.send(["DEL", key]);
         return other!;
       },
     };

@@ -1,9 +1,8 @@
 // Tickets in a real Redis where it goes wrong: a holder of the lease that does not come back, a full server, one that is
 // killed, a record that somebody has damaged, news that was missed.
 import assert from "node:assert/strict";
+import { storesIn } from "../../../proxy/store/instance.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
-import { openRedisSubmissionLease } from "../../../proxy/store/redis/submission-lease.ts";
-import { openRedisTicketStore } from "../../../proxy/store/redis/tickets.ts";
 import { LeaseLost, type TicketRecord } from "../../../proxy/store/tickets.ts";
 import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
@@ -38,7 +37,7 @@ describe("tickets in Redis", function () {
       onBrokenRecord: (table, field) => setAside.push(`${table} ${field}`),
     });
     opened.push(link);
-    return { tickets: openRedisTicketStore(link), lease: openRedisSubmissionLease(link) };
+    return storesIn(link);
   }
 
   it("gives the lease to another when its holder does not come back, and then not to him", async () => {

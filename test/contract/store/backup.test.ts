@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { makeBackup, restoreBackup, UnfitBackup } from "../../../proxy/store/lmdb/backup.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { claimInstance, ForeignStore } from "../../../proxy/store/lmdb/instance-record.ts";
-import { openTicketStore } from "../../../proxy/store/lmdb/tickets.ts";
+import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { until } from "../../support/until.ts";
 
@@ -92,8 +92,10 @@ describe("backup and restore of the embedded store", function () {
   async function ticketsIn(place: string): Promise<string[]> {
     return within(place, async (database) => {
       const found: string[] = [];
-      for await (const page of openTicketStore(database).open()) found.push(...page.map(({ id }) => id));
-      assert.equal(database.table<number>("tickets").get(["waiting"] as never) ?? 0, found.length);
+      for await (const page of embeddedStores(database).tickets.open())
+        found.push(...page.map(({ id }) => id));
+      const waiting = database.table<string>("tickets").get(["tickets:counts", "waiting"]);
+      assert.equal(Number(waiting ?? 0), found.length);
       return found;
     });
   }

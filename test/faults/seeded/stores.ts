@@ -104,7 +104,7 @@ async function shared(world: World, folder: string): Promise<Store> {
     },
     async lapse() {
       for (const key of await client.keys("*:submission-lease")) await client.hSet(key, "until", "0");
-      for (const key of await client.keys("*:idempotency:*")) await client.hSet(key, "leaseUntil", "0");
+      for (const key of await client.keys("*:idempotency:live:*")) await client.del(key);
     },
     async read(_dataDir, ticketIds) {
       const opened = await sharedStores({ url, instance, mustExist: true });

@@ -66,8 +66,8 @@ export function feeNoteStoreSuite(of: () => [FeeNoteStore, FeeNoteStore]): void 
     const left = [aFeeNote(1), aFeeNote(3, { deadline: 5_000 }), aFeeNote(4, { deadline: 5_000 })];
     assert.deepEqual(await store.notesOf("shop", 0, 100), left);
     assert.equal((await store.notesOf(undefined, 0, 100)).length, 1);
-    assert.deepEqual(await store.doubtful(4_000, 100), []);
-    assert.deepEqual(await store.doubtful(6_000, 100), [statement(3), statement(4)]);
+    assert.deepEqual(await store.unsettled(4_000, 100), []);
+    assert.deepEqual(await store.unsettled(6_000, 100), [statement(3), statement(4)]);
   });
 
   it("forgets nothing while the index knows no time", async () => {
@@ -115,15 +115,15 @@ export function feeNoteStoreSuite(of: () => [FeeNoteStore, FeeNoteStore]): void 
     await store.settle(outcomes);
     assert.deepEqual(await other.notesOf("shop", 0, 100), [aFeeNote(2), aFeeNote(3)]);
     assert.deepEqual(await other.notesOf(undefined, 0, 100), []);
-    assert.deepEqual(await other.doubtful(1_001, 100), [statement(3)]);
-    assert.deepEqual(await other.doubtful(1_000, 100), []);
+    assert.deepEqual(await other.unsettled(1_001, 100), [statement(3)]);
+    assert.deepEqual(await other.unsettled(1_000, 100), []);
     await store.keep([aFeeNote(1)]);
     assert.deepEqual(await other.notesOf("shop", 0, 100), [aFeeNote(2), aFeeNote(3), aFeeNote(1)]);
   });
 
   it("shows the oldest doubts first, so many as were asked for", async () => {
     for (const deadline of [30, 10, 20]) await store.keep([aFeeNote(deadline, { deadline })]);
-    assert.deepEqual(await other.doubtful(30, 1), [statement(10)]);
-    assert.deepEqual(await other.doubtful(31, 9), [10, 20, 30].map(statement));
+    assert.deepEqual(await other.unsettled(30, 1), [statement(10)]);
+    assert.deepEqual(await other.unsettled(31, 9), [10, 20, 30].map(statement));
   });
 }

@@ -10,7 +10,7 @@ import { createApiKey } from "../../../../proxy/auth/api-keys.ts";
 import { addDeveloper } from "../../../../proxy/auth/registration.ts";
 import { loadPepper } from "../../../../proxy/auth/secret-files.ts";
 import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../../../proxy/store/lmdb/keys.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import { createClient, memoryStorage, newSeed, type Client } from "../../../../shared/client/index.ts";
 import { developmentProver } from "../../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
@@ -72,7 +72,7 @@ export async function openStage(settings: Readonly<Record<string, string>> = {})
   };
   try {
     const database = openDatabase(local.folder.inside("store"));
-    const store = openKeyStore(database);
+    const store = embeddedStores(database).keys;
     const pepper = await loadPepper(await pepperFile(stack.folder.shared()));
     const { id } = await addDeveloper(store, { name: "Benchmark" });
     const { key: apiKey } = await createApiKey(store, pepper, id, "benchmark");

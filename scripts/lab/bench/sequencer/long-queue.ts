@@ -5,7 +5,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { JsonRpcProvider } from "ethers";
 import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
-import { openTicketStore } from "../../../../proxy/store/lmdb/tickets.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import type { TicketDraft, TicketRecord, TicketStore } from "../../../../proxy/store/tickets.ts";
 import { randomField } from "../../../../shared/notes/note.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
@@ -104,7 +104,7 @@ async function measure(network: LocalNetwork, apiKey: string): Promise<Standing>
 async function fill(folder: string, count: number): Promise<void> {
   const database = openDatabase(folder);
   try {
-    const store = openTicketStore(database);
+    const store = embeddedStores(database).tickets;
     const template = await anyTicket(store);
     for (let done = 0; done < count; done += SLICE) {
       const slice = Array.from({ length: Math.min(SLICE, count - done) }, (_, i) =>

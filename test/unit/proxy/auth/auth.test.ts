@@ -18,7 +18,7 @@ import {
 import { createKeyRing, createPepper, loadKeyRing, loadPepper } from "../../../../proxy/auth/secret-files.ts";
 import type { KeyStore } from "../../../../proxy/store/keys.ts";
 import { openDatabase, type Database } from "../../../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../../../proxy/store/lmdb/keys.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
 
 const pepper = new Uint8Array(32).fill(7);
 
@@ -29,7 +29,7 @@ describe("auth on its store", () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "cloister-auth-"));
     database = openDatabase(join(folder, "data"));
-    store = openKeyStore(database);
+    store = embeddedStores(database).keys;
   });
   afterEach(async () => {
     await database.close();
@@ -95,7 +95,7 @@ describe("auth on its store", () => {
     assert.notEqual(await used(), first);
     await database.close();
     database = openDatabase(join(folder, "data"));
-    store = openKeyStore(database);
+    store = embeddedStores(database).keys;
     assert.ok((await store.key(record.id))?.lastUsedAt);
     assert.ok(await verifyApiKey(store, pepper, key));
   });

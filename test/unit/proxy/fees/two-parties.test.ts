@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { removeRule, setRule, type RuleChange } from "../../../../proxy/fees/developer-rules.ts";
 import type { Fees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
-import { openFeeRuleStore } from "../../../../proxy/store/lmdb/fee-rules.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import type { FeeRuleStore } from "../../../../proxy/store/fee-rules.ts";
 import { asAddress, mustField, type Field } from "../../../../shared/protocol/brands.ts";
 import type { FeeOperation } from "../../../../shared/protocol/host/fees.ts";
@@ -37,7 +37,7 @@ describe("fees of service and developer", () => {
   let fees: Fees;
   beforeEach(() => {
     now = 1_800_000_000_000;
-    store = openFeeRuleStore(temporaryDatabase());
+    store = embeddedStores(temporaryDatabase()).feeRules;
     fees = service(50_000n);
   });
 
@@ -295,7 +295,7 @@ describe("fees of service and developer", () => {
 });
 
 describe("rules of a developer", () => {
-  const store = openFeeRuleStore(temporaryDatabase());
+  const store = embeddedStores(temporaryDatabase()).feeRules;
   const sink = { text: "clo1shop", owner: SHOP, viewingKey: new Uint8Array(32) };
   const set = (change: Partial<RuleChange>, now = 0) =>
     setRule(store, "shop", { asset: USDC, operation: "deposit", flat: 1n, bps: 0, sink, ...change }, now);

@@ -13,7 +13,7 @@ import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";
 import { setRule } from "../../../../proxy/fees/developer-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
-import { openFeeRuleStore } from "../../../../proxy/store/lmdb/fee-rules.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import { createAdmission, type AdmissionParts } from "../../../../proxy/payments/admission.ts";
 import { readSequenceBody, type Body } from "../../../../proxy/payments/body.ts";
 import { encodeUniswapPath } from "../../../../shared/api/uniswap-path.ts";
@@ -64,7 +64,7 @@ const assets = [
   { address: WETH, symbol: "WETH", decimals: 18 },
   { address: DAI, symbol: "DAI", decimals: 18 },
 ];
-const feeRules = openFeeRuleStore(temporaryDatabase());
+const feeRules = embeddedStores(temporaryDatabase()).feeRules;
 const fees = testFees({
   store: feeRules,
   assets,

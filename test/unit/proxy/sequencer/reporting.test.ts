@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createChain } from "../../../../proxy/chain/provider.ts";
 import { createLogger } from "../../../../proxy/logging.ts";
 import { createMetrics, type Metrics } from "../../../../proxy/observe/metrics.ts";
-import { openSubmissionLease } from "../../../../proxy/store/lmdb/submission-lease.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import type { TicketRecord, TicketStatus } from "../../../../proxy/store/tickets.ts";
 import { Queue } from "../../../../proxy/sequencer/queue.ts";
 import { createBalanceWatch } from "../../../../proxy/sequencer/balance-watch.ts";
@@ -174,7 +174,7 @@ describe("from a request to its transaction, on a real chain", function () {
       readExposition(await on.metrics.text()).value("cloister_lease_events_total", { event });
     assert.equal(await lease("taken"), 1);
 
-    const rival = openSubmissionLease(on.database);
+    const rival = embeddedStores(on.database).lease;
     const fence = await rival.take("rival", 60_000);
     assert.ok(fence !== undefined);
     const ticket = await on.accept(made);

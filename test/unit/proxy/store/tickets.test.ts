@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { openDatabase, type Database } from "../../../../proxy/store/lmdb/database.ts";
-import { openSubmissionLease } from "../../../../proxy/store/lmdb/submission-lease.ts";
-import { openTicketStore } from "../../../../proxy/store/lmdb/tickets.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
+import { claimInstance, FORMAT } from "../../../../proxy/store/lmdb/instance-record.ts";
 import { StoreUnavailable } from "../../../../proxy/store/unavailable.ts";
 import type { SubmissionLease, TicketStore } from "../../../../proxy/store/tickets.ts";
 import {
@@ -26,8 +26,7 @@ describe("store/tickets (LMDB)", () => {
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-tickets-"));
     database = openDatabase(folder);
-    store = openTicketStore(database);
-    lease = openSubmissionLease(database);
+    ({ tickets: store, lease } = embeddedStores(database));
   });
   afterEach(async () => {
     await database.close();
@@ -40,7 +39,7 @@ describe("store/tickets (LMDB)", () => {
     await liveThrough({ tickets: store, lease }, await leased({ tickets: store, lease }), 30);
     await database.close();
     database = openDatabase(folder);
-    store = openTicketStore(database);
+    store = embeddedStores(database).tickets;
     const again = (await store.get("id-1"))!;
     assert.deepEqual(again.transaction.signals, accepted.ticket.transaction.signals);
     assert.equal(again.transaction.deadline, 2n ** 63n);
@@ -51,32 +50,29 @@ describe("store/tickets (LMDB)", () => {
 
   it("gives the lease at once to who opens it last, and never back to who had it before", async () => {
     const first = await lease.take("first", 60_000);
-    const others = openSubmissionLease(database);
+    const others = embeddedStores(database).lease;
     const second = await others.take("second", 60_000);
     assert.ok(first !== undefined && second !== undefined && second > first);
     assert.equal(await lease.take("first", 60_000), undefined);
     assert.equal(await others.take("second", 60_000), second);
   });
 
-  it("makes the counts of a store that has none, and refuses one of a later program", async () => {
-    await liveThrough({ tickets: store, lease }, await leased({ tickets: store, lease }), 30);
-    const table = database.table("tickets");
-    for (const key of [...table.getKeys({})]) {
-      // A key of one part is given back as that part.
-      const [name] = [key].flat();
-      if (["format", "waiting", "queued", "queued-in", "owned"].includes(String(name)))
-        await table.remove(key);
+  it("refuses a store of another format, and one of before the format was kept, and touches neither", async () => {
+    await store.accept(ticketDraft(1, [1]), 10);
+    const table = database.table<unknown>("instance");
+    const unfit = { name: "UnfitFormat", code: "STORE_FORMAT" };
+    for (const format of [FORMAT - 1, FORMAT + 1, undefined]) {
+      if (format === undefined) await table.remove("format");
+      else await table.put("format", format);
+      assert.throws(() => embeddedStores(database), unfit);
+      await assert.rejects(claimInstance(database, { chainId: 1, pool: "0x" as never }), unfit);
+      assert.equal(table.get("format"), format);
     }
-    assert.equal(table.get(["format"]), undefined);
-    store = openTicketStore(database);
-    await assertCounted(store);
-    await table.put(["format"], 4);
-    store = openTicketStore(database);
-    await assert.rejects(store.accept(ticketDraft(2_000_000, [2_000_000]), 10), /format 4/);
-    await assert.rejects(store.queuedBefore(1), /format 4/);
+    await table.put("format", FORMAT);
+    assert.equal((await embeddedStores(database).tickets.get("id-1"))?.sequence, 1);
   });
 
-  it("counts those before one in a long queue with gaps, also in a store of the format before", async () => {
+  it("counts those before one in a long queue with gaps", async () => {
     const count = 2_600;
     const drafts = Array.from({ length: count }, (_, i) => store.accept(ticketDraft(i + 1, [i + 1]), count));
     await Promise.all(drafts);
@@ -112,25 +108,25 @@ describe("store/tickets (LMDB)", () => {
       }
     };
     await requireCounts();
-    const table = database.table("tickets");
-    for (const key of [...table.getKeys({})]) if ([key].flat()[0] === "queued-in") await table.remove(key);
-    await table.put(["format"], 2);
-    store = openTicketStore(database);
-    await requireCounts();
   });
 
   it("sets a damaged record aside once, gives it to nobody, and goes on with the others", async () => {
     for (const n of [1, 2, 3]) await store.accept(ticketDraft(n, [n]), 10);
     const table = database.table("tickets");
-    const { transaction, ...rest } = table.get(["ticket", "id-2"]) as Record<string, unknown>;
-    for (const bad of [
-      rest,
-      { ...rest, transaction: { ...(transaction as object), signals: ["x"] } },
+    const key = ["tickets", "id-2"];
+    const text = String(table.get(key));
+    const damaged = [
+      text.replace(/"kind":"\w+"/, '"kind":"gift"'),
+      text.slice(2),
+      `${text}x`,
+      "",
       null,
-    ]) {
-      await table.put(["ticket", "id-2"], bad);
+      { id: 2 },
+    ];
+    for (const bad of damaged) {
+      await table.put(key, bad);
       const setAside: string[] = [];
-      store = openTicketStore(database, (id) => setAside.push(id));
+      store = embeddedStores(database, (_table, id) => setAside.push(id)).tickets;
       for (let i = 0; i < 2; i++) {
         assert.deepEqual(
           (await openOf(store)).map(({ id }) => id),
@@ -166,7 +162,7 @@ describe("store/tickets (LMDB)", () => {
     });
     const other = openDatabase(path.join(folder, "killed"));
     try {
-      const open = await openOf(openTicketStore(other));
+      const open = await openOf(embeddedStores(other).tickets);
       const whole = answered.filter((id) => id.startsWith("id-"));
       assert.ok(whole.length >= 25);
       assert.deepEqual(

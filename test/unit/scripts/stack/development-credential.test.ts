@@ -5,7 +5,7 @@ import path from "node:path";
 import { verifyApiKey } from "../../../../proxy/auth/api-keys.ts";
 import { loadPepper } from "../../../../proxy/auth/secret-files.ts";
 import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
-import { openKeyStore } from "../../../../proxy/store/lmdb/keys.ts";
+import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import { developmentCredential, pepperFile } from "../../../../scripts/stack/development-credential.ts";
 import { StackFolder } from "../../../../scripts/stack/stack-folder.ts";
 
@@ -23,7 +23,7 @@ describe("scripts/stack/development-credential", () => {
     const database = openDatabase(store);
     try {
       const pepper = await loadPepper(await pepperFile(folder.shared()));
-      return (await verifyApiKey(openKeyStore(database), pepper, key)) !== undefined;
+      return (await verifyApiKey(embeddedStores(database).keys, pepper, key)) !== undefined;
     } finally {
       await database.close();
     }
@@ -42,7 +42,7 @@ describe("scripts/stack/development-credential", () => {
     await developmentCredential(folder.shared(), stores);
     for (const store of stores) {
       const database = openDatabase(store);
-      const [developer] = await openKeyStore(database).developers();
+      const [developer] = await embeddedStores(database).keys.developers();
       await database.close();
       assert.deepEqual(developer?.limits, {});
     }

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../../../../proxy/store/lmdb/database.ts";
-import { openIdempotencyStore } from "../../../../../proxy/store/lmdb/idempotency.ts";
+import { embeddedStores } from "../../../../../proxy/store/instance.ts";
 import { KEEP_MS } from "../../../../../proxy/store/idempotency.ts";
 import { canLimitDisk } from "../../../../support/disk-limit.ts";
 
@@ -160,7 +160,8 @@ describe("LMDB database", () => {
 
   it("idempotency records past their end are removed a few at a time", async () => {
     const database = openDatabase(folder);
-    const store = openIdempotencyStore(database);
+    let now = 0;
+    const store = embeddedStores(database, undefined, () => now).idempotency;
     const answer = { status: 200, body: "{}", type: "application/json", location: undefined };
     for (let i = 0; i < 20; i++) {
       const claim = await store.claim(`s${String(i)}`, "f", i);
@@ -169,9 +170,10 @@ describe("LMDB database", () => {
     }
     const records = database.table("idempotency");
     assert.equal(records.getKeysCount(), 20);
-    for (let i = 0; i < 3; i++) await store.claim(`new${String(i)}`, "f", KEEP_MS + 100);
+    now = KEEP_MS + 2 * 3_600_000;
+    for (let i = 0; i < 3; i++) await store.claim(`new${String(i)}`, "f", now);
     assert.equal(records.getKeysCount(), 3);
-    assert.equal(database.table("idempotency-ends").getKeysCount(), 3);
+    assert.equal(database.table("idempotency-ends").getKeysCount(), 6, "by end and by scope");
     await database.close();
   });
 });

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { TICKET_ERROR_CODES } from "../../../shared/api/errors.ts";
 import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
 import type { Outgoing, TicketRecord } from "../tickets.ts";
-import type { RecordForm } from "./records.ts";
+import { numbered } from "./numbered.ts";
+import { jsonForm } from "./records.ts";
 import {
   storedAddress,
   storedBigint,
@@ -58,10 +59,10 @@ const ticket = z.strictObject({
   updatedAt: z.int(),
 });
 
-/** A ticket without its place in the order, which Redis gives. */
-export const ticketForm: RecordForm<Omit<TicketRecord, "sequence">> = {
-  read: (json) => ticket.parse(json),
-  write: ({ id, owner, requestId, statement, nullifiers, transaction, status, createdAt, updatedAt }) => ({
+/** A ticket without its place in the order, which its first step gives. */
+export const draftForm = jsonForm<Omit<TicketRecord, "sequence">>(
+  ticket,
+  ({ id, owner, requestId, statement, nullifiers, transaction, status, createdAt, updatedAt }) => ({
     id,
     owner,
     requestId,
@@ -83,7 +84,8 @@ export const ticketForm: RecordForm<Omit<TicketRecord, "sequence">> = {
     createdAt,
     updatedAt,
   }),
-};
+);
+export const ticketForm = numbered(draftForm);
 
 const attempt = z.strictObject({
   hash: storedBytes32,
@@ -102,15 +104,12 @@ const outgoing = z.strictObject({
   minedIn: z.int().exactOptional(),
 });
 
-export const outgoingForm: RecordForm<Outgoing> = {
-  read: (json) => outgoing.parse(json),
-  write: (entry) => ({
-    ...entry,
-    gasLimit: String(entry.gasLimit),
-    attempts: entry.attempts.map((one) => ({
-      ...one,
-      maxFeePerGas: String(one.maxFeePerGas),
-      maxPriorityFeePerGas: String(one.maxPriorityFeePerGas),
-    })),
-  }),
-};
+export const outgoingForm = jsonForm<Outgoing>(outgoing, (entry) => ({
+  ...entry,
+  gasLimit: String(entry.gasLimit),
+  attempts: entry.attempts.map((one) => ({
+    ...one,
+    maxFeePerGas: String(one.maxFeePerGas),
+    maxPriorityFeePerGas: String(one.maxPriorityFeePerGas),
+  })),
+}));

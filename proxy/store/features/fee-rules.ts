@@ -1,11 +1,11 @@
 /**
- * Fee rules in the durable Redis: all rules of a developer are one record, all promises for an asset and operation
- * another. What one proxy promised is good at every proxy.
+ * Fee rules: all rules of a developer are one record, all promises for an asset and operation another. What one proxy
+ * promised is good at every proxy.
  */
 import { z } from "zod";
+import type { Engine } from "../engine.ts";
 import type { DeveloperRule, FeeInstance, FeeRuleStore, FeeTerms, KeptTerms } from "../fee-rules.ts";
-import type { DurableRedis } from "./durable.ts";
-import { openRecords, plainForm, type RecordForm } from "./records.ts";
+import { jsonForm, Records } from "./records.ts";
 import { storedAddress, storedBigint, storedField, storedOperation } from "./values.ts";
 
 const terms = z.strictObject({ flat: storedBigint, bps: z.int(), sink: z.string(), owner: storedField });
@@ -21,33 +21,28 @@ const rule = z.strictObject({
   earlier: z.array(kept),
 });
 
-const rulesForm: RecordForm<readonly DeveloperRule[]> = {
-  read: (json) => z.array(rule).parse(json),
-  write: (rules) =>
-    rules.map(({ asset, operation, terms: now, earlier }) => ({
-      ...{ asset, operation, terms: writeTerms(now) },
-      earlier: earlier.map(writeKept),
-    })),
-};
-const promisesForm: RecordForm<readonly KeptTerms[]> = {
-  read: (json) => z.array(kept).parse(json),
-  write: (promises) => promises.map(writeKept),
-};
-const instanceForm = plainForm<FeeInstance>(
+const rulesForm = jsonForm<readonly DeveloperRule[]>(z.array(rule), (rules) =>
+  rules.map(({ asset, operation, terms: now, earlier }) => ({
+    ...{ asset, operation, terms: writeTerms(now) },
+    earlier: earlier.map(writeKept),
+  })),
+);
+const promisesForm = jsonForm<readonly KeptTerms[]>(z.array(kept), (promises) => promises.map(writeKept));
+const instanceForm = jsonForm<FeeInstance>(
   z.strictObject({
     addressPrefix: z.string(),
     assets: z.array(z.strictObject({ address: storedAddress, symbol: z.string(), decimals: z.int() })),
   }),
 );
 
-export function openRedisFeeRuleStore(redis: DurableRedis): FeeRuleStore {
-  const developers = openRecords(redis, "fee-rules", rulesForm);
-  const promises = openRecords(redis, "fee-promises", promisesForm);
-  const instances = openRecords(redis, "fee-instance", instanceForm);
+export function openFeeRuleStore(engine: Engine): FeeRuleStore {
+  const developers = new Records(engine, "fee-rules", rulesForm);
+  const promises = new Records(engine, "fee-promises", promisesForm);
+  const instances = new Records(engine, "fee-instance", instanceForm);
 
   return {
     rules: async (developerId) => (await developers.get(developerId)) ?? [],
-    developersWithRules: () => developers.fields(),
+    developersWithRules: () => developers.keys(),
     async changeRules(developerId, change) {
       const next = await developers.change(developerId, (now) => {
         const wanted = change(now ?? []);
@@ -58,9 +53,9 @@ export function openRedisFeeRuleStore(redis: DurableRedis): FeeRuleStore {
 
     promised: async (asset, operation, now) =>
       ((await promises.get(`${asset}/${operation}`)) ?? []).filter(({ goodUntil }) => goodUntil > now),
-    promise(made, now) {
+    async promise(made, now) {
       const fields = [...new Set(made.map(({ asset, operation }) => `${asset}/${operation}`))];
-      return promises.changeAll(fields, (found) =>
+      await promises.changeAll(fields, (found) =>
         fields.map((field, i) =>
           made
             .filter(({ asset, operation }) => `${asset}/${operation}` === field)

@@ -1,4 +1,4 @@
-/** How the values of our records stand in JSON. Read strictly: what Redis holds may have been touched by other hands. */
+/** How the values of our records stand in JSON. Read strictly: what a store holds may have been touched by other hands. */
 import { z } from "zod";
 import { asAddress, asBytes32, parseField } from "../../../shared/protocol/brands.ts";
 

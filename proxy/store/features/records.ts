@@ -1,0 +1,122 @@
+/**
+ * A table of records of one form. A change is worked out here and written only if nobody changed the same records
+ * meanwhile, so two proxies never write over each other.
+ */
+import type { z } from "zod";
+import { retrying, type Check, type Engine, type Write } from "../engine.ts";
+import { StoreUnavailable } from "../unavailable.ts";
+
+export interface RecordForm<T> {
+  /** Throws on what is no such record. */
+  readonly read: (text: string) => T;
+  readonly write: (value: T) => string;
+}
+
+/** JSON of this shape. `write`: what JSON has no values for, as text. */
+export function jsonForm<T>(
+  shape: z.ZodType<T>,
+  write: (value: T) => unknown = (value) => value,
+): RecordForm<T> {
+  return { read: (text) => shape.parse(JSON.parse(text)), write: (value) => JSON.stringify(write(value)) };
+}
+
+type Work<T> = (now: readonly (T | undefined)[]) => readonly (T | undefined)[];
+
+export class Records<T> {
+  readonly #engine: Engine;
+  readonly #table: string;
+  readonly #form: RecordForm<T>;
+
+  constructor(engine: Engine, table: string, form: RecordForm<T>) {
+    this.#engine = engine;
+    this.#table = table;
+    this.#form = form;
+  }
+
+  /** Throws StoreUnavailable where there is one that cannot be read: it is neither good nor unknown. */
+  async get(key: string): Promise<T | undefined> {
+    const [found] = await this.getAll([key]);
+    return found;
+  }
+
+  async getAll(keys: readonly string[]): Promise<readonly (T | undefined)[]> {
+    const found = await this.#engine.get(this.#table, keys);
+    return keys.map((key, i) => this.read(key, found[i]));
+  }
+
+  /** In the order asked. One that cannot be read is set aside and undefined here. */
+  async list(keys: readonly string[]): Promise<readonly (T | undefined)[]> {
+    const found = await this.#engine.get(this.#table, keys);
+    return keys.map((key, i) => this.readOrSkip(key, found[i]));
+  }
+
+  /** In order of key. What cannot be read is set aside, so that one bad record does not hide the others. */
+  async all(): Promise<readonly T[]> {
+    return [...(await this.#engine.all(this.#table))].flatMap(
+      ([key, text]) => this.readOrSkip(key, text) ?? [],
+    );
+  }
+
+  async keys(): Promise<readonly string[]> {
+    return [...(await this.#engine.all(this.#table)).keys()];
+  }
+
+  /**
+   * One atomic durable write over one record. `work` may be called again with what another wrote meanwhile;
+   * undefined is no record, and what it throws leaves everything as it was.
+   */
+  async change(
+    key: string,
+    work: (now: T | undefined) => T | undefined,
+    options: { readonly thoughFull?: boolean } = {},
+  ): Promise<T | undefined> {
+    const [next] = await this.changeAll([key], ([now]) => [work(now)], options);
+    return next;
+  }
+
+  /** The same over several. */
+  changeAll(
+    keys: readonly string[],
+    work: Work<T>,
+    options: { readonly thoughFull?: boolean } = {},
+  ): Promise<readonly (T | undefined)[]> {
+    return retrying(this.#engine, async () => {
+      const texts = await this.#engine.get(this.#table, keys);
+      const next = work(keys.map((key, i) => this.read(key, texts[i])));
+      const checks = keys.map((key, i): Check => ["is", this.#table, key, texts[i]]);
+      const writes = keys.flatMap((key, i): Write[] => {
+        const value = next[i];
+        if (value === undefined) return texts[i] === undefined ? [] : [["drop", this.#table, key]];
+        const text = this.write(value);
+        return text === texts[i] ? [] : [["put", this.#table, key, text]];
+      });
+      // What grows comes first, so that a full store refuses all of it.
+      writes.sort((one, other) => Number(one[0] === "drop") - Number(other[0] === "drop"));
+      return writes.length === 0 ? { result: next } : { step: { checks, writes, ...options }, result: next };
+    });
+  }
+
+  write(value: T): string {
+    return this.#form.write(value);
+  }
+
+  /** What was read of the engine. */
+  read(key: string, text: string | undefined): T | undefined {
+    if (text === undefined) return undefined;
+    try {
+      return this.#form.read(text);
+    } catch {
+      this.#engine.setAside(this.#table, key);
+      // Its own words could repeat the value.
+      throw new StoreUnavailable(new Error(`record ${key} of ${this.#table} cannot be read`));
+    }
+  }
+
+  readOrSkip(key: string, text: string | undefined): T | undefined {
+    try {
+      return this.read(key, text);
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * Tickets and outgoing transactions. Any proxy accepts, in one step that gives the place in the order; everything else
+ * is written under the lease, so what its holder has read is what it writes over. What is asked for each request (how
+ * many wait, how many before this one, whose) has counts and orders of its own, so that a long queue makes no answer
+ * slower.
+ */
+import type { Field } from "../../../shared/protocol/brands.ts";
+import type { Check, Engine, Write } from "../engine.ts";
+import { firstStatus, isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
+import {
+  LeaseLost,
+  type Acceptance,
+  type Fence,
+  type Outgoing,
+  type TicketChange,
+  type TicketDraft,
+  type TicketOwner,
+  type TicketRecord,
+  type TicketStore,
+  type TicketWrites,
+} from "../tickets.ts";
+import { StoreUnavailable } from "../unavailable.ts";
+import type { Numbered } from "./numbered.ts";
+import { Records } from "./records.ts";
+import { draftForm, outgoingForm, ticketForm } from "./ticket-forms.ts";
+import { storedBytes32 } from "./values.ts";
+
+const TICKETS = "tickets";
+/** By statement, the id of its last ticket. */
+const STATEMENTS = "tickets:statements";
+/** By nullifier, the statement that has reserved it. */
+const RESERVED = "tickets:reserved";
+const COUNTS = "tickets:counts";
+const WAITING = "waiting";
+const OPEN = "tickets:open";
+const QUEUED = "tickets:queued";
+const OUTGOING = "outgoing";
+/** Of the submission lease (each engine has its own): `fence`, and what its holder says of itself. */
+export const LEASE = "submission-lease";
+export const FENCE = "fence";
+export const REPORT = "report";
+const PAGE = 500;
+
+type Draft = Omit<TicketRecord, "sequence">;
+
+export function openTicketStore(engine: Engine): TicketStore {
+  const tickets = new Records(reportingOnce(engine), TICKETS, ticketForm);
+  const sent = new Records(engine, OUTGOING, outgoingForm);
+  const listeners = new Set<(ticket: TicketRecord) => void>();
+  let stopFollowing: (() => void) | undefined;
+
+  const get = async (id: string): Promise<TicketRecord | undefined> => {
+    const found = await tickets.get(id);
+    return found && recordOf(found);
+  };
+
+  async function list(ids: readonly string[]): Promise<TicketRecord[]> {
+    const found: TicketRecord[] = [];
+    for (let at = 0; at < ids.length; at += PAGE)
+      for (const ticket of await tickets.list(ids.slice(at, at + PAGE)))
+        if (ticket) found.push(recordOf(ticket));
+    return found;
+  }
+
+  async function* openPages(): AsyncGenerator<readonly TicketRecord[]> {
+    const ids = await engine.members(OPEN);
+    for (let at = 0; at < ids.length; at += PAGE) yield await list(ids.slice(at, at + PAGE));
+  }
+
+  function tell(changed: readonly TicketRecord[]): void {
+    for (const ticket of changed) for (const listener of listeners) listener(ticket);
+  }
+
+  async function accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance> {
+    const { outcome: _outcome, ...record } = draft;
+    const ticket: Draft = { ...record, status: firstStatus(draft), updatedAt: draft.createdAt };
+    const writes = writesOfAcceptance(ticket);
+    /** The ticket of this statement that ended in vain. */
+    let earlier: string | undefined;
+    for (;;) {
+      const checks: Check[] = [["is", STATEMENTS, draft.statement, earlier]];
+      if (isUnderWay(ticket.status)) {
+        for (const nullifier of draft.nullifiers) checks.push(["is", RESERVED, String(nullifier), undefined]);
+        checks.push(["below", COUNTS, WAITING, maxOpen]);
+      }
+      const committed = await engine.commit({ checks, writes, number: [COUNTS, "sequence"] });
+      if (committed.done) return { kind: "accepted", ticket: { ...ticket, sequence: committed.number ?? 0 } };
+      const { failed, found } = committed;
+      if (failed > 0) return { kind: failed === checks.length - 1 ? "full" : "reserved" };
+      const known = await get(found ?? "");
+      if (known === undefined) throw new StoreUnavailable(new Error("a statement has no ticket"));
+      if (!isInVain(known.status))
+        return isSameOwner(known.owner, draft.owner) ? { kind: "same", ticket: known } : { kind: "reserved" };
+      earlier = known.id;
+    }
+  }
+
+  /** Nobody but the holder of the lease takes a reservation away. */
+  async function reservedFor(found: readonly TicketRecord[]): Promise<Map<Field, string | undefined>> {
+    const nullifiers = found.flatMap((ticket) => ticket.nullifiers);
+    const by = await engine.get(RESERVED, nullifiers.map(String));
+    return new Map(nullifiers.map((nullifier, i) => [nullifier, by[i]]));
+  }
+
+  /** Reads first: nobody else writes a ticket under this lease. */
+  async function writesFor(changes: readonly TicketChange[], at: number): Promise<Write[]> {
+    const found = await tickets.getAll(changes.map(({ id }) => id));
+    const now = new Map<string, TicketRecord>();
+    for (const ticket of found) if (ticket !== undefined) now.set(ticket.value.id, recordOf(ticket));
+    const ending = changes.flatMap(({ id, status }) => (isOver(status) ? (now.get(id) ?? []) : []));
+    const holders = await reservedFor(ending);
+    return changes.flatMap((change) => {
+      const before = now.get(change.id);
+      if (before === undefined) throw new RangeError("a ticket that is not there cannot change");
+      const ticket = changed(before, change, at);
+      now.set(ticket.id, ticket);
+      return writesOfChange(before, ticket, holders);
+    });
+  }
+
+  /** `checks` come after the lease's. Whether they hold; nothing was written when not. */
+  async function write(
+    fence: Fence,
+    writes: readonly Write[],
+    checks: readonly Check[] = [],
+  ): Promise<boolean> {
+    const fenced: Check[] = [["is", LEASE, FENCE, String(fence)], ...checks];
+    const committed = await engine.commit({ checks: fenced, writes, thoughFull: true });
+    if (!committed.done && committed.failed === 0) throw new LeaseLost();
+    return committed.done;
+  }
+
+  const underLease = (fence: Fence): TicketWrites => ({
+    async change(changes, at) {
+      await write(fence, await writesFor(changes, at));
+    },
+    async putOutgoing(entry, previousAttempts, changes, at) {
+      const nonce = String(entry.nonce);
+      const [text] = await engine.get(OUTGOING, [nonce]);
+      const isPrevious = (sent.read(nonce, text)?.attempts.length ?? 0) === previousAttempts;
+      if (!isPrevious) {
+        await write(fence, []);
+        return false;
+      }
+      const writes = await writesFor(changes, at);
+      return write(
+        fence,
+        [["put", OUTGOING, nonce, sent.write(entry)], ...writes],
+        [["is", OUTGOING, nonce, text]],
+      );
+    },
+    async markMined(nonce, block) {
+      const existing = await sent.get(String(nonce));
+      if (existing === undefined) {
+        await write(fence, []);
+        return;
+      }
+      const { minedIn: _old, ...rest } = existing;
+      const entry: Outgoing = block === undefined ? rest : { ...rest, minedIn: block };
+      await write(fence, [["put", OUTGOING, String(nonce), sent.write(entry)]]);
+    },
+    async report(text) {
+      await write(fence, [["put", LEASE, REPORT, text]]);
+    },
+    async dropOutgoing(nonce, changes, at) {
+      await write(fence, [["drop", OUTGOING, String(nonce)], ...(await writesFor(changes, at))]);
+    },
+  });
+
+  return {
+    accept,
+    get,
+    async byStatement(statement) {
+      const [id] = await engine.get(STATEMENTS, [statement]);
+      return id === undefined ? undefined : get(id);
+    },
+    async reservedBy(nullifier) {
+      const [by] = await engine.get(RESERVED, [String(nullifier)]);
+      return by === undefined ? undefined : storedBytes32.parse(by);
+    },
+    list,
+    open: openPages,
+    openOf: async (developerId, sub) =>
+      list(await engine.members(sub === undefined ? ofDeveloper(developerId) : ofUser({ developerId, sub }))),
+    queuedBefore: (sequence) => engine.countBefore(QUEUED, sequence),
+    async outgoing() {
+      // Every one of them, or none: one that is left out would have its nonce used again.
+      const entries = await sent.getAll(await sent.keys());
+      return entries.filter((entry) => entry !== undefined).sort((one, other) => one.nonce - other.nonce);
+    },
+    underLease,
+    follow(listener) {
+      listeners.add(listener);
+      stopFollowing ??= engine.follow({
+        named: async (ids) => tell(await list(ids)),
+        missed: async () => {
+          for await (const page of openPages()) tell(page);
+        },
+      });
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        stopFollowing?.();
+        stopFollowing = undefined;
+      };
+    },
+  };
+}
+
+function writesOfAcceptance(ticket: Draft): Write[] {
+  const { id, statement, owner, nullifiers, status } = ticket;
+  const isNew = isUnderWay(status);
+  return [
+    ["put-numbered", TICKETS, id, draftForm.write(ticket)],
+    ["put", STATEMENTS, statement, id],
+    // Of one that is executed already, what another has reserved stays the other's.
+    ...nullifiers.map((nullifier): Write => ["put-new", RESERVED, String(nullifier), statement]),
+    ...ordersOf(owner).map((order): Write => ["rank", order, "number", id]),
+    ...(isNew ? ([["rank", QUEUED, "number", id]] as const) : []),
+    ...(isNew ? ([["add", COUNTS, WAITING, 1]] as const) : []),
+    ["tell", id],
+  ];
+}
+
+function writesOfChange(
+  before: TicketRecord,
+  ticket: TicketRecord,
+  holders: ReadonlyMap<Field, string | undefined>,
+): Write[] {
+  const { id, sequence, owner, nullifiers, statement, status } = ticket;
+  const writes: Write[] = [["put", TICKETS, id, textOf(ticket)]];
+  if (status.state === "queued") writes.push(["rank", QUEUED, sequence, id]);
+  else if (before.status.state === "queued") writes.push(["unrank", QUEUED, sequence, id]);
+  const more = Number(isUnderWay(status)) - Number(isUnderWay(before.status));
+  if (more !== 0) writes.push(["add", COUNTS, WAITING, more]);
+  if (isOver(status) && !isOver(before.status)) {
+    for (const order of ordersOf(owner)) writes.push(["unrank", order, sequence, id]);
+    // The notes of one that ended without effect are free again; those of a final one are spent on the chain.
+    // Only what this ticket itself holds is released.
+    for (const nullifier of nullifiers)
+      if (holders.get(nullifier) === statement) writes.push(["drop", RESERVED, String(nullifier)]);
+  }
+  if (isOver(before.status) && !isOver(status)) {
+    for (const order of ordersOf(owner)) writes.push(["rank", order, sequence, id]);
+    // One that another has reserved meanwhile stays the other's: the chain lets one of the two through.
+    for (const nullifier of nullifiers) writes.push(["put-new", RESERVED, String(nullifier), statement]);
+  }
+  return [...writes, ["tell", id]];
+}
+
+function changed(before: TicketRecord, { status, attestations }: TicketChange, at: number): TicketRecord {
+  return {
+    ...before,
+    status,
+    updatedAt: Math.max(at, before.updatedAt),
+    ...(attestations === undefined ? {} : { transaction: { ...before.transaction, attestations } }),
+  };
+}
+
+/** Orders of the tickets that are not over; by user, too, because one developer's may be most of a queue. */
+const ordersOf = (owner: TicketOwner): string[] => [OPEN, ofUser(owner), ofDeveloper(owner.developerId)];
+const ofUser = ({ developerId, sub }: TicketOwner): string => `tickets:of:${developerId}:${userKey(sub)}`;
+const ofDeveloper = (developerId: string): string => `tickets:of-all:${developerId}`;
+
+const recordOf = ({ number, value }: Numbered<Draft>): TicketRecord => ({ ...value, sequence: number });
+const textOf = ({ sequence, ...value }: TicketRecord): string =>
+  ticketForm.write({ number: sequence, value });
+
+/** The queue is read all the time. */
+function reportingOnce(engine: Engine): Engine {
+  const reported = new Set<string>();
+  return {
+    ...engine,
+    setAside(table, key) {
+      if (!reported.has(key)) engine.setAside(table, key);
+      reported.add(key);
+    },
+  };
+}

@@ -1,0 +1,179 @@
+/**
+ * The engine in LMDB: one transaction a step. `a:b` lies in the table `a`, under keys that begin with the whole name,
+ * so that a feature is one table. One process serves from a folder, so those who follow are in this one.
+ */
+import { COUNTED, EXPIRING, type Committed, type Engine, type Follower, type Step } from "../engine.ts";
+import type { Database, Table } from "./database.ts";
+import { claimFormat, requireFormat } from "./instance-record.ts";
+
+/** Counting those before one takes a look at each block, and at the places of one block. */
+const BLOCK = 1_024;
+const blockOf = (at: number): number => Math.floor(at / BLOCK);
+/** Before every number that a place can be. */
+const FIRST = -1;
+/** Each record with an end that is written removes up to so many that are over, so a table cannot grow without end. */
+const SWEEP = 8;
+/** Pages of the tree that one write changes, at most; beside its text, of which a character takes up to three bytes. */
+const BYTES_OF_WRITE = 3 << 10;
+const BYTES_OF_CHARACTER = 3;
+
+type Key = (string | number)[];
+type Places = Table<unknown, Key>;
+
+/** `setAside` is called with records that cannot be read. `now`: milliseconds since 1970. Throws UnfitFormat. */
+export function openLmdbEngine(
+  database: Database,
+  setAside: (table: string, key: string) => void = () => undefined,
+  now: () => number = Date.now,
+): Engine {
+  requireFormat(database);
+  const tables = new Map<string, Places>();
+  const followers = new Set<Follower>();
+  let hasFormat = false;
+
+  function tableOf(name: string): Places {
+    const known = tables.get(name) ?? database.table<unknown, Key>(name.split(":", 1)[0] ?? name);
+    tables.set(name, known);
+    return known;
+  }
+  const endsOf = (table: string): Places => database.table<unknown, Key>(`${table}-ends`);
+
+  const read = (table: string, key: string): string | undefined => textOf(tableOf(table).get([table, key]));
+
+  function drop(table: string, key: string): void {
+    tableOf(table).removeSync([table, key]);
+    if (!EXPIRING.has(table)) return;
+    const end = endsOf(table).get([key]) as number | undefined;
+    if (end === undefined) return;
+    endsOf(table).removeSync([key]);
+    endsOf(table).removeSync([end, key]);
+  }
+
+  function putFor(table: string, key: string, text: string, lifeMs: number): void {
+    const [ends, from] = [endsOf(table), now()];
+    const over = [...ends.getKeys({ start: [FIRST], end: [from], limit: SWEEP })];
+    for (const [, old] of over) drop(table, String(old));
+    drop(table, key);
+    tableOf(table).putSync([table, key], text);
+    ends.putSync([key], from + lifeMs);
+    ends.putSync([from + lifeMs, key], true);
+  }
+
+  /** Only where it changes. */
+  function setRanked(order: string, at: number, member: string, isRanked: boolean): void {
+    const table = tableOf(order);
+    const place: Key = [order, at, member];
+    if ((table.get(place) !== undefined) === isRanked) return;
+    if (isRanked) table.putSync(place, true);
+    else table.removeSync(place);
+    if (!COUNTED.has(order)) return;
+    const block: Key = [blocksOf(order), blockOf(at)];
+    const count = ((table.get(block) as number | undefined) ?? 0) + (isRanked ? 1 : -1);
+    if (count === 0) table.removeSync(block);
+    else table.putSync(block, count);
+  }
+
+  function add(table: string, key: string, by: number): number {
+    const count = Number(read(table, key) ?? 0) + by;
+    tableOf(table).putSync([table, key], String(count));
+    return count;
+  }
+
+  /** Inside a transaction. */
+  function run({ checks = [], writes, number }: Step): Committed {
+    for (const [failed, [check, table, key, wanted]] of checks.entries()) {
+      const found = read(table, key);
+      const holds = check === "is" ? found === wanted : Number(found ?? 0) < wanted;
+      if (!holds) return { done: false, failed, found };
+    }
+    const drawn = number === undefined ? undefined : add(...number, 1);
+    for (const write of writes) {
+      switch (write[0]) {
+        case "put":
+        case "put-new":
+        case "put-numbered": {
+          const [kind, table, key, text] = write;
+          if (kind === "put-new" && read(table, key) !== undefined) break;
+          const numbered = kind === "put-numbered" ? `${String(drawn)} ${text}` : text;
+          tableOf(table).putSync([table, key], numbered);
+          break;
+        }
+        case "put-for":
+          putFor(write[1], write[2], write[3], write[4]);
+          break;
+        case "drop":
+          drop(write[1], write[2]);
+          break;
+        case "add":
+          add(write[1], write[2], write[3]);
+          break;
+        case "rank":
+          setRanked(write[1], write[2] === "number" ? (drawn ?? 0) : write[2], write[3], true);
+          break;
+        case "unrank":
+          setRanked(write[1], write[2], write[3], false);
+          break;
+        case "tell":
+          break;
+      }
+    }
+    return { done: true, number: drawn };
+  }
+
+  return {
+    get: async (table, keys) => keys.map((key) => read(table, key)),
+    async all(table) {
+      const found = new Map<string, string>();
+      for (const { key, value } of tableOf(table).getRange({ start: [table, FIRST] })) {
+        if (key[0] !== table) break;
+        found.set(String(key[1]), textOf(value) ?? "");
+      }
+      return found;
+    },
+    async members(order, { from = FIRST, before = Infinity, skip = 0, limit } = {}) {
+      if (limit !== undefined && limit < 1) return [];
+      const range = { start: [order, from], end: [order, before], offset: skip };
+      const keys = tableOf(order).getKeys(limit === undefined ? range : { ...range, limit });
+      return [...keys].map((key) => String(key[2]));
+    },
+    async countBefore(order, at) {
+      const table = tableOf(order);
+      if (!COUNTED.has(order)) return table.getKeysCount({ start: [order, FIRST], end: [order, at] });
+      const [blocks, last] = [blocksOf(order), blockOf(at)];
+      const full = table.getRange({ start: [blocks, FIRST], end: [blocks, last] });
+      const rest = table.getKeysCount({ start: [order, last * BLOCK], end: [order, at] });
+      return [...full].reduce((sum, { value }) => sum + (value as number), rest);
+    },
+    async commit(step) {
+      const { writes, thoughFull = false } = step;
+      const demand = { bytes: bytesOf(writes), thoughFull };
+      const committed = await database.transaction(() => {
+        if (!hasFormat) claimFormat(database);
+        return run(step);
+      }, demand);
+      hasFormat = true;
+      const named = writes.flatMap((write) => (write[0] === "tell" ? write[1] : []));
+      if (committed.done && named.length > 0) for (const one of followers) await one.named(named);
+      return committed;
+    },
+    follow(follower) {
+      followers.add(follower);
+      return () => followers.delete(follower);
+    },
+    setAside,
+  };
+}
+
+const blocksOf = (order: string): string => `${order}/blocks`;
+
+/** What is no text was written by other hands; no feature can read the empty one. */
+function textOf(value: unknown): string | undefined {
+  return value === undefined || typeof value === "string" ? value : "";
+}
+
+function bytesOf(writes: Step["writes"]): number {
+  return writes.reduce((sum, [, , , text]) => {
+    const length = typeof text === "string" ? text.length : 0;
+    return sum + BYTES_OF_WRITE + length * BYTES_OF_CHARACTER;
+  }, 0);
+}
