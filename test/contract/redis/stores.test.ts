@@ -2,8 +2,10 @@
 // its own for each test.
 import { storesIn } from "../../../proxy/store/instance.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
+import { openRedisEngine } from "../../../proxy/store/redis/engine.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 import { storeSuites } from "../../support/stores/both.ts";
+import { engineSuite, type Engines } from "../../support/stores/engine.ts";
 
 describe("stores in Redis", () => {
   let server: RedisServer;
@@ -18,11 +20,25 @@ describe("stores in Redis", () => {
   });
   after(() => server.kill());
 
-  storeSuites(async () => {
+  async function open(): Promise<void> {
     made++;
     // Longer than in production: this machine may be busy with other tests.
     const options = { url: server.url, instance: { chainId: made, pool: "0xPool" }, deadlineMs: 10_000 };
     links = await Promise.all([openDurableRedis(options), openDurableRedis(options)]);
+  }
+
+  describe("engine", () => {
+    let engines: Engines;
+    beforeEach(async () => {
+      await open();
+      const [one, other] = links.map(openRedisEngine);
+      engines = { one: one!, other: other!, following: other! };
+    });
+    engineSuite(() => engines);
+  });
+
+  storeSuites(async () => {
+    await open();
     const [one, other] = links.map(storesIn);
     return {
       one: one!,

@@ -1,8 +1,10 @@
 // The embedded store, against what every store promises: a folder of its own for each test.
 import { embeddedStores } from "../../../proxy/store/instance.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
+import { openLmdbEngine } from "../../../proxy/store/lmdb/engine.ts";
 import { temporaryDatabase } from "../../support/fees.ts";
 import { storeSuites } from "../../support/stores/both.ts";
+import { engineSuite, type Engines } from "../../support/stores/engine.ts";
 
 describe("stores in LMDB", () => {
   let database: Database | undefined;
@@ -13,5 +15,15 @@ describe("stores in LMDB", () => {
     // One store of each of these: its news, or what it has claimed, is of its own process.
     const other = { ...next, tickets: one.tickets, idempotency: one.idempotency };
     return { one, other, lapse: async () => next };
+  });
+
+  describe("engine", () => {
+    let engines: Engines;
+    beforeEach(() => {
+      database = temporaryDatabase();
+      const one = openLmdbEngine(database);
+      engines = { one, other: openLmdbEngine(database), following: one };
+    });
+    engineSuite(() => engines);
   });
 });
