@@ -71,7 +71,7 @@ export interface Engine {
 }
 
 /** Tables whose records end. */
-export const EXPIRING: ReadonlySet<string> = new Set(["idempotency"]);
+export const EXPIRING: ReadonlySet<string> = new Set(["idempotency", "idempotency:live"]);
 /** Orders in which `countBefore` is asked for each request, so that a long one must not make it slower. */
 export const COUNTED: ReadonlySet<string> = new Set(["tickets:queued"]);
 

@@ -68,7 +68,7 @@ export function storesIn(redis: DurableRedis): InstanceStores {
   const engine = openRedisEngine(redis);
   return {
     ...featuresOver(engine),
-    idempotency: openIdempotencyStore(engine, openRedisLiveClaims(redis)),
+    idempotency: openIdempotencyStore(engine, openRedisLiveClaims(redis, engine)),
     lease: openRedisSubmissionLease(redis),
     close: () => redis.close(),
   };

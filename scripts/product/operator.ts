@@ -24,7 +24,7 @@ import type { ApiKey, Developer, DeveloperLimits, KeyStore } from "../../proxy/s
 import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/store/instance.ts";
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
-import type { Instance } from "../../proxy/store/lmdb/instance-record.ts";
+import { UnfitFormat, type Instance } from "../../proxy/store/lmdb/instance-record.ts";
 import { UnfitRedis } from "../../proxy/store/redis/fitness.ts";
 import { asAddress } from "../../shared/protocol/brands.ts";
 import { APP_OPTIONS, APPS_HELP, appsCommand } from "./operator/apps.ts";
@@ -179,13 +179,13 @@ async function openStores(
   values: { readonly redis?: string; readonly instance?: string },
 ): Promise<InstanceStores> {
   const url = redisUrl(values);
-  if (url === "") return embeddedStores(needData(database));
-  const instance = readInstance(values);
   try {
+    if (url === "") return embeddedStores(needData(database));
+    const instance = readInstance(values);
     return await sharedStores({ url, instance, mustExist: true });
   } catch (error) {
     // Its words are for the operator and hold neither the URL nor a record.
-    throw error instanceof UnfitRedis ? new UsageError(error.message) : error;
+    throw error instanceof UnfitRedis || error instanceof UnfitFormat ? new UsageError(error.message) : error;
   }
 }
 

@@ -1,19 +1,21 @@
 /**
  * Answers kept for repeated requests, one record a scope, which ends by itself. Every claim has a token of its own, and
- * so a text of its own: who lost a claim finds another text there, and writes nothing. Whether a claim is still worked
- * on is no record, because it must not outlive its process.
+ * so a text of its own: who lost a claim finds another text there, and writes nothing. Whether a claim is still
+ * worked on is each engine's to know, because it must not outlive the process that works on it.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { Engine, Step } from "../engine.ts";
+import type { Engine, Write } from "../engine.ts";
 import { KEEP_MS, type Claim, type IdempotencyStore } from "../idempotency.ts";
 import { jsonForm, Records } from "./records.ts";
 
-/** Which claims are worked on now. */
+/** Which claims are worked on now: those of a process that lives, until it lets go of them. */
 export interface LiveClaims {
-  /** Until it is let go, or this process is dead; in force before a step that is committed after this call. */
-  hold(token: string): Promise<void>;
-  letGo(token: string): Promise<void>;
+  /** From now on. The writes belong to the step that makes the claim. */
+  hold(token: string): readonly Write[];
+  /** The writes belong to the step that ends it, before it is let go. */
+  ending(token: string): readonly Write[];
+  letGo(token: string): void;
   /** In so many milliseconds it is over if its holder is dead; 0: it is over. */
   leftMs(token: string): Promise<number>;
 }
@@ -58,36 +60,37 @@ export function openIdempotencyStore(engine: Engine, live: LiveClaims): Idempote
   const claims = new Map<string, Kept>();
   // Of fixed length whatever a caller sent, and no user's name in a key.
   const keyOf = (scope: string): string => createHash("sha256").update(scope, "utf8").digest("base64url");
-  const put = (key: string, kept: Kept, before: string | undefined): Step => ({
-    checks: [["is", TABLE, key, before]],
-    writes: [["put-for", TABLE, key, records.write(kept), KEEP_MS + SLACK_MS]],
-  });
+  const put = (key: string, kept: Kept): Write => [
+    "put-for",
+    TABLE,
+    key,
+    records.write(kept),
+    KEEP_MS + SLACK_MS,
+  ];
 
   /** Ends a claim of this process, if it still is one. */
-  async function end(token: string, step: (claim: Kept, text: string) => Step): Promise<void> {
+  async function end(key: string, token: string, work: (claim: Kept) => Write): Promise<void> {
     const claim = claims.get(token);
     if (claim === undefined) return;
+    const writes = [work(claim), ...live.ending(token)];
     try {
       // The work is done, and forgetting it would have it done again: also in a full store.
-      await engine.commit({ ...step(claim, records.write(claim)), thoughFull: true });
+      await engine.commit({ checks: [["is", TABLE, key, records.write(claim)]], writes, thoughFull: true });
     } finally {
       claims.delete(token);
-      await live.letGo(token);
+      live.letGo(token);
     }
   }
 
   async function take(key: string, claim: Kept, before: string | undefined): Promise<boolean> {
     let isTaken = false;
     try {
-      const [, { done }] = await Promise.all([
-        live.hold(claim.token),
-        engine.commit(put(key, claim, before)),
-      ]);
-      isTaken = done;
+      const writes = [put(key, claim), ...live.hold(claim.token)];
+      ({ done: isTaken } = await engine.commit({ checks: [["is", TABLE, key, before]], writes }));
     } finally {
-      if (!isTaken) await live.letGo(claim.token);
+      if (isTaken) claims.set(claim.token, claim);
+      else live.letGo(claim.token);
     }
-    if (isTaken) claims.set(claim.token, claim);
     return isTaken;
   }
 
@@ -110,11 +113,7 @@ export function openIdempotencyStore(engine: Engine, live: LiveClaims): Idempote
       }
     },
     answer: (scope, token, answer, now) =>
-      end(token, (claim, text) => put(keyOf(scope), { ...claim, endsAt: now + KEEP_MS, answer }, text)),
-    release: (scope, token) =>
-      end(token, (_claim, text) => ({
-        checks: [["is", TABLE, keyOf(scope), text]],
-        writes: [["drop", TABLE, keyOf(scope)]],
-      })),
+      end(keyOf(scope), token, (claim) => put(keyOf(scope), { ...claim, endsAt: now + KEEP_MS, answer })),
+    release: (scope, token) => end(keyOf(scope), token, () => ["drop", TABLE, keyOf(scope)]),
   };
 }

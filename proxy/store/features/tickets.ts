@@ -185,8 +185,10 @@ export function openTicketStore(engine: Engine): TicketStore {
     queuedBefore: (sequence) => engine.countBefore(QUEUED, sequence),
     async outgoing() {
       // Every one of them, or none: one that is left out would have its nonce used again.
-      const entries = await sent.getAll(await sent.keys());
-      return entries.filter((entry) => entry !== undefined).sort((one, other) => one.nonce - other.nonce);
+      const entries = [...(await engine.all(OUTGOING))].flatMap(
+        ([nonce, text]) => sent.read(nonce, text) ?? [],
+      );
+      return entries.sort((one, other) => one.nonce - other.nonce);
     },
     underLease,
     follow(listener) {

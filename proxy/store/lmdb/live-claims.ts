@@ -7,8 +7,12 @@ const RETRY_AFTER_MS = 1_000;
 export function openLmdbLiveClaims(): LiveClaims {
   const held = new Set<string>();
   return {
-    hold: async (token) => void held.add(token),
-    letGo: async (token) => void held.delete(token),
+    hold(token) {
+      held.add(token);
+      return [];
+    },
+    ending: () => [],
+    letGo: (token) => void held.delete(token),
     leftMs: async (token) => (held.has(token) ? RETRY_AFTER_MS : 0),
   };
 }
