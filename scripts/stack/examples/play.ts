@@ -66,16 +66,12 @@ export async function playExamples(stack: Stack, prover: Prover): Promise<Return
   }
 }
 
-/** What `createSession` and `sessionExchange` are given and give stays here. */
+/** What `createSession` and `sessionExchange` are given and give stays here; a balance's `token` is an address. */
 function withoutCredentials(example: Example): Example {
-  const hidden = <T>(value: T, name: string, placeholder: string): T =>
-    typeof value === "object" && value !== null && name in value ? { ...value, [name]: placeholder } : value;
-  const { response, ...asked } = example;
-  return {
-    ...asked,
-    ...("body" in asked ? { body: hidden(asked.body, "access_token", PLACEHOLDERS.accessToken) } : {}),
-    response: { ...response, body: hidden(response.body, "token", PLACEHOLDERS.session) },
-  };
+  const text = JSON.stringify(example)
+    .replaceAll(/"token":"sst_[^"]*"/g, `"token":"${PLACEHOLDERS.session}"`)
+    .replaceAll(/"access_token":"[^"]*"/g, `"access_token":"${PLACEHOLDERS.accessToken}"`);
+  return JSON.parse(text) as Example;
 }
 
 class Play {
