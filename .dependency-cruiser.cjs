@@ -203,6 +203,12 @@ module.exports = {
       { path: OURS, pathNot: "^(proxy/store|scripts|test)/" },
       { path: `${PACKAGE}(redis|lmdb)/` },
     ),
+    // Written once, for every engine.
+    rule(
+      "features-know-no-database",
+      { path: "^proxy/store/(features/|engine\\.ts$)" },
+      { path: `^proxy/store/(lmdb|redis)/|${PACKAGE}(redis|lmdb)/` },
+    ),
     rule(
       "prom-client-in-observe",
       { path: OURS, pathNot: "^proxy/observe/" },

@@ -62,7 +62,10 @@ export interface Engine {
   /** By number, then by name. */
   members(order: string, range?: Range): Promise<readonly string[]>;
   countBefore(order: string, at: number): Promise<number>;
-  /** Resolves when it is durable. */
+  /**
+   * Resolves when it is durable. It is never sent twice by the engine: whoever got no answer may send a step again
+   * whose checks the first one makes fail.
+   */
   commit(step: Step): Promise<Committed>;
   /** From now on; the result ends it. */
   follow(follower: Follower): () => void;

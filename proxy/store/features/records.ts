@@ -52,9 +52,9 @@ export class Records<T> {
 
   /** In order of key. What cannot be read is set aside, so that one bad record does not hide the others. */
   async all(): Promise<readonly T[]> {
-    return [...(await this.#engine.all(this.#table))].flatMap(
-      ([key, text]) => this.readOrSkip(key, text) ?? [],
-    );
+    return [...(await this.#engine.all(this.#table))]
+      .map(([key, text]) => this.readOrSkip(key, text))
+      .filter((value) => value !== undefined);
   }
 
   async keys(): Promise<readonly string[]> {

@@ -171,6 +171,8 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["stores-and-routes-are-private", "proxy/payments/planted-store.ts", "../sequencer/tickets.store.ts"],
   ["stores-and-routes-are-private", "proxy/swap/planted-routes.ts", "../payments/payments.routes.ts"],
   ["databases-in-store", "proxy/sequencer/planted-lmdb.ts", "lmdb"],
+  ["features-know-no-database", "proxy/store/features/planted-engine.ts", "../lmdb/store.ts"],
+  ["features-know-no-database", "proxy/store/features/planted-lmdb.ts", "lmdb"],
   ["prom-client-in-observe", "proxy/http/planted-figures.ts", "prom-client"],
   ["koa-at-the-edge", "proxy/payments/planted-koa.service.ts", "koa"],
   ["koa-at-the-edge", "proxy/main.ts", "@koa/router"],
