@@ -1,4 +1,4 @@
-/** What the main process and a verifying process say to each other. Both are this image; neither doubts the other. */
+/** What the main process and a verifying process say to each other. Both are this image; each trusts the other. */
 import type { Field } from "../shared/protocol/brands.ts";
 import type { Proof } from "../shared/protocol/proof.ts";
 import type { Kind } from "../shared/protocol/statements.ts";

@@ -28,7 +28,7 @@ export interface Configuration {
   readonly hash: Bytes32;
 }
 
-/** Throws for any text but `scripts/image/configuration.ts`'s. */
+/** Throws for any text but `scripts/product/image/configuration.ts`'s. */
 export function parseConfiguration(text: string): Configuration {
   const file = members(JSON.parse(text), ["attestationRoot", "kmsPublicKey", "verificationKeys"]);
   const { attestationRoot, kmsPublicKey: kmsText } = file;

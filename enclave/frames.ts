@@ -23,7 +23,7 @@ export interface FrameLimits {
   readonly unreadBytes: number;
   /**
    * Without a whole request, while none waits for its reply; then the connection is closed, or a few that keep still
-   * would lock everybody else out. Bytes alone do not count: a frame could trickle in for ever. A proxy asks for
+   * would lock everybody else out. Bytes alone do not count: a frame could trickle in without end. A proxy asks for
    * the status every few seconds.
    */
   readonly idleMs: number;
@@ -38,7 +38,7 @@ export const FRAME_LIMITS: FrameLimits = {
 
 export type Answer = (request: EnclaveRequest) => Promise<EnclaveReply>;
 
-/** A client; `rest` begins its idle time anew. */
+/** A client; `rest` begins its idle time again. */
 interface Connection {
   readonly socket: Socket;
   waiting: number;
@@ -86,7 +86,7 @@ export class FrameServer {
   #connectionOf(socket: Socket): Connection {
     const connection: Connection = { socket, waiting: 0, rest: () => undefined };
     const idle = (): void => {
-      // Whoever waits for us is not idle: the last reply begins the time anew.
+      // Whoever waits for us is not idle: the last reply begins the time again.
       if (connection.waiting === 0) socket.destroy();
     };
     let cancel = this.#platform.after(this.#limits.idleMs, idle);
@@ -122,7 +122,7 @@ export class FrameServer {
   }
 
   async #work(job: Job): Promise<void> {
-    // Bytes that came in meanwhile are read first, so that a full house is told so at once.
+    // Bytes that came in meanwhile are read first, so that a caller is refused at once where there is no room.
     await this.#platform.turn();
     // Nobody waits for the answer to a connection that is gone.
     if (!job.connection.socket.destroyed) this.#send(job, await this.#answer(job.request));

@@ -17,7 +17,7 @@ import {
 } from "./nsm.ts";
 import type { Platform } from "./platform.ts";
 
-/** A module that keeps still would otherwise hold the queue for ever. */
+/** A module that keeps still would otherwise hold the queue without end. */
 const NSM_TIMEOUT_MS = 10_000;
 
 /** As this program's own, whose flags a verifier inherits, and a bound for its heap. */

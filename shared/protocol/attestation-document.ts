@@ -150,7 +150,7 @@ export function readAttestation(document: Uint8Array): UnverifiedAttestation | u
     (userData === undefined || isBytes(userData, 0, 512)) &&
     (nonce === undefined || isBytes(nonce, 0, 512));
   if (!isWhole) return undefined;
-  // RFC 9052 4.4, no external data. Header and payload as they came: made anew they might be other bytes.
+  // RFC 9052 4.4, no external data. Header and payload as they came: encoded again they might be other bytes.
   const signed = encodeCbor(["Signature1", header, new Uint8Array(0), payload]);
   return { moduleId, timestampMs, ...registers, chain, publicKey, userData, nonce, signed, signature };
 }

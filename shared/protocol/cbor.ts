@@ -86,7 +86,7 @@ export function decodeCbor(bytes: Uint8Array): Cbor | undefined {
     return isShortest && Number.isSafeInteger(value) ? value : undefined;
   }
 
-  /** Beyond the end there is nothing, and `at` stays beyond it for good: the whole is refused. */
+  /** Beyond the end there is nothing, and `at` stays beyond it: the whole is refused. */
   function take(length: number): Uint8Array {
     at += length;
     return bytes.slice(at - length, at);
