@@ -19,7 +19,7 @@ Takes about a minute; run it after a change of the interface, of the circuits or
 
 const FILE = fileURLToPath(new URL("../../shared/api/examples.ts", import.meta.url));
 const HEAD = `/** Written by \`npm run examples\` from what a running service answered; not by hand. Holds no credential. */
-import type { Example } from "../example.ts";
+import type { Example } from "./example.ts";
 
 /** By the names of ENDPOINTS. */
 export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = `;
