@@ -15,7 +15,7 @@ import { readPair, type SignerPair } from "./signer-pair.ts";
 /** Why an enclave has no key yet. Shown to callers of /health: no upstream text, nothing of the host. */
 export const COURIER_FAULTS = {
   ENCLAVE_AWAY: "it does not answer",
-  ENCLAVE_HALTED: "it has halted and must be started anew",
+  ENCLAVE_HALTED: "it has halted and must be started again",
   ENCLAVE_REFUSED: "it does not ask for its key",
   NO_PAIR: "no signer's pair is configured for it",
   PAIR_UNREADABLE: "its signer's pair cannot be read",

@@ -1,7 +1,7 @@
 /**
  * Event streams: each reader is a cursor over the log, written to as fast as its connection takes it, so a
  * burst drops nobody and a slow reader costs one piece of memory. What is new is encoded once and sent in
- * turns; what was taken back by a reorganisation moves the cursors. Readers have no timers, no buffers and no
+ * turns; what was reorganised out moves the cursors. Readers have no timers, no buffers and no
  * subscriptions of their own: there may be ten thousand of them.
  */
 import { checksumAddress } from "../../shared/api/checksum.ts";

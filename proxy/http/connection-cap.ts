@@ -13,7 +13,7 @@ export interface ConnectionLimits {
   readonly perAddress: number;
 }
 
-/** What becomes of a new connection: served, told why not, or cut. */
+/** The outcome of a new connection: served, told why not, or cut. */
 export type Admission = "served" | "cut" | ApiError;
 
 export interface ConnectionCap {

@@ -30,7 +30,7 @@ export interface KeySets {
   keyOf(app: Pick<App, "jwksUrl" | "jwksHost">, caller: string): JWTVerifyGetKey;
 }
 
-/** A key that the provider has taken back is refused after this; it costs one fetch in that time. */
+/** A key that the provider has withdrawn is refused after this; it costs one fetch in that time. */
 const FRESH_MS = 300_000;
 /** A provider that is unreachable is borne so long: a key that it took back meanwhile may still be in use. */
 const USABLE_MS = 3_600_000;

@@ -1,4 +1,4 @@
-/** Counts for the operator how often indexed blocks were taken back, and how many. */
+/** Counts for the operator how often indexed blocks were reorganised out, and how many. */
 import type { Metrics } from "../observe/metrics.ts";
 import type { Indexer } from "./indexer.ts";
 

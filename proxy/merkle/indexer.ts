@@ -15,7 +15,7 @@ import { CommitmentTree } from "./tree.ts";
 
 export type IndexChange =
   | { readonly type: "advanced"; readonly tip: IndexedBlock }
-  /** Every block above `ancestor` was taken back. */
+  /** Every block above `ancestor` was reorganised out. */
   | { readonly type: "reorg"; readonly ancestor: number }
   /** The first pass since the start has reached the chain's head. */
   | { readonly type: "caught-up" };

@@ -167,8 +167,8 @@ export const METRICS = {
   cloister_indexed_block: gauge("Number of the last indexed block"),
   cloister_indexer_synced_timestamp_seconds: gauge("When the index last reached the chain's head"),
   cloister_index_fault: gauge("1 while what the chain says of the pool does not fit together"),
-  cloister_reorganisations_total: counter("Times that indexed blocks were taken back"),
-  cloister_reorganised_blocks_total: counter("Blocks taken back by them"),
+  cloister_reorganisations_total: counter("Times that indexed blocks were reorganised out"),
+  cloister_reorganised_blocks_total: counter("Blocks reorganised out by them"),
   cloister_final_tickets_taken_back_total: counter("Tickets that were final and had to be sent again"),
 
   cloister_rpc_requests_total: counter("Questions to the chain's node", {

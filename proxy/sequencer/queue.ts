@@ -28,7 +28,7 @@ export interface OpenTicket {
   readonly createdAt: number;
   /** When it came into its state; after a change of the lease, when it last changed at all. */
   readonly since: number;
-  /** Confirmed at some time, even if that was taken back. */
+  /** Confirmed at some time, even if that block was reorganised out. */
   readonly wasExecuted: boolean;
 }
 
@@ -139,7 +139,7 @@ export class Queue {
     this.#settleOldest();
   }
 
-  /** It was final, and was taken back. */
+  /** It was final, and its block was reorganised out. */
   reopen(ticket: TicketRecord): void {
     if (!this.#byId.has(ticket.id)) this.#add(ticket, true);
   }

@@ -51,7 +51,7 @@ export function createSending(parts: SendingParts): Sending {
     return { ...signed, ...fees, signedAt: now() };
   }
 
-  /** A refusal is no verdict: the bytes are stored, and the next turn looks what became of them. */
+  /** A refusal is no verdict: the bytes are stored, and the next turn looks for their outcome. */
   async function broadcast({ raw }: SignedAttempt, nonce: number): Promise<void> {
     try {
       await chain.broadcast(raw);

@@ -233,7 +233,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   });
 }
 
-/** In a process group of its own, so that what a hanging suite started ends with it. `listen` hears what it says. */
+/** In a process group of its own, so that what a hanging suite started ends with it. `listen` receives what it says. */
 function run(args, env, tally, listen) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {

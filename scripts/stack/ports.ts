@@ -1,5 +1,5 @@
 // Ports of the local stack: the wanted one or a clear refusal, the usual one where it is free, else any free
-// one. A free port is only free when we look; who loses it in between hears so from the program that binds.
+// one. A free port is only free when we look; who loses it in between learns so from the program that binds.
 import { createServer } from "node:net";
 import { StackError } from "../product/stack-file.ts";
 

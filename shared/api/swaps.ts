@@ -68,7 +68,7 @@ export const swapQuote = z
       asset: address.meta({ description: "Always token_in" }),
     }),
     block_number: count,
-    expires_at: timestamp.meta({ description: "When to ask anew; what protects the caller is the floor" }),
+    expires_at: timestamp.meta({ description: "When to ask again; what protects the caller is the floor" }),
   })
   .meta({ id: "SwapQuote" });
 export type SwapQuote = z.infer<typeof swapQuote>;

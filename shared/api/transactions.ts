@@ -169,7 +169,7 @@ export const ticket = z
     confirmations: count,
     leaf_index: z.array(count),
     nullifiers: z.array(fieldElement),
-    blocked_by: z.string().optional().meta({ description: "What holds it and the operator can mend" }),
+    blocked_by: z.string().optional().meta({ description: "What holds it and the operator can fix" }),
     error: z
       .object({ code: z.enum(TICKET_ERROR_CODES), detail: z.string(), retryable: z.boolean() })
       .nullable(),

@@ -82,7 +82,7 @@ export interface Client {
   treeLevel(wanted: TreeLevel, options?: CallOptions): AsyncGenerator<TreePage, void, undefined>;
   balance(address: string, options?: CallOptions): Promise<Balance>;
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
-  /** Never ends by itself: reconnects and resumes until the signal aborts or the service refuses for good. */
+  /** Never ends by itself: reconnects and resumes until the signal aborts or the service refuses permanently. */
   events(options?: EventsOptions): AsyncGenerator<StreamEvent, void, undefined>;
 }
 

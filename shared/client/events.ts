@@ -1,11 +1,11 @@
 /**
  * The event stream over fetch, in Node and browsers alike: resumes after the last event that its reader
- * has finished with, renews an expired session, backs off when the service is away. Every payload passes
+ * has finished with, renews an expired session, backs off when the service is unreachable. Every payload passes
  * its schema before the reader sees it.
  *
  * How long it tries: a stream that has brought no event yet fails like any other request, after a few tries within
  * seconds, since an address or an origin that is wrong stays wrong. One that has brought an event reconnects, and
- * fails with what stood in its way once it was away for `maxAwayMs`. A refusal for good ends either at once.
+ * fails with what stood in its way once it was unreachable for `maxAwayMs`. A permanent refusal ends either at once.
  */
 import { EVENTS, type EventKind, type StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
@@ -30,7 +30,7 @@ export interface StreamTiming {
   readonly silenceMs?: number;
   /** Longest pause between tries. Default 30 s. */
   readonly maxPauseMs?: number;
-  /** How long a stream that was open may be away before it fails. Default 2 minutes. */
+  /** How long a stream that was open may be unreachable before it fails. Default 2 minutes. */
   readonly maxAwayMs?: number;
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
@@ -170,7 +170,7 @@ async function* connect(
       for (const message of pushInto(parser, decoder.decode(chunk.value, { stream: true }))) {
         const event = readEvent(message);
         if (event?.kind === "session_expired") return { kind: "expired", token, error: expired() };
-        // What a request with it is answered, the next connection hears.
+        // What a request with it is answered, the next connection receives.
         if (event?.kind === "credential_revoked") return { kind: "closed", token, error: ended(url) };
         if (event !== undefined) yield { event, retryMs: parser.retryMs };
         // A reader may take its time over an event; that is not the server's silence.

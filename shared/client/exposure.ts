@@ -61,14 +61,14 @@ export function exposedPayments(state: WalletState, asset: Address, nowSecs: num
     .map(({ leafIndexes, deadline }) => ({ leafIndexes, until: deadline + CLOCK_MARGIN_SECS }));
 }
 
-/** A payment that was refused and then executed: its user should hear of it before paying again. */
+/** A payment that was refused and then executed: its user should know of it before paying again. */
 export function executedAfterRefusal(state: WalletState, asset: Address): Reservation | undefined {
   return [...state.reservations.values()].find(
     (one) => one.refused && one.asset === asset && isExecuted(state, one),
   );
 }
 
-/** Forgets dead payments, but none whose execution still settles what became of a living one. */
+/** Forgets dead payments, but none whose execution still settles the outcome of a living one. */
 export function forgetDead(state: WalletState, nowSecs: number): void {
   const all = [...state.reservations.values()];
   for (const one of all) {

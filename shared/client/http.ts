@@ -178,7 +178,7 @@ export class Patience {
   throwIfLeft(): void {
     this.#caller?.throwIfAborted();
   }
-  /** Begins to wait anew, from now on for so long. */
+  /** Begins to wait again, from now on for so long. */
   heard(ms = this.#ms): void {
     this.#ms = ms;
     clearTimeout(this.#timer);

@@ -208,7 +208,7 @@ export class Ledger {
     this.#version = found?.version;
     // Emptied by somebody: what this tab knows is all there is.
     if (found === undefined) return;
-    // What is read anew must not be replaced by what it is read anew for.
+    // What is read again must not be replaced by what it is read again for.
     if (mergeState(this.state, found.state, this.#changes, !this.#rescanning)) this.feed.restart();
     this.#tell();
   }
@@ -225,7 +225,7 @@ export class Ledger {
     return note;
   }
 
-  /** No other payment of this wallet object picks them. Nothing was sent, so the storage does not hear of it. */
+  /** No other payment of this wallet object picks them. Nothing was sent, so the storage does not learn of it. */
   pick(leafIndexes: readonly number[]): void {
     this.state.picked = leafIndexes;
   }

@@ -15,7 +15,7 @@ export interface Standing {
   readonly sent: boolean;
   /** Of what was sent: until its deadline it may still happen, whether or not there is a ticket. */
   readonly statement: Bytes32 | undefined;
-  /** As last heard of. */
+  /** As last received. */
   readonly ticket: Ticket | undefined;
   /** Of a plain deposit: what the depositor's account has sent. */
   readonly transactionHash: string | undefined;

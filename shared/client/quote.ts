@@ -45,7 +45,7 @@ export interface SwapOffer extends SwapOrder {
     readonly tokenOut: Address;
   }[];
   readonly blockNumber: number;
-  /** When to ask anew, by the service's clock. Not enforced: the floor protects, at any time. */
+  /** When to ask again, by the service's clock. Not enforced: the floor protects, at any time. */
   readonly expiresAt: Date;
 }
 

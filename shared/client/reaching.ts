@@ -1,7 +1,7 @@
 /**
  * The address of a service: checked before anything is sent to it, named in errors without what may be secret in it,
  * and what probably keeps this program from it. A browser says of a failed request nothing at all, so a developer who
- * forgot to register an origin must hear of it here.
+ * forgot to register an origin must learn of it here.
  */
 import { ClientError } from "./errors.ts";
 

@@ -40,7 +40,7 @@ export async function confirms(
 
 export interface PoolRootVerifierOptions {
   readonly fetch?: typeof fetch;
-  /** How settled the block must be. Default `latest`; `finalized` makes income verified later, and for good. */
+  /** How settled the block must be. Default `latest`; `finalized` makes income verified later, and permanently. */
   readonly block?: "latest" | "safe" | "finalized";
 }
 

@@ -45,7 +45,7 @@ export interface Reservation {
   readonly asset: Address;
 }
 
-/** Roots kept for rolling back; a reorganisation deeper than this starts the scan anew. */
+/** Roots kept for rolling back; a reorganisation deeper than this starts the scan again. */
 const KEPT_ROOTS = 256;
 
 export class WalletState {
@@ -94,7 +94,7 @@ export class WalletState {
 
   /**
    * Undoes everything after `block`. What is left is canonical, and the stream repeats the rest. False
-   * when too little is remembered for that: the caller starts anew.
+   * when too little is remembered for that: the caller starts again.
    */
   rollBack(block: number): boolean {
     const roots = this.roots.filter((mark) => mark.block <= block);

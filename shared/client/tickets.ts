@@ -84,7 +84,7 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof ClientError && error.code !== "NETWORK" && error.code !== "UNEXPECTED_ANSWER";
 }
 
-/** What a caller hears when the payment may or may not have been taken. */
+/** What a caller gets when the payment may or may not have been taken. */
 export function unknownOutcome(cause: unknown): unknown {
   const code = cause instanceof ApiProblem || cause instanceof ClientError ? cause.code : undefined;
   return code === undefined ? cause : new ClientError("OUTCOME_UNKNOWN", code, { cause });

@@ -37,7 +37,7 @@ export async function contribute(options: ContributeOptions): Promise<Ceremony> 
       at,
       circuits: {},
     };
-    // Before the long verification: whoever may not contribute should hear so at once.
+    // Before the long verification: whoever may not contribute should learn so at once.
     checkOrder(draft, found.transcript.entries);
     say("checking what was done so far");
     const ceremony = await verifyCeremony({

@@ -1,7 +1,7 @@
 /**
  * The final policy of an image's KMS key: `Decrypt` for an enclave of this measurement, nothing else for
  * anybody, the account's root included. Who can change a policy can read the sealed key, so this one forbids
- * its own replacement, grants and `ReEncrypt` too: set it last, and know that it cannot be taken back.
+ * its own replacement, grants and `ReEncrypt` too: set it last, and know that it cannot be undone.
  *
  * Three Deny statements, one for each register, because the keys inside one condition are joined by AND: a
  * single Deny over all three would refuse only an image that differs in every one. A negated operator holds

@@ -1,4 +1,4 @@
-// `npm run operator -- index …`: the proxy's copy of the pool's log, compared with the pool or made anew. No money
+// `npm run operator -- index …`: the proxy's copy of the pool's log, compared with the pool or rebuilt. No money
 // depends on it: tickets and signed transactions are other tables, which neither command opens.
 import { pino } from "pino";
 import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";

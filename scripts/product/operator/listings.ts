@@ -1,5 +1,5 @@
 /**
- * `npm run operator -- assets …` and `executor …`: the contracts that the pool calls, proposed and taken back by its
+ * `npm run operator -- assets …` and `executor …`: the contracts that the pool calls, proposed and withdrawn by its
  * owner, admitted by anybody. Looks at the chain before it sends anything. Keys are read from the environment.
  */
 import { parseArgs } from "node:util";

@@ -170,7 +170,7 @@ async function revoke(values: Values, text: string, say: Say): Promise<Result> {
       ({ standing }) => standing === "admitted",
     );
     say(`${String(left.length)} remain: ${left.map((one) => getAddress(one.signer)).join(", ") || "nobody"}`);
-    const what = standing === "withdrawn" ? "is taken back before it was admitted" : "is removed";
+    const what = standing === "withdrawn" ? "is withdrawn before it was admitted" : "is removed";
     return stateOf(getAddress(signer), standing, `${getAddress(signer)} ${what}, permanently`);
   });
 }

@@ -46,7 +46,7 @@ async function find(tickets: TicketStore, name: string): Promise<TicketRecord | 
   try {
     return await (statement === undefined ? tickets.get(name) : tickets.byStatement(statement));
   } catch (error) {
-    // "The store could not do it" is for callers; whoever has to mend it needs to know what.
+    // "The store could not do it" is for callers; whoever has to fix it needs to know what.
     if (error instanceof StoreUnavailable && error.cause instanceof Error)
       throw new Error(error.cause.message, { cause: error });
     throw error;

@@ -42,7 +42,7 @@ export interface BlockRecord {
 
 export class Ledger {
   readonly signers = new Set<Address>();
-  /** Proposed, and not admitted, taken back or expired. */
+  /** Proposed, and not admitted, withdrawn or expired. */
   #pending: readonly Proposal[] = [];
   /** By asset: what went in less what went out. */
   readonly owed = new Map<Address, bigint>();

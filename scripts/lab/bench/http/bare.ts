@@ -11,7 +11,7 @@ answer(async (body: Record<string, unknown>): Promise<number> => {
   const app = new Koa();
   const router = new Router();
   router.get("/merkle/root", (ctx) => {
-    // Made anew for each request, as ours is.
+    // Made again for each request, as ours is.
     ctx.body = { ...body };
   });
   app.use(router.routes());
