@@ -145,7 +145,7 @@ export interface SubmissionLease {
   report(): Promise<string>;
 }
 
-/** What the submitter writes. Every call throws LeaseLost, and does nothing, when the lease has changed hands. */
+/** What the sequencer writes. Every call throws LeaseLost, and does nothing, when the lease has changed hands. */
 export interface TicketWrites {
   /** One atomic durable write. Tickets that come to an end release their reservations. */
   change(changes: readonly TicketChange[], at: number): Promise<void>;

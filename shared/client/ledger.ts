@@ -56,8 +56,9 @@ export class Ledger {
   #saving: Promise<void> = Promise.resolve();
   #dirty = false;
   #rescanning = false;
-  #asking: Promise<void> | undefined;
-  #isUnasked = false;
+  #asked: Promise<void> = Promise.resolve();
+  /** Of a question that has not begun. */
+  #nextAsked: Promise<void> | undefined;
 
   private constructor(options: LedgerOptions, state: WalletState, version: string | undefined) {
     this.#options = options;
@@ -115,32 +116,30 @@ export class Ledger {
   }
 
   /**
-   * Asks the application's own source for the newest root, and again for one that came meanwhile. Nothing but `confirmed`
-   * waits for it: a slow node must not hold a payment or the stream.
+   * One question at a time to the application's own source. Who comes during one waits for the next, which is about the
+   * root of then, and for no more: a service that names roots without end must not hold a call. Nothing but `confirmed`
+   * waits at all, since a slow node must not hold a payment or the stream.
    */
   #confirm(): Promise<void> {
-    this.#isUnasked = true;
-    this.#asking ??= Promise.resolve().then(() => this.#ask());
-    return this.#asking;
+    this.#nextAsked ??= this.#asked = this.#asked.then(() => {
+      this.#nextAsked = undefined;
+      return this.#ask();
+    });
+    return this.#nextAsked;
   }
 
   async #ask(): Promise<void> {
     const { verifyRoot } = this.#options;
-    while (this.#isUnasked) {
-      this.#isUnasked = false;
-      const mark = this.state.latestRoot;
-      if (verifyRoot === undefined || mark === undefined || mark.leafCount <= this.state.confirmedLeaves)
-        continue;
-      const isPools = await confirms(verifyRoot, mark.root);
-      // What was asked about may have been rolled back while we waited.
-      const { tree } = this.state;
-      if (!isPools || mark.leafCount > tree.leafCount || tree.root(mark.leafCount) !== mark.root) continue;
-      this.state.confirmedLeaves = mark.leafCount;
-      this.#dirty = true;
-      this.#tell();
-    }
-    // In the turn of the last look, so that nobody is told to wait for what does not look again.
-    this.#asking = undefined;
+    const mark = this.state.latestRoot;
+    if (verifyRoot === undefined || mark === undefined || mark.leafCount <= this.state.confirmedLeaves)
+      return;
+    const isPools = await confirms(verifyRoot, mark.root);
+    // What was asked about may have been rolled back while we waited.
+    const { tree } = this.state;
+    if (!isPools || mark.leafCount > tree.leafCount || tree.root(mark.leafCount) !== mark.root) return;
+    this.state.confirmedLeaves = mark.leafCount;
+    this.#dirty = true;
+    this.#tell();
   }
 
   async #apply(event: StreamEvent): Promise<void> {

@@ -1,4 +1,5 @@
 /** One piece of work for all who wait for it. It ends when the last of them gives up, not before. */
+import { orAborted } from "./aborting.ts";
 
 export interface WaitingOptions<Progress> {
   readonly signal?: AbortSignal | undefined;
@@ -34,19 +35,11 @@ export class SharedWork<Progress> {
   async wait({ signal, progress }: WaitingOptions<Progress>): Promise<void> {
     // A function may be given twice; each wait has one of its own.
     const listener = (at: Progress): void => progress?.(at);
-    let leave: (() => void) | undefined;
     this.#waiting++;
     this.#listeners.add(listener);
     try {
-      await new Promise<void>((resolve, reject) => {
-        leave = (): void => {
-          reject(signal?.reason as Error);
-        };
-        signal?.addEventListener("abort", leave, { once: true });
-        this.done.then(resolve, reject);
-      });
+      await orAborted(this.done, signal);
     } finally {
-      if (leave !== undefined) signal?.removeEventListener("abort", leave);
       this.#listeners.delete(listener);
       if (--this.#waiting === 0 && !this.#isDone) this.#abort.abort(signal?.reason);
     }

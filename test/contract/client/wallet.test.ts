@@ -16,7 +16,7 @@ import {
 } from "../../../shared/client/index.ts";
 import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { CHAIN_ID, POOL, USDC } from "./chain.ts";
+import { CHAIN_ID, hex, POOL, USDC } from "./chain.ts";
 import { FLAT_FEE, PREFIX } from "./checks.ts";
 import { API_KEY, TestService } from "./service.ts";
 import { vouchedPins } from "../../support/vouching.ts";
@@ -304,6 +304,28 @@ describe("wallet against a service with real proofs", function () {
     setTimeout(() => leaving.abort(reason), 300);
     await assert.rejects(wallet.sync({ signal: leaving.signal }), refusal("ABORTED"));
     assert.equal(wallet.balance().unverified, wallet.balance().total);
+  });
+
+  it("is not held by a service that names another root at every question of that source", async () => {
+    let asked = 0;
+    const nameRoot = (): void =>
+      service.chain.addLeaves([{ commitment: hex(BigInt(asked + 1)), ciphertext: "0x" }]);
+    const wallet = await createWallet({
+      ...{ key: { seed: seed(1) }, client, storage: memoryStorage(), prover, pins: PINS },
+      verifyRoot: async () => {
+        asked += 1;
+        nameRoot();
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return false;
+      },
+    });
+    const stop = wallet.watch();
+    nameRoot();
+    await wallet.sync({ timeoutMs: 5_000 });
+    await until(() => asked > 4);
+    await wallet.sync({ timeoutMs: 5_000 });
+    stop();
+    assert.ok(asked < 100, "and asks in between, not at every event");
   });
 
   it("pays and deposits only in pinned tokens, and with a service that carries them", async () => {
