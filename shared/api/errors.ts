@@ -58,10 +58,10 @@ export const ERRORS = {
   ROUTE_UNAVAILABLE: { status: 422, retryable: true, title: "There is no swap route at the moment" },
   RATE_LIMITED: { status: 429, retryable: true, title: "Too many requests" },
   INTERNAL: { status: 500, retryable: true, title: "A fault of ours" },
-  ENCLAVE_UNAVAILABLE: { status: 503, retryable: true, title: "The enclave is away or busy" },
-  STORE_UNAVAILABLE: { status: 503, retryable: true, title: "The store is away" },
+  ENCLAVE_UNAVAILABLE: { status: 503, retryable: true, title: "The enclave is unreachable or busy" },
+  STORE_UNAVAILABLE: { status: 503, retryable: true, title: "The store is unreachable" },
   PRICE_UNAVAILABLE: { status: 503, retryable: true, title: "A price that this needs is not known yet" },
-  CHAIN_UNAVAILABLE: { status: 503, retryable: true, title: "The chain is away" },
+  CHAIN_UNAVAILABLE: { status: 503, retryable: true, title: "The chain is unreachable" },
   QUEUE_FULL: { status: 503, retryable: true, title: "Too many transactions are waiting" },
 } as const satisfies Record<string, { status: number; retryable: boolean; title: string }>;
 

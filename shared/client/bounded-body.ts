@@ -1,11 +1,11 @@
 /** The body of an answer as bytes. A service may send more than it was asked for, or for ever: no more than the bound is ever held. */
 
-/** Undefined for a longer one. Ends early and short when the signal aborts; the caller looks at the signal. `heard` after every piece. */
+/** Undefined for a longer one. Ends early and short when the signal aborts; the caller looks at the signal. `received` is called after every piece. */
 export async function boundedBody(
   response: Response,
   maxBytes: number,
   signal: AbortSignal | undefined,
-  heard: () => void = () => undefined,
+  received: () => void = () => undefined,
 ): Promise<Uint8Array | undefined> {
   const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
   if (reader === undefined) return new Uint8Array(0);
@@ -19,7 +19,7 @@ export async function boundedBody(
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      heard();
+      received();
       if (done) return bytes.subarray(0, length);
       if (length + value.length > maxBytes) return undefined;
       bytes.set(value, length);

@@ -145,8 +145,8 @@ export class Core {
 
   ticket(ticketId: string, until: TicketState, operation: Operation): Promise<Ticket> {
     const { client, ledger } = this.parts;
-    const heard = (ticket: Ticket): void => operation.carried(ticket);
-    return waitForTicket(client, ledger.feed, ticketId, until, { signal: operation.signal }, heard);
+    const onTicket = (ticket: Ticket): void => operation.carried(ticket);
+    return waitForTicket(client, ledger.feed, ticketId, until, { signal: operation.signal }, onTicket);
   }
 
   /** Waits as far as the caller wants, at `confirmed` until this wallet's own copy has it too. */

@@ -118,8 +118,8 @@ export async function* streamEvents(
 /** Of a stream that was open; undefined for what another try does not change. */
 function pauseAway(error: unknown, failures: number): number | undefined {
   if (error instanceof ApiProblem) {
-    const away = error.status === 429 || error.status >= 500 || error.code === "SESSION_EXPIRED";
-    return away ? Math.max(error.retryAfterMs ?? 0, backOffMs(failures)) : undefined;
+    const transient = error.status === 429 || error.status >= 500 || error.code === "SESSION_EXPIRED";
+    return transient ? Math.max(error.retryAfterMs ?? 0, backOffMs(failures)) : undefined;
   }
   const isAway = error instanceof ClientError && PASSING.has(error.code);
   return isAway ? backOffMs(failures) : undefined;
@@ -165,7 +165,7 @@ async function* connect(
     reader = (response.body as ReadableStream<Uint8Array>).getReader();
     while (true) {
       const chunk = await over(reader.read());
-      patience.heard(silenceMs);
+      patience.restart(silenceMs);
       if (chunk.done) return { kind: "closed", token, error: ended(url) };
       for (const message of pushInto(parser, decoder.decode(chunk.value, { stream: true }))) {
         const event = readEvent(message);
@@ -174,7 +174,7 @@ async function* connect(
         if (event?.kind === "credential_revoked") return { kind: "closed", token, error: ended(url) };
         if (event !== undefined) yield { event, retryMs: parser.retryMs };
         // A reader may take its time over an event; that is not the server's silence.
-        patience.heard();
+        patience.restart();
       }
     }
   } finally {

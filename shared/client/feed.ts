@@ -72,7 +72,7 @@ export class Feed {
     }
   }
 
-  /** Keeps the stream open until the returned function is called; `failed` hears why it gave up before. */
+  /** Keeps the stream open until the returned function is called; `failed` is given the reason if it ends earlier. */
   hold(failed: (error: unknown) => void = () => undefined): () => void {
     const leaving = new AbortController();
     const reason = new ClientError("TIMED_OUT", "released");

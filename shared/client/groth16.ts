@@ -97,7 +97,7 @@ export function publicSignalsOf(key: ProvingKey, witness: Uint8Array): bigint[] 
   );
 }
 
-/** `report` hears how much of the work is done, from 0 to 1. */
+/** `report` is called with the share of the work that is done, from 0 to 1. */
 export async function proveGroth16(
   curve: Bn128,
   key: ProvingKey,

@@ -95,10 +95,10 @@ export function createTransport(options: TransportOptions): Transport {
         ...(body === undefined ? {} : { body }),
       };
       const response = await over(send(url, init));
-      patience.heard();
+      patience.restart();
       if (packed !== undefined && response.ok) {
-        const heard = (): void => patience.heard();
-        const bytes = await over(boundedBody(response, packed.maxBytes, patience.signal, heard));
+        const received = (): void => patience.restart();
+        const bytes = await over(boundedBody(response, packed.maxBytes, patience.signal, received));
         signal?.throwIfAborted();
         return readPacked(endpoint, response, bytes, url);
       }
@@ -168,7 +168,7 @@ export class Patience {
     this.#ms = ms;
     this.#caller = caller;
     caller?.addEventListener("abort", this.#leave, { once: true });
-    this.heard();
+    this.restart();
   }
 
   get signal(): AbortSignal {
@@ -179,7 +179,7 @@ export class Patience {
     this.#caller?.throwIfAborted();
   }
   /** Begins to wait again, from now on for so long. */
-  heard(ms = this.#ms): void {
+  restart(ms = this.#ms): void {
     this.#ms = ms;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#ending.abort(silenceFor(ms)), ms);

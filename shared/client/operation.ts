@@ -141,7 +141,7 @@ export class Operation {
     this.#transactionHash = transactionHash;
   }
 
-  /** Of what was sent so far the caller need not hear: a merge that has happened, or what did not leave after all. */
+  /** What was sent so far is no concern of the caller: a merge that has happened, or what did not leave after all. */
   forget(): void {
     this.#statement = undefined;
     this.#ticket = undefined;

@@ -35,7 +35,7 @@ export function unreachable(method: string, url: string, cause: unknown): Client
 
 /** The reason with which an exchange ends that nobody answers. */
 export function silenceFor(ms: number): DOMException {
-  return new DOMException(`nothing was heard for ${Math.round(ms / 1000)} s`, "TimeoutError");
+  return new DOMException(`nothing was received for ${Math.round(ms / 1000)} s`, "TimeoutError");
 }
 
 /** Whether `error` says that the other side took a request and kept silent. */

@@ -18,7 +18,7 @@ export class SharedWork<Progress> {
     const report = (at: Progress): void => {
       for (const listener of this.#listeners) listener(at);
     };
-    // Whoever asked for it hears of its beginning, too.
+    // Its beginning is reported to whoever asked for it, too.
     this.done = Promise.resolve()
       .then(() => work(this.#abort.signal, report))
       .finally(() => {

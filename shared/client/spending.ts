@@ -214,7 +214,7 @@ export class Spending {
         call.sent(hash);
         if (!isRefusal(error)) throw unknownOutcome(error);
         await ledger.refused(hash);
-        // A reorganisation took the root away between proof and check: prove again on a newer one.
+        // The root was reorganised out between proof and check: prove again on a newer one.
         const stale = error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < STALE_PROOFS;
         if (!stale) throw error;
         await ledger.sync(call);

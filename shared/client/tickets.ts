@@ -24,14 +24,14 @@ const RANK: Readonly<Record<TicketState, number>> = {
   expired: -1,
 };
 
-/** Resolves in `until` or a later state; throws TicketFailed when it can never get there. `heard` is told each change. */
+/** Resolves in `until` or a later state; throws TicketFailed when it can never get there. `onTicket` is called at first and with each change. */
 export async function waitForTicket(
   client: Client,
   feed: Feed,
   ticketId: string,
   until: TicketState,
   { signal }: Pick<WaitOptions, "signal">,
-  heard: (ticket: Ticket) => void,
+  onTicket: (ticket: Ticket) => void,
 ): Promise<Ticket> {
   let failure: { readonly error: unknown } | undefined;
   const release = feed.hold((error) => (failure = { error }));
@@ -41,7 +41,7 @@ export async function waitForTicket(
     // After `ready` the stream sends every change; a ticket that ended before it is seen by asking once.
     let ticket = feed.ticket(ticketId) ?? (await client.ticket(ticketId, { signal }));
     for (;;) {
-      heard(ticket);
+      onTicket(ticket);
       if (reached(ticket, until)) return ticket;
       if (RANK[ticket.state] < 0) throw new TicketFailed(ticket);
       if (failure !== undefined) throw failure.error;

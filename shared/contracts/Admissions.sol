@@ -69,7 +69,7 @@ abstract contract Admissions is IPool {
     }
 
     /// @dev One act for both, so that nobody can turn a withdrawal into nothing by admitting just before it.
-    /// @return wasAdmitted false for a proposal that is taken back, which leaves the standing as it was
+    /// @return wasAdmitted false for a proposal that is withdrawn, which leaves the standing as it was
     function _remove(mapping(address subject => Admission) storage role, address subject)
         internal
         onlyOwner

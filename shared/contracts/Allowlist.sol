@@ -48,7 +48,7 @@ abstract contract Allowlist is Admissions {
 
     /// @inheritdoc IPool
     function delistAsset(address asset) external {
-        // Taken back before it ever came in, it stays a contract that the pool never calls.
+        // Withdrawn before it was admitted, it stays a contract that the pool never calls.
         if (_remove(assets, asset)) emit AssetDelisted(asset);
         else emit AssetWithdrawn(asset);
     }
@@ -63,7 +63,7 @@ abstract contract Allowlist is Admissions {
     /// @inheritdoc IPool
     function setExecutor(address venue) external {
         _admit(executors, venue);
-        // The former one is out for good: to come back it has to be announced again.
+        // The former one is out: to return it must be proposed again.
         if (executor != address(0)) _drop(executor);
         _use(venue);
     }

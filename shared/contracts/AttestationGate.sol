@@ -46,7 +46,7 @@ abstract contract AttestationGate is Admissions {
 
     /// @inheritdoc IPool
     function proposeSigner(address signer, bytes calldata genesisDocument) external {
-        // Removed is for good: a key that was ever in doubt never comes back.
+        // Removal is permanent: a key that was ever in doubt never comes back.
         if (signers[signer].standing == Standing.Removed) revert Inadmissible(signer);
         (uint64 admissibleAt, uint64 expiresAt) = _propose(signers, signer);
         emit SignerProposed(signer, admissibleAt, expiresAt, genesisDocument);

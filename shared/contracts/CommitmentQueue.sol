@@ -102,7 +102,7 @@ abstract contract CommitmentQueue is AttestationGate {
     /// @dev From every rooted position an update of at most 256 leaves must reach some checkpoint, or the tree
     /// stops for ever. A call records where it ends, and on its way whenever the next transaction would open
     /// a wider gap. While fewer than RING leaves wait, no two waiting checkpoints share a place of the ring;
-    /// beyond that each gets a place of its own for good, so nothing that still waits is ever overwritten,
+    /// beyond that each gets a permanent place of its own, so nothing that still waits is ever overwritten,
     /// however long the signers are silent and however many deposits a stranger makes meanwhile.
     function _recordCheckpoint(uint256 leafCount, bytes32 head) internal {
         uint256 isWaiting = leafCount - position.rootedCount;

@@ -81,7 +81,7 @@ export class NoteTree {
     }
   }
 
-  /** Forgets every leaf from `leafCount` on: a reorganisation took their blocks away. */
+  /** Forgets every leaf from `leafCount` on: their blocks were reorganised out. */
   truncate(leafCount: number): void {
     let keep = Math.min(leafCount, this.leafCount);
     for (const row of this.#levels) {

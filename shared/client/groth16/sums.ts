@@ -13,7 +13,7 @@ const DIGIT_BYTES = 2;
 
 /**
  * Σ scalars[i] · bases[i], a Jacobian point. Bases are affine points, scalars 32 bytes each, little-endian. There
- * is one task a worker, so that the points are copied to each once; `worked` hears the share of each.
+ * is one task a worker, so that the points are copied to each once; `worked` is called with the share of each.
  */
 export async function sumOf(
   curve: Bn128,

@@ -188,13 +188,13 @@ interface IPool {
     /// Proposed (and not expired) or admitted already. A proposal made twice does not start a second clock.
     error AlreadyProposed(address subject);
     error AlreadyAdmitted(address subject);
-    /// Neither admitted nor proposed; what is to be taken back may also have expired.
+    /// Neither admitted nor proposed; what is withdrawn may also have expired.
     error NotProposed(address subject);
     error TooEarly(uint64 admissibleAt);
     /// Nobody admitted it in its week. It may be proposed again, and then waits again.
     error ProposalExpired(uint64 expiresAt);
     /// The zero address, an asset or executor that is no contract, the pool itself, or a signer that was removed
-    /// or taken back.
+    /// or withdrawn.
     error Inadmissible(address subject);
 
     // ------------------------------------------------------------------ calls
@@ -213,7 +213,7 @@ interface IPool {
     function isSpent(uint256 nullifier) external view returns (bool);
     function isSigner(address signer) external view returns (bool);
     /// @notice Whether the asset may be deposited, and swapped into or through. One that is delisted may not,
-    /// but can still be withdrawn and swapped away.
+    /// but can still be withdrawn and swapped for another asset.
     function isAsset(address asset) external view returns (bool);
     /// @notice Zero while there is none.
     function executor() external view returns (address);
@@ -236,7 +236,7 @@ interface IPool {
     /// @param genesisDocument not looked at here, see SignerProposed
     function proposeSigner(address signer, bytes calldata genesisDocument) external;
     function addSigner(address signer) external;
-    /// @notice For good, in use or only proposed. Also where fewer than `threshold` are left: then nothing is
+    /// @notice Permanently, in use or only proposed. Also where fewer than `threshold` are left: then nothing is
     /// executed until another is admitted, and no money moves meanwhile.
     function removeSigner(address signer) external;
 

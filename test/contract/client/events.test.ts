@@ -199,7 +199,7 @@ describe("event stream reader", () => {
       assert.match(page.message, /text\/html from http:.*is this the service's address/);
       const silent = await against(() => undefined);
       assert.deepEqual([silent.code, silent.pauses], ["NETWORK", []]);
-      assert.match(silent.message, /nothing was heard/);
+      assert.match(silent.message, /nothing was received/);
     });
 
     it("ends after a few tries where the stream closes before its first event", async () => {

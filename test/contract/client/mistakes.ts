@@ -191,11 +191,11 @@ export const MISTAKES: readonly Mistake[] = [
     play: (stage) => clientOf(stage, { baseUrl: stage.website }).events().next(),
   },
   {
-    ...{ name: "a service that keeps silent", code: "NETWORK", says: /nothing was heard/ },
+    ...{ name: "a service that keeps silent", code: "NETWORK", says: /nothing was received/ },
     play: (stage) => clientOf(stage, { baseUrl: stage.mute, answerMs: 500 }).whoami(),
   },
   {
-    ...{ name: "a stream that keeps silent", code: "NETWORK", says: /nothing was heard/ },
+    ...{ name: "a stream that keeps silent", code: "NETWORK", says: /nothing was received/ },
     play: (stage) => clientOf(stage, { baseUrl: stage.mute, answerMs: 500 }).events().next(),
   },
   {
