@@ -13,3 +13,11 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
     if (leave !== undefined) signal.removeEventListener("abort", leave);
   }
 }
+
+export function delay(ms: number, signal?: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  return orAborted(elapsed, signal).finally(() => clearTimeout(timer));
+}

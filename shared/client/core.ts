@@ -10,6 +10,7 @@ import type { FeeOperation } from "../protocol/host/fees.ts";
 import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
 import { toHex } from "../protocol/bytes.ts";
+import { orAborted } from "./aborting.ts";
 import { checkEnclaves, NONCE_LENGTH } from "./attestation.ts";
 import { wireProof, type WireProof } from "./bodies.ts";
 import type { Client } from "./client.ts";
@@ -17,7 +18,6 @@ import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
 import { feesFor, type Fees } from "./fees.ts";
 import type { Ledger } from "./ledger.ts";
-import { abortable } from "./http.ts";
 import type { Operation } from "./operation.ts";
 import type { CarriedOptions, Payment, StatementOptions } from "./payment.ts";
 import { checkInfo, requireAddress, type Pins } from "./pins.ts";
@@ -111,7 +111,7 @@ export class Core {
     return operation.step("prove", async () => {
       const progress = operation.provingProgress();
       // A prover that does not listen to the signal works on for nothing; nobody waits for it.
-      const proof = abortable(this.parts.prover.prove(statement, witness, { signal, progress }), signal);
+      const proof = orAborted(this.parts.prover.prove(statement, witness, { signal, progress }), signal);
       return wireProof(await proof);
     });
   }

@@ -7,13 +7,14 @@ import type { AttestResponse } from "../api/transactions.ts";
 import { asAddress, type Address, type Bytes32 } from "../protocol/brands.ts";
 import { parseSnarkjsProof } from "../protocol/host/proofs.ts";
 import type { Statement } from "../protocol/statements.ts";
+import { orAborted } from "./aborting.ts";
 import { depositAuthorization, signAuthorization, type DepositSigner } from "./authorization.ts";
 import { depositBody, plainDepositBody, type WireProof } from "./bodies.ts";
 import { requireAmount, type Core } from "./core.ts";
 import { ClientError } from "./errors.ts";
 import type * as ExecuteCall from "./execute-call.ts";
 import type { Fees } from "./fees.ts";
-import { abortable, type Delivery } from "./http.ts";
+import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
 import type { CarriedOptions, Payment, StatementOptions } from "./payment.ts";
 import { requireAddress, tokenDomainOf } from "./pins.ts";
@@ -57,7 +58,7 @@ export class Depositing {
       const token = tokenDomainOf(pins, asset);
       const authorization = await call.step("sign", () =>
         // Nobody can take the question back from the person; an answer that comes too late is worth nothing.
-        abortable(signAuthorization(signer, depositAuthorization(statement, asset, token)), call.signal),
+        orAborted(signAuthorization(signer, depositAuthorization(statement, asset, token)), call.signal),
       );
       const proof = await this.#core.prove(prepared, call);
       const body = depositBody(prepared, proof, authorization);
@@ -94,9 +95,9 @@ export class Depositing {
       const from = { value: 0n, chainId: Number(home.chainId) };
       await call.step("approve", async () => {
         const approval = { ...from, to: asset, data: approveCall(home.pool, amount) };
-        const sent = await abortable(sender.sendTransaction(approval), call.signal);
+        const sent = await orAborted(sender.sendTransaction(approval), call.signal);
         // The deposit needs it mined: a wallet estimates gas on the chain as it stands.
-        const receipt = await abortable(sent.wait(), call.signal);
+        const receipt = await orAborted(sent.wait(), call.signal);
         if (receipt?.status !== 1) throw new ClientError("DEPOSIT_NOT_EXECUTED", "the approval failed");
       });
       const sent = await call.step("send", async () => {
@@ -104,7 +105,7 @@ export class Depositing {
         // From here on the depositor's account may send it, whether or not it answers.
         call.sent(statement.hash);
         try {
-          return await abortable(sender.sendTransaction({ ...from, to: home.pool, data }), call.signal);
+          return await orAborted(sender.sendTransaction({ ...from, to: home.pool, data }), call.signal);
         } catch (error) {
           // Our own sender says this before it asks the account.
           if (error instanceof ClientError && error.code === "PIN_MISMATCH") call.forget();
@@ -116,7 +117,7 @@ export class Depositing {
       if (options.until === "sent") return made;
       await call.step("confirm", async () => {
         // A chain may take its time; the call's end is not the transaction's.
-        const receipt = await abortable(sent.wait(), call.signal);
+        const receipt = await orAborted(sent.wait(), call.signal);
         const outcome = receipt === null ? "no receipt" : outcomeOf(receipt, statement);
         // A receipt is the chain's own answer: nothing of it may still happen.
         if (outcome !== "executed" && receipt !== null) call.forget();
@@ -139,7 +140,7 @@ export class Depositing {
     await this.#core.checkService(call);
     const fees = await this.#core.fees("deposit", asset, amount, call);
     if (fees.total >= amount) throw new ClientError("AMOUNT_INVALID", "the fees take all of it");
-    const depositor = requireAddress(await abortable(from.getAddress(), call.signal), "depositor");
+    const depositor = requireAddress(await orAborted(from.getAddress(), call.signal), "depositor");
     const deadline = this.#core.deadline(options);
     // EIP-3009 bounds are exclusive; beyond the statement's own deadline the authorization is worth nothing.
     const bounds = { validAfter: 0, validBefore: deadline + 1 };

@@ -9,11 +9,10 @@
  */
 import { EVENTS, type EventKind, type StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
+import { delay, orAborted } from "./aborting.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
 import {
-  abortable,
   backOffMs,
-  delay,
   mediaType,
   overNetwork,
   Patience,
@@ -136,7 +135,7 @@ async function* connect(
   from: string | undefined,
   silenceMs: number,
 ): AsyncGenerator<{ event: StreamEvent; retryMs: number | undefined }, Ending, undefined> {
-  const { headers, query, token } = await abortable(transport.credential.stream(), call.signal);
+  const { headers, query, token } = await orAborted(transport.credential.stream(), call.signal);
   const { method, path } = ENDPOINTS.events;
   const types = call.types?.join(",");
   const url = urlOf(transport.baseUrl, path, { query: { ...query, from, types } });

@@ -4,6 +4,7 @@
  */
 import type { StreamEvent } from "../api/data.ts";
 import type { Ticket } from "../api/transactions.ts";
+import { orAborted } from "./aborting.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
 
@@ -54,19 +55,17 @@ export class Feed {
     if (this.#ready && done()) return;
     let waiter: Waiter | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const leave = (): void => waiter?.reject(signal?.reason);
     try {
-      await new Promise<void>((resolve, reject) => {
+      const answered = new Promise<void>((resolve, reject) => {
         waiter = { done, resolve, reject };
         this.#waiters.add(waiter);
-        signal?.addEventListener("abort", leave, { once: true });
         if (timeoutMs !== undefined)
           timer = setTimeout(() => reject(new ClientError("TIMED_OUT")), timeoutMs);
         void this.#pump();
       });
+      await orAborted(answered, signal);
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", leave);
       if (waiter !== undefined) this.#waiters.delete(waiter);
       this.#closeWhenAlone();
     }

@@ -5,6 +5,7 @@
  */
 import type { z } from "zod";
 import { API_VERSION, type Endpoint } from "../api/endpoints.ts";
+import { delay, orAborted } from "./aborting.ts";
 import { boundedBody } from "./bounded-body.ts";
 import { ApiProblem, ClientError } from "./errors.ts";
 import { isSilence, readBaseUrl, shownUrl, silenceFor, unreachable } from "./reaching.ts";
@@ -110,14 +111,14 @@ export function createTransport(options: TransportOptions): Transport {
 
   /** One exchange; on SESSION_EXPIRED a second one with a new token, as the specification says, and no third. */
   async function withSession(endpoint: Endpoint, call: Call): Promise<unknown> {
-    const first = await abortable(credential.headers(), call.signal);
+    const first = await orAborted(credential.headers(), call.signal);
     try {
       return await exchange(endpoint, call, first.headers);
     } catch (error) {
       const expired = error instanceof ApiProblem && error.code === "SESSION_EXPIRED";
       if (!expired || !credential.expire(first.token)) throw error;
     }
-    const second = await abortable(credential.headers(), call.signal);
+    const second = await orAborted(credential.headers(), call.signal);
     try {
       return await exchange(endpoint, call, second.headers);
     } catch (error) {
@@ -200,7 +201,7 @@ export async function overNetwork<T>(
 ): Promise<T> {
   try {
     // Not left to fetch alone: Node 20 forgets the tie between signal and body once its own request is collected.
-    return await abortable(work, patience.signal);
+    return await orAborted(work, patience.signal);
   } catch (cause) {
     patience.throwIfLeft();
     const { signal } = patience;
@@ -303,29 +304,4 @@ function parseJson(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** The work goes on for others who wait for it; only this caller leaves. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      reject(signal.reason as Error);
-    };
-    if (signal.aborted) {
-      work.catch(() => undefined);
-      leave();
-      return;
-    }
-    signal.addEventListener("abort", leave, { once: true });
-    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
-}
-
-export function delay(ms: number, signal?: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const elapsed = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  return abortable(elapsed, signal).finally(() => clearTimeout(timer));
 }

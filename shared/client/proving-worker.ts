@@ -2,6 +2,7 @@
  * The page's side of the proving worker: starts it when it is first needed, asks it, and gives up on an answer when
  * the caller does. One that ended by itself is replaced at the next question.
  */
+import { orAborted } from "./aborting.ts";
 import { ClientError } from "./errors.ts";
 import { Fault } from "./groth16/fault.ts";
 import { WORKER_FORM, type Answer, type LoadRequest, type ProveRequest } from "./groth16/messages.ts";
@@ -47,13 +48,8 @@ export class ProvingWorker {
     signal?.throwIfAborted();
     const id = ++this.#last;
     let thread: Thread | undefined;
-    let leave: (() => void) | undefined;
     try {
-      return await new Promise((resolve, reject) => {
-        leave = (): void => {
-          reject(signal?.reason as Error);
-        };
-        signal?.addEventListener("abort", leave, { once: true });
+      const proof = new Promise<SnarkjsProof | undefined>((resolve, reject) => {
         this.#running().then((running) => {
           if (signal?.aborted === true) return;
           thread = running;
@@ -61,11 +57,11 @@ export class ProvingWorker {
           running.post({ ...question, id }, transfer);
         }, reject);
       });
+      return await orAborted(proof, signal);
     } catch (error) {
       if (signal?.aborted === true && this.#pending.has(id)) thread?.post({ type: "abort", id });
       throw error instanceof Fault ? new ClientError(error.code, error.message, { cause: error }) : error;
     } finally {
-      if (leave !== undefined) signal?.removeEventListener("abort", leave);
       this.#pending.delete(id);
     }
   }

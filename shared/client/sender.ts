@@ -3,7 +3,7 @@ import { asAddress } from "../protocol/brands.ts";
 import type { Eip1193Provider } from "./authorization.ts";
 import { ClientError } from "./errors.ts";
 import type { Receipt } from "./execute-call.ts";
-import { delay } from "./http.ts";
+import { delay } from "./aborting.ts";
 import { checkOptions, eip1193Provider } from "./options.ts";
 
 export interface OutgoingTransaction {

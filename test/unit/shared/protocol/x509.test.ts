@@ -269,6 +269,18 @@ describe("shared/protocol/x509, chains", () => {
     it(`refuses ${what}`, () => assert.equal(verify(changes), "CHAIN_INVALID"));
   }
 
+  it("takes one usage alone for each: a leaf signs, an authority signs certificates", () => {
+    for (let unused = 0; unused < 8; unused += 1) {
+      const bit = 1 << unused;
+      const usage = extension(KEY_USAGE, true, Uint8Array.of(3, 2, unused, bit));
+      const leaf = verify({ leaf: { extensions: [endEntity(), usage] } });
+      const zone = verify({ zone: { extensions: [authority(0), usage] } });
+      // RFC 5280 4.2.1.3: digitalSignature is bit 0, keyCertSign bit 5, counted from the top of the byte.
+      assert.equal(leaf, bit === 0x80 ? undefined : "CHAIN_INVALID");
+      assert.equal(zone, bit === 0x04 ? undefined : "CHAIN_INVALID");
+    }
+  });
+
   it("refuses certificates in another order, one left out, and one twice", () => {
     const [root, region, zone, leaf] = chainOf().map(readCertificate);
     for (const chain of [
