@@ -13,7 +13,15 @@ import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 import { refused } from "./refusals.ts";
-import { HOME, STORY, statementCalled, type Refusal, type RootStep, type StatementStep } from "./story.ts";
+import {
+  HOME,
+  REFUSALS,
+  STORY,
+  statementCalled,
+  type Refusal,
+  type RootStep,
+  type StatementStep,
+} from "./story.ts";
 
 const NO_UPDATE = {
   ...{ oldRoot: 0n, newRoot: 0n, fromIndex: 0n, toIndex: 0n },
@@ -114,7 +122,7 @@ describe("vectors: the story on a real pool", function () {
   });
 
   for (const [at, step] of STORY.steps.entries()) {
-    if (step === FIRST_REFUSED) for (const refusal of STORY.refusals) refuses(refusal);
+    if (step === FIRST_REFUSED) for (const refusal of REFUSALS) refuses(refusal);
     if (step.step === "root update") {
       it(`takes root update ${String(at)}`, () => grows(step));
     } else {

@@ -1,9 +1,8 @@
-// The refused statements of the story: the change made, and the context bound again where the change is not
+// The refused statements, from those of the story: the change made, and the context bound again where the change is not
 // about the context, so that each is refused for its own reason.
 import { concat, solidityPacked } from "ethers";
-import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
-import { contextOf } from "../../../shared/protocol/statements.ts";
+import { contextOf, type Kind } from "../../../shared/protocol/statements.ts";
 import { HOME, statementCalled, type Refusal, type StatementStep } from "./story.ts";
 
 export interface Refused {
@@ -14,29 +13,33 @@ export interface Refused {
 
 export function refused(refusal: Refusal): Refused {
   const of = statementCalled(refusal.of);
-  const extBytes = concat([
-    refusal.terms === undefined ? of.extBytes : swapExt({ ...of.ext, ...refusal.terms }),
-    refusal.extTail ?? "0x",
-  ]);
+  const { terms, extTail = "0x", extCut = 0, isBound = true } = refusal;
+  const ext = terms === undefined ? of.extBytes : extOf({ ...of, ext: { ...of.ext, ...terms } });
+  const extBytes = concat([ext.slice(0, ext.length - 2 * extCut), extTail]);
   const signals = of.signals.map(BigInt);
-  signals[0] = contextOf(HOME, of.kind, BigInt(of.deadline), mustFromHex(extBytes));
+  if (isBound) signals[0] = contextOf(HOME, of.kind, BigInt(of.deadline), mustFromHex(extBytes));
   for (const place of refusal.zero ?? []) signals[place] = 0n;
   if (refusal.signal !== undefined) {
     const from = refusal.copy ?? refusal.signal;
-    const value = (signals[from] ?? 0n) + BigInt(refusal.add ?? 0);
-    // The context plus one may not be the context plus one minus r.
-    signals[refusal.signal] = refusal.signal === 0 ? value % FIELD_ORDER : value;
+    signals[refusal.signal] = (signals[from] ?? 0n) + BigInt(refusal.add ?? 0);
   }
-  return { of, signals, extBytes };
+  const count = refusal.count ?? signals.length;
+  return { of, signals: Array.from({ length: count }, (_, i) => signals[i] ?? 0n), extBytes };
 }
 
-function swapExt(ext: StatementStep["ext"]): string {
-  const terms = ["tokenOut", "minAmountOut", "npkOut", "feeFirst", "middle", "feeSecond"];
-  return concat([
-    solidityPacked(
-      ["address", "uint128", "uint256", "uint24", "address", "uint24"],
-      terms.map((term) => ext[term]),
-    ),
-    ...(ext["ciphertexts"] as readonly string[]),
-  ]);
+/** The terms before the ciphertexts, packed as SPEC's section 5 has them. */
+const TERMS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
+  "deposit-shield": { depositor: "address", validAfter: "uint64", validBefore: "uint64" },
+  spend: { recipient: "address" },
+  spend9: { recipient: "address" },
+  "private-swap": {
+    ...{ tokenOut: "address", minAmountOut: "uint128", npkOut: "uint256" },
+    ...{ feeFirst: "uint24", middle: "address", feeSecond: "uint24" },
+  },
+};
+
+function extOf({ kind, ext }: Pick<StatementStep, "kind" | "ext">): string {
+  const terms = TERMS[kind];
+  const values = Object.keys(terms).map((term) => ext[term]);
+  return concat([solidityPacked(Object.values(terms), values), ...(ext["ciphertexts"] as readonly string[])]);
 }

@@ -1,7 +1,7 @@
 // story.json as typed values: one pool's life, told by other implementations than ours.
 import { readFileSync } from "node:fs";
 import type { Address, Bytes32, Field } from "../../../shared/protocol/brands.ts";
-import type { Kind } from "../../../shared/protocol/statements.ts";
+import type { Kind, StatementFault } from "../../../shared/protocol/statements.ts";
 
 /** Numbers are decimal strings in the file. */
 type Numbers = string | readonly Numbers[];
@@ -57,11 +57,17 @@ export interface Refusal {
   readonly copy?: number;
   /** Positions of signals that become 0. */
   readonly zero?: readonly number[];
+  /** How many signals there are: cut, or filled with zeros. */
+  readonly count?: number;
   /** Changed terms of ext. */
   readonly terms?: Readonly<Record<string, string | number>>;
   readonly extTail?: string;
-  /** Of `checkStatement`. */
-  readonly code: string;
+  /** Bytes that are missing at ext's end. */
+  readonly extCut?: number;
+  /** False where the context stays that of the statement as it was. */
+  readonly isBound?: false;
+  /** Of `checkStatement` and the enclave. */
+  readonly code: StatementFault;
   /** Of the pool. */
   readonly error: string;
 }
@@ -75,12 +81,14 @@ export interface Story {
   };
   readonly domainSeparator: Bytes32;
   readonly steps: readonly (StatementStep | RootStep)[];
-  readonly refusals: readonly Refusal[];
 }
 
-export const STORY = JSON.parse(
-  readFileSync(new URL("../../support/vectors/story.json", import.meta.url), "utf8"),
-) as Story;
+const read = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../../support/vectors/${name}`, import.meta.url), "utf8"));
+
+export const STORY = read("story.json") as Story;
+/** The one table of statements that are refused: `checkStatement`, enclave, proxy and pool play it. */
+export const REFUSALS = (read("refusals.json") as { readonly refusals: readonly Refusal[] }).refusals;
 
 export const HOME = { chainId: BigInt(STORY.chainId), pool: STORY.pool.toLowerCase() as Address };
 

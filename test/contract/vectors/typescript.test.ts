@@ -17,9 +17,10 @@ import {
 import { encodeExt } from "../../../shared/protocol/host/statements.ts";
 import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
 import { aSigner, CONFIGURATION } from "../../unit/enclave/support/key-life.ts";
-import { verifierHere } from "../../unit/enclave/support/verifiers.ts";
+import { codeOf } from "../../unit/enclave/support/frame-client.ts";
+import { NO_VERIFIER, verifierHere } from "../../unit/enclave/support/verifiers.ts";
 import { refused } from "./refusals.ts";
-import { fields, HOME, ROOT_UPDATES, STATEMENTS, STORY, type StatementStep } from "./story.ts";
+import { fields, HOME, REFUSALS, ROOT_UPDATES, STATEMENTS, STORY, type StatementStep } from "./story.ts";
 
 const leavesOf = ({ circuitInputs, hashed }: StatementStep): string[] => [
   ...(circuitInputs["commitments"] as string[]),
@@ -116,7 +117,7 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
     }
   });
 
-  for (const refusal of STORY.refusals) {
+  for (const refusal of REFUSALS) {
     it(`${refusal.code}: ${refusal.name}`, () => {
       const { of, signals, extBytes } = refused(refusal);
       const verdict = checkStatement(HOME, of.kind, BigInt(of.deadline), signals, mustFromHex(extBytes));
@@ -151,6 +152,17 @@ describe("vectors: the story in the enclave", function () {
       assert.ok(reply.type === "attest", JSON.stringify(reply));
       assert.equal(reply.statementHash, step.statementHash);
       assert.equal(toHex(reply.signature), step.attestation.signature);
+    });
+  }
+
+  for (const refusal of REFUSALS) {
+    it(`${refusal.code}, without a look at the proof: ${refusal.name}`, async () => {
+      const { of, signals, extBytes } = refused(refusal);
+      const { kindId, proof } = of;
+      const request = { ...HOME, type: "attest", kindId, deadline: BigInt(of.deadline) } as const;
+      const terms = { proof: mustFromHex(proof), signals, ext: mustFromHex(extBytes) };
+      const reply = await attest({ ...tools, verifier: NO_VERIFIER }, { ...request, ...terms });
+      assert.equal(codeOf(reply), refusal.code);
     });
   }
 

@@ -323,129 +323,6 @@ async function keyWords(kind: Kind): Promise<bigint[]> {
   return texts.map((text) => BigInt(text ?? ""));
 }
 
-/** What a pool refuses, each for one reason, as changes to statements of the story. */
-function refusals(): unknown[] {
-  const swapOf = (changes: Record<string, unknown>): Record<string, unknown> => ({
-    of: "a swap through one pool",
-    terms: changes,
-  });
-  const spend = { of: "a withdrawal" };
-  return [
-    {
-      ...spend,
-      name: "a nullifier plus r",
-      signal: 4,
-      add: FIELD_ORDER,
-      code: "SIGNAL_RANGE",
-      error: "SignalOutOfRange",
-    },
-    {
-      ...spend,
-      name: "a root plus r",
-      signal: 1,
-      add: FIELD_ORDER,
-      code: "SIGNAL_RANGE",
-      error: "SignalOutOfRange",
-    },
-    {
-      ...spend,
-      name: "one nullifier twice",
-      signal: 5,
-      copy: 4,
-      code: "NULLIFIERS_NOT_DISTINCT",
-      error: "NullifiersNotDistinct",
-    },
-    {
-      ...spend,
-      name: "another context",
-      signal: 0,
-      add: 1n,
-      code: "CONTEXT_MISMATCH",
-      error: "ContextMismatch",
-    },
-    {
-      ...spend,
-      name: "an asset above 160 bits",
-      signal: 2,
-      add: 1n << 160n,
-      code: "STATEMENT_INVALID",
-      error: "AssetOutOfRange",
-    },
-    {
-      ...spend,
-      name: "an amount above 128 bits",
-      signal: 3,
-      add: 1n << 128n,
-      code: "STATEMENT_INVALID",
-      error: "AmountOutOfRange",
-    },
-    {
-      ...spend,
-      name: "a recipient of nothing",
-      zero: [2, 3],
-      code: "STATEMENT_INVALID",
-      error: "RecipientMismatch",
-    },
-    {
-      ...spend,
-      name: "an asset without an amount",
-      zero: [3],
-      code: "STATEMENT_INVALID",
-      error: "AssetMismatch",
-    },
-    { ...spend, name: "a byte too many", extTail: "0x00", code: "EXT_MALFORMED", error: "ExtLength" },
-    {
-      of: "a deposit",
-      name: "a deposit of nothing",
-      zero: [1, 2],
-      code: "STATEMENT_INVALID",
-      error: "ZeroAmount",
-    },
-    {
-      ...swapOf({ minAmountOut: 0n }),
-      name: "a floor of nothing",
-      code: "STATEMENT_INVALID",
-      error: "FloorZero",
-    },
-    {
-      ...swapOf({ tokenOut: USDC }),
-      name: "a swap into the same token",
-      code: "STATEMENT_INVALID",
-      error: "TokenOutInvalid",
-    },
-    {
-      ...swapOf({ tokenOut: NOBODY }),
-      name: "a swap into nothing",
-      code: "STATEMENT_INVALID",
-      error: "TokenOutInvalid",
-    },
-    {
-      ...swapOf({ npkOut: FIELD_ORDER }),
-      name: "an npk of r",
-      code: "STATEMENT_INVALID",
-      error: "NpkOutOfRange",
-    },
-    {
-      ...swapOf({ feeSecond: 500 }),
-      name: "a second tier to nowhere",
-      code: "STATEMENT_INVALID",
-      error: "PathInvalid",
-    },
-    {
-      ...swapOf({ middle: USDC, feeSecond: 500 }),
-      name: "a way back to the start",
-      code: "STATEMENT_INVALID",
-      error: "PathInvalid",
-    },
-    {
-      ...swapOf({ middle: OTHER, feeSecond: 500 }),
-      name: "a way past the end",
-      code: "STATEMENT_INVALID",
-      error: "PathInvalid",
-    },
-  ];
-}
-
 async function main(): Promise<void> {
   const swapTerms = (name: string, middle: string, feeSecond: number): Telling["terms"] => [
     ["address", "tokenOut", OTHER],
@@ -507,7 +384,6 @@ async function main(): Promise<void> {
     },
     domainSeparator: TypedDataEncoder.hashDomain(DOMAIN),
     steps,
-    refusals: refusals(),
   };
   const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
   await writeFile(

@@ -3,8 +3,8 @@ import { verifyTypedData } from "ethers";
 import { attest } from "../../../enclave/attest.ts";
 import type { ServingTools } from "../../../enclave/phase.ts";
 import type { Verifier } from "../../../enclave/verifier-pool.ts";
-import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
-import { concatBytes, toAddress, toHex, uintToBytes, word } from "../../../shared/protocol/bytes.ts";
+import { BASE_FIELD_ORDER } from "../../../shared/protocol/brands.ts";
+import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveReply, Refusal } from "../../../shared/protocol/enclave-messages.ts";
 import { proofHashOf, type Proof } from "../../../shared/protocol/proof.ts";
 import { encodeProof } from "../../../shared/protocol/host/proofs.ts";
@@ -47,7 +47,6 @@ const BY_VERIFIER: ReadonlySet<Refusal> = new Set<Refusal>([
   "PROOF_NOT_IN_SUBGROUP",
   "PROOF_INVALID",
 ]);
-const ZERO_ADDRESS = `0x${"00".repeat(20)}` as typeof SOMEBODY;
 
 describe("enclave/attest", function () {
   this.timeout(120_000);
@@ -116,20 +115,7 @@ describe("enclave/attest", function () {
     for (const id of [0, 5, 6, 255]) {
       refuses("UNKNOWN_KIND", `kind ${String(id)}`, () => ({ ...spend.request, kindId: id }));
     }
-    refuses("SIGNAL_COUNT", "one signal short, which snarkjs fills with zero", () => ({
-      ...spend.request,
-      signals: spend.request.signals.slice(0, -1),
-    }));
-    refuses("SIGNAL_COUNT", "one signal more", () => ({
-      ...spend.request,
-      signals: [...spend.request.signals, 0n],
-    }));
-    for (let place = 0; place < 10; place++) {
-      refuses("SIGNAL_RANGE", `the second spelling of signal ${String(place)} (value + r)`, () => ({
-        ...spend.request,
-        signals: spend.request.signals.map((value, i) => (i === place ? value + FIELD_ORDER : value)),
-      }));
-    }
+    // What is wrong with a statement by itself: test/contract/vectors/refusals.ts, which this enclave plays, too.
     for (let place = 0; place < 8; place++) {
       refuses("PROOF_NOT_CANONICAL", `coordinate ${String(place)} + q`, () => {
         const words: Uint8Array[] = Array.from({ length: 8 }, (_, i) =>
@@ -146,18 +132,6 @@ describe("enclave/attest", function () {
     refuses("PROOF_NOT_IN_SUBGROUP", "B of another order", () =>
       withProof({ ...spend.proof, b: onTwistOutsideSubgroup() }),
     );
-    refuses("EXT_MALFORMED", "a byte short", () => ({ ...spend.request, ext: spend.request.ext.slice(1) }));
-    refuses("EXT_MALFORMED", "a byte more", () => ({
-      ...spend.request,
-      ext: concatBytes(spend.request.ext, word(0n).slice(31)),
-    }));
-    refuses("NULLIFIERS_NOT_DISTINCT", "one note in both places", () =>
-      withSignals(spend.request, "spend", { "nullifiers[1]": spend.request.signals[4]! }),
-    );
-    refuses("CONTEXT_MISMATCH", "another recipient", () => ({
-      ...spend.request,
-      ext: encodeExt({ kind: "spend", recipient: HOME.pool, ciphertexts: ciphertexts("spend") }),
-    }));
     refuses("CONTEXT_MISMATCH", "one bit of a ciphertext", () => {
       const ext = new Uint8Array(spend.request.ext);
       ext[300]! ^= 1;
@@ -166,56 +140,19 @@ describe("enclave/attest", function () {
     refuses("CONTEXT_MISMATCH", "another chain", () => ({ ...spend.request, chainId: 1n }));
     refuses("CONTEXT_MISMATCH", "another pool", () => ({ ...spend.request, pool: SOMEBODY }));
     refuses("CONTEXT_MISMATCH", "another deadline", () => ({ ...spend.request, deadline: DEADLINE + 1n }));
-    refuses("STATEMENT_INVALID", "an asset that is no address", () =>
-      withSignals(spend.request, "spend", { asset: 1n << 160n }),
-    );
-    refuses("STATEMENT_INVALID", "an amount of 2^128", () =>
-      withSignals(spend.request, "spend", { amountOut: 1n << 128n }),
-    );
-    refuses("STATEMENT_INVALID", "an asset shown while nothing leaves", () =>
-      withSignals({ ...spend.request, ext: spendExt(ZERO_ADDRESS) }, "spend", { amountOut: 0n }),
-    );
-    refuses("STATEMENT_INVALID", "an amount without an asset", () =>
-      withSignals(spend.request, "spend", { asset: 0n }),
-    );
-    refuses("STATEMENT_INVALID", "an amount for nobody", () =>
-      withSignals({ ...spend.request, ext: spendExt(ZERO_ADDRESS) }, "spend", {}),
-    );
-    refuses("STATEMENT_INVALID", "a deposit of nothing", () =>
-      withSignals(deposit.request, "deposit-shield", { amountIn: 0n, asset: 0n }),
-    );
-    refuses("STATEMENT_INVALID", "an authorization that is never valid", () =>
-      withSignals({ ...deposit.request, ext: depositExt(DEADLINE, DEADLINE) }, "deposit-shield", {}),
-    );
     const swapWith = (changes: Partial<SwapExt>, path: Partial<SwapPath> = {}): AttestRequest => {
       const ext = decodeExt("private-swap", swap.request.ext);
       assert.ok(ext?.kind === "private-swap");
       const changed = encodeExt({ ...ext, ...changes, path: { ...ext.path, ...path } });
       return withSignals({ ...swap.request, ext: changed }, "private-swap", {});
     };
-    const swapAsset = (): Address => toAddress(uintToBytes(swap.request.signals[2]!, 20));
-    for (const [what, make] of [
-      ["a swap into nothing", () => swapWith({ tokenOut: ZERO_ADDRESS })],
-      ["a swap into what is given", () => swapWith({ tokenOut: swapAsset() })],
-      ["a floor of nothing", () => swapWith({ minAmountOut: 0n })],
-      ["an npk that no wallet has", () => swapWith({ npkOut: FIELD_ORDER })],
-      ["a tier that is not known", () => swapWith({}, { feeFirst: 3_001 })],
-      ["half a second hop", () => swapWith({}, { feeSecond: 500 })],
-      ["a way back to the start", () => swapWith({}, { middle: swapAsset(), feeSecond: 500 })],
-      ["a swap of nothing", () => withSignals(swap.request, "private-swap", { amountOut: 0n, asset: 0n })],
-    ] as const) {
-      refuses("STATEMENT_INVALID", what, make);
-    }
-    refuses("PROOF_INVALID", "another floor, bound anew", () => swapWith({ minAmountOut: 1n }));
+    refuses("PROOF_INVALID", "another floor under its own context", () => swapWith({ minAmountOut: 1n }));
     refuses("PROOF_INVALID", "another owner of what is bought", () => swapWith({ npkOut: 7n }));
     refuses("CONTEXT_MISMATCH", "another recipient of a payment of many notes", () => {
       const ext = new Uint8Array(many.request.ext);
       ext[19]! ^= 1;
       return { ...many.request, ext };
     });
-    refuses("NULLIFIERS_NOT_DISTINCT", "one note in the first and the last of nine places", () =>
-      withSignals(many.request, "spend9", { "nullifiers[8]": many.request.signals[4]! }),
-    );
     for (const [what, make] of [
       ["a spend as spend9", () => ({ ...spend.request, kindId: 3 })],
       ["a spend as private-swap", () => ({ ...spend.request, kindId: 4 })],
@@ -270,14 +207,5 @@ describe("enclave/attest", function () {
 
   function spendExt(recipient: typeof SOMEBODY): Uint8Array {
     return encodeExt({ kind: "spend", recipient, ciphertexts: ciphertexts("spend") });
-  }
-  function depositExt(validAfter: bigint, validBefore: bigint): Uint8Array {
-    return encodeExt({
-      kind: "deposit-shield",
-      depositor: SOMEBODY,
-      validAfter,
-      validBefore,
-      ciphertexts: ciphertexts("deposit-shield"),
-    });
   }
 });
