@@ -317,6 +317,7 @@ describe("shared/protocol/statements", () => {
       "the greatest npk": swapWith({ npkOut: FIELD_ORDER - 1n }),
       "the greatest floor": swapWith({ minAmountOut: (1n << 128n) - 1n }),
       "the greatest deadline": { ...aSpend, deadline: (1n << 64n) - 1n },
+      "the least deadline": { ...aSpend, deadline: 0n },
     })) {
       it(`passes ${what}`, () => {
         const statement = check(draft);
