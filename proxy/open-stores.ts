@@ -25,11 +25,11 @@ export function openStores(
     url: storeRedisUrl,
     instance: { chainId, pool },
     onBrokenRecord,
-    onAway(error) {
+    onUnreachable(error) {
       metrics.redis("store", true);
       logger.error({ err: error }, "the durable Redis is unreachable or unfit: nothing is accepted");
     },
-    onBack() {
+    onReachable() {
       metrics.redis("store", false);
       logger.info("the durable Redis is back");
     },

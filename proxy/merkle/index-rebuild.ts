@@ -34,7 +34,7 @@ export interface RebuildParts {
 export interface RebuildOptions {
   readonly source: IndexSource;
   /** Forgets what an earlier rebuild left. */
-  readonly isAnew: boolean;
+  readonly fromNothing: boolean;
   readonly sample: number;
   readonly onProgress: (progress: RebuildProgress) => void;
 }
@@ -52,12 +52,12 @@ const POLL_MS = 60_000;
 /** Throws ChainUnreachable when the node is unreachable: what is there stays, and the next rebuild goes on from it. */
 export async function rebuildIndex(
   { chain, pool, store, logger, now }: RebuildParts,
-  { source, isAnew, sample, onProgress }: RebuildOptions,
+  { source, fromNothing, sample, onProgress }: RebuildOptions,
 ): Promise<Rebuilt> {
   const head = await chain.header("latest");
   if (head === undefined) throw new ChainUnreachable("the node has no newest block");
   const worker = randomUUID();
-  const start = await store.begin(source, worker, isAnew);
+  const start = await store.begin(source, worker, fromNothing);
   const { data } = store;
   const began = {
     at: now(),

@@ -3,7 +3,7 @@
  * date a moment later; the fence at each write is what keeps two holders apart.
  */
 import { randomUUID } from "node:crypto";
-import type { Fence, SubmissionLease } from "../store/tickets.ts";
+import type { Fence, SequencerLease } from "../store/tickets.ts";
 
 export interface LeaseKeeper {
   start(): void;
@@ -32,7 +32,7 @@ const LEASE_MS = 5_000;
 const TRIES = 3;
 
 export function createLeaseKeeper(
-  lease: Pick<SubmissionLease, "take" | "giveBack">,
+  lease: Pick<SequencerLease, "take" | "giveBack">,
   { leaseMs = LEASE_MS, onChange, onFault }: LeaseKeeperOptions,
 ): LeaseKeeper {
   const holder = randomUUID();

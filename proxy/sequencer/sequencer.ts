@@ -13,7 +13,7 @@ import type { Attestor } from "../enclave-link/attestor.ts";
 import type { Logger } from "../logging.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
-import { LeaseLost, type Fence, type SubmissionLease, type TicketStore } from "../store/tickets.ts";
+import { LeaseLost, type Fence, type SequencerLease, type TicketStore } from "../store/tickets.ts";
 import { StoreUnavailable } from "../store/unavailable.ts";
 import { Backoff } from "./backoff.ts";
 import { createBatches, type Batches } from "./batch.ts";
@@ -57,7 +57,7 @@ export interface SequencerParts {
   readonly tokens: Tokens;
   readonly attestor: Attestor;
   readonly store: TicketStore;
-  readonly lease: SubmissionLease;
+  readonly lease: SequencerLease;
   readonly data: ChainDataStore;
   readonly tree: TreeView;
   /** Brings `data` to the chain's head. */

@@ -23,7 +23,7 @@ export type Write =
   | readonly [write: "rank", order: string, at: number | "number", member: string]
   | readonly [write: "unrank", order: string, at: number, member: string]
   /** Names a member to those who follow, here and in other processes. */
-  | readonly [write: "tell", member: string];
+  | readonly [write: "announce", member: string];
 
 export interface Step {
   readonly checks?: readonly Check[];

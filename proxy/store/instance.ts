@@ -18,13 +18,13 @@ import type { KeyStore } from "./keys.ts";
 import type { Database } from "./lmdb/database.ts";
 import { openLmdbEngine } from "./lmdb/engine.ts";
 import { openLmdbLiveClaims } from "./lmdb/live-claims.ts";
-import { openSubmissionLease } from "./lmdb/submission-lease.ts";
+import { openSequencerLease } from "./lmdb/sequencer-lease.ts";
 import type { PriceStore } from "./prices.ts";
 import { openDurableRedis, type DurableOptions, type DurableRedis } from "./redis/durable.ts";
 import { openRedisEngine } from "./redis/engine.ts";
 import { openRedisLiveClaims } from "./redis/live-claims.ts";
-import { openRedisSubmissionLease } from "./redis/submission-lease.ts";
-import type { SubmissionLease, TicketStore } from "./tickets.ts";
+import { openRedisSequencerLease } from "./redis/sequencer-lease.ts";
+import type { SequencerLease, TicketStore } from "./tickets.ts";
 
 export interface InstanceStores {
   readonly keys: KeyStore;
@@ -34,7 +34,7 @@ export interface InstanceStores {
   readonly prices: PriceStore;
   readonly idempotency: IdempotencyStore;
   readonly tickets: TicketStore;
-  readonly lease: SubmissionLease;
+  readonly lease: SequencerLease;
   /** Whether something new could be kept now. Throws StoreUnavailable. */
   check(): Promise<void>;
   /** What was opened here; a database is its opener's to close. */
@@ -54,7 +54,7 @@ export function embeddedStores(
   return {
     ...featuresOver(engine),
     idempotency: openIdempotencyStore(engine, openLmdbLiveClaims()),
-    lease: openSubmissionLease(engine),
+    lease: openSequencerLease(engine),
     close: () => undefined,
   };
 }
@@ -69,7 +69,7 @@ export function storesIn(redis: DurableRedis): InstanceStores {
   return {
     ...featuresOver(engine),
     idempotency: openIdempotencyStore(engine, openRedisLiveClaims(redis, engine)),
-    lease: openRedisSubmissionLease(redis),
+    lease: openRedisSequencerLease(redis),
     close: () => redis.close(),
   };
 }

@@ -26,7 +26,7 @@ export interface RebuildStore {
    * Goes on where an earlier rebuild of the same source stopped, or begins with nothing. Whoever calls last is the
    * one that rebuilds: an earlier `worker` can no longer complete.
    */
-  begin(source: IndexSource, worker: string, isAnew: boolean): Promise<"resumed" | "begun">;
+  begin(source: IndexSource, worker: string, fromNothing: boolean): Promise<"resumed" | "begun">;
   isWorker(worker: string): boolean;
   /** False when another one has begun meanwhile. */
   complete(worker: string): Promise<boolean>;

@@ -131,14 +131,14 @@ export class LeaseLost extends Error {
  * Who submits for a pool. A holder that was paused past its time learns from the fence, at its next write, that
  * another has gone on without it.
  */
-export interface SubmissionLease {
+export interface SequencerLease {
   /** Whether there can be another proxy that takes it. */
   readonly isShared: boolean;
   /**
-   * Takes the lease, or keeps it, for so long from now on. Undefined while another has it. `isAnew`: with another
+   * Takes the lease, or keeps it, for so long from now on. Undefined while another has it. `underNewFence`: with another
    * fence also for who keeps it, so that a write of its own that got no answer, and may still be on its way, is refused.
    */
-  take(holder: string, forMs: number, isAnew?: boolean): Promise<Fence | undefined>;
+  take(holder: string, forMs: number, underNewFence?: boolean): Promise<Fence | undefined>;
   /** So that the next one need not wait. */
   giveBack(holder: string): Promise<void>;
   /** What a holder last reported of itself; empty when none has. */

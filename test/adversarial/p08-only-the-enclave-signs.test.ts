@@ -284,7 +284,7 @@ describe("P8 only an accepted enclave's signature counts", function () {
     await field.provider.send("evm_setNextBlockTimestamp", [expiresAt]);
     await field.provider.send("evm_mine", []);
     assert.equal(await revertOf(stray, "addSigner", forgotten.address), "ProposalExpired");
-    // Announced anew, it waits anew.
+    // Announced again, it waits again.
     await send(field.pool, "proposeSigner", forgotten.address, "0x");
     assert.equal(await revertOf(stray, "addSigner", forgotten.address), "TooEarly");
     await send(field.pool, "removeSigner", forgotten.address);

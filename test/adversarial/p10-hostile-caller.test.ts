@@ -293,7 +293,7 @@ describe("P10 a hostile caller of the real service", function () {
     });
     const before = await cost();
     await assert.rejects(client.sequenceSpend(rival), refusal("NULLIFIER_SPENT"));
-    // The very payment that the stranger carried is answered with what became of it.
+    // The very payment that the stranger carried is answered with its outcome.
     const { statement, state, tx_hash } = await client.sequenceSpend(spend);
     assert.ok(state === "confirmed" || state === "finalized", state);
     const [executed] = await provider.getLogs({

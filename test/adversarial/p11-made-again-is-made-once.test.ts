@@ -117,7 +117,7 @@ describe("P11 a payment made again is made once", function () {
     assert.equal(await paid(), 1_000_000n);
   });
 
-  it("P11 refused and executed at once: the user hears of it instead of paying twice", async () => {
+  it("P11 refused and executed at once: the user learns of it instead of paying twice", async () => {
     await assert.rejects(wallet.withdraw(to, 1_000_000n), refusal("PROOF_INVALID"));
     assert.equal(await carry(service.payments[0]), "executed");
     await income();

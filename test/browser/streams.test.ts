@@ -1,5 +1,5 @@
 // The event stream across origins as a page has it: the real app with the real hub over a real chain, read by the
-// client library in a real browser; and what a page hears where the service cannot be had.
+// client library in a real browser; and what a page receives where the service cannot be had.
 import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -107,7 +107,7 @@ describe("event stream in a browser", function () {
     await page.close();
   });
 
-  it("a page of another origin hears within seconds that its origin is not registered, and how it is", async () => {
+  it("a page of another origin learns within seconds that its origin is not registered, and how it is", async () => {
     const page = await pageOf(stranger);
     const how = `operator developers origins ID --origin ${stranger.url}`;
     assertUnreachable(await open(page, edge.url), `${edge.url}/events/stream`, how);

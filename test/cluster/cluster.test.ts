@@ -106,7 +106,7 @@ describe("a cluster of proxies and enclaves", function () {
     assert.equal((await proxies.leader()).number, next.number, "it does not take the lease back");
   });
 
-  it("refuses with STORE_UNAVAILABLE while the Redis is away, and goes on where it was", async () => {
+  it("refuses with STORE_UNAVAILABLE while the Redis is unreachable, and goes on where it was", async () => {
     const [first, body] = [await proxies.aDeposit(), await proxies.aDeposit()];
     await on.setMining(false);
     const before = await on.client.sequenceDeposit(first);

@@ -1,4 +1,4 @@
-/** What every test of a cluster asks of its proxies: each one by its number, and what became of a ticket. */
+/** What every test of a cluster asks of its proxies: each one by its number, and the outcome of a ticket. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createClient, type Client } from "../../shared/client/index.ts";

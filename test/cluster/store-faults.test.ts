@@ -57,15 +57,15 @@ describe("a store that fails under a cluster", function () {
     await rm(folder, { recursive: true, force: true });
   });
   afterEach(async () => {
-    await mendAll();
+    await repairAll();
     await on.setMining(true);
   });
 
   const redis = (...args: string[]): Promise<unknown> => redisCommand(on.cluster.redis().url, ...args);
-  async function mendAll(): Promise<void> {
+  async function repairAll(): Promise<void> {
     for (const relay of [...toRedis, ...toEnclave]) {
       relay.delay(0);
-      relay.mend();
+      relay.repair();
     }
     await redis("CLIENT", "UNPAUSE");
     await redis("REPLICAOF", "NO", "ONE");
@@ -119,7 +119,7 @@ describe("a store that fails under a cluster", function () {
       await redis("CLIENT", "PAUSE", "4000", "ALL");
       for (const posted of await Promise.all([proxies.post(0, two), proxies.post(1, three)]))
         requireRefused(posted);
-      // Known to be away: nobody waits for it again.
+      // Known to be unreachable: nobody waits for it again.
       const again = await proxies.post(0, two);
       requireRefused(again);
       assert.ok(again.tookMs < 1_000, String(again.tookMs));
@@ -229,7 +229,7 @@ describe("a store that fails under a cluster", function () {
     await proxies.requireOnce([...tickets, last], [1, 0]);
   });
 
-  describe("away for one proxy only", () => {
+  describe("unreachable for one proxy only", () => {
     it("its connections are cut: it refuses, the other takes over what it had sent, and it serves again", async () => {
       const [one, two, three] = [
         await proxies.aDeposit(),
@@ -248,7 +248,7 @@ describe("a store that fails under a cluster", function () {
       assert.equal((await proxies.newLeader(fence)).number, other);
       await on.setMining(true);
       await proxies.requireOnce([first, second], [other]);
-      toRedis[number]!.mend();
+      toRedis[number]!.repair();
       await allReady();
       const third = ticketIn(await proxies.post(number, three));
       await proxies.requireOnce([first, second, third], [number]);
@@ -266,7 +266,7 @@ describe("a store that fails under a cluster", function () {
       assert.equal((await proxies.newLeader(fence)).number, other);
       await on.setMining(true);
       await proxies.requireOnce([first], [other]);
-      toRedis[number]!.mend();
+      toRedis[number]!.repair();
       await toRedis[number]!.release();
       await allReady();
       const second = ticketIn(await proxies.post(number, two));
@@ -284,7 +284,7 @@ describe("a store that fails under a cluster", function () {
     assert.deepEqual([health.status, part(health, "enclave")], [503, "down"]);
     const first = ticketIn(await proxies.post(number, one));
     await proxies.requireOnce([first], [other]);
-    toEnclave[other]!.mend();
+    toEnclave[other]!.repair();
     await proxies.requireOnce([first, await accepted(other, two)], [number]);
   });
 
@@ -297,7 +297,7 @@ describe("a store that fails under a cluster", function () {
     assert.equal((await proxies.newLeader(fence)).number, other);
     await until("a root over every leaf", async () => (await proxies.at(number).merkleRoot()).pending === 0);
     await proxies.requireOnce([first], [number]);
-    toEnclave[number]!.mend();
+    toEnclave[number]!.repair();
     await proxies.requireOnce([first, await accepted(number, two)], [other]);
   });
 });

@@ -13,7 +13,7 @@ import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 
 const NETWORKS = ["first", "second"] as const;
-/** What a statement of another day and another tree may hear. */
+/** What a statement of another day and another tree may receive. */
 const STALE = ["INVALID_REQUEST", "ROOT_UNKNOWN", "AUTHORIZATION_INVALID", "CONTEXT_MISMATCH", "FEE_MISSING"];
 /** Answered by a refusal here, of necessity: the app is not registered, the ticket is another store's. */
 const REFUSED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {

@@ -86,7 +86,7 @@ describe("/info?nonce= on a running service", function () {
     });
   }
 
-  it("an enclave that is away is left out, the rest is answered, and /health says so", async () => {
+  it("an enclave that is unreachable is left out, the rest is answered, and /health says so", async () => {
     await on.local.enclave.kill();
     const nonce = randomBytes(16).toString("hex");
     const here = await until("the enclave to be missed", async () => {

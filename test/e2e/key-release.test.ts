@@ -181,7 +181,7 @@ describe("key release on a running stack", function () {
 
   // After the one above: mocha plays the tests of a block before the blocks in it.
   describe("a changed image at the next start", () => {
-    it("cannot have the old key: a new signer takes its place, and the old one is removed for good", async () => {
+    it("cannot have the old key: a new signer takes its place, and the old one is removed permanently", async () => {
       await stop();
       const enclaveFolder = await aChangedEnclave("upgraded");
       await start(enclaveFolder);

@@ -107,7 +107,7 @@ describe("the operator's port of a whole service", function () {
     assert.match(spoilt?.said ?? "", /cloister_odd counter metrics should have "_total" suffix/);
   });
 
-  it("says when the Redis of its limits is away, and when it is back", async () => {
+  it("says when the Redis of its limits is unreachable, and when it is back", async () => {
     const isAway = async (wanted: number): Promise<boolean> => {
       // It is noticed by whoever is counted.
       await on.client.whoami();

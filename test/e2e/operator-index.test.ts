@@ -168,7 +168,7 @@ describe("operator index", function () {
     assert.equal((await index("check")).code, 0);
   });
 
-  it("on a stopped service: says what differs with exit code 3, and a rebuild mends it", async () => {
+  it("on a stopped service: says what differs with exit code 3, and a rebuild repairs it", async () => {
     const leaves = await leafCount();
     await on.local.proxy().stop();
     await damage();

@@ -1,5 +1,5 @@
 // `operator assets` and `operator executor` as an operator runs them, on a real pool: announced, admitted by a stranger,
-// taken back, expired; what is refused before anything is sent; and the transaction for owners who sign elsewhere.
+// withdrawn, expired; what is refused before anything is sent; and the transaction for owners who sign elsewhere.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
 // `operator signer` as an operator runs it: a birth at a real enclave, registration with its document on a real
-// pool, removal for good; and what it refuses to register.
+// pool, removal, permanent; and what it refuses to register.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -128,14 +128,14 @@ describe("operator signer", function () {
     );
     assert.equal(Number(pending[0]?.["expires_at"]) - Number(pending[0]?.["admissible_at"]), WEEK_SECS);
 
-    // Forgotten for a week after its time: the next register announces it anew.
+    // Forgotten for a week after its time: the next register announces it again.
     const snapshot: unknown = await provider.send("evm_snapshot", []);
     await provider.send("evm_increaseTime", [DELAY_SECS + WEEK_SECS]);
     await provider.send("evm_mine", []);
     assert.deepEqual((await operator("list", "--pending", ...onPool())).data["signers"], []);
-    const anew = await register(...image());
-    assert.equal(anew.data["standing"], "proposed", anew.error);
-    assert.ok(Number(anew.data["admissible_at"]) > Number(pending[0]?.["expires_at"]));
+    const again = await register(...image());
+    assert.equal(again.data["standing"], "proposed", again.error);
+    assert.ok(Number(again.data["admissible_at"]) > Number(pending[0]?.["expires_at"]));
     await provider.send("evm_revert", [snapshot]);
 
     await provider.send("evm_increaseTime", [DELAY_SECS + 1]);
@@ -149,7 +149,7 @@ describe("operator signer", function () {
     assert.deepEqual(shown, ["admitted, no document", "admitted, verified"]);
   });
 
-  it("revoke removes for good, and register says so", async () => {
+  it("revoke removes permanently, and register says so", async () => {
     const { signer } = await readPair(pair());
     const revoked = await operator("revoke", signer, ...onPool());
     assert.equal(revoked.data["standing"], "removed", revoked.error);

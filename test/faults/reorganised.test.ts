@@ -30,7 +30,7 @@ describe("a chain that takes back what was final", function () {
     };
     const [payer, payee] = [await on.wallet({ through: listening }), await on.wallet()];
     const depositor = await on.depositor(100n * UNIT);
-    // What the depositor holds is older than what will be taken back.
+    // What the depositor holds is older than what will be reorganised out.
     await on.mine(3);
     const deposit = await payer.deposit(100n * UNIT, depositor, { until: "finalized" });
     const payment = await payer.pay(payee.address, 30n * UNIT, { until: "finalized" });
@@ -42,7 +42,7 @@ describe("a chain that takes back what was final", function () {
     await on.setMining(false);
     const head = await on.chain.getBlockNumber();
     await on.chain.send("anvil_reorg", [head - blocks[0]! + 1, []]);
-    assert.equal(await on.usdc.balanceOf(depositor.address), 100n * UNIT, "it is taken back");
+    assert.equal(await on.usdc.balanceOf(depositor.address), 100n * UNIT, "it is reorganised out");
     for (const ticket of tickets) {
       const open = await until("the ticket to be open again", async () => {
         const { state, ...rest } = await now(ticket);

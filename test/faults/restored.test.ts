@@ -1,6 +1,6 @@
 /**
  * A store that is restored from an older copy, with real proxies, proofs and both stores: whoever repeats what was
- * executed meanwhile hears what became of it, under the same key, while the index still reads on.
+ * executed meanwhile is told its outcome, under the same key, while the index still reads on.
  */
 import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";

@@ -17,7 +17,7 @@ export interface ByteRelay {
    */
   swallow(): void;
   /** New connections are carried again. What was swallowed stays so. */
-  mend(): void;
+  repair(): void;
   /** Resolves when what was swallowed has been handed to the server. */
   release(): Promise<void>;
   close(): Promise<void>;
@@ -109,7 +109,7 @@ export async function startByteRelay(at: number | string, to: number | string): 
       mode = "swallow";
       for (const pair of pairs) pair.held ??= [];
     },
-    mend() {
+    repair() {
       mode = "carry";
       for (const socket of strays) socket.destroy();
     },

@@ -62,7 +62,7 @@ export interface Seen {
 
 const STREAM_TYPE = "text/event-stream";
 const PROBLEM_TYPE = "application/problem+json";
-/** What a request can hear that matches no row: nobody looked at its path, or there is nothing. */
+/** What a request can receive that matches no row: nobody looked at its path, or there is nothing. */
 const ELSEWHERE: readonly ErrorCode[] = [
   "INVALID_REQUEST",
   "UNSUPPORTED_VERSION",

@@ -42,7 +42,7 @@ export interface TestNetwork {
   /** Blocks come on their own, or only when `mine` is called. */
   setMining(isOn: boolean): Promise<void>;
   mine(blocks?: number): Promise<void>;
-  /** Moves the clocks of the chain and of these wallets on, so that deadlines before then have passed for good. */
+  /** Moves the clocks of the chain and of these wallets on, so that deadlines before then have passed permanently. */
   passTime(secs: number): Promise<void>;
   /** Hashes of the chain transactions that executed a statement. */
   executions(statement: string): Promise<string[]>;

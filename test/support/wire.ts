@@ -1,12 +1,12 @@
-/** A TCP connection to a local port that a test can cut and mend: for a party that is away and comes back. */
+/** A TCP connection to a local port that a test can cut and repair: for a party that is unreachable and comes back. */
 import { createConnection, createServer, type AddressInfo, type Socket } from "node:net";
 
 export interface Wire {
   /** `http://` and the near end. */
   readonly url: string;
-  /** Breaks what is open, and everything new, until `mend`. */
+  /** Breaks what is open, and everything new, until `repair`. */
   cut(): void;
-  mend(): void;
+  repair(): void;
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function startWire(farPort: number): Promise<Wire> {
       isCut = true;
       breakAll();
     },
-    mend() {
+    repair() {
       isCut = false;
     },
     close: () =>

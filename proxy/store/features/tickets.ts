@@ -36,7 +36,7 @@ const OPEN = "tickets:open";
 const QUEUED = "tickets:queued";
 const OUTGOING = "outgoing";
 /** Of the submission lease (each engine has its own): `fence`, and what its holder says of itself. */
-export const LEASE = "submission-lease";
+export const LEASE = "sequencer-lease";
 export const FENCE = "fence";
 export const REPORT = "report";
 const PAGE = 500;
@@ -67,7 +67,7 @@ export function openTicketStore(engine: Engine): TicketStore {
     for (let at = 0; at < ids.length; at += PAGE) yield await list(ids.slice(at, at + PAGE));
   }
 
-  function tell(changed: readonly TicketRecord[]): void {
+  function announce(changed: readonly TicketRecord[]): void {
     for (const ticket of changed) for (const listener of listeners) listener(ticket);
   }
 
@@ -194,9 +194,9 @@ export function openTicketStore(engine: Engine): TicketStore {
     follow(listener) {
       listeners.add(listener);
       stopFollowing ??= engine.follow({
-        named: async (ids) => tell(await list(ids)),
+        named: async (ids) => announce(await list(ids)),
         missed: async () => {
-          for await (const page of openPages()) tell(page);
+          for await (const page of openPages()) announce(page);
         },
       });
       return () => {
@@ -220,7 +220,7 @@ function writesOfAcceptance(ticket: Draft): Write[] {
     ...ordersOf(owner).map((order): Write => ["rank", order, "number", id]),
     ...(isNew ? ([["rank", QUEUED, "number", id]] as const) : []),
     ...(isNew ? ([["add", COUNTS, WAITING, 1]] as const) : []),
-    ["tell", id],
+    ["announce", id],
   ];
 }
 
@@ -247,7 +247,7 @@ function writesOfChange(
     // One that another has reserved meanwhile stays the other's: the chain lets one of the two through.
     for (const nullifier of nullifiers) writes.push(["put-new", RESERVED, String(nullifier), statement]);
   }
-  return [...writes, ["tell", id]];
+  return [...writes, ["announce", id]];
 }
 
 function changed(before: TicketRecord, { status, attestations }: TicketChange, at: number): TicketRecord {

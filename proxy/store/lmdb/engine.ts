@@ -113,7 +113,7 @@ export function openLmdbEngine(
         case "unrank":
           setRanked(write[1], write[2], write[3], false);
           break;
-        case "tell":
+        case "announce":
           break;
       }
     }
@@ -152,7 +152,7 @@ export function openLmdbEngine(
         return run(step);
       }, demand);
       hasFormat = true;
-      const named = writes.flatMap((write) => (write[0] === "tell" ? write[1] : []));
+      const named = writes.flatMap((write) => (write[0] === "announce" ? write[1] : []));
       if (committed.done && named.length > 0) for (const one of followers) await one.named(named);
       return committed;
     },

@@ -25,10 +25,10 @@ export function openRebuildStore(database: Database): RebuildStore {
       const known = stored();
       return known === undefined ? undefined : { source: known.source, isComplete: known.isComplete };
     },
-    begin: (source, worker, isAnew) =>
+    begin: (source, worker, fromNothing) =>
       database.transaction(() => {
         const known = stored();
-        const goesOn = !isAnew && known !== undefined && isSame(known.source, source);
+        const goesOn = !fromNothing && known !== undefined && isSame(known.source, source);
         if (!goesOn) spareTable.clearSync();
         choice.putSync("rebuild", { source, worker, isComplete: false } satisfies StoredState);
         return goesOn ? "resumed" : "begun";

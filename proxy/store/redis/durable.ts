@@ -31,8 +31,8 @@ export interface DurableOptions {
   readonly deadlineMs?: number;
   /** From one look at role and settings to the next. It also finds connections that have gone silent. */
   readonly checkEveryMs?: number;
-  readonly onAway?: (error: unknown) => void;
-  readonly onBack?: () => void;
+  readonly onUnreachable?: (error: unknown) => void;
+  readonly onReachable?: () => void;
   readonly onBrokenRecord?: (table: string, field: string) => void;
 }
 
@@ -174,7 +174,7 @@ class Link implements DurableRedis {
     this.#client = undefined;
     this.#fault = error;
     client.destroy();
-    this.#options.onAway?.(error);
+    this.#options.onUnreachable?.(error);
     this.#returnLater();
   }
 
@@ -183,7 +183,7 @@ class Link implements DurableRedis {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {
       this.connect().then(
-        () => this.#options.onBack?.(),
+        () => this.#options.onReachable?.(),
         (error: unknown) => {
           this.#fault = error;
           this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS);

@@ -35,7 +35,7 @@ for i = last + 1, #ARGV, 4 do
   elseif what == 'add' then redis.call('HINCRBY', key, a, b)
   elseif what == 'rank' then redis.call('ZADD', key, a == 'number' and number or a, b)
   elseif what == 'unrank' then redis.call('ZREM', key, b)
-  elseif what == 'tell' then redis.call('XADD', key, 'MAXLEN', '~', a, '*', 'id', b) end
+  elseif what == 'announce' then redis.call('XADD', key, 'MAXLEN', '~', a, '*', 'id', b) end
 end
 return { 1, number }
 `;
@@ -85,7 +85,7 @@ export function openRedisEngine(redis: DurableRedis): Engine {
         case "rank":
         case "unrank":
           return [one[0], at(redis.key(one[1])), String(one[2]), one[3]];
-        case "tell":
+        case "announce":
           return [one[0], at(redis.key(NEWS)), String(NEWS_KEPT), one[1]];
         case "put":
         case "put-new":
@@ -151,7 +151,7 @@ export function openRedisEngine(redis: DurableRedis): Engine {
       const run = step.thoughFull === true ? commitThoughFull : commit;
       const answer = reply.parse(await run(keys, args));
       if (answer[0] === 0) return { done: false, failed: answer[1], found: answer[2] ?? undefined };
-      if (step.writes.some(([what]) => what === "tell")) news.look();
+      if (step.writes.some(([what]) => what === "announce")) news.look();
       return { done: true, number: answer[1] === "" ? undefined : Number(answer[1]) };
     },
     follow: (follower) => news.follow(follower),

@@ -66,7 +66,7 @@ export async function indexCommand(
       ...{ chain, pool, store: openRebuildStore(database), now: Date.now },
       logger: pino({ level: "warn" }, pino.destination(2)),
     },
-    { source, isAnew: values.anew === true, sample, onProgress: sayNow },
+    { source, fromNothing: values.anew === true, sample, onProgress: sayNow },
   ).catch((error: unknown) => {
     if (!(error instanceof ChainUnreachable)) throw error;
     throw new Error(`${error.message}; what was read stays, and the same command goes on from there`);

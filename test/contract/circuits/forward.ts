@@ -44,7 +44,7 @@ export class Forward {
     return this.#follow(new Map(), at);
   }
 
-  /** The honest witness with some given wires chosen anew, and everything computed from them following. */
+  /** The honest witness with some given wires chosen again, and everything computed from them following. */
   choose(changes: ReadonlyMap<number, bigint>): Forgery {
     return this.#follow(changes, -1);
   }

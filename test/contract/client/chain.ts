@@ -73,7 +73,7 @@ export class TestChain {
     return this.log.some(({ kind, data }) => kind === "nullifier" && data["nullifier"] === hex(nullifier));
   }
 
-  /** The end of the log below the block whose going took this entry; undefined for one that was not taken back. */
+  /** The end of the log below the block whose going took this entry; undefined for one that was not reorganised out. */
   forkOf(id: string): { readonly lastId: string | undefined } | undefined {
     const ancestor = this.#orphans.get(id);
     if (ancestor === undefined) return undefined;

@@ -155,7 +155,7 @@ describe("calls that end early", function () {
     assert.deepEqual([error.name, error.sent], ["AbortError", true]);
     assert.equal(error.ticket?.ticket_id, ticket!.ticket_id);
     assert.equal(error.statement, ticket!.statement);
-    // It goes on without the caller, who can wait for it anew.
+    // It goes on without the caller, who can wait for it again.
     service.automine = true;
     service.mine();
     assert.equal((await wallet.waitForTicket(ticket!.ticket_id)).state, "confirmed");

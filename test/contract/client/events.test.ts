@@ -101,7 +101,7 @@ describe("event stream reader", () => {
     assert.deepEqual(leaves(seen), [0, 1, 2]);
   });
 
-  it("hears of a reorganisation that happened while it was away, and resumes from the ancestor", async () => {
+  it("learns of a reorganisation that happened while it was unreachable, and resumes from the ancestor", async () => {
     service.chain.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
     const seen = await read(
       client,
@@ -118,7 +118,7 @@ describe("event stream reader", () => {
     assert.deepEqual(leaves(seen), [0, 1, 2, 3, 3]);
   });
 
-  it("ends for good on a refusal, and closes its connection when its reader leaves", async () => {
+  it("ends permanently on a refusal, and closes its connection when its reader leaves", async () => {
     const wrong = createClient({ baseUrl, credential: { apiKey: "ck_wrong" } });
     await assert.rejects(
       read(wrong, () => false),
@@ -235,7 +235,7 @@ describe("event stream reader", () => {
       assert.ok(pauses.every((ms) => ms <= 30_000));
     });
 
-    it("that breaks off behind its first event each time is away, too", async () => {
+    it("that breaks off behind its first event each time is unreachable, too", async () => {
       const { code, pauses } = await against((response) => {
         const ready = { chain_id: 1, pool: `0x${"00".repeat(20)}`, block_number: 1, leaf_count: 0 };
         response.writeHead(200, { "Content-Type": "text/event-stream" });

@@ -142,7 +142,7 @@ describe("wallets on one storage", function () {
     await paying.pay(paying.address, 15_000_000n);
   });
 
-  it("a refusal that another tab hears while this one proves is excluded by this payment too", async () => {
+  it("a refusal that another tab receives while this one proves is excluded by this payment too", async () => {
     service.features.spend9 = false;
     await funded(1_000_000n, 10_000_000n, 10_000_000n);
     const slow = new HeldProver();

@@ -172,7 +172,7 @@ describe("quotes of a wallet", () => {
     assert.ok(!service.requests.some(({ method }) => method === "POST"), "nothing was asked");
   });
 
-  it("are asked again when the chain is away, and not where there is no route", async () => {
+  it("are asked again when the chain is unreachable, and not where there is no route", async () => {
     const posts = () => service.requests.filter(({ method }) => method === "POST").length;
     const wallet = await open();
     service.faults.push(({ method }) =>

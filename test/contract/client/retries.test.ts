@@ -26,7 +26,7 @@ describe("client retries", () => {
     service.faults.push(() => (left-- > 0 ? fault : undefined));
   };
 
-  it("a GET comes through a lost connection and a service that is away", async () => {
+  it("a GET comes through a lost connection and a service that is unreachable", async () => {
     fail(2, "hang-up");
     assert.equal((await client.health()).status, "ok");
     assert.equal(service.requests.length, 3);

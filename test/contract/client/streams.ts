@@ -32,7 +32,7 @@ export class EventStreams {
     send(response, "synced", now);
   }
 
-  /** Tells every stream what it has not: first that its last entry was taken back, then what came behind. */
+  /** Tells every stream what it has not: first that its last entry was reorganised out, then what came behind. */
   update(chain: TestChain): void {
     const { log } = chain;
     for (const [response, cursor] of this.#streams) {

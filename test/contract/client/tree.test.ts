@@ -133,7 +133,7 @@ describe("merkle paths without a history", function () {
     assert.deepEqual(Buffer.concat(pages), Buffer.concat(LEAVES.map(word)));
   });
 
-  it("are read anew, once, where a reorganisation spoiled the first reading", async () => {
+  it("are read again, once, where a reorganisation spoiled the first reading", async () => {
     await pool.grow(leavesFrom(300_000, 9));
     const kept = LEAVES.slice(0, 100);
     pool.bend = some(
@@ -201,7 +201,7 @@ describe("merkle paths without a history", function () {
   });
 
   it("under a root that nobody else knows are not even read", async () => {
-    const verifiers = [async () => false, () => Promise.reject(new Error("the node is away"))];
+    const verifiers = [async () => false, () => Promise.reject(new Error("the node is unreachable"))];
     for (const verifyRoot of verifiers)
       await assert.rejects(read([1], { verifyRoot }), refusal("ROOT_UNVERIFIED"));
     assert.deepEqual(pool.asked, ["/merkle/root", "/merkle/root"]);

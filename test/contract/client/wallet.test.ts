@@ -160,7 +160,7 @@ describe("wallet against a service with real proofs", function () {
     assert.equal(wallet.balance().total, 30_000_000n - 5n * FLAT_FEE);
   });
 
-  it("frees the notes of a payment that failed for good", async () => {
+  it("frees the notes of a payment that failed permanently", async () => {
     const wallet = await open(1);
     await wallet.deposit(10_000_000n, depositor);
     service.automine = false;
@@ -269,7 +269,7 @@ describe("wallet against a service with real proofs", function () {
     });
     await wallet.deposit(10_000_000n, depositor);
     assert.equal(wallet.balance().unverified, 10_000_000n - FLAT_FEE);
-    answer = () => Promise.reject(new Error("the node is away"));
+    answer = () => Promise.reject(new Error("the node is unreachable"));
     await wallet.sync();
     assert.equal(wallet.balance().unverified, 10_000_000n - FLAT_FEE);
     answer = () => Promise.resolve(true);
@@ -351,7 +351,7 @@ describe("wallet against a service with real proofs", function () {
     assert.equal(new Set(keys).size, 1, "a repeated POST carries the same Idempotency-Key");
   });
 
-  it("proves again on a newer root when a reorganisation took its root away", async () => {
+  it("proves again on a newer root when its root was reorganised out", async () => {
     const wallet = await open(1);
     await wallet.deposit(10_000_000n, depositor);
     let refusals = 0;

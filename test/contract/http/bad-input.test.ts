@@ -157,5 +157,5 @@ for (const swaps of [false, true]) {
 }
 
 const FAULT = /"level":(50|60|"error"|"fatal")/;
-/** What a request that was let in hears here. */
+/** What a request that was let in receives here. */
 const ENDS = new Set(["CHAIN_UNAVAILABLE", "APP_UNKNOWN"]);

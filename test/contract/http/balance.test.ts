@@ -1,4 +1,4 @@
-// GET /balance/usdc against a real token on a real local chain, and when that chain is away.
+// GET /balance/usdc against a real token on a real local chain, and when that chain is unreachable.
 import assert from "node:assert/strict";
 import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { createChain } from "../../../proxy/chain/provider.ts";
@@ -52,7 +52,7 @@ describe("GET /balance/usdc", () => {
     assert.equal(body.balance, "0");
   });
 
-  it("is CHAIN_UNAVAILABLE with Retry-After while the chain is away, and says nothing of its address", async () => {
+  it("is CHAIN_UNAVAILABLE with Retry-After while the chain is unreachable, and says nothing of its address", async () => {
     await anvil.stop();
     const answer = await edge!.call("GET", `/balance/usdc?address=${HOLDER}`);
     assert.equal(answer.status, 503);

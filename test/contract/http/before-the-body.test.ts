@@ -1,4 +1,4 @@
-// What a caller hears before it has sent a body: Expect: 100-continue, and CONNECT, which has none. Byte for byte.
+// What a caller receives before it has sent a body: Expect: 100-continue, and CONNECT, which has none. Byte for byte.
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { MAX_BODY_BYTES } from "../../../shared/api/endpoints.ts";

@@ -1,4 +1,4 @@
-// How many connections a proxy holds, in all and from one address, and what the next one hears.
+// How many connections a proxy holds, in all and from one address, and what the next one receives.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

@@ -70,7 +70,7 @@ describe("the OpenAPI document", () => {
     assert.deepEqual(types, ["application/json", "application/octet-stream"]);
   });
 
-  it("says of every operation that the store, which knows the credentials, may be away", () => {
+  it("says of every operation that the store, which knows the credentials, may be unreachable", () => {
     for (const endpoint of table) {
       const operation = operationOf(endpoint);
       const content = resolve(operation.responses["503"]!).content?.["application/problem+json"];

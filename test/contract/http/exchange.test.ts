@@ -539,7 +539,7 @@ describe("exchange: the provider's keys", () => {
     });
   });
 
-  it("a provider that is away is borne for an hour, and longer not", async () => {
+  it("a provider that is unreachable is tolerated for an hour, and longer not", async () => {
     const token = await forge(
       scene.provider.key,
       scene.claims({ exp: Math.floor(Date.now() / 1000) + 9_000 }),

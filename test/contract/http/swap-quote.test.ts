@@ -320,7 +320,7 @@ describe("POST /swap/quote", function () {
       }
     });
 
-    it("is warned of when the pool trades elsewhere, or the node is away", async () => {
+    it("is warned of when the pool trades elsewhere, or the node is unreachable", async () => {
       const { factory, quoter } = stage.uniswap;
       await check(factory, quoter, a);
       assert.match(logged.join(""), /does not trade on CLOISTER_SWAP_FACTORY/);

@@ -144,7 +144,7 @@ describe("pool: governance", () => {
         assert.equal(await send(admit, subject, await stranger()), EVENTS[role][1]);
       });
 
-      it("what expired is not there to be taken back", async () => {
+      it("what expired is not there to be withdrawn", async () => {
         const subject = subjectOf(role);
         const expiresAt = await proposed(role);
         await at(expiresAt);
@@ -240,7 +240,7 @@ describe("pool: governance", () => {
     assert.equal(asText(await world.executeOne(member)), "executed");
   });
 
-  it("a removed signer is out for good, before and after its admission", async () => {
+  it("a removed signer is out permanently, before and after its admission", async () => {
     for (const subject of [attester(0).address, attester(7).address]) {
       if (subject === attester(7).address) await send("proposeSigner", subject);
       await send("removeSigner", subject);
@@ -275,7 +275,7 @@ describe("pool: governance", () => {
     assert.equal(asText(await world.executeOne(deposit())), unsupported);
   });
 
-  it("an asset that was proposed and taken back, or expired, is a contract that the pool never calls", async () => {
+  it("an asset that was proposed and withdrawn, or expired, is a contract that the pool never calls", async () => {
     const member = seal(world.withdrawalDraft(freshAddress(), 100n, configurable));
     await at(await proposed("asset"));
     await world.provider.send("evm_mine", []);
@@ -285,7 +285,7 @@ describe("pool: governance", () => {
     assert.equal(asText(await world.executeOne(member)), `assetunsupported ${configurable}`);
   });
 
-  it("a delisted asset whose new proposal is taken back, or expires, can still leave", async () => {
+  it("a delisted asset whose new proposal is withdrawn, or expires, can still leave", async () => {
     const contract = new Contract(
       configurable,
       (await loadArtifact("ConfigurableToken")).abi as never,

@@ -1,5 +1,5 @@
 // A pool on a chain of its own, and a mirror of its queue kept from events alone, so that tests can say
-// "a root update over these two transactions" and read what became of each member of a batch.
+// "a root update over these two transactions" and read the outcome of each member of a batch.
 import {
   Contract,
   HDNodeWallet,

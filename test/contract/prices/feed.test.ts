@@ -45,7 +45,7 @@ describe("prices: a feed contract", function () {
     await (await contract.set(value, (await seconds()) - ageSecs)).wait();
   }
 
-  /** A proxy's own half: what a restart makes anew over the same store. */
+  /** A proxy's own half: what a restart makes again over the same store. */
   async function start(at: Address = feed, url: string = anvil.url): Promise<void> {
     lines = [];
     const logger = createLogger("info", { write: (line: string) => void lines.push(line) });
@@ -166,7 +166,7 @@ describe("prices: a feed contract", function () {
     assert.equal((await fees.rulesFor("d", WETH, "swap")).service?.flat, 4_000_000_000_000n);
   });
 
-  it("is no worse off with an address that holds no feed, or with a node that is away", async () => {
+  it("is no worse off with an address that holds no feed, or with a node that is unreachable", async () => {
     await start(asAddress(`0x${"77".repeat(20)}`));
     assert.equal(await flat(), 20_000_000_000_000n);
     assert.deepEqual(alarms(), ["NO_ROUND"]);

@@ -84,7 +84,7 @@ describe("durable Redis", function () {
       await assert.rejects(link(), /CONFIG GET is not allowed/);
     });
 
-    it("when nobody answers, with the code of a store that is away", async () => {
+    it("when nobody answers, with the code of a store that is unreachable", async () => {
       await server.kill();
       await assert.rejects(link(), isAway);
     });
@@ -193,12 +193,12 @@ describe("durable Redis", function () {
     assert.ok(kept.size <= answered.length + 16);
   });
 
-  it("frozen, everybody hears within the deadline, then at once, and nothing is left half done", async () => {
+  it("frozen, everybody is told within the deadline, then at once, and nothing is left half done", async () => {
     const seen: string[] = [];
     const redis = await link({
       deadlineMs: 5_000,
-      onAway: () => seen.push("away"),
-      onBack: () => seen.push("back"),
+      onUnreachable: () => seen.push("away"),
+      onReachable: () => seen.push("back"),
     });
     const stores = storesIn(redis);
     await fill(stores);
@@ -236,7 +236,7 @@ describe("durable Redis", function () {
 
   it("given settings that lose data while it runs, it is left, and the reason is told", async () => {
     const reasons: unknown[] = [];
-    const redis = await link({ checkEveryMs: 50, onAway: (error) => reasons.push(error) });
+    const redis = await link({ checkEveryMs: 50, onUnreachable: (error) => reasons.push(error) });
     await set("appendfsync", "no");
     await until("the loss to be noticed", () => !redis.isReady);
     assert.match(String(reasons[0]), /appendfsync is no and must be always/);
@@ -247,14 +247,14 @@ describe("durable Redis", function () {
 
   it("come back without its data, it is not taken for the same", async () => {
     const reasons: unknown[] = [];
-    const redis = await link({ checkEveryMs: 50, onAway: (error) => reasons.push(error) });
+    const redis = await link({ checkEveryMs: 50, onUnreachable: (error) => reasons.push(error) });
     const stores = storesIn(redis);
     await fill(stores);
     await server.command("FLUSHALL");
     await until("the loss to be noticed", () => !redis.isReady);
     assert.match(String(reasons[0]), /it lost its data or is another one than before/);
     await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isAway);
-    // Nor when another proxy has begun anew on it.
+    // Nor when another proxy has begun again on it.
     await link();
     await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isAway);
   });

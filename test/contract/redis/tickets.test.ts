@@ -62,7 +62,7 @@ describe("tickets in Redis", function () {
     assert.equal(await lease.take("first", 1), first);
   });
 
-  it("refuses a write that arrives late, once its own sender has taken the lease anew", async () => {
+  it("refuses a write that arrives late, once its own sender has taken the lease again", async () => {
     const relay = await startByteRelay(0, Number(new URL(server.url).port));
     try {
       const { tickets, lease } = await proxy(500, `redis://127.0.0.1:${String(relay.port)}`);
@@ -74,13 +74,13 @@ describe("tickets in Redis", function () {
         return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]);
       };
       /** What is kept in the end when "late" got no answer, "new" is written, and "late" arrives after it. */
-      const kept = async (isAnew: boolean): Promise<string> => {
+      const kept = async (underNewFence: boolean): Promise<string> => {
         relay.swallow();
         await assert.rejects(tickets.underLease(fence).report("late"), StoreUnavailable);
-        relay.mend();
+        relay.repair();
         await until("the return", () => link!.isReady);
-        const now = (await lease.take("holder", 60_000, isAnew))!;
-        assert.equal(now, isAnew ? fence + 1 : fence);
+        const now = (await lease.take("holder", 60_000, underNewFence))!;
+        assert.equal(now, underNewFence ? fence + 1 : fence);
         await tickets.underLease(now).report("new");
         const before = await written();
         await relay.release();

@@ -94,7 +94,7 @@ describe("two proxies and one Redis", () => {
     assert.deepEqual([(await ask(0, keys[0])).status, (await ask(1, keys[1])).status], [429, 429]);
   });
 
-  it("Redis killed: nobody hears of it, nobody is unlimited, and after its return one count holds again", async () => {
+  it("Redis killed: nobody notices, nobody is unlimited, and after its return one count holds again", async () => {
     const keys = await developer("dev", 6);
     const [first, second] = keys;
     assert.equal(okOf([await ask(0, first), await ask(0, first), await ask(1, second)]), 3);

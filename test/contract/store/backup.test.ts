@@ -299,7 +299,7 @@ describe("backup and restore of the embedded store", function () {
     await told(/BACKUP is missing/, "--data", data, "backup");
   });
 
-  it("a store is of one instance for good", async () => {
+  it("a store is of one instance permanently", async () => {
     await within(data, async (database) => {
       await claimInstance(database, INSTANCE);
       for (const other of [

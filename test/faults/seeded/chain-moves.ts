@@ -28,7 +28,7 @@ export class ChainMoves {
   readonly #sent: () => ReadonlyMap<string, string>;
   readonly #foreign: Prebuilt[];
   #racing = 0;
-  /** Of the chain, when blocks were about to be taken back. */
+  /** Of the chain, when blocks were about to be reorganised out. */
   #highest = 0;
   /** Statements that the pool refused, or did not reach in a call that failed as a whole, in a block that stands or stood. */
   readonly rejected = new Set<string>();
@@ -128,7 +128,7 @@ export class ChainMoves {
   }
 
   /**
-   * As many as the scenario's own. What had its confirmations stays, also when blocks are taken back more than once before
+   * As many as the scenario's own. What had its confirmations stays, also when blocks are reorganised out more than once before
    * the chain has grown again: what becomes of a final ticket then is not this suite's question.
    */
   async #within(depth: number): Promise<number> {

@@ -21,7 +21,7 @@ export interface EnclaveRelay {
   readonly path: string;
   /** Strikes the next exchanges, so many of them. */
   arm(fault: EnclaveFault, times: number): void;
-  /** Calls back once at the next exchange, before the enclave hears of it or when it has answered. */
+  /** Calls back once at the next exchange, before the enclave receives it or when it has answered. */
   trap(moment: Moment, act: () => void): void;
   /** Ends every fault; true when a trap was still set. */
   heal(): boolean;

@@ -14,7 +14,7 @@ export class Follower {
   readonly #end = new AbortController();
   readonly #reading: Promise<void>;
 
-  /** `baseUrl` is asked anew for each connection. */
+  /** `baseUrl` is asked again for each connection. */
   constructor(baseUrl: () => string | undefined, apiKey: string) {
     this.#reading = this.#follow(baseUrl, apiKey);
   }

@@ -170,7 +170,7 @@ export class Place {
     }
   }
 
-  /** A proxy whose node is away at its start ends, and its supervisor starts it again. */
+  /** A proxy whose node is unreachable at its start ends, and its supervisor starts it again. */
   async #startUntilUp(): Promise<void> {
     const deadline = performance.now() + READY_WITHIN_MS;
     this.#isStarting = true;

@@ -67,9 +67,9 @@ export interface Observations {
   readonly excuses: {
     /** The chain's clock was moved past every deadline. */
     readonly deadlinesPassed: boolean;
-    /** Blocks were taken back, or a node answered for an older one. */
+    /** Blocks were reorganised out, or a node answered for an older one. */
     readonly wentBack: boolean;
-    /** A node hid receipts: our nonce then looks as if a stranger had used it, and what it carried waits anew. */
+    /** A node hid receipts: our nonce then looks as if a stranger had used it, and what it carried waits again. */
     readonly hidReceipts: boolean;
   };
   readonly asked: readonly Asked[];

@@ -1,6 +1,6 @@
 /**
  * The proxy's program and what hosts it, as a few files. Loading them as they lie, a thousand modules of it and of its
- * packages, takes more of the processor than a scenario does; and each process that is killed is loaded anew.
+ * packages, takes more of the processor than a scenario does; and each process that is killed is loaded again.
  */
 import { readFile } from "node:fs/promises";
 import path from "node:path";

@@ -1,7 +1,7 @@
 /**
  * Stands between one proxy and its node: passes questions on, and lies, falls silent or answers for an older block
- * where it was told to. What it says of the past is true: a node may be behind or away, it cannot undo a block that
- * somebody else can look up. Also the moment at which a proxy is killed: before the node hears a question, or when it
+ * where it was told to. What it says of the past is true: a node may be behind or unreachable, it cannot undo a block that
+ * somebody else can look up. Also the moment at which a proxy is killed: before the node receives a question, or when it
  * has answered and the proxy does not know.
  */
 import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";

@@ -421,7 +421,7 @@ export class Scenario {
   }
 }
 
-/** A refusal that is no invitation to try again is what the same key gets for a day: who tries anew takes another. */
+/** A refusal that is no invitation to try again is what the same key gets for a day: who tries again takes another. */
 function keyOf(name: string, answers: readonly Answer[]): string {
   const refusals = answers.filter((answer) => answer.is === "refused" && isAnswered(answer)).length;
   return createHash("sha256")

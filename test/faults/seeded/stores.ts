@@ -103,7 +103,7 @@ async function shared(world: World, folder: string): Promise<Store> {
       return freshFolders(world, path.join(folder, "data"), proxies);
     },
     async lapse() {
-      for (const key of await client.keys("*:submission-lease")) await client.hSet(key, "until", "0");
+      for (const key of await client.keys("*:sequencer-lease")) await client.hSet(key, "until", "0");
       for (const key of await client.keys("*:idempotency:live:*")) await client.del(key);
     },
     async read(_dataDir, ticketIds) {

@@ -41,7 +41,7 @@ export interface StoreReport {
   readonly violated: readonly Played[];
 }
 
-/** Scenarios of one lane before it begins anew: anvil remembers every block that it ever had. */
+/** Scenarios of one lane before it begins again: anvil remembers every block that it ever had. */
 const LANE_LIFE = 400;
 const SUMMARY_EVERY = 20;
 

@@ -208,7 +208,7 @@ export function engineSuite(of: () => Engines): void {
       missed: () => Promise.reject(new Error("nothing was missed")),
     });
     const tell = (...members: string[]): Promise<Committed> =>
-      one.commit({ writes: members.map((member) => ["tell", member]) });
+      one.commit({ writes: members.map((member) => ["announce", member]) });
     await tell("before");
     const stop = following.follow(follower());
     // The first look of a follower marks from where on it is named to.
@@ -217,7 +217,7 @@ export function engineSuite(of: () => Engines): void {
       return named.includes("first");
     });
     await tell("a", "b");
-    await one.commit({ checks: [["is", "t", "none", "x"]], writes: [["tell", "never"]] });
+    await one.commit({ checks: [["is", "t", "none", "x"]], writes: [["announce", "never"]] });
     await tell("c");
     await until("the last", () => named.includes("c"));
     assert.deepEqual(

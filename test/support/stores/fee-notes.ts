@@ -50,7 +50,7 @@ export function feeNoteStoreSuite(of: () => [FeeNoteStore, FeeNoteStore]): void 
     assert.deepEqual(await store.notesOf("thief", 0, 100), []);
   });
 
-  it("forgets a statement that came to nothing and keeps an executed one for good", async () => {
+  it("forgets a statement that came to nothing and keeps an executed one permanently", async () => {
     const executed = new Set([statement(1)]);
     let timestamp = 1_000 + DAY;
     const notes = createFeeNotes(store, {

@@ -26,7 +26,7 @@ export function idempotencyStoreSuite(
   of: () => [IdempotencyStore, IdempotencyStore],
   lapse: () => Promise<IdempotencyStore>,
 ): void {
-  it("one of many equal requests runs, the others hear that it does", async () => {
+  it("one of many equal requests runs, the others are told that it does", async () => {
     const stores = of();
     const claims = await Promise.all(
       Array.from({ length: 12 }, (_, i) => stores[i % 2]!.claim("s", "f", NOW)),

@@ -107,7 +107,7 @@ export function keyStoreSuite(of: () => [KeyStore, KeyStore]): void {
     assert.equal(await other.key("a"), undefined);
   });
 
-  it("revokes a key once and for good, also against a use that is noted at that moment", async () => {
+  it("revokes a key once and permanently, also against a use that is noted at that moment", async () => {
     const [one, other] = of();
     await one.addKey(aKey("aa"));
     assert.equal(await one.revokeKey("bb", "2026-03-01"), false);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import {
   LeaseLost,
   type Outgoing,
-  type SubmissionLease,
+  type SequencerLease,
   type TicketDraft,
   type TicketRecord,
   type TicketStatus,
@@ -15,7 +15,7 @@ import { until } from "../until.ts";
 
 export interface TicketStores {
   readonly tickets: TicketStore;
-  readonly lease: SubmissionLease;
+  readonly lease: SequencerLease;
 }
 
 export const hash = (n: number): Bytes32 => `0x${n.toString(16).padStart(64, "0")}` as Bytes32;
@@ -383,7 +383,7 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     const heard: string[] = [];
     const hear = ({ id, status }: TicketRecord): void => void heard.push(`${id} ${status.state}`);
     const stop = other.tickets.follow(hear);
-    // The first look of a follower marks from where on it hears.
+    // The first look of a follower marks from where on it reads.
     await one.tickets.accept(ticketDraft(99, [99]), 10);
     await until("the first news", () => heard.includes("id-99 queued"));
     await one.tickets.accept(ticketDraft(1, [5]), 10);

@@ -242,7 +242,7 @@ describe("enclave/frames", () => {
     assert.equal(codeOf(await (await connect(path)).ask(STATUS)), "WRONG_PHASE");
   });
 
-  it("does not take waiting for a reply for keeping still, and begins the time anew with it", async () => {
+  it("does not take waiting for a reply for keeping still, and begins the time again with it", async () => {
     const { begun, releases, answer } = held();
     const client = await connect(await serve(answer));
     const reply = client.ask(RELEASE);

@@ -248,7 +248,7 @@ describe(`enclave/init${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_I
       }
     });
 
-    it("answers others while one stalls and the module is away for another", async () => {
+    it("answers others while one stalls and the module is unreachable for another", async () => {
       await serve();
       const stalled = await connect("nsm.sock");
       stalled.write(Uint8Array.of(0, 0));

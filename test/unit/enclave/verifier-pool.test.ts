@@ -256,7 +256,7 @@ describe("enclave/verifier-pool", () => {
       assert.equal(await next, undefined);
     });
 
-    it("is given its time from each batch anew, and none while it is free", async () => {
+    it("is given its time from each batch again, and none while it is free", async () => {
       const stage = new Stage(1);
       const pool = await stage.pool();
       assert.deepEqual(stage.timers, []);

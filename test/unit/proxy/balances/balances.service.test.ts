@@ -33,7 +33,7 @@ describe("balances service", () => {
     assert.deepEqual(asked, [[USDC, USDC, 9]]);
   });
 
-  it("a node without a head or away is CHAIN_UNAVAILABLE, a fault of ours is not hidden", async () => {
+  it("a node that is unreachable or has no head is CHAIN_UNAVAILABLE, a fault of ours is not hidden", async () => {
     const isAway = (error: unknown): boolean =>
       error instanceof ApiError && error.code === "CHAIN_UNAVAILABLE";
     const balanceOf = async (): Promise<bigint> => 0n;

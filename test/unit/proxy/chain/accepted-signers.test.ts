@@ -27,7 +27,7 @@ describe("chain/accepted-signers", () => {
     assert.deepEqual(asked, [A, B]);
   });
 
-  it("hears of a revocation with the next block", async () => {
+  it("learns of a revocation with the next block", async () => {
     assert.equal(await isSigner(A), true);
     accepted.clear();
     tip = "0x02";

@@ -15,7 +15,7 @@ describe("chain/block-cache", () => {
     assert.equal(await remembered.get("b", question), 2);
   });
 
-  it("asks again after a failure, which everybody who waited for it hears", async () => {
+  it("asks again after a failure, which everybody who waited for it receives", async () => {
     const remembered = new BlockCache(4);
     const fails = async (): Promise<number> => Promise.reject(new Error("away"));
     const both = [remembered.get("a", fails), remembered.get("a", async () => 1)];

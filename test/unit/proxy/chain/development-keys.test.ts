@@ -103,7 +103,7 @@ describe("chain/development-keys", () => {
     });
   }
 
-  it("refuses its own development keys without asking the chain, and no others while the chain is away", async () => {
+  it("refuses its own development keys without asking the chain, and no others while the chain is unreachable", async () => {
     const away = { verifyingKeyHash: () => Promise.reject(new ChainUnreachable("no node")) };
     const mixed = new Map(honest).set("spend", hash("D"));
     await assert.rejects(requireNoDevelopmentKeys(mixed, away, development), /this proxy's spend key/);

@@ -30,7 +30,7 @@ describe("chain/json-rpc and a node that takes questions and answers none", () =
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("is away after the time allowed, even when the collector runs meanwhile", async () => {
+  it("is unreachable after the time allowed, even when the collector runs meanwhile", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void;
     const { signal } = new AbortController();
@@ -42,7 +42,7 @@ describe("chain/json-rpc and a node that takes questions and answers none", () =
     await assert.rejects(question, ChainUnreachable);
   });
 
-  it("is away at once when the service leaves, for the question under way and every later one", async () => {
+  it("is unreachable at once when the service leaves, for the question under way and every later one", async () => {
     const leaving = new AbortController();
     const chain = createChain(url, 1n, { timeoutMs: 3_600_000, signal: leaving.signal });
     const before = heard;
@@ -139,7 +139,7 @@ describe("chain/json-rpc on the wire", () => {
     ["too many requests", 200, '{"error":{"code":-32005,"message":"slow down"}}'],
   ];
   for (const [what, status, body] of answers) {
-    it(`counts the node as away when it answers with ${what}`, async () => {
+    it(`counts the node as unreachable when it answers with ${what}`, async () => {
       listener = (request, response) => {
         request.resume();
         response.writeHead(status, { location: `${url}/elsewhere` }).end(body);

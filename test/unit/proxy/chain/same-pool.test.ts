@@ -38,7 +38,7 @@ describe("chain/same-pool", () => {
     }
   });
 
-  it("starts while the node is away", async () => {
+  it("starts while the node is unreachable", async () => {
     const { logger, lines } = logged();
     await requireSamePool(chain, { verifyingKeyHash: away } as unknown as Pool, keyOf, logger);
     assert.equal(lines.length, 1);
@@ -69,7 +69,7 @@ describe("enclave-link/same-circuits", () => {
     assert.equal(mustFromHex(expected).length, 32);
   });
 
-  it("tells an enclave with other circuits from one that is away, and never throws", async () => {
+  it("tells an enclave with other circuits from one that is unreachable, and never throws", async () => {
     const expected = circuitsHashOf(keys);
     const levels = async (circuits: () => Promise<(Bytes32 | undefined)[]>): Promise<string[]> => {
       const { logger, lines } = logged();

@@ -47,7 +47,7 @@ describe("enclave-link/attestor", () => {
     assert.deepEqual(more, []);
   });
 
-  it("goes to the next enclave when one is away, busy, or signs with a key the pool does not accept", async () => {
+  it("goes to the next enclave when one is unreachable, busy, or signs with a key the pool does not accept", async () => {
     const busy = bent(() => ({ type: "refused", code: "BUSY" }));
     for (const first of [away(), busy, signing(attester(9))]) {
       for (let i = 0; i < 2; i++) {

@@ -76,7 +76,7 @@ describe("enclave-link/directory", () => {
     );
   });
 
-  it("leaves out an enclave that is away or refuses, and keeps the others in order", async () => {
+  it("leaves out an enclave that is unreachable or refuses, and keeps the others in order", async () => {
     const busy = refusing({ type: "refused", code: "PLATFORM_UNAVAILABLE" });
     const described = await createDirectory([enclave(1), away, busy, enclave(2)], all).describe(NONCE);
     assert.deepEqual(
@@ -93,12 +93,12 @@ describe("enclave-link/directory", () => {
     assert.deepEqual(one.document, document);
   });
 
-  it("does not call an enclave away because the chain is", async () => {
+  it("does not call an enclave unreachable because the chain is", async () => {
     const directory = createDirectory([enclave(1)], () => Promise.reject(new ChainUnreachable("gone")));
     await assert.rejects(directory.describe(NONCE), ChainUnreachable);
   });
 
-  it("tells the phases in order of configuration, undefined for one that is away", async () => {
+  it("tells the phases in order of configuration, undefined for one that is unreachable", async () => {
     const links = [enclave(1), away, enclave(2, { phase: "halted" })];
     assert.deepEqual(await createDirectory(links, all).phases(), ["serving", undefined, "halted"]);
   });

@@ -177,7 +177,7 @@ describe("enclave-link/key-courier", () => {
         },
       ],
       [
-        "a KMS that is away",
+        "a KMS that is unreachable",
         "KMS_AWAY",
         async () => {
           const nobody = createKeyRelease({ region, endpoint: "http://127.0.0.1:1", credentials });
@@ -185,7 +185,7 @@ describe("enclave-link/key-courier", () => {
         },
       ],
       [
-        "an enclave that is away",
+        "an enclave that is unreachable",
         "ENCLAVE_AWAY",
         () => {
           const enclave = playEnclave();
@@ -258,7 +258,7 @@ describe("enclave-link/key-courier", () => {
       return courier;
     }
 
-    it("restores every enclave that boots, and again one that was started anew", async () => {
+    it("restores every enclave that boots, and again one that was started again", async () => {
       const [one, two] = [playEnclave(), playEnclave()];
       const { faults } = onDuty([
         [one, pairFile],
@@ -273,7 +273,7 @@ describe("enclave-link/key-courier", () => {
       assert.equal(two.restores, 1);
     });
 
-    it("goes on trying, says why in between, and reads the pair anew each time", async () => {
+    it("goes on trying, says why in between, and reads the pair again each time", async () => {
       const later = path.join(folder, "later.json");
       const enclave = playEnclave();
       const { faults } = onDuty([[enclave, later]]);

@@ -96,7 +96,7 @@ describe("enclave-link/link against a real socket", () => {
     assert.equal(connections, 1);
   });
 
-  it("is away when nobody listens, and connects when somebody does", async () => {
+  it("is unreachable when nobody listens, and connects when somebody does", async () => {
     const asked = connect();
     await assert.rejects(asked.ask({ type: "status" }), EnclaveUnreachable);
     await serve(good);
@@ -136,7 +136,7 @@ describe("enclave-link/link against a real socket", () => {
     assert.equal(connections, 1);
   });
 
-  it("closes a connection that sends garbage, and reports the enclave as away", async () => {
+  it("closes a connection that sends garbage, and reports the enclave as unreachable", async () => {
     await serve((_id, socket) => void socket.write(Uint8Array.of(9, 9, 9, 9, 9, 9)));
     await assert.rejects(connect().ask({ type: "status" }), EnclaveUnreachable);
   });

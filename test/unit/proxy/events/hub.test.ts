@@ -91,7 +91,7 @@ describe("events/hub on a real chain", function () {
     const event = reader.events.find(({ kind }) => kind === "reorg")!;
     assert.deepEqual(event.data, { from_id: before.at(-1) });
     assert.equal(event.id, before.at(-1));
-    // Who comes back later with an id of that branch hears the same.
+    // Who comes back later with an id of that branch receives the same.
     const late = new StreamReader(hub, { from: lost });
     await late.synced();
     const told = late.events.find(({ kind }) => kind === "reorg")!;

@@ -195,7 +195,7 @@ class World {
       if (event.kind === "reorg") {
         const { from_id } = event.data;
         const at = from_id === null ? -1 : ids.indexOf(from_id);
-        assert.ok(from_id === null || at >= 0, "taken back to an event that never came");
+        assert.ok(from_id === null || at >= 0, "sent back to an event that never came");
         ids.length = at + 1;
       } else if (event.id !== undefined) {
         assert.ok(!ids.includes(event.id), `${event.id} came twice`);

@@ -98,7 +98,7 @@ describe("SharedWindows", () => {
       const rule = aRule({ quota: 3 });
       assert.equal(await admitted(store, rule, 2), 2);
       scene.elsewhere.mood = mood;
-      // What was admitted before counts on: nobody starts afresh because the store went away.
+      // What was admitted before counts on: nobody starts afresh because the store became unreachable.
       assert.equal(await admitted(store, rule), 1);
       assert.equal(await admitted(store, aRule({ quota: 3 })), 3);
       assert.equal(await store.openLease("g", "a", 1), true);

@@ -92,7 +92,7 @@ describe("merkle/index-check on a real chain", function () {
     await refusedFor(/^the index is empty$/);
   });
 
-  it("knows nothing when the chain moves while it is compared, or the node is away", async () => {
+  it("knows nothing when the chain moves while it is compared, or the node is unreachable", async () => {
     const pool = {
       ...on.pool,
       isSpent: async () => {

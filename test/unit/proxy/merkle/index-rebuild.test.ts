@@ -1,4 +1,4 @@
-// The index made anew from a real chain, beside the one that a running proxy serves.
+// The index made again from a real chain, beside the one that a running proxy serves.
 import assert from "node:assert/strict";
 import { adoptRebuiltIndex, rebuildIndex, type Rebuilt } from "../../../../proxy/merkle/index-rebuild.ts";
 import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
@@ -11,7 +11,7 @@ import { Money, SILENT } from "../../../support/money.ts";
 
 interface Bend {
   readonly pool?: Pool;
-  readonly isAnew?: boolean;
+  readonly fromNothing?: boolean;
   readonly onProgress?: () => void;
 }
 
@@ -32,12 +32,12 @@ describe("merkle/index-rebuild on a real chain", function () {
   const rebuilds = (): RebuildStore => openRebuildStore(on.database);
   const rebuild = ({
     pool = on.pool,
-    isAnew = false,
+    fromNothing = false,
     onProgress = () => undefined,
   }: Bend = {}): Promise<Rebuilt> =>
     rebuildIndex(
       { chain: on.chain, pool, store: rebuilds(), logger: SILENT, now: () => on.now() },
-      { source, isAnew, sample: 64, onProgress },
+      { source, fromNothing, sample: 64, onProgress },
     );
   const log = (): LoggedEvent[] => on.data.eventsAfter(undefined, 1_000);
   const tickets = (): unknown[] => [...on.database.table("tickets").getRange()];
@@ -74,7 +74,7 @@ describe("merkle/index-rebuild on a real chain", function () {
     await confirmed();
   });
 
-  it("mends what was broken: the damaged index serves until the next start, then the rebuilt one", async () => {
+  it("repairs what was broken: the damaged index serves until the next start, then the rebuilt one", async () => {
     await confirmed();
     await on.sequencer.stop();
     await on.indexer.stop();
@@ -110,7 +110,7 @@ describe("merkle/index-rebuild on a real chain", function () {
     await confirmed();
   }
 
-  it("keeps what it has when the node goes away, and goes on from there", async () => {
+  it("keeps what it has when the node becomes unreachable, and goes on from there", async () => {
     await confirmed();
     await on.mine(20);
     await on.sequencer.stop();
@@ -122,10 +122,10 @@ describe("merkle/index-rebuild on a real chain", function () {
     assert.equal(rebuilds().state()?.isComplete, false);
     await startAgain();
     assert.equal(on.data.leafCount(), 3);
-    on.wire.mend();
+    on.wire.repair();
     const { start, isComplete } = await rebuild();
     assert.deepEqual([start, isComplete], ["resumed", true]);
-    assert.equal((await rebuild({ isAnew: true })).start, "begun");
+    assert.equal((await rebuild({ fromNothing: true })).start, "begun");
   });
 
   it("serves nothing that a lying node made: a statement left out, and a bent root", async () => {
@@ -137,7 +137,7 @@ describe("merkle/index-rebuild on a real chain", function () {
         (await on.pool.logs(range)).filter((raw) => on.pool.parseLog(raw)?.kind !== name),
     });
     for (const name of ["executed", "root"]) {
-      const { isComplete, report } = await rebuild({ pool: without(name), isAnew: true }).catch(
+      const { isComplete, report } = await rebuild({ pool: without(name), fromNothing: true }).catch(
         (error: unknown): Rebuilt => {
           // The root that comes is over more leaves than there are.
           assert.equal((error as Error).name, "RangeError");

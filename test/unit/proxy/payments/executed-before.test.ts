@@ -151,7 +151,7 @@ describe("payments: after the restore of an older copy of the store", function (
     assert.deepEqual([ticket.owner, ticket.status], [STRANGER, { state: "confirmed", outcome }]);
   });
 
-  it("while the index is behind, nobody hears that it is too late", async () => {
+  it("while the index is behind, nobody is told that it is too late", async () => {
     const made = [await on.deposit(), on.spend(on.rooted().root)];
     for (const one of made) await on.reaches(await sequence(one), "confirmed");
     await restore();
@@ -186,7 +186,7 @@ describe("payments: after the restore of an older copy of the store", function (
     assert.deepEqual(seen, [false, true]);
   });
 
-  it("its block taken back, it is sent again and executed once", async () => {
+  it("its block reorganised out, it is sent again and executed once", async () => {
     const made = on.spend(on.rooted().root);
     await on.mine(3);
     await forgotten(made);

@@ -56,7 +56,7 @@ describe("sequencer/backoff", () => {
     for (const number of [3, 4]) chain.set(number, blockOf(number, "b"));
     reach(3);
     assert.deepEqual([backoff.isWaiting("simulated", 3), backoff.isWaiting("mined", 3)], [false, true]);
-    // It counts anew: one block, and not the four of a third time.
+    // It counts from the start again: one block, and not the four of a third time.
     backoff.wouldBeRefused("simulated", 3);
     assert.deepEqual([backoff.isWaiting("simulated", 3), backoff.isWaiting("simulated", 4)], [true, false]);
   });

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { Fence, SubmissionLease as Whole } from "../../../../proxy/store/tickets.ts";
+import type { Fence, SequencerLease as Whole } from "../../../../proxy/store/tickets.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "../../../../proxy/sequencer/lease.ts";
 import { until } from "../../../support/until.ts";
 
-type SubmissionLease = Pick<Whole, "take" | "giveBack">;
+type SequencerLease = Pick<Whole, "take" | "giveBack">;
 
 describe("sequencer/lease", () => {
   const running: LeaseKeeper[] = [];
@@ -11,7 +11,7 @@ describe("sequencer/lease", () => {
     for (const one of running.splice(0)) await one.stop();
   });
 
-  function lead(lease: SubmissionLease, leaseMs: number) {
+  function lead(lease: SequencerLease, leaseMs: number) {
     const changes: (Fence | undefined)[] = [];
     const faults: unknown[] = [];
     const keeper = createLeaseKeeper(lease, {
@@ -92,9 +92,9 @@ describe("sequencer/lease", () => {
     let isAway = false;
     const { keeper, changes } = lead(
       {
-        take: async (_holder, _ms, isAnew) => {
+        take: async (_holder, _ms, underNewFence) => {
           if (isAway) throw new Error("away");
-          return isAnew === true ? ++fence : fence;
+          return underNewFence === true ? ++fence : fence;
         },
         giveBack: () => Promise.resolve(),
       },
@@ -135,7 +135,7 @@ describe("sequencer/lease", () => {
     assert.deepEqual(changes, [1, undefined, 1]);
   });
 
-  it("says whom it has lost it to and what it got anew", async () => {
+  it("says whom it has lost it to and what it got again", async () => {
     let fence: Fence | undefined = 1;
     const { changes } = lead({ take: async () => fence, giveBack: () => Promise.resolve() }, 60);
     await until("the first", () => changes.length === 1);

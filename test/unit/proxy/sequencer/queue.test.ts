@@ -64,7 +64,7 @@ describe("sequencer/queue", () => {
     assert.equal(due(queue).length, 5);
   });
 
-  it("hears of new ones also while it reads, and of each once", async () => {
+  it("learns of new ones also while it reads, and of each once", async () => {
     const store = storeOf([ticket(1), ticket(2), ticket(3), ticket(4)], (tell) => {
       tell(ticket(4));
       tell(ticket(5));
@@ -79,7 +79,7 @@ describe("sequencer/queue", () => {
     assert.equal(queue.size, 6);
   });
 
-  it("hears of one that is executed already, and settles it like the others", async () => {
+  it("learns of one that is executed already, and settles it like the others", async () => {
     const store = storeOf([ticket(1)]);
     const queue = await Queue.read(store);
     const outcome = { txHash: hash(9), block: 7, leafIndexes: [1, 2] };

@@ -66,7 +66,7 @@ describe("sequencer on a real chain that goes back", function () {
     assertInOrder([await on.reaches(ticket, "confirmed"), await on.reaches(neighbour, "confirmed")]);
   });
 
-  it("sends nothing under a nonce that was taken back after the choice: what was before it goes first", async () => {
+  it("sends nothing under a nonce that was reorganised out after the choice: what was before it goes first", async () => {
     await on.seed();
     await on.mine(3);
     const { root } = on.rooted();
@@ -232,7 +232,7 @@ describe("sequencer on a real chain that goes back", function () {
     );
   });
 
-  it("lets nothing accepted later into a nonce that was taken back before one that is under way", async () => {
+  it("lets nothing accepted later into a nonce that was reorganised out before one that is under way", async () => {
     await on.seed();
     await on.mine(3);
     await until("nothing to be under way", async () => (await on.store.outgoing()).length === 0);

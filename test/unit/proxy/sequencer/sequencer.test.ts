@@ -205,7 +205,7 @@ describe("sequencer on a real chain with the real pool", function () {
     assert.equal(on.sequencer.state().blockedBy, undefined);
   });
 
-  it("holds a queued ticket while the chain is away, and sends it when the chain is back", async () => {
+  it("holds a queued ticket while the chain is unreachable, and sends it when the chain is back", async () => {
     await on.seed();
     await on.sequencer.stop();
     const made = on.spend(on.rooted().root);
@@ -216,14 +216,14 @@ describe("sequencer on a real chain with the real pool", function () {
     await until("the sequencer to wait for the chain", () => on.sequencer.state().blockedBy === "chain");
     const held = await on.tickets.view((await on.store.get(ticket.id))!);
     assert.deepEqual([held.state, held.blocked_by, held.error], ["queued", "chain", null]);
-    on.wire.mend();
+    on.wire.repair();
     const done = await on.reaches(ticket, "confirmed");
     assert.equal(await on.executions(made), 1);
     assert.equal((await on.tickets.view(done)).blocked_by, undefined);
     await until("nothing to be blocked", () => on.sequencer.state().blockedBy === undefined);
   });
 
-  it("learns after the chain was away what was mined meanwhile, and sends nothing twice", async () => {
+  it("learns after the chain was unreachable what was mined meanwhile, and sends nothing twice", async () => {
     await on.seed();
     await on.rpc("evm_setAutomine", [false]);
     const made = on.spend(on.rooted().root);
@@ -237,7 +237,7 @@ describe("sequencer on a real chain with the real pool", function () {
     await until("the sequencer to wait for the chain", () => on.sequencer.state().blockedBy === "chain");
     const held = await on.tickets.view((await on.store.get(ticket.id))!);
     assert.deepEqual([held.state, held.blocked_by, held.error], ["submitted", "chain", null]);
-    on.wire.mend();
+    on.wire.repair();
     const done = await on.reaches(ticket, "confirmed");
     assert.ok(done.status.state === "confirmed");
     assert.equal(done.status.outcome.txHash, hash);

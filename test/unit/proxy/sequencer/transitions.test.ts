@@ -92,7 +92,7 @@ describe("sequencer/transitions: every state against every finding", () => {
     assert.equal(settle(STATES.submitted, found()), STATES.submitted);
   });
 
-  it("confirmed that is reorganised away is submitted again, without a carrier", () => {
+  it("confirmed that is reorganised out is submitted again, without a carrier", () => {
     assert.deepEqual(settle(STATES.confirmed, found()), { state: "submitted", txHash: HASH });
   });
 

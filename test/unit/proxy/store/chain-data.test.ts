@@ -1,4 +1,4 @@
-// The swap's leaf on disk, back from disk, taken back by a reorganisation, and as a stream shows it.
+// The swap's leaf on disk, back from disk, removed by a reorganisation, and as a stream shows it.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

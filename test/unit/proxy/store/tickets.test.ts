@@ -7,7 +7,7 @@ import { openDatabase, type Database } from "../../../../proxy/store/lmdb/databa
 import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import { claimInstance, FORMAT } from "../../../../proxy/store/lmdb/instance-record.ts";
 import { StoreUnavailable } from "../../../../proxy/store/unavailable.ts";
-import type { SubmissionLease, TicketStore } from "../../../../proxy/store/tickets.ts";
+import type { SequencerLease, TicketStore } from "../../../../proxy/store/tickets.ts";
 import {
   assertCounted,
   hash,
@@ -22,7 +22,7 @@ describe("store/tickets (LMDB)", () => {
   let folder: string;
   let database: Database;
   let store: TicketStore;
-  let lease: SubmissionLease;
+  let lease: SequencerLease;
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-tickets-"));
     database = openDatabase(folder);

@@ -113,7 +113,7 @@ describe("swap/best-route", () => {
     ]);
   });
 
-  it("does not call a route missing when the node is away", async () => {
+  it("does not call a route missing when the node is unreachable", async () => {
     const venue = venueOf([made(IN, OUT, 100), made(IN, OUT, 500)]);
     const failing: Venue = {
       ...venue,

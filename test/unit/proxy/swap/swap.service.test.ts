@@ -189,7 +189,7 @@ describe("swap service", () => {
     assert.deepEqual([venue.asked, venue.looked], [3, 4]);
   });
 
-  it("a node that is away, has no block, or does not answer in time is CHAIN_UNAVAILABLE, and the next try is new", async () => {
+  it("a node that is unreachable, has no block, or does not answer in time is CHAIN_UNAVAILABLE, and the next try is new", async () => {
     let isAway = true;
     const ask = quotes({
       chain: {

@@ -48,7 +48,7 @@ describe("scripts/stack/development-credential", () => {
     }
   });
 
-  it("goes into a store that is made later or anew", async () => {
+  it("goes into a store that is made later or again", async () => {
     const [first, second] = stores;
     const key = await developmentCredential(folder.shared(), [first]);
     assert.equal(await developmentCredential(folder.shared(), [first, second]), key);

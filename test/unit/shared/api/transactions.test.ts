@@ -95,7 +95,7 @@ describe("shared/api/transactions", () => {
     });
   }
 
-  it("a deposit comes without an authorization on /attest only, and elsewhere hears why it is needed", () => {
+  it("a deposit comes without an authorization on /attest only, and elsewhere is told why it is needed", () => {
     const bare = without(body("deposit-shield"), "authorization");
     assert.deepEqual(faults(ATTEST_BODIES["deposit-shield"], bare), []);
     const attestations = [{ signer: ADDRESS, signature: SIGNATURE }];

@@ -103,7 +103,7 @@ describe("merging what two tabs know", () => {
     }
   });
 
-  it("no note comes along whose leaf is another one here, and while it is read anew nothing is replaced", () => {
+  it("no note comes along whose leaf is another one here, and while it is read again nothing is replaced", () => {
     const mine = aState(2);
     const theirs = aState(3);
     theirs.addNote(aNote(2));

@@ -51,7 +51,7 @@ describe("shared/protocol/enclave-messages FrameSplitter", () => {
     "a good frame and then another version": concatBytes(frameOf(new Uint8Array(5)), Uint8Array.of(7)),
   };
   for (const [what, bytes] of Object.entries(bad)) {
-    it(`is done for good after ${what}`, () => {
+    it(`is done permanently after ${what}`, () => {
       const splitter = new FrameSplitter();
       assert.equal(splitter.push(bytes), undefined);
       assert.equal(splitter.push(frameOf(new Uint8Array(5))), undefined);

@@ -86,7 +86,7 @@ describe(`scripts/product/image/host/vsock-bridge${COMPILER_IS_MISSING === undef
     "\n",
     "x".repeat(99),
   ]) {
-    it(`closes on ${JSON.stringify(line.slice(0, 20))}, and the enclave hears nothing of it`, async () => {
+    it(`closes on ${JSON.stringify(line.slice(0, 20))}, and the enclave receives nothing of it`, async () => {
       let connections = 0;
       await folder.serve("guest.sock", () => connections++);
       await start();
@@ -95,7 +95,7 @@ describe(`scripts/product/image/host/vsock-bridge${COMPILER_IS_MISSING === undef
     });
   }
 
-  it("closes without an answer while the enclave is away, and serves when it is there", async () => {
+  it("closes without an answer while the enclave is unreachable, and serves when it is there", async () => {
     await start();
     assert.equal(await say(HANDSHAKE), "");
     await echo();

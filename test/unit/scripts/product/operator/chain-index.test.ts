@@ -47,7 +47,7 @@ describe("operator index: words and options", () => {
     await refused(["check"], { rpc, "chain-id": chainId }, /--pool ADDRESS/);
   });
 
-  it("a node that is away is no mistake of the caller's", async () => {
+  it("a node that is unreachable is no mistake of the caller's", async () => {
     await assert.rejects(indexCommand(UNTOUCHED, ["check"], CHAIN, {}), { name: "ChainUnreachable" });
   });
 });

@@ -45,7 +45,7 @@ describe("client: threads of a proof", () => {
     assert.deepEqual(await pool.queue(echo(bytes)), [bytes]);
   });
 
-  it("end in the middle of a task, and whoever waits hears why", async () => {
+  it("end in the middle of a task, and whoever waits is told why", async () => {
     const work = Array.from({ length: 10 }, () => pool.queue(echo(new Uint8Array(20_000_000))));
     const reason = new Error("not wanted any more");
     const all = Promise.allSettled(work);

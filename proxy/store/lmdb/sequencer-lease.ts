@@ -4,11 +4,11 @@
  */
 import { retrying, type Engine } from "../engine.ts";
 import { FENCE, LEASE, REPORT } from "../features/tickets.ts";
-import type { Fence, SubmissionLease } from "../tickets.ts";
+import type { Fence, SequencerLease } from "../tickets.ts";
 
 const HOLDER = "holder";
 
-export function openSubmissionLease(engine: Engine): SubmissionLease {
+export function openSequencerLease(engine: Engine): SequencerLease {
   let hasTaken = false;
 
   const raise = (holder: string): Promise<Fence> =>

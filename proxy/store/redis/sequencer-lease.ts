@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { LEASE, REPORT } from "../features/tickets.ts";
-import type { SubmissionLease } from "../tickets.ts";
+import type { SequencerLease } from "../tickets.ts";
 import type { DurableRedis } from "./durable.ts";
 
 /** ARGV: holder, milliseconds, whether the fence is raised in any case. Also in a full Redis: what waits can only become less under a lease. */
@@ -16,7 +16,7 @@ local fence = tonumber(found[2]) or 0
 if found[1] ~= ARGV[1] then
   if found[3] and tonumber(found[3]) > now then return 0 end
   fence = fence + 1
-elseif ARGV[3] == 'anew' then
+elseif ARGV[3] == 'new fence' then
   fence = fence + 1
 end
 redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'fence', fence, 'until', now + ARGV[2])
@@ -30,14 +30,14 @@ redis.call('HSET', KEYS[1], 'holder', '', 'until', 0)
 return 1
 `;
 
-export function openRedisSubmissionLease(redis: DurableRedis): SubmissionLease {
+export function openRedisSequencerLease(redis: DurableRedis): SequencerLease {
   const key = redis.key(LEASE);
   const take = redis.script(TAKE);
   const giveBack = redis.script(GIVE_BACK);
   return {
     isShared: true,
-    async take(holder, forMs, isAnew = false) {
-      const args = [holder, String(forMs), isAnew ? "anew" : ""];
+    async take(holder, forMs, underNewFence = false) {
+      const args = [holder, String(forMs), underNewFence ? "new fence" : ""];
       const fence = z.int().parse(await take([key], args));
       return fence === 0 ? undefined : fence;
     },
