@@ -6,10 +6,10 @@ import { rootUpdateDigest } from "../shared/protocol/attestation.ts";
 import { asField, type Field } from "../shared/protocol/brands.ts";
 import { refused, type AttestRootRequest, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { Frontier, MAX_UPDATE_LEAVES, nextHead } from "../shared/protocol/tree.ts";
-import type { ServingTools } from "./phase.ts";
+import type { ServingParts } from "./phase.ts";
 
 export function attestRoot(
-  { signer }: Pick<ServingTools, "signer">,
+  { signer }: Pick<ServingParts, "signer">,
   request: AttestRootRequest,
 ): EnclaveReply {
   const { chainId, pool, fromIndex, headBefore } = request;

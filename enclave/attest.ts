@@ -7,10 +7,10 @@ import { attestationDigest } from "../shared/protocol/attestation.ts";
 import { refused, type AttestRequest, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { decodeProof, proofHashOf } from "../shared/protocol/proof.ts";
 import { canonicalSignals, checkStatement, kindById } from "../shared/protocol/statements.ts";
-import type { ServingTools } from "./phase.ts";
+import type { ServingParts } from "./phase.ts";
 
 export async function attest(
-  { signer, verifier, configuration }: Pick<ServingTools, "signer" | "verifier" | "configuration">,
+  { signer, verifier, configuration }: Pick<ServingParts, "signer" | "verifier" | "configuration">,
   request: AttestRequest,
 ): Promise<EnclaveReply> {
   const home = { chainId: request.chainId, pool: request.pool };

@@ -5,43 +5,45 @@ import { attest } from "./attest.ts";
 import { attestRoot } from "./attest-root.ts";
 import { genesis } from "./genesis.ts";
 import { liveDocument } from "./live-document.ts";
-import { ANSWERED, type Life } from "./phase.ts";
+import { ANSWERED, type Enclave } from "./phase.ts";
 import { restore } from "./restore.ts";
 
-export async function dispatch(life: Life, request: EnclaveRequest): Promise<EnclaveReply> {
-  if (!ANSWERED[life.phase].has(request.type)) return refused("WRONG_PHASE");
+export async function dispatch(enclave: Enclave, request: EnclaveRequest): Promise<EnclaveReply> {
+  if (!ANSWERED[enclave.phase].has(request.type)) return refused("WRONG_PHASE");
   try {
     switch (request.type) {
       case "status":
         return {
           type: "status",
-          phase: life.phase,
-          signer: life.signer,
-          configurationHash: life.configuration?.hash ?? ZERO_BYTES32,
-          circuitsHash: life.configuration?.circuitsHash ?? ZERO_BYTES32,
+          phase: enclave.phase,
+          signer: enclave.signer,
+          configurationHash: enclave.configuration?.hash ?? ZERO_BYTES32,
+          circuitsHash: enclave.configuration?.circuitsHash ?? ZERO_BYTES32,
         };
       case "genesis":
-        return await genesis(life.booting, request.challenge);
-      case "release-request":
-        return await life.booting.releases.request(life.booting.platform, life.booting.configuration);
+        return await genesis(enclave.booting, request.challenge);
+      case "release-request": {
+        const { releases, platform, configuration } = enclave.booting;
+        return await releases.request(platform, configuration);
+      }
       case "restore": {
-        const { releases, configuration } = life.booting;
+        const { releases, configuration } = enclave.booting;
         const release = releases.take();
         const signer = release && restore(configuration, release, request);
         if (signer === undefined) return refused("RESTORE_REFUSED");
-        life.serve(signer);
+        enclave.serve(signer);
         return { type: "restore", signer: signer.address };
       }
       case "attestation":
-        return await liveDocument(life.serving, request.nonce);
+        return await liveDocument(enclave.serving, request.nonce);
       case "attest":
-        return await attest(life.serving, request);
+        return await attest(enclave.serving, request);
       case "attest-root":
-        return attestRoot(life.serving, request);
+        return attestRoot(enclave.serving, request);
     }
   } catch {
     // Whoever can make us throw may have found more than that: sign nothing until a fresh boot.
-    life.halt();
+    enclave.halt();
     return refused("WRONG_PHASE");
   }
 }

@@ -5,11 +5,11 @@
 import { isNonce, refused, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { sha256Hex } from "../shared/protocol/hash.ts";
 import { encodeUserData } from "../shared/protocol/user-data.ts";
-import type { BootingTools } from "./phase.ts";
+import type { BootingParts } from "./phase.ts";
 import { makeSealedKey } from "./signer.ts";
 
 export async function genesis(
-  { platform, configuration }: Pick<BootingTools, "platform" | "configuration">,
+  { platform, configuration }: Pick<BootingParts, "platform" | "configuration">,
   challenge: Uint8Array,
 ): Promise<EnclaveReply> {
   // The challenge tells the registrar that this key was born after it was drawn.

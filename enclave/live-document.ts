@@ -1,10 +1,10 @@
 /** A fresh attestation document: this measurement runs, and holds this signer, at the time of this nonce. */
 import { isNonce, refused, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { encodeUserData } from "../shared/protocol/user-data.ts";
-import type { ServingTools } from "./phase.ts";
+import type { ServingParts } from "./phase.ts";
 
 export async function liveDocument(
-  { platform, configuration, signer }: Pick<ServingTools, "platform" | "configuration" | "signer">,
+  { platform, configuration, signer }: Pick<ServingParts, "platform" | "configuration" | "signer">,
   nonce: Uint8Array,
 ): Promise<EnclaveReply> {
   if (!isNonce(nonce)) return refused("NONCE_INVALID");

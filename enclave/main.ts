@@ -14,6 +14,6 @@ if (listenPath === undefined || nsmPath === undefined) throw new Error("two sock
 // This file is in dist/enclave/ of the image.
 const here = import.meta.dirname;
 const platform = nitroPlatform({ listenPath, nsmPath, verifierPath: `${here}/verifier.js` });
-const life = await boot(platform, () => readFile(`${here}/../../configuration.json`, "utf8"));
-const server = new FrameServer(platform, (request) => dispatch(life, request));
+const enclave = await boot(platform, () => readFile(`${here}/../../configuration.json`, "utf8"));
+const server = new FrameServer(platform, (request) => dispatch(enclave, request));
 await platform.listen((socket) => server.accept(socket));

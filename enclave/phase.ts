@@ -1,5 +1,5 @@
 /**
- * Where the program is in its life, and what it answers there. Only `booting → serving` and `→ halted` exist, and
+ * The program's phase, and what it answers in each. Only `booting → serving` and `→ halted` exist, and
  * only a restored key opens the first; what a phase works with cannot be reached in any other.
  */
 import { ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
@@ -17,32 +17,33 @@ export const ANSWERED: Readonly<Record<EnclavePhase, ReadonlySet<EnclaveRequest[
   halted: new Set(["status"]),
 };
 
-/** What boot made. */
-export interface Tools {
+/** What boot made, and every phase but `halted` works with. */
+export interface Parts {
   readonly platform: Platform;
   readonly configuration: Configuration;
   readonly verifier: Verifier;
 }
 
-export interface BootingTools extends Tools {
+export interface BootingParts extends Parts {
   readonly releases: Releases;
 }
 
-export interface ServingTools extends Tools {
+export interface ServingParts extends Parts {
   readonly signer: Signer;
 }
 
-export class Life {
+/** The running program: one phase at a time, with its parts. */
+export class Enclave {
   /** Public facts; they stay after a halt, so that the host can see what halted. Absent if it was unreadable. */
   readonly configuration: Configuration | undefined;
-  #booting: BootingTools | undefined;
-  #serving: ServingTools | undefined;
+  #booting: BootingParts | undefined;
+  #serving: ServingParts | undefined;
   #signer = ZERO_ADDRESS;
 
-  /** Without tools it begins halted: its own files or its platform are not as they should be. */
-  constructor(tools: Tools | undefined) {
-    this.configuration = tools?.configuration;
-    this.#booting = tools && { ...tools, releases: new Releases() };
+  /** Without parts it begins halted: its own files or its platform are not as they should be. */
+  constructor(parts: Parts | undefined) {
+    this.configuration = parts?.configuration;
+    this.#booting = parts && { ...parts, releases: new Releases() };
   }
 
   get phase(): EnclavePhase {
@@ -56,12 +57,12 @@ export class Life {
   }
 
   /** Throws in another phase, as the next does: the table above lets nothing come here then. */
-  get booting(): BootingTools {
+  get booting(): BootingParts {
     if (this.#booting === undefined) throw new Error("not booting");
     return this.#booting;
   }
 
-  get serving(): ServingTools {
+  get serving(): ServingParts {
     if (this.#serving === undefined) throw new Error("not serving");
     return this.#serving;
   }
@@ -72,7 +73,7 @@ export class Life {
     this.#signer = signer.address;
   }
 
-  /** For good. A request that is under way finds no key any more. */
+  /** Permanently. A request that is under way finds no key any more. */
   halt(): void {
     this.#serving?.signer.wipe();
     this.#booting = this.#serving = undefined;

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { groth16, type Groth16Proof } from "snarkjs";
 import { attest } from "../../../enclave/attest.ts";
-import type { ServingTools } from "../../../enclave/phase.ts";
+import type { ServingParts } from "../../../enclave/phase.ts";
 import {
   readCompressed,
   readManifest,
@@ -67,7 +67,7 @@ function inputsOf(kind: Kind): Inputs {
 describe("proofs with the committed keys", function () {
   this.timeout(180_000);
 
-  let enclave: Pick<ServingTools, "signer" | "verifier" | "configuration">;
+  let enclave: Pick<ServingParts, "signer" | "verifier" | "configuration">;
 
   before(async () => {
     enclave = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { attest } from "../../../enclave/attest.ts";
 import { attestRoot } from "../../../enclave/attest-root.ts";
-import type { ServingTools } from "../../../enclave/phase.ts";
+import type { ServingParts } from "../../../enclave/phase.ts";
 import { commitmentOf, npkOf, nullifierOf } from "../../../shared/notes/note.ts";
 import { domainSeparator } from "../../../shared/protocol/attestation.ts";
 import { mustField, ZERO_BYTES32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
@@ -128,10 +128,10 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
 
 describe("vectors: the story in the enclave", function () {
   this.timeout(60_000);
-  let tools: Pick<ServingTools, "signer" | "verifier" | "configuration">;
+  let parts: Pick<ServingParts, "signer" | "verifier" | "configuration">;
 
   before(async () => {
-    tools = {
+    parts = {
       signer: aSigner(mustFromHex(STORY.keys.attestationSigner)),
       verifier: await verifierHere(),
       configuration: CONFIGURATION,
@@ -140,7 +140,7 @@ describe("vectors: the story in the enclave", function () {
 
   for (const step of STATEMENTS) {
     it(`verifies ${step.name} and signs what another implementation signs`, async () => {
-      const reply = await attest(tools, {
+      const reply = await attest(parts, {
         ...HOME,
         type: "attest",
         kindId: step.kindId,
@@ -161,7 +161,7 @@ describe("vectors: the story in the enclave", function () {
       const { kindId, proof } = of;
       const request = { ...HOME, type: "attest", kindId, deadline: BigInt(of.deadline) } as const;
       const terms = { proof: mustFromHex(proof), signals, ext: mustFromHex(extBytes) };
-      const reply = await attest({ ...tools, verifier: NO_VERIFIER }, { ...request, ...terms });
+      const reply = await attest({ ...parts, verifier: NO_VERIFIER }, { ...request, ...terms });
       assert.equal(codeOf(reply), refusal.code);
     });
   }
@@ -171,7 +171,7 @@ describe("vectors: the story in the enclave", function () {
     let head: Bytes32 = ZERO_BYTES32;
     for (const { leaves, attestation } of ROOT_UPDATES) {
       const fromIndex = tree.leafCount;
-      const reply = attestRoot(tools, {
+      const reply = attestRoot(parts, {
         ...HOME,
         type: "attest-root",
         fromIndex,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { verifyTypedData } from "ethers";
 import { attest } from "../../../enclave/attest.ts";
-import type { ServingTools } from "../../../enclave/phase.ts";
+import type { ServingParts } from "../../../enclave/phase.ts";
 import type { Verifier } from "../../../enclave/verifier-pool.ts";
 import { BASE_FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
@@ -51,21 +51,21 @@ const BY_VERIFIER: ReadonlySet<Refusal> = new Set<Refusal>([
 describe("enclave/attest", function () {
   this.timeout(120_000);
 
-  let tools: Pick<ServingTools, "signer" | "verifier" | "configuration">;
+  let parts: Pick<ServingParts, "signer" | "verifier" | "configuration">;
   let deposit: { request: AttestRequest; proof: Proof };
   let spend: { request: AttestRequest; proof: Proof };
   let many: { request: AttestRequest; proof: Proof };
   let swap: { request: AttestRequest; proof: Proof };
 
   before(async () => {
-    tools = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };
+    parts = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };
     deposit = await aProvenDeposit();
     spend = await aProvenSpend();
     many = await aToldSpend9();
     swap = await aToldSwap();
   });
 
-  const answer = (request: AttestRequest): Promise<EnclaveReply> => attest(tools, request);
+  const answer = (request: AttestRequest): Promise<EnclaveReply> => attest(parts, request);
   const withProof = (proof: Proof): AttestRequest => ({ ...spend.request, proof: encodeProof(proof) });
 
   for (const [kind, make] of [
@@ -90,7 +90,7 @@ describe("enclave/attest", function () {
       };
       const domain = { ...DOMAIN, chainId: request.chainId, verifyingContract: request.pool };
       const recovered = verifyTypedData(domain, TYPES, message, toHex(reply.signature));
-      assert.equal(recovered.toLowerCase(), tools.signer.address);
+      assert.equal(recovered.toLowerCase(), parts.signer.address);
     });
   }
 
@@ -107,8 +107,8 @@ describe("enclave/attest", function () {
     const refuses = (code: Refusal, what: string, make: () => AttestRequest): void => {
       it(`${code}: ${what}`, async () => {
         // What is wrong without a look at the proof must not cost one.
-        const verifier = BY_VERIFIER.has(code) ? tools.verifier : NO_VERIFIER;
-        assert.equal(codeOf(await attest({ ...tools, verifier }, make())), code);
+        const verifier = BY_VERIFIER.has(code) ? parts.verifier : NO_VERIFIER;
+        assert.equal(codeOf(await attest({ ...parts, verifier }, make())), code);
       });
     };
 
@@ -179,7 +179,7 @@ describe("enclave/attest", function () {
 
   it("BUSY: when the verifier is", async () => {
     const verifier: Verifier = { verify: async () => "BUSY" };
-    assert.equal(codeOf(await attest({ ...tools, verifier }, spend.request)), "BUSY");
+    assert.equal(codeOf(await attest({ ...parts, verifier }, spend.request)), "BUSY");
   });
 
   it("names the earlier fault when there are several", async () => {

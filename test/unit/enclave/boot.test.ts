@@ -16,12 +16,12 @@ describe("enclave/boot", function () {
   afterEach(() => folder.remove());
 
   it("boots with its configuration and a verifier that verifies, and without any key", async () => {
-    const life = await boot(await aPlatform(folder), developmentConfiguration);
-    assert.equal(life.phase, "booting");
-    assert.equal(life.signer, ZERO_ADDRESS);
-    assert.equal(life.configuration?.hash, CONFIGURATION.hash);
+    const enclave = await boot(await aPlatform(folder), developmentConfiguration);
+    assert.equal(enclave.phase, "booting");
+    assert.equal(enclave.signer, ZERO_ADDRESS);
+    assert.equal(enclave.configuration?.hash, CONFIGURATION.hash);
     const { request, proof } = await aProvenDeposit();
-    const { verifier } = life.booting;
+    const { verifier } = enclave.booting;
     assert.equal(await verifier.verify("deposit-shield", proof, request.signals as never), undefined);
   });
 
@@ -34,9 +34,9 @@ describe("enclave/boot", function () {
       [platform, async () => (await developmentConfiguration()).replace('"groth16"', '"plonk"')],
       [DEAD_PLATFORM, developmentConfiguration],
     ] as const) {
-      const life = await boot(on, configuration);
-      assert.equal(life.phase, "halted");
-      assert.equal(life.signer, ZERO_ADDRESS);
+      const enclave = await boot(on, configuration);
+      assert.equal(enclave.phase, "halted");
+      assert.equal(enclave.signer, ZERO_ADDRESS);
     }
   });
 });

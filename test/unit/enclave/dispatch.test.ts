@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { dispatch } from "../../../enclave/dispatch.ts";
-import { Life, type Tools } from "../../../enclave/phase.ts";
+import { Enclave, type Parts } from "../../../enclave/phase.ts";
 import type { Verifier } from "../../../enclave/verifier-pool.ts";
 import {
   BASE_FIELD_ORDER,
@@ -24,7 +24,7 @@ const RESTORE = { type: "restore", sealedKey: EMPTY, birthCertificate: EMPTY, en
 describe("enclave/dispatch", function () {
   this.timeout(60_000);
   const platform = platformInMemory();
-  let tools: Tools;
+  let parts: Parts;
   /** Of the serving phase. */
   let requests: EnclaveRequest[];
   const bootRequests: EnclaveRequest[] = [
@@ -33,7 +33,7 @@ describe("enclave/dispatch", function () {
     RESTORE,
   ];
   before(async () => {
-    tools = { platform, configuration: CONFIGURATION, verifier: await verifierHere() };
+    parts = { platform, configuration: CONFIGURATION, verifier: await verifierHere() };
     requests = [
       { type: "attestation", nonce: new Uint8Array(32) },
       (await aProvenDeposit()).request,
@@ -41,28 +41,28 @@ describe("enclave/dispatch", function () {
     ];
   });
 
-  const booting = (changes: Partial<Tools> = {}): Life => new Life({ ...tools, ...changes });
-  const serving = (changes: Partial<Tools> = {}): Life => {
-    const life = booting(changes);
-    life.serve(aSigner());
-    return life;
+  const booting = (changes: Partial<Parts> = {}): Enclave => new Enclave({ ...parts, ...changes });
+  const serving = (changes: Partial<Parts> = {}): Enclave => {
+    const enclave = booting(changes);
+    enclave.serve(aSigner());
+    return enclave;
   };
 
   it("answers status in every phase", async () => {
-    const life = booting();
+    const enclave = booting();
     const { hash: configurationHash, circuitsHash } = CONFIGURATION;
     const status = { type: "status", configurationHash, circuitsHash };
-    assert.deepEqual(await dispatch(life, { type: "status" }), {
+    assert.deepEqual(await dispatch(enclave, { type: "status" }), {
       ...status,
       phase: "booting",
       signer: ZERO_ADDRESS,
     });
-    life.serve(aSigner());
+    enclave.serve(aSigner());
     const signer = aSigner().address;
-    assert.deepEqual(await dispatch(life, { type: "status" }), { ...status, phase: "serving", signer });
-    life.halt();
-    assert.deepEqual(await dispatch(life, { type: "status" }), { ...status, phase: "halted", signer });
-    assert.deepEqual(await dispatch(new Life(undefined), { type: "status" }), {
+    assert.deepEqual(await dispatch(enclave, { type: "status" }), { ...status, phase: "serving", signer });
+    enclave.halt();
+    assert.deepEqual(await dispatch(enclave, { type: "status" }), { ...status, phase: "halted", signer });
+    assert.deepEqual(await dispatch(new Enclave(undefined), { type: "status" }), {
       type: "status",
       phase: "halted",
       signer: ZERO_ADDRESS,
@@ -79,51 +79,51 @@ describe("enclave/dispatch", function () {
     assert.equal(mother.phase, "booting");
     assert.equal(mother.signer, ZERO_ADDRESS);
 
-    const life = booting();
-    const asked = await dispatch(life, { type: "release-request" });
+    const enclave = booting();
+    const asked = await dispatch(enclave, { type: "release-request" });
     assert.ok(asked.type === "release-request");
-    const restored = await dispatch(life, {
+    const restored = await dispatch(enclave, {
       type: "restore",
       sealedKey: born.sealedKey,
       birthCertificate: born.birthCertificate,
       envelope: releaseTo(asked.document, born.sealedKey),
     });
     assert.ok(restored.type === "restore");
-    assert.deepEqual(await dispatch(life, { type: "status" }), {
+    assert.deepEqual(await dispatch(enclave, { type: "status" }), {
       type: "status",
       phase: "serving",
       signer: restored.signer,
       configurationHash: CONFIGURATION.hash,
       circuitsHash: CONFIGURATION.circuitsHash,
     });
-    for (const request of requests) assert.equal((await dispatch(life, request)).type, request.type);
+    for (const request of requests) assert.equal((await dispatch(enclave, request)).type, request.type);
   });
 
   it("WRONG_PHASE for every request outside its phase", async () => {
     const halted = serving();
     halted.halt();
-    for (const [life, refused] of [
+    for (const [enclave, refused] of [
       [booting(), requests],
       [serving(), bootRequests],
       [halted, [...requests, ...bootRequests]],
-      [new Life(undefined), [...requests, ...bootRequests]],
+      [new Enclave(undefined), [...requests, ...bootRequests]],
     ] as const) {
-      const { phase } = life;
-      for (const request of refused) assert.equal(codeOf(await dispatch(life, request)), "WRONG_PHASE");
-      assert.equal(life.phase, phase);
+      const { phase } = enclave;
+      for (const request of refused) assert.equal(codeOf(await dispatch(enclave, request)), "WRONG_PHASE");
+      assert.equal(enclave.phase, phase);
     }
   });
 
   it("a second restore does not change the key that serves", async () => {
-    const life = booting();
-    const release = await dispatch(life, { type: "release-request" });
+    const enclave = booting();
+    const release = await dispatch(enclave, { type: "release-request" });
     assert.ok(release.type === "release-request");
     const pair = await aPair(platform);
     const restore = { ...RESTORE, ...pair, envelope: releaseTo(release.document, pair.sealedKey) };
-    assert.equal((await dispatch(life, restore)).type, "restore");
-    const { signer } = life;
-    assert.equal(codeOf(await dispatch(life, restore)), "WRONG_PHASE");
-    assert.equal(life.signer, signer);
+    assert.equal((await dispatch(enclave, restore)).type, "restore");
+    const { signer } = enclave;
+    assert.equal(codeOf(await dispatch(enclave, restore)), "WRONG_PHASE");
+    assert.equal(enclave.signer, signer);
   });
 
   it("a refusal leaves it where it is", async () => {
@@ -131,15 +131,15 @@ describe("enclave/dispatch", function () {
     const served = serving();
     assert.equal(codeOf(await dispatch(served, { type: "attestation", nonce })), "NONCE_INVALID");
     assert.equal(served.phase, "serving");
-    const life = booting({ platform: DEAD_PLATFORM });
+    const enclave = booting({ platform: DEAD_PLATFORM });
     for (const [request, code] of [
       [{ type: "genesis", challenge: nonce }, "NONCE_INVALID"],
       [{ type: "genesis", challenge: CHALLENGE }, "PLATFORM_UNAVAILABLE"],
       [{ type: "release-request" }, "PLATFORM_UNAVAILABLE"],
       [RESTORE, "RESTORE_REFUSED"],
     ] as const) {
-      assert.equal(codeOf(await dispatch(life, request)), code);
-      assert.equal(life.phase, "booting");
+      assert.equal(codeOf(await dispatch(enclave, request)), code);
+      assert.equal(enclave.phase, "booting");
     }
   });
 
@@ -149,17 +149,17 @@ describe("enclave/dispatch", function () {
     };
     const faults = { randomBytes: async () => fault(), attestationDocument: async () => fault() };
     const broken = { platform: { ...DEAD_PLATFORM, ...faults } };
-    for (const [life, request] of [
+    for (const [enclave, request] of [
       [serving({ verifier: { verify: fault } }), requests[1]!],
       [serving({ verifier: { verify: async () => fault() } }), requests[1]!],
       [serving(broken), requests[0]!],
       [booting(broken), bootRequests[0]!],
       [booting(broken), bootRequests[1]!],
     ] as const) {
-      assert.equal(codeOf(await dispatch(life, request)), "WRONG_PHASE");
-      assert.equal(life.phase, "halted");
+      assert.equal(codeOf(await dispatch(enclave, request)), "WRONG_PHASE");
+      assert.equal(enclave.phase, "halted");
       for (const later of [...requests, ...bootRequests])
-        assert.equal(codeOf(await dispatch(life, later)), "WRONG_PHASE");
+        assert.equal(codeOf(await dispatch(enclave, later)), "WRONG_PHASE");
     }
   });
 
@@ -168,15 +168,15 @@ describe("enclave/dispatch", function () {
     const verifier: Verifier = {
       verify: () => new Promise((resolve) => (answer = () => resolve(undefined))),
     };
-    const life = serving({ verifier });
-    const waiting = dispatch(life, requests[1]!);
-    life.halt();
+    const enclave = serving({ verifier });
+    const waiting = dispatch(enclave, requests[1]!);
+    enclave.halt();
     answer();
     assert.equal(codeOf(await waiting), "WRONG_PHASE");
   });
 
   it("is halted by nothing that can arrive: any message, and bent copies of a good one", async () => {
-    const life = serving();
+    const enclave = serving();
     const good = requests[1]!;
     assert.ok(good.type === "attest");
     const word = fc.oneof(
@@ -192,8 +192,8 @@ describe("enclave/dispatch", function () {
       });
     await fc.assert(
       fc.asyncProperty(fc.oneof(anyRequest, bent), async (request) => {
-        const reply = await dispatch(life, request);
-        assert.equal(life.phase, "serving");
+        const reply = await dispatch(enclave, request);
+        assert.equal(enclave.phase, "serving");
         if (reply.type === "attest") assert.deepEqual(request, good);
       }),
       { numRuns: 300 },
@@ -201,13 +201,13 @@ describe("enclave/dispatch", function () {
   });
 
   it("is halted by nothing that can arrive while it boots", async () => {
-    const life = booting({ platform: DEAD_PLATFORM });
+    const enclave = booting({ platform: DEAD_PLATFORM });
     await fc.assert(
       fc.asyncProperty(anyRequest, async (request) => {
         // Making RSA keys would take all the time.
         if (request.type === "release-request") return;
-        assert.ok(["refused", "status"].includes((await dispatch(life, request)).type));
-        assert.equal(life.phase, "booting");
+        assert.ok(["refused", "status"].includes((await dispatch(enclave, request)).type));
+        assert.equal(enclave.phase, "booting");
       }),
       { numRuns: 300 },
     );

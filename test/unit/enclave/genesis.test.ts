@@ -16,10 +16,10 @@ import { DEAD_PLATFORM, MEASUREMENT } from "./support/platforms.ts";
 
 describe("enclave/genesis", () => {
   const platform = platformInMemory();
-  const tools = { platform, configuration: CONFIGURATION };
+  const parts = { platform, configuration: CONFIGURATION };
 
   it("seals a key that KMS alone can open, and certifies exactly that key under the challenge", async () => {
-    const reply = await genesis(tools, CHALLENGE);
+    const reply = await genesis(parts, CHALLENGE);
     assert.ok(reply.type === "genesis");
     const plaintext = openWithKms(reply.sealedKey);
     const secret = plaintext.slice(-32);
@@ -44,18 +44,18 @@ describe("enclave/genesis", () => {
   });
 
   it("makes another key each time", async () => {
-    const replies = [await genesis(tools, CHALLENGE), await genesis(tools, CHALLENGE)];
+    const replies = [await genesis(parts, CHALLENGE), await genesis(parts, CHALLENGE)];
     const secrets = replies.map((reply) => reply.type === "genesis" && openWithKms(reply.sealedKey));
     assert.notDeepEqual(secrets[0], secrets[1]);
   });
 
   it("NONCE_INVALID below 16 and above 64 bytes, before a key is drawn", async () => {
     for (const length of [0, 15, 65, 255]) {
-      const reply = await genesis({ ...tools, platform: DEAD_PLATFORM }, new Uint8Array(length));
+      const reply = await genesis({ ...parts, platform: DEAD_PLATFORM }, new Uint8Array(length));
       assert.equal(codeOf(reply), "NONCE_INVALID");
     }
     for (const length of [16, 64]) {
-      assert.equal((await genesis(tools, new Uint8Array(length))).type, "genesis");
+      assert.equal((await genesis(parts, new Uint8Array(length))).type, "genesis");
     }
   });
 
@@ -71,7 +71,7 @@ describe("enclave/genesis", () => {
     ] as const) {
       asked.length = 0;
       const broken = { ...platform, randomBytes, attestationDocument };
-      assert.equal(codeOf(await genesis({ ...tools, platform: broken }, CHALLENGE)), "PLATFORM_UNAVAILABLE");
+      assert.equal(codeOf(await genesis({ ...parts, platform: broken }, CHALLENGE)), "PLATFORM_UNAVAILABLE");
       assert.equal(asked.length, documents);
     }
   });

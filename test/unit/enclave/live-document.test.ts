@@ -6,13 +6,13 @@ import { DEAD_PLATFORM, MEASUREMENT } from "./support/platforms.ts";
 
 describe("enclave/live-document", () => {
   const signer = aSigner();
-  const tools = { platform: platformInMemory(), configuration: CONFIGURATION, signer };
-  const dead = { ...tools, platform: DEAD_PLATFORM };
+  const parts = { platform: platformInMemory(), configuration: CONFIGURATION, signer };
+  const dead = { ...parts, platform: DEAD_PLATFORM };
 
   it("says who signs and with which configuration, over the caller's nonce and nothing else of the caller's", async () => {
     for (const length of [16, 64]) {
       const nonce = new Uint8Array(length).fill(5);
-      const reply = await liveDocument(tools, nonce);
+      const reply = await liveDocument(parts, nonce);
       assert.ok(reply.type === "attestation");
       const document = verified(reply.document, {
         at: Date.now(),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ANSWERED, Life, type Tools } from "../../../enclave/phase.ts";
+import { ANSWERED, Enclave, type Parts } from "../../../enclave/phase.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { word } from "../../../shared/protocol/bytes.ts";
 import { aSigner, CONFIGURATION } from "./support/key-life.ts";
@@ -7,7 +7,7 @@ import { DEAD_PLATFORM } from "./support/platforms.ts";
 import { NO_VERIFIER } from "./support/verifiers.ts";
 
 describe("enclave/phase", () => {
-  const tools: Tools = { platform: DEAD_PLATFORM, configuration: CONFIGURATION, verifier: NO_VERIFIER };
+  const parts: Parts = { platform: DEAD_PLATFORM, configuration: CONFIGURATION, verifier: NO_VERIFIER };
 
   it("makes and restores keys while booting only, signs and attests while serving only", () => {
     assert.deepEqual([...ANSWERED.booting].sort(), ["genesis", "release-request", "restore", "status"]);
@@ -16,51 +16,51 @@ describe("enclave/phase", () => {
   });
 
   it("goes from booting to serving to halted, and nowhere else", () => {
-    const life = new Life(tools);
+    const enclave = new Enclave(parts);
     const signer = aSigner();
-    assert.equal(life.phase, "booting");
-    assert.equal(life.signer, ZERO_ADDRESS);
-    assert.equal(life.booting.platform, tools.platform);
-    assert.throws(() => life.serving);
-    life.serve(signer);
-    assert.equal(life.phase, "serving");
-    assert.equal(life.signer, signer.address);
-    assert.equal(life.serving.signer, signer);
-    assert.throws(() => life.booting);
-    assert.throws(() => life.serve(aSigner(word(2n))));
-    assert.equal(life.serving.signer, signer);
-    life.halt();
-    assert.equal(life.phase, "halted");
-    assert.equal(life.signer, signer.address);
-    assert.equal(life.configuration, CONFIGURATION);
-    assert.throws(() => life.serving);
-    assert.throws(() => life.booting);
-    assert.throws(() => life.serve(signer));
-    life.halt();
-    assert.equal(life.phase, "halted");
+    assert.equal(enclave.phase, "booting");
+    assert.equal(enclave.signer, ZERO_ADDRESS);
+    assert.equal(enclave.booting.platform, parts.platform);
+    assert.throws(() => enclave.serving);
+    enclave.serve(signer);
+    assert.equal(enclave.phase, "serving");
+    assert.equal(enclave.signer, signer.address);
+    assert.equal(enclave.serving.signer, signer);
+    assert.throws(() => enclave.booting);
+    assert.throws(() => enclave.serve(aSigner(word(2n))));
+    assert.equal(enclave.serving.signer, signer);
+    enclave.halt();
+    assert.equal(enclave.phase, "halted");
+    assert.equal(enclave.signer, signer.address);
+    assert.equal(enclave.configuration, CONFIGURATION);
+    assert.throws(() => enclave.serving);
+    assert.throws(() => enclave.booting);
+    assert.throws(() => enclave.serve(signer));
+    enclave.halt();
+    assert.equal(enclave.phase, "halted");
   });
 
   it("takes the key from whoever still holds it when it halts", () => {
-    const life = new Life(tools);
+    const enclave = new Enclave(parts);
     const signer = aSigner();
-    life.serve(signer);
+    enclave.serve(signer);
     signer.sign(word(1n));
-    life.halt();
+    enclave.halt();
     assert.throws(() => signer.sign(word(1n)));
   });
 
   it("can halt before it serves, and then never serves", () => {
-    const life = new Life(tools);
-    life.halt();
-    assert.equal(life.phase, "halted");
-    assert.throws(() => life.serve(aSigner()));
-    assert.equal(life.signer, ZERO_ADDRESS);
+    const enclave = new Enclave(parts);
+    enclave.halt();
+    assert.equal(enclave.phase, "halted");
+    assert.throws(() => enclave.serve(aSigner()));
+    assert.equal(enclave.signer, ZERO_ADDRESS);
   });
 
   it("begins halted without what boot should have made", () => {
-    const life = new Life(undefined);
-    assert.equal(life.phase, "halted");
-    assert.equal(life.configuration, undefined);
-    assert.throws(() => life.serve(aSigner()));
+    const enclave = new Enclave(undefined);
+    assert.equal(enclave.phase, "halted");
+    assert.equal(enclave.configuration, undefined);
+    assert.throws(() => enclave.serve(aSigner()));
   });
 });

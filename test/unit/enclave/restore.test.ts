@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { dispatch } from "../../../enclave/dispatch.ts";
-import { Life } from "../../../enclave/phase.ts";
+import { Enclave } from "../../../enclave/phase.ts";
 import type { AttestationRequest, Platform } from "../../../enclave/platform.ts";
 import { makeRoot } from "../../../scripts/product/image/certificates.ts";
 import { developmentRoot } from "../../../scripts/product/image/development-keys.ts";
@@ -47,11 +47,11 @@ describe("enclave/restore", () => {
   }
 
   /** A fresh enclave of `CONFIGURATION`, asked for a document and given what KMS answers to it. */
-  const attempt = async (changes: Attempt = {}): Promise<{ reply: EnclaveReply; life: Life }> => {
+  const attempt = async (changes: Attempt = {}): Promise<{ reply: EnclaveReply; enclave: Enclave }> => {
     const { platform = home, sealedKey = pair.sealedKey, birthCertificate = pair.birthCertificate } = changes;
     const { envelope = (document) => releaseTo(document, sealedKey) } = changes;
-    const life = new Life({ platform, configuration: CONFIGURATION, verifier: NO_VERIFIER });
-    const request = await dispatch(life, { type: "release-request" });
+    const enclave = new Enclave({ platform, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+    const request = await dispatch(enclave, { type: "release-request" });
     assert.ok(request.type === "release-request");
     const restore = {
       type: "restore",
@@ -59,15 +59,15 @@ describe("enclave/restore", () => {
       birthCertificate,
       envelope: envelope(request.document),
     } as const;
-    return { reply: await dispatch(life, restore), life };
+    return { reply: await dispatch(enclave, restore), enclave };
   };
 
   const refuses = (what: string, make: () => Attempt | Promise<Attempt>): void => {
     it(`RESTORE_REFUSED: ${what}`, async () => {
-      const { reply, life } = await attempt(await make());
+      const { reply, enclave } = await attempt(await make());
       assert.equal(codeOf(reply), "RESTORE_REFUSED");
-      assert.equal(life.phase, "booting");
-      assert.equal(life.signer, ZERO_ADDRESS);
+      assert.equal(enclave.phase, "booting");
+      assert.equal(enclave.signer, ZERO_ADDRESS);
     });
   };
 
@@ -97,11 +97,11 @@ describe("enclave/restore", () => {
       [elsewhere, pair],
       [home, other],
     ] as const) {
-      const { reply, life } = await attempt({ platform, sealedKey, birthCertificate });
+      const { reply, enclave } = await attempt({ platform, sealedKey, birthCertificate });
       const { signer } = claimsOf({ sealedKey, birthCertificate });
       assert.deepEqual(reply, { type: "restore", signer });
-      assert.equal(life.phase, "serving");
-      assert.equal(life.signer, signer);
+      assert.equal(enclave.phase, "serving");
+      assert.equal(enclave.signer, signer);
     }
   });
 
@@ -234,51 +234,51 @@ describe("enclave/restore", () => {
 
     let pairDocument: Uint8Array;
     before(async () => {
-      const life = new Life({ platform: home, configuration: CONFIGURATION, verifier: NO_VERIFIER });
-      const reply = await dispatch(life, { type: "release-request" });
+      const enclave = new Enclave({ platform: home, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+      const reply = await dispatch(enclave, { type: "release-request" });
       assert.ok(reply.type === "release-request");
       pairDocument = reply.document;
     });
   });
 
   describe("an ephemeral key", () => {
-    const newLife = (): Life =>
-      new Life({ platform: home, configuration: CONFIGURATION, verifier: NO_VERIFIER });
-    const documentFor = async (life: Life): Promise<Uint8Array> => {
-      const reply = await dispatch(life, { type: "release-request" });
+    const newEnclave = (): Enclave =>
+      new Enclave({ platform: home, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+    const documentFor = async (enclave: Enclave): Promise<Uint8Array> => {
+      const reply = await dispatch(enclave, { type: "release-request" });
       assert.ok(reply.type === "release-request");
       return reply.document;
     };
-    const give = (life: Life, envelope: Uint8Array): Promise<EnclaveReply> =>
-      dispatch(life, { type: "restore", ...pair, envelope });
+    const give = (enclave: Enclave, envelope: Uint8Array): Promise<EnclaveReply> =>
+      dispatch(enclave, { type: "restore", ...pair, envelope });
 
     it("is there after a release-request only", async () => {
-      const envelope = releaseTo(await documentFor(newLife()), pair.sealedKey);
-      assert.equal(codeOf(await give(newLife(), envelope)), "RESTORE_REFUSED");
+      const envelope = releaseTo(await documentFor(newEnclave()), pair.sealedKey);
+      assert.equal(codeOf(await give(newEnclave(), envelope)), "RESTORE_REFUSED");
     });
 
     it("is used up by a restore that fails: the right envelope comes too late", async () => {
-      const life = newLife();
-      const envelope = releaseTo(await documentFor(life), pair.sealedKey);
-      assert.equal(codeOf(await give(life, new Uint8Array(0))), "RESTORE_REFUSED");
-      assert.equal(codeOf(await give(life, envelope)), "RESTORE_REFUSED");
-      const fresh = releaseTo(await documentFor(life), pair.sealedKey);
-      assert.equal((await give(life, fresh)).type, "restore");
+      const enclave = newEnclave();
+      const envelope = releaseTo(await documentFor(enclave), pair.sealedKey);
+      assert.equal(codeOf(await give(enclave, new Uint8Array(0))), "RESTORE_REFUSED");
+      assert.equal(codeOf(await give(enclave, envelope)), "RESTORE_REFUSED");
+      const fresh = releaseTo(await documentFor(enclave), pair.sealedKey);
+      assert.equal((await give(enclave, fresh)).type, "restore");
     });
 
     it("is replaced by the next one, and every one is another", async () => {
-      const life = newLife();
-      const documents = [await documentFor(life), await documentFor(life)] as const;
+      const enclave = newEnclave();
+      const documents = [await documentFor(enclave), await documentFor(enclave)] as const;
       const [first, second] = documents.map((document) => releaseTo(document, pair.sealedKey));
       assert.notDeepEqual(
         ...(documents.map((document) => readAttestation(document)!.publicKey) as [unknown, unknown]),
       );
-      assert.equal(codeOf(await give(life, first!)), "RESTORE_REFUSED");
-      const again = newLife();
+      assert.equal(codeOf(await give(enclave, first!)), "RESTORE_REFUSED");
+      const again = newEnclave();
       await documentFor(again);
       const last = releaseTo(await documentFor(again), pair.sealedKey);
       assert.equal((await give(again, last)).type, "restore");
-      assert.equal(codeOf(await give(life, second!)), "RESTORE_REFUSED");
+      assert.equal(codeOf(await give(enclave, second!)), "RESTORE_REFUSED");
     });
   });
 });

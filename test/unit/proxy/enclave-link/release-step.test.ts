@@ -2,7 +2,7 @@
 // this process, and refuses each of them with its one code.
 import assert from "node:assert/strict";
 import { dispatch } from "../../../../enclave/dispatch.ts";
-import { Life } from "../../../../enclave/phase.ts";
+import { Enclave } from "../../../../enclave/phase.ts";
 import type { Platform } from "../../../../enclave/platform.ts";
 import { releaseStep } from "../../../../proxy/enclave-link/release-step.ts";
 import { makeRoot } from "../../../../scripts/product/image/certificates.ts";
@@ -83,18 +83,18 @@ describe("enclave-link/release-step", () => {
     return (await home.attestationDocument({ userData: encodeUserData(claims!), publicKey }))!;
   };
   const liveRelease = async (): Promise<Uint8Array> => {
-    const reply = await dispatch(life(home), { type: "release-request" });
+    const reply = await dispatch(enclave(home), { type: "release-request" });
     assert.ok(reply.type === "release-request");
     return reply.document;
   };
-  const life = (platform: Platform): Life =>
-    new Life({ platform, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+  const enclave = (platform: Platform): Enclave =>
+    new Enclave({ platform, configuration: CONFIGURATION, verifier: NO_VERIFIER });
 
   /** What the enclave says, and what the host finds out. */
   const attempt = async (changes: Attempt): Promise<readonly [string | undefined, string]> => {
     const { platform = home, sealedKey = pair.sealedKey, birthCertificate = pair.birthCertificate } = changes;
     const { envelope: make = (document) => releaseTo(document, sealedKey) } = changes;
-    const booting = life(platform);
+    const booting = enclave(platform);
     const asked = await dispatch(booting, { type: "release-request" });
     assert.ok(asked.type === "release-request");
     const envelope = make(asked.document);
