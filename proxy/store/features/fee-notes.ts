@@ -87,13 +87,13 @@ export function openFeeNoteStore(engine: Engine): FeeNoteStore {
           if (before.includes(output)) continue;
           found.set(statement, { deadline, outputs: [...before, output] });
           const key = keyOf(statement, output);
-          writes.push(["put-numbered", NOTES, key, noteForm.write(note)]);
+          writes.push(["put-numbered", NOTES, key, noteForm.write(note, key)]);
           writes.push(["rank", ofReceiver(receiver), "number", key]);
           writes.push(["rank", UNSETTLED, deadline, statement]);
         }
         if (writes.length === 0) return { result: undefined };
         for (const [statement, one] of found)
-          writes.push(["put", STATEMENTS, statement, statements.write(one)]);
+          writes.push(["put", STATEMENTS, statement, statements.write(statement, one)]);
         return { step: { checks, writes, number: ["fee-notes:counts", "last"] }, result: undefined };
       }),
 

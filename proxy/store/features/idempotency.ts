@@ -64,7 +64,7 @@ export function openIdempotencyStore(engine: Engine, live: LiveClaims): Idempote
     "put-for",
     TABLE,
     key,
-    records.write(kept),
+    records.write(key, kept),
     KEEP_MS + SLACK_MS,
   ];
 
@@ -75,7 +75,11 @@ export function openIdempotencyStore(engine: Engine, live: LiveClaims): Idempote
     const writes = [work(claim), ...live.ending(token)];
     try {
       // The work is done, and forgetting it would have it done again: also in a full store.
-      await engine.commit({ checks: [["is", TABLE, key, records.write(claim)]], writes, thoughFull: true });
+      await engine.commit({
+        checks: [["is", TABLE, key, records.write(key, claim)]],
+        writes,
+        thoughFull: true,
+      });
     } finally {
       claims.delete(token);
       live.letGo(token);

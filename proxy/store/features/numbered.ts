@@ -10,11 +10,11 @@ const NUMBERED = /^([1-9]\d{0,15}) (.*)$/s;
 
 export function numbered<T>(form: RecordForm<T>): RecordForm<Numbered<T>> {
   return {
-    read(text) {
+    read(text, key) {
       const [, number, rest] = NUMBERED.exec(text) ?? [];
       if (rest === undefined) throw new Error("a record without its number");
-      return { number: Number(number), value: form.read(rest) };
+      return { number: Number(number), value: form.read(rest, key) };
     },
-    write: ({ number, value }) => `${String(number)} ${form.write(value)}`,
+    write: ({ number, value }, key) => `${String(number)} ${form.write(value, key)}`,
   };
 }

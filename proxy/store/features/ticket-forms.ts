@@ -3,7 +3,6 @@ import { z } from "zod";
 import { TICKET_ERROR_CODES } from "../../../shared/api/errors.ts";
 import { KIND_NAMES } from "../../../shared/protocol/statements.ts";
 import type { Outgoing, TicketRecord } from "../tickets.ts";
-import { numbered } from "./numbered.ts";
 import { jsonForm } from "./records.ts";
 import {
   storedAddress,
@@ -85,7 +84,6 @@ export const draftForm = jsonForm<Omit<TicketRecord, "sequence">>(
     updatedAt,
   }),
 );
-export const ticketForm = numbered(draftForm);
 
 const attempt = z.strictObject({
   hash: storedBytes32,

@@ -20,9 +20,9 @@ import {
   type TicketWrites,
 } from "../tickets.ts";
 import { StoreUnavailable } from "../unavailable.ts";
-import type { Numbered } from "./numbered.ts";
-import { Records } from "./records.ts";
-import { draftForm, outgoingForm, ticketForm } from "./ticket-forms.ts";
+import { numbered, type Numbered } from "./numbered.ts";
+import { Records, remembering } from "./records.ts";
+import { draftForm, outgoingForm } from "./ticket-forms.ts";
 import { storedBytes32 } from "./values.ts";
 
 const TICKETS = "tickets";
@@ -40,11 +40,14 @@ export const LEASE = "sequencer-lease";
 export const FENCE = "fence";
 export const REPORT = "report";
 const PAGE = 500;
+/** Tickets of half a minute at the highest rate: most change again, or are asked for, within it. Some kilobytes each. */
+const MOST_REMEMBERED = 2_000;
 
 type Draft = Omit<TicketRecord, "sequence">;
 
 export function openTicketStore(engine: Engine): TicketStore {
-  const tickets = new Records(reportingOnce(engine), TICKETS, ticketForm);
+  const drafts = remembering(draftForm, MOST_REMEMBERED);
+  const tickets = new Records(reportingOnce(engine), TICKETS, numbered(drafts));
   const sent = new Records(engine, OUTGOING, outgoingForm);
   const listeners = new Set<(ticket: TicketRecord) => void>();
   let stopFollowing: (() => void) | undefined;
@@ -74,7 +77,7 @@ export function openTicketStore(engine: Engine): TicketStore {
   async function accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance> {
     const { outcome: _outcome, ...record } = draft;
     const ticket: Draft = { ...record, status: firstStatus(draft), updatedAt: draft.createdAt };
-    const writes = writesOfAcceptance(ticket);
+    const writes = writesOfAcceptance(ticket, drafts.write(ticket, ticket.id));
     /** The ticket of this statement that ended in vain. */
     let earlier: string | undefined;
     for (;;) {
@@ -114,7 +117,9 @@ export function openTicketStore(engine: Engine): TicketStore {
       if (before === undefined) throw new RangeError("a ticket that is not there cannot change");
       const ticket = changed(before, change, at);
       now.set(ticket.id, ticket);
-      return writesOfChange(before, ticket, holders);
+      const { sequence: number, ...value } = ticket;
+      const put: Write = ["put", TICKETS, ticket.id, tickets.write(ticket.id, { number, value })];
+      return [put, ...writesOfChange(before, ticket, holders)];
     });
   }
 
@@ -145,19 +150,20 @@ export function openTicketStore(engine: Engine): TicketStore {
       const writes = await writesFor(changes, at);
       return write(
         fence,
-        [["put", OUTGOING, nonce, sent.write(entry)], ...writes],
+        [["put", OUTGOING, nonce, sent.write(nonce, entry)], ...writes],
         [["is", OUTGOING, nonce, text]],
       );
     },
-    async markMined(nonce, block) {
-      const existing = await sent.get(String(nonce));
+    async markMined(at, block) {
+      const nonce = String(at);
+      const existing = await sent.get(nonce);
       if (existing === undefined) {
         await write(fence, []);
         return;
       }
       const { minedIn: _old, ...rest } = existing;
       const entry: Outgoing = block === undefined ? rest : { ...rest, minedIn: block };
-      await write(fence, [["put", OUTGOING, String(nonce), sent.write(entry)]]);
+      await write(fence, [["put", OUTGOING, nonce, sent.write(nonce, entry)]]);
     },
     async report(text) {
       await write(fence, [["put", LEASE, REPORT, text]]);
@@ -209,11 +215,11 @@ export function openTicketStore(engine: Engine): TicketStore {
   };
 }
 
-function writesOfAcceptance(ticket: Draft): Write[] {
+function writesOfAcceptance(ticket: Draft, text: string): Write[] {
   const { id, statement, owner, nullifiers, status } = ticket;
   const isNew = isUnderWay(status);
   return [
-    ["put-numbered", TICKETS, id, draftForm.write(ticket)],
+    ["put-numbered", TICKETS, id, text],
     ["put", STATEMENTS, statement, id],
     // Of one that is executed already, what another has reserved stays the other's.
     ...nullifiers.map((nullifier): Write => ["put-new", RESERVED, String(nullifier), statement]),
@@ -230,7 +236,7 @@ function writesOfChange(
   holders: ReadonlyMap<Field, string | undefined>,
 ): Write[] {
   const { id, sequence, owner, nullifiers, statement, status } = ticket;
-  const writes: Write[] = [["put", TICKETS, id, textOf(ticket)]];
+  const writes: Write[] = [];
   if (status.state === "queued") writes.push(["rank", QUEUED, sequence, id]);
   else if (before.status.state === "queued") writes.push(["unrank", QUEUED, sequence, id]);
   const more = Number(isUnderWay(status)) - Number(isUnderWay(before.status));
@@ -265,8 +271,6 @@ const ofUser = ({ developerId, sub }: TicketOwner): string => `tickets:of:${deve
 const ofDeveloper = (developerId: string): string => `tickets:of-all:${developerId}`;
 
 const recordOf = ({ number, value }: Numbered<Draft>): TicketRecord => ({ ...value, sequence: number });
-const textOf = ({ sequence, ...value }: TicketRecord): string =>
-  ticketForm.write({ number: sequence, value });
 
 /** The queue is read all the time. */
 function reportingOnce(engine: Engine): Engine {
