@@ -3,14 +3,20 @@
  * meanwhile, so two proxies never write over each other.
  */
 import type { z } from "zod";
-import { retrying, type Check, type Engine, type Write } from "../engine.ts";
-import { StoreUnavailable } from "../unavailable.ts";
+import { retrying, type Check, type Engine, type Write } from "./engine.ts";
+import { StoreUnavailable } from "./unavailable.ts";
 
 export interface RecordForm<T> {
   /** Throws on what is no such record. */
   readonly read: (text: string, key: string) => T;
   readonly write: (value: T, key: string) => string;
 }
+
+/** What a shape reads; nobody changes it in place. */
+export type RecordOf<Shape extends z.ZodType> = Unchanging<z.output<Shape>>;
+type Unchanging<T> = T extends string | number | bigint | boolean | null | undefined | Uint8Array
+  ? T
+  : { readonly [Name in keyof T]: Unchanging<T[Name]> };
 
 /** JSON of this shape. `write`: what JSON has no values for, as text. */
 export function jsonForm<T>(
@@ -45,6 +51,25 @@ export function remembering<T>({ read, write }: RecordForm<T>, most: number): Re
       remember(key, text, value);
       return text;
     },
+  };
+}
+
+export interface Numbered<T> {
+  readonly number: number;
+  readonly value: T;
+}
+
+const NUMBERED = /^([1-9]\d{0,15}) (.*)$/s;
+
+/** Records that a step has given a number: the number, a space, the record. */
+export function numbered<T>(form: RecordForm<T>): RecordForm<Numbered<T>> {
+  return {
+    read(text, key) {
+      const [, number, rest] = NUMBERED.exec(text) ?? [];
+      if (rest === undefined) throw new Error("a record without its number");
+      return { number: Number(number), value: form.read(rest, key) };
+    },
+    write: ({ number, value }, key) => `${String(number)} ${form.write(value, key)}`,
   };
 }
 
@@ -87,6 +112,16 @@ export class Records<T> {
 
   async keys(): Promise<readonly string[]> {
     return [...(await this.#engine.all(this.#table)).keys()];
+  }
+
+  /** False, and nothing written, where there is one. */
+  async add(key: string, value: T): Promise<boolean> {
+    let isNew = false;
+    await this.change(key, (now) => {
+      isNew = now === undefined;
+      return now ?? value;
+    });
+    return isNew;
   }
 
   /**
