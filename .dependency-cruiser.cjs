@@ -206,7 +206,7 @@ module.exports = {
     // Written once, for every engine.
     rule(
       "features-know-no-database",
-      { path: "^proxy/store/(features/|engine\\.ts$)" },
+      { path: "^proxy/store/[^/]+$", pathNot: "^proxy/store/instance\\.ts$" },
       { path: `^proxy/store/(lmdb|redis)/|${PACKAGE}(redis|lmdb)/` },
     ),
     rule(

@@ -7,7 +7,7 @@ import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Logger } from "../logging.ts";
-import type { IndexSource, RebuildStore } from "../store/rebuild.ts";
+import type { IndexSource, RebuildStore } from "../store/lmdb/rebuild.ts";
 import { checkIndex, type IndexReport } from "./index-check.ts";
 import { createIndexer } from "./indexer.ts";
 

@@ -10,7 +10,8 @@ import type { Kind, Statement } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Owner } from "../http/state.ts";
 import type { ChainDataStore } from "../store/chain-data.ts";
-import type { Outcome, TicketRecord, TicketStore, TicketTransaction } from "../store/tickets.ts";
+import type { TicketStore } from "../store/ticket-store.ts";
+import type { Outcome, TicketRecord, TicketTransaction } from "../store/tickets.ts";
 import { isInVain, isOver, isSameOwner } from "../store/ticket-states.ts";
 
 /** What a statement has when it is posted: a ticket, or an execution, or neither. */

@@ -3,7 +3,7 @@
  * date a moment later; the fence at each write is what keeps two holders apart.
  */
 import { randomUUID } from "node:crypto";
-import type { Fence, SequencerLease } from "../store/tickets.ts";
+import type { Fence, SequencerLease } from "../store/sequencer-lease.ts";
 
 export interface LeaseKeeper {
   start(): void;

@@ -6,7 +6,8 @@
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
 import { isExecuted, isOver, isUnderWay, openStateOf, type OpenState } from "../store/ticket-states.ts";
-import type { TicketChange, TicketRecord, TicketStatus, TicketStore } from "../store/tickets.ts";
+import type { TicketStore } from "../store/ticket-store.ts";
+import type { TicketChange, TicketRecord, TicketStatus } from "../store/tickets.ts";
 import { Heap } from "./heap.ts";
 import { depositOf, type DepositTerms } from "./pool-transaction.ts";
 import { isWaiting } from "./transitions.ts";

@@ -1,40 +1,64 @@
-/** Identity-provider apps, as the store keeps them: whose access tokens are exchanged for sessions, and on which terms. */
-import type { Permission } from "../../shared/api/credentials.ts";
+/**
+ * Identity-provider apps: whose access tokens are exchanged for sessions, and on which terms. One small table, read at
+ * every exchange, so a removal is felt at once.
+ */
+import { z } from "zod";
+import { permission } from "../../shared/api/credentials.ts";
+import type { Engine } from "./engine.ts";
+import { jsonForm, Records, type RecordOf } from "./records.ts";
 
 /** All that an app's tokens may be signed with. Asymmetric only: a shared secret would let us forge, and others with us. */
 export const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-export interface App {
-  readonly id: string;
-  /** Whose users the app's users are: limits, fees and tickets are this developer's. */
-  readonly developerId: string;
-  /** RFC 3339. */
-  readonly createdAt: string;
-  /** `iss`, compared character by character. */
-  readonly issuer: string;
-  /** `aud`, or one of several. */
-  readonly audience: string;
-  readonly jwksUrl: string;
-  /** Host and port that the operator approved; `jwksUrl` must be there at every fetch. */
-  readonly jwksHost: string;
-  readonly algorithms: readonly Algorithm[];
-  /**
-   * For providers that do not write `typ: at+jwt` (RFC 9068): the claim that only their access tokens have, with
-   * its value or one of its space-separated or listed values.
-   */
-  readonly accessClaim: { readonly name: string; readonly value: string } | undefined;
-  /** The claim that names the user. */
-  readonly subClaim: string;
-  readonly perms: readonly Permission[];
-  readonly maxTtlSecs: number;
-}
+const shape = z
+  .strictObject({
+    id: z.string(),
+    /** Whose users the app's users are: limits, fees and tickets are this developer's. */
+    developerId: z.string(),
+    /** RFC 3339. */
+    createdAt: z.string(),
+    /** `iss`, compared character by character. */
+    issuer: z.string(),
+    /** `aud`, or one of several. */
+    audience: z.string(),
+    jwksUrl: z.string(),
+    /** Host and port that the operator approved; `jwksUrl` must be there at every fetch. */
+    jwksHost: z.string(),
+    algorithms: z.array(z.enum(ALGORITHMS)),
+    /**
+     * For providers that do not write `typ: at+jwt` (RFC 9068): the claim that only their access tokens have, with
+     * its value or one of its space-separated or listed values.
+     */
+    accessClaim: z.strictObject({ name: z.string(), value: z.string() }).optional(),
+    /** The claim that names the user. */
+    subClaim: z.string(),
+    perms: z.array(permission),
+    maxTtlSecs: z.int(),
+  })
+  .transform(({ accessClaim, ...app }) => ({ ...app, accessClaim }));
+export type App = RecordOf<typeof shape>;
+const LONGEST_ID = 64;
 
-export interface AppStore {
-  app(id: string): Promise<App | undefined>;
-  apps(): Promise<readonly App[]>;
-  /** False when the id is taken. */
-  addApp(app: App): Promise<boolean>;
-  /** False when there is none. */
-  removeApp(id: string): Promise<boolean>;
+export type AppStore = ReturnType<typeof openAppStore>;
+
+export function openAppStore(engine: Engine) {
+  const apps = new Records(engine, "identity-apps", jsonForm<App>(shape));
+
+  return {
+    // A caller chose this id; LMDB refuses keys that are too long, and no app has such a one.
+    app: async (id: string) => (id.length > LONGEST_ID ? undefined : apps.get(id)),
+    apps: () => apps.all(),
+    /** False when the id is taken. */
+    addApp: (app: App) => apps.add(app.id, app),
+    /** False when there is none. */
+    async removeApp(id: string): Promise<boolean> {
+      let wasThere = false;
+      const remove = (now: App | undefined): undefined => {
+        wasThere = now !== undefined;
+      };
+      await apps.change(id, remove, { thoughFull: true });
+      return wasThere;
+    },
+  };
 }

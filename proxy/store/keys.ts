@@ -1,54 +1,102 @@
-/** Developers and their API keys, as the store keeps them. Of a key only a keyed hash of its secret is ever here. */
+/**
+ * Developers, their users' epochs and API keys: a table each. Every proxy and the operator's tool write. Of a key only
+ * a keyed hash of its secret is ever here.
+ */
+import { z } from "zod";
+import type { Engine } from "./engine.ts";
+import { jsonForm, Records, type RecordOf } from "./records.ts";
+import { hashed, storedBytes, toStoredBytes } from "./values.ts";
+
+const count = z.int().nonnegative();
 
 /** Raised (or lowered) limits; what is absent is the instance's default. */
-export interface DeveloperLimits {
-  readonly sessionPerMinute?: number;
-  readonly keyPerMinute?: number;
-  readonly keyPerDay?: number;
-}
+const limits = z.strictObject({
+  sessionPerMinute: count.exactOptional(),
+  keyPerMinute: count.exactOptional(),
+  keyPerDay: count.exactOptional(),
+});
+export type DeveloperLimits = RecordOf<typeof limits>;
 
-export interface Developer {
-  readonly id: string;
-  readonly name: string;
+const developer = z.strictObject({
+  id: z.string(),
+  name: z.string(),
   /** RFC 3339. */
-  readonly createdAt: string;
+  createdAt: z.string(),
   /** Sessions carry the epoch of their issue; raising it revokes all of them at once. */
-  readonly sessionEpoch: number;
-  readonly limits: DeveloperLimits;
+  sessionEpoch: count,
+  limits,
   /** Browser origins that may use this developer's sessions, e.g. `https://app.example`. */
-  readonly origins: readonly string[];
+  origins: z.array(z.string()),
   /** RFC 3339; while it is there, no credential of the developer is taken. */
-  readonly disabledAt?: string;
+  disabledAt: z.string().exactOptional(),
+});
+export type Developer = RecordOf<typeof developer>;
+
+const apiKey = z
+  .strictObject({
+    /** Public part, shown in lists: 16 hex digits. */
+    id: z.string(),
+    developerId: z.string(),
+    name: z.string(),
+    /** HMAC-SHA-256(pepper, secret), 32 bytes. */
+    secretHash: storedBytes,
+    createdAt: z.string(),
+    lastUsedAt: z.string().optional(),
+    revokedAt: z.string().optional(),
+  })
+  .transform(({ lastUsedAt, revokedAt, ...key }) => ({ ...key, lastUsedAt, revokedAt }));
+export type ApiKey = RecordOf<typeof apiKey>;
+
+const keyForm = jsonForm<ApiKey>(apiKey, (key) => ({ ...key, secretHash: toStoredBytes(key.secretHash) }));
+
+/** A full store must let rights be taken away, and must not lock out those whose keys are good. */
+const THOUGH_FULL = { thoughFull: true };
+
+export type KeyStore = ReturnType<typeof openKeyStore>;
+
+export function openKeyStore(engine: Engine) {
+  const developers = new Records(engine, "developers", jsonForm<Developer>(developer));
+  const keys = new Records(engine, "api-keys", keyForm);
+  const epochs = new Records(engine, "user-epochs", jsonForm<number>(count));
+
+  return {
+    developer: (id: string) => developers.get(id),
+    developers: () => developers.all(),
+    /** False when the id is taken. */
+    addDeveloper: (made: Developer) => developers.add(made.id, made),
+    /** Changes what `change` returns; undefined when there is no such developer. */
+    updateDeveloper: (id: string, change: (now: Developer) => Developer) =>
+      developers.change(id, (now) => now && change(now), THOUGH_FULL),
+
+    /** Like `sessionEpoch`, for one user of a developer; 0 until that user's sessions are revoked the first time. */
+    userEpoch: async (developerId: string, sub: string): Promise<number> =>
+      (await epochs.get(userKey(developerId, sub))) ?? 0,
+    async raiseUserEpoch(developerId: string, sub: string): Promise<number> {
+      const raised = await epochs.change(userKey(developerId, sub), (now = 0) => now + 1, THOUGH_FULL);
+      return raised ?? 0;
+    },
+
+    key: (id: string) => keys.get(id),
+    keys: async (developerId?: string): Promise<readonly ApiKey[]> =>
+      (await keys.all()).filter((key) => developerId === undefined || key.developerId === developerId),
+    async addKey(key: ApiKey): Promise<void> {
+      await keys.change(key.id, () => key);
+    },
+    /** False when there is no such key or it is revoked already. */
+    async revokeKey(id: string, at: string): Promise<boolean> {
+      let isRevoked = false;
+      const revoke = (now: ApiKey | undefined): ApiKey | undefined => {
+        isRevoked = now !== undefined && now.revokedAt === undefined;
+        return now !== undefined && isRevoked ? { ...now, revokedAt: at } : now;
+      };
+      await keys.change(id, revoke, THOUGH_FULL);
+      return isRevoked;
+    },
+    async touchKey(id: string, at: string): Promise<void> {
+      await keys.change(id, (now) => now && { ...now, lastUsedAt: at }, THOUGH_FULL);
+    },
+  };
 }
 
-export interface ApiKey {
-  /** Public part, shown in lists: 16 hex digits. */
-  readonly id: string;
-  readonly developerId: string;
-  readonly name: string;
-  /** HMAC-SHA-256(pepper, secret), 32 bytes. */
-  readonly secretHash: Uint8Array;
-  readonly createdAt: string;
-  readonly lastUsedAt: string | undefined;
-  readonly revokedAt: string | undefined;
-}
-
-export interface KeyStore {
-  developer(id: string): Promise<Developer | undefined>;
-  developers(): Promise<readonly Developer[]>;
-  /** False when the id is taken. */
-  addDeveloper(developer: Developer): Promise<boolean>;
-  /** Changes what `change` returns; undefined when there is no such developer. */
-  updateDeveloper(id: string, change: (now: Developer) => Developer): Promise<Developer | undefined>;
-
-  /** Like `sessionEpoch`, for one user of a developer; 0 until that user's sessions are revoked the first time. */
-  userEpoch(developerId: string, sub: string): Promise<number>;
-  raiseUserEpoch(developerId: string, sub: string): Promise<number>;
-
-  key(id: string): Promise<ApiKey | undefined>;
-  keys(developerId?: string): Promise<readonly ApiKey[]>;
-  addKey(key: ApiKey): Promise<void>;
-  /** False when there is no such key or it is revoked already. */
-  revokeKey(id: string, at: string): Promise<boolean>;
-  touchKey(id: string, at: string): Promise<void>;
-}
+/** An id of a developer has no slash. */
+const userKey = (developerId: string, sub: string): string => `${developerId}/${hashed(sub)}`;

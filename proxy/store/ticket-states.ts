@@ -1,5 +1,4 @@
 /** What every store of tickets has to tell apart. */
-import { createHash } from "node:crypto";
 import type { TicketDraft, TicketOwner, TicketStatus } from "./tickets.ts";
 
 /** States of a ticket that is not over. */
@@ -36,9 +35,4 @@ export function isOver(status: TicketStatus): boolean {
 
 export function isSameOwner(one: TicketOwner, other: TicketOwner): boolean {
   return one.developerId === other.developerId && one.sub === other.sub;
-}
-
-/** A user as part of a key: of fixed length whatever the `sub` is, and empty for tickets of an API key. */
-export function userKey(sub: string | undefined): string {
-  return sub === undefined ? "" : createHash("sha256").update(sub, "utf8").digest("base64url");
 }

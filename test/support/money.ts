@@ -37,7 +37,8 @@ import type { ChainDataStore, StoredRoot } from "../../proxy/store/chain-data.ts
 import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
 import { embeddedStores } from "../../proxy/store/instance.ts";
-import type { TicketRecord, TicketStore } from "../../proxy/store/tickets.ts";
+import type { TicketStore } from "../../proxy/store/ticket-store.ts";
+import type { TicketRecord } from "../../proxy/store/tickets.ts";
 import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
 import { createSequencer, type Sequencer, type SequencerOptions } from "../../proxy/sequencer/sequencer.ts";
 import { logAccepted } from "../../proxy/sequencer/reporting.ts";

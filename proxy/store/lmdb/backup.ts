@@ -4,10 +4,20 @@
  * killed in between leaves a folder with another name, which nobody takes for either.
  */
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import {
+  chmod,
+  copyFile,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
@@ -46,12 +56,10 @@ export async function makeBackup(database: Database, target: string): Promise<Ba
     const madeAt = new Date().toISOString();
     const file = join(folder, STORE_FILE);
     await database.copyTo(file);
-    const digest = new Digest();
-    for await (const chunk of createReadStream(file)) digest.add(chunk as Buffer);
     await sync(file);
     const note: BackupNote = {
       ...{ format: FORMAT, chain_id: instance.chainId, pool: instance.pool, made_at: madeAt },
-      ...digest.end(),
+      ...(await digestOf(file)),
     };
     const noteFile = join(folder, NOTE_FILE);
     await writeFile(noteFile, `${JSON.stringify(note, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
@@ -70,13 +78,9 @@ export async function restoreBackup(source: string, target: string, wanted: Inst
     throw new UnfitBackup(`${target} holds something; stop the proxy and move it away first`);
   return appear(target, "restoring", async (folder) => {
     const file = join(folder, STORE_FILE);
-    const digest = new Digest();
-    await pipeline(
-      createReadStream(join(source, STORE_FILE)),
-      digest.through(),
-      createWriteStream(file, { mode: 0o600, flags: "wx" }),
-    );
-    const { bytes, sha256 } = digest.end();
+    await copyFile(join(source, STORE_FILE), file, constants.COPYFILE_EXCL);
+    await chmod(file, 0o600);
+    const { bytes, sha256 } = await digestOf(file);
     if (bytes !== note.bytes || sha256 !== note.sha256)
       throw new UnfitBackup("the backup's file is not the one that its note describes; it is damaged");
     await requireInstance(folder, kept);
@@ -148,25 +152,8 @@ async function sync(path: string): Promise<void> {
   }
 }
 
-class Digest {
-  readonly #hash = createHash("sha256");
-  #bytes = 0;
-
-  add(chunk: Buffer): void {
-    this.#hash.update(chunk);
-    this.#bytes += chunk.length;
-  }
-
-  through(): Transform {
-    return new Transform({
-      transform: (chunk: Buffer, _encoding, done) => {
-        this.add(chunk);
-        done(undefined, chunk);
-      },
-    });
-  }
-
-  end(): { readonly bytes: number; readonly sha256: string } {
-    return { bytes: this.#bytes, sha256: this.#hash.digest("hex") };
-  }
+async function digestOf(file: string): Promise<Pick<BackupNote, "bytes" | "sha256">> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(file), hash);
+  return { bytes: (await stat(file)).size, sha256: hash.digest("hex") };
 }

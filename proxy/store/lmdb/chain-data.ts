@@ -2,28 +2,29 @@
  * Chain data in LMDB: one table for an index, keys are tuples that begin with what they hold. Reads see the last
  * committed state at once; each append or rollback is one transaction, so a crash leaves whole blocks.
  */
-import {
-  ZERO_BYTES32,
-  asField,
-  type Address,
-  type Bytes32,
-  type Field,
-} from "../../../shared/protocol/brands.ts";
-import { bytesToUint, toBytes32, mustFromHex, word } from "../../../shared/protocol/bytes.ts";
+import { ZERO_BYTES32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import { mustFromHex, word } from "../../../shared/protocol/bytes.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import {
   HASH_PREFIX_DIGITS,
   type ChainDataStore,
-  type ChainEvent,
   type Execution,
   type IndexedBlock,
   type LoggedEvent,
-  type NoteOpening,
-  type Position,
   type Rejection,
   type StoredLeaf,
   type StoredRoot,
 } from "../chain-data.ts";
+import {
+  field,
+  readLeaf,
+  readRow,
+  storeEvent,
+  type Key,
+  type LeafRow,
+  type LogRow,
+  type RootRow,
+} from "./chain-rows.ts";
 import { servedIndex, type ChainTable } from "./chain-tables.ts";
 import { THOUGH_FULL, type Database } from "./database.ts";
 
@@ -38,42 +39,6 @@ const BYTES_OF_EVENT = 16 << 10;
 const KEPT_ORPHANS = 10_000;
 
 const EMPTY_ROOT: StoredRoot = { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
-
-/** Fields and hashes are 32 raw bytes here: a leaf is read a million times. `o` is absent in rows without an opening, so older rows read as they are. */
-type StoredEvent =
-  | {
-      k: "leaf";
-      i: number;
-      c: Uint8Array;
-      x: Uint8Array;
-      s: "deposit" | "spend" | "swap";
-      z: boolean;
-      o?: { n: Uint8Array; a: string; v: Uint8Array };
-    }
-  | { k: "nullifier"; n: Uint8Array }
-  | { k: "root"; r: Uint8Array; l: number; q: number }
-  | { k: "executed"; s: string; f: number; l: number; n: Uint8Array[] }
-  | { k: "rejected"; s: string; r: string };
-
-type StoredOpening = NonNullable<Extract<StoredEvent, { k: "leaf" }>["o"]>;
-
-interface LogRow {
-  readonly h: string;
-  readonly t: string;
-  readonly e: StoredEvent;
-}
-interface LeafRow {
-  readonly c: Uint8Array;
-  readonly h: Uint8Array;
-  readonly b: number;
-  readonly t: string;
-  readonly z: boolean;
-}
-interface RootRow {
-  readonly r: Uint8Array;
-  readonly l: number;
-  readonly b: number;
-}
 
 /** The index that is served. */
 export function openChainDataStore(database: Database): ChainDataStore {
@@ -104,9 +69,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
 
   /** The pool is born with it, whether or not its creation said so in an event. */
   function emptyRoot(): StoredRoot | undefined {
-    return tip() === undefined
-      ? undefined
-      : { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
+    return tip() === undefined ? undefined : EMPTY_ROOT;
   }
 
   function write({ position, blockHash, txHash, event }: LoggedEvent): void {
@@ -321,101 +284,10 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
   }
 }
 
-type Key = (string | number)[];
-
 function prefixOf(hash: string): string {
   return hash.slice(2, 2 + HASH_PREFIX_DIGITS);
 }
 
 function hex(value: Field): string {
   return value.toString(16);
-}
-
-function field(bytes: Uint8Array): Field {
-  const value = asField(bytesToUint(bytes));
-  if (value === undefined) throw new RangeError("the store holds a number that is no field element");
-  return value;
-}
-
-function readLeaf(index: number, row: LeafRow): StoredLeaf {
-  return {
-    index,
-    commitment: field(row.c),
-    head: toBytes32(row.h),
-    block: row.b,
-    txHash: row.t as Bytes32,
-    isLast: row.z,
-  };
-}
-
-function readRow(key: Key, row: LogRow): LoggedEvent {
-  const [, block, logIndex, part] = key as [string, number, number, number];
-  const position: Position = { block, logIndex, part };
-  return { position, blockHash: row.h as Bytes32, txHash: row.t as Bytes32, event: readEvent(row.e) };
-}
-
-function storeOpening({ npk, asset, value }: NoteOpening): StoredOpening {
-  return { n: word(npk), a: asset, v: word(value) };
-}
-
-function readOpening({ n, a, v }: StoredOpening): NoteOpening {
-  return { npk: field(n), asset: a as Address, value: bytesToUint(v) };
-}
-
-function storeEvent(event: ChainEvent): StoredEvent {
-  switch (event.kind) {
-    case "leaf":
-      return {
-        k: "leaf",
-        i: event.index,
-        c: word(event.commitment),
-        x: event.ciphertext,
-        s: event.source,
-        z: event.isLast,
-        ...(event.opening === undefined ? {} : { o: storeOpening(event.opening) }),
-      };
-    case "nullifier":
-      return { k: "nullifier", n: word(event.nullifier) };
-    case "root":
-      return { k: "root", r: word(event.root), l: event.leafCount, q: event.sequence };
-    case "executed":
-      return {
-        k: "executed",
-        s: event.statement,
-        f: event.firstLeafIndex,
-        l: event.leafCount,
-        n: event.nullifiers.map(word),
-      };
-    case "rejected":
-      return { k: "rejected", s: event.statement, r: event.reason };
-  }
-}
-
-function readEvent(stored: StoredEvent): ChainEvent {
-  switch (stored.k) {
-    case "leaf":
-      return {
-        kind: "leaf",
-        index: stored.i,
-        commitment: field(stored.c),
-        ciphertext: stored.x,
-        source: stored.s,
-        isLast: stored.z,
-        ...(stored.o === undefined ? {} : { opening: readOpening(stored.o) }),
-      };
-    case "nullifier":
-      return { kind: "nullifier", nullifier: field(stored.n) };
-    case "root":
-      return { kind: "root", root: field(stored.r), leafCount: stored.l, sequence: stored.q };
-    case "executed":
-      return {
-        kind: "executed",
-        statement: stored.s as Bytes32,
-        firstLeafIndex: stored.f,
-        leafCount: stored.l,
-        nullifiers: stored.n.map(field),
-      };
-    case "rejected":
-      return { kind: "rejected", statement: stored.s as Bytes32, reason: stored.r };
-  }
 }

@@ -59,16 +59,21 @@ export function openLmdbEngine(
     ends.putSync([from + lifeMs, key], true);
   }
 
-  /** Only where it changes. */
   function setRanked(order: string, at: number, member: string, isRanked: boolean): void {
     const table = tableOf(order);
     const place: Key = [order, at, member];
-    if ((table.get(place) !== undefined) === isRanked) return;
+    if (COUNTED.has(order)) {
+      if ((table.get(place) !== undefined) === isRanked) return;
+      addToBlock(order, at, isRanked ? 1 : -1);
+    }
     if (isRanked) table.putSync(place, true);
     else table.removeSync(place);
-    if (!COUNTED.has(order)) return;
+  }
+
+  function addToBlock(order: string, at: number, by: number): void {
+    const table = tableOf(order);
     const block: Key = [blocksOf(order), blockOf(at)];
-    const count = ((table.get(block) as number | undefined) ?? 0) + (isRanked ? 1 : -1);
+    const count = ((table.get(block) as number | undefined) ?? 0) + by;
     if (count === 0) table.removeSync(block);
     else table.putSync(block, count);
   }

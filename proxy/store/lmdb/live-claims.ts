@@ -1,5 +1,5 @@
 /** One process serves from a folder, so a claim that this one does not hold was left behind by one that is dead. */
-import type { LiveClaims } from "../features/idempotency.ts";
+import type { LiveClaims } from "../idempotency.ts";
 
 /** Its holder is alive, and most requests take less. */
 const RETRY_AFTER_MS = 1_000;

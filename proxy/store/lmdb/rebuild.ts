@@ -1,18 +1,34 @@
 /**
- * Rebuilt indexes in LMDB: two tables of chain data, and one row that says which of them is served. Adopting
- * changes that row, so there is no moment with half an index.
+ * An index of the chain built again beside the one that is served: two tables of chain data, and one row that says which
+ * of them is served. A running proxy reads and writes the served one only, so it neither stops nor notices until it
+ * starts again and adopts the other. Adopting changes that row, so there is no moment with half an index.
  */
-import type { IndexSource, RebuildState, RebuildStore } from "../rebuild.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
 import { openChainDataStoreIn } from "./chain-data.ts";
 import { servedIndex, SERVED, spareIndex } from "./chain-tables.ts";
 import type { Database } from "./database.ts";
+
+/** Whose log an index is of. */
+export interface IndexSource {
+  readonly chainId: number;
+  readonly pool: Address;
+  readonly deploymentBlock: number;
+}
+
+interface RebuildState {
+  readonly source: IndexSource;
+  /** Reached the head and agreed with the pool there. Nothing is served before. */
+  readonly isComplete: boolean;
+}
 
 interface StoredState extends RebuildState {
   /** Who rebuilds now. */
   readonly worker: string;
 }
 
-export function openRebuildStore(database: Database): RebuildStore {
+export type RebuildStore = ReturnType<typeof openRebuildStore>;
+
+export function openRebuildStore(database: Database) {
   const choice = database.table<unknown, string>("chain-choice");
   const served = servedIndex(database);
   const spare = spareIndex(served);
@@ -20,12 +36,17 @@ export function openRebuildStore(database: Database): RebuildStore {
   const stored = (): StoredState | undefined => choice.get("rebuild") as StoredState | undefined;
 
   return {
+    /** The index in the making. */
     data: openChainDataStoreIn(database, spare),
-    state() {
+    state(): RebuildState | undefined {
       const known = stored();
       return known === undefined ? undefined : { source: known.source, isComplete: known.isComplete };
     },
-    begin: (source, worker, fromNothing) =>
+    /**
+     * Goes on where an earlier rebuild of the same source stopped, or begins with nothing. Whoever calls last is the
+     * one that rebuilds: an earlier `worker` can no longer complete.
+     */
+    begin: (source: IndexSource, worker: string, fromNothing: boolean): Promise<"resumed" | "begun"> =>
       database.transaction(() => {
         const known = stored();
         const goesOn = !fromNothing && known !== undefined && isSame(known.source, source);
@@ -33,15 +54,23 @@ export function openRebuildStore(database: Database): RebuildStore {
         choice.putSync("rebuild", { source, worker, isComplete: false } satisfies StoredState);
         return goesOn ? "resumed" : "begun";
       }),
-    isWorker: (worker) => stored()?.worker === worker,
-    complete: (worker) =>
+    isWorker: (worker: string): boolean => stored()?.worker === worker,
+    /** False when another one has begun meanwhile. */
+    complete: (worker: string): Promise<boolean> =>
       database.transaction(() => {
         const known = stored();
         if (known?.worker !== worker) return false;
         choice.putSync("rebuild", { ...known, isComplete: true } satisfies StoredState);
         return true;
       }),
-    adopt: ({ chainId, pool }) =>
+    /**
+     * For a proxy's start, before it reads the index: serves a complete rebuild in place of what was served, and
+     * forgets that, in one durable write. `foreign`: there is one, of another pool or chain, and it is left alone.
+     */
+    adopt: ({
+      chainId,
+      pool,
+    }: Pick<IndexSource, "chainId" | "pool">): Promise<"adopted" | "nothing" | "foreign"> =>
       database.transaction(() => {
         const known = stored();
         if (known?.isComplete !== true) return "nothing";

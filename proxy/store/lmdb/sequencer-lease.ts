@@ -3,8 +3,7 @@
  * second process on the same folder can then no longer write what the first does not know of.
  */
 import { retrying, type Engine } from "../engine.ts";
-import { FENCE, LEASE, REPORT } from "../features/tickets.ts";
-import type { Fence, SequencerLease } from "../tickets.ts";
+import { FENCE, LEASE, REPORT, type Fence, type SequencerLease } from "../sequencer-lease.ts";
 
 const HOLDER = "holder";
 

@@ -9,19 +9,6 @@ import { assertFit, UnfitRedis } from "./fitness.ts";
 import { claimFormat } from "./format.ts";
 import { redisScript, type Script, type Sender } from "./script.ts";
 
-export interface DurableRedis extends Sender {
-  /** Name of a table of this instance. All share one hash tag, so that one script may change several. */
-  key(table: string): string;
-  script(text: string): Script;
-  /** A record that cannot be read was set aside; its value is shown to nobody. */
-  setAside(table: string, field: string): void;
-  /** How long a change may go on trying against others who change the same. */
-  readonly deadlineMs: number;
-  /** False while everything is answered StoreUnavailable. */
-  readonly isReady: boolean;
-  close(): void;
-}
-
 export interface DurableOptions {
   readonly url: string;
   readonly instance: { readonly chainId: bigint | number; readonly pool: string };
@@ -46,7 +33,7 @@ type Client = ReturnType<typeof newClient>;
 
 /** Rejects with UnfitRedis, which names the fault, or with StoreUnavailable when there is no answer. */
 export async function openDurableRedis(options: DurableOptions): Promise<DurableRedis> {
-  const link = new Link(options);
+  const link = new DurableRedis(options);
   try {
     await link.connect();
   } catch (error) {
@@ -56,8 +43,8 @@ export async function openDurableRedis(options: DurableOptions): Promise<Durable
   return link;
 }
 
-class Link implements DurableRedis {
-  readonly deadlineMs: number;
+export class DurableRedis implements Sender {
+  readonly #deadlineMs: number;
   readonly #options: DurableOptions;
   readonly #prefix: string;
   /** Only one that has passed every check. */
@@ -71,19 +58,22 @@ class Link implements DurableRedis {
 
   constructor(options: DurableOptions) {
     this.#options = options;
-    this.deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
     const { chainId, pool } = options.instance;
     this.#prefix = `cloister:{${String(chainId)}-${pool.toLowerCase()}}`;
   }
 
+  /** False while everything is answered StoreUnavailable. */
   get isReady(): boolean {
     return this.#client !== undefined;
   }
 
+  /** Name of a table of this instance. All share one hash tag, so that one script may change several. */
   key(table: string): string {
     return `${this.#prefix}:${table}`;
   }
 
+  /** A record that cannot be read was set aside; its value is shown to nobody. */
   setAside(table: string, field: string): void {
     this.#options.onBrokenRecord?.(table, field);
   }
@@ -109,7 +99,7 @@ class Link implements DurableRedis {
     const client = newClient(this.#options.url);
     client.on("error", (error: unknown) => this.#lose(client, error));
     try {
-      await within(this.deadlineMs, async () => {
+      await within(this.#deadlineMs, async () => {
         await client.connect();
         await this.#check(client);
       });
@@ -140,7 +130,7 @@ class Link implements DurableRedis {
     if (client === undefined) throw new StoreUnavailable(this.#fault);
     const askedAt = performance.now();
     try {
-      const answer = await within(this.deadlineMs, () => question(senderOf(client)));
+      const answer = await within(this.#deadlineMs, () => question(senderOf(client)));
       this.#lastAnswerAt = performance.now();
       return answer;
     } catch (error) {
@@ -157,7 +147,7 @@ class Link implements DurableRedis {
     clearTimeout(this.#timer);
     if (this.#isClosed || this.#client !== client) return;
     this.#timer = setTimeout(() => {
-      within(this.deadlineMs, () => this.#check(client)).then(
+      within(this.#deadlineMs, () => this.#check(client)).then(
         () => {
           this.#lastAnswerAt = performance.now();
           this.#watch(client);

@@ -2,8 +2,8 @@
  * Windows and leases in Redis, counted across every proxy of an instance. Each question is one script, so nothing
  * comes between looking and counting, and the only clock is Redis's own.
  */
-import { createHash } from "node:crypto";
 import { z } from "zod";
+import { hashed } from "../values.ts";
 import { LEASE_MS, type WindowRule, type WindowState, type WindowStore } from "../windows.ts";
 import type { RedisConnection } from "./connection.ts";
 import { redisScript } from "./script.ts";
@@ -75,8 +75,6 @@ export function openRedisLimits(
 } {
   // One hash tag, so that a script's keys are on one node of a cluster.
   const prefix = `cloister:{${instance}}:limits`;
-  // Fixed length whatever a caller is called, and no user's name in Redis.
-  const hashed = (text: string): string => createHash("sha256").update(text, "utf8").digest("base64url");
   const windows = redisScript(connection, WINDOWS);
   const open = redisScript(connection, OPEN);
   const keep = redisScript(connection, KEEP);

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Engine, Write } from "../engine.ts";
-import type { LiveClaims } from "../features/idempotency.ts";
+import type { LiveClaims } from "../idempotency.ts";
 import type { DurableRedis } from "./durable.ts";
 
 /** Longer than a Redis that is still waited for takes to answer. A client that retries comes back after it. */

@@ -6,12 +6,6 @@ import { z } from "zod";
 import type { Follower } from "../engine.ts";
 import type { DurableRedis } from "./durable.ts";
 
-export interface News {
-  follow(follower: Follower): () => void;
-  /** Looks now, after a write of our own. */
-  look(): void;
-}
-
 export const NEWS = "ticket-news";
 /** Entries that a proxy may be behind: of a busy pool those of half an hour, at some 60 bytes each. */
 export const NEWS_KEPT = 100_000;
@@ -21,7 +15,7 @@ const START = "0-0";
 
 const entries = z.array(z.tuple([z.string(), z.tuple([z.literal("id"), z.string()])]));
 
-export function openNews(redis: DurableRedis): News {
+export function openNews(redis: DurableRedis) {
   const key = redis.key(NEWS);
   const followers = new Set<Follower>();
   /** Of the last entry that was read. */
@@ -71,7 +65,7 @@ export function openNews(redis: DurableRedis): News {
   }
 
   return {
-    follow(follower) {
+    follow(follower: Follower): () => void {
       if (!isFollowed()) last = undefined;
       followers.add(follower);
       look();
@@ -80,6 +74,7 @@ export function openNews(redis: DurableRedis): News {
         if (!isFollowed()) clearTimeout(timer);
       };
     },
+    /** Looks now, after a write of our own. */
     look,
   };
 }

@@ -1,5 +1,5 @@
 /** Lua that Redis runs as one step: nothing comes between its looking and its writing. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 export interface Sender {
   send(args: readonly string[]): Promise<unknown>;
@@ -9,7 +9,7 @@ export type Script = (keys: readonly string[], args: readonly string[]) => Promi
 
 /** By its hash; the whole text only for a Redis that has not seen it since it started. */
 export function redisScript(connection: Sender, text: string): Script {
-  const sha = createHash("sha1").update(text, "utf8").digest("hex");
+  const sha = hash("sha1", text);
   return async (keys, args) => {
     const rest = [String(keys.length), ...keys, ...args];
     try {

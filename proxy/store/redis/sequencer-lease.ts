@@ -3,8 +3,7 @@
  * does not come back in time loses it to whoever asks next, and every change of hands raises the fence.
  */
 import { z } from "zod";
-import { LEASE, REPORT } from "../features/tickets.ts";
-import type { SequencerLease } from "../tickets.ts";
+import { LEASE, REPORT, type SequencerLease } from "../sequencer-lease.ts";
 import type { DurableRedis } from "./durable.ts";
 
 /** ARGV: holder, milliseconds, whether the fence is raised in any case. Also in a full Redis: what waits can only become less under a lease. */

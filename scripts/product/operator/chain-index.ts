@@ -8,8 +8,7 @@ import { checkIndex, type IndexReport } from "../../../proxy/merkle/index-check.
 import { rebuildIndex, type RebuildProgress } from "../../../proxy/merkle/index-rebuild.ts";
 import { openChainDataStore } from "../../../proxy/store/lmdb/chain-data.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
-import { openRebuildStore } from "../../../proxy/store/lmdb/rebuild.ts";
-import type { IndexSource } from "../../../proxy/store/rebuild.ts";
+import { openRebuildStore, type IndexSource } from "../../../proxy/store/lmdb/rebuild.ts";
 import { asAddress } from "../../../shared/protocol/brands.ts";
 import { need, UsageError, type Result } from "./command-line.ts";
 

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { storesIn } from "../../../proxy/store/instance.ts";
 import { openDurableRedis, type DurableRedis } from "../../../proxy/store/redis/durable.ts";
-import { LeaseLost, type TicketRecord } from "../../../proxy/store/tickets.ts";
+import { LeaseLost } from "../../../proxy/store/sequencer-lease.ts";
+import type { TicketRecord } from "../../../proxy/store/tickets.ts";
 import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { startByteRelay } from "../../support/byte-relay.ts";

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { adoptRebuiltIndex, rebuildIndex, type Rebuilt } from "../../../../proxy/merkle/index-rebuild.ts";
 import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
-import { openRebuildStore } from "../../../../proxy/store/lmdb/rebuild.ts";
-import type { IndexSource, RebuildStore } from "../../../../proxy/store/rebuild.ts";
+import {
+  openRebuildStore,
+  type IndexSource,
+  type RebuildStore,
+} from "../../../../proxy/store/lmdb/rebuild.ts";
 import type { LoggedEvent } from "../../../../proxy/store/chain-data.ts";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
 import type { TicketRecord } from "../../../../proxy/store/tickets.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Fence, SequencerLease as Whole } from "../../../../proxy/store/tickets.ts";
+import type { Fence, SequencerLease as Whole } from "../../../../proxy/store/sequencer-lease.ts";
 import { createLeaseKeeper, type LeaseKeeper } from "../../../../proxy/sequencer/lease.ts";
 import { until } from "../../../support/until.ts";
 

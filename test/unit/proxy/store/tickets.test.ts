@@ -7,7 +7,8 @@ import { openDatabase, type Database } from "../../../../proxy/store/lmdb/databa
 import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import { claimInstance, FORMAT } from "../../../../proxy/store/lmdb/instance-record.ts";
 import { StoreUnavailable } from "../../../../proxy/store/unavailable.ts";
-import type { SequencerLease, TicketStore } from "../../../../proxy/store/tickets.ts";
+import type { SequencerLease } from "../../../../proxy/store/sequencer-lease.ts";
+import type { TicketStore } from "../../../../proxy/store/ticket-store.ts";
 import {
   assertCounted,
   hash,

@@ -3,14 +3,20 @@
  * meanwhile, so two proxies never write over each other.
  */
 import type { z } from "zod";
-import { retrying, type Check, type Engine, type Write } from "../engine.ts";
-import { StoreUnavailable } from "../unavailable.ts";
+import { retrying, type Check, type Engine, type Write } from "./engine.ts";
+import { StoreUnavailable } from "./unavailable.ts";
 
 export interface RecordForm<T> {
   /** Throws on what is no such record. */
-  readonly read: (text: string) => T;
-  readonly write: (value: T) => string;
+  readonly read: (text: string, key: string) => T;
+  readonly write: (value: T, key: string) => string;
 }
+
+/** What a shape reads; nobody changes it in place. */
+export type RecordOf<Shape extends z.ZodType> = Unchanging<z.output<Shape>>;
+type Unchanging<T> = T extends string | number | bigint | boolean | null | undefined | Uint8Array
+  ? T
+  : { readonly [Name in keyof T]: Unchanging<T[Name]> };
 
 /** JSON of this shape. `write`: what JSON has no values for, as text. */
 export function jsonForm<T>(
@@ -18,6 +24,53 @@ export function jsonForm<T>(
   write: (value: T) => unknown = (value) => value,
 ): RecordForm<T> {
   return { read: (text) => shape.parse(JSON.parse(text)), write: (value) => JSON.stringify(write(value)) };
+}
+
+/**
+ * What this process has last read or written under a key is not parsed again as long as the same text is there. Of so
+ * many keys, those that came last.
+ */
+export function remembering<T>({ read, write }: RecordForm<T>, most: number): RecordForm<T> {
+  const known = new Map<string, { readonly text: string; readonly value: T }>();
+  function remember(key: string, text: string, value: T): void {
+    known.delete(key);
+    known.set(key, { text, value });
+    const [oldest] = known.keys();
+    if (known.size > most && oldest !== undefined) known.delete(oldest);
+  }
+  return {
+    read(text, key) {
+      const last = known.get(key);
+      if (last?.text === text) return last.value;
+      const value = read(text, key);
+      remember(key, text, value);
+      return value;
+    },
+    write(value, key) {
+      const text = write(value, key);
+      remember(key, text, value);
+      return text;
+    },
+  };
+}
+
+export interface Numbered<T> {
+  readonly number: number;
+  readonly value: T;
+}
+
+const NUMBERED = /^([1-9]\d{0,15}) (.*)$/s;
+
+/** Records that a step has given a number: the number, a space, the record. */
+export function numbered<T>(form: RecordForm<T>): RecordForm<Numbered<T>> {
+  return {
+    read(text, key) {
+      const [, number, rest] = NUMBERED.exec(text) ?? [];
+      if (rest === undefined) throw new Error("a record without its number");
+      return { number: Number(number), value: form.read(rest, key) };
+    },
+    write: ({ number, value }, key) => `${String(number)} ${form.write(value, key)}`,
+  };
 }
 
 type Work<T> = (now: readonly (T | undefined)[]) => readonly (T | undefined)[];
@@ -61,6 +114,16 @@ export class Records<T> {
     return [...(await this.#engine.all(this.#table)).keys()];
   }
 
+  /** False, and nothing written, where there is one. */
+  async add(key: string, value: T): Promise<boolean> {
+    let isNew = false;
+    await this.change(key, (now) => {
+      isNew = now === undefined;
+      return now ?? value;
+    });
+    return isNew;
+  }
+
   /**
    * One atomic durable write over one record. `work` may be called again with what another wrote meanwhile;
    * undefined is no record, and what it throws leaves everything as it was.
@@ -87,7 +150,7 @@ export class Records<T> {
       const writes = keys.flatMap((key, i): Write[] => {
         const value = next[i];
         if (value === undefined) return texts[i] === undefined ? [] : [["drop", this.#table, key]];
-        const text = this.write(value);
+        const text = this.write(key, value);
         return text === texts[i] ? [] : [["put", this.#table, key, text]];
       });
       // What grows comes first, so that a full store refuses all of it.
@@ -96,15 +159,15 @@ export class Records<T> {
     });
   }
 
-  write(value: T): string {
-    return this.#form.write(value);
+  write(key: string, value: T): string {
+    return this.#form.write(value, key);
   }
 
   /** What was read of the engine. */
   read(key: string, text: string | undefined): T | undefined {
     if (text === undefined) return undefined;
     try {
-      return this.#form.read(text);
+      return this.#form.read(text, key);
     } catch {
       this.#engine.setAside(this.#table, key);
       // Its own words could repeat the value.

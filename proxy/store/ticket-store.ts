@@ -4,26 +4,23 @@
  * many wait, how many before this one, whose) has counts and orders of its own, so that a long queue makes no answer
  * slower.
  */
-import type { Field } from "../../../shared/protocol/brands.ts";
-import type { Check, Engine, Write } from "../engine.ts";
-import { firstStatus, isInVain, isOver, isSameOwner, isUnderWay, userKey } from "../ticket-states.ts";
+import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import type { Check, Engine, Write } from "./engine.ts";
+import { numbered, Records, remembering, type Numbered } from "./records.ts";
+import { FENCE, LEASE, LeaseLost, REPORT, type Fence } from "./sequencer-lease.ts";
+import { firstStatus, isInVain, isOver, isSameOwner, isUnderWay } from "./ticket-states.ts";
 import {
-  LeaseLost,
-  type Acceptance,
-  type Fence,
+  outgoingForm,
+  ticketForm,
   type Outgoing,
   type TicketChange,
   type TicketDraft,
   type TicketOwner,
   type TicketRecord,
-  type TicketStore,
-  type TicketWrites,
-} from "../tickets.ts";
-import { StoreUnavailable } from "../unavailable.ts";
-import type { Numbered } from "./numbered.ts";
-import { Records } from "./records.ts";
-import { draftForm, outgoingForm, ticketForm } from "./ticket-forms.ts";
-import { storedBytes32 } from "./values.ts";
+  type UnplacedTicket,
+} from "./tickets.ts";
+import { StoreUnavailable } from "./unavailable.ts";
+import { hashed, storedBytes32 } from "./values.ts";
 
 const TICKETS = "tickets";
 /** By statement, the id of its last ticket. */
@@ -35,16 +32,26 @@ const WAITING = "waiting";
 const OPEN = "tickets:open";
 const QUEUED = "tickets:queued";
 const OUTGOING = "outgoing";
-/** Of the submission lease (each engine has its own): `fence`, and what its holder says of itself. */
-export const LEASE = "sequencer-lease";
-export const FENCE = "fence";
-export const REPORT = "report";
 const PAGE = 500;
+/** Tickets of half a minute at the highest rate: most change again, or are asked for, within it. Some kilobytes each. */
+const MOST_REMEMBERED = 2_000;
 
-type Draft = Omit<TicketRecord, "sequence">;
+export type Acceptance =
+  | { readonly kind: "accepted"; readonly ticket: TicketRecord }
+  /** The same statement of the same owner is under way or done. */
+  | { readonly kind: "same"; readonly ticket: TicketRecord }
+  /** A nullifier (or this statement) is reserved by another ticket. */
+  | { readonly kind: "reserved" }
+  | { readonly kind: "full" };
 
-export function openTicketStore(engine: Engine): TicketStore {
-  const tickets = new Records(reportingOnce(engine), TICKETS, ticketForm);
+export type TicketStore = ReturnType<typeof openTicketStore>;
+/** What the sequencer writes. Every call throws LeaseLost, and does nothing, when the lease has changed hands. */
+export type TicketWrites = ReturnType<TicketStore["underLease"]>;
+
+/** A promise of this store resolves when the change is durable, and not before. */
+export function openTicketStore(engine: Engine) {
+  const drafts = remembering(ticketForm, MOST_REMEMBERED);
+  const tickets = new Records(reportingOnce(engine), TICKETS, numbered(drafts));
   const sent = new Records(engine, OUTGOING, outgoingForm);
   const listeners = new Set<(ticket: TicketRecord) => void>();
   let stopFollowing: (() => void) | undefined;
@@ -54,6 +61,7 @@ export function openTicketStore(engine: Engine): TicketStore {
     return found && recordOf(found);
   };
 
+  /** In the order asked, without those that are not there. One that cannot be read is set aside and left out. */
   async function list(ids: readonly string[]): Promise<TicketRecord[]> {
     const found: TicketRecord[] = [];
     for (let at = 0; at < ids.length; at += PAGE)
@@ -62,6 +70,7 @@ export function openTicketStore(engine: Engine): TicketStore {
     return found;
   }
 
+  /** Every ticket that is not final, failed or expired, in order of acceptance, in pages. */
   async function* openPages(): AsyncGenerator<readonly TicketRecord[]> {
     const ids = await engine.members(OPEN);
     for (let at = 0; at < ids.length; at += PAGE) yield await list(ids.slice(at, at + PAGE));
@@ -71,10 +80,16 @@ export function openTicketStore(engine: Engine): TicketStore {
     for (const ticket of changed) for (const listener of listeners) listener(ticket);
   }
 
+  /**
+   * One atomic durable write: place in the order, ticket, and reservations of its nullifiers and statement.
+   * A statement whose earlier ticket failed or expired gets a new one. Refuses with `full` when
+   * `maxOpen` tickets are neither confirmed nor over. An executed one is in nobody's way: neither `full` nor
+   * another's reservation refuses it, which stays the other's.
+   */
   async function accept(draft: TicketDraft, maxOpen: number): Promise<Acceptance> {
     const { outcome: _outcome, ...record } = draft;
-    const ticket: Draft = { ...record, status: firstStatus(draft), updatedAt: draft.createdAt };
-    const writes = writesOfAcceptance(ticket);
+    const ticket: UnplacedTicket = { ...record, status: firstStatus(draft), updatedAt: draft.createdAt };
+    const writes = writesOfAcceptance(ticket, drafts.write(ticket, ticket.id));
     /** The ticket of this statement that ended in vain. */
     let earlier: string | undefined;
     for (;;) {
@@ -114,7 +129,9 @@ export function openTicketStore(engine: Engine): TicketStore {
       if (before === undefined) throw new RangeError("a ticket that is not there cannot change");
       const ticket = changed(before, change, at);
       now.set(ticket.id, ticket);
-      return writesOfChange(before, ticket, holders);
+      const { sequence: number, ...value } = ticket;
+      const put: Write = ["put", TICKETS, ticket.id, tickets.write(ticket.id, { number, value })];
+      return [put, ...writesOfChange(before, ticket, holders)];
     });
   }
 
@@ -130,11 +147,22 @@ export function openTicketStore(engine: Engine): TicketStore {
     return committed.done;
   }
 
-  const underLease = (fence: Fence): TicketWrites => ({
-    async change(changes, at) {
+  const underLease = (fence: Fence) => ({
+    /** One atomic durable write. Tickets that come to an end release their reservations. */
+    async change(changes: readonly TicketChange[], at: number): Promise<void> {
       await write(fence, await writesFor(changes, at));
     },
-    async putOutgoing(entry, previousAttempts, changes, at) {
+    /**
+     * Stores signed bytes before they are broadcast, together with the changes of the tickets they carry.
+     * False, and nothing written, unless the entry at that nonce still is `previous` (by number of attempts;
+     * 0: there is none).
+     */
+    async putOutgoing(
+      entry: Outgoing,
+      previousAttempts: number,
+      changes: readonly TicketChange[],
+      at: number,
+    ): Promise<boolean> {
       const nonce = String(entry.nonce);
       const [text] = await engine.get(OUTGOING, [nonce]);
       const isPrevious = (sent.read(nonce, text)?.attempts.length ?? 0) === previousAttempts;
@@ -145,24 +173,27 @@ export function openTicketStore(engine: Engine): TicketStore {
       const writes = await writesFor(changes, at);
       return write(
         fence,
-        [["put", OUTGOING, nonce, sent.write(entry)], ...writes],
+        [["put", OUTGOING, nonce, sent.write(nonce, entry)], ...writes],
         [["is", OUTGOING, nonce, text]],
       );
     },
-    async markMined(nonce, block) {
-      const existing = await sent.get(String(nonce));
+    async markMined(at: number, block: number | undefined): Promise<void> {
+      const nonce = String(at);
+      const existing = await sent.get(nonce);
       if (existing === undefined) {
         await write(fence, []);
         return;
       }
       const { minedIn: _old, ...rest } = existing;
       const entry: Outgoing = block === undefined ? rest : { ...rest, minedIn: block };
-      await write(fence, [["put", OUTGOING, String(nonce), sent.write(entry)]]);
+      await write(fence, [["put", OUTGOING, nonce, sent.write(nonce, entry)]]);
     },
-    async report(text) {
+    /** For the other proxies. */
+    async report(text: string): Promise<void> {
       await write(fence, [["put", LEASE, REPORT, text]]);
     },
-    async dropOutgoing(nonce, changes, at) {
+    /** With the changes of the tickets it carried. */
+    async dropOutgoing(nonce: number, changes: readonly TicketChange[], at: number): Promise<void> {
       await write(fence, [["drop", OUTGOING, String(nonce)], ...(await writesFor(changes, at))]);
     },
   });
@@ -170,20 +201,24 @@ export function openTicketStore(engine: Engine): TicketStore {
   return {
     accept,
     get,
-    async byStatement(statement) {
+    async byStatement(statement: Bytes32): Promise<TicketRecord | undefined> {
       const [id] = await engine.get(STATEMENTS, [statement]);
       return id === undefined ? undefined : get(id);
     },
-    async reservedBy(nullifier) {
+    /** The statement of the ticket that has reserved a nullifier. */
+    async reservedBy(nullifier: Field): Promise<Bytes32 | undefined> {
       const [by] = await engine.get(RESERVED, [String(nullifier)]);
       return by === undefined ? undefined : storedBytes32.parse(by);
     },
     list,
     open: openPages,
-    openOf: async (developerId, sub) =>
+    /** Those of one developer; with `sub`, of one user of it. */
+    openOf: async (developerId: string, sub: string | undefined): Promise<TicketRecord[]> =>
       list(await engine.members(sub === undefined ? ofDeveloper(developerId) : ofUser({ developerId, sub }))),
-    queuedBefore: (sequence) => engine.countBefore(QUEUED, sequence),
-    async outgoing() {
+    /** How many tickets are queued in front of this place in the order. */
+    queuedBefore: (sequence: number): Promise<number> => engine.countBefore(QUEUED, sequence),
+    /** In order of nonce. */
+    async outgoing(): Promise<Outgoing[]> {
       // Every one of them, or none: one that is left out would have its nonce used again.
       const entries = [...(await engine.all(OUTGOING))].flatMap(
         ([nonce, text]) => sent.read(nonce, text) ?? [],
@@ -191,7 +226,11 @@ export function openTicketStore(engine: Engine): TicketStore {
       return entries.sort((one, other) => one.nonce - other.nonce);
     },
     underLease,
-    follow(listener) {
+    /**
+     * Every ticket that is accepted or changed from now on, whoever wrote it, in order of the writes and once they
+     * are durable. A state that was soon followed by another may be left out.
+     */
+    follow(listener: (ticket: TicketRecord) => void): () => void {
       listeners.add(listener);
       stopFollowing ??= engine.follow({
         named: async (ids) => announce(await list(ids)),
@@ -209,11 +248,11 @@ export function openTicketStore(engine: Engine): TicketStore {
   };
 }
 
-function writesOfAcceptance(ticket: Draft): Write[] {
+function writesOfAcceptance(ticket: UnplacedTicket, text: string): Write[] {
   const { id, statement, owner, nullifiers, status } = ticket;
   const isNew = isUnderWay(status);
   return [
-    ["put-numbered", TICKETS, id, draftForm.write(ticket)],
+    ["put-numbered", TICKETS, id, text],
     ["put", STATEMENTS, statement, id],
     // Of one that is executed already, what another has reserved stays the other's.
     ...nullifiers.map((nullifier): Write => ["put-new", RESERVED, String(nullifier), statement]),
@@ -230,7 +269,7 @@ function writesOfChange(
   holders: ReadonlyMap<Field, string | undefined>,
 ): Write[] {
   const { id, sequence, owner, nullifiers, statement, status } = ticket;
-  const writes: Write[] = [["put", TICKETS, id, textOf(ticket)]];
+  const writes: Write[] = [];
   if (status.state === "queued") writes.push(["rank", QUEUED, sequence, id]);
   else if (before.status.state === "queued") writes.push(["unrank", QUEUED, sequence, id]);
   const more = Number(isUnderWay(status)) - Number(isUnderWay(before.status));
@@ -261,12 +300,14 @@ function changed(before: TicketRecord, { status, attestations }: TicketChange, a
 
 /** Orders of the tickets that are not over; by user, too, because one developer's may be most of a queue. */
 const ordersOf = (owner: TicketOwner): string[] => [OPEN, ofUser(owner), ofDeveloper(owner.developerId)];
-const ofUser = ({ developerId, sub }: TicketOwner): string => `tickets:of:${developerId}:${userKey(sub)}`;
+const ofUser = ({ developerId, sub }: TicketOwner): string =>
+  `tickets:of:${developerId}:${sub === undefined ? "" : hashed(sub)}`;
 const ofDeveloper = (developerId: string): string => `tickets:of-all:${developerId}`;
 
-const recordOf = ({ number, value }: Numbered<Draft>): TicketRecord => ({ ...value, sequence: number });
-const textOf = ({ sequence, ...value }: TicketRecord): string =>
-  ticketForm.write({ number: sequence, value });
+const recordOf = ({ number, value }: Numbered<UnplacedTicket>): TicketRecord => ({
+  ...value,
+  sequence: number,
+});
 
 /** The queue is read all the time. */
 function reportingOnce(engine: Engine): Engine {
