@@ -20,7 +20,7 @@ const proxyRows = [
   ["prices", "open-stores.ts"],
   ["enclave-link", "chain", "auth", "identity", "limits"],
   ["http", "store", "config.ts"],
-  ["logging.ts", "fee-settings.ts", "own-hops.ts", "event-loop.ts", "observe"],
+  ["logging.ts", "settings.ts", "fee-settings.ts", "own-hops.ts", "event-loop.ts", "observe"],
 ];
 
 /**

@@ -1,6 +1,7 @@
 /** The proxy as a process: `--help`, settings that are wrong, and the signals that end it. */
-import { ConfigError, configHelp, readConfig, type Config } from "./config.ts";
+import { readConfig, type Config } from "./config.ts";
 import { createLogger, type Logger } from "./logging.ts";
+import { ConfigError, configHelp } from "./settings.ts";
 
 /** `start` answers how to stop what it has started. */
 export async function runProcess(

@@ -4,17 +4,15 @@
  */
 import { ChainUnreachable } from "./json-rpc.ts";
 
-export interface ConcurrencyLimit {
-  /** Runs when it is its turn; a call that is given up while it waits is never asked. */
-  run<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T>;
-}
+export type ConcurrencyLimit = ReturnType<typeof createConcurrencyLimit>;
 
-export function createConcurrencyLimit(atOnce: number, inQueue: number): ConcurrencyLimit {
+export function createConcurrencyLimit(atOnce: number, inQueue: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
 
   return {
-    async run(call, signal) {
+    /** Runs when it is its turn; a call that is given up while it waits is never asked. */
+    async run<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
       if (running >= atOnce) {
         if (waiting.length >= inQueue) throw new ChainUnreachable("too many calls to the node are waiting");
         await new Promise<void>((resolve) => waiting.push(resolve));

@@ -12,11 +12,11 @@ import {
   type Bytes32,
   type Field,
 } from "../../shared/protocol/brands.ts";
-import { KIND_NAMES, KINDS, type Home, type Kind } from "../../shared/protocol/statements.ts";
+import { KIND_NAMES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
 import { EXECUTED_TOPIC, readExecuted, type Executed } from "./executed-log.ts";
-import { encodeExecute, type AttestedRootUpdate, type PoolTransaction } from "./execute-call.ts";
+import { encodeExecute } from "./execute-call.ts";
 import { ChainUnreachable } from "./json-rpc.ts";
-import type { BlockTag, Chain, LogData, LogRange, RawLog } from "./provider.ts";
+import type { BlockTag, Chain, LogData, LogRange } from "./provider.ts";
 
 export type PoolEvent =
   | Executed
@@ -58,31 +58,9 @@ export interface SimulatedCall {
 /** `reverted`: the call would fail as a whole. Undefined: the node cannot simulate. */
 export type Simulated = SimulatedCall | "reverted" | undefined;
 
-export interface Pool {
-  readonly home: Home;
-  readonly address: Address;
-  currentRoot(at?: BlockTag): Promise<{ root: Field; leafCount: number; sequence: number }>;
-  queue(at?: BlockTag): Promise<{ leafCount: number; head: Bytes32 }>;
-  isKnownRoot(root: Field, at?: BlockTag): Promise<boolean>;
-  isSpent(nullifier: Field): Promise<boolean>;
-  isSigner(signer: Address): Promise<boolean>;
-  /** Whether it may be deposited now, and swapped into or through. */
-  isAsset(asset: Address): Promise<boolean>;
-  /** The venue for swaps; undefined while there is none. */
-  executor(): Promise<Address | undefined>;
-  threshold(): Promise<number>;
-  verifyingKeyHash(kind: Kind): Promise<Bytes32>;
-  /** What a transaction of this kind may use when it moves tokens, whatever tokens and venue do. */
-  memberGas(kind: Kind): Promise<bigint>;
-  logs(range: LogRange): Promise<RawLog[]>;
-  /** Undefined for an event that is no business of ours (signers). */
-  parseLog(log: LogData): PoolEvent | undefined;
-  encodeExecute(transactions: readonly PoolTransaction[], update?: AttestedRootUpdate): string;
-  simulate(calldata: string, sender: Address): Promise<Simulated>;
-  readReason(data: string): PoolReason;
-}
+export type Pool = ReturnType<typeof createPool>;
 
-export function createPool(chain: Chain, address: Address): Pool {
+export function createPool(chain: Chain, address: Address) {
   const abi = new Interface(POOL_ABI);
   const refusals = new Set(["Rejected", "RootUpdateSkipped"].map((name) => abi.getEvent(name)?.topicHash));
 
@@ -110,18 +88,20 @@ export function createPool(chain: Chain, address: Address): Pool {
   return {
     home: { chainId: chain.chainId, pool: address },
     address,
-    async currentRoot(at) {
+    async currentRoot(at?: BlockTag) {
       const [root, leafCount, sequence] = await read("currentRoot", [], at);
       return { root: mustField(root as bigint), leafCount: Number(leafCount), sequence: Number(sequence) };
     },
-    async queue(at) {
+    async queue(at?: BlockTag) {
       const [leafCount, head] = await read("queue", [], at);
       return { leafCount: Number(leafCount), head: head as Bytes32 };
     },
-    isKnownRoot: async (root, at) => (await read("rootSequence", [root], at))[0] !== 0n,
-    isSpent: async (nullifier) => (await read("isSpent", [nullifier]))[0] === true,
-    isSigner: async (signer) => (await read("isSigner", [signer]))[0] === true,
-    isAsset: async (asset) => (await read("isAsset", [asset]))[0] === true,
+    isKnownRoot: async (root: Field, at?: BlockTag) => (await read("rootSequence", [root], at))[0] !== 0n,
+    isSpent: async (nullifier: Field) => (await read("isSpent", [nullifier]))[0] === true,
+    isSigner: async (signer: Address) => (await read("isSigner", [signer]))[0] === true,
+    /** Whether it may be deposited now, and swapped into or through. */
+    isAsset: async (asset: Address) => (await read("isAsset", [asset]))[0] === true,
+    /** The venue for swaps; undefined while there is none. */
     async executor() {
       const executor = asAddress((await read("executor", []))[0]);
       return executor === ZERO_ADDRESS ? undefined : executor;
@@ -129,11 +109,13 @@ export function createPool(chain: Chain, address: Address): Pool {
     // Immutable in the contract, so it is read once.
     threshold: once(async () => Number((await read("threshold", []))[0])),
     verifyingKeyHash: byKind<Bytes32>("verifyingKeyHash"),
+    /** What a transaction of this kind may use when it moves tokens, whatever tokens and venue do. */
     memberGas: byKind<bigint>("memberGas"),
-    logs: (range) => chain.logs(address, range),
-    parseLog: (log) => parseLog(abi, log),
+    logs: (range: LogRange) => chain.logs(address, range),
+    /** Undefined for an event that is no business of ours (signers). */
+    parseLog: (log: LogData) => parseLog(abi, log),
     encodeExecute,
-    async simulate(calldata, sender) {
+    async simulate(calldata: string, sender: Address): Promise<Simulated> {
       const simulated = await chain.simulate({ from: sender, to: address, data: calldata });
       if (simulated === undefined || simulated === "reverted") return simulated;
       const { logs, gasUsed } = simulated;
@@ -145,7 +127,7 @@ export function createPool(chain: Chain, address: Address): Pool {
         }),
       };
     },
-    readReason: (data) => readReason(abi, data),
+    readReason: (data: string) => readReason(abi, data),
   };
 }
 
@@ -170,46 +152,41 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
   }
   const parsed = abi.parseLog({ topics: [...log.topics], data: log.data });
   if (parsed === null) return undefined;
-  const args: unknown = parsed.args.toObject();
+  const { args } = parsed;
   switch (parsed.name) {
     case "NoteHashed": {
-      const { statementHash, leafIndex, commitment, npk, asset, value } = args as {
-        statementHash: Bytes32;
-        leafIndex: bigint;
-        commitment: bigint;
-        npk: bigint;
-        asset: string;
-        value: bigint;
-      };
-      const token = asAddress(asset);
-      if (token === undefined) throw new ChainUnreachable("a note of the pool names no asset");
+      const asset = asAddress(args["asset"]);
+      if (asset === undefined) throw new ChainUnreachable("a note of the pool names no asset");
       return {
         kind: "note-hashed",
-        statement: statementHash,
-        leafIndex: Number(leafIndex),
-        commitment: mustField(commitment),
-        npk: mustField(npk),
-        asset: token,
-        value,
+        statement: args["statementHash"] as Bytes32,
+        leafIndex: Number(args["leafIndex"]),
+        commitment: mustField(args["commitment"] as bigint),
+        npk: mustField(args["npk"] as bigint),
+        asset,
+        value: args["value"] as bigint,
       };
     }
-    case "Rejected": {
-      const { statementHash, reason } = args as { statementHash: Bytes32; reason: string };
-      return { kind: "rejected", statement: statementHash, reason };
-    }
-    case "RootUpdated": {
-      const { root, leafCount, sequence } = args as { root: bigint; leafCount: bigint; sequence: bigint };
+    case "Rejected":
+      return {
+        kind: "rejected",
+        statement: args["statementHash"] as Bytes32,
+        reason: args["reason"] as string,
+      };
+    case "RootUpdated":
       return {
         kind: "root",
-        root: mustField(root),
-        leafCount: Number(leafCount),
-        sequence: Number(sequence),
+        root: mustField(args["root"] as bigint),
+        leafCount: Number(args["leafCount"]),
+        sequence: Number(args["sequence"]),
       };
-    }
-    case "RootUpdateSkipped": {
-      const { fromIndex, toIndex, reason } = args as { fromIndex: bigint; toIndex: bigint; reason: string };
-      return { kind: "root-skipped", fromIndex: Number(fromIndex), toIndex: Number(toIndex), reason };
-    }
+    case "RootUpdateSkipped":
+      return {
+        kind: "root-skipped",
+        fromIndex: Number(args["fromIndex"]),
+        toIndex: Number(args["toIndex"]),
+        reason: args["reason"] as string,
+      };
     default:
       return undefined;
   }

@@ -55,53 +55,33 @@ export interface Receipt {
   readonly gasUsed: bigint | undefined;
 }
 
-export interface Chain {
-  readonly chainId: bigint;
-  /** False when the node serves another chain than the configured one. */
-  isConfiguredChain(): Promise<boolean>;
-  header(at: BlockTag | Bytes32): Promise<Header | undefined>;
-  logs(address: Address, range: LogRange): Promise<RawLog[]>;
-  /** With a hash (EIP-1898) several answers are surely of one block. */
-  call(request: CallRequest, at?: BlockTag | Bytes32): Promise<string>;
-  /**
-   * This call on the newest block (`eth_simulateV1`). `reverted` when it would fail as a whole; undefined when the
-   * node does not offer the method.
-   */
-  simulate(request: CallRequest): Promise<Simulation | "reverted" | undefined>;
-  estimateGas(request: CallRequest): Promise<bigint>;
-  /** Transactions of `account` that are mined. */
-  nonce(account: Address): Promise<number>;
-  balance(account: Address): Promise<bigint>;
-  code(account: Address): Promise<string>;
-  priorityFee(): Promise<bigint>;
-  /** Throws ChainRefused with the node's words. */
-  broadcast(raw: string): Promise<void>;
-  /** Whether the node holds this transaction, mined or waiting. */
-  knows(txHash: Bytes32): Promise<boolean>;
-  receipt(txHash: Bytes32): Promise<Receipt | undefined>;
-}
+export type Chain = ReturnType<typeof createChain>;
 
 /** JSON-RPC 2.0, section 5.1. */
 const METHOD_NOT_FOUND = -32601;
 
-export function createChain(url: string, chainId: bigint, options: JsonRpcOptions = {}): Chain {
+export function createChain(url: string, chainId: bigint, options: JsonRpcOptions = {}) {
   const send = createJsonRpc(url, options);
 
   async function quantity(method: string, params: readonly unknown[]): Promise<bigint> {
     return readQuantity(await send(method, params), method);
   }
 
+  async function text(method: string, params: readonly unknown[]): Promise<string> {
+    const answer = await send(method, params);
+    if (typeof answer !== "string") throw new ChainUnreachable(`${method} was answered with something else`);
+    return answer;
+  }
+
   return {
     chainId,
+    /** False when the node serves another chain than the configured one. */
     isConfiguredChain: async () => (await quantity("eth_chainId", [])) === chainId,
-    async header(at) {
-      const block =
-        typeof at === "string" && at !== "latest"
-          ? await send("eth_getBlockByHash", [at, false])
-          : await send("eth_getBlockByNumber", [tag(at), false]);
-      return readHeader(block);
+    async header(at: BlockTag | Bytes32) {
+      const isHash = typeof at === "string" && at !== "latest";
+      return readHeader(await send(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [tag(at), false]));
     },
-    async logs(address, range) {
+    async logs(address: Address, range: LogRange) {
       const where =
         "blockHash" in range
           ? { blockHash: range.blockHash }
@@ -110,12 +90,14 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
       if (!Array.isArray(answer)) throw new ChainUnreachable("eth_getLogs was answered with something else");
       return answer.map(readLog);
     },
-    async call(request, at = "latest") {
-      const answer = await send("eth_call", [callObject(request), blockParameter(at)]);
-      if (typeof answer !== "string") throw new ChainUnreachable("eth_call was answered with something else");
-      return answer;
-    },
-    async simulate(request) {
+    /** With a hash (EIP-1898) several answers are surely of one block. */
+    call: (request: CallRequest, at: BlockTag | Bytes32 = "latest") =>
+      text("eth_call", [callObject(request), blockParameter(at)]),
+    /**
+     * This call on the newest block (`eth_simulateV1`). `reverted` when it would fail as a whole; undefined when the
+     * node does not offer the method.
+     */
+    async simulate(request: CallRequest): Promise<Simulation | "reverted" | undefined> {
       let answer: unknown;
       try {
         const block = { calls: [callObject(request)] };
@@ -124,30 +106,27 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
         if (error instanceof ChainRefused && error.code === METHOD_NOT_FOUND) return undefined;
         throw error;
       }
-      const blocks = Array.isArray(answer) ? (answer as unknown[]) : [];
-      const { calls } = record(blocks[0]);
-      const { status, logs, gasUsed } = record(Array.isArray(calls) ? (calls as unknown[])[0] : undefined);
+      const { calls } = record(firstOf(answer));
+      const { status, logs, gasUsed } = record(firstOf(calls));
       if (status !== "0x1") return "reverted";
       if (!Array.isArray(logs)) throw new ChainUnreachable("a simulation has another form");
       return { logs: logs.map(readLogData), gasUsed: isQuantity(gasUsed) ? BigInt(gasUsed) : undefined };
     },
-    estimateGas: (request) => quantity("eth_estimateGas", [callObject(request)]),
-    nonce: async (account) => Number(await quantity("eth_getTransactionCount", [account, "latest"])),
-    balance: (account) => quantity("eth_getBalance", [account, "latest"]),
-    async code(account) {
-      const answer = await send("eth_getCode", [account, "latest"]);
-      if (typeof answer !== "string")
-        throw new ChainUnreachable("eth_getCode was answered with something else");
-      return answer;
-    },
+    estimateGas: (request: CallRequest) => quantity("eth_estimateGas", [callObject(request)]),
+    /** Transactions of `account` that are mined. */
+    nonce: async (account: Address) => Number(await quantity("eth_getTransactionCount", [account, "latest"])),
+    balance: (account: Address) => quantity("eth_getBalance", [account, "latest"]),
+    code: (account: Address) => text("eth_getCode", [account, "latest"]),
     priorityFee: () => quantity("eth_maxPriorityFeePerGas", []),
-    async broadcast(raw) {
+    /** Throws ChainRefused with the node's words. */
+    async broadcast(raw: string) {
       await send("eth_sendRawTransaction", [raw]);
     },
-    async knows(txHash) {
+    /** Whether the node holds this transaction, mined or waiting. */
+    async knows(txHash: Bytes32) {
       return (await send("eth_getTransactionByHash", [txHash])) !== null;
     },
-    async receipt(txHash) {
+    async receipt(txHash: Bytes32): Promise<Receipt | undefined> {
       const answer = await send("eth_getTransactionReceipt", [txHash]);
       if (answer === null) return undefined;
       const fields = record(answer);
@@ -205,6 +184,8 @@ function record(value: unknown): Record<string, unknown> {
   if (typeof value !== "object" || value === null) throw new ChainUnreachable("an answer has another form");
   return value as Record<string, unknown>;
 }
+
+const firstOf = (value: unknown): unknown => (Array.isArray(value) ? value[0] : undefined);
 
 function readHash(value: unknown): Bytes32 {
   const hash = asBytes32(value);

@@ -23,22 +23,9 @@ export interface ReceiveAuthorization {
   readonly nonce: Bytes32;
 }
 
-export interface Tokens {
-  balanceOf(token: Address, account: Address, at?: BlockTag): Promise<bigint>;
-  /** True once the authorization is used or cancelled; undefined for a token without authorizations. */
-  isAuthorizationUsed(
-    token: Address,
-    authorizer: Address,
-    nonce: Bytes32,
-    at?: BlockTag,
-  ): Promise<boolean | undefined>;
-  /** Undefined for a token without EIP-712. */
-  domainSeparator(token: Address): Promise<Bytes32 | undefined>;
-  /** A contract signs by EIP-1271, which no signature check of ours can foresee. */
-  isContract(account: Address): Promise<boolean>;
-}
+export type Tokens = ReturnType<typeof createTokens>;
 
-export function createTokens(chain: Chain): Tokens {
+export function createTokens(chain: Chain) {
   const abi = new Interface(TOKEN_ABI);
 
   /** Undefined where the token has no such function: it reverts, or a fallback answers nothing (wrapped ether). */
@@ -64,15 +51,19 @@ export function createTokens(chain: Chain): Tokens {
   }
 
   return {
-    async balanceOf(token, account, at) {
+    async balanceOf(token: Address, account: Address, at?: BlockTag) {
       const balance = await ask(token, "balanceOf", [account], at);
       if (typeof balance !== "bigint") throw new ChainUnreachable("the token did not answer balanceOf");
       return balance;
     },
-    isAuthorizationUsed: async (token, authorizer, nonce, at) =>
+    /** True once the authorization is used or cancelled; undefined for a token without authorizations. */
+    isAuthorizationUsed: async (token: Address, authorizer: Address, nonce: Bytes32, at?: BlockTag) =>
       (await ask(token, "authorizationState", [authorizer, nonce], at)) as boolean | undefined,
-    domainSeparator: async (token) => (await ask(token, "DOMAIN_SEPARATOR", [])) as Bytes32 | undefined,
-    isContract: async (account) => (await chain.code(account)) !== "0x",
+    /** Undefined for a token without EIP-712. */
+    domainSeparator: async (token: Address) =>
+      (await ask(token, "DOMAIN_SEPARATOR", [])) as Bytes32 | undefined,
+    /** A contract signs by EIP-1271, which no signature check of ours can foresee. */
+    isContract: async (account: Address) => (await chain.code(account)) !== "0x",
   };
 }
 

@@ -37,12 +37,7 @@ export interface Moment {
   readonly signal: AbortSignal;
 }
 
-export interface Venue {
-  /** In order of the tiers. */
-  markets(tokenIn: Address, tokenOut: Address, moment: Moment): Promise<Market[]>;
-  /** Undefined where the pool cannot take the whole amount, or not within `gasLimit`. */
-  quote(market: Market, amountIn: bigint, gasLimit: bigint, moment: Moment): Promise<HopQuote | undefined>;
-}
+export type Venue = ReturnType<typeof createVenue>;
 
 export interface VenueAddresses {
   readonly factory: Address;
@@ -72,7 +67,7 @@ export function createVenue(
   { factory, quoter }: VenueAddresses,
   chain: Pick<Chain, "call">,
   limit: ConcurrencyLimit,
-): Venue {
+) {
   const abi = new Interface(VENUE_ABI);
   // Neither ever changes back: a tier cannot be switched off, and a pool's address follows from its pair and tier.
   const enabled = new Set<number>();
@@ -144,12 +139,19 @@ export function createVenue(
   }
 
   return {
-    async markets(tokenIn, tokenOut, moment) {
+    /** In order of the tiers. */
+    async markets(tokenIn: Address, tokenOut: Address, moment: Moment): Promise<Market[]> {
       const found = await Promise.all(FEE_TIERS.map((tier) => marketOf(tokenIn, tokenOut, tier, moment)));
       return found.filter((market) => market !== undefined);
     },
 
-    async quote({ tier, tokenIn, tokenOut, stock }, amountIn, gasLimit, moment) {
+    /** Undefined where the pool cannot take the whole amount, or not within `gasLimit`. */
+    async quote(
+      { tier, tokenIn, tokenOut, stock }: Market,
+      amountIn: bigint,
+      gasLimit: bigint,
+      moment: Moment,
+    ): Promise<HopQuote | undefined> {
       const args = [[tokenIn, tokenOut, amountIn, tier, 0n]];
       const answer = await ask(quoter, "quoteExactInputSingle", args, moment, gasLimit);
       if (answer === undefined) return undefined;

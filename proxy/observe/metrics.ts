@@ -105,10 +105,7 @@ const histogram = (help: string, buckets: readonly number[], labels: Labels = {}
 export const METRICS = {
   cloister_http_requests_total: counter(
     "Requests by their answer; status none is a caller who left before one",
-    {
-      endpoint: ENDPOINT_LABELS,
-      status: STATUSES,
-    },
+    { endpoint: ENDPOINT_LABELS, status: STATUSES },
   ),
   cloister_http_request_seconds_total: counter(
     "Time from a request's head to the end of its answer, waiting asked for by the caller and streams included",
@@ -121,9 +118,7 @@ export const METRICS = {
   cloister_open_connections: gauge("Connections that are open at this proxy"),
   cloister_connections_refused_total: counter(
     "Connections beyond the cap on all, or on those of an address",
-    {
-      by: CAPS,
-    },
+    { by: CAPS },
   ),
   cloister_open_streams: gauge("Event streams that are open at this proxy"),
 
@@ -195,10 +190,13 @@ export const METRICS = {
   cloister_warnings: gauge("Sentences in the warnings of /health"),
 } as const satisfies Readonly<Record<string, Spec>>;
 
-export type MetricName = keyof typeof METRICS;
-type Named<T extends Spec["type"]> = {
-  [N in MetricName]: (typeof METRICS)[N]["type"] extends T ? N : never;
-}[MetricName];
+type Figures = {
+  readonly [Name in keyof typeof METRICS]: {
+    readonly counter: Counter;
+    readonly gauge: Gauge;
+    readonly histogram: Histogram;
+  }[(typeof METRICS)[Name]["type"]];
+};
 
 export type CapReached = (typeof CAPS)[number];
 export type OpenState = (typeof OPEN_STATES)[number];
@@ -229,192 +227,147 @@ export interface Snapshot {
   readonly warnings: number;
 }
 
-export interface Metrics {
-  /** `endpoint` is undefined where none was found or looked for, `status` where the caller left before an answer. */
-  request(endpoint: Endpoint | undefined, status: number | undefined, secs: number): void;
-  refused(code: ErrorCode, policy: string | undefined): void;
-  connectionRefused(by: CapReached): void;
+export type Metrics = ReturnType<typeof createMetrics>;
 
-  accepted(kind: Kind): void;
-  left(state: OpenState, afterSecs: number): void;
-  confirmed(afterSecs: number): void;
-  ended(state: Ending, code: TicketErrorCode | undefined): void;
-
-  transaction(event: TransactionEvent): void;
-  /** With so many tickets. */
-  sent(tickets: number): void;
-  /** `gasUsed` is undefined where the node does not say. */
-  mined(tickets: number, gasUsed: bigint | undefined): void;
-  reorganised(blocks: number): void;
-  /** A ticket that was called final. */
-  takenBack(): void;
-  lease(event: LeaseEvent): void;
-  redis(use: RedisUse, isUnreachable: boolean): void;
-
-  rpc(method: string, outcome: RpcOutcome, secs: number): void;
-  enclave(place: number, request: EnclaveRequest["type"], outcome: EnclaveOutcome, secs: number): void;
-
-  /** Reads the snapshot, once its parts are put together. */
-  observe(read: () => Snapshot): void;
-  /** Adds the runtime's own figures: memory, processor, delay of the event loop. */
-  watchProcess(): void;
-  /** In Prometheus' text format. */
-  text(): Promise<string>;
-  readonly contentType: string;
-}
-
-export function createMetrics(): Metrics {
+export function createMetrics() {
   const registry = new Registry();
-  const base = (name: MetricName) => {
-    const { help, labels } = METRICS[name];
-    return { name, help, labelNames: Object.keys(labels), registers: [registry] };
-  };
-  const counterOf = (name: Named<"counter">) => new Counter(base(name));
-  const gaugeOf = (name: Named<"gauge">) => new Gauge(base(name));
-  const histogramOf = (name: Named<"histogram">) =>
-    new Histogram({ ...base(name), buckets: [...METRICS[name].buckets] });
-
-  const requests = counterOf("cloister_http_requests_total");
-  const requestSecs = counterOf("cloister_http_request_seconds_total");
-  const refusals = counterOf("cloister_http_refusals_total");
-  const openConnections = gaugeOf("cloister_open_connections");
-  const connectionsRefused = counterOf("cloister_connections_refused_total");
-  const openStreams = gaugeOf("cloister_open_streams");
-  const accepted = counterOf("cloister_tickets_accepted_total");
-  const ended = counterOf("cloister_tickets_ended_total");
-  const tickets = gaugeOf("cloister_tickets");
-  const oldestWaiting = gaugeOf("cloister_oldest_waiting_ticket_seconds");
-  const stateSecs = histogramOf("cloister_ticket_state_seconds");
-  const confirmationSecs = histogramOf("cloister_ticket_confirmation_seconds");
-  const transactions = counterOf("cloister_transactions_total");
-  const batchTickets = histogramOf("cloister_batch_tickets");
-  const gasUsed = counterOf("cloister_gas_used_total");
-  const gasPerTicket = histogramOf("cloister_gas_per_ticket");
-  const balance = gaugeOf("cloister_gas_wallet_balance_ether");
-  const blocked = gaugeOf("cloister_blocked");
-  const lastTurn = gaugeOf("cloister_submitter_last_turn_timestamp_seconds");
-  const leaseHeld = gaugeOf("cloister_lease_held");
-  const leaseEvents = counterOf("cloister_lease_events_total");
-  const indexedBlock = gaugeOf("cloister_indexed_block");
-  const synced = gaugeOf("cloister_indexer_synced_timestamp_seconds");
-  const indexFault = gaugeOf("cloister_index_fault");
-  const reorganisations = counterOf("cloister_reorganisations_total");
-  const reorganisedBlocks = counterOf("cloister_reorganised_blocks_total");
-  const finalTakenBack = counterOf("cloister_final_tickets_taken_back_total");
-  const rpcRequests = counterOf("cloister_rpc_requests_total");
-  const rpcSecs = histogramOf("cloister_rpc_seconds");
-  const enclaveRequests = counterOf("cloister_enclave_requests_total");
-  const enclaveSecs = histogramOf("cloister_enclave_seconds");
-  const redisUnreachable = gaugeOf("cloister_redis_away");
-  const warnings = gaugeOf("cloister_warnings");
-
-  // Something that never happened is a zero: of a figure that begins at one, nobody can say that it grew.
-  for (const event of TRANSACTION_EVENTS) transactions.inc({ event }, 0);
-  for (const event of LEASE_EVENTS) leaseEvents.inc({ event }, 0);
-  for (const carries of CARGOES) gasUsed.inc({ carries }, 0);
-  for (const code of ERROR_CODES) refusals.inc({ code, policy: NONE }, 0);
-  for (const by of CAPS) connectionsRefused.inc({ by }, 0);
-  for (const kind of KIND_NAMES) accepted.inc({ kind }, 0);
-
-  // Requests come by the thousand a second: they are counted in numbers of our own, which are poured into the
-  // registry when somebody asks.
-  const served = new Map<
-    Endpoint | undefined,
-    { secs: number; readonly byStatus: Map<number | undefined, number> }
-  >();
+  const figures = register(registry);
+  const requests = countRequests(figures);
   let read: (() => Snapshot) | undefined;
 
-  function pourRequests(): void {
-    requests.reset();
-    requestSecs.reset();
-    for (const [row, { secs, byStatus }] of served) {
-      const endpoint = among(ENDPOINT_LABELS, row === undefined ? NONE : endpointLabel(row));
-      requestSecs.inc({ endpoint }, secs);
-      for (const [status, count] of byStatus)
-        requests.inc({ endpoint, status: among(STATUSES, String(status ?? NONE)) }, count);
-    }
-  }
-
-  function showSnapshot(now: Snapshot): void {
-    tickets.reset();
-    for (const state of OPEN_STATES)
-      if (now.queue !== undefined) tickets.set({ state }, now.queue.tickets[state]);
-    setOrForget(oldestWaiting, now.queue?.oldestWaitingSecs);
-    leaseHeld.set(now.hasLease ? 1 : 0);
-    openConnections.set(now.openConnections);
-    openStreams.set(now.openStreams);
-    for (const by of BLOCKERS) blocked.set({ by }, now.blockedBy === by ? 1 : 0);
-    setOrForget(lastTurn, now.lastTurnAt === undefined ? undefined : now.lastTurnAt / 1000);
-    setOrForget(indexedBlock, now.indexedBlock);
-    setOrForget(synced, now.syncedAt === undefined ? undefined : now.syncedAt / 1000);
-    indexFault.set(now.hasIndexFault ? 1 : 0);
-    setOrForget(
-      balance,
-      now.gasWalletBalance === undefined ? undefined : Number(now.gasWalletBalance) / 1e18,
-    );
-    warnings.set(now.warnings);
-  }
+  // Something that never happened is a zero: of a figure that begins at one, nobody can say that it grew.
+  for (const event of TRANSACTION_EVENTS) figures.cloister_transactions_total.inc({ event }, 0);
+  for (const event of LEASE_EVENTS) figures.cloister_lease_events_total.inc({ event }, 0);
+  for (const carries of CARGOES) figures.cloister_gas_used_total.inc({ carries }, 0);
+  for (const code of ERROR_CODES) figures.cloister_http_refusals_total.inc({ code, policy: NONE }, 0);
+  for (const by of CAPS) figures.cloister_connections_refused_total.inc({ by }, 0);
+  for (const kind of KIND_NAMES) figures.cloister_tickets_accepted_total.inc({ kind }, 0);
 
   return {
-    request(endpoint, status, secs) {
-      let row = served.get(endpoint);
-      if (row === undefined) served.set(endpoint, (row = { secs: 0, byStatus: new Map() }));
-      row.secs += secs;
-      row.byStatus.set(status, (row.byStatus.get(status) ?? 0) + 1);
-    },
-    refused: (code, policy = NONE) => refusals.inc({ code, policy: among(POLICIES, policy) }),
+    request: requests.count,
+    refused: (code: ErrorCode, policy: string = NONE) =>
+      figures.cloister_http_refusals_total.inc({ code, policy: among(POLICIES, policy) }),
+    connectionRefused: (by: CapReached) => figures.cloister_connections_refused_total.inc({ by }),
 
-    accepted: (kind) => accepted.inc({ kind }),
-    left: (state, afterSecs) => stateSecs.observe({ state }, afterSecs),
-    confirmed: (afterSecs) => confirmationSecs.observe(afterSecs),
-    ended: (state, code) => ended.inc({ state, code: code ?? NONE }),
+    accepted: (kind: Kind) => figures.cloister_tickets_accepted_total.inc({ kind }),
+    left: (state: OpenState, afterSecs: number) =>
+      figures.cloister_ticket_state_seconds.observe({ state }, afterSecs),
+    confirmed: (afterSecs: number) => figures.cloister_ticket_confirmation_seconds.observe(afterSecs),
+    ended: (state: Ending, code: TicketErrorCode | undefined) =>
+      figures.cloister_tickets_ended_total.inc({ state, code: code ?? NONE }),
 
-    transaction: (event) => transactions.inc({ event }),
-    sent(count) {
-      transactions.inc({ event: "sent" });
-      batchTickets.observe(count);
+    transaction: (event: TransactionEvent) => figures.cloister_transactions_total.inc({ event }),
+    sent(tickets: number) {
+      figures.cloister_transactions_total.inc({ event: "sent" });
+      figures.cloister_batch_tickets.observe(tickets);
     },
-    mined(count, gas) {
-      transactions.inc({ event: "mined" });
-      if (gas === undefined) return;
-      gasUsed.inc({ carries: count === 0 ? "root-update" : "tickets" }, Number(gas));
-      if (count > 0) gasPerTicket.observe(Number(gas) / count);
+    /** `gasUsed` is undefined where the node does not say. */
+    mined(tickets: number, gasUsed: bigint | undefined) {
+      figures.cloister_transactions_total.inc({ event: "mined" });
+      if (gasUsed === undefined) return;
+      const carries = tickets === 0 ? "root-update" : "tickets";
+      figures.cloister_gas_used_total.inc({ carries }, Number(gasUsed));
+      if (tickets > 0) figures.cloister_gas_per_ticket.observe(Number(gasUsed) / tickets);
     },
-    reorganised(blocks) {
-      reorganisations.inc();
-      reorganisedBlocks.inc(blocks);
+    reorganised(blocks: number) {
+      figures.cloister_reorganisations_total.inc();
+      figures.cloister_reorganised_blocks_total.inc(blocks);
     },
-    takenBack: () => finalTakenBack.inc(),
-    lease: (event) => leaseEvents.inc({ event }),
-    connectionRefused: (by) => connectionsRefused.inc({ by }),
-    redis: (use, isUnreachable) => redisUnreachable.set({ use }, isUnreachable ? 1 : 0),
+    /** A ticket that was called final. */
+    takenBack: () => figures.cloister_final_tickets_taken_back_total.inc(),
+    lease: (event: LeaseEvent) => figures.cloister_lease_events_total.inc({ event }),
+    redis: (use: RedisUse, isUnreachable: boolean) =>
+      figures.cloister_redis_away.set({ use }, isUnreachable ? 1 : 0),
 
-    rpc(name, outcome, secs) {
+    rpc(name: string, outcome: RpcOutcome, secs: number) {
       const method = among(RPC_METHODS, name);
-      rpcRequests.inc({ method, outcome });
-      rpcSecs.observe({ method }, secs);
+      figures.cloister_rpc_requests_total.inc({ method, outcome });
+      figures.cloister_rpc_seconds.observe({ method }, secs);
     },
-    enclave(place, request, outcome, secs) {
+    enclave(place: number, request: EnclaveRequest["type"], outcome: EnclaveOutcome, secs: number) {
       const enclave = among(ENCLAVES, String(place));
-      enclaveRequests.inc({ enclave, request, outcome });
-      enclaveSecs.observe({ enclave, request }, secs);
+      figures.cloister_enclave_requests_total.inc({ enclave, request, outcome });
+      figures.cloister_enclave_seconds.observe({ enclave, request }, secs);
     },
 
-    observe: (by) => (read = by),
+    /** Reads the snapshot, once its parts are put together. */
+    observe(by: () => Snapshot) {
+      read = by;
+    },
+    /** Adds the runtime's own figures: memory, processor, delay of the event loop. */
     watchProcess: () => collectDefaultMetrics({ register: registry }),
+    /** In Prometheus' text format. */
     text() {
-      pourRequests();
-      if (read !== undefined) showSnapshot(read());
+      requests.pour();
+      if (read !== undefined) showSnapshot(figures, read());
       return registry.metrics();
     },
     contentType: registry.contentType,
   };
 }
 
-const among = (known: readonly string[], value: string): string => (known.includes(value) ? value : OTHER);
+function register(registry: Registry): Figures {
+  const made = Object.entries<Spec>(METRICS).map(([name, { type, help, labels, buckets = [] }]) => {
+    const base = { name, help, labelNames: Object.keys(labels), registers: [registry] };
+    if (type === "histogram") return [name, new Histogram({ ...base, buckets: [...buckets] })];
+    return [name, type === "counter" ? new Counter(base) : new Gauge(base)];
+  });
+  return Object.fromEntries(made) as Figures;
+}
+
+/**
+ * Requests come by the thousand a second: they are counted in numbers of our own, which are poured into the registry
+ * when somebody asks.
+ */
+function countRequests(figures: Figures) {
+  const served = new Map<
+    Endpoint | undefined,
+    { secs: number; readonly byStatus: Map<number | undefined, number> }
+  >();
+  return {
+    /** `endpoint` is undefined where none was found or looked for, `status` where the caller left before an answer. */
+    count: (endpoint: Endpoint | undefined, status: number | undefined, secs: number): void => {
+      let row = served.get(endpoint);
+      if (row === undefined) served.set(endpoint, (row = { secs: 0, byStatus: new Map() }));
+      row.secs += secs;
+      row.byStatus.set(status, (row.byStatus.get(status) ?? 0) + 1);
+    },
+    pour: (): void => {
+      figures.cloister_http_requests_total.reset();
+      figures.cloister_http_request_seconds_total.reset();
+      for (const [row, { secs, byStatus }] of served) {
+        const endpoint = among(ENDPOINT_LABELS, row === undefined ? NONE : endpointLabel(row));
+        figures.cloister_http_request_seconds_total.inc({ endpoint }, secs);
+        for (const [code, count] of byStatus) {
+          const status = among(STATUSES, String(code ?? NONE));
+          figures.cloister_http_requests_total.inc({ endpoint, status }, count);
+        }
+      }
+    },
+  };
+}
+
+function showSnapshot(figures: Figures, now: Snapshot): void {
+  figures.cloister_tickets.reset();
+  for (const state of OPEN_STATES)
+    if (now.queue !== undefined) figures.cloister_tickets.set({ state }, now.queue.tickets[state]);
+  for (const by of BLOCKERS) figures.cloister_blocked.set({ by }, now.blockedBy === by ? 1 : 0);
+  show(figures.cloister_oldest_waiting_ticket_seconds, now.queue?.oldestWaitingSecs);
+  show(figures.cloister_lease_held, Number(now.hasLease));
+  show(figures.cloister_open_connections, now.openConnections);
+  show(figures.cloister_open_streams, now.openStreams);
+  show(figures.cloister_submitter_last_turn_timestamp_seconds, now.lastTurnAt, 1e3);
+  show(figures.cloister_indexed_block, now.indexedBlock);
+  show(figures.cloister_indexer_synced_timestamp_seconds, now.syncedAt, 1e3);
+  show(figures.cloister_index_fault, Number(now.hasIndexFault));
+  show(figures.cloister_gas_wallet_balance_ether, now.gasWalletBalance, 1e18);
+  show(figures.cloister_warnings, now.warnings);
+}
 
 /** What is not known is absent: a zero would be a figure like any other. */
-function setOrForget(figure: Gauge, value: number | undefined): void {
+function show(figure: Gauge, value: number | bigint | undefined, divisor = 1): void {
   if (value === undefined) figure.remove();
-  else figure.set(value);
+  else figure.set(Number(value) / divisor);
 }
+
+const among = (known: readonly string[], value: string): string => (known.includes(value) ? value : OTHER);

@@ -204,6 +204,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["order-store", "proxy/store/planted-sideways.ts", "../http/errors.ts"],
   ["order-config.ts", "proxy/config.ts", "./store/store.ts"],
   ["order-logging.ts", "proxy/logging.ts", "./config.ts"],
+  ["order-settings.ts", "proxy/settings.ts", "./config.ts"],
   ["order-fee-settings.ts", "proxy/fee-settings.ts", "./config.ts"],
   ["order-own-hops.ts", "proxy/own-hops.ts", "./config.ts"],
   ["order-event-loop.ts", "proxy/event-loop.ts", "./config.ts"],

@@ -2,7 +2,7 @@
 // and markets that are thin, empty, moved or hostile.
 import assert from "node:assert/strict";
 import { createChain } from "../../../proxy/chain/provider.ts";
-import { requireSameVenue } from "../../../proxy/chain/same-venue.ts";
+import { requireSameVenue } from "../../../proxy/chain/check-chain.ts";
 import { createLogger } from "../../../proxy/logging.ts";
 import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
 import { swapQuote, type SwapQuote } from "../../../shared/api/swaps.ts";

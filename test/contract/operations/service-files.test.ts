@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { configHelp } from "../../../proxy/config.ts";
+import { configHelp } from "../../../proxy/settings.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
 const read = (file: string): Promise<string> => readFile(path.join(PROJECT_ROOT, file), "utf8");

@@ -1,7 +1,8 @@
 // Settings: every fault is told at once, none repeats a value, nothing is half read.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { configHelp, ConfigError, readConfig } from "../../../proxy/config.ts";
+import { readConfig } from "../../../proxy/config.ts";
+import { configHelp, ConfigError } from "../../../proxy/settings.ts";
 import { encodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
 import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Chain } from "../../../../proxy/chain/provider.ts";
-import { requireSamePool, warnOfOffers } from "../../../../proxy/chain/same-pool.ts";
+import { requireSamePool, warnOfOffers } from "../../../../proxy/chain/check-chain.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "../../../../proxy/enclave-link/same-circuits.ts";
 import { createLogger, type Logger } from "../../../../proxy/logging.ts";
 import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
@@ -23,7 +23,7 @@ function logged(): { logger: Logger; lines: { level: string; msg: string }[] } {
   return { logger: createLogger("trace", { write }), lines };
 }
 
-describe("chain/same-pool", () => {
+describe("chain/check-chain", () => {
   it("compares every kind, and ends the start at the first that differs", async () => {
     const { logger } = logged();
     const asked: Kind[] = [];
