@@ -9,9 +9,7 @@ export async function boundedBody(
 ): Promise<Uint8Array | undefined> {
   const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
   if (reader === undefined) return new Uint8Array(0);
-  const leave = (): void => {
-    void reader.cancel().catch(() => undefined);
-  };
+  const leave = (): void => void reader.cancel().catch(() => undefined);
   // Node 20 forgets the tie between signal and body once its own request object is collected.
   signal?.addEventListener("abort", leave, { once: true });
   const bytes = new Uint8Array(maxBytes);

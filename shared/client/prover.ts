@@ -73,9 +73,7 @@ export function createProver(options: ProverOptions): Prover {
         };
   // Once for each kind that was ever used, until the worker ends.
   const loaded = new Map<Kind, SharedWork<ProvingProgress>>();
-  const worker = new ProvingWorker(file, threads, () => {
-    loaded.clear();
-  });
+  const worker = new ProvingWorker(file, threads, () => loaded.clear());
 
   async function load(kind: Kind, options: ProveOptions): Promise<void> {
     options.signal?.throwIfAborted();
@@ -104,9 +102,7 @@ export function createProver(options: ProverOptions): Prover {
     const { zkey, wasm } = await source(kind, {
       signal,
       expected,
-      progress: (fraction) => {
-        progress({ phase: "download", fraction });
-      },
+      progress: (fraction) => progress({ phase: "download", fraction }),
     });
     signal.throwIfAborted();
     progress({ phase: "download", fraction: 1 });
@@ -122,9 +118,7 @@ export function createProver(options: ProverOptions): Prover {
       {
         signal,
         transfer: [files.zkey.buffer, files.wasm.buffer],
-        progress: (fraction) => {
-          progress({ phase: "load", fraction });
-        },
+        progress: (fraction) => progress({ phase: "load", fraction }),
       },
     );
   }

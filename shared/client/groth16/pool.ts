@@ -32,9 +32,7 @@ export class ThreadPool {
       file,
       { part: "thread", form: WORKER_FORM, program },
       {
-        message: (said) => {
-          this.#answered(thread, place, said as TaskAnswer);
-        },
+        message: (said) => this.#answered(thread, place, said as TaskAnswer),
         failed: (error) => void this.end(error),
       },
     );
