@@ -98,37 +98,31 @@ export function createClient(options: ClientOptions): Client {
     signal,
     ...(delivery === undefined ? {} : { delivery }),
   });
-  const text = (value: number | undefined): string | undefined =>
-    value === undefined ? undefined : String(value);
 
   return {
     baseUrl: transport.baseUrl,
-    health: (call = {}) => transport.call(ENDPOINTS.health, call),
+    health: (call) => transport.call(ENDPOINTS.health, call),
     info: ({ nonce, signal } = {}) => transport.call(ENDPOINTS.info, { query: { nonce }, signal }),
-    whoami: (call = {}) => transport.call(ENDPOINTS.whoami, call),
-    createSession: (body, call = {}) => transport.call(ENDPOINTS.createSession, { ...call, body }),
+    whoami: (call) => transport.call(ENDPOINTS.whoami, call),
+    createSession: (body, call) => transport.call(ENDPOINTS.createSession, { ...call, body }),
     exchangeSession: (body, call) => exchangeSession(options, body, call),
     sequenceDeposit: (body, call) => transport.call(ENDPOINTS.sequenceDeposit, { ...submit(call), body }),
     sequenceSpend: (body, call) => transport.call(ENDPOINTS.sequenceSpend, { ...submit(call), body }),
     sequenceSpend9: (body, call) => transport.call(ENDPOINTS.sequenceSpend9, { ...submit(call), body }),
     sequenceSwap: (body, call) => transport.call(ENDPOINTS.sequenceSwap, { ...submit(call), body }),
-    ticket: (idOrStatement, call = {}) =>
+    ticket: (idOrStatement, call) =>
       transport.call(ENDPOINTS.ticket, { ...call, params: { ticket_id: idOrStatement } }),
-    attestDeposit: (body, call = {}) => transport.call(ENDPOINTS.attestDeposit, { ...call, body }),
-    attestSpend: (body, call = {}) => transport.call(ENDPOINTS.attestSpend, { ...call, body }),
-    attestSpend9: (body, call = {}) => transport.call(ENDPOINTS.attestSpend9, { ...call, body }),
-    attestSwap: (body, call = {}) => transport.call(ENDPOINTS.attestSwap, { ...call, body }),
+    attestDeposit: (body, call) => transport.call(ENDPOINTS.attestDeposit, { ...call, body }),
+    attestSpend: (body, call) => transport.call(ENDPOINTS.attestSpend, { ...call, body }),
+    attestSpend9: (body, call) => transport.call(ENDPOINTS.attestSpend9, { ...call, body }),
+    attestSwap: (body, call) => transport.call(ENDPOINTS.attestSwap, { ...call, body }),
     relay: (body, call) => transport.call(ENDPOINTS.relay, { ...submit(call), body }),
-    quoteSwap: (body, call = {}) => transport.call(ENDPOINTS.swapQuote, { ...call, body, onlyAsks: true }),
-    merkleRoot: (call = {}) => transport.call(ENDPOINTS.merkleRoot, call),
-    merkleTree: ({ level, from, limit }, call = {}) =>
-      transport.call(ENDPOINTS.merkleTree, {
-        ...call,
-        query: { level: text(level), from: text(from), limit: text(limit) },
-      }),
+    quoteSwap: (body, call) => transport.call(ENDPOINTS.swapQuote, { ...call, body, onlyAsks: true }),
+    merkleRoot: (call) => transport.call(ENDPOINTS.merkleRoot, call),
+    merkleTree: (query, call) => transport.call(ENDPOINTS.merkleTree, { ...call, query }),
     treeLevel: (wanted, call = {}) => readTreeLevel(transport, wanted, call),
-    balance: (address, call = {}) => transport.call(ENDPOINTS.balance, { ...call, query: { address } }),
-    openapi: (call = {}) => transport.call(ENDPOINTS.openapi, call),
+    balance: (address, call) => transport.call(ENDPOINTS.balance, { ...call, query: { address } }),
+    openapi: (call) => transport.call(ENDPOINTS.openapi, call),
     events: (call = {}) => streamEvents(transport, call, options.streamTiming),
   };
 }

@@ -11,7 +11,7 @@ import { orAborted } from "./aborting.ts";
 import { depositAuthorization, signAuthorization, type DepositSigner } from "./authorization.ts";
 import { depositBody, plainDepositBody, type WireProof } from "./bodies.ts";
 import { requireAmount, type Core } from "./core.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, hasCode } from "./errors.ts";
 import type * as ExecuteCall from "./execute-call.ts";
 import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
@@ -108,11 +108,11 @@ export class Depositing {
           return await orAborted(sender.sendTransaction({ ...from, to: home.pool, data }), call.signal);
         } catch (error) {
           // Our own sender says this before it asks the account.
-          if (error instanceof ClientError && error.code === "PIN_MISMATCH") call.forget();
+          if (hasCode(error, "PIN_MISMATCH")) call.forget();
           throw error;
         }
       });
-      call.inTransaction(sent.hash);
+      call.transactionHash = sent.hash;
       const made = { statement: statement.hash, transactionHash: sent.hash, fees: fees.total };
       if (options.until === "sent") return made;
       await call.step("confirm", async () => {

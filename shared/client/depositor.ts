@@ -3,7 +3,7 @@
  * "no provider", anything) comes to the caller as SIGNER_FAILED with its own error as the cause.
  */
 import type { DepositSigner } from "./authorization.ts";
-import { ClientError } from "./errors.ts";
+import { underCode } from "./errors.ts";
 import { checkOptions, depositSigner, transactionSender } from "./options.ts";
 import type { TransactionSender } from "./sender.ts";
 
@@ -26,11 +26,6 @@ export function typedSender(sender: TransactionSender): TransactionSender {
   };
 }
 
-async function typed<T>(method: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (cause instanceof ClientError) throw cause;
-    throw new ClientError("SIGNER_FAILED", method, { cause });
-  }
+function typed<T>(method: string, work: () => Promise<T>): Promise<T> {
+  return underCode("SIGNER_FAILED", method, work);
 }

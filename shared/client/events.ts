@@ -135,10 +135,11 @@ async function* connect(
   from: string | undefined,
   silenceMs: number,
 ): AsyncGenerator<{ event: StreamEvent; retryMs: number | undefined }, Ending, undefined> {
-  const { headers, query, token } = await orAborted(transport.credential.stream(), call.signal);
+  const { credential } = transport;
+  const token = await orAborted(credential.token(), call.signal);
   const { method, path } = ENDPOINTS.events;
   const types = call.types?.join(",");
-  const url = urlOf(transport.baseUrl, path, { query: { ...query, from, types } });
+  const url = urlOf(transport.baseUrl, path, { query: { session: token, from, types } });
 
   // Closes the connection when the caller leaves, when the server falls silent, and when this generator ends.
   const patience = new Patience(transport.answerMs, call.signal);
@@ -146,7 +147,7 @@ async function* connect(
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     // Nothing here asks a browser for a preflight.
-    const accept = { Accept: "text/event-stream", ...headers };
+    const accept = { Accept: "text/event-stream", ...credential.headers };
     const init = { headers: accept, signal: patience.signal, redirect: "error", cache: "no-store" } as const;
     const response = await over(transport.fetch(url, init));
     if (response.status !== 200 || response.body === null || mediaType(response) !== "text/event-stream") {

@@ -29,17 +29,10 @@ export class SseParser {
       this.#started = true;
       if (chunk.startsWith("\uFEFF")) chunk = chunk.slice(1);
     }
-    const messages: SseMessage[] = [];
-    const text = this.#rest + chunk;
-    let at = 0;
-    while (at < text.length) {
-      const end = lineEnd(text, at);
-      if (end === undefined) break;
-      const message = this.#line(text.slice(at, end.at));
-      if (message !== undefined) messages.push(message);
-      at = end.next;
-    }
-    this.#rest = text.slice(at);
+    // A CR at the very end waits: the LF may be in the next chunk.
+    const lines = (this.#rest + chunk).split(/\r\n|\n|\r(?!$)/);
+    this.#rest = lines.pop()!;
+    const messages = lines.map((line) => this.#line(line)).filter((message) => message !== undefined);
     if (this.#rest.length + this.#size > MAX_EVENT_CHARS) throw new RangeError("event is too long");
     return messages;
   }
@@ -89,16 +82,4 @@ export class SseParser {
     this.#id = undefined;
     return message;
   }
-}
-
-/** CR, LF or CR LF. A CR at the very end waits: the LF may be in the next chunk. */
-function lineEnd(text: string, from: number): { at: number; next: number } | undefined {
-  for (let at = from; at < text.length; at++) {
-    const char = text[at];
-    if (char === "\n") return { at, next: at + 1 };
-    if (char !== "\r") continue;
-    if (at + 1 === text.length) return undefined;
-    return { at, next: text[at + 1] === "\n" ? at + 2 : at + 1 };
-  }
-  return undefined;
 }

@@ -1,8 +1,8 @@
 /** Waiting for a transaction: by the stream, and by asking where the stream may have said nothing. */
 import type { Ticket, TicketState } from "../api/transactions.ts";
 import type { Client } from "./client.ts";
-import { ApiProblem, ClientError } from "./errors.ts";
-import type { Feed, WaitOptions } from "./feed.ts";
+import { ApiProblem, ClientError, hasCode } from "./errors.ts";
+import type { Feed } from "./feed.ts";
 
 /** The transaction ended `failed` or `expired`; its notes are free again, under the rules of ./exposure.ts. */
 export class TicketFailed extends ClientError {
@@ -30,7 +30,7 @@ export async function waitForTicket(
   feed: Feed,
   ticketId: string,
   until: TicketState,
-  { signal }: Pick<WaitOptions, "signal">,
+  signal: AbortSignal,
   onTicket: (ticket: Ticket) => void,
 ): Promise<Ticket> {
   let failure: { readonly error: unknown } | undefined;
@@ -53,12 +53,7 @@ export async function waitForTicket(
   }
 }
 
-async function changed(
-  client: Client,
-  feed: Feed,
-  ticket: Ticket,
-  signal: AbortSignal | undefined,
-): Promise<Ticket> {
+async function changed(client: Client, feed: Feed, ticket: Ticket, signal: AbortSignal): Promise<Ticket> {
   const differs = (): boolean => {
     const seen = feed.ticket(ticket.ticket_id);
     return seen !== undefined && (seen.state !== ticket.state || seen.updated_at !== ticket.updated_at);
@@ -67,7 +62,7 @@ async function changed(
     await feed.until(differs, { signal, timeoutMs: POLL_MS });
     return feed.ticket(ticket.ticket_id) ?? ticket;
   } catch (error) {
-    if (!(error instanceof ClientError) || error.code !== "TIMED_OUT") throw error;
+    if (!hasCode(error, "TIMED_OUT")) throw error;
     return client.ticket(ticket.ticket_id, { signal });
   }
 }
