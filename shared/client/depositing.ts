@@ -8,9 +8,9 @@ import { asAddress, type Address, type Bytes32 } from "../protocol/brands.ts";
 import { parseSnarkjsProof } from "../protocol/host/proofs.ts";
 import type { Statement } from "../protocol/statements.ts";
 import { orAborted } from "./aborting.ts";
-import { depositAuthorization, signAuthorization, type DepositSigner } from "./authorization.ts";
+import { signAuthorization, type DepositSigner } from "./authorization.ts";
 import { depositBody, plainDepositBody, type WireProof } from "./bodies.ts";
-import { requireAmount, type Core } from "./core.ts";
+import type { Core } from "./core.ts";
 import { ClientError, hasCode } from "./errors.ts";
 import type * as ExecuteCall from "./execute-call.ts";
 import type { Fees } from "./fees.ts";
@@ -58,7 +58,7 @@ export class Depositing {
       const token = tokenDomainOf(pins, asset);
       const authorization = await call.step("sign", () =>
         // Nobody can take the question back from the person; an answer that comes too late is worth nothing.
-        orAborted(signAuthorization(signer, depositAuthorization(statement, asset, token)), call.signal),
+        orAborted(signAuthorization(signer, statement, asset, token), call.signal),
       );
       const proof = await this.#core.prove(prepared, call);
       const body = depositBody(prepared, proof, authorization);
@@ -134,7 +134,6 @@ export class Depositing {
     options: DepositOptions | PlainDepositOptions,
     call: Operation,
   ): Promise<{ prepared: Prepared; asset: Address; fees: Fees }> {
-    requireAmount(amount);
     const { home, keys } = this.#core.parts;
     const asset = this.#core.asset(options.asset);
     await this.#core.checkService(call);

@@ -27,7 +27,8 @@ export class Feed {
   /** Returns when the event is part of the wallet's state. */
   readonly #apply: (event: StreamEvent) => Promise<void>;
   readonly #waiters = new Set<Waiter>();
-  readonly #tickets = new Map<string, Ticket | undefined>();
+  /** The newest form of each ticket that somebody watches, by its id; undefined until the stream tells of it. */
+  readonly tickets = new Map<string, Ticket | undefined>();
   #pumping = false;
   #connection: AbortController | undefined;
   #ready = false;
@@ -95,16 +96,6 @@ export class Feed {
     return this.until(() => this.#ready, options);
   }
 
-  watchTicket(ticketId: string): void {
-    if (!this.#tickets.has(ticketId)) this.#tickets.set(ticketId, undefined);
-  }
-  ticket(ticketId: string): Ticket | undefined {
-    return this.#tickets.get(ticketId);
-  }
-  forgetTicket(ticketId: string): void {
-    this.#tickets.delete(ticketId);
-  }
-
   /** After the wallet's state went back: reads again from there. */
   restart(): void {
     // At once, so that nobody takes the closing stream's state for the state of now.
@@ -162,8 +153,8 @@ export class Feed {
       this.#synced = false;
     } else if (event.kind === "synced") {
       this.#synced = true;
-    } else if (event.kind === "ticket" && this.#tickets.has(event.data.ticket_id)) {
-      this.#tickets.set(event.data.ticket_id, event.data);
+    } else if (event.kind === "ticket" && this.tickets.has(event.data.ticket_id)) {
+      this.tickets.set(event.data.ticket_id, event.data);
     }
   }
 

@@ -75,7 +75,7 @@ export async function quoteSwap(core: Core, request: QuoteRequest, options: Wait
 }
 
 /** Throws QUOTE_REFUSED or FEE_ABOVE_CEILING. */
-export function checkQuote(
+function checkQuote(
   asked: QuoteRequest & { readonly tokenIn: Address; readonly tokenOut: Address },
   quote: SwapQuote,
   pins: Pins,

@@ -35,11 +35,11 @@ export async function waitForTicket(
 ): Promise<Ticket> {
   let failure: { readonly error: unknown } | undefined;
   const release = feed.hold((error) => (failure = { error }));
-  feed.watchTicket(ticketId);
+  if (!feed.tickets.has(ticketId)) feed.tickets.set(ticketId, undefined);
   try {
     await feed.opened({ signal });
     // After `ready` the stream sends every change; a ticket that ended before it is seen by asking once.
-    let ticket = feed.ticket(ticketId) ?? (await client.ticket(ticketId, { signal }));
+    let ticket = feed.tickets.get(ticketId) ?? (await client.ticket(ticketId, { signal }));
     for (;;) {
       onTicket(ticket);
       if (reached(ticket, until)) return ticket;
@@ -48,19 +48,19 @@ export async function waitForTicket(
       ticket = await changed(client, feed, ticket, signal);
     }
   } finally {
-    feed.forgetTicket(ticketId);
+    feed.tickets.delete(ticketId);
     release();
   }
 }
 
 async function changed(client: Client, feed: Feed, ticket: Ticket, signal: AbortSignal): Promise<Ticket> {
   const differs = (): boolean => {
-    const seen = feed.ticket(ticket.ticket_id);
+    const seen = feed.tickets.get(ticket.ticket_id);
     return seen !== undefined && (seen.state !== ticket.state || seen.updated_at !== ticket.updated_at);
   };
   try {
     await feed.until(differs, { signal, timeoutMs: POLL_MS });
-    return feed.ticket(ticket.ticket_id) ?? ticket;
+    return feed.tickets.get(ticket.ticket_id) ?? ticket;
   } catch (error) {
     if (!hasCode(error, "TIMED_OUT")) throw error;
     return client.ticket(ticket.ticket_id, { signal });

@@ -245,7 +245,6 @@ class LiveWallet implements Wallet {
   async pay(address: string, amount: bigint, options: PaymentOptions = {}): Promise<Payment> {
     this.#check(paymentOptions satisfies Lists<PaymentOptions>, options, "pay");
     const to = requireShielded(address, this.#core.parts.pins.addressPrefix);
-    requireAmount(amount);
     return this.#spending.pay({ type: "transfer", to, value: amount }, options);
   }
 
@@ -254,7 +253,6 @@ class LiveWallet implements Wallet {
     const recipient = requireAddress(to, "recipient");
     if (BigInt(recipient) === 0n)
       throw new ClientError("ADDRESS_INVALID", "recipient: nobody has that address");
-    requireAmount(amount);
     return this.#spending.pay({ type: "withdraw", recipient, value: amount }, options);
   }
 

@@ -15,7 +15,7 @@ export interface WorkerFile {
 export interface Thread {
   post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
   /** Ends it in the middle of whatever it does. */
-  end(): Promise<void>;
+  end(): Promise<unknown>;
 }
 
 export interface ThreadListener {
@@ -127,7 +127,7 @@ function inBrowser(file: WorkerFile, { message, failed }: ThreadListener): Threa
       if (!isForbidden) failed(unavailable(file, String(cause), { cause }));
       leave();
     }, VIOLATION_DELAY_MS);
-    return { post: () => undefined, end: () => Promise.resolve() };
+    return { post: () => undefined, end: async () => undefined };
   }
   worker.addEventListener("message", ({ data }) => message(data));
   worker.addEventListener("messageerror", () => failed(unavailable(file, "a message could not be read")));
@@ -141,10 +141,7 @@ function inBrowser(file: WorkerFile, { message, failed }: ThreadListener): Threa
   const started = worker;
   return {
     post: (said, transfer = []) => started.postMessage(said, [...transfer]),
-    end: () => {
-      leave();
-      return Promise.resolve();
-    },
+    end: async () => leave(),
   };
 }
 
@@ -163,9 +160,7 @@ function inNode(file: WorkerFile, { message, failed }: ThreadListener): Thread {
   worker.on("exit", () => failed(unavailable(file, "it ended")));
   return {
     post: (said, transfer = []) => worker.postMessage(said, [...transfer]),
-    end: async () => {
-      await worker.terminate();
-    },
+    end: () => worker.terminate(),
   };
 }
 
