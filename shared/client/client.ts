@@ -1,7 +1,7 @@
 /** The service's endpoints as typed functions. Requests and answers have the shapes of shared/api; no answer is passed on unchecked. */
 import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
 import type { ExchangeRequest, SessionResponse, WhoAmI } from "../api/credentials.ts";
-import type { Balance, EventKind, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
+import type { Balance, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import type { Health, Info } from "../api/service.ts";
 import type { SwapQuote, SwapQuoteRequest } from "../api/swaps.ts";
@@ -14,7 +14,7 @@ import type {
   SwapBody,
   Ticket,
 } from "../api/transactions.ts";
-import { streamEvents, type StreamTiming } from "./events.ts";
+import { streamEvents, type EventsOptions, type StreamTiming } from "./events.ts";
 import {
   createTransport,
   type Call,
@@ -39,12 +39,6 @@ export interface SubmitOptions extends CallOptions {
   readonly idempotencyKey?: string;
   /** Written by this client, for a caller who must know whether the request can have left the device. */
   readonly delivery?: Delivery;
-}
-
-export interface EventsOptions extends CallOptions {
-  /** Resume after this event; none replays everything. */
-  readonly from?: string | undefined;
-  readonly types?: readonly EventKind[];
 }
 
 export interface Client {

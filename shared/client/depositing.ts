@@ -16,20 +16,15 @@ import type * as ExecuteCall from "./execute-call.ts";
 import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
-import type { CarriedOptions, Payment, StatementOptions } from "./payment.ts";
+import type { CarriedOptions, Payment, PaymentOptions, StatementOptions } from "./payment.ts";
 import { requireAddress, tokenDomainOf } from "./pins.ts";
 import type { TransactionSender } from "./sender.ts";
 import { prepareDeposit, type Prepared } from "./statements.ts";
 import { isRefusal, unknownOutcome } from "./tickets.ts";
 
-export interface DepositOptions extends CarriedOptions {
-  /** The token, one of the pinned. Default: the first of them. */
-  readonly asset?: string;
-}
+export type DepositOptions = CarriedOptions & Pick<PaymentOptions, "asset">;
 
-export interface PlainDepositOptions extends StatementOptions {
-  /** The token, one of the pinned. Default: the first of them. */
-  readonly asset?: string;
+export interface PlainDepositOptions extends StatementOptions, Pick<PaymentOptions, "asset"> {
   /** `sent` returns as soon as the depositor's account has sent it. Default `confirmed`: mined and seen by this wallet. */
   readonly until?: "sent" | "confirmed";
 }

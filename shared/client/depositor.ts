@@ -10,22 +10,21 @@ import type { TransactionSender } from "./sender.ts";
 export function typedSigner(signer: DepositSigner): DepositSigner {
   checkOptions(depositSigner, signer, "signer");
   return {
-    getAddress: () => typed("getAddress", () => signer.getAddress()),
-    signTypedData: (...data) => typed("signTypedData", () => signer.signTypedData(...data)),
+    getAddress: () => underCode("SIGNER_FAILED", "getAddress", () => signer.getAddress()),
+    signTypedData: (...data) =>
+      underCode("SIGNER_FAILED", "signTypedData", () => signer.signTypedData(...data)),
   };
 }
 
 export function typedSender(sender: TransactionSender): TransactionSender {
   checkOptions(transactionSender, sender, "sender");
   return {
-    getAddress: () => typed("getAddress", () => sender.getAddress()),
+    getAddress: () => underCode("SIGNER_FAILED", "getAddress", () => sender.getAddress()),
     async sendTransaction(transaction) {
-      const sent = await typed("sendTransaction", () => sender.sendTransaction(transaction));
-      return { hash: sent.hash, wait: () => typed("wait", () => sent.wait()) };
+      const sent = await underCode("SIGNER_FAILED", "sendTransaction", () =>
+        sender.sendTransaction(transaction),
+      );
+      return { hash: sent.hash, wait: () => underCode("SIGNER_FAILED", "wait", () => sent.wait()) };
     },
   };
-}
-
-function typed<T>(method: string, work: () => Promise<T>): Promise<T> {
-  return underCode("SIGNER_FAILED", method, work);
 }

@@ -3,7 +3,6 @@
  * do anything twice (GET, and POST under an Idempotency-Key). Answers are untrusted until their schema
  * has passed.
  */
-import type { z } from "zod";
 import { API_VERSION, type Endpoint } from "../api/endpoints.ts";
 import { delay, orAborted } from "./aborting.ts";
 import { boundedBody } from "./bounded-body.ts";
@@ -94,7 +93,10 @@ export function createTransport(options: TransportOptions) {
         const reading = boundedBody(response, packed.maxBytes, patience.signal, () => patience.restart());
         const bytes = await over(reading);
         signal?.throwIfAborted();
-        return readPacked(endpoint, response, bytes, url);
+        // What an intermediary put in the place of the service's answer is none.
+        const isPacked = response.status === 200 && mediaType(response) === endpoint.packedType;
+        if (!isPacked || bytes === undefined) throw unexpected(response, url);
+        return bytes;
       }
       return readAnswer(endpoint, response, await over(response.text()), url);
     } finally {
@@ -242,29 +244,14 @@ export function urlOf(baseUrl: string, path: string, call: Pick<Call, "params" |
 
 /** Turns an answer into its typed body, or throws what it says. */
 export function readAnswer(endpoint: Endpoint, response: Response, text: string, url: string): unknown {
-  const schema: z.ZodType | null | undefined = endpoint.responses[response.status];
   const json = parseJson(text);
-  if (schema !== undefined && schema !== null) {
-    const parsed = schema.safeParse(json);
-    if (parsed.success) return parsed.data;
-    // A 503 of /health is an answer; a 503 of a limiter before it is a problem.
-  }
+  const parsed = endpoint.responses[response.status]?.safeParse(json);
+  if (parsed?.success === true) return parsed.data;
+  // A 503 of /health is an answer; a 503 of a limiter before it is a problem.
   throw (
     ApiProblem.from(json, response.status, retryAfterMs(response.headers.get("retry-after"))) ??
     unexpected(response, url)
   );
-}
-
-/** Of a success. What an intermediary put in the place of the service's answer is none. */
-function readPacked(
-  endpoint: Endpoint,
-  response: Response,
-  bytes: Uint8Array | undefined,
-  url: string,
-): Uint8Array {
-  if (response.status !== 200 || mediaType(response) !== endpoint.packedType || bytes === undefined)
-    throw unexpected(response, url);
-  return bytes;
 }
 
 export function mediaType(response: Response): string | undefined {
@@ -290,7 +277,7 @@ export function retryAfterMs(header: string | null): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

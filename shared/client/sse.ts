@@ -44,42 +44,24 @@ export class SseParser {
     const field = colon === -1 ? line : line.slice(0, colon);
     const raw = colon === -1 ? "" : line.slice(colon + 1);
     const value = raw.startsWith(" ") ? raw.slice(1) : raw;
-    switch (field) {
-      case "event":
-        this.#event = value;
-        break;
-      case "data":
-        this.#size += value.length + 1;
-        this.#data.push(value);
-        break;
-      case "id":
-        if (!value.includes("\0")) this.#id = value;
-        break;
-      case "retry":
-        if (/^[0-9]{1,9}$/.test(value)) this.retryMs = Number(value);
-        break;
-      default:
-        break;
+    if (field === "event") this.#event = value;
+    if (field === "data") {
+      this.#size += value.length + 1;
+      this.#data.push(value);
     }
+    if (field === "id" && !value.includes("\0")) this.#id = value;
+    if (field === "retry" && /^[0-9]{1,9}$/.test(value)) this.retryMs = Number(value);
     return undefined;
   }
 
   #dispatch(): SseMessage | undefined {
     const id = this.#id;
     if (id !== undefined) this.#lastEventId = id;
-    const message =
-      this.#data.length === 0
-        ? undefined
-        : {
-            event: this.#event || "message",
-            data: this.#data.join("\n"),
-            lastEventId: this.#lastEventId,
-            id,
-          };
+    const [event, data, lastEventId] = [this.#event || "message", this.#data, this.#lastEventId];
     this.#data = [];
     this.#size = 0;
     this.#event = "";
     this.#id = undefined;
-    return message;
+    return data.length === 0 ? undefined : { event, data: data.join("\n"), lastEventId, id };
   }
 }
