@@ -72,6 +72,7 @@ export function fetchArtefacts(
           total[part] === undefined
             ? new Uint8Array(await response.arrayBuffer())
             : await boundedBody(response, total[part], signal, (length) => arrived(part, length));
+        signal?.throwIfAborted();
         if (bytes === undefined)
           throw new ClientError("ARTEFACT_MISMATCH", `${response.url} is longer than expected`);
         return bytes;

@@ -72,14 +72,14 @@ export function createProver(options: ProverOptions): Prover {
           startInBrowser: () => new Worker(named, { type: "module" }),
         };
   // Once for each kind that was ever used, until the worker ends.
-  const loaded = new Map<Kind, SharedWork>();
+  const loaded = new Map<Kind, SharedWork<ProvingProgress>>();
   const worker = new ProvingWorker(file, threads, () => loaded.clear());
 
   async function load(kind: Kind, options: ProveOptions): Promise<void> {
     options.signal?.throwIfAborted();
     let loading = loaded.get(kind);
     if (loading === undefined || loading.isAbandoned) {
-      const started = new SharedWork((signal, progress) => loadInto(kind, signal, progress));
+      const started = new SharedWork<ProvingProgress>((signal, progress) => loadInto(kind, signal, progress));
       loading = started;
       loaded.set(kind, started);
       // A failed or aborted download is tried again by the next proof.

@@ -1,17 +1,21 @@
 /** One piece of work for all who wait for it. It ends when the last of them gives up, not before. */
 import { orAborted } from "./aborting.ts";
-import type { ProveOptions, ProvingProgress } from "./prover.ts";
 
-export class SharedWork {
+export interface WaitingOptions<Progress> {
+  readonly signal?: AbortSignal | undefined;
+  readonly progress?: ((at: Progress) => void) | undefined;
+}
+
+export class SharedWork<Progress> {
   /** Settles with the work; whoever waits uses `wait`. */
   readonly done: Promise<void>;
   readonly #abort = new AbortController();
-  readonly #listeners = new Set<(at: ProvingProgress) => void>();
+  readonly #listeners = new Set<(at: Progress) => void>();
   #waiting = 0;
   #isDone = false;
 
-  constructor(work: (signal: AbortSignal, progress: (at: ProvingProgress) => void) => Promise<void>) {
-    const report = (at: ProvingProgress): void => {
+  constructor(work: (signal: AbortSignal, progress: (at: Progress) => void) => Promise<void>) {
+    const report = (at: Progress): void => {
       for (const listener of this.#listeners) listener(at);
     };
     // Its beginning is reported to whoever asked for it, too.
@@ -28,9 +32,9 @@ export class SharedWork {
   }
 
   /** Rejects with the signal's reason as soon as it is aborted. */
-  async wait({ signal, progress }: ProveOptions): Promise<void> {
+  async wait({ signal, progress }: WaitingOptions<Progress>): Promise<void> {
     // A function may be given twice; each wait has one of its own.
-    const listener = (at: ProvingProgress): void => progress?.(at);
+    const listener = (at: Progress): void => progress?.(at);
     this.#waiting++;
     this.#listeners.add(listener);
     try {
