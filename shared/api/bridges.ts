@@ -3,7 +3,7 @@
  * they stand apart from ENDPOINTS, which holds what is served. Nothing but the document is made from this.
  */
 import * as z from "zod";
-import type { Endpoint } from "./endpoints.ts";
+import { reading, type Endpoint } from "./endpoints.ts";
 import type { ErrorCode } from "./errors.ts";
 import { ciphertext } from "./transactions.ts";
 import { address, amount, bytes32, bridgeId, fieldElement, ticketId } from "./values.ts";
@@ -28,10 +28,7 @@ const outAddressBody = z
   })
   .meta({ id: "BridgeOutRequest" });
 const depositAddressBody = z
-  .strictObject({
-    ...receiver,
-    refund_address: foreignAddress.meta({ description: "On the other chain" }),
-  })
+  .strictObject({ ...receiver, refund_address: foreignAddress.meta({ description: "On the other chain" }) })
   .meta({ id: "BridgeDepositRequest" });
 
 const bridgeState = z.enum([
@@ -107,10 +104,7 @@ export const BRIDGE_ENDPOINTS = {
     depositAddressBody,
   ),
   bridgeStatus: {
-    method: "GET",
-    path: "/bridge/status",
-    summary: "Progress of a bridge request",
-    access: "read",
+    ...reading("/bridge/status", "Progress of a bridge request"),
     query: bridgeQuery,
     responses: { 200: bridgeStatus },
     codes: ["FEATURE_DISABLED", "BRIDGE_UNKNOWN"],

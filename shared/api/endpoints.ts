@@ -95,29 +95,24 @@ function attest<K extends Kind>(kind: K, what: string) {
   } as const satisfies Endpoint;
 }
 
+export function reading<const Path extends string>(path: Path, summary: string) {
+  return { method: "GET", path, summary, access: "read" } as const;
+}
+
 export const ENDPOINTS = {
   health: {
-    method: "GET",
-    path: "/health",
-    summary: "Liveness",
-    access: "read",
+    ...reading("/health", "Liveness"),
     responses: { 200: health, 503: health },
     codes: [],
   },
   info: {
-    method: "GET",
-    path: "/info",
-    summary: "Chain, pool, features, circuits and enclaves of this instance",
-    access: "read",
+    ...reading("/info", "Chain, pool, features, circuits and enclaves of this instance"),
     query: infoQuery,
     responses: { 200: info },
     codes: ["ENCLAVE_UNAVAILABLE", "CHAIN_UNAVAILABLE"],
   },
   whoami: {
-    method: "GET",
-    path: "/whoami",
-    summary: "The developer or session the credential belongs to, its limits and fees",
-    access: "read",
+    ...reading("/whoami", "The developer or session the credential belongs to, its limits and fees"),
     responses: { 200: whoami },
     codes: [],
   },
@@ -148,10 +143,10 @@ export const ENDPOINTS = {
     offCode: "SWAPS_DISABLED",
   },
   ticket: {
-    method: "GET",
-    path: "/sequence/ticket/{ticket_id}",
-    summary: "Status of a submitted transaction, by its ticket or its statement",
-    access: "read",
+    ...reading(
+      "/sequence/ticket/{ticket_id}",
+      "Status of a submitted transaction, by its ticket or its statement",
+    ),
     params: ticketPath,
     responses: { 200: ticket },
     codes: ["TICKET_UNKNOWN"],
@@ -190,18 +185,12 @@ export const ENDPOINTS = {
     offCode: "SWAPS_DISABLED",
   },
   merkleRoot: {
-    method: "GET",
-    path: "/merkle/root",
-    summary: "The pool's current Merkle root",
-    access: "read",
+    ...reading("/merkle/root", "The pool's current Merkle root"),
     responses: { 200: merkleRoot },
     codes: ["CHAIN_UNAVAILABLE"],
   },
   merkleTree: {
-    method: "GET",
-    path: "/merkle/tree",
-    summary: "Nodes of one level of the tree, in pages",
-    access: "read",
+    ...reading("/merkle/tree", "Nodes of one level of the tree, in pages"),
     query: merkleTreeQuery,
     responses: { 200: merkleTree },
     codes: ["CHAIN_UNAVAILABLE", "NOT_ACCEPTABLE"],
@@ -209,28 +198,19 @@ export const ENDPOINTS = {
     hasEtag: true,
   },
   events: {
-    method: "GET",
-    path: "/events/stream",
-    summary: "Server-sent events of pool activity",
-    access: "read",
+    ...reading("/events/stream", "Server-sent events of pool activity"),
     query: eventsQuery,
     responses: { 200: null },
     codes: ["RATE_LIMITED"],
   },
   balance: {
-    method: "GET",
-    path: "/balance/usdc",
-    summary: "Public USDC balance of an address",
-    access: "read",
+    ...reading("/balance/usdc", "Public USDC balance of an address"),
     query: balanceQuery,
     responses: { 200: balance },
     codes: ["CHAIN_UNAVAILABLE"],
   },
   openapi: {
-    method: "GET",
-    path: "/openapi.json",
-    summary: "This document",
-    access: "read",
+    ...reading("/openapi.json", "This document"),
     responses: { 200: z.record(z.string(), z.unknown()) },
     codes: [],
     hasEtag: true,

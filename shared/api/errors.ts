@@ -1,69 +1,55 @@
-/** Every code a client can see, with its HTTP status and whether the same request may succeed later. A new row is an API change. */
+/** Every code a client can see, with its HTTP status and whether a repetition helps. A new row is an API change. */
 import * as z from "zod";
 
+interface Refusal {
+  readonly status: number;
+  /** Whether the same request may succeed later. */
+  readonly retryable: boolean;
+  readonly title: string;
+}
+
+const final = (status: number, title: string): Refusal => ({ status, retryable: false, title });
+const passing = (status: number, title: string): Refusal => ({ status, retryable: true, title });
+
 export const ERRORS = {
-  INVALID_REQUEST: { status: 400, retryable: false, title: "The request does not have the documented form" },
-  UNSUPPORTED_VERSION: { status: 400, retryable: false, title: "This API-Version is unknown" },
-  MISSING_CREDENTIAL: { status: 401, retryable: false, title: "A credential is needed" },
-  INVALID_CREDENTIAL: {
-    status: 401,
-    retryable: false,
-    title: "The credential is malformed, forged or revoked",
-  },
-  SESSION_EXPIRED: { status: 401, retryable: true, title: "The session token has expired" },
-  FORBIDDEN: { status: 403, retryable: false, title: "The credential does not allow this" },
-  SWAPS_DISABLED: { status: 403, retryable: false, title: "Swaps are off on this instance" },
-  FEATURE_DISABLED: { status: 403, retryable: false, title: "This feature is off on this instance" },
-  NOT_FOUND: { status: 404, retryable: false, title: "There is nothing at this path" },
-  TICKET_UNKNOWN: { status: 404, retryable: false, title: "No ticket of yours has this id or statement" },
-  APP_UNKNOWN: { status: 404, retryable: false, title: "No identity-provider app has this id" },
-  BRIDGE_UNKNOWN: { status: 404, retryable: false, title: "No bridge request of yours has this id" },
-  METHOD_NOT_ALLOWED: { status: 405, retryable: false, title: "The path exists, but not with this method" },
-  NOT_ACCEPTABLE: {
-    status: 406,
-    retryable: false,
-    title: "None of the accepted media types can be produced",
-  },
-  BODY_TOO_LARGE: { status: 413, retryable: false, title: "The body is larger than allowed" },
-  UNSUPPORTED_MEDIA_TYPE: { status: 415, retryable: false, title: "The body must be application/json" },
-  NULLIFIER_SPENT: { status: 409, retryable: false, title: "A note of this transaction is already spent" },
-  NULLIFIER_PENDING: {
-    status: 409,
-    retryable: false,
-    title: "Another transaction that uses this note is under way",
-  },
-  IDEMPOTENCY_IN_PROGRESS: {
-    status: 409,
-    retryable: true,
-    title: "A request with this key is still running",
-  },
-  IDEMPOTENCY_MISMATCH: {
-    status: 422,
-    retryable: false,
-    title: "This idempotency key belongs to another body",
-  },
-  PROOF_INVALID: { status: 422, retryable: false, title: "The proof does not verify" },
-  ROOT_UNKNOWN: { status: 422, retryable: true, title: "The pool does not know this Merkle root" },
-  CONTEXT_MISMATCH: { status: 422, retryable: false, title: "The proof is bound to other terms" },
-  FEE_MISSING: { status: 422, retryable: false, title: "A required fee note was not opened" },
-  FEE_TOO_LOW: { status: 422, retryable: false, title: "A fee note is below the fee in force" },
-  AUTHORIZATION_INVALID: { status: 422, retryable: false, title: "The depositor did not sign this transfer" },
-  ATTESTATION_INVALID: {
-    status: 422,
-    retryable: false,
-    title: "Too few attestations by signers that the pool accepts",
-  },
-  AMOUNT_TOO_SMALL: { status: 422, retryable: false, title: "The amount is below the minimum" },
-  ASSET_UNSUPPORTED: { status: 422, retryable: false, title: "The pool does not hold this asset" },
-  ROUTE_UNAVAILABLE: { status: 422, retryable: true, title: "There is no swap route at the moment" },
-  RATE_LIMITED: { status: 429, retryable: true, title: "Too many requests" },
-  INTERNAL: { status: 500, retryable: true, title: "A fault of ours" },
-  ENCLAVE_UNAVAILABLE: { status: 503, retryable: true, title: "The enclave is unreachable or busy" },
-  STORE_UNAVAILABLE: { status: 503, retryable: true, title: "The store is unreachable" },
-  PRICE_UNAVAILABLE: { status: 503, retryable: true, title: "A price that this needs is not known yet" },
-  CHAIN_UNAVAILABLE: { status: 503, retryable: true, title: "The chain is unreachable" },
-  QUEUE_FULL: { status: 503, retryable: true, title: "Too many transactions are waiting" },
-} as const satisfies Record<string, { status: number; retryable: boolean; title: string }>;
+  INVALID_REQUEST: final(400, "The request does not have the documented form"),
+  UNSUPPORTED_VERSION: final(400, "This API-Version is unknown"),
+  MISSING_CREDENTIAL: final(401, "A credential is needed"),
+  INVALID_CREDENTIAL: final(401, "The credential is malformed, forged or revoked"),
+  SESSION_EXPIRED: passing(401, "The session token has expired"),
+  FORBIDDEN: final(403, "The credential does not allow this"),
+  SWAPS_DISABLED: final(403, "Swaps are off on this instance"),
+  FEATURE_DISABLED: final(403, "This feature is off on this instance"),
+  NOT_FOUND: final(404, "There is nothing at this path"),
+  TICKET_UNKNOWN: final(404, "No ticket of yours has this id or statement"),
+  APP_UNKNOWN: final(404, "No identity-provider app has this id"),
+  BRIDGE_UNKNOWN: final(404, "No bridge request of yours has this id"),
+  METHOD_NOT_ALLOWED: final(405, "The path exists, but not with this method"),
+  NOT_ACCEPTABLE: final(406, "None of the accepted media types can be produced"),
+  BODY_TOO_LARGE: final(413, "The body is larger than allowed"),
+  UNSUPPORTED_MEDIA_TYPE: final(415, "The body must be application/json"),
+  NULLIFIER_SPENT: final(409, "A note of this transaction is already spent"),
+  NULLIFIER_PENDING: final(409, "Another transaction that uses this note is under way"),
+  IDEMPOTENCY_IN_PROGRESS: passing(409, "A request with this key is still running"),
+  IDEMPOTENCY_MISMATCH: final(422, "This idempotency key belongs to another body"),
+  PROOF_INVALID: final(422, "The proof does not verify"),
+  ROOT_UNKNOWN: passing(422, "The pool does not know this Merkle root"),
+  CONTEXT_MISMATCH: final(422, "The proof is bound to other terms"),
+  FEE_MISSING: final(422, "A required fee note was not opened"),
+  FEE_TOO_LOW: final(422, "A fee note is below the fee in force"),
+  AUTHORIZATION_INVALID: final(422, "The depositor did not sign this transfer"),
+  ATTESTATION_INVALID: final(422, "Too few attestations by signers that the pool accepts"),
+  AMOUNT_TOO_SMALL: final(422, "The amount is below the minimum"),
+  ASSET_UNSUPPORTED: final(422, "The pool does not hold this asset"),
+  ROUTE_UNAVAILABLE: passing(422, "There is no swap route at the moment"),
+  RATE_LIMITED: passing(429, "Too many requests"),
+  INTERNAL: passing(500, "A fault of ours"),
+  ENCLAVE_UNAVAILABLE: passing(503, "The enclave is unreachable or busy"),
+  STORE_UNAVAILABLE: passing(503, "The store is unreachable"),
+  PRICE_UNAVAILABLE: passing(503, "A price that this needs is not known yet"),
+  CHAIN_UNAVAILABLE: passing(503, "The chain is unreachable"),
+  QUEUE_FULL: passing(503, "Too many transactions are waiting"),
+} satisfies Record<string, Refusal>;
 
 export type ErrorCode = keyof typeof ERRORS;
 export const ERROR_CODES = Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]];

@@ -27,7 +27,6 @@ export function adoptNote(state: WalletState, keys: FullViewingKey, untrusted: u
   if (!parsed.success) throw new ClientError("NOTE_UNKNOWN", "not the opening of a note");
   const leafIndex = parsed.data.leaf_index;
   if (leafIndex === null) throw new ClientError("NOTE_UNKNOWN", "it is not executed yet");
-  const known = state.notes.get(leafIndex);
   const asset = asAddress(parsed.data.asset);
   const blinding = asField(BigInt(parsed.data.blinding));
   if (asset === undefined || blinding === undefined) throw new ClientError("NOTE_UNKNOWN", "not canonical");
@@ -36,6 +35,7 @@ export function adoptNote(state: WalletState, keys: FullViewingKey, untrusted: u
   if (state.tree.leaf(leafIndex) !== commitment || note.value === 0n)
     throw new ClientError("NOTE_UNKNOWN", "this key and this opening do not give that leaf");
   // What the stream told is better: it knows whether the note is spent.
+  const known = state.notes.get(leafIndex);
   if (known !== undefined) return known;
   const owned: OwnedNote = {
     ...note,

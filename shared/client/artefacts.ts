@@ -3,6 +3,7 @@
  * compares hashes before it uses a byte.
  */
 import type { Kind } from "../protocol/statements.ts";
+import { boundedBody } from "./bounded-body.ts";
 import { ClientError } from "./errors.ts";
 
 /** The prover takes the bytes over: a source that keeps them for another call gives a copy. */
@@ -51,7 +52,12 @@ export function fetchArtefacts(
   return async (kind, { signal, progress, expected } = {}) => {
     const here = { zkey: 0, wasm: 0 };
     const total = { zkey: expected?.zkey.bytes, wasm: expected?.wasm.bytes };
-    const file = async (part: "zkey" | "wasm"): Promise<Uint8Array> => {
+    const arrived = (part: keyof Artefacts, length: number): void => {
+      here[part] = length;
+      if (total.zkey !== undefined && total.wasm !== undefined)
+        progress?.(Math.min(1, (here.zkey + here.wasm) / (total.zkey + total.wasm)));
+    };
+    const file = async (part: keyof Artefacts): Promise<Uint8Array> => {
       const url = `${folder}/${kind}.${part}`;
       try {
         const response = await send(url, {
@@ -61,11 +67,15 @@ export function fetchArtefacts(
         if (!response.ok)
           throw new ClientError("UNEXPECTED_ANSWER", `status ${String(response.status)} for ${url}`);
         total[part] ??= announcedLength(response);
-        return await bodyOf(response, total[part], (bytes) => {
-          here[part] = bytes;
-          if (total.zkey !== undefined && total.wasm !== undefined)
-            progress?.(Math.min(1, (here.zkey + here.wasm) / (total.zkey + total.wasm)));
-        });
+        // A key of 68 MB put together from pieces at the end would stop the page for a moment.
+        const bytes =
+          total[part] === undefined
+            ? new Uint8Array(await response.arrayBuffer())
+            : await boundedBody(response, total[part], signal, (length) => arrived(part, length));
+        signal?.throwIfAborted();
+        if (bytes === undefined)
+          throw new ClientError("ARTEFACT_MISMATCH", `${response.url} is longer than expected`);
+        return bytes;
       } catch (cause) {
         if (signal?.aborted === true) throw signal.reason;
         if (cause instanceof ClientError) throw cause;
@@ -81,30 +91,4 @@ export function fetchArtefacts(
 function announcedLength({ headers }: Response): number | undefined {
   const length = Number(headers.get("content-length") ?? "");
   return headers.get("content-encoding") === null && length > 0 ? length : undefined;
-}
-
-/** Piece by piece into its place: a key of 68 MB put together at the end would stop the page for a moment. */
-async function bodyOf(
-  response: Response,
-  expected: number | undefined,
-  arrived: (bytes: number) => void,
-): Promise<Uint8Array> {
-  const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
-  let whole = new Uint8Array(expected ?? 1 << 20);
-  let length = 0;
-  for (;;) {
-    const { done = true, value } = (await reader?.read()) ?? {};
-    if (done || value === undefined) return whole.subarray(0, length);
-    if (length + value.length > whole.length) {
-      if (expected !== undefined) {
-        void reader?.cancel().catch(() => undefined);
-        throw new ClientError("ARTEFACT_MISMATCH", `${response.url} is longer than expected`);
-      }
-      const longer = new Uint8Array(2 * (length + value.length));
-      longer.set(whole.subarray(0, length));
-      whole = longer;
-    }
-    whole.set(value, length);
-    arrived((length += value.length));
-  }
 }

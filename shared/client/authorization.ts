@@ -18,13 +18,6 @@ export interface TypedDataDomain {
   readonly verifyingContract: string;
 }
 
-export interface TypedData {
-  readonly domain: TypedDataDomain;
-  readonly types: TypeFields;
-  readonly primaryType: "ReceiveWithAuthorization";
-  readonly message: Readonly<Record<string, string>>;
-}
-
 /** What an ethers v6 Signer is; see `eip1193Signer` for a browser wallet. */
 export interface DepositSigner {
   getAddress(): Promise<string>;
@@ -46,27 +39,23 @@ const TYPES: TypeFields = {
   ],
 };
 
-/** What the depositor signs for a deposit statement. */
-export function depositAuthorization(statement: Statement, asset: Address, token: TokenDomain): TypedData {
-  const { ext, home, facts, hash } = statement;
+/** The depositor's signature for a deposit statement. */
+export async function signAuthorization(
+  signer: DepositSigner,
+  { ext, home, facts, hash }: Statement,
+  asset: Address,
+  token: TokenDomain,
+): Promise<string> {
   if (ext.kind !== "deposit-shield") throw new TypeError("only a deposit has an authorization");
-  return {
-    domain: { ...token, chainId: Number(home.chainId), verifyingContract: asset },
-    types: TYPES,
-    primaryType: "ReceiveWithAuthorization",
-    message: {
-      from: ext.depositor,
-      to: home.pool,
-      value: String(facts.amount),
-      validAfter: String(ext.validAfter),
-      validBefore: String(ext.validBefore),
-      nonce: hash,
-    },
-  };
-}
-
-export async function signAuthorization(signer: DepositSigner, data: TypedData): Promise<string> {
-  const signature = await signer.signTypedData(data.domain, data.types, data.message);
+  const domain = { ...token, chainId: Number(home.chainId), verifyingContract: asset };
+  const signature = await signer.signTypedData(domain, TYPES, {
+    from: ext.depositor,
+    to: home.pool,
+    value: String(facts.amount),
+    validAfter: String(ext.validAfter),
+    validBefore: String(ext.validBefore),
+    nonce: hash,
+  });
   if (fromHex(signature)?.length !== 65)
     throw new ClientError("UNEXPECTED_ANSWER", "the signer gave no 65-byte signature");
   return signature;

@@ -20,43 +20,38 @@ export interface Balance {
   readonly unverified: bigint;
 }
 
-export type NoteState = "spent" | "in-flight" | "pending" | "spendable";
+type NoteState = "spent" | "inFlight" | "pending" | "spendable";
 
 export function stateOfNote(state: WalletState, note: OwnedNote, nowSecs: number): NoteState {
   if (note.spent !== undefined) return "spent";
-  if (state.picked.includes(note.leafIndex)) return "in-flight";
+  if (state.picked.includes(note.leafIndex)) return "inFlight";
   for (const reservation of state.reservations.values()) {
     if (reservation.leafIndexes.includes(note.leafIndex) && holdsNotes(reservation, nowSecs))
-      return "in-flight";
+      return "inFlight";
   }
   return note.leafIndex < (state.latestRoot?.leafCount ?? 0) ? "spendable" : "pending";
 }
 
+const ZEROS = { spendable: 0n, pending: 0n, inFlight: 0n, unverified: 0n };
+
 export function balancesOf(state: WalletState, nowSecs: number): Balance[] {
-  const byAsset = new Map<Address, Record<Exclude<NoteState, "spent"> | "unverified", bigint>>();
+  const byAsset = new Map<Address, typeof ZEROS>();
   for (const note of state.notes.values()) {
-    let sums = byAsset.get(note.asset);
-    if (sums === undefined) {
-      sums = { "in-flight": 0n, pending: 0n, spendable: 0n, unverified: 0n };
-      byAsset.set(note.asset, sums);
-    }
+    const sums = byAsset.get(note.asset) ?? { ...ZEROS };
+    byAsset.set(note.asset, sums);
     const where = stateOfNote(state, note, nowSecs);
     if (where === "spent") continue;
     sums[where] += note.value;
     if (note.leafIndex >= state.confirmedLeaves) sums.unverified += note.value;
   }
-  return [...byAsset].map(([asset, { spendable, pending, "in-flight": inFlight, unverified }]) => ({
-    asset,
-    total: spendable + pending + inFlight,
-    spendable,
-    pending,
-    inFlight,
-    unverified,
-  }));
+  return [...byAsset].map(([asset, sums]) => {
+    const total = sums.spendable + sums.pending + sums.inFlight;
+    return { asset, total, ...sums };
+  });
 }
 
 /** Zeros for an asset that the wallet never held. */
 export function balanceOf(state: WalletState, asset: Address, nowSecs: number): Balance {
   const found = balancesOf(state, nowSecs).find((balance) => balance.asset === asset);
-  return found ?? { asset, total: 0n, spendable: 0n, pending: 0n, inFlight: 0n, unverified: 0n };
+  return found ?? { asset, total: 0n, ...ZEROS };
 }

@@ -1,7 +1,7 @@
 /** The service's endpoints as typed functions. Requests and answers have the shapes of shared/api; no answer is passed on unchecked. */
 import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
 import type { ExchangeRequest, SessionResponse, WhoAmI } from "../api/credentials.ts";
-import type { Balance, EventKind, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
+import type { Balance, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import type { Health, Info } from "../api/service.ts";
 import type { SwapQuote, SwapQuoteRequest } from "../api/swaps.ts";
@@ -14,7 +14,7 @@ import type {
   SwapBody,
   Ticket,
 } from "../api/transactions.ts";
-import { streamEvents, type StreamTiming } from "./events.ts";
+import { streamEvents, type EventsOptions, type StreamTiming } from "./events.ts";
 import {
   createTransport,
   type Call,
@@ -39,12 +39,6 @@ export interface SubmitOptions extends CallOptions {
   readonly idempotencyKey?: string;
   /** Written by this client, for a caller who must know whether the request can have left the device. */
   readonly delivery?: Delivery;
-}
-
-export interface EventsOptions extends CallOptions {
-  /** Resume after this event; none replays everything. */
-  readonly from?: string | undefined;
-  readonly types?: readonly EventKind[];
 }
 
 export interface Client {
@@ -98,37 +92,31 @@ export function createClient(options: ClientOptions): Client {
     signal,
     ...(delivery === undefined ? {} : { delivery }),
   });
-  const text = (value: number | undefined): string | undefined =>
-    value === undefined ? undefined : String(value);
 
   return {
     baseUrl: transport.baseUrl,
-    health: (call = {}) => transport.call(ENDPOINTS.health, call),
+    health: (call) => transport.call(ENDPOINTS.health, call),
     info: ({ nonce, signal } = {}) => transport.call(ENDPOINTS.info, { query: { nonce }, signal }),
-    whoami: (call = {}) => transport.call(ENDPOINTS.whoami, call),
-    createSession: (body, call = {}) => transport.call(ENDPOINTS.createSession, { ...call, body }),
+    whoami: (call) => transport.call(ENDPOINTS.whoami, call),
+    createSession: (body, call) => transport.call(ENDPOINTS.createSession, { ...call, body }),
     exchangeSession: (body, call) => exchangeSession(options, body, call),
     sequenceDeposit: (body, call) => transport.call(ENDPOINTS.sequenceDeposit, { ...submit(call), body }),
     sequenceSpend: (body, call) => transport.call(ENDPOINTS.sequenceSpend, { ...submit(call), body }),
     sequenceSpend9: (body, call) => transport.call(ENDPOINTS.sequenceSpend9, { ...submit(call), body }),
     sequenceSwap: (body, call) => transport.call(ENDPOINTS.sequenceSwap, { ...submit(call), body }),
-    ticket: (idOrStatement, call = {}) =>
+    ticket: (idOrStatement, call) =>
       transport.call(ENDPOINTS.ticket, { ...call, params: { ticket_id: idOrStatement } }),
-    attestDeposit: (body, call = {}) => transport.call(ENDPOINTS.attestDeposit, { ...call, body }),
-    attestSpend: (body, call = {}) => transport.call(ENDPOINTS.attestSpend, { ...call, body }),
-    attestSpend9: (body, call = {}) => transport.call(ENDPOINTS.attestSpend9, { ...call, body }),
-    attestSwap: (body, call = {}) => transport.call(ENDPOINTS.attestSwap, { ...call, body }),
+    attestDeposit: (body, call) => transport.call(ENDPOINTS.attestDeposit, { ...call, body }),
+    attestSpend: (body, call) => transport.call(ENDPOINTS.attestSpend, { ...call, body }),
+    attestSpend9: (body, call) => transport.call(ENDPOINTS.attestSpend9, { ...call, body }),
+    attestSwap: (body, call) => transport.call(ENDPOINTS.attestSwap, { ...call, body }),
     relay: (body, call) => transport.call(ENDPOINTS.relay, { ...submit(call), body }),
-    quoteSwap: (body, call = {}) => transport.call(ENDPOINTS.swapQuote, { ...call, body, onlyAsks: true }),
-    merkleRoot: (call = {}) => transport.call(ENDPOINTS.merkleRoot, call),
-    merkleTree: ({ level, from, limit }, call = {}) =>
-      transport.call(ENDPOINTS.merkleTree, {
-        ...call,
-        query: { level: text(level), from: text(from), limit: text(limit) },
-      }),
+    quoteSwap: (body, call) => transport.call(ENDPOINTS.swapQuote, { ...call, body, onlyAsks: true }),
+    merkleRoot: (call) => transport.call(ENDPOINTS.merkleRoot, call),
+    merkleTree: (query, call) => transport.call(ENDPOINTS.merkleTree, { ...call, query }),
     treeLevel: (wanted, call = {}) => readTreeLevel(transport, wanted, call),
-    balance: (address, call = {}) => transport.call(ENDPOINTS.balance, { ...call, query: { address } }),
-    openapi: (call = {}) => transport.call(ENDPOINTS.openapi, call),
+    balance: (address, call) => transport.call(ENDPOINTS.balance, { ...call, query: { address } }),
+    openapi: (call) => transport.call(ENDPOINTS.openapi, call),
     events: (call = {}) => streamEvents(transport, call, options.streamTiming),
   };
 }

@@ -145,8 +145,9 @@ export class Core {
 
   ticket(ticketId: string, until: TicketState, operation: Operation): Promise<Ticket> {
     const { client, ledger } = this.parts;
-    const onTicket = (ticket: Ticket): void => operation.carried(ticket);
-    return waitForTicket(client, ledger.feed, ticketId, until, { signal: operation.signal }, onTicket);
+    const { signal } = operation;
+    const onTicket = (ticket: Ticket): void => void (operation.ticket = ticket);
+    return waitForTicket(client, ledger.feed, ticketId, until, signal, onTicket);
   }
 
   /** Waits as far as the caller wants, at `confirmed` until this wallet's own copy has it too. */
@@ -156,7 +157,7 @@ export class Core {
     options: CarriedOptions,
     operation: Operation,
   ): Promise<Payment> {
-    operation.carried(made.ticket);
+    operation.ticket = made.ticket;
     const until = options.until ?? "confirmed";
     if (until === "queued") return made;
     const { ledger } = this.parts;

@@ -8,28 +8,23 @@ import { asAddress, type Address, type Bytes32 } from "../protocol/brands.ts";
 import { parseSnarkjsProof } from "../protocol/host/proofs.ts";
 import type { Statement } from "../protocol/statements.ts";
 import { orAborted } from "./aborting.ts";
-import { depositAuthorization, signAuthorization, type DepositSigner } from "./authorization.ts";
+import { signAuthorization, type DepositSigner } from "./authorization.ts";
 import { depositBody, plainDepositBody, type WireProof } from "./bodies.ts";
-import { requireAmount, type Core } from "./core.ts";
-import { ClientError } from "./errors.ts";
+import type { Core } from "./core.ts";
+import { ClientError, hasCode } from "./errors.ts";
 import type * as ExecuteCall from "./execute-call.ts";
 import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
-import type { CarriedOptions, Payment, StatementOptions } from "./payment.ts";
+import type { CarriedOptions, Payment, PaymentOptions, StatementOptions } from "./payment.ts";
 import { requireAddress, tokenDomainOf } from "./pins.ts";
 import type { TransactionSender } from "./sender.ts";
 import { prepareDeposit, type Prepared } from "./statements.ts";
 import { isRefusal, unknownOutcome } from "./tickets.ts";
 
-export interface DepositOptions extends CarriedOptions {
-  /** The token, one of the pinned. Default: the first of them. */
-  readonly asset?: string;
-}
+export type DepositOptions = CarriedOptions & Pick<PaymentOptions, "asset">;
 
-export interface PlainDepositOptions extends StatementOptions {
-  /** The token, one of the pinned. Default: the first of them. */
-  readonly asset?: string;
+export interface PlainDepositOptions extends StatementOptions, Pick<PaymentOptions, "asset"> {
   /** `sent` returns as soon as the depositor's account has sent it. Default `confirmed`: mined and seen by this wallet. */
   readonly until?: "sent" | "confirmed";
 }
@@ -58,7 +53,7 @@ export class Depositing {
       const token = tokenDomainOf(pins, asset);
       const authorization = await call.step("sign", () =>
         // Nobody can take the question back from the person; an answer that comes too late is worth nothing.
-        orAborted(signAuthorization(signer, depositAuthorization(statement, asset, token)), call.signal),
+        orAborted(signAuthorization(signer, statement, asset, token), call.signal),
       );
       const proof = await this.#core.prove(prepared, call);
       const body = depositBody(prepared, proof, authorization);
@@ -108,11 +103,11 @@ export class Depositing {
           return await orAborted(sender.sendTransaction({ ...from, to: home.pool, data }), call.signal);
         } catch (error) {
           // Our own sender says this before it asks the account.
-          if (error instanceof ClientError && error.code === "PIN_MISMATCH") call.forget();
+          if (hasCode(error, "PIN_MISMATCH")) call.forget();
           throw error;
         }
       });
-      call.inTransaction(sent.hash);
+      call.transactionHash = sent.hash;
       const made = { statement: statement.hash, transactionHash: sent.hash, fees: fees.total };
       if (options.until === "sent") return made;
       await call.step("confirm", async () => {
@@ -134,7 +129,6 @@ export class Depositing {
     options: DepositOptions | PlainDepositOptions,
     call: Operation,
   ): Promise<{ prepared: Prepared; asset: Address; fees: Fees }> {
-    requireAmount(amount);
     const { home, keys } = this.#core.parts;
     const asset = this.#core.asset(options.asset);
     await this.#core.checkService(call);

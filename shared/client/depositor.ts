@@ -3,34 +3,28 @@
  * "no provider", anything) comes to the caller as SIGNER_FAILED with its own error as the cause.
  */
 import type { DepositSigner } from "./authorization.ts";
-import { ClientError } from "./errors.ts";
+import { underCode } from "./errors.ts";
 import { checkOptions, depositSigner, transactionSender } from "./options.ts";
 import type { TransactionSender } from "./sender.ts";
 
 export function typedSigner(signer: DepositSigner): DepositSigner {
   checkOptions(depositSigner, signer, "signer");
   return {
-    getAddress: () => typed("getAddress", () => signer.getAddress()),
-    signTypedData: (...data) => typed("signTypedData", () => signer.signTypedData(...data)),
+    getAddress: () => underCode("SIGNER_FAILED", "getAddress", () => signer.getAddress()),
+    signTypedData: (...data) =>
+      underCode("SIGNER_FAILED", "signTypedData", () => signer.signTypedData(...data)),
   };
 }
 
 export function typedSender(sender: TransactionSender): TransactionSender {
   checkOptions(transactionSender, sender, "sender");
   return {
-    getAddress: () => typed("getAddress", () => sender.getAddress()),
+    getAddress: () => underCode("SIGNER_FAILED", "getAddress", () => sender.getAddress()),
     async sendTransaction(transaction) {
-      const sent = await typed("sendTransaction", () => sender.sendTransaction(transaction));
-      return { hash: sent.hash, wait: () => typed("wait", () => sent.wait()) };
+      const sent = await underCode("SIGNER_FAILED", "sendTransaction", () =>
+        sender.sendTransaction(transaction),
+      );
+      return { hash: sent.hash, wait: () => underCode("SIGNER_FAILED", "wait", () => sent.wait()) };
     },
   };
-}
-
-async function typed<T>(method: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (cause instanceof ClientError) throw cause;
-    throw new ClientError("SIGNER_FAILED", method, { cause });
-  }
 }

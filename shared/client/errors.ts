@@ -96,3 +96,21 @@ export class ClientError extends Error {
     this.code = code;
   }
 }
+
+/** Whether the service, or this library, said just that. */
+export function hasCode(error: unknown, code: ErrorCode | ClientErrorCode): boolean {
+  return (error instanceof ApiProblem || error instanceof ClientError) && error.code === code;
+}
+
+/** For code of the application's: what it throws is told under a code of ours. */
+export async function underCode<T>(
+  code: ClientErrorCode,
+  detail: string | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw cause instanceof ClientError ? cause : new ClientError(code, detail, { cause });
+  }
+}

@@ -15,10 +15,12 @@ import {
   backOffMs,
   mediaType,
   overNetwork,
+  parseJson,
   Patience,
   readAnswer,
   unexpected,
   urlOf,
+  type CallOptions,
   type Transport,
 } from "./http.ts";
 import { shownUrl } from "./reaching.ts";
@@ -34,10 +36,10 @@ export interface StreamTiming {
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-interface StreamCall {
+export interface EventsOptions extends CallOptions {
+  /** Resume after this event; none replays everything. */
   readonly from?: string | undefined;
   readonly types?: readonly EventKind[];
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** What ended one connection: `expired` needs a new token, `closed` only a new connection. `error` says so if it stays that way. */
@@ -49,7 +51,7 @@ interface Ending {
 
 export async function* streamEvents(
   transport: Transport,
-  call: StreamCall,
+  call: EventsOptions,
   timing: StreamTiming = {},
 ): AsyncGenerator<StreamEvent, void, undefined> {
   const { wait = delay, silenceMs = 45_000, maxPauseMs = 30_000, maxAwayMs = 120_000 } = timing;
@@ -131,14 +133,15 @@ const LEFT: Ending = { kind: "closed", token: undefined, error: new ClientError(
 
 async function* connect(
   transport: Transport,
-  call: StreamCall,
+  call: EventsOptions,
   from: string | undefined,
   silenceMs: number,
 ): AsyncGenerator<{ event: StreamEvent; retryMs: number | undefined }, Ending, undefined> {
-  const { headers, query, token } = await orAborted(transport.credential.stream(), call.signal);
+  const { credential } = transport;
+  const token = await orAborted(credential.token(), call.signal);
   const { method, path } = ENDPOINTS.events;
   const types = call.types?.join(",");
-  const url = urlOf(transport.baseUrl, path, { query: { ...query, from, types } });
+  const url = urlOf(transport.baseUrl, path, { query: { session: token, from, types } });
 
   // Closes the connection when the caller leaves, when the server falls silent, and when this generator ends.
   const patience = new Patience(transport.answerMs, call.signal);
@@ -146,7 +149,7 @@ async function* connect(
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     // Nothing here asks a browser for a preflight.
-    const accept = { Accept: "text/event-stream", ...headers };
+    const accept = { Accept: "text/event-stream", ...credential.headers };
     const init = { headers: accept, signal: patience.signal, redirect: "error", cache: "no-store" } as const;
     const response = await over(transport.fetch(url, init));
     if (response.status !== 200 || response.body === null || mediaType(response) !== "text/event-stream") {
@@ -168,7 +171,10 @@ async function* connect(
       if (chunk.done) return { kind: "closed", token, error: ended(url) };
       for (const message of pushInto(parser, decoder.decode(chunk.value, { stream: true }))) {
         const event = readEvent(message);
-        if (event?.kind === "session_expired") return { kind: "expired", token, error: expired() };
+        if (event?.kind === "session_expired") {
+          const error = new ClientError("SESSION_PROVIDER_FAILED", "its new token had expired, too");
+          return { kind: "expired", token, error };
+        }
         // What a request with it is answered, the next connection receives.
         if (event?.kind === "credential_revoked") return { kind: "closed", token, error: ended(url) };
         if (event !== undefined) yield { event, retryMs: parser.retryMs };
@@ -187,10 +193,6 @@ function ended(url: string): ClientError {
   return new ClientError("NETWORK", `GET ${shownUrl(url)}: the service ended the stream`);
 }
 
-function expired(): ClientError {
-  return new ClientError("SESSION_PROVIDER_FAILED", "its new token had expired, too");
-}
-
 function pushInto(parser: SseParser, text: string): SseMessage[] {
   try {
     return parser.push(text);
@@ -203,13 +205,7 @@ function pushInto(parser: SseParser, text: string): SseMessage[] {
 function readEvent(message: SseMessage): StreamEvent | undefined {
   if (!Object.hasOwn(EVENTS, message.event)) return undefined;
   const kind = message.event as EventKind;
-  let json: unknown;
-  try {
-    json = JSON.parse(message.data);
-  } catch {
-    json = undefined;
-  }
-  const parsed = EVENTS[kind].safeParse(json);
+  const parsed = EVENTS[kind].safeParse(parseJson(message.data));
   if (!parsed.success) throw new ClientError("UNEXPECTED_ANSWER", `a malformed ${kind} event`);
   return { kind, id: message.id, data: parsed.data } as StreamEvent;
 }

@@ -7,7 +7,7 @@ import { ENDPOINTS } from "../api/endpoints.ts";
 import { createTransport, type CallOptions, type TransportOptions } from "./http.ts";
 import { checkOptions, identityProviderOptions, type Lists } from "./options.ts";
 import { readBaseUrl } from "./reaching.ts";
-import { noCredential, type SessionProvider } from "./session.ts";
+import { withoutSession, type SessionProvider } from "./session.ts";
 
 export type ExchangeOptions = Omit<TransportOptions, "credential">;
 
@@ -26,7 +26,7 @@ export function exchangeSession(
   request: ExchangeRequest,
   options: CallOptions = {},
 ): Promise<SessionResponse> {
-  const transport = createTransport({ ...service, credential: noCredential });
+  const transport = createTransport({ ...service, credential: withoutSession() });
   return transport.call(ENDPOINTS.sessionExchange, { ...options, body: request });
 }
 

@@ -3,6 +3,7 @@
  * sends what is written here and nothing that the service wrote.
  */
 import { Interface } from "ethers";
+import type { AttestResponse } from "../api/transactions.ts";
 import { POOL_ABI, TOKEN_ABI } from "../contracts/abi.ts";
 import { asAddress, ZERO_BYTES32, type Address } from "../protocol/brands.ts";
 import { concatBytes, fromHex, toHex } from "../protocol/bytes.ts";
@@ -13,20 +14,15 @@ const POOL = new Interface(POOL_ABI);
 const TOKEN = new Interface(TOKEN_ABI);
 const NO_ROOT_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"] as const;
 
-/** An attestation as the service gives it. Whether the pool accepts its signer is the pool's to say. */
-export interface WireAttestation {
-  readonly signer: string;
-  readonly signature: string;
-}
-
 /**
- * Calldata of `execute` with this statement alone: no other transaction, no root update, no authorization.
+ * Calldata of `execute` with this statement alone: no other transaction, no root update, no authorization. Whether
+ * the pool accepts the signers of the attestations is the pool's to say.
  * Undefined when an attestation is no signature.
  */
 export function executeCall(
   statement: Statement,
   proof: Proof,
-  attestations: readonly WireAttestation[],
+  attestations: AttestResponse["attestations"],
 ): string | undefined {
   const signatures = [...attestations]
     .sort((a, b) => (a.signer.toLowerCase() < b.signer.toLowerCase() ? -1 : 1))

@@ -7,18 +7,12 @@ import type { Ticket } from "../api/transactions.ts";
 import { orAborted } from "./aborting.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
+import type { WalletState } from "./state.ts";
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds; then TIMED_OUT. Without it a wait ends only with the stream: see ./events.ts for when that gives up. */
   readonly timeoutMs?: number | undefined;
-}
-
-export interface FeedTarget {
-  /** Where to resume. */
-  lastEventId(): string | undefined;
-  /** Returns when the event is part of the wallet's state. */
-  apply(event: StreamEvent): Promise<void>;
 }
 
 interface Waiter {
@@ -29,18 +23,26 @@ interface Waiter {
 
 export class Feed {
   readonly #client: Client;
-  readonly #target: FeedTarget;
+  readonly #state: Pick<WalletState, "lastEventId">;
+  /** Returns when the event is part of the wallet's state. */
+  readonly #apply: (event: StreamEvent) => Promise<void>;
   readonly #waiters = new Set<Waiter>();
-  readonly #tickets = new Map<string, Ticket | undefined>();
+  /** The newest form of each ticket that somebody watches, by its id; undefined until the stream tells of it. */
+  readonly tickets = new Map<string, Ticket | undefined>();
   #pumping = false;
   #connection: AbortController | undefined;
   #ready = false;
   #synced = false;
   #closed: Error | undefined;
 
-  constructor(client: Client, target: FeedTarget) {
+  constructor(
+    client: Client,
+    state: Pick<WalletState, "lastEventId">,
+    apply: (event: StreamEvent) => Promise<void>,
+  ) {
     this.#client = client;
-    this.#target = target;
+    this.#state = state;
+    this.#apply = apply;
   }
 
   /** The stream is open and has sent everything that there was. */
@@ -94,16 +96,6 @@ export class Feed {
     return this.until(() => this.#ready, options);
   }
 
-  watchTicket(ticketId: string): void {
-    if (!this.#tickets.has(ticketId)) this.#tickets.set(ticketId, undefined);
-  }
-  ticket(ticketId: string): Ticket | undefined {
-    return this.#tickets.get(ticketId);
-  }
-  forgetTicket(ticketId: string): void {
-    this.#tickets.delete(ticketId);
-  }
-
   /** After the wallet's state went back: reads again from there. */
   restart(): void {
     // At once, so that nobody takes the closing stream's state for the state of now.
@@ -133,13 +125,11 @@ export class Feed {
     // A function, because it changes while we wait.
     const left = (): boolean => connection.signal.aborted;
     try {
-      for await (const event of this.#client.events({
-        from: this.#target.lastEventId(),
-        signal: connection.signal,
-      })) {
+      const from = this.#state.lastEventId;
+      for await (const event of this.#client.events({ from, signal: connection.signal })) {
         // What an aborted connection still had in its buffer belongs to a state that is gone.
         if (left()) return;
-        await this.#target.apply(event);
+        await this.#apply(event);
         if (left()) return;
         this.#take(event);
         this.#wake();
@@ -163,8 +153,8 @@ export class Feed {
       this.#synced = false;
     } else if (event.kind === "synced") {
       this.#synced = true;
-    } else if (event.kind === "ticket" && this.#tickets.has(event.data.ticket_id)) {
-      this.#tickets.set(event.data.ticket_id, event.data);
+    } else if (event.kind === "ticket" && this.tickets.has(event.data.ticket_id)) {
+      this.tickets.set(event.data.ticket_id, event.data);
     }
   }
 

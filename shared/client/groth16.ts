@@ -118,13 +118,9 @@ export async function proveGroth16(
     },
     report,
   );
-  const quotient = quotientOf(curve, key, witness, (share) => {
-    worked("quotient", share);
-  });
+  const quotient = quotientOf(curve, key, witness, (share) => worked("quotient", share));
   const sum = (name: "G1" | "G2", part: keyof typeof bases, scalars: Uint8Array): Promise<Uint8Array> =>
-    sumOf(curve, name, bases[part], scalars, (share) => {
-      worked(part, share);
-    });
+    sumOf(curve, name, bases[part], scalars, (share) => worked(part, share));
   const [sumA, sumB1, sumB2, sumC] = await Promise.all([
     sum("G1", "a", gather(witness, key.a.wires)),
     sum("G1", "b1", gather(witness, key.b1.wires)),

@@ -3,11 +3,10 @@
  * do anything twice (GET, and POST under an Idempotency-Key). Answers are untrusted until their schema
  * has passed.
  */
-import type { z } from "zod";
 import { API_VERSION, type Endpoint } from "../api/endpoints.ts";
 import { delay, orAborted } from "./aborting.ts";
 import { boundedBody } from "./bounded-body.ts";
-import { ApiProblem, ClientError } from "./errors.ts";
+import { ApiProblem, ClientError, hasCode } from "./errors.ts";
 import { isSilence, readBaseUrl, shownUrl, silenceFor, unreachable } from "./reaching.ts";
 import type { CredentialSource } from "./session.ts";
 
@@ -24,7 +23,7 @@ export interface Delivery {
 
 export interface Call extends CallOptions {
   readonly params?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
   readonly idempotencyKey?: string;
   readonly delivery?: Delivery;
@@ -48,17 +47,9 @@ export interface TransportOptions {
   readonly wait?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-export interface Transport {
-  readonly baseUrl: string;
-  readonly fetch: typeof fetch;
-  readonly credential: CredentialSource;
-  readonly answerMs: number;
-  /** How long to wait before a GET that failed for the `attempt`th time is sent again; undefined: not again. */
-  pauseAfter(error: unknown, attempt: number): number | undefined;
-  call<T>(endpoint: Endpoint, call: Call): Promise<T>;
-}
+export type Transport = ReturnType<typeof createTransport>;
 
-export function createTransport(options: TransportOptions): Transport {
+export function createTransport(options: TransportOptions) {
   const { credential } = options;
   const baseUrl = readBaseUrl(options.baseUrl, "baseUrl");
   // Async, so that what a fetch of the application's own throws at once is a failed request like any other.
@@ -68,7 +59,7 @@ export function createTransport(options: TransportOptions): Transport {
   const answerMs = options.answerMs ?? 30_000;
   const wait = options.wait ?? delay;
 
-  async function exchange(endpoint: Endpoint, call: Call, headers: Record<string, string>): Promise<unknown> {
+  async function exchange(endpoint: Endpoint, call: Call, token: string | undefined): Promise<unknown> {
     const { packed, signal, delivery } = call;
     const url = urlOf(baseUrl, endpoint.path, call);
     const body = call.body === undefined ? undefined : jsonOf(call.body, endpoint);
@@ -88,7 +79,8 @@ export function createTransport(options: TransportOptions): Transport {
           "API-Version": API_VERSION,
           ...(body === undefined ? {} : { "Content-Type": "application/json" }),
           ...(call.idempotencyKey === undefined ? {} : { "Idempotency-Key": call.idempotencyKey }),
-          ...headers,
+          ...credential.headers,
+          ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
         },
         // A redirect could carry the credential to another host.
         redirect: "error",
@@ -98,10 +90,13 @@ export function createTransport(options: TransportOptions): Transport {
       const response = await over(send(url, init));
       patience.restart();
       if (packed !== undefined && response.ok) {
-        const received = (): void => patience.restart();
-        const bytes = await over(boundedBody(response, packed.maxBytes, patience.signal, received));
+        const reading = boundedBody(response, packed.maxBytes, patience.signal, () => patience.restart());
+        const bytes = await over(reading);
         signal?.throwIfAborted();
-        return readPacked(endpoint, response, bytes, url);
+        // What an intermediary put in the place of the service's answer is none.
+        const isPacked = response.status === 200 && mediaType(response) === endpoint.packedType;
+        if (!isPacked || bytes === undefined) throw unexpected(response, url);
+        return bytes;
       }
       return readAnswer(endpoint, response, await over(response.text()), url);
     } finally {
@@ -111,21 +106,24 @@ export function createTransport(options: TransportOptions): Transport {
 
   /** One exchange; on SESSION_EXPIRED a second one with a new token, as the specification says, and no third. */
   async function withSession(endpoint: Endpoint, call: Call): Promise<unknown> {
-    const first = await orAborted(credential.headers(), call.signal);
-    try {
-      return await exchange(endpoint, call, first.headers);
-    } catch (error) {
-      const expired = error instanceof ApiProblem && error.code === "SESSION_EXPIRED";
-      if (!expired || !credential.expire(first.token)) throw error;
+    for (let hasRenewed = false; ; hasRenewed = true) {
+      const token = await orAborted(credential.token(), call.signal);
+      try {
+        return await exchange(endpoint, call, token);
+      } catch (error) {
+        const expired = hasCode(error, "SESSION_EXPIRED");
+        // Not kept after the second one either: the next call asks the provider instead of failing with this token first.
+        if (!expired || !credential.expire(token) || hasRenewed) throw error;
+      }
     }
-    const second = await orAborted(credential.headers(), call.signal);
-    try {
-      return await exchange(endpoint, call, second.headers);
-    } catch (error) {
-      // Not kept: the next call asks the provider again instead of failing with this token first.
-      if (error instanceof ApiProblem && error.code === "SESSION_EXPIRED") credential.expire(second.token);
-      throw error;
-    }
+  }
+
+  /** How long to wait before what failed for the `attempt`th time is sent again; undefined: not again. */
+  function pauseAfter(error: unknown, attempt: number, isKeyed: boolean): number | undefined {
+    // Who keeps silent once does so again; only where money is at stake is it worth another look.
+    if (attempt >= tries || (isSilence(error) && !isKeyed)) return undefined;
+    const pause = pauseBefore(error, attempt);
+    return pause !== undefined && pause <= maxWaitMs ? pause : undefined;
   }
 
   return {
@@ -133,24 +131,20 @@ export function createTransport(options: TransportOptions): Transport {
     fetch: send,
     credential,
     answerMs,
-    pauseAfter: (error, attempt) => {
-      const pause = attempt < tries && !isSilence(error) ? pauseAfter(error, attempt) : undefined;
-      return pause !== undefined && pause <= maxWaitMs ? pause : undefined;
-    },
-    async call<T>(endpoint: Endpoint, call: Call): Promise<T> {
-      if (call.delivery !== undefined) call.delivery.sent = false;
-      const repeatable =
-        endpoint.method === "GET" || call.idempotencyKey !== undefined || call.onlyAsks === true;
+    /** For a stream that never opened: as for any GET. */
+    pauseAfter: (error: unknown, attempt: number) => pauseAfter(error, attempt, false),
+    async call<T>(endpoint: Endpoint, call: Call = {}): Promise<T> {
+      const { idempotencyKey, delivery, onlyAsks, signal } = call;
+      if (delivery !== undefined) delivery.sent = false;
+      const isKeyed = idempotencyKey !== undefined;
+      const isRepeatable = endpoint.method === "GET" || isKeyed || onlyAsks === true;
       for (let attempt = 1; ; attempt++) {
         try {
           return (await withSession(endpoint, call)) as T;
         } catch (error) {
-          // Who keeps silent once does so again; only where money is at stake is it worth another look.
-          const again =
-            repeatable && attempt < tries && (!isSilence(error) || call.idempotencyKey !== undefined);
-          const pause = again ? pauseAfter(error, attempt) : undefined;
-          if (pause === undefined || pause > maxWaitMs) throw error;
-          await wait(pause, call.signal);
+          const pause = isRepeatable ? pauseAfter(error, attempt, isKeyed) : undefined;
+          if (pause === undefined) throw error;
+          await wait(pause, signal);
         }
       }
     },
@@ -220,14 +214,14 @@ function jsonOf(body: unknown, { path }: Endpoint): string {
 }
 
 /** How long to wait before the same request again; undefined when that is pointless. */
-function pauseAfter(error: unknown, attempt: number): number | undefined {
+function pauseBefore(error: unknown, attempt: number): number | undefined {
   const backOff = backOffMs(attempt);
   if (error instanceof ApiProblem) {
     // SESSION_EXPIRED had its one retry; ROOT_UNKNOWN and ROUTE_UNAVAILABLE need another request, not the same.
     const again = error.status === 429 || error.status >= 500 || error.code === "IDEMPOTENCY_IN_PROGRESS";
     return again ? Math.max(error.retryAfterMs ?? 0, backOff) : undefined;
   }
-  return error instanceof ClientError && error.code === "NETWORK" ? backOff : undefined;
+  return hasCode(error, "NETWORK") ? backOff : undefined;
 }
 
 /** 0.25 s, 0.5 s, 1 s, … up to 15 s, with up to as much again at random so that clients do not return together. */
@@ -243,36 +237,21 @@ export function urlOf(baseUrl: string, path: string, call: Pick<Call, "params" |
   );
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(call.query ?? {}))
-    if (value !== undefined) query.set(name, value);
+    if (value !== undefined) query.set(name, String(value));
   const search = query.toString();
   return `${baseUrl}${filled}${search === "" ? "" : `?${search}`}`;
 }
 
 /** Turns an answer into its typed body, or throws what it says. */
 export function readAnswer(endpoint: Endpoint, response: Response, text: string, url: string): unknown {
-  const schema: z.ZodType | null | undefined = endpoint.responses[response.status];
   const json = parseJson(text);
-  if (schema !== undefined && schema !== null) {
-    const parsed = schema.safeParse(json);
-    if (parsed.success) return parsed.data;
-    // A 503 of /health is an answer; a 503 of a limiter before it is a problem.
-  }
+  const parsed = endpoint.responses[response.status]?.safeParse(json);
+  if (parsed?.success === true) return parsed.data;
+  // A 503 of /health is an answer; a 503 of a limiter before it is a problem.
   throw (
     ApiProblem.from(json, response.status, retryAfterMs(response.headers.get("retry-after"))) ??
     unexpected(response, url)
   );
-}
-
-/** Of a success. What an intermediary put in the place of the service's answer is none. */
-function readPacked(
-  endpoint: Endpoint,
-  response: Response,
-  bytes: Uint8Array | undefined,
-  url: string,
-): Uint8Array {
-  if (response.status !== 200 || mediaType(response) !== endpoint.packedType || bytes === undefined)
-    throw unexpected(response, url);
-  return bytes;
 }
 
 export function mediaType(response: Response): string | undefined {
@@ -298,7 +277,7 @@ export function retryAfterMs(header: string | null): number | undefined {
   return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now());
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

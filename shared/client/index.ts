@@ -4,17 +4,11 @@
  */
 import "./without-eval.ts";
 
-export {
-  createClient,
-  type Client,
-  type ClientOptions,
-  type EventsOptions,
-  type SubmitOptions,
-} from "./client.ts";
+export { createClient, type Client, type ClientOptions, type SubmitOptions } from "./client.ts";
 export type { CallOptions } from "./http.ts";
 export type { Credential, SessionProvider } from "./session.ts";
 export { exchangeSession, identityProviderSession, type IdentityProviderOptions } from "./exchange.ts";
-export type { StreamTiming } from "./events.ts";
+export type { EventsOptions, StreamTiming } from "./events.ts";
 
 export type { TreeLevel, TreePage } from "./tree-level.ts";
 export { merklePaths, type KnownLeaf, type MerklePaths, type MerklePathsOptions } from "./merkle-paths.ts";

@@ -10,7 +10,7 @@ import { orAborted } from "./aborting.ts";
 import { adoptNote } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
 import type { Client } from "./client.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, hasCode, underCode } from "./errors.ts";
 import {
   executedAfterRefusal,
   exposedPayments,
@@ -28,7 +28,7 @@ import { selectNotes } from "./selection.ts";
 import { openState, sealState } from "./state-codec.ts";
 import { WalletState, type OwnedNote, type Reservation } from "./state.ts";
 import type { Prepared } from "./statements.ts";
-import type { StoredBytes, WalletStorage } from "./storage.ts";
+import type { WalletStorage } from "./storage.ts";
 
 export interface LedgerOptions {
   readonly client: Client;
@@ -64,10 +64,7 @@ export class Ledger {
     this.#options = options;
     this.state = state;
     this.#version = version;
-    this.feed = new Feed(options.client, {
-      lastEventId: () => this.state.lastEventId,
-      apply: (event) => this.#apply(event),
-    });
+    this.feed = new Feed(options.client, state, (event) => this.#apply(event));
   }
 
   /** Throws STORAGE_FAILED, STORAGE_CORRUPT or STORAGE_FOREIGN; a storage that holds something else is never overwritten. */
@@ -82,8 +79,7 @@ export class Ledger {
       await this.#catchUp(options);
     } catch (error) {
       // A stream that no longer fits what we hold: hold nothing and read it once from its beginning.
-      const contradiction = error instanceof ClientError && error.code === "STREAM_INCONSISTENT";
-      if (!contradiction || this.#rescanning) throw error;
+      if (!hasCode(error, "STREAM_INCONSISTENT") || this.#rescanning) throw error;
       await this.rescan(options);
       return;
     }
@@ -189,7 +185,7 @@ export class Ledger {
       this.#dirty = false;
       const told = [...this.#changes];
       const sealed = sealState(this.state, home, keys.storageKey());
-      const version = await working(() => storage.save(sealed, this.#version), "save");
+      const version = await underCode("STORAGE_FAILED", "save", () => storage.save(sealed, this.#version));
       if (version !== undefined) {
         this.#version = version;
         for (const [statement, change] of told)
@@ -265,24 +261,21 @@ export class Ledger {
   }
 
   /** Only for what never left the device. */
-  async release(statement: Bytes32): Promise<void> {
+  release(statement: Bytes32): Promise<void> {
     this.state.picked = [];
-    const reservation = this.state.reservations.get(statement);
-    if (reservation === undefined) return;
-    this.#change({ ...reservation, released: true });
-    await this.#saveLater();
+    return this.#amend(statement, { released: true });
   }
 
   /** The service said no: the notes are free, but it has the proof. */
-  async refused(statement: Bytes32): Promise<void> {
-    const reservation = this.state.reservations.get(statement);
-    if (reservation === undefined) return;
-    this.#change({ ...reservation, refused: true });
-    await this.#saveLater();
+  refused(statement: Bytes32): Promise<void> {
+    return this.#amend(statement, { refused: true });
   }
 
   /** For a caller who has an error to tell: a storage that fails now is told by the next save, which has this too. */
-  async #saveLater(): Promise<void> {
+  async #amend(statement: Bytes32, change: Partial<Reservation>): Promise<void> {
+    const reservation = this.state.reservations.get(statement);
+    if (reservation === undefined) return;
+    this.#change({ ...reservation, ...change });
     await this.save().catch(() => undefined);
   }
 
@@ -290,8 +283,7 @@ export class Ledger {
   async settleRefused(asset: Address): Promise<void> {
     const executed = executedAfterRefusal(this.state, asset);
     if (executed !== undefined) {
-      this.#change({ ...executed, refused: false });
-      await this.#saveLater();
+      await this.#amend(executed.statement, { refused: false });
       throw new ClientError("EXECUTED_AFTER_REFUSAL", `statement ${executed.statement}`);
     }
     forgetDead(this.state, this.#options.now());
@@ -381,21 +373,7 @@ export class Ledger {
 }
 
 /** What the storage holds, opened. Undefined when it holds nothing. */
-async function loaded({
-  storage,
-  home,
-  keys,
-}: LedgerOptions): Promise<{ readonly state: WalletState; readonly version: string } | undefined> {
-  const found: StoredBytes | undefined = await working(() => storage.load(), "load");
-  if (found === undefined) return undefined;
-  return { state: openState(found.bytes, home, keys.storageKey()), version: found.version };
-}
-
-/** A storage may be anybody's: what it throws is told under a code of ours. */
-async function working<T>(work: () => Promise<T>, name: "load" | "save"): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    throw cause instanceof ClientError ? cause : new ClientError("STORAGE_FAILED", name, { cause });
-  }
+async function loaded({ storage, home, keys }: LedgerOptions) {
+  const found = await underCode("STORAGE_FAILED", "load", () => storage.load());
+  return found && { state: openState(found.bytes, home, keys.storageKey()), version: found.version };
 }

@@ -9,7 +9,7 @@ import { TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../protocol/tree.ts";
 import { climb, treePath, type CompleteNodes } from "../notes/merkle.ts";
 import { orAborted } from "./aborting.ts";
 import type { Client } from "./client.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, hasCode } from "./errors.ts";
 import type { CallOptions } from "./http.ts";
 import { confirms, type RootVerifier } from "./root-verifier.ts";
 import { NODE_BYTES, type TreeLevel } from "./tree-level.ts";
@@ -45,7 +45,7 @@ export async function merklePaths(
   try {
     return await readPaths(client, leaves, options);
   } catch (error) {
-    if (!(error instanceof ClientError) || error.code !== "TREE_INCONSISTENT") throw error;
+    if (!hasCode(error, "TREE_INCONSISTENT")) throw error;
     return readPaths(client, leaves, options);
   }
 }

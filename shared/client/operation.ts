@@ -61,12 +61,14 @@ class Interruption extends Error {
 export class Operation {
   /** Ends everything that this call waits for. */
   readonly signal: AbortSignal;
+  /** Of the statement that was sent, as last received. */
+  ticket: Ticket | undefined;
+  /** Of what the depositor's account has sent. */
+  transactionHash: string | undefined;
   readonly #progress: Progress | undefined;
   #step: Step | undefined;
   #isOver = false;
   #statement: Bytes32 | undefined;
-  #ticket: Ticket | undefined;
-  #transactionHash: string | undefined;
 
   private constructor(signal: AbortSignal, progress: Progress | undefined) {
     this.signal = signal;
@@ -130,21 +132,13 @@ export class Operation {
   /** From here on the statement may happen, whatever becomes of this call. */
   sent(statement: Bytes32): void {
     this.#statement = statement;
-    this.#ticket = undefined;
-  }
-
-  carried(ticket: Ticket): void {
-    this.#ticket = ticket;
-  }
-
-  inTransaction(transactionHash: string): void {
-    this.#transactionHash = transactionHash;
+    this.ticket = undefined;
   }
 
   /** What was sent so far is no concern of the caller: a merge that has happened, or what did not leave after all. */
   forget(): void {
     this.#statement = undefined;
-    this.#ticket = undefined;
+    this.ticket = undefined;
   }
 
   /** In a turn of its own: a caller's listener that throws must not end a payment under way. */
@@ -154,12 +148,12 @@ export class Operation {
   }
 
   #explained(error: unknown): unknown {
-    const statement = this.#statement ?? asBytes32(this.#ticket?.statement);
+    const statement = this.#statement ?? asBytes32(this.ticket?.statement);
     const standing: Standing = {
       sent: statement !== undefined,
       statement,
-      ticket: this.#ticket,
-      transactionHash: this.#transactionHash,
+      ticket: this.ticket,
+      transactionHash: this.transactionHash,
     };
     const reason: unknown = this.signal.reason;
     // A prover or signer of the application's may say it in the platform's way.
@@ -184,8 +178,8 @@ export class Operation {
 
   #inWords(): string {
     const where = this.#step === undefined ? "before it began" : `during ${this.#step}`;
-    if (this.#ticket !== undefined)
-      return `${where}; sent, ticket ${this.#ticket.ticket_id} is ${this.#ticket.state}`;
+    if (this.ticket !== undefined)
+      return `${where}; sent, ticket ${this.ticket.ticket_id} is ${this.ticket.state}`;
     if (this.#statement !== undefined)
       return `${where}; sent, statement ${this.#statement} may happen until its deadline`;
     return `${where}; nothing was sent`;

@@ -45,12 +45,9 @@ const until = z.enum(["queued", "confirmed", "finalized"]).optional();
 const asset = z.string("a token's address").optional();
 
 export const waitOptions = z.strictObject(waiting);
-export const depositOptions = z.strictObject({
-  ...{ ...statement, until, asset },
-});
-export const plainDepositOptions = z.strictObject({
-  ...{ ...statement, asset, until: z.enum(["sent", "confirmed"]).optional() },
-});
+export const depositOptions = z.strictObject({ ...statement, until, asset });
+const untilSent = z.enum(["sent", "confirmed"]).optional();
+export const plainDepositOptions = z.strictObject({ ...statement, until: untilSent, asset });
 const spending = { ...statement, until, consolidate: z.boolean().optional() };
 export const spendOptions = z.strictObject(spending);
 export const paymentOptions = z.strictObject({ ...spending, asset });

@@ -73,9 +73,7 @@ export function createProver(options: ProverOptions): Prover {
         };
   // Once for each kind that was ever used, until the worker ends.
   const loaded = new Map<Kind, SharedWork<ProvingProgress>>();
-  const worker = new ProvingWorker(file, threads, () => {
-    loaded.clear();
-  });
+  const worker = new ProvingWorker(file, threads, () => loaded.clear());
 
   async function load(kind: Kind, options: ProveOptions): Promise<void> {
     options.signal?.throwIfAborted();
@@ -100,48 +98,27 @@ export function createProver(options: ProverOptions): Prover {
     const expected = manifest.circuits[kind];
     if (expected === undefined)
       throw new ClientError("ARTEFACT_MISMATCH", `the manifest does not list ${kind}`);
-    progress({ phase: "download", fraction: 0 });
-    const { zkey, wasm } = await source(kind, {
-      signal,
-      expected,
-      progress: (fraction) => {
-        progress({ phase: "download", fraction });
-      },
-    });
+    const [downloading, loading] = [during("download", progress), during("load", progress)];
+    downloading(0);
+    const { zkey, wasm } = await source(kind, { signal, expected, progress: downloading });
     signal.throwIfAborted();
-    progress({ phase: "download", fraction: 1 });
-    progress({ phase: "load", fraction: 0 });
+    downloading(1);
+    loading(0);
     const files = { zkey: whole(zkey), wasm: whole(wasm) };
+    const hashes = { zkey: expected.zkey.sha256, wasm: expected.wasm.sha256 };
+    const transfer = [files.zkey.buffer, files.wasm.buffer];
     await worker.ask(
-      {
-        type: "load",
-        kind,
-        files,
-        expected: { zkey: expected.zkey.sha256, wasm: expected.wasm.sha256 },
-      },
-      {
-        signal,
-        transfer: [files.zkey.buffer, files.wasm.buffer],
-        progress: (fraction) => {
-          progress({ phase: "load", fraction });
-        },
-      },
+      { type: "load", kind, files, expected: hashes },
+      { signal, transfer, progress: loading },
     );
   }
 
   return {
     prepare: (kind, options = {}) => load(kind, options),
-    async prove(statement, witness, options = {}) {
-      const { kind, signals } = statement;
+    async prove({ kind, signals }, witness, options = {}) {
       await load(kind, options);
-      const proof = await worker.ask(
-        { type: "prove", kind, signals, witness },
-        {
-          signal: options.signal,
-          progress: (fraction) => options.progress?.({ phase: "prove", fraction }),
-        },
-      );
-      return proof as SnarkjsProof;
+      const proving = { signal: options.signal, progress: during("prove", options.progress) };
+      return (await worker.ask({ type: "prove", kind, signals, witness }, proving)) as SnarkjsProof;
     },
     checkInfo(info) {
       for (const { kind, artefacts: hashes } of info.circuits) {
@@ -153,6 +130,11 @@ export function createProver(options: ProverOptions): Prover {
     },
     close: () => worker.close(),
   };
+}
+
+/** Tells of one phase alone. */
+function during(phase: ProvingProgress["phase"], progress: ProveOptions["progress"]) {
+  return (fraction: number): void => progress?.({ phase, fraction });
 }
 
 /** Alone in its memory, so that the memory can be handed over without anything else. */

@@ -77,9 +77,7 @@ export class ProvingWorker {
     if (this.#thread !== undefined) return this.#thread;
     const beginning = { part: "prover", form: WORKER_FORM, threads: this.#threads } as const;
     const starting = startThread(this.#file, beginning, {
-      message: (said) => {
-        this.#answered(said as Answer);
-      },
+      message: (said) => this.#answered(said as Answer),
       failed: (fault) => {
         if (this.#thread === starting) this.#forget(fault);
       },

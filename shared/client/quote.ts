@@ -14,12 +14,7 @@ import { requireBelowCeiling } from "./fees.ts";
 import type { Pins } from "./pins.ts";
 import type { SwapOrder } from "./spending.ts";
 
-export interface QuoteRequest {
-  /** Given and wanted token, both pinned. */
-  readonly tokenIn: string;
-  readonly tokenOut: string;
-  /** Gross amount of `tokenIn`: fees are taken from it, the rest goes to the venue. */
-  readonly amount: bigint;
+export interface QuoteRequest extends Pick<SwapOrder, "tokenIn" | "tokenOut" | "amount"> {
   /** How far below the quoted output the floor may lie, in basis points, 0 to 5,000. */
   readonly toleranceBps: number;
   /** The least of `tokenOut` that this caller takes, from a price source of its own; a lower floor is PRICE_TOO_LOW. */
@@ -75,7 +70,7 @@ export async function quoteSwap(core: Core, request: QuoteRequest, options: Wait
 }
 
 /** Throws QUOTE_REFUSED or FEE_ABOVE_CEILING. */
-export function checkQuote(
+function checkQuote(
   asked: QuoteRequest & { readonly tokenIn: Address; readonly tokenOut: Address },
   quote: SwapQuote,
   pins: Pins,

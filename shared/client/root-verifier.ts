@@ -5,6 +5,7 @@
 import { keccak256 } from "../protocol/hash.ts";
 import { toHex, word } from "../protocol/bytes.ts";
 import type { Field } from "../protocol/brands.ts";
+import { inTime } from "./aborting.ts";
 import { ClientError } from "./errors.ts";
 import { requireAddress } from "./pins.ts";
 
@@ -25,16 +26,12 @@ export async function confirms(
   root: Field,
   patienceMs = PATIENCE_MS,
 ): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => (timer = setTimeout(() => resolve(false), patienceMs)));
   // A verifier may also throw before it has a promise.
   const answer: Promise<unknown> = Promise.resolve().then(() => verifyRoot(root));
   try {
-    return (await Promise.race([answer, late])) === true;
+    return (await inTime(answer, patienceMs, () => false)) === true;
   } catch {
     return false;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

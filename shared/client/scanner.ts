@@ -10,17 +10,14 @@ import type { FullViewingKey } from "../notes/keys.ts";
 import { completeNote } from "../notes/measured-note.ts";
 import { noteCommitment, nullifierOf, type Note } from "../notes/note.ts";
 import { ClientError } from "./errors.ts";
-import type { OwnedNote, RootMark, WalletState } from "./state.ts";
+import type { RootMark, WalletState } from "./state.ts";
 
 type LeafData = Extract<StreamEvent, { kind: "leaf" }>["data"];
 
 /** What an event meant for this wallet. */
-export type Finding =
-  | { readonly type: "received"; readonly note: OwnedNote }
-  | { readonly type: "spent"; readonly note: OwnedNote }
-  | { readonly type: "rooted"; readonly mark: RootMark }
-  | { readonly type: "rolled-back" }
-  | { readonly type: "nothing" };
+export interface Finding {
+  readonly type: "received" | "spent" | "rooted" | "rolled-back" | "nothing";
+}
 
 const NOTHING: Finding = { type: "nothing" };
 
@@ -38,9 +35,9 @@ function apply(state: WalletState, keys: FullViewingKey, event: StreamEvent): Fi
     case "nullifier": {
       const note = state.noteOf(field(event.data.nullifier));
       if (note === undefined || note.spent !== undefined) return NOTHING;
-      const spent = { ...note, spent: { block: event.data.block_number, txHash: event.data.tx_hash } };
-      state.notes.set(note.leafIndex, spent);
-      return { type: "spent", note: spent };
+      const { block_number: block, tx_hash: txHash } = event.data;
+      state.notes.set(note.leafIndex, { ...note, spent: { block, txHash } });
+      return { type: "spent" };
     }
     case "root": {
       const mark = {
@@ -53,7 +50,7 @@ function apply(state: WalletState, keys: FullViewingKey, event: StreamEvent): Fi
       if (state.roots.some((known) => known.leafCount === mark.leafCount && known.root === mark.root))
         return NOTHING;
       state.addRoot(mark);
-      return { type: "rooted", mark };
+      return { type: "rooted" };
     }
     case "reorg": {
       const block = event.data.from_id === null ? -1 : blockOf(event.data.from_id);
@@ -82,7 +79,7 @@ function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Fi
 
   const note = readNote(keys, data, commitment);
   if (note === undefined || note.value === 0n) return NOTHING;
-  const owned: OwnedNote = {
+  state.addNote({
     ...note,
     leafIndex: data.index,
     commitment,
@@ -90,9 +87,8 @@ function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Fi
     source: data.source,
     block: data.block_number,
     txHash: data.tx_hash,
-  };
-  state.addNote(owned);
-  return { type: "received", note: owned };
+  });
+  return { type: "received" };
 }
 
 /** Own notes that give this very leaf, whatever the service says about it. */

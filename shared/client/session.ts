@@ -3,7 +3,8 @@
  * must never hold one. The provider is asked when a token is needed, and again when the service says that
  * the token has expired; requests that fail together ask it once.
  */
-import { ClientError } from "./errors.ts";
+import { inTime } from "./aborting.ts";
+import { ClientError, underCode } from "./errors.ts";
 
 /** Asks the developer's own server for a session token of the signed-in user. */
 export type SessionProvider = () => Promise<string>;
@@ -16,80 +17,50 @@ export type Credential = { readonly apiKey: string } | { readonly sessionProvide
 /** What a header can carry: a token out of a file often ends with a line break. */
 const TOKEN = /^sst_[\x21-\x7e]+$/;
 
-/** For the one endpoint that takes none. */
-export const noCredential: CredentialSource = {
-  headers: async () => ({ headers: {}, token: undefined }),
-  stream: async () => ({ headers: {}, query: {}, token: undefined }),
-  expire: () => false,
-};
-
 export interface CredentialSource {
-  /** The headers of one request, and the token they carry if it is a session. */
-  headers(): Promise<{ headers: Record<string, string>; token: string | undefined }>;
-  /** How an event stream carries it: sessions by query (a browser's EventSource cannot set headers), keys by header. */
-  stream(): Promise<{
-    headers: Record<string, string>;
-    query: Record<string, string>;
-    token: string | undefined;
-  }>;
+  /** Sent with every request, streams included. */
+  readonly headers: Readonly<Record<string, string>>;
+  /**
+   * The session that a request or stream carries besides; undefined where there are none. A request has it in its
+   * header; a stream in its query, since a browser's EventSource cannot set headers.
+   */
+  token(): Promise<string | undefined>;
   /** Says that `token` has expired. False when there is nothing to renew. */
   expire(token: string | undefined): boolean;
 }
 
 export function credentialSource(credential: Credential, providerMs = PROVIDER_MS): CredentialSource {
   return "apiKey" in credential
-    ? apiKeySource(credential.apiKey)
+    ? withoutSession({ "X-API-Key": credential.apiKey })
     : sessionSource(credential.sessionProvider, providerMs);
 }
 
-function apiKeySource(apiKey: string): CredentialSource {
-  const headers = { "X-API-Key": apiKey };
-  return {
-    headers: async () => ({ headers, token: undefined }),
-    stream: async () => ({ headers, query: {}, token: undefined }),
-    expire: () => false,
-  };
+/** Without headers: for the one endpoint that takes no credential. */
+export function withoutSession(headers: CredentialSource["headers"] = {}): CredentialSource {
+  return { headers, token: async () => undefined, expire: () => false };
 }
 
 function sessionSource(provider: SessionProvider, providerMs: number): CredentialSource {
   let pending: Promise<string> | undefined;
   let current: string | undefined;
 
-  async function ask(): Promise<string> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const why = `no answer in ${providerMs / 1000} s`;
-      timer = setTimeout(() => reject(new ClientError("SESSION_PROVIDER_FAILED", why)), providerMs);
-    });
-    try {
-      const token: unknown = await Promise.race([provider(), late]);
-      if (typeof token !== "string" || !TOKEN.test(token)) {
-        throw new ClientError("SESSION_PROVIDER_FAILED", "it did not return a session token (sst_…)");
-      }
-      current = token;
-      return token;
-    } catch (cause) {
-      if (cause instanceof ClientError) throw cause;
-      throw new ClientError("SESSION_PROVIDER_FAILED", undefined, { cause });
-    } finally {
-      clearTimeout(timer);
-      pending = undefined;
-    }
-  }
+  const late = (): never => {
+    throw new ClientError("SESSION_PROVIDER_FAILED", `no answer in ${providerMs / 1000} s`);
+  };
 
-  async function token(): Promise<string> {
-    return current ?? (pending ??= ask());
+  async function ask(): Promise<string> {
+    const token: unknown = await underCode("SESSION_PROVIDER_FAILED", undefined, async () =>
+      inTime(provider(), providerMs, late),
+    );
+    if (typeof token !== "string" || !TOKEN.test(token))
+      throw new ClientError("SESSION_PROVIDER_FAILED", "it did not return a session token (sst_…)");
+    current = token;
+    return token;
   }
 
   return {
-    async headers() {
-      const session = await token();
-      return { headers: { Authorization: `Bearer ${session}` }, token: session };
-    },
-    async stream() {
-      const session = await token();
-      return { headers: {}, query: { session }, token: session };
-    },
+    headers: {},
+    token: async () => current ?? (pending ??= ask().finally(() => (pending = undefined))),
     expire(expired) {
       // Another request may have renewed it meanwhile; then the new one stays.
       if (current === expired) current = undefined;

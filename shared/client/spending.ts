@@ -10,7 +10,7 @@ import { KINDS } from "../protocol/statements.ts";
 import { spendBody, swapBody, type WireProof } from "./bodies.ts";
 import type { SubmitOptions } from "./client.ts";
 import { requireAmount, type Core } from "./core.ts";
-import { ApiProblem, ClientError } from "./errors.ts";
+import { ClientError, hasCode } from "./errors.ts";
 import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
@@ -68,25 +68,15 @@ export class Spending {
     this.#changeTimeoutMs = changeTimeoutMs;
   }
 
-  async pay(
-    operation: "transfer" | "withdraw",
-    payment: (value: bigint) => SpendPlan["payment"],
-    amount: bigint,
-    options: PaymentOptions,
-  ): Promise<Payment> {
+  async pay(payment: SpendPlan["payment"], options: PaymentOptions): Promise<Payment> {
+    const { type: operation, value: amount } = payment;
     requireAmount(amount);
     const asset = this.#core.asset(options.asset);
+    const prepare: Intent["prepare"] = (plan) => prepareSpend({ ...plan, payment });
     const pay = async (call: Operation): Promise<Payment> => {
       const limit = await this.#limit(call);
-      const { made } = await this.#spend(
-        {
-          ...{ operation, asset, limit, amount, feesOnTop: true },
-          prepare: (plan, value) => prepareSpend({ ...plan, payment: payment(value) }),
-        },
-        options,
-        call,
-      );
-      return made;
+      const intent: Intent = { operation, asset, limit, amount, feesOnTop: true, prepare };
+      return (await this.#spend(intent, options, call)).made;
     };
     return Operation.run(options, (call) => this.#merging(asset, options, call, () => pay(call)));
   }
@@ -98,16 +88,17 @@ export class Spending {
 
   async #merge(asset: Address, options: CarriedOptions, call: Operation): Promise<Payment> {
     const to = this.#core.parts.keys.viewing.address;
-    const { made } = await this.#spend(
-      {
-        ...{ operation: "transfer", asset, limit: await this.#limit(call) },
-        ...{ amount: undefined, feesOnTop: false },
-        prepare: (plan, value) => prepareSpend({ ...plan, payment: { type: "transfer", to, value } }),
+    const intent: Intent = {
+      ...{
+        operation: "transfer",
+        asset,
+        limit: await this.#limit(call),
+        amount: undefined,
+        feesOnTop: false,
       },
-      options,
-      call,
-    );
-    return made;
+      prepare: (plan, value) => prepareSpend({ ...plan, payment: { type: "transfer", to, value } }),
+    };
+    return (await this.#spend(intent, options, call)).made;
   }
 
   async swap(order: SwapOrder, options: SpendOptions): Promise<Swap> {
@@ -122,15 +113,12 @@ export class Spending {
       throw new ClientError("PATH_INVALID", "other ends");
     const terms = { sharesIn: amount, tokenOut, floor, path: route.path } satisfies Partial<SwapPlan>;
     const timed = { deadlineSecs: DEFAULT_SWAP_DEADLINE_SECS, ...options };
+    const intent: Intent = {
+      ...{ operation: "swap", asset, limit: KINDS["private-swap"].inputs, amount, feesOnTop: false },
+      prepare: (plan) => prepareSwap({ ...plan, ...terms }),
+    };
     const swap = async (call: Operation): Promise<Swap> => {
-      const { made, prepared } = await this.#spend(
-        {
-          ...{ operation: "swap", asset, limit: KINDS["private-swap"].inputs, amount, feesOnTop: false },
-          prepare: (plan) => prepareSwap({ ...plan, ...terms }),
-        },
-        timed,
-        call,
-      );
+      const { made, prepared } = await this.#spend(intent, timed, call);
       const { boughtBlinding } = prepared;
       const note = boughtBlinding === undefined ? undefined : this.#core.parts.ledger.bought(boughtBlinding);
       return { ...made, received: note?.value };
@@ -155,8 +143,7 @@ export class Spending {
         const made = await pay();
         return { ...made, fees: made.fees + fees };
       } catch (error) {
-        const spread = error instanceof ClientError && error.code === "NEEDS_CONSOLIDATION";
-        if (!spread || options.consolidate !== true) throw error;
+        if (!hasCode(error, "NEEDS_CONSOLIDATION") || options.consolidate !== true) throw error;
         const { timeoutMs } = options;
         const merge = await this.#merge(asset, { timeoutMs, until: "confirmed" }, call);
         call.forget();
@@ -206,17 +193,14 @@ export class Spending {
         if (!isProved || delivery.sent === false) {
           await ledger.release(hash);
           // Another tab was first: choose from what it has left, or wait for its change.
-          const taken =
-            error instanceof ClientError && error.code === "NOTES_TAKEN" && attempt < TAKEN_PROOFS;
-          if (taken) continue;
+          if (hasCode(error, "NOTES_TAKEN") && attempt < TAKEN_PROOFS) continue;
           throw error;
         }
         call.sent(hash);
         if (!isRefusal(error)) throw unknownOutcome(error);
         await ledger.refused(hash);
         // The root was reorganised out between proof and check: prove again on a newer one.
-        const stale = error instanceof ApiProblem && error.code === "ROOT_UNKNOWN" && attempt < STALE_PROOFS;
-        if (!stale) throw error;
+        if (!hasCode(error, "ROOT_UNKNOWN") || attempt >= STALE_PROOFS) throw error;
         await ledger.sync(call);
       }
     }
@@ -291,10 +275,8 @@ export class Spending {
     try {
       return await this.#core.parts.ledger.choose(asset, needed, limit, { signal: call.signal, timeoutMs });
     } catch (error) {
-      const late = error instanceof ClientError && error.code === "TIMED_OUT";
-      throw late
-        ? new ClientError("TIMED_OUT", "money on its way did not come under a root of the pool")
-        : error;
+      if (!hasCode(error, "TIMED_OUT")) throw error;
+      throw new ClientError("TIMED_OUT", "money on its way did not come under a root of the pool");
     }
   }
 }

@@ -29,17 +29,10 @@ export class SseParser {
       this.#started = true;
       if (chunk.startsWith("\uFEFF")) chunk = chunk.slice(1);
     }
-    const messages: SseMessage[] = [];
-    const text = this.#rest + chunk;
-    let at = 0;
-    while (at < text.length) {
-      const end = lineEnd(text, at);
-      if (end === undefined) break;
-      const message = this.#line(text.slice(at, end.at));
-      if (message !== undefined) messages.push(message);
-      at = end.next;
-    }
-    this.#rest = text.slice(at);
+    // A CR at the very end waits: the LF may be in the next chunk.
+    const lines = (this.#rest + chunk).split(/\r\n|\n|\r(?!$)/);
+    this.#rest = lines.pop()!;
+    const messages = lines.map((line) => this.#line(line)).filter((message) => message !== undefined);
     if (this.#rest.length + this.#size > MAX_EVENT_CHARS) throw new RangeError("event is too long");
     return messages;
   }
@@ -51,54 +44,24 @@ export class SseParser {
     const field = colon === -1 ? line : line.slice(0, colon);
     const raw = colon === -1 ? "" : line.slice(colon + 1);
     const value = raw.startsWith(" ") ? raw.slice(1) : raw;
-    switch (field) {
-      case "event":
-        this.#event = value;
-        break;
-      case "data":
-        this.#size += value.length + 1;
-        this.#data.push(value);
-        break;
-      case "id":
-        if (!value.includes("\0")) this.#id = value;
-        break;
-      case "retry":
-        if (/^[0-9]{1,9}$/.test(value)) this.retryMs = Number(value);
-        break;
-      default:
-        break;
+    if (field === "event") this.#event = value;
+    if (field === "data") {
+      this.#size += value.length + 1;
+      this.#data.push(value);
     }
+    if (field === "id" && !value.includes("\0")) this.#id = value;
+    if (field === "retry" && /^[0-9]{1,9}$/.test(value)) this.retryMs = Number(value);
     return undefined;
   }
 
   #dispatch(): SseMessage | undefined {
     const id = this.#id;
     if (id !== undefined) this.#lastEventId = id;
-    const message =
-      this.#data.length === 0
-        ? undefined
-        : {
-            event: this.#event || "message",
-            data: this.#data.join("\n"),
-            lastEventId: this.#lastEventId,
-            id,
-          };
+    const [event, data, lastEventId] = [this.#event || "message", this.#data, this.#lastEventId];
     this.#data = [];
     this.#size = 0;
     this.#event = "";
     this.#id = undefined;
-    return message;
+    return data.length === 0 ? undefined : { event, data: data.join("\n"), lastEventId, id };
   }
-}
-
-/** CR, LF or CR LF. A CR at the very end waits: the LF may be in the next chunk. */
-function lineEnd(text: string, from: number): { at: number; next: number } | undefined {
-  for (let at = from; at < text.length; at++) {
-    const char = text[at];
-    if (char === "\n") return { at, next: at + 1 };
-    if (char !== "\r") continue;
-    if (at + 1 === text.length) return undefined;
-    return { at, next: text[at + 1] === "\n" ? at + 2 : at + 1 };
-  }
-  return undefined;
 }

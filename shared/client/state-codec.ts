@@ -22,7 +22,7 @@ const SUM_BYTES = 32;
 const NONCE_BYTES = 24;
 const NODE_BYTES = 32;
 
-/** Bigints travel as decimal text. */
+/** JSON has no integers of this size: bigints travel as decimal text. */
 type Text<T> = {
   readonly [K in keyof T]: T[K] extends bigint
     ? string
@@ -57,7 +57,9 @@ export function sealState(state: WalletState, home: Home, key: Uint8Array): Uint
     reservations: [...state.reservations.values()],
     rows: levels.map((row) => row.length),
   } satisfies Record<keyof Stored, unknown>;
-  const json = new TextEncoder().encode(JSON.stringify(stored, bigintsAsText));
+  const json = new TextEncoder().encode(
+    JSON.stringify(stored, (_name, value: unknown) => (typeof value === "bigint" ? String(value) : value)),
+  );
   const nodes = new Uint8Array(levels.reduce((sum, row) => sum + row.length, 0) * NODE_BYTES);
   let at = 0;
   for (const node of levels.flat()) {
@@ -133,11 +135,6 @@ function restore(stored: Stored, nodes: Uint8Array): WalletState {
   return state;
 }
 
-/** JSON has no integers of this size: every bigint travels as decimal text. */
-function bigintsAsText(_name: string, value: unknown): unknown {
-  return typeof value === "bigint" ? String(value) : value;
-}
-
 function fieldOf(text: string): Field {
   return must(asField(BigInt(text)));
 }
@@ -148,5 +145,5 @@ function must<T>(value: T | undefined): T {
 }
 
 function corrupt(detail: string, cause?: unknown): ClientError {
-  return new ClientError("STORAGE_CORRUPT", detail, cause === undefined ? undefined : { cause });
+  return new ClientError("STORAGE_CORRUPT", detail, { cause });
 }

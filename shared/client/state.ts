@@ -50,7 +50,7 @@ const KEPT_ROOTS = 256;
 
 export class WalletState {
   tree = new NoteTree();
-  readonly notes = new Map<number, OwnedNote>();
+  notes = new Map<number, OwnedNote>();
   roots: RootMark[] = [];
   /** True once a root was dropped from `roots`. */
   rootsDropped = false;
@@ -62,7 +62,7 @@ export class WalletState {
   readonly reservations = new Map<Bytes32, Reservation>();
   /** Leaves of the notes that a payment of this device has picked and not sent. Not stored: they bind nobody else. */
   picked: readonly number[] = [];
-  readonly #byNullifier = new Map<Field, number>();
+  #byNullifier = new Map<Field, number>();
 
   addNote(note: OwnedNote): void {
     this.notes.set(note.leafIndex, note);
@@ -119,26 +119,20 @@ export class WalletState {
   /** All that follows from the stream becomes as in `other`, which is not used afterwards. */
   takeChainOf(other: WalletState): void {
     const { confirmedLeaves: confirmed, tree } = this;
-    this.clear();
     this.tree = other.tree;
-    for (const note of other.notes.values()) this.addNote(note);
+    this.notes = other.notes;
+    this.#byNullifier = other.#byNullifier;
     this.roots = other.roots;
     this.rootsDropped = other.rootsDropped;
     this.blocks = other.blocks;
     this.lastEventId = other.lastEventId;
     // A confirmation stays where both have the same leaves below it.
-    if (confirmed > 0 && this.tree.root(confirmed) === tree.root(confirmed)) this.confirmedLeaves = confirmed;
+    const isShared = confirmed <= this.tree.leafCount && this.tree.root(confirmed) === tree.root(confirmed);
+    this.confirmedLeaves = isShared ? confirmed : 0;
   }
 
   /** Back to the beginning of the stream. Payments under way stay: they are not in the stream. */
   clear(): void {
-    this.tree = new NoteTree();
-    this.notes.clear();
-    this.#byNullifier.clear();
-    this.roots = [];
-    this.rootsDropped = false;
-    this.blocks = [];
-    this.confirmedLeaves = 0;
-    this.lastEventId = undefined;
+    this.takeChainOf(new WalletState());
   }
 }

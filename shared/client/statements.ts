@@ -91,7 +91,8 @@ export interface SwapPlan extends FromNotes {
 }
 
 /** One output: undefined stands for a dummy. */
-type Wanted = { readonly to: ShieldedAddress; readonly value: bigint } | undefined;
+type Wanted =
+  { readonly to: ShieldedAddress; readonly value: bigint; readonly enforced?: boolean } | undefined;
 
 export function prepareDeposit(plan: DepositPlan): Prepared {
   const own = plan.amount - plan.fees.total;
@@ -119,7 +120,7 @@ export function prepareDeposit(plan: DepositPlan): Prepared {
   return {
     statement,
     witness: decimal({ context, asset, amountIn: plan.amount, commitments, ...outputs.witness }),
-    openings: openings(plan.asset, outputs.notes, [undefined, plan.fees.service, plan.fees.developer]),
+    openings: outputs.openings,
     own,
   };
 }
@@ -142,7 +143,6 @@ export function prepareSpend(plan: SpendPlan): Prepared {
   };
   return {
     ...fromNotes(plan, ext, outputs, isPublic ? payment.value : 0n),
-    openings: openings(plan.asset, outputs.notes, [undefined, undefined, fees.service, fees.developer]),
     own,
   };
 }
@@ -158,7 +158,6 @@ export function prepareSwap(plan: SwapPlan): Prepared {
   };
   return {
     ...fromNotes(plan, ext, outputs, plan.sharesIn - fees.total),
-    openings: openings(plan.asset, outputs.notes, [undefined, fees.service, fees.developer]),
     own,
     boughtBlinding: bought.blinding,
   };
@@ -174,7 +173,7 @@ function fromNotes(
   ext: Ext,
   outputs: Outputs,
   amountOut: bigint,
-): Pick<Prepared, "statement" | "witness"> {
+): Pick<Prepared, "statement" | "witness" | "openings"> {
   const { keys } = plan;
   const inputs = [...plan.inputs];
   while (inputs.length < KINDS[ext.kind].inputs) inputs.push(dummyInput(plan.asset));
@@ -207,27 +206,27 @@ function fromNotes(
       inPathElements: inputs.map(({ path }) => path),
       ...outputs.witness,
     }),
+    openings: outputs.openings,
   };
 }
 
-interface Outputs {
-  readonly notes: readonly Note[];
-  readonly commitments: readonly Field[];
-  readonly ciphertexts: readonly Uint8Array[];
-  readonly witness: { readonly outNpks: readonly Field[]; readonly outValues: readonly bigint[] };
-}
+type Outputs = ReturnType<typeof makeOutputs>;
 
-function makeOutputs(asset: Address, wanted: readonly Wanted[]): Outputs {
+function makeOutputs(asset: Address, wanted: readonly Wanted[]) {
   const made = wanted.map((output) => {
     const to = output?.to ?? nobody();
     const note = newNote(asset, output?.value ?? 0n);
     const npk = npkOf(to.owner, note.blinding);
     return { note, npk, commitment: commitmentOf(npk, asset, note.value), ciphertext: encryptNote(to, note) };
   });
+  const opening = ({ note }: { readonly note: Note }, output: number): FeeOpening[] =>
+    wanted[output]?.enforced === true
+      ? [{ output, asset, blinding: toHex(word(note.blinding)), value: String(note.value) }]
+      : [];
   return {
-    notes: made.map(({ note }) => note),
     commitments: made.map(({ commitment }) => commitment),
     ciphertexts: made.map(({ ciphertext }) => ciphertext),
+    openings: made.flatMap(opening),
     witness: { outNpks: made.map(({ npk }) => npk), outValues: made.map(({ note }) => note.value) },
   };
 }
@@ -246,18 +245,6 @@ function state({ home, deadline }: Common, ext: Ext, facts: Omit<Facts, "context
   const statement = checkStatement(home, kind, seconds, signals, extBytes);
   if (typeof statement === "string") throw new RangeError(`the statement breaks its own rules: ${statement}`);
   return statement;
-}
-
-function openings(
-  asset: Address,
-  notes: readonly Note[],
-  fees: readonly ({ readonly enforced: boolean } | undefined)[],
-): FeeOpening[] {
-  return fees.flatMap((fee, output) => {
-    const note = notes[output];
-    if (fee?.enforced !== true || note === undefined) return [];
-    return [{ output, asset, blinding: toHex(word(note.blinding)), value: String(note.value) }];
-  });
 }
 
 function decimal(value: unknown): Witness {

@@ -1,8 +1,8 @@
 /** Waiting for a transaction: by the stream, and by asking where the stream may have said nothing. */
 import type { Ticket, TicketState } from "../api/transactions.ts";
 import type { Client } from "./client.ts";
-import { ApiProblem, ClientError } from "./errors.ts";
-import type { Feed, WaitOptions } from "./feed.ts";
+import { ApiProblem, ClientError, hasCode } from "./errors.ts";
+import type { Feed } from "./feed.ts";
 
 /** The transaction ended `failed` or `expired`; its notes are free again, under the rules of ./exposure.ts. */
 export class TicketFailed extends ClientError {
@@ -30,16 +30,16 @@ export async function waitForTicket(
   feed: Feed,
   ticketId: string,
   until: TicketState,
-  { signal }: Pick<WaitOptions, "signal">,
+  signal: AbortSignal,
   onTicket: (ticket: Ticket) => void,
 ): Promise<Ticket> {
   let failure: { readonly error: unknown } | undefined;
   const release = feed.hold((error) => (failure = { error }));
-  feed.watchTicket(ticketId);
+  if (!feed.tickets.has(ticketId)) feed.tickets.set(ticketId, undefined);
   try {
     await feed.opened({ signal });
     // After `ready` the stream sends every change; a ticket that ended before it is seen by asking once.
-    let ticket = feed.ticket(ticketId) ?? (await client.ticket(ticketId, { signal }));
+    let ticket = feed.tickets.get(ticketId) ?? (await client.ticket(ticketId, { signal }));
     for (;;) {
       onTicket(ticket);
       if (reached(ticket, until)) return ticket;
@@ -48,26 +48,21 @@ export async function waitForTicket(
       ticket = await changed(client, feed, ticket, signal);
     }
   } finally {
-    feed.forgetTicket(ticketId);
+    feed.tickets.delete(ticketId);
     release();
   }
 }
 
-async function changed(
-  client: Client,
-  feed: Feed,
-  ticket: Ticket,
-  signal: AbortSignal | undefined,
-): Promise<Ticket> {
+async function changed(client: Client, feed: Feed, ticket: Ticket, signal: AbortSignal): Promise<Ticket> {
   const differs = (): boolean => {
-    const seen = feed.ticket(ticket.ticket_id);
+    const seen = feed.tickets.get(ticket.ticket_id);
     return seen !== undefined && (seen.state !== ticket.state || seen.updated_at !== ticket.updated_at);
   };
   try {
     await feed.until(differs, { signal, timeoutMs: POLL_MS });
-    return feed.ticket(ticket.ticket_id) ?? ticket;
+    return feed.tickets.get(ticket.ticket_id) ?? ticket;
   } catch (error) {
-    if (!(error instanceof ClientError) || error.code !== "TIMED_OUT") throw error;
+    if (!hasCode(error, "TIMED_OUT")) throw error;
     return client.ticket(ticket.ticket_id, { signal });
   }
 }

@@ -43,7 +43,7 @@ export async function* readTreeLevel(
   for (let at = from; at < end; at += pageNodes) {
     const bytes = await transport.call<Uint8Array>(ENDPOINTS.merkleTree, {
       // Not less for the last page: the address is then one that others have asked for too.
-      query: { level: String(level), from: String(at), limit: String(pageNodes) },
+      query: { level, from: at, limit: pageNodes },
       packed: { maxBytes: pageNodes * NODE_BYTES },
       signal,
     });

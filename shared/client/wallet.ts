@@ -245,8 +245,7 @@ class LiveWallet implements Wallet {
   async pay(address: string, amount: bigint, options: PaymentOptions = {}): Promise<Payment> {
     this.#check(paymentOptions satisfies Lists<PaymentOptions>, options, "pay");
     const to = requireShielded(address, this.#core.parts.pins.addressPrefix);
-    requireAmount(amount);
-    return this.#spending.pay("transfer", (value) => ({ type: "transfer", to, value }), amount, options);
+    return this.#spending.pay({ type: "transfer", to, value: amount }, options);
   }
 
   async withdraw(to: string, amount: bigint, options: PaymentOptions = {}): Promise<Payment> {
@@ -254,13 +253,7 @@ class LiveWallet implements Wallet {
     const recipient = requireAddress(to, "recipient");
     if (BigInt(recipient) === 0n)
       throw new ClientError("ADDRESS_INVALID", "recipient: nobody has that address");
-    requireAmount(amount);
-    return this.#spending.pay(
-      "withdraw",
-      (value) => ({ type: "withdraw", recipient, value }),
-      amount,
-      options,
-    );
+    return this.#spending.pay({ type: "withdraw", recipient, value: amount }, options);
   }
 
   async quote(request: QuoteRequest, options: WaitOptions = {}): Promise<SwapOffer> {

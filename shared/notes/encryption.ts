@@ -21,16 +21,10 @@ const INFO = new TextEncoder().encode("cloister/note/v1");
 const EPHEMERAL_BYTES = 32;
 const SEALED_AT = EPHEMERAL_BYTES + 1;
 
-interface NoteKeys {
-  readonly key: Uint8Array;
-  readonly nonce: Uint8Array;
-  /** Lets the owner skip 255 of 256 foreign notes without opening them. */
-  readonly viewTag: number;
-}
-
 /** Both public keys are in the info, so a ciphertext moved to another ephemeral key or reader opens nothing. */
-function noteKeys(shared: Uint8Array, ephemeralKey: Uint8Array, viewingKey: Uint8Array): NoteKeys {
+function noteKeys(shared: Uint8Array, ephemeralKey: Uint8Array, viewingKey: Uint8Array) {
   const bytes = hkdf(sha256, shared, undefined, concatBytes(INFO, ephemeralKey, viewingKey), 32 + 24 + 1);
+  // By the tag an owner skips 255 of 256 foreign notes without opening them.
   return { key: bytes.slice(0, 32), nonce: bytes.slice(32, 56), viewTag: bytes[56]! };
 }
 

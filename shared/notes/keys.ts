@@ -21,18 +21,28 @@ const STORAGE_INFO = "cloister/storage-key/v1";
 const derive = (secret: Uint8Array, info: string, length: number): Uint8Array =>
   hkdf(sha256, secret, undefined, new TextEncoder().encode(info), length);
 
-/** What `console.log`, template strings and JSON show instead of a key. */
-const REDACTED = "[keys]";
-const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+/** Template strings, JSON and `console.log` show a placeholder instead of a key. */
+class Redacted {
+  toString(): string {
+    return "[keys]";
+  }
+  toJSON(): string {
+    return this.toString();
+  }
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return this.toString();
+  }
+}
 
 /** Sees what an owner receives: enough to find notes, not to see them spent, and never to spend. */
-export class IncomingViewingKey {
+export class IncomingViewingKey extends Redacted {
   readonly owner: Field;
   /** X25519 public key, 32 bytes. */
   readonly viewingKey: Uint8Array;
   readonly #secret: Uint8Array;
 
   constructor(owner: Field, viewingSecret: Uint8Array) {
+    super();
     if (viewingSecret.length !== 32) throw new RangeError("a viewing secret has 32 bytes");
     this.owner = owner;
     this.#secret = viewingSecret.slice();
@@ -60,16 +70,6 @@ export class IncomingViewingKey {
   /** For handing to an auditor on purpose. Whoever has it and `owner` sees all income. */
   exportSecret(): Uint8Array {
     return this.#secret.slice();
-  }
-
-  toString(): string {
-    return REDACTED;
-  }
-  toJSON(): string {
-    return REDACTED;
-  }
-  [INSPECT](): string {
-    return REDACTED;
   }
 }
 
@@ -99,11 +99,12 @@ export class FullViewingKey extends IncomingViewingKey {
 }
 
 /** The one key that spends. */
-export class SpendingKey {
+export class SpendingKey extends Redacted {
   readonly viewing: FullViewingKey;
   readonly #scalar: Field;
 
   private constructor(master: Uint8Array) {
+    super();
     // 384 bits, so that the reduction has a bias below 2^-129.
     this.#scalar = mustField(bytesToUint(derive(master, SPENDING_INFO, 48)) % FIELD_ORDER);
     const authKey = poseidon2(this.#scalar, 0n);
@@ -139,16 +140,6 @@ export class SpendingKey {
   /** Seals this wallet's stored state. From the spending key, so an auditor's viewing key does not open it. */
   storageKey(): Uint8Array {
     return derive(word(this.#scalar), STORAGE_INFO, 32);
-  }
-
-  toString(): string {
-    return REDACTED;
-  }
-  toJSON(): string {
-    return REDACTED;
-  }
-  [INSPECT](): string {
-    return REDACTED;
   }
 }
 

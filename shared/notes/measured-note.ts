@@ -8,15 +8,11 @@ import type { ShieldedAddress } from "./address.ts";
 import { encryptNote } from "./encryption.ts";
 import { commitmentOf, newNote, npkOf, type Note } from "./note.ts";
 
-/** What goes into a statement for a note that the pool will complete. */
-export interface UnmeasuredNote {
-  readonly npk: Field;
-  readonly blinding: Field;
-  readonly ciphertext: Uint8Array;
-}
-
-/** A ciphertext like any other, with value 0 inside: nobody can tell from its length or form what it is for. */
-export function sealUnmeasured(to: ShieldedAddress, asset: Address): UnmeasuredNote {
+/**
+ * What goes into a statement for a note that the pool will complete. The ciphertext is one like any other, with
+ * value 0 inside: nobody can tell from its length or form what it is for.
+ */
+export function sealUnmeasured(to: ShieldedAddress, asset: Address) {
   const note = newNote(asset, 0n);
   return { npk: npkOf(to.owner, note.blinding), blinding: note.blinding, ciphertext: encryptNote(to, note) };
 }

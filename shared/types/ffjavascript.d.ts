@@ -64,9 +64,7 @@ declare module "ffjavascript" {
     readonly r: bigint;
     readonly preQSize: number;
     readonly F2: { fromObject(value: readonly [bigint, bigint]): Uint8Array };
-    readonly G1: CurveGroup<bigint> & {
-      multiExpAffine(points: Uint8Array, scalars: Uint8Array): Promise<Uint8Array>;
-    };
+    readonly G1: CurveGroup<bigint>;
     readonly G2: CurveGroup<readonly [bigint, bigint]>;
     pairing(a: Uint8Array, b: Uint8Array): Uint8Array;
     /** Whether e(g1, g2) · e(g1, g2) · … is one. */

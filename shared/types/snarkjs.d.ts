@@ -7,6 +7,10 @@ declare module "snarkjs" {
     protocol: string;
     curve: string;
   }
+  interface ProofWithSignals {
+    proof: Groth16Proof;
+    publicSignals: string[];
+  }
   /** A path, bytes in memory (`Uint8Array`), or a memory file to write into. */
   export type FastFile = string | Uint8Array | { type: "mem"; data?: Uint8Array };
   export type CircuitSignals = Record<string, unknown>;
@@ -24,28 +28,12 @@ declare module "snarkjs" {
       logger?: SnarkLogger,
       witnessOptions?: unknown,
       proverOptions?: { singleThread?: boolean },
-    ): Promise<{ proof: Groth16Proof; publicSignals: string[] }>;
-    prove(
-      zkey: FastFile,
-      witness: FastFile,
-      logger?: SnarkLogger,
-      options?: { singleThread?: boolean },
-    ): Promise<{ proof: Groth16Proof; publicSignals: string[] }>;
-    verify(
-      verificationKey: unknown,
-      publicSignals: readonly string[],
-      proof: unknown,
-      logger?: SnarkLogger,
-    ): Promise<boolean>;
+    ): Promise<ProofWithSignals>;
+    prove(zkey: FastFile, witness: FastFile): Promise<ProofWithSignals>;
+    verify(verificationKey: unknown, publicSignals: readonly string[], proof: unknown): Promise<boolean>;
   };
   export const wtns: {
-    calculate(input: CircuitSignals, wasm: FastFile, witness: FastFile, options?: unknown): Promise<void>;
-    check(r1cs: FastFile, witness: FastFile, logger?: SnarkLogger): Promise<boolean>;
-    exportJson(witness: FastFile): Promise<bigint[]>;
-  };
-  export const r1cs: {
-    info(r1cs: FastFile, logger?: SnarkLogger): Promise<Record<string, unknown>>;
-    exportJson(r1cs: FastFile, logger?: SnarkLogger): Promise<Record<string, unknown>>;
+    calculate(input: CircuitSignals, wasm: FastFile, witness: FastFile): Promise<void>;
   };
   export const zKey: {
     newZKey(r1cs: FastFile, ptau: FastFile, zkey: FastFile, logger?: SnarkLogger): Promise<unknown>;
@@ -77,21 +65,10 @@ declare module "snarkjs" {
       entropy: string | Uint8Array,
       logger?: SnarkLogger,
     ): Promise<unknown>;
-    beacon(
-      from: FastFile,
-      to: FastFile,
-      name: string,
-      beaconHash: string | Uint8Array,
-      iterationsExponent: number,
-      logger?: SnarkLogger,
-    ): Promise<unknown>;
     preparePhase2(from: FastFile, to: FastFile, logger?: SnarkLogger): Promise<unknown>;
     verify(file: FastFile, logger?: SnarkLogger): Promise<boolean>;
   };
   export const curves: {
-    getCurveFromName(
-      name: string,
-      options?: { singleThread?: boolean },
-    ): Promise<{ terminate(): Promise<void> }>;
+    getCurveFromName(name: string): Promise<{ terminate(): Promise<void> }>;
   };
 }

@@ -20,7 +20,7 @@ import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
 import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scripts/stack/statement-maker.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
-import { depositAuthorization, signAuthorization } from "../../shared/client/authorization.ts";
+import { signAuthorization } from "../../shared/client/authorization.ts";
 import type { Fees } from "../../shared/client/fees.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
 import type { Prover } from "../../shared/client/prover.ts";
@@ -201,7 +201,7 @@ export class Battlefield {
 
   authorize(statement: Statement): Promise<string> {
     const token = { name: "USD Coin", version: "2" };
-    return signAuthorization(this.depositor, depositAuthorization(statement, this.usdcAddress, token));
+    return signAuthorization(this.depositor, statement, this.usdcAddress, token);
   }
 
   /** A spend of notes that `restored` found, under the newest root that it found. */

@@ -12,7 +12,7 @@ import {
 } from "../../../proxy/enclave-link/key-courier.ts";
 import { createLink, type EnclaveLink } from "../../../proxy/enclave-link/link.ts";
 import type { SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
-import { depositAuthorization, signAuthorization } from "../../../shared/client/authorization.ts";
+import { signAuthorization } from "../../../shared/client/authorization.ts";
 import { depositBody, wireProof } from "../../../shared/client/bodies.ts";
 import { ApiProblem, createClient, newSeed, type Client } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
@@ -266,7 +266,7 @@ export class TamperStage {
     const proof = parseSnarkjsProof(made);
     if (proof === undefined) throw new Error("the prover gave no proof");
     const token = { name: "USD Coin", version: "2" };
-    const authorization = await signAuthorization(depositor, depositAuthorization(statement, asset, token));
+    const authorization = await signAuthorization(depositor, statement, asset, token);
     const kind = KINDS[statement.kind].id;
     return {
       body: depositBody(prepared, wireProof(made), authorization),

@@ -51,83 +51,81 @@ export function addKernel(module: ModuleBuilder): void {
  */
 function addPairs(module: ModuleBuilder, name: GroupName): void {
   const { group, field, coordinateBytes } = GROUPS[name];
-  const f = module.addFunction(kernelOf(name).addPairs);
-  for (const param of ["pairs", "end", "work"]) f.addParam(param, "i32");
-  for (const local of ["pair", "kept", "prefix", "x1", "x2"]) f.addLocal(local, "i32");
-  const c = f.getCodeBuilder();
-  const F = fieldOf(c, field);
+  const { c, get, n, increase, whileNot, write } = begin(module, kernelOf(name).addPairs, {
+    params: ["pairs", "end", "work"],
+    locals: ["pair", "kept", "prefix", "x1", "x2"],
+  });
+  const [G, F] = [callsOf(c, group), callsOf(c, field)];
   const [product, denominator, numerator, inverse, x3] = Array.from({ length: 5 }, () =>
-    c.i32_const(module.alloc(coordinateBytes)),
+    n(module.alloc(coordinateBytes)),
   ) as [Code, Code, Code, Code, Code];
 
-  const get = (local: string): Code => c.getLocal(local);
   const [x1, x2, prefix] = [get("x1"), get("x2"), get("prefix")];
-  const y1 = c.i32_add(x1, c.i32_const(coordinateBytes));
-  const y2 = c.i32_add(x2, c.i32_const(coordinateBytes));
+  const y1 = c.i32_add(x1, n(coordinateBytes));
+  const y2 = c.i32_add(x2, n(coordinateBytes));
   const readPair = (local: string): Code => [
     ...c.setLocal("x1", c.i32_load(get(local), 0)),
     ...c.setLocal("x2", c.i32_load(get(local), 4)),
   ];
-  const sumOfYs = F.add(y1, y2, denominator);
+  const sumOfYs = F("add", y1, y2, denominator);
 
-  f.addCode(
-    F.one(product),
+  write(
+    F("one", product),
     c.setLocal("pair", get("pairs")),
     c.setLocal("kept", get("pairs")),
     c.setLocal("prefix", get("work")),
-    whileNot(c, c.i32_eq(get("pair"), get("end")), [
+    whileNot(c.i32_eq(get("pair"), get("end")), [
       readPair("pair"),
-      c.setLocal("pair", c.i32_add(get("pair"), c.i32_const(PAIR))),
+      increase("pair", n(PAIR)),
       // P + infinity
-      c.br_if(0, c.call(`${group}_isZeroAffine`, x2)),
+      c.br_if(0, G("isZeroAffine", x2)),
       // infinity + P
-      c.if(c.call(`${group}_isZeroAffine`, x1), [...c.call(`${group}_copyAffine`, x2, x1), ...c.br(1)]),
-      F.sub(x2, x1, denominator),
-      c.if(F.isZero(denominator), [
+      c.if(G("isZeroAffine", x1), [...G("copyAffine", x2, x1), ...c.br(1)]),
+      F("sub", x2, x1, denominator),
+      c.if(F("isZero", denominator), [
         // The same x: the points are equal or opposite.
         ...sumOfYs,
-        ...c.if(F.isZero(denominator), [...c.call(`${group}_zeroAffine`, x1), ...c.br(2)]),
+        ...c.if(F("isZero", denominator), [...G("zeroAffine", x1), ...c.br(2)]),
       ]),
-      F.copy(product, prefix),
-      F.mul(product, denominator, product),
-      c.setLocal("prefix", c.i32_add(prefix, c.i32_const(coordinateBytes))),
+      F("copy", product, prefix),
+      F("mul", product, denominator, product),
+      c.setLocal("prefix", c.i32_add(prefix, n(coordinateBytes))),
       c.i32_store(get("kept"), 0, x1),
       c.i32_store(get("kept"), 4, x2),
-      c.setLocal("kept", c.i32_add(get("kept"), c.i32_const(PAIR))),
+      increase("kept", n(PAIR)),
     ]),
     c.if(c.i32_eq(get("kept"), get("pairs")), c.ret([])),
 
-    F.inverse(product, product),
-    whileNot(c, c.i32_eq(get("kept"), get("pairs")), [
-      c.setLocal("kept", c.i32_sub(get("kept"), c.i32_const(PAIR))),
-      c.setLocal("prefix", c.i32_sub(prefix, c.i32_const(coordinateBytes))),
+    F("inverse", product, product),
+    whileNot(c.i32_eq(get("kept"), get("pairs")), [
+      c.setLocal("kept", c.i32_sub(get("kept"), n(PAIR))),
+      c.setLocal("prefix", c.i32_sub(prefix, n(coordinateBytes))),
       readPair("kept"),
-      F.sub(x2, x1, denominator),
+      F("sub", x2, x1, denominator),
       c.if(
-        F.isZero(denominator),
+        F("isZero", denominator),
         [
           ...sumOfYs,
-          ...F.square(x1, numerator),
-          ...F.add(numerator, numerator, x3),
-          ...F.add(x3, numerator, numerator),
+          ...F("square", x1, numerator),
+          ...F("add", numerator, numerator, x3),
+          ...F("add", x3, numerator, numerator),
         ],
-        F.sub(y2, y1, numerator),
+        F("sub", y2, y1, numerator),
       ),
       // `product` is the inverse of all denominators up to this one, `prefix` the product of those before it.
-      F.mul(product, prefix, inverse),
-      F.mul(product, denominator, product),
-      F.mul(numerator, inverse, numerator),
+      F("mul", product, prefix, inverse),
+      F("mul", product, denominator, product),
+      F("mul", numerator, inverse, numerator),
       // x3 = slope² − x1 − x2;  y3 = slope · (x1 − x3) − y1
-      F.square(numerator, x3),
-      F.sub(x3, x1, x3),
-      F.sub(x3, x2, x3),
-      F.sub(x1, x3, denominator),
-      F.mul(denominator, numerator, denominator),
-      F.sub(denominator, y1, y1),
-      F.copy(x3, x1),
+      F("square", numerator, x3),
+      F("sub", x3, x1, x3),
+      F("sub", x3, x2, x3),
+      F("sub", x1, x3, denominator),
+      F("mul", denominator, numerator, denominator),
+      F("sub", denominator, y1, y1),
+      F("copy", x3, x1),
     ]),
   );
-  module.exportFunction(kernelOf(name).addPairs);
 }
 
 /**
@@ -139,39 +137,37 @@ function addPairs(module: ModuleBuilder, name: GroupName): void {
  * doubling of the distance, and nothing moves.
  */
 function sumRows(module: ModuleBuilder, name: GroupName): void {
-  const f = module.addFunction(kernelOf(name).sumRows);
-  for (const param of ["rows", "end", "work"]) f.addParam(param, "i32");
-  for (const local of ["distance", "pair", "row", "point", "count"]) f.addLocal(local, "i32");
-  const c = f.getCodeBuilder();
-  const get = (local: string): Code => c.getLocal(local);
+  const { c, get, n, increase, whileNot, write } = begin(module, kernelOf(name).sumRows, {
+    params: ["rows", "end", "work"],
+    locals: ["distance", "pair", "row", "point", "count"],
+  });
 
-  f.addCode(
-    c.setLocal("distance", c.i32_const(2 * GROUPS[name].coordinateBytes)),
+  write(
+    c.setLocal("distance", n(2 * GROUPS[name].coordinateBytes)),
     c.loop(
       c.setLocal("pair", get("work")),
       c.setLocal("row", get("rows")),
-      whileNot(c, c.i32_eq(get("row"), get("end")), [
+      whileNot(c.i32_eq(get("row"), get("end")), [
         c.setLocal("point", c.i32_load(get("row"), 0)),
         c.setLocal("count", c.i32_load(get("row"), 4)),
         // An odd one out is a sum already.
-        c.i32_store(get("row"), 4, c.i32_shr_u(c.i32_add(get("count"), c.i32_const(1)), c.i32_const(1))),
-        whileNot(c, c.i32_lt_u(get("count"), c.i32_const(2)), [
+        c.i32_store(get("row"), 4, c.i32_shr_u(c.i32_add(get("count"), n(1)), n(1))),
+        whileNot(c.i32_lt_u(get("count"), n(2)), [
           c.i32_store(get("pair"), 0, get("point")),
-          c.setLocal("point", c.i32_add(get("point"), get("distance"))),
+          increase("point", get("distance")),
           c.i32_store(get("pair"), 4, get("point")),
-          c.setLocal("point", c.i32_add(get("point"), get("distance"))),
-          c.setLocal("pair", c.i32_add(get("pair"), c.i32_const(PAIR))),
-          c.setLocal("count", c.i32_sub(get("count"), c.i32_const(2))),
+          increase("point", get("distance")),
+          increase("pair", n(PAIR)),
+          c.setLocal("count", c.i32_sub(get("count"), n(2))),
         ]),
-        c.setLocal("row", c.i32_add(get("row"), c.i32_const(ROW))),
+        increase("row", n(ROW)),
       ]),
       c.if(c.i32_eq(get("pair"), get("work")), c.ret([])),
       c.call(kernelOf(name).addPairs, get("work"), get("pair"), get("pair")),
-      c.setLocal("distance", c.i32_shl(get("distance"), c.i32_const(1))),
+      c.setLocal("distance", c.i32_shl(get("distance"), n(1))),
       c.br(0),
     ),
   );
-  module.exportFunction(kernelOf(name).sumRows);
 }
 
 /**
@@ -189,19 +185,15 @@ function sumRows(module: ModuleBuilder, name: GroupName): void {
 function sumWindow(module: ModuleBuilder, name: GroupName): void {
   const { group, field, coordinateBytes } = GROUPS[name];
   const pointBytes = 2 * coordinateBytes;
-  const f = module.addFunction(kernelOf(name).sumWindow);
-  for (const param of ["bases", "digits", "count", "bits", "rows", "sorted", "tables", "work", "sum"])
-    f.addParam(param, "i32");
-  for (const local of ["i", "digit", "row", "rowsEnd", "at", "buckets", "width", "height", "widthBits"])
-    f.addLocal(local, "i32");
-  const c = f.getCodeBuilder();
-  const get = (local: string): Code => c.getLocal(local);
-  const n = (value: number): Code => c.i32_const(value);
-  const increase = (local: string, by: Code): Code => c.setLocal(local, c.i32_add(get(local), by));
+  const { c, get, n, increase, whileNot, write } = begin(module, kernelOf(name).sumWindow, {
+    params: ["bases", "digits", "count", "bits", "rows", "sorted", "tables", "work", "sum"],
+    locals: ["i", "digit", "row", "rowsEnd", "at", "buckets", "width", "height", "widthBits"],
+  });
+  const [G, F] = [callsOf(c, group), callsOf(c, field)];
   const points = (count: Code): Code => c.i32_mul(count, n(pointBytes));
   const forEach = (local: string, end: Code, body: Code[]): Code => [
     ...c.setLocal(local, n(0)),
-    ...whileNot(c, c.i32_eq(get(local), end), [...body, increase(local, n(1))]),
+    ...whileNot(c.i32_eq(get(local), end), [...body, increase(local, n(1))]),
   ];
   /** With `row` at the bucket of the digit; digits of zero take no part. */
   const forEachDigit = (body: Code[]): Code =>
@@ -217,25 +209,22 @@ function sumWindow(module: ModuleBuilder, name: GroupName): void {
     ]);
   const forEachRow = (body: Code[]): Code => [
     ...c.setLocal("row", get("rows")),
-    ...whileNot(c, c.i32_eq(get("row"), get("rowsEnd")), [...body, increase("row", n(ROW))]),
+    ...whileNot(c.i32_eq(get("row"), get("rowsEnd")), [...body, increase("row", n(ROW))]),
   ];
   const rowPoint = c.i32_load(get("row"), 0);
   const rowCount = c.i32_load(get("row"), 4);
   const setRowPoint = (value: Code): Code => c.i32_store(get("row"), 0, value);
   const setRowCount = (value: Code): Code => c.i32_store(get("row"), 4, value);
 
-  const running = c.i32_const(module.alloc(3 * coordinateBytes));
-  const columnsSum = c.i32_const(module.alloc(3 * coordinateBytes));
+  const running = n(module.alloc(3 * coordinateBytes));
+  const columnsSum = n(module.alloc(3 * coordinateBytes));
   const addAll = (sum: Code): Code => [
     // wasmcurves 0.2 makes (0 : 0 : 1), which is no point, of infinity + infinity.
-    ...c.if(
-      c.i32_eqz(c.call(`${group}_isZeroAffine`, get("at"))),
-      c.call(`${group}_addMixed`, running, get("at"), running),
-    ),
-    ...c.call(`${group}_add`, sum, running, sum),
+    ...c.if(c.i32_eqz(G("isZeroAffine", get("at"))), G("addMixed", running, get("at"), running)),
+    ...G("add", sum, running, sum),
   ];
 
-  f.addCode(
+  write(
     c.setLocal("buckets", c.i32_shl(n(1), c.i32_sub(get("bits"), n(1)))),
     c.setLocal("widthBits", c.i32_shr_u(c.i32_sub(get("bits"), n(1)), n(1))),
     c.setLocal("width", c.i32_shl(n(1), get("widthBits"))),
@@ -250,10 +239,10 @@ function sumWindow(module: ModuleBuilder, name: GroupName): void {
     forEachRow([setRowPoint(get("at")), increase("at", points(rowCount))]),
     forEachDigit([
       c.setLocal("at", rowPoint),
-      c.call(`${group}_copyAffine`, c.i32_add(get("bases"), points(get("i"))), get("at")),
+      G("copyAffine", c.i32_add(get("bases"), points(get("i"))), get("at")),
       setRowPoint(c.i32_add(get("at"), n(pointBytes))),
       increase("at", n(coordinateBytes)),
-      c.if(c.i32_lt_s(get("digit"), n(0)), c.call(`${field}_neg`, get("at"), get("at"))),
+      c.if(c.i32_lt_s(get("digit"), n(0)), F("neg", get("at"), get("at"))),
     ]),
     forEachRow([setRowPoint(c.i32_sub(rowPoint, points(rowCount)))]),
 
@@ -262,13 +251,9 @@ function sumWindow(module: ModuleBuilder, name: GroupName): void {
     c.setLocal("row", get("rows")),
     forEach("i", get("buckets"), [
       c.setLocal("at", c.i32_add(get("tables"), points(get("i")))),
-      c.if(
-        rowCount,
-        c.call(`${group}_copyAffine`, rowPoint, get("at")),
-        c.call(`${group}_zeroAffine`, get("at")),
-      ),
-      c.call(
-        `${group}_copyAffine`,
+      c.if(rowCount, G("copyAffine", rowPoint, get("at")), G("zeroAffine", get("at"))),
+      G(
+        "copyAffine",
         get("at"),
         c.i32_add(
           get("tables"),
@@ -301,19 +286,19 @@ function sumWindow(module: ModuleBuilder, name: GroupName): void {
     c.call(kernelOf(name).sumRows, get("rows"), get("row"), get("work")),
 
     // 4. Their weighted sums, from the last: what was met so far is added again at each step.
-    c.call(`${group}_zero`, running),
-    c.call(`${group}_zero`, get("sum")),
+    G("zero", running),
+    G("zero", get("sum")),
     c.setLocal("i", c.i32_sub(get("height"), n(1))),
-    whileNot(c, c.i32_eqz(get("i")), [
+    whileNot(c.i32_eqz(get("i")), [
       c.setLocal("at", c.i32_add(get("tables"), points(c.i32_mul(get("i"), get("width"))))),
       addAll(get("sum")),
       increase("i", n(-1)),
     ]),
-    forEach("i", get("widthBits"), [c.call(`${group}_double`, get("sum"), get("sum"))]),
-    c.call(`${group}_zero`, running),
-    c.call(`${group}_zero`, columnsSum),
+    forEach("i", get("widthBits"), [G("double", get("sum"), get("sum"))]),
+    G("zero", running),
+    G("zero", columnsSum),
     c.setLocal("i", get("width")),
-    whileNot(c, c.i32_eqz(get("i")), [
+    whileNot(c.i32_eqz(get("i")), [
       increase("i", n(-1)),
       c.setLocal(
         "at",
@@ -321,9 +306,8 @@ function sumWindow(module: ModuleBuilder, name: GroupName): void {
       ),
       addAll(columnsSum),
     ]),
-    c.call(`${group}_add`, get("sum"), columnsSum, get("sum")),
+    G("add", get("sum"), columnsSum, get("sum")),
   );
-  module.exportFunction(kernelOf(name).sumWindow);
 }
 
 /** Bytes of what sumWindow writes into, for `count` points. */
@@ -346,38 +330,35 @@ export function areasOf(
 
 // ---------------------------------------------------------------- how the code is written
 
-interface FieldCode {
-  one(to: Code): Code;
-  copy(from: Code, to: Code): Code;
-  isZero(a: Code): Code;
-  add(a: Code, b: Code, to: Code): Code;
-  sub(a: Code, b: Code, to: Code): Code;
-  mul(a: Code, b: Code, to: Code): Code;
-  square(a: Code, to: Code): Code;
-  inverse(a: Code, to: Code): Code;
-}
-
-/** Calls of a field's functions; operands are addresses, the result's comes last. */
-function fieldOf(c: CodeBuilder, field: string): FieldCode {
-  const call =
-    (operation: string) =>
-    (...operands: Code[]): Code =>
-      c.call(`${field}_${operation}`, ...operands);
+/** A function over 32-bit numbers, with what its code is written with. */
+function begin(
+  module: ModuleBuilder,
+  name: string,
+  { params, locals }: { readonly params: readonly string[]; readonly locals: readonly string[] },
+) {
+  const f = module.addFunction(name);
+  for (const param of params) f.addParam(param, "i32");
+  for (const local of locals) f.addLocal(local, "i32");
+  const c = f.getCodeBuilder();
+  const get = (local: string): Code => c.getLocal(local);
   return {
-    one: call("one"),
-    copy: call("copy"),
-    isZero: call("isZero"),
-    add: call("add"),
-    sub: call("sub"),
-    mul: call("mul"),
-    square: call("square"),
-    inverse: call("inverse"),
+    c,
+    get,
+    n: (value: number): Code => c.i32_const(value),
+    increase: (local: string, by: Code): Code => c.setLocal(local, c.i32_add(get(local), by)),
+    /** `br 0` in the body goes on with the next round. */
+    whileNot: (done: Code, body: readonly Code[]): Code =>
+      c.block(c.loop(c.br_if(1, done), ...body, c.br(0))),
+    write: (...code: readonly Code[]): void => {
+      f.addCode(...code);
+      module.exportFunction(name);
+    },
   };
 }
 
-/** `br 0` in the body goes on with the next round. */
-function whileNot(c: CodeBuilder, done: Code, body: readonly Code[]): Code {
-  return c.block(c.loop(c.br_if(1, done), ...body, c.br(0)));
+/** Calls of a group's or a field's functions; operands are addresses, the result's comes last. */
+function callsOf(c: CodeBuilder, prefix: string): (operation: string, ...operands: Code[]) => Code {
+  return (operation, ...operands) => c.call(`${prefix}_${operation}`, ...operands);
 }
 
 function absolute(c: CodeBuilder, local: string): Code {

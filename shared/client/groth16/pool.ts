@@ -12,35 +12,33 @@ interface Queued {
 
 export class ThreadPool {
   readonly #waiting: Queued[] = [];
-  readonly #working = new Map<number, Queued>();
-  readonly #idle: { readonly thread: Thread; readonly place: number }[] = [];
+  readonly #working = new Map<Thread, Queued>();
+  readonly #idle: Thread[] = [];
   readonly #threads: Thread[] = [];
   #ended: Error | undefined;
 
   /** Resolves when all threads are ready. */
   static async start(file: WorkerFile, count: number, program: WebAssembly.Module): Promise<ThreadPool> {
     const pool = new ThreadPool();
-    const starting = Array.from({ length: count }, (_, place) => pool.#start(file, place, program));
+    const starting = Array.from({ length: count }, () => pool.#start(file, program));
     // Those that come after a failure are ended as well.
     for (const one of starting) one.catch((error: unknown) => void pool.end(error as Error));
     await Promise.all(starting);
     return pool;
   }
 
-  async #start(file: WorkerFile, place: number, program: WebAssembly.Module): Promise<void> {
+  async #start(file: WorkerFile, program: WebAssembly.Module): Promise<void> {
     const thread = await startThread(
       file,
       { part: "thread", form: WORKER_FORM, program },
       {
-        message: (said) => {
-          this.#answered(thread, place, said as TaskAnswer);
-        },
+        message: (said) => this.#answered(thread, said as TaskAnswer),
         failed: (error) => void this.end(error),
       },
     );
     this.#threads.push(thread);
     if (this.#ended !== undefined) await thread.end();
-    else this.#next(thread, place);
+    else this.#next(thread);
   }
 
   get isEnded(): boolean {
@@ -56,27 +54,27 @@ export class ThreadPool {
       }
       this.#waiting.push({ task, resolve, reject });
       const idle = this.#idle.shift();
-      if (idle !== undefined) this.#next(idle.thread, idle.place);
+      if (idle !== undefined) this.#next(idle);
     });
   }
 
-  #next(thread: Thread, place: number): void {
+  #next(thread: Thread): void {
     const queued = this.#waiting.shift();
     if (queued === undefined) {
-      this.#idle.push({ thread, place });
+      this.#idle.push(thread);
       return;
     }
-    this.#working.set(place, queued);
+    this.#working.set(thread, queued);
     thread.post(queued.task);
   }
 
-  #answered(thread: Thread, place: number, answer: TaskAnswer): void {
-    const queued = this.#working.get(place);
-    this.#working.delete(place);
+  #answered(thread: Thread, answer: TaskAnswer): void {
+    const queued = this.#working.get(thread);
+    this.#working.delete(thread);
     // A phone may run out of memory in the middle of a task.
     if ("fault" in answer) queued?.reject(new Fault("PROOF_FAILED", answer.fault));
     else queued?.resolve(answer.out);
-    this.#next(thread, place);
+    this.#next(thread);
   }
 
   /** Whoever waits gets `reason`. */

@@ -118,9 +118,7 @@ export class ProofServer {
     this.#requireWanted(id);
     const loaded = this.#loaded.get(kind);
     if (loaded === undefined) throw new Error("proved before it was loaded");
-    const report = (fraction: number): void => {
-      this.#say({ type: "progress", id, fraction });
-    };
+    const report = (fraction: number): void => this.#say({ type: "progress", id, fraction });
     report(0);
     const wires = await witnessOf(witness, loaded.wasm);
     report(WITNESS_SHARE);
@@ -131,9 +129,9 @@ export class ProofServer {
     this.#making = id;
     try {
       const curve = await this.#ready(id);
-      return await proveGroth16(curve, loaded.key, wires, (fraction) => {
-        report(WITNESS_SHARE + (1 - WITNESS_SHARE) * fraction);
-      });
+      return await proveGroth16(curve, loaded.key, wires, (fraction) =>
+        report(WITNESS_SHARE + (1 - WITNESS_SHARE) * fraction),
+      );
     } finally {
       this.#making = undefined;
     }

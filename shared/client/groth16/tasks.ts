@@ -26,9 +26,7 @@ export async function taskRunner(program: WebAssembly.Module): Promise<TaskRunne
     free()[0] = end;
     return at;
   };
-  const set = (at: number, bytes: Uint8Array): void => {
-    new Uint8Array(memory.buffer).set(bytes, at);
-  };
+  const set = (at: number, bytes: Uint8Array): void => new Uint8Array(memory.buffer).set(bytes, at);
 
   return (task) => {
     const [before = 0] = free();

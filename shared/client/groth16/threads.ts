@@ -15,7 +15,7 @@ export interface WorkerFile {
 export interface Thread {
   post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
   /** Ends it in the middle of whatever it does. */
-  end(): Promise<void>;
+  end(): Promise<unknown>;
 }
 
 export interface ThreadListener {
@@ -75,9 +75,10 @@ export function startThread(
       if (isReady) listener.failed(error);
       else reject(error);
     };
-    const limit = setTimeout(() => {
-      failed(unavailable(file, `it did not start within ${String(START_LIMIT_MS / 1000)} s`));
-    }, START_LIMIT_MS);
+    const limit = setTimeout(
+      () => failed(unavailable(file, `it did not start within ${String(START_LIMIT_MS / 1000)} s`)),
+      START_LIMIT_MS,
+    );
     const message = (said: unknown): void => {
       if (hasFailed) return;
       if (isReady || thread === undefined) {
@@ -126,14 +127,10 @@ function inBrowser(file: WorkerFile, { message, failed }: ThreadListener): Threa
       if (!isForbidden) failed(unavailable(file, String(cause), { cause }));
       leave();
     }, VIOLATION_DELAY_MS);
-    return { post: () => undefined, end: () => Promise.resolve() };
+    return { post: () => undefined, end: async () => undefined };
   }
-  worker.addEventListener("message", ({ data }) => {
-    message(data);
-  });
-  worker.addEventListener("messageerror", () => {
-    failed(unavailable(file, "a message could not be read"));
-  });
+  worker.addEventListener("message", ({ data }) => message(data));
+  worker.addEventListener("messageerror", () => failed(unavailable(file, "a message could not be read")));
   worker.addEventListener("error", (event) => {
     event.preventDefault();
     setTimeout(() => {
@@ -143,13 +140,8 @@ function inBrowser(file: WorkerFile, { message, failed }: ThreadListener): Threa
   });
   const started = worker;
   return {
-    post: (said, transfer = []) => {
-      started.postMessage(said, [...transfer]);
-    },
-    end: () => {
-      leave();
-      return Promise.resolve();
-    },
+    post: (said, transfer = []) => started.postMessage(said, [...transfer]),
+    end: async () => leave(),
   };
 }
 
@@ -164,19 +156,11 @@ function inNode(file: WorkerFile, { message, failed }: ThreadListener): Thread {
     execArgv: [],
   });
   worker.on("message", message);
-  worker.on("error", (cause) => {
-    failed(unavailable(file, cause.message, { cause }));
-  });
-  worker.on("exit", () => {
-    failed(unavailable(file, "it ended"));
-  });
+  worker.on("error", (cause) => failed(unavailable(file, cause.message, { cause })));
+  worker.on("exit", () => failed(unavailable(file, "it ended")));
   return {
-    post: (said, transfer = []) => {
-      worker.postMessage(said, [...transfer]);
-    },
-    end: async () => {
-      await worker.terminate();
-    },
+    post: (said, transfer = []) => worker.postMessage(said, [...transfer]),
+    end: () => worker.terminate(),
   };
 }
 
@@ -195,20 +179,14 @@ export function parentOfThisThread(): Parent {
   const port = nodeModule("node:worker_threads")?.parentPort;
   if (port) {
     return {
-      post: (said, transfer = []) => {
-        port.postMessage(said, [...transfer]);
-      },
+      post: (said, transfer = []) => port.postMessage(said, [...transfer]),
       listen: (listener) => port.on("message", listener),
     };
   }
   return {
-    post: (said, transfer = []) => {
-      postMessage(said, { transfer: [...transfer] });
-    },
+    post: (said, transfer = []) => postMessage(said, { transfer: [...transfer] }),
     listen: (listener) => {
-      addEventListener("message", ({ data }) => {
-        listener(data);
-      });
+      addEventListener("message", ({ data }) => listener(data));
     },
   };
 }

@@ -18,7 +18,7 @@ import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { memoryJournal } from "../../../scripts/product/watch/journal.ts";
 import { connectNode } from "../../../scripts/product/watch/node.ts";
 import { createWatcher, type Watcher, type WatcherOptions } from "../../../scripts/product/watch/watcher.ts";
-import { depositAuthorization, signAuthorization } from "../../../shared/client/authorization.ts";
+import { signAuthorization } from "../../../shared/client/authorization.ts";
 import type { Fees } from "../../../shared/client/fees.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import type { Prover } from "../../../shared/client/prover.ts";
@@ -178,7 +178,9 @@ export class Field {
     const token = { name: "USD Coin", version: "2" };
     const authorization = await signAuthorization(
       this.depositor,
-      depositAuthorization(prepared.statement, this.usdcAddress, token),
+      prepared.statement,
+      this.usdcAddress,
+      token,
     );
     return this.prove(prepared, authorization);
   }
