@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { ChainRefused, ChainUnreachable } from "../../proxy/chain/json-rpc.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import { parseVerificationKey, type VerificationKey } from "../../shared/protocol/verification-key.ts";
@@ -13,7 +14,7 @@ import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
 import { proposalJson, proposalText } from "./owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
-import { connectNode, NodeUnreachable, NodeRefused, pause } from "./watch/node.ts";
+import { connectNode, pause } from "./watch/node.ts";
 import { createWatcher } from "./watch/watcher.ts";
 
 const KEYS = fileURLToPath(new URL("../../shared/protocol/verification-keys", import.meta.url));
@@ -107,7 +108,7 @@ async function main(): Promise<number> {
       await watcher.pass();
     } catch (error) {
       if (ending.signal.aborted) break;
-      if (values.once || !(error instanceof NodeUnreachable || error instanceof NodeRefused)) throw error;
+      if (values.once || !(error instanceof ChainUnreachable || error instanceof ChainRefused)) throw error;
       say(`${error.message}; asking again`);
     }
     if (!values.once) await pause(POLL_MS, ending.signal);

@@ -3,10 +3,11 @@
  * transaction's own calldata, or from a trace when another contract made the call. Trusts the compiler's ABI.
  */
 import { Interface } from "ethers";
+import { ChainRefused } from "../../../proxy/chain/json-rpc.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
-import { NodeRefused, type ChainNode, type ChainTransaction, type Frame } from "./node.ts";
+import type { ChainNode, ChainTransaction, Frame } from "./node.ts";
 
 export const poolInterface = new Interface(POOL_ABI);
 const EXECUTE = poolInterface.getFunction("execute")!.selector;
@@ -48,7 +49,7 @@ export async function handedTo(
   try {
     root = await node.trace(transaction.hash);
   } catch (error) {
-    if (error instanceof NodeRefused)
+    if (error instanceof ChainRefused)
       return `another contract called the pool, and the node does not trace (${error.message})`;
     throw error;
   }
