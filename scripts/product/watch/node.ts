@@ -65,7 +65,7 @@ const receipt = z.object({ logs: z.array(log) });
 /** One call inside a transaction, as the `callTracer` of debug_traceTransaction tells it. */
 export interface Frame {
   readonly type: string;
-  readonly to: Address | undefined;
+  readonly to?: Address | undefined;
   readonly input: string;
   /** It was undone, with all that it called. */
   readonly isReverted: boolean;

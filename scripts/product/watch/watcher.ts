@@ -8,11 +8,11 @@ import { KIND_NAMES, KINDS, type Home, type Kind } from "../../../shared/protoco
 import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import { TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import { Interface } from "ethers";
-import { handedTo, poolInterface } from "./calls.ts";
+import { handedTo, needsCalldata, poolInterface } from "./calls.ts";
 import { Contradiction, isAlarm, jsonOf, type Finding } from "./findings.ts";
 import { createProofVerifier, type ProofVerifier } from "./groth16.ts";
 import type { Journal, Place, Progress } from "./journal.ts";
-import { expire, judge, needsCalldata, type SeenTransaction, type WatchedPool } from "./judge.ts";
+import { expire, judge, type SeenTransaction, type WatchedPool } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import { pause, type ChainNode, type Header, type Log } from "./node.ts";
 
@@ -177,7 +177,8 @@ export class Watcher {
       for (const { header, transactions } of await Promise.all(
         chunk.map((block) => this.#readBlock(block)),
       )) {
-        for (const seen of transactions) judge(this.#ledger, this.#pool, this.#verifier, header, seen);
+        const [ledger, pool, verifier] = [this.#ledger, this.#pool, this.#verifier];
+        for (const transaction of transactions) judge({ ledger, pool, verifier, header, transaction });
         records.push(this.#ledger.seal(header.number, header.hash));
         this.#options.onProgress?.(header.number, to);
       }
