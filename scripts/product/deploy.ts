@@ -1,7 +1,6 @@
 // Puts the pool with its verifiers, its hasher and the venue for swaps on a chain, and for local chains the
 // test dollar. Trusts the caller's choice of keys, signers and owner; a pool cannot be changed afterwards, so
 // every argument is checked before money is spent.
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -11,13 +10,15 @@ import { toAddress, toHex } from "../../shared/protocol/bytes.ts";
 import { keccak256 } from "../../shared/protocol/hash.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import {
-  parseVerificationKey,
   verificationKeyBytes,
   verificationKeyHash,
   type VerificationKey,
 } from "../../shared/protocol/verification-key.ts";
+import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts";
 import { loadArtifact } from "../build/contracts.ts";
 import { LOCAL_CHAINS, refuseDevelopmentKeys } from "../build/circuits/key-purpose.ts";
+
+export { readKeys };
 
 const DAY_SECS = 86_400;
 /** The pool's own SHORTEST_DELAY, and why: Admissions.sol. Said here before anything is paid for. */
@@ -47,13 +48,10 @@ from the environment, never from the command line, where other users of the mach
  * shows a genesis document only for one that is proposed. So it may begin with these; remove them once real ones are in.
  */
 export function nobodies(count: number): readonly Address[] {
-  return Array.from({ length: count }, (_, i) =>
-    toAddress(
-      keccak256(new TextEncoder().encode(`Cloister: no signer yet${i === 0 ? "" : ` ${String(i)}`}`)).slice(
-        -20,
-      ),
-    ),
-  );
+  return Array.from({ length: count }, (_, i) => {
+    const text = `Cloister: no signer yet${i === 0 ? "" : ` ${String(i)}`}`;
+    return toAddress(keccak256(new TextEncoder().encode(text)).slice(-20));
+  });
 }
 
 export interface PoolSettings {
@@ -65,9 +63,9 @@ export interface PoolSettings {
   readonly changeDelay: number;
   readonly assets: readonly Address[];
   /** Default: none, so no swaps. */
-  readonly executor?: Address;
+  readonly executor?: Address | undefined;
   /** Default: the deployer. */
-  readonly owner?: Address;
+  readonly owner?: Address | undefined;
   /** Deployed before, for these or other keys. Default: new ones for the committed keys. */
   readonly verifiers?: Readonly<Record<Kind, Address>>;
   /** Deployed before. Default: a new one. */
@@ -81,7 +79,7 @@ export interface Deployed {
 }
 
 export async function deployPool(wallet: Signer, settings: PoolSettings): Promise<Deployed> {
-  const verifiers = settings.verifiers ?? (await deployVerifiers(wallet, await readKeys(COMMITTED_KEYS)));
+  const verifiers = settings.verifiers ?? (await deployVerifiers(wallet, await readKeys()));
   const noteHasher = settings.noteHasher ?? (await deployContract(wallet, "PoseidonNoteHasher", [])).address;
   return deployContract(wallet, "Pool", [
     {
@@ -102,9 +100,11 @@ export async function deployVerifiers(
   wallet: Signer,
   keys: Readonly<Record<Kind, VerificationKey>>,
 ): Promise<Record<Kind, Address>> {
-  return eachKind(
-    async (kind) => (await deployContract(wallet, "Groth16Verifier", [keyBytes(keys[kind])])).address,
-  );
+  return eachKind(async (kind) => {
+    // What its constructor takes, and `verificationKeyHash` hashes.
+    const bytes = toHex(verificationKeyBytes(keys[kind]));
+    return (await deployContract(wallet, "Groth16Verifier", [bytes])).address;
+  });
 }
 
 /** DEVELOPMENT ONLY: a token that anybody may mint. */
@@ -126,29 +126,15 @@ export async function deployContract(
   return { address, block: receipt.blockNumber };
 }
 
-const COMMITTED_KEYS = fileURLToPath(new URL("../../shared/protocol/verification-keys", import.meta.url));
-
-/** `<kind>.json` of every kind, as snarkjs writes them. */
-export async function readKeys(folder: string): Promise<Record<Kind, VerificationKey>> {
-  return eachKind(async (kind) =>
-    parseVerificationKey(JSON.parse(await readFile(path.join(folder, `${kind}.json`), "utf8"))),
-  );
-}
-
 /** Hashes of the keys in shared/protocol/verification-keys, by which pool and enclave name the circuits. */
-export async function committedKeyHashes(): Promise<Record<Kind, Bytes32>> {
-  return keyHashesIn(COMMITTED_KEYS);
+export function committedKeyHashes(): Promise<Record<Kind, Bytes32>> {
+  return keyHashesIn(verificationKeysFolder);
 }
 
 /** Of another folder's keys. */
 export async function keyHashesIn(folder: string): Promise<Record<Kind, Bytes32>> {
   const keys = await readKeys(folder);
   return eachKind(async (kind) => verificationKeyHash(keys[kind]));
-}
-
-/** What Groth16Verifier takes and `verificationKeyHash` hashes. */
-export function keyBytes(key: VerificationKey): string {
-  return toHex(verificationKeyBytes(key));
 }
 
 /** One after the other: the caller's wallet may count its transactions itself. */
@@ -195,40 +181,27 @@ async function main(): Promise<void> {
     threshold,
     changeDelay: wholeNumber(values["change-delay"], "--change-delay"),
     assets: values.asset.map((text) => address(text, "--asset")),
-    ...(values.owner === undefined ? {} : { owner: address(values.owner, "--owner") }),
+    owner: optionalAddress(values.owner, "--owner"),
   };
   refuseThreshold(threshold, settings.signers);
   const given = optionalAddress(values.executor, "--executor");
   const factory = optionalAddress(values["uniswap-factory"], "--uniswap-factory");
-  const keys = await readKeys(values.keys ?? COMMITTED_KEYS);
+  const keys = await readKeys(values.keys);
 
   const provider = new JsonRpcProvider(values.rpc);
   const { chainId } = await provider.getNetwork();
   refuseShortDelay(settings.changeDelay, chainId);
   const keyHashes = new Map(KIND_NAMES.map((kind) => [kind, verificationKeyHash(keys[kind])]));
-  await refuseDevelopmentKeys({
-    chainId,
-    keyHashes,
-    keys: new Map(Object.entries(keys)),
-    development: values.development,
-  });
+  const { development } = values;
+  await refuseDevelopmentKeys({ chainId, keyHashes, keys: new Map(Object.entries(keys)), development });
   const wallet = new NonceManager(new Wallet(deployerKey, provider));
   const executor =
     factory === undefined ? given : (await deployContract(wallet, "UniswapV3Executor", [factory])).address;
-  const pool = await deployPool(wallet, {
-    ...settings,
-    verifiers: await deployVerifiers(wallet, keys),
-    ...(executor === undefined ? {} : { executor }),
-  });
+  const verifiers = await deployVerifiers(wallet, keys);
+  const pool = await deployPool(wallet, { ...settings, verifiers, executor });
   provider.destroy();
-  console.log(
-    JSON.stringify({
-      chain_id: String(chainId),
-      pool: pool.address,
-      block: pool.block,
-      executor: executor ?? null,
-    }),
-  );
+  const made = { chain_id: String(chainId), pool: pool.address, block: pool.block };
+  console.log(JSON.stringify({ ...made, executor: executor ?? null }));
 }
 
 /** A pool that asks for more signatures than anybody can give would hold what is deposited, permanently. */

@@ -232,13 +232,9 @@ async function readPublicKey(file: string): Promise<Buffer> {
   return isPem ? createPublicKey(bytes).export({ format: "der", type: "spki" }) : bytes;
 }
 
-interface Options {
-  readonly "kms-public-key"?: string | undefined;
-  readonly "verification-keys"?: string | undefined;
-  readonly configuration?: string | undefined;
-}
+type Parts = "kms-public-key" | "verification-keys" | "configuration";
 
-async function configurationOf(options: Options): Promise<string> {
+async function configurationOf(options: { readonly [Part in Parts]?: string }): Promise<string> {
   const { configuration, "kms-public-key": kms, "verification-keys": keyFolder } = options;
   if (configuration !== undefined && kms === undefined && keyFolder === undefined) {
     const text = await readFile(configuration, "utf8");

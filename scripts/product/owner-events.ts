@@ -5,27 +5,14 @@
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 
 export type Role = "signer" | "asset" | "executor";
-export type Change = "proposed" | "admitted" | "withdrawn" | "removed";
+const CHANGES = ["proposed", "admitted", "withdrawn", "removed"] as const;
+export type Change = (typeof CHANGES)[number];
 
-const EVENTS: Readonly<Record<Role, Readonly<Record<string, Change>>>> = {
-  signer: {
-    SignerProposed: "proposed",
-    SignerAdded: "admitted",
-    SignerWithdrawn: "withdrawn",
-    SignerRemoved: "removed",
-  },
-  asset: {
-    AssetProposed: "proposed",
-    AssetAdded: "admitted",
-    AssetWithdrawn: "withdrawn",
-    AssetDelisted: "removed",
-  },
-  executor: {
-    ExecutorProposed: "proposed",
-    ExecutorSet: "admitted",
-    ExecutorWithdrawn: "withdrawn",
-    ExecutorRemoved: "removed",
-  },
+/** The pool's event for each of the changes. */
+const EVENTS: Readonly<Record<Role, readonly string[]>> = {
+  signer: ["SignerProposed", "SignerAdded", "SignerWithdrawn", "SignerRemoved"],
+  asset: ["AssetProposed", "AssetAdded", "AssetWithdrawn", "AssetDelisted"],
+  executor: ["ExecutorProposed", "ExecutorSet", "ExecutorWithdrawn", "ExecutorRemoved"],
 };
 const ROLES = Object.keys(EVENTS) as Role[];
 
@@ -46,14 +33,14 @@ export interface OwnerEvent {
   readonly proposal: Proposal | undefined;
 }
 
-export function eventNamesOf(role: Role): string[] {
-  return Object.keys(EVENTS[role]);
+export function eventNamesOf(role: Role): readonly string[] {
+  return EVENTS[role];
 }
 
 /** Undefined for an event about something else. An event names its subject like the role. */
 export function ownerEventOf(name: string, args: Readonly<Record<string, unknown>>): OwnerEvent | undefined {
-  const role = ROLES.find((one) => Object.hasOwn(EVENTS[one], name));
-  const change = role && EVENTS[role][name];
+  const role = ROLES.find((one) => EVENTS[one].includes(name));
+  const change = role && CHANGES[EVENTS[role].indexOf(name)];
   const subject = role && asAddress(args[role]);
   if (role === undefined || change === undefined || subject === undefined) return undefined;
   if (change !== "proposed") return { change, role, subject, proposal: undefined };

@@ -2,21 +2,16 @@
  * `npm run watch`: follows a pool on a node of one's own and judges again all that the pool took on an enclave's
  * word. Needs no help from the service and trusts none of its answers. Exit codes: 0 all good, 2 alarm, 1 not finished.
  */
-import { readFile } from "node:fs/promises";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { ChainRefused, ChainUnreachable } from "../../proxy/chain/json-rpc.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
-import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
-import { parseVerificationKey, type VerificationKey } from "../../shared/protocol/verification-key.ts";
+import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-file.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
 import { proposalJson, proposalText } from "./owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
-import { connectNode, NodeUnreachable, NodeRefused, pause } from "./watch/node.ts";
+import { connectNode, pause } from "./watch/node.ts";
 import { createWatcher } from "./watch/watcher.ts";
-
-const KEYS = fileURLToPath(new URL("../../shared/protocol/verification-keys", import.meta.url));
 
 const HELP = `Usage: npm run watch -- [--once] [options]
 
@@ -83,6 +78,7 @@ async function main(): Promise<number> {
     home,
     fromBlock,
     confirmations,
+    // Their hashes are compared with those that the pool pins.
     keys: await readKeys(values.keys),
     journal: values.state === undefined ? memoryJournal() : await fileJournal(values.state, home, fromBlock),
     signal: ending.signal,
@@ -107,7 +103,7 @@ async function main(): Promise<number> {
       await watcher.pass();
     } catch (error) {
       if (ending.signal.aborted) break;
-      if (values.once || !(error instanceof NodeUnreachable || error instanceof NodeRefused)) throw error;
+      if (values.once || !(error instanceof ChainUnreachable || error instanceof ChainRefused)) throw error;
       say(`${error.message}; asking again`);
     }
     if (!values.once) await pause(POLL_MS, ending.signal);
@@ -155,15 +151,6 @@ async function whereToLook(
   return { rpc: network.chain_rpc, pool, fromBlock };
 }
 
-/** The watcher compares their hashes with those that the pool pins. */
-async function readKeys(folder: string): Promise<Record<Kind, VerificationKey>> {
-  const read = async (kind: Kind): Promise<[Kind, VerificationKey]> => [
-    kind,
-    parseVerificationKey(JSON.parse(await readFile(path.join(folder, `${kind}.json`), "utf8"))),
-  ];
-  return Object.fromEntries(await Promise.all(KIND_NAMES.map(read))) as Record<Kind, VerificationKey>;
-}
-
 function readArguments() {
   try {
     return parseArgs({
@@ -174,7 +161,7 @@ function readArguments() {
         "from-block": { type: "string" },
         stack: { type: "string", default: DEFAULT_FOLDER },
         network: { type: "string", default: "first" },
-        keys: { type: "string", default: KEYS },
+        keys: { type: "string", default: verificationKeysFolder },
         state: { type: "string" },
         confirmations: { type: "string", default: "0" },
         json: { type: "boolean", default: false },

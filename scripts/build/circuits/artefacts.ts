@@ -4,6 +4,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
+import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
+import { parseVerificationKey, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import { repositoryRoot, sha256Hex, type CircuitName, type CompiledCircuit } from "./compile.ts";
 
 export const keysFolder = path.join(repositoryRoot, "shared", "circuits", "keys", "development");
@@ -84,7 +86,11 @@ export function compiledPart(compiled: CompiledCircuit, wasm: FilePin): CircuitE
 }
 
 /** Compresses as tightly as every browser can still open (window of 16 MB) and says what it pinned. */
-export async function writeCompressed(fileName: string, bytes: Uint8Array): Promise<FilePin> {
+export async function writeCompressed(
+  fileName: string,
+  bytes: Uint8Array,
+  folder = keysFolder,
+): Promise<FilePin> {
   const packed = brotliCompressSync(bytes, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: 11,
@@ -92,7 +98,7 @@ export async function writeCompressed(fileName: string, bytes: Uint8Array): Prom
       [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
     },
   });
-  await writeFile(path.join(keysFolder, fileName), packed);
+  await writeFile(path.join(folder, fileName), packed);
   return { sha256: sha256Hex(bytes), bytes: bytes.length, compressedBytes: packed.length };
 }
 
@@ -101,6 +107,22 @@ export async function readCompressed(fileName: string, pin: FilePin): Promise<Bu
   const bytes = brotliDecompressSync(await readFile(path.join(keysFolder, fileName)));
   if (sha256Hex(bytes) !== pin.sha256) throw new Error(`${fileName} is not the file its manifest pins`);
   return bytes;
+}
+
+/** A folder's `<kind>.json` of every kind: the JSON that snarkjs writes. */
+export async function readKeyFiles(folder = verificationKeysFolder): Promise<Record<Kind, unknown>> {
+  const read = async (kind: Kind): Promise<[Kind, unknown]> => [
+    kind,
+    JSON.parse(await readFile(path.join(folder, `${kind}.json`), "utf8")),
+  ];
+  return Object.fromEntries(await Promise.all(KIND_NAMES.map(read))) as Record<Kind, unknown>;
+}
+
+/** The same, read as verification keys. */
+export async function readKeys(folder = verificationKeysFolder): Promise<Record<Kind, VerificationKey>> {
+  const files = await readKeyFiles(folder);
+  const keys = KIND_NAMES.map((kind) => [kind, parseVerificationKey(files[kind])] as const);
+  return Object.fromEntries(keys) as Record<Kind, VerificationKey>;
 }
 
 export async function packageVersion(name: string): Promise<string> {

@@ -4,7 +4,7 @@
 
 import { zKey } from "snarkjs";
 import { progress } from "../../build/circuits/ceremony.ts";
-import { appendEntry, openCeremony, timestamp, type Ceremony, type Say } from "./folder.ts";
+import { appendEntry, openCeremony, timestamp, type Ceremony, type StepOptions } from "./folder.ts";
 import { makeNewKeys } from "./key-step.ts";
 import {
   announcementOf,
@@ -16,16 +16,12 @@ import {
   type Announcement,
   type Beacon,
 } from "./transcript.ts";
-import { verifyCeremony } from "./verify.ts";
+import { verifyCeremony, type VerifyOptions } from "./verify.ts";
 
-export interface AnnounceOptions {
-  readonly folder: string;
+export interface AnnounceOptions extends StepOptions, Pick<VerifyOptions, "trustPowersOfTau"> {
   readonly source: string;
   /** The value is hashed 2^n times, which delays whoever would try many values. */
   readonly iterationsExponent: number;
-  readonly trustPowersOfTau?: boolean;
-  readonly now: Date;
-  readonly say: Say;
 }
 
 export async function announceBeacon(options: AnnounceOptions): Promise<Ceremony> {
@@ -41,21 +37,13 @@ export async function announceBeacon(options: AnnounceOptions): Promise<Ceremony
   const entry = parseEntry(recordText(draft));
   checkOrder(entry, transcript.entries);
   // A bad contribution that is found after the announcement costs the ceremony.
-  const ceremony = await verifyCeremony({
-    folder: options.folder,
-    newestOnly: true,
-    trustPowersOfTau: options.trustPowersOfTau ?? false,
-    say: options.say,
-  });
+  const ceremony = await verifyCeremony({ ...options, newestOnly: true });
   return appendEntry(ceremony, "announcement", () => Promise.resolve(entry));
 }
 
-export interface BeaconOptions {
-  readonly folder: string;
+export interface BeaconOptions extends StepOptions {
   /** 64 hex digits, with or without 0x. */
   readonly value: string;
-  readonly now: Date;
-  readonly say: Say;
 }
 
 export async function applyBeacon(options: BeaconOptions): Promise<Ceremony> {

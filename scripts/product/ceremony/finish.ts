@@ -3,56 +3,25 @@
 
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { brotliCompressSync, constants } from "node:zlib";
 import { zKey } from "snarkjs";
 import { parseVerificationKey, verificationKeyHash } from "../../../shared/protocol/verification-key.ts";
-import type { FilePin } from "../../build/circuits/artefacts.ts";
+import { writeCompressed } from "../../build/circuits/artefacts.ts";
 import { sha256Hex } from "../../build/circuits/compile.ts";
-import { circuitsOf, exists, keyFile, newestLink, wasmFile, type Ceremony, type Say } from "./folder.ts";
+import { circuitsOf, exists, keyFile, newestLink, wasmFile, type Ceremony } from "./folder.ts";
 import { announcementOf, CeremonyError, MINIMUM_PARTIES, type Transcript } from "./transcript.ts";
-import { verifyCeremony } from "./verify.ts";
+import { verifyCeremony, type VerifyOptions } from "./verify.ts";
 
-export interface FinishOptions {
-  readonly folder: string;
+export interface FinishOptions extends Pick<VerifyOptions, "folder" | "trustPowersOfTau" | "say"> {
   /** Made here; must not exist. */
   readonly out: string;
-  readonly trustPowersOfTau?: boolean;
-  readonly say: Say;
 }
 
-export interface CeremonyManifest {
-  readonly purpose: "ceremony";
-  readonly curve: "bn128";
-  readonly protocol: "groth16";
-  readonly compiler: { readonly circom2: string; readonly circomlib: string };
-  readonly setup: {
-    readonly snarkjs: string;
-    readonly ptau: { readonly file: string; readonly sha256: string };
-    readonly beacon: { readonly source: string; readonly hex: string; readonly iterationsExponent: number };
-    readonly parties: readonly string[];
-    readonly transcript: { readonly sha256: string };
-  };
-  readonly circuits: Readonly<
-    Record<
-      string,
-      {
-        readonly r1cs: { readonly sha256: string };
-        readonly wasm: FilePin;
-        readonly zkey: FilePin;
-        /** `keyHash` is what pool and enclave pin: verifyingKeyHash of the protocol's specification. */
-        readonly verificationKey: { readonly sha256: string; readonly keyHash: string };
-        /** Without the beacon. */
-        readonly contributions: number;
-      }
-    >
-  >;
-}
-
-export async function finishCeremony(options: FinishOptions): Promise<CeremonyManifest> {
-  const { folder, out, say } = options;
+export async function finishCeremony(options: FinishOptions) {
+  const { out, say } = options;
   if (await exists(out)) throw new CeremonyError("ORDER_OF_STEPS", `${out} exists already`);
-  const ceremony = await verifyCeremony({ ...options, folder });
-  const { setup, parties } = setupOf(ceremony.transcript);
+  const ceremony = await verifyCeremony(options);
+  const { tools } = ceremony.transcript.opening;
+  const setup = setupOf(ceremony.transcript);
 
   const transcript = `${JSON.stringify(ceremony.transcript, null, 2)}\n`;
   const partial = `${out}.partial`;
@@ -60,29 +29,16 @@ export async function finishCeremony(options: FinishOptions): Promise<CeremonyMa
   await mkdir(path.join(partial, "verification-keys"), { recursive: true });
   await writeFile(path.join(partial, "transcript.json"), transcript);
 
-  const circuits: Record<string, CeremonyManifest["circuits"][string]> = {};
+  const circuits: Record<string, Awaited<ReturnType<typeof exportCircuit>>> = {};
   for (const circuit of circuitsOf(ceremony)) {
     say(`${circuit}: exporting and compressing`);
-    const key = keyFile(ceremony, newestLink(ceremony), circuit);
-    const json = await zKey.exportVerificationKey(key);
-    const text = `${JSON.stringify(json, null, 1)}\n`;
-    await writeFile(path.join(partial, "verification-keys", `${circuit}.json`), text);
-    circuits[circuit] = {
-      r1cs: { sha256: ceremony.transcript.opening.circuits[circuit]?.r1cs ?? "" },
-      wasm: await pack(path.join(partial, `${circuit}.wasm.br`), await readFile(wasmFile(ceremony, circuit))),
-      zkey: await pack(path.join(partial, `${circuit}.zkey.br`), await readFile(key)),
-      verificationKey: {
-        sha256: sha256Hex(Buffer.from(text)),
-        keyHash: verificationKeyHash(parseVerificationKey(json)),
-      },
-      contributions: parties,
-    };
+    circuits[circuit] = await exportCircuit(ceremony, circuit, partial, setup.parties.length);
   }
-  const manifest: CeremonyManifest = {
+  const manifest = {
     purpose: "ceremony",
     curve: "bn128",
     protocol: "groth16",
-    compiler: toolsOf(ceremony),
+    compiler: { circom2: tools.circom2, circomlib: tools.circomlib },
     setup: { ...setup, transcript: { sha256: sha256Hex(Buffer.from(transcript)) } },
     circuits,
   };
@@ -91,11 +47,27 @@ export async function finishCeremony(options: FinishOptions): Promise<CeremonyMa
   return manifest;
 }
 
+async function exportCircuit(ceremony: Ceremony, circuit: string, to: string, parties: number) {
+  const key = keyFile(ceremony, newestLink(ceremony), circuit);
+  const json = await zKey.exportVerificationKey(key);
+  const text = `${JSON.stringify(json, null, 1)}\n`;
+  await writeFile(path.join(to, "verification-keys", `${circuit}.json`), text);
+  return {
+    r1cs: { sha256: ceremony.transcript.opening.circuits[circuit]?.r1cs ?? "" },
+    wasm: await writeCompressed(`${circuit}.wasm.br`, await readFile(wasmFile(ceremony, circuit)), to),
+    zkey: await writeCompressed(`${circuit}.zkey.br`, await readFile(key), to),
+    verificationKey: {
+      sha256: sha256Hex(Buffer.from(text)),
+      /** What pool and enclave pin: verifyingKeyHash of the protocol's specification. */
+      keyHash: verificationKeyHash(parseVerificationKey(json)),
+    },
+    /** Without the beacon. */
+    contributions: parties,
+  };
+}
+
 /** Throws unless enough parties took part and the beacon is applied. */
-function setupOf({ opening, entries }: Transcript): {
-  readonly setup: Omit<CeremonyManifest["setup"], "transcript">;
-  readonly parties: number;
-} {
+function setupOf({ opening, entries }: Transcript) {
   const parties = entries.flatMap((entry) => (entry.type === "contribution" ? [entry.party] : []));
   if (parties.length < MINIMUM_PARTIES)
     throw new CeremonyError(
@@ -109,30 +81,9 @@ function setupOf({ opening, entries }: Transcript): {
   const { file, sha256 } = opening.ptau;
   const { source, iterationsExponent } = announced;
   return {
-    setup: {
-      snarkjs: opening.tools.snarkjs,
-      ptau: { file, sha256 },
-      beacon: { source, hex: beacon.value, iterationsExponent },
-      parties,
-    },
-    parties: parties.length,
+    snarkjs: opening.tools.snarkjs,
+    ptau: { file, sha256 },
+    beacon: { source, hex: beacon.value, iterationsExponent },
+    parties,
   };
-}
-
-function toolsOf({ transcript }: Ceremony): CeremonyManifest["compiler"] {
-  const { circom2, circomlib } = transcript.opening.tools;
-  return { circom2, circomlib };
-}
-
-/** The same compression as for development keys: as tight as every browser can still open. */
-async function pack(file: string, bytes: Uint8Array): Promise<FilePin> {
-  const packed = brotliCompressSync(bytes, {
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: 11,
-      [constants.BROTLI_PARAM_LGWIN]: 24,
-      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-    },
-  });
-  await writeFile(file, packed);
-  return { sha256: sha256Hex(bytes), bytes: bytes.length, compressedBytes: packed.length };
 }

@@ -38,13 +38,20 @@ export interface Ceremony {
 /** Tells the person at the terminal where things stand. */
 export type Say = (text: string) => void;
 
-export const ptauFile = ({ folder }: { readonly folder: string }): string =>
-  path.join(folder, "powers-of-tau.ptau");
-export const r1csFile = ({ folder }: { readonly folder: string }, circuit: string): string =>
+/** What every step that adds to a ceremony is given. */
+export interface StepOptions {
+  readonly folder: string;
+  readonly now: Date;
+  readonly say: Say;
+}
+
+type Place = Pick<Ceremony, "folder">;
+export const ptauFile = ({ folder }: Place): string => path.join(folder, "powers-of-tau.ptau");
+export const r1csFile = ({ folder }: Place, circuit: string): string =>
   path.join(folder, "circuits", `${circuit}.r1cs`);
-export const wasmFile = ({ folder }: { readonly folder: string }, circuit: string): string =>
+export const wasmFile = ({ folder }: Place, circuit: string): string =>
   path.join(folder, "circuits", `${circuit}.wasm`);
-export const keyFile = ({ folder }: { readonly folder: string }, link: string, circuit: string): string =>
+export const keyFile = ({ folder }: Place, link: string, circuit: string): string =>
   path.join(folder, link, `${circuit}.zkey`);
 
 /** The link whose keys are the newest. */

@@ -18,21 +18,18 @@ import {
   wasmFile,
   writeTranscript,
   type Ceremony,
-  type Say,
+  type StepOptions,
 } from "./folder.ts";
-import { powersOfTauHold } from "./verify.ts";
+import { checkPowersOfTau } from "./verify.ts";
 import type { Sources } from "./sources.ts";
 import { CeremonyError, parseTranscript, type Opening, type Transcript } from "./transcript.ts";
 
-export interface InitOptions {
-  readonly folder: string;
+export interface InitOptions extends StepOptions {
   /** Prepared for phase 2. */
   readonly ptau: string;
   /** What the powers of tau's own publishers say. */
   readonly ptauSha256?: string | undefined;
   readonly sources: Sources;
-  readonly now: Date;
-  readonly say: Say;
 }
 
 export async function initCeremony(options: InitOptions): Promise<Ceremony> {
@@ -46,9 +43,7 @@ export async function initCeremony(options: InitOptions): Promise<Ceremony> {
   say(`powers of tau: SHA-256 ${ptauHash}`);
   if (options.ptauSha256 !== undefined && options.ptauSha256 !== ptauHash)
     throw new CeremonyError("FILE_REPLACED", "the powers of tau do not have the SHA-256 that was given");
-  say("powers of tau: verifying (at power 16 a minute or two)");
-  if (!(await powersOfTauHold(options.ptau)))
-    throw new CeremonyError("POWERS_OF_TAU_INVALID", "the powers of tau do not verify");
+  await checkPowersOfTau(options.ptau, say);
   await copyFile(options.ptau, `${ptauFile(options)}.partial`);
   await rename(`${ptauFile(options)}.partial`, ptauFile(options));
 

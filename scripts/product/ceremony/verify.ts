@@ -66,7 +66,7 @@ export async function verifyCeremony(options: VerifyOptions): Promise<Ceremony> 
   await checkKeyFiles(ceremony, options.newestOnly ?? false);
   say("files: all have the hashes of the transcript");
   if (options.recompile === true) await checkSources(ceremony, say);
-  if (options.trustPowersOfTau !== true) await checkPowersOfTau(ceremony, say);
+  if (options.trustPowersOfTau !== true) await checkPowersOfTau(ptauFile(ceremony), say);
 
   const scratch = await mkdtemp(path.join(os.tmpdir(), "cloister-ceremony-"));
   try {
@@ -87,13 +87,12 @@ function checkIncluded(record: Entry, entries: readonly Entry[]): void {
 
 async function checkKeyFiles(ceremony: Ceremony, newestOnly: boolean): Promise<void> {
   const { opening, entries } = ceremony.transcript;
-  const keyEntries = entries.filter(isKeyEntry);
   const all = [
     {
       link: OPENING,
       hashes: Object.entries(opening.circuits).map(([name, { key }]) => [name, key] as const),
     },
-    ...keyEntries.map((entry) => ({
+    ...entries.filter(isKeyEntry).map((entry) => ({
       link: linkName(entry),
       hashes: Object.entries(entry.circuits).map(([name, { to }]) => [name, to] as const),
     })),
@@ -118,16 +117,12 @@ async function checkSources(ceremony: Ceremony, say: Say): Promise<void> {
   say("sources: they compile to the circuits of the transcript");
 }
 
-async function checkPowersOfTau(ceremony: Ceremony, say: Say): Promise<void> {
+export async function checkPowersOfTau(file: string, say: Say): Promise<void> {
   say("powers of tau: verifying (at power 16 a minute or two)");
-  if (!(await powersOfTauHold(ptauFile(ceremony))))
-    throw new CeremonyError("POWERS_OF_TAU_INVALID", "the powers of tau do not verify");
-}
-
-export async function powersOfTauHold(file: string): Promise<boolean> {
   // As bytes: snarkjs leaves a file open that it refuses, which later versions of Node do not forgive.
   const bytes = await readFile(file);
-  return powersOfTau.verify(bytes, progress("powers of tau")).catch(() => false);
+  if (!(await powersOfTau.verify(bytes, progress("powers of tau")).catch(() => false)))
+    throw new CeremonyError("POWERS_OF_TAU_INVALID", "the powers of tau do not verify");
 }
 
 async function checkCircuit(ceremony: Ceremony, circuit: string, scratch: string, say: Say): Promise<void> {

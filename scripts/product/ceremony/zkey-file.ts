@@ -3,9 +3,11 @@
 // nor checks that points lie on the curve; here both are read and checked.
 
 import { bn254 } from "@noble/curves/bn254.js";
+import { bytesToNumberLE } from "@noble/curves/utils.js";
 import { blake2b } from "@noble/hashes/blake2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { BASE_FIELD_ORDER } from "../../../shared/protocol/brands.ts";
+import { word } from "../../../shared/protocol/bytes.ts";
 import { CeremonyError } from "./transcript.ts";
 
 export interface KeyContribution {
@@ -18,7 +20,7 @@ export interface KeyContribution {
 
 const Q = BASE_FIELD_ORDER;
 /** Coordinates are stored little-endian, times 2^256. */
-const UNSHIFT = inverse((1n << 256n) % Q);
+const UNSHIFT = bn254.fields.Fp.inv((1n << 256n) % Q);
 const CUBE_OF_SHIFT = (1n << 768n) % Q;
 const G1_BYTES = 64;
 const G2_BYTES = 128;
@@ -29,13 +31,7 @@ const HEADER_POINTS_AT = 4 + 32 + 4 + 32 + 12;
 
 /** Contributions in the order they were made. Throws KEY_INVALID for bytes that are no Groth16 key on BN254. */
 export function contributionsOf(zkey: Buffer): KeyContribution[] {
-  const reader = new Reader(section(zkey, SECTION.contributions));
-  reader.take(64); // hash of the circuit; snarkjs compares it
-  const found: KeyContribution[] = [];
-  const count = reader.uint32();
-  for (let i = 0; i < count; i++) found.push(readContribution(reader));
-  if (!reader.isDone()) throw malformed("bytes after the last contribution");
-  return found;
+  return rawContributions(zkey).map(readContribution);
 }
 
 /**
@@ -49,14 +45,9 @@ export function checkPoints(zkey: Buffer): void {
   checkG1(header.subarray(delta1, delta1 + G1_BYTES));
   checkG2(header.subarray(delta1 + G1_BYTES, delta1 + G1_BYTES + G2_BYTES));
 
-  const reader = new Reader(section(zkey, SECTION.contributions));
-  reader.take(64);
-  const count = reader.uint32();
-  for (let i = 0; i < count; i++) {
-    for (let point = 0; point < 3; point++) checkG1(reader.take(G1_BYTES));
-    checkG2(reader.take(G2_BYTES));
-    reader.take(64 + 4);
-    reader.take(reader.uint32());
+  for (const { g1, g2 } of rawContributions(zkey)) {
+    g1.forEach(checkG1);
+    checkG2(g2);
   }
   for (const type of SECTION.lastHalf) {
     const points = section(zkey, type);
@@ -65,13 +56,34 @@ export function checkPoints(zkey: Buffer): void {
   }
 }
 
-function readContribution(reader: Reader): KeyContribution {
+interface RawContribution {
+  readonly g1: readonly Buffer[];
+  readonly g2: Buffer;
+  /** Hash of what was contributed before. */
+  readonly transcript: Buffer;
+  readonly type: number;
+  readonly parameters: Buffer;
+}
+
+function rawContributions(zkey: Buffer): RawContribution[] {
+  const reader = new Reader(section(zkey, SECTION.contributions));
+  reader.take(64); // hash of the circuit; snarkjs compares it
+  const found: RawContribution[] = [];
+  const count = reader.uint32();
+  for (let i = 0; i < count; i++) {
+    const g1 = [reader.take(G1_BYTES), reader.take(G1_BYTES), reader.take(G1_BYTES)];
+    const [g2, transcript] = [reader.take(G2_BYTES), reader.take(64)];
+    found.push({ g1, g2, transcript, type: reader.uint32(), parameters: reader.take(reader.uint32()) });
+  }
+  if (!reader.isDone()) throw malformed("bytes after the last contribution");
+  return found;
+}
+
+function readContribution({ g1, g2, transcript, type, ...raw }: RawContribution): KeyContribution {
   const hash = blake2b.create({ dkLen: 64 });
-  for (let point = 0; point < 3; point++) hash.update(uncompressed(reader.take(G1_BYTES)));
-  hash.update(uncompressed(reader.take(G2_BYTES)));
-  hash.update(reader.take(64));
-  const type = reader.uint32();
-  const parameters = new Reader(reader.take(reader.uint32()));
+  for (const point of [...g1, g2]) hash.update(uncompressed(point));
+  hash.update(transcript);
+  const parameters = new Reader(raw.parameters);
   let name = "";
   let iterationsExponent: number | undefined;
   let value: string | undefined;
@@ -129,8 +141,8 @@ function valid(check: () => void): void {
  * conversions. G1 has no other subgroup. All zeros stand for the point at infinity, which unused wires have.
  */
 function checkOnG1(bytes: Buffer): void {
-  const x = littleEndian(bytes.subarray(0, 32));
-  const y = littleEndian(bytes.subarray(32));
+  const x = bytesToNumberLE(bytes.subarray(0, 32));
+  const y = bytesToNumberLE(bytes.subarray(32));
   if (x === 0n && y === 0n) return;
   const isCanonical = x < Q && y < Q;
   if (!isCanonical || ((((y * y) % Q) << 256n) - x * x * x - 3n * CUBE_OF_SHIFT) % Q !== 0n)
@@ -139,39 +151,19 @@ function checkOnG1(bytes: Buffer): void {
 
 /** Big-endian coordinates, the imaginary part of Fp2 first: the form in which snarkjs hashes points. */
 function uncompressed(bytes: Buffer): Buffer {
-  const plain = coordinates(bytes).map((value) => Buffer.from(value.toString(16).padStart(64, "0"), "hex"));
-  const order = plain.length === 2 ? [0, 1] : [1, 0, 3, 2];
-  return Buffer.concat(order.map((at) => plain[at] ?? Buffer.alloc(0)));
+  const [a, b, ...ofG2] = coordinates(bytes).map(word) as [Uint8Array, Uint8Array, Uint8Array?, Uint8Array?];
+  const [c, d] = ofG2;
+  return Buffer.concat(c && d ? [b, a, d, c] : [a, b]);
 }
 
 function coordinates(bytes: Buffer): bigint[] {
   const found: bigint[] = [];
   for (let at = 0; at < bytes.length; at += 32) {
-    const stored = littleEndian(bytes.subarray(at, at + 32));
+    const stored = bytesToNumberLE(bytes.subarray(at, at + 32));
     if (stored >= Q) throw malformed("a coordinate above the field's order");
     found.push((stored * UNSHIFT) % Q);
   }
   return found;
-}
-
-function littleEndian(bytes: Buffer): bigint {
-  return (
-    bytes.readBigUInt64LE(0) |
-    (bytes.readBigUInt64LE(8) << 64n) |
-    (bytes.readBigUInt64LE(16) << 128n) |
-    (bytes.readBigUInt64LE(24) << 192n)
-  );
-}
-
-/** By Fermat: value^(Q − 2). */
-function inverse(value: bigint): bigint {
-  let result = 1n;
-  let base = value % Q;
-  for (let rest = Q - 2n; rest > 0n; rest >>= 1n) {
-    if (rest & 1n) result = (result * base) % Q;
-    base = (base * base) % Q;
-  }
-  return result;
 }
 
 function malformed(what: string): CeremonyError {

@@ -26,19 +26,15 @@ export function makeRoot(now: Date): Authority {
   return issue(ROOT_NAME, undefined, { authority: true, from: now, lifeMs: 3650 * DAY_MS });
 }
 
-export interface RootParts {
+export interface RootParts extends Pick<Terms, "serial" | "from" | "until"> {
   readonly privateKey: KeyObject;
-  /** At most 20 bytes, positive. */
-  readonly serial: Uint8Array;
-  readonly from: Date;
-  readonly until: Date;
   /** DER of an ECDSA signature over SHA-384. */
   readonly sign: (toBeSigned: Uint8Array) => Uint8Array;
 }
 
 /** A root of which nothing is left to chance: the same parts give the same bytes. */
-export function makeRootFrom({ privateKey, serial, from, until, sign }: RootParts): Authority {
-  const terms = { issuer: ROOT_NAME, name: ROOT_NAME, authority: true, serial, from, until };
+export function makeRootFrom({ privateKey, sign, ...validity }: RootParts): Authority {
+  const terms = { issuer: ROOT_NAME, name: ROOT_NAME, authority: true, ...validity };
   return { name: ROOT_NAME, privateKey, certificate: certificateOf(terms, privateKey, sign) };
 }
 
@@ -55,35 +51,26 @@ export function toPem(certificate: Uint8Array): string {
   return new X509Certificate(certificate).toString();
 }
 
-interface Terms {
-  readonly authority: boolean;
-  readonly from: Date;
-  readonly lifeMs: number;
-}
-
-function issue(name: string, issuer: Authority | undefined, { authority, from, lifeMs }: Terms): Authority {
+function issue(
+  name: string,
+  issuer: Authority | undefined,
+  { authority, from, lifeMs }: { readonly authority: boolean; readonly from: Date; readonly lifeMs: number },
+): Authority {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-384" });
   const serial = new Uint8Array(randomBytes(16));
   serial[0] = (serial[0]! & 0x3f) | 0x40;
-  const terms: CertificateTerms = {
-    issuer: issuer?.name ?? name,
-    name,
-    authority,
-    serial,
+  const terms: Terms = {
+    ...{ issuer: issuer?.name ?? name, name, authority, serial },
     // A minute back, for a verifier whose clock is behind.
     from: new Date(from.getTime() - 60_000),
     until: new Date(from.getTime() + lifeMs),
   };
   const signer = issuer?.privateKey ?? privateKey;
-  const certificate = certificateOf(
-    terms,
-    privateKey,
-    (bytes) => new Uint8Array(sign("sha384", bytes, signer)),
-  );
-  return { name, privateKey, certificate };
+  const signWith = (bytes: Uint8Array): Uint8Array => new Uint8Array(sign("sha384", bytes, signer));
+  return { name, privateKey, certificate: certificateOf(terms, privateKey, signWith) };
 }
 
-interface CertificateTerms {
+interface Terms {
   readonly issuer: string;
   readonly name: string;
   readonly authority: boolean;
@@ -94,7 +81,7 @@ interface CertificateTerms {
 }
 
 function certificateOf(
-  { issuer, name, authority, serial, from, until }: CertificateTerms,
+  { issuer, name, authority, serial, from, until }: Terms,
   subject: KeyObject,
   signWith: (toBeSigned: Uint8Array) => Uint8Array,
 ): Uint8Array {

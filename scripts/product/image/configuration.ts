@@ -3,9 +3,6 @@
  * everybody: development roots, the development KMS key, and verification keys that one party made.
  */
 import { createHash, X509Certificate } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseConfiguration, type Configuration } from "../../../enclave/configuration.ts";
 import {
   benchmarkKeyAmong,
@@ -14,12 +11,11 @@ import {
 } from "../../../proxy/chain/development-keys.ts";
 import { AWS_NITRO_ROOT } from "../../../shared/client/attestation.ts";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
+import { readKeyFiles } from "../../build/circuits/artefacts.ts";
 import { ROOT_NAME } from "./certificates.ts";
 import { developmentKmsKey, developmentRoot } from "./development-keys.ts";
 
 export { AWS_NITRO_ROOT };
-
-const COMMITTED_KEYS = fileURLToPath(new URL("../../../shared/protocol/verification-keys", import.meta.url));
 
 export interface ConfigurationParts {
   /** SHA-256 of the root certificate's DER, 64 hex digits. */
@@ -55,11 +51,11 @@ export function configurationText(parts: ConfigurationParts): string {
 }
 
 /** Every part is in this tree, so every clone makes the same; with another folder of keys it is another image. */
-export async function developmentConfiguration(keyFolder: string = COMMITTED_KEYS): Promise<string> {
+export async function developmentConfiguration(keyFolder?: string): Promise<string> {
   return configurationText({
     attestationRoot: fingerprint(developmentRoot().certificate),
     kmsPublicKey: developmentKmsKey().spki,
-    verificationKeys: await readVerificationKeys(keyFolder),
+    verificationKeys: await readKeyFiles(keyFolder),
   });
 }
 
@@ -71,7 +67,7 @@ export async function productionConfiguration(parts: ProductionParts): Promise<s
   const text = configurationText({
     attestationRoot: parts.rootCertificate ? fingerprint(parts.rootCertificate) : AWS_NITRO_ROOT,
     kmsPublicKey: parts.kmsPublicKey,
-    verificationKeys: await readVerificationKeys(parts.keyFolder),
+    verificationKeys: await readKeyFiles(parts.keyFolder),
   });
   await refuseDevelopment(parseConfiguration(text));
   return text;
@@ -93,14 +89,6 @@ export async function refuseDevelopment(configuration: Configuration): Promise<v
   );
   if (kind !== undefined)
     throw new Error(`the ${kind} key is a development key: whoever made it can forge proofs`);
-}
-
-async function readVerificationKeys(folder: string): Promise<Record<Kind, unknown>> {
-  const read = async (kind: Kind): Promise<unknown> =>
-    JSON.parse(await readFile(path.join(folder, `${kind}.json`), "utf8"));
-  return Object.fromEntries(
-    await Promise.all(KIND_NAMES.map(async (kind) => [kind, await read(kind)] as const)),
-  ) as Record<Kind, unknown>;
 }
 
 function fingerprint(der: Uint8Array): string {

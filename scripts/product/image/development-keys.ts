@@ -11,6 +11,7 @@ import {
   type JsonWebKey,
   type KeyObject,
 } from "node:crypto";
+import { invert } from "@noble/curves/abstract/modular.js";
 import { p384 } from "@noble/curves/nist.js";
 import { makeRootFrom, type Authority } from "./certificates.ts";
 
@@ -61,8 +62,8 @@ function rsaKey(): JsonWebKey {
     bigint,
     bigint,
   ];
-  const d = inverse(EXPONENT, (p - 1n) * (q - 1n));
-  const parts = { n: p * q, e: EXPONENT, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) };
+  const d = invert(EXPONENT, (p - 1n) * (q - 1n));
+  const parts = { n: p * q, e: EXPONENT, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: invert(q, p) };
   const words = Object.entries(parts).map(([name, value]) => [name, text(bytesOf(value))] as const);
   return { kty: "RSA", ...Object.fromEntries(words) };
 }
@@ -72,16 +73,6 @@ function prime(label: string): bigint {
   let candidate = draw(label, PRIME_BYTES) | (3n << BigInt(8 * PRIME_BYTES - 2)) | 1n;
   while ((candidate - 1n) % EXPONENT === 0n || !checkPrimeSync(candidate)) candidate += 2n;
   return candidate;
-}
-
-/** Of `value` modulo `modulus`, by Euclid. */
-function inverse(value: bigint, modulus: bigint): bigint {
-  let [a, b, x, y] = [value % modulus, modulus, 1n, 0n];
-  while (b !== 0n) {
-    const quotient = a / b;
-    [a, b, x, y] = [b, a - quotient * b, y, x - quotient * y];
-  }
-  return ((x % modulus) + modulus) % modulus;
 }
 
 // ---------------------------------------------------------------- the stream

@@ -2,7 +2,7 @@
 import { makeBackup, restoreBackup, UnfitBackup, type BackupNote } from "../../../proxy/store/lmdb/backup.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import type { Instance } from "../../../proxy/store/lmdb/instance-record.ts";
-import { need, UsageError, type Result } from "./command-line.ts";
+import { need, noMore, UsageError, type Result } from "./command-line.ts";
 
 export const BACKUP_HELP = `  backup BACKUP                                           copies the data folder's store into the new folder BACKUP;
                                                           the proxy may run
@@ -18,7 +18,7 @@ See "Backups" in proxy/README.md.`;
 
 export async function backupCommand(database: Database, words: readonly string[]): Promise<Result> {
   const [target, ...rest] = words;
-  if (rest.length > 0) throw new UsageError("too many words");
+  noMore(rest);
   const folder = need(target, "BACKUP");
   const note = await makeBackup(database, folder).catch(explain);
   return { data: { backup: folder, ...note }, text: `${folder}\t${lineOf(note)}` };
@@ -30,7 +30,7 @@ export async function restoreCommand(
   instance: Instance,
 ): Promise<Result> {
   const [source, ...rest] = words;
-  if (rest.length > 0) throw new UsageError("too many words");
+  noMore(rest);
   const target = need(folder, "--data FOLDER");
   const note = await restoreBackup(need(source, "BACKUP"), target, instance).catch(explain);
   return { data: { restored: target, ...note }, text: `${target}\t${lineOf(note)}\n${AFTER_RESTORE}` };

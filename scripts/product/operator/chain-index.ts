@@ -10,7 +10,15 @@ import { openChainDataStore } from "../../../proxy/store/lmdb/chain-data.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import { openRebuildStore, type IndexSource } from "../../../proxy/store/lmdb/rebuild.ts";
 import { asAddress } from "../../../shared/protocol/brands.ts";
-import { need, UsageError, type Result } from "./command-line.ts";
+import {
+  need,
+  noMore,
+  UsageError,
+  wholeNumber,
+  type POOL_OPTIONS,
+  type Result,
+  type StoreValues,
+} from "./command-line.ts";
 
 export const INDEX_HELP = `  index check [chain] [--sample N]                        compares the index with the pool: every leaf, head and
                                                           root; events and nullifiers of N blocks (default 64).
@@ -24,19 +32,6 @@ export const INDEX_HELP = `  index check [chain] [--sample N]                   
                                                           default: the proxy's own CLOISTER_RPC_URL, _CHAIN_ID, _POOL
                                                           and _DEPLOYMENT_BLOCK`;
 
-export const INDEX_OPTIONS = {
-  rpc: { type: "string" },
-  "chain-id": { type: "string" },
-  pool: { type: "string" },
-  "from-block": { type: "string" },
-  sample: { type: "string" },
-  anew: { type: "boolean" },
-} as const;
-
-export type IndexValues = {
-  readonly [Name in keyof typeof INDEX_OPTIONS]?: string | boolean | undefined;
-};
-
 /** Exit code of an index that is not the pool's: whoever watches it must not take a node that is unreachable for one. */
 export const DIFFERENT = 3;
 
@@ -48,14 +43,14 @@ const DEFAULT_SAMPLE = "64";
 export async function indexCommand(
   database: Database,
   words: readonly string[],
-  values: IndexValues,
+  values: StoreValues,
   environment: NodeJS.ProcessEnv,
 ): Promise<Result & { readonly isEqual: boolean }> {
   const [verb, ...rest] = words;
-  if (rest.length > 0) throw new UsageError("too many words");
+  noMore(rest);
   if (verb !== "check" && verb !== "rebuild") throw new UsageError("unknown command; see --help");
   if (verb === "check" && values.anew === true) throw new UsageError("--anew is for index rebuild");
-  const sample = readInteger("--sample", text(values.sample) ?? DEFAULT_SAMPLE, 1, 100_000);
+  const sample = wholeNumber("--sample", values.sample ?? DEFAULT_SAMPLE, 1, 100_000);
   const { chain, pool, source } = await chainOf(values, environment);
   if (verb === "check") return shown(await checkIndex(chain, pool, openChainDataStore(database), sample), {});
 
@@ -77,17 +72,19 @@ export async function indexCommand(
   return { ...result, text: `${result.text}\n${start}: ${next}` };
 }
 
+type ChainValues = { readonly [Option in keyof typeof POOL_OPTIONS | "chain-id"]?: string | undefined };
+
 /** The chain and pool that the options name, or else the proxy's own settings. */
 export async function chainOf(
-  values: IndexValues,
+  values: ChainValues,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ chain: Chain; pool: Pool; source: IndexSource }> {
-  const take = (option: keyof IndexValues, variable: string): string | undefined =>
-    text(values[option]) ?? environment[variable];
+  const take = (option: keyof ChainValues, variable: string): string | undefined =>
+    values[option] ?? environment[variable];
   const rpc = need(take("rpc", "CLOISTER_RPC_URL"), "--rpc URL");
   if (!/^https?:\/\//.test(rpc) || !URL.canParse(rpc))
     throw new UsageError("--rpc takes an http or https URL");
-  const chainId = readInteger(
+  const chainId = wholeNumber(
     "--chain-id",
     need(take("chain-id", "CLOISTER_CHAIN_ID"), "--chain-id N"),
     1,
@@ -96,7 +93,7 @@ export async function chainOf(
   const address = asAddress(need(take("pool", "CLOISTER_POOL"), "--pool ADDRESS"));
   if (address === undefined) throw new UsageError("--pool takes an address");
   const from = take("from-block", "CLOISTER_DEPLOYMENT_BLOCK") ?? "0";
-  const deploymentBlock = readInteger("--from-block", from, 0, Number.MAX_SAFE_INTEGER);
+  const deploymentBlock = wholeNumber("--from-block", from, 0, Number.MAX_SAFE_INTEGER);
   const chain = createChain(rpc, BigInt(chainId));
   if (!(await chain.isConfiguredChain()))
     throw new UsageError(`the node serves another chain than ${String(chainId)}`);
@@ -145,15 +142,4 @@ function lineOf({ block, head, leaves, blocksDone, leavesDone, elapsedMs }: Rebu
     `${a(blocksDone)} blocks and ${a(leavesDone)} leaves a second`,
     `${left === undefined ? "?" : String(left)} s left`,
   ].join(", ");
-}
-
-function text(value: string | boolean | undefined): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-function readInteger(option: string, value: string, least: number, most: number): number {
-  const number = /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : NaN;
-  if (!(number >= least && number <= most))
-    throw new UsageError(`${option} takes an integer from ${String(least)} to ${String(most)}`);
-  return number;
 }

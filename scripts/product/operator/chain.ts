@@ -1,19 +1,9 @@
 // What the operator's commands about a pool are given: a node, the pool, a key from the environment.
 import { isAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
-import { need, UsageError, type Result } from "./command-line.ts";
+import { need, UsageError, wholeNumber, type POOL_OPTIONS, type Result } from "./command-line.ts";
 
-export const POOL_OPTIONS = {
-  rpc: { type: "string" },
-  pool: { type: "string" },
-  "from-block": { type: "string" },
-} as const;
-
-export interface PoolValues {
-  readonly rpc?: string | undefined;
-  readonly pool?: string | undefined;
-  readonly "from-block"?: string | undefined;
-}
+type PoolValues = { readonly [Option in keyof typeof POOL_OPTIONS]?: string | undefined };
 
 export interface PoolAt {
   readonly provider: Provider;
@@ -22,12 +12,12 @@ export interface PoolAt {
 }
 
 export async function withPool(values: PoolValues, act: (at: PoolAt) => Promise<Result>): Promise<Result> {
-  const fromBlock = values["from-block"] ?? "0";
-  if (!/^[0-9]{1,15}$/.test(fromBlock)) throw new UsageError("--from-block takes a whole number");
+  const from = values["from-block"] ?? "0";
+  const fromBlock = wholeNumber("--from-block", from, 0, Number.MAX_SAFE_INTEGER);
   const pool = addressOf(need(values.pool, "--pool ADDRESS"), "--pool");
   const provider = new JsonRpcProvider(need(values.rpc, "--rpc URL"), undefined, { cacheTimeout: -1 });
   try {
-    return await act({ provider, pool, fromBlock: Number(fromBlock) });
+    return await act({ provider, pool, fromBlock });
   } finally {
     provider.destroy();
   }

@@ -1,5 +1,8 @@
-// What the operator's commands share: a result that is shown as text or JSON, and the refusal of wrong words.
-
+// What the operator's commands share: their options, the words after a command's name, a result that is shown as text
+// or JSON, and the refusal of wrong words.
+import { parseArgs } from "node:util";
+import type { ChainDataStore } from "../../../proxy/store/chain-data.ts";
+import type { InstanceStores } from "../../../proxy/store/instance.ts";
 import type { Measurement } from "../../../shared/protocol/attestation-document.ts";
 
 export interface Result {
@@ -10,17 +13,98 @@ export interface Result {
 /** Exit code 2: the command line is wrong. */
 export class UsageError extends Error {}
 
+const text = { type: "string" } as const;
+const texts = { type: "string", multiple: true } as const;
+const flag = { type: "boolean" } as const;
+
+/** Where a pool is. */
+export const POOL_OPTIONS = { rpc: text, pool: text, "from-block": text } as const;
+
+const STORE_OPTIONS = {
+  help: { type: "boolean", short: "h" },
+  json: flag,
+  ...{ data: text, redis: text, instance: text, pepper: text },
+  // developers
+  ...{ id: text, sub: text, origin: texts },
+  ...{ "session-per-minute": text, "key-per-minute": text, "key-per-day": text },
+  // fees
+  ...{ flat: text, bps: text, sink: text },
+  // apps
+  ...{ issuer: text, audience: text, jwks: text, "jwks-host": text, perm: texts, alg: texts },
+  ...{ "access-claim": text, "sub-claim": text, "max-ttl": text, loopback: flag },
+  // index and tickets
+  ...{ ...POOL_OPTIONS, "chain-id": text, sample: text, anew: flag },
+} as const;
+
+/** The options of the commands about an instance's store. */
+export type StoreValues = ReturnType<typeof parseStoreCommand>["values"];
+
+export function parseStoreCommand(args: string[]) {
+  return parseArgs({ args, allowPositionals: true, options: STORE_OPTIONS });
+}
+
+/** What an instance keeps, what its proxy on this machine, if there is one, has read of the chain, and what is asked of them. */
+export interface Kept {
+  readonly stores: InstanceStores;
+  readonly data: ChainDataStore | undefined;
+  readonly values: StoreValues;
+}
+
+interface Verb {
+  /** Those that it takes, as its help names them; one in brackets may be missing. */
+  readonly words: readonly string[];
+  /** Undefined when the answer was printed line by line. */
+  run(kept: Kept, ...words: string[]): Promise<Result | undefined>;
+}
+export type Verbs = Readonly<Record<string, Verb>>;
+
+export async function runVerb(
+  verbs: Verbs,
+  [name = "", ...words]: readonly string[],
+  kept: Kept,
+): Promise<Result | undefined> {
+  const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined;
+  if (verb === undefined) throw new UsageError("unknown command; see --help");
+  noMore(words.slice(verb.words.length));
+  for (const [i, wanted] of verb.words.entries()) if (!wanted.startsWith("[")) need(words[i], wanted);
+  return verb.run(kept, ...words);
+}
+
+export function noMore(words: readonly string[]): void {
+  if (words.length > 0) throw new UsageError("too many words");
+}
+
 export function need(word: string | undefined, name: string): string {
   if (word === undefined || word === "") throw new UsageError(`${name} is missing; see --help`);
   return word;
 }
 
+export function wholeNumber(option: string, value: string, least: number, most: number): number {
+  const number = /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : NaN;
+  if (!(number >= least && number <= most))
+    throw new UsageError(`${option} takes an integer from ${String(least)} to ${String(most)}`);
+  return number;
+}
+
+/** Those that were given: an optional field is absent, not undefined. */
+export function given<Fields extends object>(
+  fields: Fields,
+): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Fields]?: Exclude<Fields[Name], undefined>;
+  };
+}
+
+export function show(result: Result | undefined, isJson = false): void {
+  if (result !== undefined) process.stdout.write(`${isJson ? JSON.stringify(result.data) : result.text}\n`);
+}
+
 /** The JSON that `npm run measure -- --json` and `npm run build-image` write. */
-export function readMeasurement(text: string): Measurement {
+export function readMeasurement(json: string): Measurement {
   const wrong = new UsageError("--measurement is no JSON with pcr0, pcr1 and pcr2");
   let read: Partial<Record<keyof Measurement, unknown>> | null;
   try {
-    read = JSON.parse(text) as typeof read;
+    read = JSON.parse(json) as typeof read;
   } catch {
     throw wrong;
   }

@@ -11,7 +11,7 @@ import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
-import { need, UsageError, type Result } from "./command-line.ts";
+import { UsageError, wholeNumber, type Kept, type Result, type Verbs } from "./command-line.ts";
 
 export const FEES_HELP = `  fees set DEVELOPER ASSET OPERATION [--flat N] [--bps N] [--sink ADDRESS]
                                                           flat + amount × bps / 10,000, to the sink; a sink is
@@ -25,62 +25,19 @@ export const FEES_HELP = `  fees set DEVELOPER ASSET OPERATION [--flat N] [--bps
 fees: ASSET is a listed symbol or address; OPERATION is deposit, transfer, withdraw or swap; --flat in smallest units
 `;
 
-export interface FeesOptions {
-  readonly flat: string | undefined;
-  readonly bps: string | undefined;
-  readonly sink: string | undefined;
-  /** Where lines go that are too many for one answer. */
-  readonly print: (line: string) => void;
-}
-
-/** What the instance keeps, and what its proxy on this machine, if there is one, has read from the chain. */
-export interface Kept {
-  readonly stores: InstanceStores;
-  readonly data: ChainDataStore | undefined;
-}
-
 /** Notes read at once. */
 const PAGE = 1_000;
 
-/** `words` come after `fees`. Undefined when the answer was printed line by line. */
-export async function feesCommand(
-  kept: Kept,
-  words: readonly string[],
-  options: FeesOptions,
-): Promise<Result | undefined> {
-  const [verb, developer, asset, operation, ...rest] = words;
-  if (rest.length > 0) throw new UsageError("too many words");
-  switch (verb ?? "") {
-    case "set":
-      return set(
-        kept,
-        need(developer, "DEVELOPER"),
-        need(asset, "ASSET"),
-        need(operation, "OPERATION"),
-        options,
-      );
-    case "remove":
-      return remove(kept, need(developer, "DEVELOPER"), need(asset, "ASSET"), need(operation, "OPERATION"));
-    case "list":
-      if (asset !== undefined) throw new UsageError("too many words");
-      return list(kept, developer);
-    case "received":
-      if (asset !== undefined) throw new UsageError("too many words");
-      await received(kept, developer, options.print);
-      return undefined;
-    default:
-      throw new UsageError("unknown command; see --help");
-  }
-}
+export const FEES: Verbs = {
+  set: { words: ["DEVELOPER", "ASSET", "OPERATION"], run: set },
+  list: { words: ["[DEVELOPER]"], run: list },
+  remove: { words: ["DEVELOPER", "ASSET", "OPERATION"], run: remove },
+  received: { words: ["[DEVELOPER]"], run: received },
+};
 
-async function set(
-  kept: Kept,
-  developer: string,
-  assetName: string,
-  operationName: string,
-  { flat, bps, sink }: FeesOptions,
-): Promise<Result> {
+async function set(kept: Kept, developer: string, assetName: string, operationName: string): Promise<Result> {
   await requireDeveloper(kept, developer);
+  const { flat, bps, sink } = kept.values;
   const store = kept.stores.feeRules;
   const instance = await instanceOf(kept);
   const asset = readAsset(instance, assetName);
@@ -90,7 +47,7 @@ async function set(
   if (sink !== undefined && address === undefined)
     throw new UsageError(`--sink is no shielded address of this network (${instance.addressPrefix}1…)`);
   const wanted = {
-    ...{ asset, operation, flat: readFlat(flat), bps: readBps(bps) },
+    ...{ asset, operation, flat: readFlat(flat), bps: wholeNumber("--bps", bps ?? "0", 0, 10_000) },
     sink: address === undefined || sink === undefined ? undefined : { ...address, text: sink },
   };
   const rules = await setRule(store, developer, wanted).catch((error: unknown) => {
@@ -117,7 +74,7 @@ async function remove(
   return { data, text: `removed the ${operation} fee of ${developer}` };
 }
 
-async function list(kept: Kept, only: string | undefined): Promise<Result> {
+async function list(kept: Kept, only?: string): Promise<Result> {
   if (only !== undefined) await requireDeveloper(kept, only);
   const store = kept.stores.feeRules;
   const rows = [];
@@ -126,11 +83,7 @@ async function list(kept: Kept, only: string | undefined): Promise<Result> {
   return shown(await instanceOf(kept), rows);
 }
 
-async function received(
-  kept: Kept,
-  developer: string | undefined,
-  print: (line: string) => void,
-): Promise<void> {
+async function received(kept: Kept, developer?: string): Promise<undefined> {
   if (developer !== undefined) await requireDeveloper(kept, developer);
   const { stores, data } = kept;
   if (data === undefined)
@@ -138,8 +91,9 @@ async function received(
   const notes = stores.feeNotes;
   for (let skip = 0; ; skip += PAGE) {
     const page = await notes.notesOf(developer, skip, PAGE);
-    for (const note of page) print(JSON.stringify(await openingOf(stores, data, note)));
-    if (page.length < PAGE) return;
+    // Printed as they come: they may be too many for one answer.
+    for (const note of page) process.stdout.write(`${JSON.stringify(await openingOf(stores, data, note))}\n`);
+    if (page.length < PAGE) return undefined;
   }
 }
 
@@ -214,10 +168,4 @@ function readOperation(name: string): FeeOperation {
 function readFlat(text = "0"): bigint {
   if (!/^(0|[1-9][0-9]{0,38})$/.test(text)) throw new UsageError("--flat takes an integer in smallest units");
   return BigInt(text);
-}
-
-function readBps(text = "0"): number {
-  if (!/^(0|[1-9][0-9]{0,4})$/.test(text) || Number(text) > 10_000)
-    throw new UsageError("--bps takes an integer from 0 to 10000");
-  return Number(text);
 }

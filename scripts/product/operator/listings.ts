@@ -18,8 +18,8 @@ import {
   type Standing,
 } from "./admissions.ts";
 import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
-import { addressOf, POOL_OPTIONS, walletIn, withPool, type PoolAt } from "./chain.ts";
-import { need, UsageError, type Result } from "./command-line.ts";
+import { addressOf, walletIn, withPool, type PoolAt } from "./chain.ts";
+import { need, POOL_OPTIONS, show, UsageError, type Result } from "./command-line.ts";
 
 export type Listing = "asset" | "executor";
 
@@ -65,8 +65,7 @@ export async function listingCommand(listing: Listing, words: readonly string[])
     process.stdout.write(HELP);
     return;
   }
-  const result = await run(listing, positionals, values);
-  process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
+  show(await run(listing, positionals, values), values.json);
 }
 
 async function run(

@@ -19,9 +19,9 @@ import { ENCLAVE_FOLDER, measureImage } from "../image/measurement.ts";
 import { BIRTH_FAULTS, birthFault, makePair, pairFault, type BirthPolicy } from "./birth.ts";
 import { timeOf } from "./admissions.ts";
 import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
-import { addressOf, POOL_OPTIONS, walletIn, withPool } from "./chain.ts";
+import { addressOf, walletIn, withPool } from "./chain.ts";
 import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
-import { need, readMeasurement, UsageError, type Result } from "./command-line.ts";
+import { need, POOL_OPTIONS, readMeasurement, show, UsageError, type Result } from "./command-line.ts";
 
 export const SIGNER_HELP = `Usage: npm run operator -- signer COMMAND [options] [--json]
 
@@ -75,8 +75,7 @@ export async function signerCommand(words: readonly string[]): Promise<void> {
   const say: Say = (text) => {
     if (values.json !== true) process.stderr.write(`${text}\n`);
   };
-  const result = await run(positionals, values, say);
-  process.stdout.write(values.json === true ? `${JSON.stringify(result.data)}\n` : `${result.text}\n`);
+  show(await run(positionals, values, say), values.json);
 }
 
 async function run(positionals: readonly string[], values: Values, say: Say): Promise<Result> {

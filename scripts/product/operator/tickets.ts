@@ -9,9 +9,8 @@ import type { Outgoing, TicketRecord } from "../../../proxy/store/tickets.ts";
 import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
 import { asBytes32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { signalNames } from "../../../shared/protocol/host/statements.ts";
-import { chainOf, type IndexValues } from "./chain-index.ts";
-import type { Kept } from "./fees.ts";
-import { need, UsageError, type Result } from "./command-line.ts";
+import { chainOf } from "./chain-index.ts";
+import { UsageError, type Kept, type Result, type StoreValues, type Verbs } from "./command-line.ts";
 
 export const TICKETS_HELP = `  tickets inspect TICKET [chain]                          all that store, index and chain know of one ticket, by its
                                                           id or its statement's hash; the proxy may run. The node is
@@ -19,25 +18,17 @@ export const TICKETS_HELP = `  tickets inspect TICKET [chain]                   
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** `words` come after `tickets`. */
-export async function ticketsCommand(
-  { stores: { tickets }, data }: Kept,
-  words: readonly string[],
-  values: IndexValues & { readonly instance?: string | undefined },
-  environment: NodeJS.ProcessEnv,
-): Promise<Result> {
-  const [verb, name, ...rest] = words;
-  if (rest.length > 0) throw new UsageError("too many words");
-  if (verb !== "inspect") throw new UsageError("unknown command; see --help");
-  const wanted = need(name, "TICKET");
-  const ticket = await find(tickets, wanted);
-  if (ticket === undefined) return unknown(data, wanted);
+export const TICKETS: Verbs = { inspect: { words: ["TICKET"], run: inspect } };
+
+async function inspect({ stores: { tickets }, data, values }: Kept, name: string): Promise<Result> {
+  const ticket = await find(tickets, name);
+  if (ticket === undefined) return unknown(data, name);
   const outgoing = (await tickets.outgoing()).filter(({ ticketIds }) => ticketIds.includes(ticket.id));
   const facts: Facts = {
     ticket: await shownTicket(tickets, ticket),
     transactions: outgoing.map(shownOutgoing),
     index: data === undefined ? "not here; a proxy's data folder has it (--data)" : shownIndex(data, ticket),
-    chain: await askChain(ticket, outgoing, values, environment),
+    chain: await askChain(ticket, outgoing, values),
   };
   return { data: facts, text: JSON.stringify(facts, undefined, 2) };
 }
@@ -122,15 +113,14 @@ function shownIndex(
 async function askChain(
   ticket: TicketRecord,
   outgoing: readonly Outgoing[],
-  values: IndexValues & { readonly instance?: string | undefined },
-  environment: NodeJS.ProcessEnv,
+  values: StoreValues,
 ): Promise<Facts | string> {
-  if ((values.rpc ?? environment["CLOISTER_RPC_URL"] ?? "") === "")
+  if ((values.rpc ?? process.env["CLOISTER_RPC_URL"] ?? "") === "")
     return "not asked; --rpc URL names a node";
   const [chainId, address] = (values.instance ?? "").split(":");
   const named = chainId === "" || address === undefined ? {} : { "chain-id": chainId, pool: address };
   try {
-    const { chain, pool } = await chainOf({ ...named, ...values }, environment);
+    const { chain, pool } = await chainOf({ ...named, ...values }, process.env);
     return await shownChain(chain, pool, ticket, outgoing);
   } catch (error) {
     if (error instanceof ChainUnreachable) return `not asked: ${error.message}`;

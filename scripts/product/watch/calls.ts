@@ -3,10 +3,12 @@
  * transaction's own calldata, or from a trace when another contract made the call. Trusts the compiler's ABI.
  */
 import { Interface } from "ethers";
+import { ChainRefused } from "../../../proxy/chain/json-rpc.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
-import { NodeRefused, type ChainNode, type ChainTransaction, type Frame } from "./node.ts";
+import { kindById, statementHashOf } from "../../../shared/protocol/statements.ts";
+import type { ChainNode, ChainTransaction, Frame, Log } from "./node.ts";
 
 export const poolInterface = new Interface(POOL_ABI);
 const EXECUTE = poolInterface.getFunction("execute")!.selector;
@@ -36,6 +38,18 @@ export interface Update {
 /** What the pool answers with one event each, in this order: the members, then the update if there is one. */
 export type Handed = Member | Update;
 
+/** Whether judging needs what was handed to the pool: where it only refused, or the owner spoke, nothing was believed. */
+export function needsCalldata(logs: readonly Log[], pool: Address): boolean {
+  return logs.some(({ address, topics }) => address === pool && BELIEVED.has(topics[0] ?? ""));
+}
+const BELIEVED = new Set(["Executed", "RootUpdated"].map((name) => poolInterface.getEvent(name)!.topicHash));
+
+/** Undefined for a kind that is not in the table, which no pool executes. */
+export function hashOf({ kindId, deadline, signals, ext }: Member): Bytes32 | undefined {
+  const kind = kindById(kindId);
+  return kind === undefined ? undefined : statementHashOf(kind, deadline, signals, ext);
+}
+
 /** A text says why it cannot be known. */
 export async function handedTo(
   pool: Address,
@@ -48,7 +62,7 @@ export async function handedTo(
   try {
     root = await node.trace(transaction.hash);
   } catch (error) {
-    if (error instanceof NodeRefused)
+    if (error instanceof ChainRefused)
       return `another contract called the pool, and the node does not trace (${error.message})`;
     throw error;
   }
@@ -72,18 +86,13 @@ function decode(inputs: readonly string[]): Handed[] | string {
   }
 }
 
-interface RawMember {
-  kind: bigint;
-  deadline: bigint;
-  signals: Iterable<bigint>;
-  ext: string;
-  proof: string;
-  attestations: string;
-}
-
-interface RawUpdate extends Omit<Update, "type" | "attestations"> {
-  attestations: string;
-}
+/** As ethers decodes it. */
+type Raw<T> = { readonly [Name in keyof T]: T[Name] extends Uint8Array ? string : T[Name] };
+type RawMember = Raw<Omit<Member, "type" | "kindId" | "signals">> & {
+  readonly kind: bigint;
+  readonly signals: Iterable<bigint>;
+};
+type RawUpdate = Raw<Omit<Update, "type">>;
 
 function decodeExecute(input: string): Handed[] {
   const [members, update] = poolInterface.decodeFunctionData("execute", input) as unknown as [
@@ -102,11 +111,7 @@ function decodeExecute(input: string): Handed[] {
   const { oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter } = update;
   const attestations = mustFromHex(update.attestations);
   // What the pool takes for no update at all, it answers with no event.
-  const isEmpty = toIndex === 0n && fromIndex === 0n && attestations.length === 0;
-  return isEmpty
-    ? handed
-    : [
-        ...handed,
-        { type: "update", oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter, attestations },
-      ];
+  if (toIndex === 0n && fromIndex === 0n && attestations.length === 0) return handed;
+  const fields = { oldRoot, newRoot, fromIndex, toIndex, headBefore, headAfter, attestations };
+  return [...handed, { type: "update", ...fields }];
 }

@@ -2,12 +2,7 @@
  * Judges what the pool said in one transaction against what was handed to it and what the ledger knows. Every
  * rule that the pool took an enclave's word for is checked here again, without that word.
  */
-import { recoverAddress, type LogDescription } from "ethers";
-import {
-  attestationDigest,
-  rootUpdateDigest,
-  SIGNATURE_BYTES,
-} from "../../../shared/protocol/attestation.ts";
+import type { LogDescription } from "ethers";
 import {
   addressFromField,
   asAddress,
@@ -18,22 +13,23 @@ import {
   type Field,
 } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
-import { keccakHex, poseidon3 } from "../../../shared/protocol/hash.ts";
+import { poseidon3 } from "../../../shared/protocol/hash.ts";
 import {
   checkStatement,
   KINDS,
   kindById,
-  statementHashOf,
   type Home,
   type Kind,
   type Statement,
 } from "../../../shared/protocol/statements.ts";
-import { poolInterface, type Handed, type Member, type Update } from "./calls.ts";
+import { ownerEventOf, proposalText, type Change } from "../owner-events.ts";
+import { hashOf, poolInterface, type Handed, type Member, type Update } from "./calls.ts";
 import { Contradiction, type Code } from "./findings.ts";
 import type { ProofVerifier } from "./groth16.ts";
-import { ownerEventOf, proposalText, type Change } from "../owner-events.ts";
 import type { Ledger } from "./ledger.ts";
+import { isBetween, movedIn, type Between } from "./moved.ts";
 import type { Header, Log } from "./node.ts";
+import { signersOf, type Recovered } from "./signatures.ts";
 
 /** What never changes of a pool. */
 export interface WatchedPool {
@@ -50,11 +46,22 @@ export interface SeenTransaction {
   readonly handed: readonly Handed[] | string;
 }
 
-/** One thing the pool said, and the logs of others that follow it up to its next word about a member. */
+/** A transaction of a block, and what is needed to judge it. */
+export interface Case {
+  readonly ledger: Ledger;
+  readonly pool: WatchedPool;
+  readonly verifier: ProofVerifier;
+  readonly header: Header;
+  readonly transaction: SeenTransaction;
+}
+
+/** One thing the pool said. */
 interface Said {
   readonly log: Log;
   readonly event: LogDescription;
 }
+
+type Report = (code: Code, detail: string) => void;
 
 const CODE_OF = {
   proposed: "PROPOSED",
@@ -71,12 +78,6 @@ const ANSWERS: Readonly<Record<string, Handed["type"]>> = {
   RootUpdateSkipped: "update",
 };
 
-/** Whether judging needs what was handed to the pool: where it only refused, or the owner spoke, nothing was believed. */
-export function needsCalldata(logs: readonly Log[], pool: Address): boolean {
-  return logs.some(({ address, topics }) => address === pool && BELIEVED.has(topics[0] ?? ""));
-}
-const BELIEVED = new Set(["Executed", "RootUpdated"].map((name) => poolInterface.getEvent(name)!.topicHash));
-
 /** What has expired by a block's time, reported as of that block. */
 export function expire(ledger: Ledger, header: Header): void {
   for (const proposal of ledger.expire(header.timestamp)) {
@@ -84,70 +85,46 @@ export function expire(ledger: Ledger, header: Header): void {
   }
 }
 
-export function judge(
-  ledger: Ledger,
-  pool: WatchedPool,
-  verifier: ProofVerifier,
-  header: Header,
-  transaction: SeenTransaction,
-): void {
+export function judge(given: Case): void {
   // Before its own words: what expired may be proposed again in this very transaction.
-  expire(ledger, header);
+  expire(given.ledger, given.header);
+  const judgement = new Judgement(given);
   try {
-    new Judgement(ledger, pool, verifier, header, transaction).pass();
+    judgement.pass();
   } catch (error) {
     if (error instanceof Contradiction) throw error;
     // Words that no pool says, such as a log that does not decode: the node's, and no reason to stop watching.
-    const detail = `cannot be judged: ${error instanceof Error ? error.message : String(error)}`;
-    throw new Contradiction({
-      code: "LOG_CONTRADICTION",
-      block: header.number,
-      txHash: transaction.hash,
-      detail,
-    });
+    judgement.contradict(`cannot be judged: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 class Judgement {
-  readonly #ledger: Ledger;
-  readonly #pool: WatchedPool;
-  readonly #verifier: ProofVerifier;
-  readonly #header: Header;
-  readonly #transaction: SeenTransaction;
+  readonly #case: Case;
 
-  constructor(
-    ledger: Ledger,
-    pool: WatchedPool,
-    verifier: ProofVerifier,
-    header: Header,
-    transaction: SeenTransaction,
-  ) {
-    this.#ledger = ledger;
-    this.#pool = pool;
-    this.#verifier = verifier;
-    this.#header = header;
-    this.#transaction = transaction;
+  constructor(given: Case) {
+    this.#case = given;
   }
 
   pass(): void {
-    const said = this.#transaction.logs.flatMap((log) => this.#parse(log));
+    const said = this.#case.transaction.logs.flatMap((log) => this.#parse(log));
     const answers = said.filter(({ event }) => event.name in ANSWERS);
+    const notes = said.filter(({ event }) => event.name === "NoteHashed");
     const handed = this.#pair(answers);
     let notesHashed = 0;
     for (const { log, event } of said) {
       const at = answers.findIndex((answer) => answer.log === log);
+      const answered = typeof handed === "string" ? handed : handed[at];
       switch (event.name) {
         case "Executed": {
+          const from = log.logIndex;
           const until = answers[at + 1]?.log.logIndex ?? Infinity;
-          const note = said.find(
-            (other) => other.event.name === "NoteHashed" && isBetween(other.log, log.logIndex, until),
-          );
+          const note = notes.find((other) => isBetween(other.log, { from, until }));
           if (note !== undefined) notesHashed += 1;
-          this.#executed(event, handed, at, { from: log.logIndex, until, note });
+          this.#executed(event, answered as Member | string, { from, until, note });
           break;
         }
         case "RootUpdated":
-          this.#rootUpdated(event, handed, at);
+          this.#rootUpdated(event, answered as Update | string);
           break;
         case "Rejected":
         case "RootUpdateSkipped":
@@ -157,16 +134,13 @@ class Judgement {
           this.#governance(event);
       }
     }
-    if (notesHashed !== said.filter(({ event }) => event.name === "NoteHashed").length) {
-      this.#contradict("LOG_CONTRADICTION", "a hashed note belongs to no statement");
-    }
+    if (notesHashed !== notes.length) this.contradict("a hashed note belongs to no statement");
   }
 
   #parse(log: Log): Said[] {
-    if (log.address !== this.#pool.home.pool) return [];
+    if (log.address !== this.#case.pool.home.pool) return [];
     const event = poolInterface.parseLog({ topics: [...log.topics], data: log.data });
-    if (event === null)
-      this.#contradict("LOG_CONTRADICTION", "the pool said something that this watcher does not know");
+    if (event === null) this.contradict("the pool said something that this watcher does not know");
     return [{ log, event }];
   }
 
@@ -175,7 +149,7 @@ class Judgement {
    * attestation, then with a false proof and a forged one. Only the second is executed, and it is to be judged.
    */
   #pair(answers: readonly Said[]): readonly Handed[] | string {
-    const { handed } = this.#transaction;
+    const { handed } = this.#case.transaction;
     if (typeof handed === "string") return handed;
     const fits =
       handed.length === answers.length &&
@@ -191,7 +165,8 @@ class Judgement {
 
   // ------------------------------------------------------------------ statements
 
-  #executed(event: LogDescription, handed: readonly Handed[] | string, at: number, span: Span): void {
+  /** A text instead of the member says why it is not known. */
+  #executed(event: LogDescription, member: Member | string, span: Span): void {
     const args = event.args as unknown as {
       statementHash: Bytes32;
       kind: bigint;
@@ -200,19 +175,18 @@ class Judgement {
       commitments: Iterable<bigint>;
       ciphertexts: string;
     };
-    const ledger = this.#ledger;
+    const { ledger, pool } = this.#case;
     const { statementHash: statement, kind } = args;
     const [nullifiers, commitments] = [[...args.nullifiers], [...args.commitments]];
-    const member = typeof handed === "string" ? handed : (handed[at] as Member);
-    const signers = typeof member === "string" ? [] : this.#signersOf(member);
-    const report = (code: Code, detail: string): void => this.#report(code, detail, { statement, signers });
+    const signers = typeof member === "string" ? [] : signersOf(pool, member);
+    const report: Report = (code, detail) => this.#report(code, detail, { statement, signers });
 
     if (ledger.signers.size === 0) {
-      this.#contradict("LEAF_GAP", "a statement before any signer: the walk begins after the pool was made");
+      this.contradict("a statement before any signer: the walk begins after the pool was made", "LEAF_GAP");
     }
-    if (args.firstLeafIndex !== ledger.leafCount) this.#gap(args.firstLeafIndex);
+    this.#checkPlace(args.firstLeafIndex);
     ledger.statements += 1;
-    for (const commitment of commitments) ledger.append(this.#leaf(commitment));
+    for (const commitment of commitments) this.#append(commitment);
     // Deposits have no nullifiers: the statement itself must come once.
     const marks = nullifiers.length > 0 ? nullifiers : [statement];
     for (const mark of marks) {
@@ -239,65 +213,57 @@ class Judgement {
       args.ciphertexts.toLowerCase() !== ciphertexts ||
       (note !== undefined) !== KINDS[checked.kind].leaves > KINDS[checked.kind].outputs
     ) {
-      this.#contradict("LOG_CONTRADICTION", "the pool's event is not what was handed to it");
+      this.contradict("the pool's event is not what was handed to it");
     }
     this.#checkMoney(checked, note, span, report);
   }
 
   /** All that the pool believed because it was signed. Undefined when it is no statement at all. */
-  #checkMember(
-    member: Member,
-    signers: readonly (Address | undefined)[],
-    report: (code: Code, detail: string) => void,
-  ): Statement | undefined {
+  #checkMember(member: Member, signers: Recovered, report: Report): Statement | undefined {
+    const { ledger, pool, verifier, header } = this.#case;
     const kind = kindById(member.kindId);
     const statement =
       kind === undefined
         ? "UNKNOWN_KIND"
-        : checkStatement(this.#pool.home, kind, member.deadline, member.signals, member.ext);
+        : checkStatement(pool.home, kind, member.deadline, member.signals, member.ext);
     if (typeof statement === "string") {
       report("STATEMENT_INVALID", statement);
       return undefined;
     }
-    if (member.deadline < BigInt(this.#header.timestamp)) report("STATEMENT_INVALID", "DEADLINE_PASSED");
+    if (member.deadline < BigInt(header.timestamp)) report("STATEMENT_INVALID", "DEADLINE_PASSED");
     this.#checkSigners(signers, report);
-    const fault = this.#verifier.faultOf(statement.kind, member.proof, statement.signals);
+    const fault = verifier.faultOf(statement.kind, member.proof, statement.signals);
     if (fault !== undefined) report("PROOF_FORGED", `${fault}, ${statement.kind}, ${amountOf(statement)}`);
     const { root } = statement.facts;
-    if (root !== undefined && !this.#ledger.hasRoot(root)) {
+    if (root !== undefined && !ledger.hasRoot(root)) {
       report("ROOT_UNKNOWN_TO_LOG", `root ${toHex(word(root))}, ${amountOf(statement)}`);
     }
     return statement;
   }
 
   /** What was owed afterwards, and that the tokens moved as they should. The pool may receive more than it must. */
-  #checkMoney(
-    { kind, facts, ext }: Statement,
-    note: HashedNote | undefined,
-    span: Span,
-    report: (code: Code, detail: string) => void,
-  ): void {
+  #checkMoney(statement: Statement, note: HashedNote | undefined, span: Span, report: Report): void {
+    const { kind, facts, ext } = statement;
+    const { ledger, pool, transaction } = this.#case;
     const asset = addressFromField(facts.asset)!;
     const amount: bigint = facts.amount;
     const change = kind === "deposit-shield" ? amount : -amount;
     if (amount !== 0n) {
-      this.#ledger.owe(asset, change);
-      const moved = this.#moved(asset, span.from, span.until);
+      ledger.owe(asset, change);
+      const moved = movedIn(transaction.logs, pool.home.pool, asset, span);
       if (moved < change) report("TRANSFER_MISMATCH", `${asset}: moved ${moved}, stated ${change}`);
     }
     if (note === undefined || ext.kind !== "private-swap") return;
-    this.#ledger.owe(note.asset, note.value);
-    const received = this.#moved(note.asset, span.from, note.logIndex);
-    const faults = [
-      ...(note.asset === ext.tokenOut && note.npk === ext.npkOut
-        ? []
-        : ["another asset or owner than signed"]),
-      ...(note.commitment === poseidon3(note.npk, BigInt(note.asset), note.value)
-        ? []
-        : ["not the hash of its parts"]),
-      ...(note.value >= ext.minAmountOut ? [] : [`below the floor of ${ext.minAmountOut}`]),
-      ...(note.value === received ? [] : [`received ${received}`]),
+    ledger.owe(note.asset, note.value);
+    const until = note.logIndex;
+    const received = movedIn(transaction.logs, pool.home.pool, note.asset, { from: span.from, until });
+    const rules: readonly (readonly [boolean, string])[] = [
+      [note.asset === ext.tokenOut && note.npk === ext.npkOut, "another asset or owner than signed"],
+      [note.commitment === poseidon3(note.npk, BigInt(note.asset), note.value), "not the hash of its parts"],
+      [note.value >= ext.minAmountOut, `below the floor of ${ext.minAmountOut}`],
+      [note.value === received, `received ${received}`],
     ];
+    const faults = rules.flatMap(([holds, fault]) => (holds ? [] : [fault]));
     if (faults.length > 0) report("NOTE_FORGED", `${note.asset}: value ${note.value}, ${faults.join(", ")}`);
   }
 
@@ -310,64 +276,43 @@ class Judgement {
       asset: string;
       value: bigint;
     };
-    if (args.statementHash !== statement) {
-      this.#contradict("LOG_CONTRADICTION", "a hashed note belongs to another statement");
-    }
-    if (args.leafIndex !== this.#ledger.leafCount) this.#gap(args.leafIndex);
-    const commitment = this.#leaf(args.commitment);
-    this.#ledger.append(commitment);
+    if (args.statementHash !== statement) this.contradict("a hashed note belongs to another statement");
+    this.#checkPlace(args.leafIndex);
+    const commitment = this.#append(args.commitment);
     const { npk, value } = args;
     return { logIndex: log.logIndex, commitment, npk: mustField(npk), asset: asAddress(args.asset)!, value };
   }
 
-  /** What the pool gained of a token by the token's own log, between two places of the transaction's log. */
-  #moved(token: Address, from: number, until: number): bigint {
-    const own = topicOf(this.#pool.home.pool);
-    let moved = 0n;
-    for (const log of this.#transaction.logs) {
-      const [topic, payer, payee] = log.topics;
-      if (log.address !== token || topic !== TRANSFER || !isBetween(log, from, until)) continue;
-      const amount = BigInt(log.data === "0x" ? 0 : log.data);
-      if (payee === own) moved += amount;
-      if (payer === own) moved -= amount;
-    }
-    return moved;
-  }
-
-  #leaf(commitment: bigint): Field {
+  #append(commitment: bigint): Field {
     const leaf = asField(commitment);
-    if (leaf === undefined || leaf === 0n) {
-      this.#contradict("LOG_CONTRADICTION", "a leaf is zero or not below the field order");
-    }
+    if (leaf === undefined || leaf === 0n) this.contradict("a leaf is zero or not below the field order");
+    this.#case.ledger.append(leaf);
     return leaf;
   }
 
   // ------------------------------------------------------------------ roots
 
-  #rootUpdated(event: LogDescription, handed: readonly Handed[] | string, at: number): void {
+  #rootUpdated(event: LogDescription, handed: Update | string): void {
     const { root, leafCount, sequence } = event.args as unknown as Record<
       "root" | "leafCount" | "sequence",
       bigint
     >;
-    const ledger = this.#ledger;
-    const update = typeof handed === "string" ? undefined : (handed[at] as Update);
-    const signers = update === undefined ? [] : this.#signersOf(update);
-    const report = (code: Code, detail: string): void => this.#report(code, detail, { signers });
+    const { ledger, pool } = this.#case;
+    const update = typeof handed === "string" ? undefined : handed;
+    const signers = update === undefined ? [] : signersOf(pool, update);
+    const report: Report = (code, detail) => this.#report(code, detail, { signers });
 
     const before = ledger.rootedHead;
     const truth = ledger.advance(leafCount);
     if (truth === undefined) {
-      this.#contradict(
-        "LOG_CONTRADICTION",
-        `a root over ${leafCount} leaves, of which the log shows ${ledger.leafCount}`,
-      );
+      this.contradict(`a root over ${leafCount} leaves, of which the log shows ${ledger.leafCount}`);
     }
     if (Number(sequence) !== ledger.announced.sequence + 1) {
-      this.#contradict("LOG_CONTRADICTION", `root ${sequence} came after root ${ledger.announced.sequence}`);
+      this.contradict(`root ${sequence} came after root ${ledger.announced.sequence}`);
     }
     // The pool compared these heads with its own, so another leaf in our log shows at once.
     if (update !== undefined && (update.headBefore !== before || update.headAfter !== truth.head)) {
-      this.#contradict("LOG_CONTRADICTION", "the pool's queue holds other leaves than the log");
+      this.contradict("the pool's queue holds other leaves than the log");
     }
     ledger.announced = { root, sequence: Number(sequence) };
     if (root !== truth.root) {
@@ -378,39 +323,13 @@ class Judgement {
     else if (typeof handed === "string") report("CALLDATA_UNSEEN", `a root update: ${handed}`);
   }
 
-  // ------------------------------------------------------------------ signatures
-
-  #signersOf(handed: Handed): (Address | undefined)[] {
-    const { home, keyHashes } = this.#pool;
-    if (handed.type === "update") {
-      const { oldRoot, newRoot } = handed;
-      // Signed as they stand: a forged root need not be below the field order.
-      const fields = { ...handed, oldRoot: oldRoot as Field, newRoot: newRoot as Field };
-      return recoverAll(rootUpdateDigest(home, fields), handed.attestations);
-    }
-    const kind = kindById(handed.kindId);
-    if (kind === undefined) return [];
-    const message = {
-      kind,
-      verifyingKeyHash: keyHashes[kind],
-      statementHash: hashOf(handed)!,
-      proofHash: keccakHex(handed.proof),
-      deadline: handed.deadline,
-    };
-    return recoverAll(attestationDigest(home, message), handed.attestations);
-  }
-
-  #checkSigners(
-    signers: readonly (Address | undefined)[],
-    report: (code: Code, detail: string) => void,
-  ): void {
-    const accepted = new Set(
-      signers.filter((signer) => signer !== undefined && this.#ledger.signers.has(signer)),
-    );
-    if (accepted.size === signers.length && signers.length >= this.#pool.threshold) return;
+  #checkSigners(signers: Recovered, report: Report): void {
+    const { ledger, pool } = this.#case;
+    const accepted = new Set(signers.filter((one) => one !== undefined && ledger.signers.has(one)));
+    if (accepted.size === signers.length && signers.length >= pool.threshold) return;
     report(
       "ATTESTATION_INVALID",
-      `${accepted.size} accepted signers of ${signers.length}, needed ${this.#pool.threshold}`,
+      `${accepted.size} accepted signers of ${signers.length}, needed ${pool.threshold}`,
     );
   }
 
@@ -419,8 +338,8 @@ class Judgement {
   #governance({ name, args }: LogDescription): void {
     const told = args.toObject() as Record<string, unknown>;
     const event = ownerEventOf(name, told);
-    if (event === undefined) this.#contradict("LOG_CONTRADICTION", `${name} is no word of this watcher's`);
-    this.#ledger.change(event);
+    if (event === undefined) this.contradict(`${name} is no word of this watcher's`);
+    this.#case.ledger.change(event);
     const { change, role, subject, proposal } = event;
     const { genesisDocument: document } = told;
     const ofDocument = typeof document === "string" ? `, genesis document ${shown(document)}` : "";
@@ -428,35 +347,34 @@ class Judgement {
     this.#report(CODE_OF[change], `${what}${ofDocument}`);
   }
 
-  #report(
-    code: Code,
-    detail: string,
-    more: { statement?: Bytes32; signers?: readonly (Address | undefined)[] } = {},
-  ): void {
+  #report(code: Code, detail: string, more: { statement?: Bytes32; signers?: Recovered } = {}): void {
     const { signers, ...rest } = more;
-    this.#ledger.report({
+    this.#case.ledger.report({
+      ...this.#place(),
       code,
-      block: this.#header.number,
-      txHash: this.#transaction.hash,
       ...rest,
       ...(signers === undefined ? {} : { signers: signers.filter((signer) => signer !== undefined) }),
       detail,
     });
   }
 
-  #contradict(code: Code, detail: string): never {
-    throw new Contradiction({ code, block: this.#header.number, txHash: this.#transaction.hash, detail });
+  contradict(detail: string, code: Code = "LOG_CONTRADICTION"): never {
+    throw new Contradiction({ code, ...this.#place(), detail });
   }
 
-  #gap(index: bigint): never {
-    this.#contradict("LEAF_GAP", `leaf ${index} came where leaf ${this.#ledger.leafCount} belongs`);
+  #checkPlace(index: bigint): void {
+    const { leafCount } = this.#case.ledger;
+    if (index !== leafCount)
+      this.contradict(`leaf ${index} came where leaf ${leafCount} belongs`, "LEAF_GAP");
+  }
+
+  #place(): { readonly block: number; readonly txHash: Bytes32 } {
+    return { block: this.#case.header.number, txHash: this.#case.transaction.hash };
   }
 }
 
 /** Where in a transaction's log a statement's own happenings lie. */
-interface Span {
-  readonly from: number;
-  readonly until: number;
+interface Span extends Between {
   readonly note: Said | undefined;
 }
 
@@ -466,36 +384,6 @@ interface HashedNote {
   readonly npk: Field;
   readonly asset: Address;
   readonly value: bigint;
-}
-
-/** keccak256 of `Transfer(address,address,uint256)` (EIP-20). */
-const TRANSFER = keccakHex(new TextEncoder().encode("Transfer(address,address,uint256)"));
-
-function topicOf(address: Address): string {
-  return toHex(word(BigInt(address)));
-}
-
-function isBetween({ logIndex }: Log, from: number, until: number): boolean {
-  return logIndex > from && logIndex < until;
-}
-
-/** Undefined for a kind that is not in the table, which no pool executes. */
-function hashOf({ kindId, deadline, signals, ext }: Member): Bytes32 | undefined {
-  const kind = kindById(kindId);
-  return kind === undefined ? undefined : statementHashOf(kind, deadline, signals, ext);
-}
-
-/** Undefined for what is no signature. */
-function recoverAll(digest: Uint8Array, attestations: Uint8Array): (Address | undefined)[] {
-  const signers: (Address | undefined)[] = [];
-  for (let at = 0; at < attestations.length; at += SIGNATURE_BYTES) {
-    try {
-      signers.push(asAddress(recoverAddress(digest, toHex(attestations.slice(at, at + SIGNATURE_BYTES)))));
-    } catch {
-      signers.push(undefined);
-    }
-  }
-  return signers;
 }
 
 function amountOf({ facts }: Statement): string {

@@ -3,62 +3,90 @@
  * later; what it answers is read strictly, and judged elsewhere against what else it answers.
  */
 import { setMaxListeners } from "node:events";
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { ChainUnreachable, createJsonRpc } from "../../../proxy/chain/json-rpc.ts";
 import { asAddress, asBytes32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { fromHex } from "../../../shared/protocol/bytes.ts";
 
-export interface Header {
-  readonly number: number;
-  readonly hash: Bytes32;
-  readonly parentHash: Bytes32;
+/** What one of the protocol's own readers takes. */
+function readBy<T>(read: (value: unknown) => T | undefined) {
+  return z.unknown().transform((value, context): T => {
+    const found = read(value);
+    if (found !== undefined) return found;
+    context.addIssue("of another form");
+    return z.NEVER;
+  });
+}
+
+const address = readBy(asAddress);
+const hash32 = readBy(asBytes32);
+const bytes = z.string().refine((text) => fromHex(text) !== undefined);
+/** Block numbers, times and log indices: all far below 2^53. */
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,13}$/)
+  .transform(Number);
+/** Undefined where a contract is made. */
+const target = z.unknown().transform(asAddress).optional();
+
+const header = z.object({
+  number: quantity,
+  hash: hash32,
+  parentHash: hash32,
   /** Unix seconds. */
-  readonly timestamp: number;
-}
+  timestamp: quantity,
+});
+export type Header = z.infer<typeof header>;
 
-export interface Log {
-  readonly address: Address;
-  readonly topics: readonly string[];
-  readonly data: string;
-  readonly blockNumber: number;
-  readonly blockHash: Bytes32;
-  readonly txHash: Bytes32;
-  readonly logIndex: number;
-}
+const log = z
+  .object({
+    address,
+    topics: z.array(bytes),
+    data: bytes,
+    blockNumber: quantity,
+    blockHash: hash32,
+    transactionHash: hash32,
+    logIndex: quantity,
+  })
+  .transform(({ transactionHash, ...rest }) => ({ ...rest, txHash: transactionHash }));
+export type Log = z.infer<typeof log>;
 
-export interface ChainTransaction {
-  readonly hash: Bytes32;
-  readonly blockHash: Bytes32;
-  /** Undefined when it made a contract. */
-  readonly to: Address | undefined;
-  readonly input: string;
-}
+const transaction = z.object({
+  /** Null until it is mined. */
+  blockHash: hash32.nullable(),
+  to: target,
+  input: bytes,
+});
+export type ChainTransaction = z.infer<typeof transaction> & { readonly hash: Bytes32 };
+
+const receipt = z.object({ logs: z.array(log) });
 
 /** One call inside a transaction, as the `callTracer` of debug_traceTransaction tells it. */
 export interface Frame {
   readonly type: string;
-  readonly to: Address | undefined;
+  readonly to?: Address | undefined;
   readonly input: string;
   /** It was undone, with all that it called. */
   readonly isReverted: boolean;
   readonly calls: readonly Frame[];
 }
 
-/** No answer, or none that can be read, however often it was asked. Says nothing about the chain. */
-export class NodeUnreachable extends Error {}
-
-/** The node answered, with an error. */
-export class NodeRefused extends Error {}
-
-export interface ChainNode {
-  chainId(): Promise<bigint>;
-  header(at: number | "latest"): Promise<Header | undefined>;
-  /** In order of the chain. */
-  logs(address: Address, fromBlock: number, toBlock: number): Promise<Log[]>;
-  transaction(hash: Bytes32): Promise<ChainTransaction | undefined>;
-  /** All logs of a mined transaction, whoever wrote them. */
-  logsOf(hash: Bytes32): Promise<Log[] | undefined>;
-  trace(hash: Bytes32): Promise<Frame>;
-  call(to: Address, data: string, at: number): Promise<string>;
-}
+const frame: z.ZodType<Frame> = z
+  .object({
+    type: z.string().catch(""),
+    to: target,
+    input: bytes,
+    error: z.unknown().optional(),
+    get calls() {
+      return z.array(frame).nullish();
+    },
+  })
+  .transform(({ error, calls, ...rest }) => ({
+    ...rest,
+    isReverted: error !== undefined && error !== null,
+    calls: calls ?? [],
+  }));
 
 export interface NodeOptions {
   /** Times that a question is asked before the node counts as unreachable. */
@@ -70,52 +98,26 @@ export interface NodeOptions {
 
 const TIMEOUT_MS = 60_000;
 const MAX_DELAY_MS = 15_000;
+/** Of an answer: logs of many blocks, or a trace with the input of every call. */
+const MAX_ANSWER_BYTES = 256 << 20;
 
-export function connectNode(
-  url: string,
-  { attempts = 6, firstDelayMs = 250, signal }: NodeOptions = {},
-): ChainNode {
-  let lastId = 0;
+export type ChainNode = ReturnType<typeof connectNode>;
+
+/** Every question may throw ChainUnreachable, which says nothing about the chain, or ChainRefused. */
+export function connectNode(url: string, { attempts = 6, firstDelayMs = 250, signal }: NodeOptions = {}) {
+  const send = createJsonRpc(url, { timeoutMs: TIMEOUT_MS, maxAnswerBytes: MAX_ANSWER_BYTES, signal });
   // One listener a question under way, and a block's transactions are asked for together.
   if (signal !== undefined) setMaxListeners(0, signal);
 
-  async function askOnce(method: string, params: readonly unknown[]): Promise<unknown> {
-    const giveUp = new AbortController();
-    const abort = (): void => giveUp.abort();
-    const timer = setTimeout(abort, TIMEOUT_MS);
-    signal?.addEventListener("abort", abort);
-    try {
-      signal?.throwIfAborted();
-      const response = await fetch(url, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params }),
-        signal: giveUp.signal,
-      });
-      const text = await response.text();
-      // Some nodes answer an error of the call with a 4xx and the JSON-RPC body all the same.
-      const reply = text.startsWith("{") ? record(JSON.parse(text)) : undefined;
-      const error = reply?.["error"];
-      if (error !== undefined && error !== null) throw refusal(method, error);
-      if (reply === undefined || !response.ok || !("result" in reply)) {
-        throw new NodeUnreachable(`${method} was answered with HTTP ${response.status} and no result`);
-      }
-      return reply["result"];
-    } catch (cause) {
-      if (cause instanceof NodeRefused || cause instanceof NodeUnreachable) throw cause;
-      throw new NodeUnreachable(`${method} was not answered`, { cause });
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
-  async function ask(method: string, ...params: readonly unknown[]): Promise<unknown> {
+  async function ask<T>(form: z.ZodType<T>, method: string, ...params: readonly unknown[]): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await askOnce(method, params);
+        const { data, error } = form.safeParse(await send(method, params));
+        if (error !== undefined)
+          throw new ChainUnreachable(`${method} was answered in another form`, { cause: error });
+        return data;
       } catch (error) {
-        if (!(error instanceof NodeUnreachable) || attempt >= attempts || signal?.aborted === true)
+        if (!(error instanceof ChainUnreachable) || attempt >= attempts || signal?.aborted === true)
           throw error;
         await pause(Math.min(firstDelayMs * 2 ** (attempt - 1), MAX_DELAY_MS), signal);
       }
@@ -123,126 +125,41 @@ export function connectNode(
   }
 
   return {
-    chainId: async () => BigInt(quantity(await ask("eth_chainId"))),
-    async header(at) {
-      const block = await ask("eth_getBlockByNumber", at === "latest" ? at : hex(at), false);
-      return block === null ? undefined : readHeader(block);
-    },
-    async logs(address, fromBlock, toBlock) {
-      const filter = { address, fromBlock: hex(fromBlock), toBlock: hex(toBlock) };
-      const logs = list(await ask("eth_getLogs", filter)).map(readLog);
-      if (
-        logs.some(
-          (log) => log.address !== address || log.blockNumber < fromBlock || log.blockNumber > toBlock,
-        )
-      ) {
-        throw new NodeUnreachable("eth_getLogs was answered with logs that were not asked for");
-      }
+    chainId: async (): Promise<bigint> => BigInt(await ask(quantity, "eth_chainId")),
+    header: (at: number | "latest"): Promise<Header | undefined> =>
+      ask(orNothing(header), "eth_getBlockByNumber", at === "latest" ? at : hex(at), false),
+    /** In order of the chain. */
+    async logs(of: Address, fromBlock: number, toBlock: number): Promise<Log[]> {
+      const filter = { address: of, fromBlock: hex(fromBlock), toBlock: hex(toBlock) };
+      const logs = await ask(z.array(log), "eth_getLogs", filter);
+      const isAskedFor = ({ address: from, blockNumber }: Log): boolean =>
+        from === of && blockNumber >= fromBlock && blockNumber <= toBlock;
+      if (!logs.every(isAskedFor))
+        throw new ChainUnreachable("eth_getLogs was answered with logs that were not asked for");
       return logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
     },
-    async transaction(hash) {
-      const answer = await ask("eth_getTransactionByHash", hash);
-      if (answer === null) return undefined;
-      const { blockHash, to, input } = record(answer);
-      // Not mined, or no longer.
-      if (blockHash === null) return undefined;
-      return { hash, blockHash: hash32(blockHash), to: target(to), input: hexText(input) };
+    async transaction(hash: Bytes32): Promise<ChainTransaction | undefined> {
+      const found = await ask(orNothing(transaction), "eth_getTransactionByHash", hash);
+      return found && { ...found, hash };
     },
-    async logsOf(hash) {
-      const answer = await ask("eth_getTransactionReceipt", hash);
-      return answer === null ? undefined : list(record(answer)["logs"]).map(readLog);
-    },
-    trace: async (hash) => readFrame(await ask("debug_traceTransaction", hash, { tracer: "callTracer" })),
-    call: async (to, data, at) => hexText(await ask("eth_call", { to, data }, hex(at))),
+    /** All logs of a mined transaction, whoever wrote them. */
+    logsOf: async (hash: Bytes32): Promise<Log[] | undefined> =>
+      (await ask(orNothing(receipt), "eth_getTransactionReceipt", hash))?.logs,
+    trace: (hash: Bytes32): Promise<Frame> =>
+      ask(frame, "debug_traceTransaction", hash, { tracer: "callTracer" }),
+    call: (to: Address, data: string, at: number): Promise<string> =>
+      ask(bytes, "eth_call", { to, data }, hex(at)),
   };
 }
 
-export function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal?.addEventListener("abort", end);
-  });
+/** A node says null where there is nothing. */
+function orNothing<T>(form: z.ZodType<T>): z.ZodType<T | undefined> {
+  return form.nullable().transform((found) => found ?? undefined);
 }
 
-function refusal(method: string, error: unknown): NodeUnreachable | NodeRefused {
-  const { code, message } = record(error);
-  const text = `${method}: ${typeof message === "string" ? message : "the node gave no reason"}`;
-  // "Limit exceeded" (EIP-1474) and its HTTP twin: nothing was decided, ask again.
-  return code === -32005 || code === 429 ? new NodeUnreachable(text) : new NodeRefused(text);
-}
-
-function readHeader(block: unknown): Header {
-  const { number, hash, parentHash, timestamp } = record(block);
-  return {
-    number: quantity(number),
-    hash: hash32(hash),
-    parentHash: hash32(parentHash),
-    timestamp: quantity(timestamp),
-  };
-}
-
-function readLog(log: unknown): Log {
-  const { address, topics, data, blockNumber, blockHash, transactionHash, logIndex } = record(log);
-  const from = asAddress(address);
-  if (from === undefined) throw new NodeUnreachable("a log has no address");
-  return {
-    address: from,
-    topics: list(topics).map(hexText),
-    data: hexText(data),
-    blockNumber: quantity(blockNumber),
-    blockHash: hash32(blockHash),
-    txHash: hash32(transactionHash),
-    logIndex: quantity(logIndex),
-  };
-}
-
-function readFrame(frame: unknown): Frame {
-  const { type, to, input, error, calls } = record(frame);
-  return {
-    type: typeof type === "string" ? type : "",
-    to: target(to),
-    input: hexText(input),
-    isReverted: error !== undefined && error !== null,
-    calls: calls === undefined || calls === null ? [] : list(calls).map(readFrame),
-  };
-}
-
-function target(to: unknown): Address | undefined {
-  return to === undefined || to === null ? undefined : asAddress(to);
-}
-
-function record(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null) throw new NodeUnreachable("an answer has another form");
-  return value as Record<string, unknown>;
-}
-
-function list(value: unknown): unknown[] {
-  if (!Array.isArray(value)) throw new NodeUnreachable("an answer holds no list where one belongs");
-  return value as unknown[];
-}
-
-function hexText(value: unknown): string {
-  if (fromHex(value) === undefined) throw new NodeUnreachable("an answer holds no bytes where some belong");
-  return value as string;
-}
-
-function hash32(value: unknown): Bytes32 {
-  const hash = asBytes32(value);
-  if (hash === undefined) throw new NodeUnreachable("an answer holds no hash where one belongs");
-  return hash;
-}
-
-/** Block numbers, times and log indices: all far below 2^53. */
-function quantity(value: unknown): number {
-  if (typeof value !== "string" || !/^0x[0-9a-fA-F]{1,13}$/.test(value)) {
-    throw new NodeUnreachable("an answer holds no number where one belongs");
-  }
-  return Number(value);
+/** Ends early, and quietly, with the signal. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { ...(signal && { signal }) }).catch(() => undefined);
 }
 
 function hex(value: number): string {

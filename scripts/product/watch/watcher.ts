@@ -2,18 +2,19 @@
  * Walks the chain from the pool's first block to the head, range by range, and keeps the ledger. Goes back
  * when blocks are replaced, and asks again when the node's answers do not fit together.
  */
+import { ChainRefused, ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { KIND_NAMES, KINDS, type Home, type Kind } from "../../../shared/protocol/statements.ts";
 import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import { TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import { Interface } from "ethers";
-import { handedTo, poolInterface } from "./calls.ts";
+import { handedTo, needsCalldata, poolInterface } from "./calls.ts";
 import { Contradiction, isAlarm, jsonOf, type Finding } from "./findings.ts";
 import { createProofVerifier, type ProofVerifier } from "./groth16.ts";
 import type { Journal, Place, Progress } from "./journal.ts";
-import { expire, judge, needsCalldata, type SeenTransaction, type WatchedPool } from "./judge.ts";
+import { expire, judge, type SeenTransaction, type WatchedPool } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
-import { NodeUnreachable, NodeRefused, pause, type ChainNode, type Header, type Log } from "./node.ts";
+import { pause, type ChainNode, type Header, type Log } from "./node.ts";
 
 export interface WatcherOptions {
   readonly node: ChainNode;
@@ -50,7 +51,7 @@ const token = new Interface(TOKEN_ABI);
 export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
   const { node, home, keys } = options;
   const latest = await node.header("latest");
-  if (latest === undefined) throw new NodeUnreachable("the node has no newest block");
+  if (latest === undefined) throw new ChainUnreachable("the node has no newest block");
   const read = async (name: string, ...args: unknown[]): Promise<unknown> =>
     (await ask(node, poolInterface, home.pool, latest.number, name, ...args))[0];
   const keyHashes: Partial<Record<Kind, Bytes32>> = {};
@@ -112,7 +113,7 @@ export class Watcher {
         const isContradiction = error instanceof Contradiction;
         if (!isContradiction && !(error instanceof Moved)) throw error;
         if (attempt >= ATTEMPTS) {
-          if (!isContradiction) throw new NodeUnreachable("the chain moves faster than it can be read");
+          if (!isContradiction) throw new ChainUnreachable("the chain moves faster than it can be read");
           // What was found on the way there stands.
           for (const finding of this.#ledger.findings) this.#tell(finding);
           this.#stand([error.finding]);
@@ -135,10 +136,10 @@ export class Watcher {
     this.#isTorn = false;
     await this.#leaveOrphans();
     const latest = await node.header("latest");
-    if (latest === undefined) throw new NodeUnreachable("the node has no newest block");
+    if (latest === undefined) throw new ChainUnreachable("the node has no newest block");
     const target = latest.number - confirmations;
     if (target < fromBlock)
-      throw new NodeUnreachable(`block ${fromBlock} is not there yet, or not confirmed`);
+      throw new ChainUnreachable(`block ${fromBlock} is not there yet, or not confirmed`);
     while (this.position < target && signal?.aborted !== true) {
       onProgress?.(this.position, target);
       const to = Math.min(this.position + this.#span, target);
@@ -163,7 +164,7 @@ export class Watcher {
       logs = await node.logs(home.pool, from, to);
     } catch (error) {
       // Nodes limit blocks, logs or bytes of an answer, each in words of its own.
-      if (from === to || !(error instanceof NodeRefused || error instanceof NodeUnreachable)) throw error;
+      if (from === to || !(error instanceof ChainRefused || error instanceof ChainUnreachable)) throw error;
       this.#span = Math.ceil((to - from + 1) / 2);
       return false;
     }
@@ -176,7 +177,8 @@ export class Watcher {
       for (const { header, transactions } of await Promise.all(
         chunk.map((block) => this.#readBlock(block)),
       )) {
-        for (const seen of transactions) judge(this.#ledger, this.#pool, this.#verifier, header, seen);
+        const [ledger, pool, verifier] = [this.#ledger, this.#pool, this.#verifier];
+        for (const transaction of transactions) judge({ ledger, pool, verifier, header, transaction });
         records.push(this.#ledger.seal(header.number, header.hash));
         this.#options.onProgress?.(header.number, to);
       }
@@ -217,8 +219,7 @@ export class Watcher {
     const transactions = await Promise.all(
       hashes.map(async (hash): Promise<SeenTransaction> => {
         const [transaction, all] = await Promise.all([node.transaction(hash), node.logsOf(hash)]);
-        if (transaction === undefined || all === undefined || transaction.blockHash !== header.hash)
-          throw new Moved();
+        if (transaction?.blockHash !== header.hash || all === undefined) throw new Moved();
         const handed = needsCalldata(all, home.pool) ? await handedTo(home.pool, transaction, node) : [];
         return { hash, logs: all, handed };
       }),
@@ -242,7 +243,7 @@ export class Watcher {
       queue = await read("queue");
       current = await read("currentRoot");
     } catch (error) {
-      if (error instanceof NodeUnreachable || isEnd) throw error;
+      if (error instanceof ChainUnreachable || isEnd) throw error;
       return;
     }
     const ours = [
@@ -290,7 +291,7 @@ export class Watcher {
     if (position.hash === undefined) return;
     const now = await node.header(position.number);
     if (now === undefined)
-      throw new NodeUnreachable(`the node has no block ${position.number}, which was read before`);
+      throw new ChainUnreachable(`the node has no block ${position.number}, which was read before`);
     if (now.hash === position.hash) return;
     const marks: Place[] = [];
     for await (const { number, hash } of journal.records()) marks.push({ number, hash });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import {
   NO_UPDATE,
@@ -13,7 +14,6 @@ import {
 } from "../../../scripts/stack/statement-maker.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { JournalError, fileJournal, memoryJournal } from "../../../scripts/product/watch/journal.ts";
-import { NodeUnreachable } from "../../../scripts/product/watch/node.ts";
 import { SetUpError } from "../../../scripts/product/watch/watcher.ts";
 import { mustField, ZERO_ADDRESS, type Field as FieldElement } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
@@ -504,7 +504,7 @@ describe("watcher", function () {
       assert.equal(watcher.position, head);
 
       field.node.failNext(1_000);
-      await assert.rejects(watcher.pass(), NodeUnreachable);
+      await assert.rejects(watcher.pass(), ChainUnreachable);
       field.node.straighten();
       await watcher.pass();
       assert.deepEqual(watcher.alarms, []);
@@ -515,7 +515,7 @@ describe("watcher", function () {
         (await field.alarms({ fromBlock: field.fromBlock + 1 })).map(({ code }) => code),
         ["LEAF_GAP"],
       );
-      await assert.rejects(field.alarms({ confirmations: 10_000 }), NodeUnreachable);
+      await assert.rejects(field.alarms({ confirmations: 10_000 }), ChainUnreachable);
     });
   });
 

@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
+import { ChainRefused, ChainUnreachable } from "../../../../../proxy/chain/json-rpc.ts";
 import { attester, NO_UPDATE, sealUpdate } from "../../../../../scripts/stack/statement-maker.ts";
 import { handedTo, poolInterface, type Handed } from "../../../../../scripts/product/watch/calls.ts";
-import {
-  NodeUnreachable,
-  NodeRefused,
-  type ChainNode,
-  type Frame,
-} from "../../../../../scripts/product/watch/node.ts";
+import type { ChainNode, Frame } from "../../../../../scripts/product/watch/node.ts";
 import {
   asAddress,
   mustField,
@@ -122,15 +118,15 @@ describe("scripts/product/watch/calls", () => {
 
   it("says when it cannot know: no trace, or calldata that does not decode", async () => {
     const refused = await ask(OTHER, "0x", () => {
-      throw new NodeRefused("no such method");
+      throw new ChainRefused(-32601, "no such method", "0x");
     });
     assert.match(reasonOf(refused), /does not trace/);
     assert.match(reasonOf(await ask(POOL, execute(5n).slice(0, 200))), /does not decode/);
     await assert.rejects(
       ask(OTHER, "0x", () => {
-        throw new NodeUnreachable("away");
+        throw new ChainUnreachable("away");
       }),
-      NodeUnreachable,
+      ChainUnreachable,
     );
   });
 });

@@ -1,0 +1,127 @@
+// `npm run operator -- developers …` and `keys …`: who may call the service, with what limits, and with which API keys.
+import { setTimeout as delay } from "node:timers/promises";
+import { createApiKey } from "../../../proxy/auth/api-keys.ts";
+import { FELT_MS } from "../../../proxy/auth/developers.ts";
+import { REMEMBERED_MS } from "../../../proxy/auth/recent-callers.ts";
+import {
+  addDeveloper,
+  changeLimits,
+  changeOrigins,
+  disableDeveloper,
+  enableDeveloper,
+  revokeSessions,
+  revokeUserSessions,
+} from "../../../proxy/auth/registration.ts";
+import { loadPepper } from "../../../proxy/auth/secret-files.ts";
+import type { ApiKey, Developer, DeveloperLimits } from "../../../proxy/store/keys.ts";
+import { given, UsageError, wholeNumber, type Result, type StoreValues, type Verbs } from "./command-line.ts";
+
+export const DEVELOPERS: Verbs = {
+  add: {
+    words: ["NAME"],
+    async run({ stores: { keys }, values }, name: string) {
+      const { id, origin: origins = [] } = values;
+      return shown(await addDeveloper(keys, { name, origins, limits: limitsIn(values), ...given({ id }) }));
+    },
+  },
+  list: {
+    words: [],
+    async run({ stores: { keys } }) {
+      const all = await keys.developers();
+      return { data: { developers: all }, text: all.map((one) => shown(one).text).join("\n") };
+    },
+  },
+  limits: {
+    words: ["ID"],
+    run: async ({ stores, values }, id: string) =>
+      shown(await changeLimits(stores.keys, id, limitsIn(values))),
+  },
+  origins: {
+    words: ["ID"],
+    run: async ({ stores, values }, id: string) =>
+      shown(await changeOrigins(stores.keys, id, values.origin ?? [])),
+  },
+  "revoke-sessions": {
+    words: ["ID"],
+    async run({ stores: { keys }, values: { sub } }, developer: string) {
+      if (sub === undefined) return shown(await revokeSessions(keys, developer));
+      await revokeUserSessions(keys, developer, sub);
+      return { data: { developer, sub }, text: `revoked the sessions of ${sub}` };
+    },
+  },
+  disable: {
+    words: ["ID"],
+    async run({ stores: { keys } }, id: string) {
+      const developer = await disableDeveloper(keys, id, new Date().toISOString());
+      // Proxies remember for so long that it was not: what is said here is true everywhere.
+      await delay(FELT_MS);
+      return shown(developer);
+    },
+  },
+  enable: {
+    words: ["ID"],
+    run: async ({ stores }, id: string) => shown(await enableDeveloper(stores.keys, id)),
+  },
+};
+
+export const KEYS: Verbs = {
+  create: {
+    words: ["DEVELOPER", "NAME"],
+    async run({ stores: { keys }, values }, developer: string, name: string) {
+      const pepperFile = values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"];
+      if (pepperFile === undefined) throw new UsageError("--pepper FILE is missing");
+      if ((await keys.developer(developer)) === undefined)
+        throw new UsageError(`there is no developer ${developer}`);
+      const { key, record } = await createApiKey(keys, await loadPepper(pepperFile), developer, name);
+      return { data: { key, id: record.id, developer, name }, text: key };
+    },
+  },
+  list: {
+    words: ["[DEVELOPER]"],
+    async run({ stores }, developer?: string) {
+      const keys = (await stores.keys.keys(developer)).map(withoutHash);
+      return { data: { keys }, text: keys.map(lineOf).join("\n") };
+    },
+  },
+  revoke: {
+    words: ["KEY"],
+    async run({ stores: { keys } }, keyId: string) {
+      if (!(await keys.revokeKey(keyId, new Date().toISOString())))
+        throw new UsageError(`there is no live key ${keyId}`);
+      // Proxies may remember for so long that it was good: what is said here is true everywhere.
+      await delay(REMEMBERED_MS);
+      return { data: { revoked: keyId }, text: `revoked ${keyId}` };
+    },
+  },
+};
+
+function shown(developer: Developer): Result {
+  const { id, name, limits, origins, disabledAt } = developer;
+  const raised = Object.entries(limits).map(([limit, value]) => `${limit}=${String(value)}`);
+  const state = disabledAt === undefined ? [] : [`disabled ${disabledAt}`];
+  return { data: developer, text: [id, name, ...state, ...raised, ...origins].join("\t") };
+}
+
+type ShownKey = Omit<ApiKey, "secretHash">;
+
+function withoutHash({ secretHash: _hash, ...key }: ApiKey): ShownKey {
+  return key;
+}
+
+function lineOf(key: ShownKey): string {
+  const used = key.lastUsedAt === undefined ? "never used" : `last used ${key.lastUsedAt}`;
+  const state = key.revokedAt === undefined ? "live" : `revoked ${key.revokedAt}`;
+  return [key.id, key.developerId, key.name, state, used].join("\t");
+}
+
+function limitsIn(values: StoreValues): DeveloperLimits {
+  const read = (option: "session-per-minute" | "key-per-minute" | "key-per-day"): number | undefined => {
+    const value = values[option];
+    return value === undefined ? undefined : wholeNumber(`--${option}`, value, 1, 999_999_999);
+  };
+  return given({
+    sessionPerMinute: read("session-per-minute"),
+    keyPerMinute: read("key-per-minute"),
+    keyPerDay: read("key-per-day"),
+  });
+}

@@ -1,0 +1,51 @@
+/** Who signed what was handed to the pool. Whether those are accepted, and enough, the judge asks the ledger. */
+import { recoverAddress } from "ethers";
+import {
+  attestationDigest,
+  rootUpdateDigest,
+  SIGNATURE_BYTES,
+} from "../../../shared/protocol/attestation.ts";
+import { asAddress, type Address, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import { toHex } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { kindById, type Home, type Kind } from "../../../shared/protocol/statements.ts";
+import { hashOf, type Handed } from "./calls.ts";
+
+interface Pins {
+  readonly home: Home;
+  readonly keyHashes: Readonly<Record<Kind, Bytes32>>;
+}
+
+/** Undefined for what is no signature. */
+export type Recovered = readonly (Address | undefined)[];
+
+export function signersOf({ home, keyHashes }: Pins, handed: Handed): Recovered {
+  if (handed.type === "update") {
+    const { oldRoot, newRoot } = handed;
+    // Signed as they stand: a forged root need not be below the field order.
+    const fields = { ...handed, oldRoot: oldRoot as Field, newRoot: newRoot as Field };
+    return recoverAll(rootUpdateDigest(home, fields), handed.attestations);
+  }
+  const kind = kindById(handed.kindId);
+  if (kind === undefined) return [];
+  const message = {
+    kind,
+    verifyingKeyHash: keyHashes[kind],
+    statementHash: hashOf(handed)!,
+    proofHash: keccakHex(handed.proof),
+    deadline: handed.deadline,
+  };
+  return recoverAll(attestationDigest(home, message), handed.attestations);
+}
+
+function recoverAll(digest: Uint8Array, attestations: Uint8Array): Recovered {
+  const signers: (Address | undefined)[] = [];
+  for (let at = 0; at < attestations.length; at += SIGNATURE_BYTES) {
+    try {
+      signers.push(asAddress(recoverAddress(digest, toHex(attestations.slice(at, at + SIGNATURE_BYTES)))));
+    } catch {
+      signers.push(undefined);
+    }
+  }
+  return signers;
+}
