@@ -82,7 +82,8 @@ answer(async (ask: Ask): Promise<Measured> => {
     loaded = await (ask.way === "client" ? clientLibrary(ask.kind) : bareSnarkjs(ask.kind));
   if (loaded === undefined) throw new Error("nothing was loaded");
   const proving = loaded;
-  if (ask.type !== "prove") return measured(() => proving[ask.type]());
+  const { type } = ask;
+  if (type !== "prove") return measured(() => proving[type]());
   // Another for every proof, and made before its time is taken.
   const made = aStatement(proving.kind);
   return measured(() => proving.prove(made));
