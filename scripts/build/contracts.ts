@@ -9,8 +9,9 @@ import { format } from "prettier";
 
 const HELP = `Usage: tsx scripts/build/contracts.ts [--force] [--check]
 
-Compiles shared/contracts/**/*.sol with the pinned solc to .cloister/build/contracts/<Name>.json
-({abi, bytecode}) and writes shared/contracts/abi.ts. Does nothing when no input has changed.
+Compiles shared/contracts/**/*.sol and the tests' own contracts with the pinned solc to
+.cloister/build/contracts/<Name>.json ({abi, bytecode}) and writes shared/contracts/abi.ts.
+Does nothing when no input has changed.
 A warning of the compiler is a failure.
 
   --force   compile even when nothing changed
@@ -18,10 +19,12 @@ A warning of the compiler is a failure.
   --help    this text`;
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-const SOURCES = path.join(ROOT, "shared", "contracts");
+const SOURCES = path.join("shared", "contracts");
+/** Attackers and harnesses, compiled as the contracts are that they meet. */
+const TEST_SOURCES = path.join("test", "support", "contracts");
 const OUTPUT = path.join(ROOT, ".cloister", "build", "contracts");
 const STAMP = path.join(OUTPUT, "inputs.sha256");
-export const ABI_FILE = path.join(SOURCES, "abi.ts");
+export const ABI_FILE = path.join(ROOT, SOURCES, "abi.ts");
 
 /** The ABI file's constants and the interface each is taken from. */
 const PUBLISHED = [
@@ -173,14 +176,17 @@ async function stampOf(sources: ReadonlyMap<string, string>): Promise<string> {
   return hash.update((await textOf(ABI_FILE)) ?? "").digest("hex");
 }
 
-/** Path below shared/contracts (as imports in Solidity see it) to text, sorted, so the input is the same on every machine. */
+/** Path from the project's root (as imports in Solidity see it) to text, sorted, so the input is the same on every machine. */
 async function readSources(): Promise<Map<string, string>> {
-  const files = (await readdir(SOURCES, { recursive: true }))
-    .filter((file) => file.endsWith(".sol"))
-    .map((file) => file.split(path.sep).join("/"))
-    .sort();
-  const texts = await Promise.all(files.map((file) => readFile(path.join(SOURCES, file), "utf8")));
-  return new Map(files.map((file, i) => [file, texts[i] ?? ""]));
+  const folders = await Promise.all([SOURCES, TEST_SOURCES].map(filesIn));
+  const files = folders.flat().filter((file) => file.endsWith(".sol"));
+  const texts = await Promise.all(files.sort().map((file) => readFile(path.join(ROOT, file), "utf8")));
+  return new Map(files.map((file, i) => [file.split(path.sep).join("/"), texts[i] ?? ""]));
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const names = await readdir(path.join(ROOT, folder), { recursive: true });
+  return names.map((name) => path.join(folder, name));
 }
 
 async function outputFiles(): Promise<string[]> {

@@ -62,7 +62,7 @@ const BUILDS = [
   {
     name: "contracts",
     needs: "scripts/build/contracts.ts",
-    inputs: ["shared/contracts", "scripts/build/contracts.ts", "package-lock.json"],
+    inputs: ["shared/contracts", "test/support/contracts", "scripts/build/contracts.ts", "package-lock.json"],
     outputs: [".cloister/build/contracts"],
     emptyFirst: false,
     args: ["--import", "tsx", "scripts/build/contracts.ts"],

@@ -1,19 +1,16 @@
 // Benchmarks: `npm run bench -- <suite> [--json]`. One suite a file; every figure has a name that stays, so that
 // results of different commits can be compared. No test looks at these numbers.
 
-import { execFileSync } from "node:child_process";
-import { parseArgs } from "node:util";
-import { fileURLToPath } from "node:url";
-import { describeMachine, type Figures, type SuiteOptions } from "./bench/figures.ts";
-import { repositoryRoot } from "../build/circuits/compile.ts";
+import { describeMachine, jsonLine, type Figures, type SuiteOptions } from "./bench/figures.ts";
+import { runCommand, UsageError, wholeNumber } from "./command.ts";
 
-/** Each is loaded when it runs, since the parts that it measures come with it. */
 interface Suite {
   readonly about: string;
   readonly runs: number;
   run(options: SuiteOptions): Promise<Figures>;
 }
 
+/** Each is loaded when it runs, since the parts that it measures come with it. */
 const SUITES: Readonly<Record<string, Suite>> = {
   enclave: {
     about: "verifying beside snarkjs, one request over the socket, root updates, signing",
@@ -59,57 +56,31 @@ ${LIST.join("\n")}
 Medians are reported, with least and most beside them. Other work on the machine makes all of them larger, so
 run it on an idle one, or compare ratios.`;
 
-async function main(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      json: { type: "boolean" },
-      runs: { type: "string" },
-      rate: { type: "string" },
-      secs: { type: "string" },
-      queue: { type: "string" },
-      help: { type: "boolean" },
-    },
-  });
-  if (values.help === true) {
-    console.log(HELP);
-    return 0;
+const OPTIONS = {
+  json: { type: "boolean" },
+  runs: { type: "string" },
+  rate: { type: "string" },
+  secs: { type: "string" },
+  queue: { type: "string" },
+} as const;
+
+await runCommand(HELP, { allowPositionals: true, options: OPTIONS }, async ({ values, positionals }) => {
+  const name = positionals.join(" ");
+  const suite = Object.hasOwn(SUITES, name) ? SUITES[name] : undefined;
+  if (suite === undefined) {
+    const problem = name === "" ? "Which suite?" : `There is no suite "${name}".`;
+    throw new UsageError(`${problem}\nThere are:\n${LIST.join("\n")}`);
   }
-  const [name, ...others] = positionals;
-  const suite = name !== undefined && Object.hasOwn(SUITES, name) ? SUITES[name] : undefined;
-  if (name === undefined || suite === undefined || others.length > 0) {
-    console.error(name === undefined ? "Which suite?" : `There is no suite "${positionals.join(" ")}".`);
-    console.error(`There are:\n${LIST.join("\n")}`);
-    return 2;
-  }
-  const { runs = suite.runs, rate = RATE, secs = SECS, queue = "0" } = values;
-  const options = { runs: Number(runs), perSecond: Number(rate), seconds: Number(secs) };
-  if (Object.values(options).some((value) => !Number.isInteger(value) || value < 1 || value > 1000)) {
-    console.error("--runs, --rate and --secs must be whole numbers from 1 to 1000");
-    return 2;
-  }
-  if (!/^\d{1,6}$/.test(queue) || Number(queue) > MAX_QUEUE) {
-    console.error(`--queue must be a whole number up to ${String(MAX_QUEUE)}`);
-    return 2;
-  }
+  const options: SuiteOptions = {
+    runs: wholeNumber("runs", values.runs, suite.runs, [1, 1000]),
+    perSecond: wholeNumber("rate", values.rate, RATE, [1, 1000]),
+    seconds: wholeNumber("secs", values.secs, SECS, [1, 1000]),
+    queue: wholeNumber("queue", values.queue, 0, [0, MAX_QUEUE]),
+  };
   const machine = describeMachine();
   console.log(`${machine}\n`);
-  const figures = await suite.run({ ...options, queue: Number(queue) });
+  const figures = await suite.run(options);
   console.log(`\nafterwards: ${describeMachine()}`);
-  if (values.json === true) console.log(JSON.stringify({ suite: name, commit: commit(), machine, figures }));
+  if (values.json === true) console.log(jsonLine(name, machine, figures));
   return 0;
-}
-
-/** With a plus when files differ from the commit. */
-function commit(): string {
-  const git = (...args: string[]): string =>
-    execFileSync("git", args, { cwd: repositoryRoot, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-  try {
-    return `${git("rev-parse", "--short=12", "HEAD").trim()}${git("status", "--porcelain") === "" ? "" : "+"}`;
-  } catch {
-    return "unknown";
-  }
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await main(process.argv.slice(2));
+});

@@ -4,8 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { appendFile, mkdir, rm } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { runCommand, wholeNumber } from "./command.ts";
 import { mutantsOf, type Mutant } from "./enclave-mutations/derive.ts";
 import { play, ROOT, testsOf, type Outcome } from "./enclave-mutations/run.ts";
 
@@ -46,11 +45,10 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 const fingerprint = ({ id, file, source }: Mutant): string =>
   sha256([id, source, ...testsOf(file).map(textOf)].join("\0"));
 
-function chosenFrom(all: readonly Mutant[], match: string, sample: number | undefined): Mutant[] {
+function chosenFrom(all: readonly Mutant[], match: string, sample: number): Mutant[] {
   const wanted = new RegExp(match);
   const known = equivalents();
   const chosen = all.filter(({ id }) => wanted.test(id) && !(id in known));
-  if (sample === undefined) return chosen;
   const drawn = [...chosen].sort((a, b) => (sha256(a.id) < sha256(b.id) ? -1 : 1)).slice(0, sample);
   // By file, so that the tests of each are tried once.
   return chosen.filter((mutant) => drawn.includes(mutant));
@@ -59,29 +57,30 @@ function chosenFrom(all: readonly Mutant[], match: string, sample: number | unde
 const changeOf = ({ file, line, before, after }: Mutant): string =>
   `${file}:${String(line)}  ${before.replaceAll(/\s+/g, " ")}  ->  ${after.replaceAll(/\s+/g, " ")}`;
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      match: { type: "string", default: "" },
-      sample: { type: "string" },
-      again: { type: "boolean" },
-      list: { type: "boolean" },
-      help: { type: "boolean" },
-    },
+const OPTIONS = {
+  match: { type: "string", default: "" },
+  sample: { type: "string" },
+  again: { type: "boolean" },
+  list: { type: "boolean" },
+} as const;
+
+if (import.meta.filename === process.argv[1]) {
+  await runCommand(HELP, { options: OPTIONS }, async ({ values }) => {
+    const sample = wholeNumber("sample", values.sample, Infinity);
+    const chosen = chosenFrom(measuredMutants(), values.match, sample);
+    if (values.list === true) {
+      for (const mutant of chosen) console.log(`${mutant.id}\n  ${changeOf(mutant)}`);
+      return 0;
+    }
+    if (values.again === true) await rm(NOTICED, { force: true });
+    const survivors = await playOpen(chosen);
+    console.log(`${String(chosen.length - survivors)} of ${String(chosen.length)} mutants were noticed`);
+    return survivors === 0 && chosen.length > 0 ? 0 : 1;
   });
-  if (values.help === true) {
-    console.log(HELP);
-    return 0;
-  }
-  const sample = values.sample === undefined ? undefined : Number(values.sample);
-  if (sample !== undefined && !(Number.isInteger(sample) && sample > 0))
-    throw new Error("--sample takes a whole number above 0");
-  const chosen = chosenFrom(measuredMutants(), values.match, sample);
-  if (values.list === true) {
-    for (const mutant of chosen) console.log(`${mutant.id}\n  ${changeOf(mutant)}`);
-    return 0;
-  }
-  if (values.again === true) await rm(NOTICED, { force: true });
+}
+
+/** Those that were not noticed before; how many nobody notices. */
+async function playOpen(chosen: readonly Mutant[]): Promise<number> {
   await mkdir(path.dirname(NOTICED), { recursive: true });
   const noticed = new Set(existsSync(NOTICED) ? readFileSync(NOTICED, "utf8").split("\n") : []);
   const open = chosen.filter((mutant) => !noticed.has(fingerprint(mutant)));
@@ -98,16 +97,5 @@ async function main(): Promise<number> {
       await appendFile(NOTICED, `${fingerprint(mutant)}\n`);
     }
   });
-  console.log(`${String(chosen.length - survivors)} of ${String(chosen.length)} mutants were noticed`);
-  return survivors === 0 && chosen.length > 0 ? 0 : 1;
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    process.exitCode = await main();
-  } catch (error) {
-    if (String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS")) throw error;
-    console.error((error as Error).message);
-    process.exitCode = 2;
-  }
+  return survivors;
 }

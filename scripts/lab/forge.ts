@@ -5,10 +5,9 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
 import { buildContracts } from "../build/contracts.ts";
-import { breakPool, MUTATIONS, type Mutation } from "./forge-mutations.ts";
+import { runCommand, UsageError, wholeNumber } from "./command.ts";
+import { breakPool, MUTATIONS } from "./forge-mutations.ts";
 
 const HELP = `Usage: npm run forge [-- OPTIONS]
 
@@ -53,11 +52,12 @@ export function commandOf(run: Run): { readonly args: readonly string[]; readonl
     ...(run.match === undefined ? [] : ["--match-test", run.match]),
     ...(run.contract === undefined ? [] : ["--match-contract", run.contract]),
   ];
-  const contracts = run.contracts ?? CONTRACTS;
-  const failures =
-    run.contracts === undefined
-      ? path.join(".cloister", "forge", "failures")
-      : path.join(contracts, "failures");
+  const { contracts = CONTRACTS } = run;
+  // Forge tries what failed once before anything else; what failed against another pool says nothing here.
+  const failures = path.join(
+    contracts === CONTRACTS ? path.join(".cloister", "forge") : contracts,
+    "failures",
+  );
   // Settings in the caller's environment would win over the file.
   const inherited = Object.entries(process.env).filter(([name]) => !/^(FOUNDRY|DAPP|FORGE)_/.test(name));
   return {
@@ -68,7 +68,6 @@ export function commandOf(run: Run): { readonly args: readonly string[]; readonl
       FOUNDRY_INVARIANT_RUNS: String(run.invariantRuns),
       FOUNDRY_INVARIANT_DEPTH: String(run.depth),
       CLOISTER_FORGE_CONTRACTS: contracts,
-      // Forge tries what failed once before anything else; what failed against another pool says nothing here.
       FOUNDRY_FUZZ_FAILURE_PERSIST_DIR: failures,
       FOUNDRY_INVARIANT_FAILURE_PERSIST_DIR: failures,
     },
@@ -122,13 +121,12 @@ async function mutate(run: Run): Promise<number> {
   let survivors = 0;
   for (const mutation of chosen) {
     const contracts = await breakPool(mutation);
-    const { said } = await runForge(
-      { ...run, contracts, contract: mutation.contract, match: undefined },
-      true,
-    );
+    const { said } = await runForge({ ...run, contracts, contract: mutation.tests, match: undefined }, true);
     const failed = failedTests(said);
     if (failed.length === 0) survivors += 1;
-    console.log(lineOf(mutation, failed));
+    console.log(
+      failed.length === 0 ? `SURVIVED  ${mutation.name}` : `noticed   ${mutation.name}: ${failed.join(", ")}`,
+    );
   }
   console.log(`${String(chosen.length - survivors)} of ${String(chosen.length)} broken pools were noticed`);
   return survivors === 0 && chosen.length > 0 ? 0 : 1;
@@ -142,68 +140,40 @@ function failedTests(said: string): readonly string[] {
   return [...new Set(names)].filter((name) => name !== "" && name !== "setUp");
 }
 
-function lineOf({ name }: Mutation, failed: readonly string[]): string {
-  return failed.length === 0 ? `SURVIVED  ${name}` : `noticed   ${name}: ${failed.join(", ")}`;
-}
-
-function countOf(option: string, text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise;
-  const count = Number(text.replaceAll("_", ""));
-  if (!Number.isSafeInteger(count) || count < 1) throw new Error(`--${option} is a whole number above 0`);
-  return count;
-}
-
 function seedOf(text: string | undefined): string {
   if (text === undefined) return `0x${randomBytes(32).toString("hex")}`;
-  if (!/^0x[0-9a-f]{1,64}$/i.test(text)) throw new Error("--seed is 0x and up to 64 hexadecimal digits");
+  if (!/^0x[0-9a-f]{1,64}$/i.test(text)) throw new UsageError("--seed is 0x and up to 64 hexadecimal digits");
   return text;
 }
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({
-    options: {
-      "fuzz-runs": { type: "string" },
-      "invariant-runs": { type: "string" },
-      depth: { type: "string" },
-      million: { type: "boolean" },
-      match: { type: "string" },
-      contract: { type: "string" },
-      seed: { type: "string" },
-      mutate: { type: "boolean" },
-      help: { type: "boolean" },
-    },
-  });
-  if (values.help === true) {
-    console.log(HELP);
-    return 0;
-  }
-  const isLong = values.million === true;
-  // To notice a broken pool takes far fewer cases than to trust a whole one.
-  const isMutating = values.mutate === true;
-  const run: Run = {
-    fuzzRuns: countOf("fuzz-runs", values["fuzz-runs"], isLong ? 1_000_000 : isMutating ? 1_000 : 10_000),
-    invariantRuns: countOf(
-      "invariant-runs",
-      values["invariant-runs"],
-      isLong ? 10_000 : isMutating ? 16 : 256,
-    ),
-    depth: countOf("depth", values.depth, 128),
-    match: values.match,
-    contract: values.contract,
-    seed: seedOf(values.seed),
-  };
-  await buildContracts();
-  await writeCompiler();
-  console.log(`seed ${run.seed}`);
-  return isMutating ? mutate(run) : (await runForge(run)).code;
-}
+const OPTIONS = {
+  "fuzz-runs": { type: "string" },
+  "invariant-runs": { type: "string" },
+  depth: { type: "string" },
+  million: { type: "boolean" },
+  match: { type: "string" },
+  contract: { type: "string" },
+  seed: { type: "string" },
+  mutate: { type: "boolean" },
+} as const;
 
-if (process.argv[1] !== undefined && path.resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  try {
-    process.exitCode = await main();
-  } catch (error) {
-    if (String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS")) throw error;
-    console.error((error as Error).message);
-    process.exitCode = 2;
-  }
+if (import.meta.filename === process.argv[1]) {
+  await runCommand(HELP, { options: OPTIONS }, async ({ values }) => {
+    const isMutating = values.mutate === true;
+    // To notice a broken pool takes far fewer cases than to trust a whole one.
+    const [fuzzRuns, invariantRuns] =
+      values.million === true ? [1_000_000, 10_000] : isMutating ? [1_000, 16] : [10_000, 256];
+    const run: Run = {
+      fuzzRuns: wholeNumber("fuzz-runs", values["fuzz-runs"], fuzzRuns),
+      invariantRuns: wholeNumber("invariant-runs", values["invariant-runs"], invariantRuns),
+      depth: wholeNumber("depth", values.depth, 128),
+      match: values.match,
+      contract: values.contract,
+      seed: seedOf(values.seed),
+    };
+    await buildContracts();
+    await writeCompiler();
+    console.log(`seed ${run.seed}`);
+    return isMutating ? mutate(run) : (await runForge(run)).code;
+  });
 }

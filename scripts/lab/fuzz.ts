@@ -1,8 +1,8 @@
 // Fuzzes the enclave's parsers: mutated cases, kept when they reach a new place of the code. Fails when
 // a parser throws or works longer than its input is worth.
 import { randomInt } from "node:crypto";
-import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import { runCommand, UsageError, wholeNumber } from "./command.ts";
 import { campaign, smallest, type Subject } from "./fuzz/campaign.ts";
 import { loadTargets, TARGETS } from "./fuzz/targets.ts";
 
@@ -21,50 +21,42 @@ Exit code 1 when a parser throws or works longer than its input is worth.
 
 /** One case takes well under a millisecond. */
 const HANG_LIMIT_MS = 30_000;
-const MAX_SEED = 2 ** 32;
+const MAX_SEED = 2 ** 32 - 1;
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      cases: { type: "string" },
-      million: { type: "boolean", default: false },
-      target: { type: "string", multiple: true },
-      seed: { type: "string" },
-      help: { type: "boolean", default: false },
-    },
-  });
-  if (values.help) {
-    console.log(HELP);
-    return;
-  }
-  const cases = values.million ? 1_000_000 : wholeNumber(values.cases ?? String(DEFAULT_CASES), Infinity);
-  const seed = wholeNumber(values.seed ?? String(randomInt(MAX_SEED)), MAX_SEED);
-  const names = values.target ?? Object.keys(TARGETS);
-  const unknown = names.filter((name) => !(name in TARGETS));
-  if (cases === undefined || cases === 0 || seed === undefined || unknown.length > 0) {
-    console.error(`Not a number of cases, a seed below 2^32, or a target.\n\n${HELP}`);
-    process.exitCode = 2;
-    return;
-  }
+const OPTIONS = {
+  cases: { type: "string" },
+  million: { type: "boolean" },
+  target: { type: "string", multiple: true, default: Object.keys(TARGETS) },
+  seed: { type: "string" },
+} as const;
+
+await runCommand(HELP, { options: OPTIONS }, async ({ values }) => {
+  const cases = values.million === true ? 1_000_000 : wholeNumber("cases", values.cases, DEFAULT_CASES);
+  const seed = wholeNumber("seed", values.seed, randomInt(MAX_SEED), [0, MAX_SEED]);
+  const unknown = values.target.filter((name) => !(name in TARGETS));
+  if (unknown.length > 0) throw new UsageError(`no target is called ${unknown.join(", ")}`);
 
   console.log(`${cases.toLocaleString("en")} cases, seed ${seed}`);
-  const targets = await loadTargets(names);
+  const targets = await loadTargets(values.target);
   const watch = startWatchdog();
+  let faults = 0;
   try {
     for (const [name, subject] of targets)
-      run(name, subject, Math.ceil(cases / names.length), seed, watch.onCase);
+      if (!holds(name, subject, Math.ceil(cases / targets.size), seed, watch.onCase)) faults += 1;
   } finally {
     await watch.stop();
   }
-}
+  return faults === 0 ? 0 : 1;
+});
 
-function run(
+/** Tells how the parser did; false when a case failed. */
+function holds(
   name: string,
   subject: Subject,
   cases: number,
   seed: number,
   onCase: (input: Uint8Array) => void,
-): void {
+): boolean {
   const started = performance.now();
   const { failure, ...outcome } = campaign(subject, { cases, seed, onCase });
   const seconds = (performance.now() - started) / 1000;
@@ -77,13 +69,13 @@ function run(
       `at most ${(100 * outcome.heaviest).toFixed(0)} % of the work allowed`,
     ].join("  "),
   );
-  if (failure === undefined) return;
-  process.exitCode = 1;
+  if (failure === undefined) return true;
   console.error(
     `\n${name} FAILED at case ${failure.at}: ${failure.error.stack ?? failure.error.message}\n` +
       `  input ${hex(failure.input)}\n  least ${hex(smallest(subject, failure))}\n` +
       `  again: npm run fuzz -- --target ${name} --seed ${seed} --cases ${failure.at + 1}\n`,
   );
+  return false;
 }
 
 function startWatchdog(): { onCase: (input: Uint8Array) => void; stop: () => Promise<unknown> } {
@@ -104,10 +96,6 @@ function startWatchdog(): { onCase: (input: Uint8Array) => void; stop: () => Pro
   };
 }
 
-function wholeNumber(text: string, below: number): number | undefined {
-  return /^\d{1,15}$/.test(text) && Number(text) < below ? Number(text) : undefined;
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
 }
-
-const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
-
-await main();

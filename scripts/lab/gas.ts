@@ -1,8 +1,5 @@
 // What each operation of the pool costs, measured on anvil in the state of a pool in use: recycled
 // checkpoints, known signers, accounts that hold a balance. The pool does not look into proofs, so these are random bytes of their size.
-import { execFileSync } from "node:child_process";
-import { cpus } from "node:os";
-import { parseArgs } from "node:util";
 import {
   Contract,
   HDNodeWallet,
@@ -35,11 +32,14 @@ import {
   spendDraft,
   swapDraft,
   type PoolRootUpdate,
+  type Draft,
   type Sealed,
   type Setting,
 } from "../stack/statement-maker.ts";
-import { createUniswapPool, deployUniswap, wrapCoins } from "../stack/uniswap.ts";
+import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
+import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
+import { runCommand } from "./command.ts";
 
 const HELP = `Usage: npm run gas [-- --json]
 
@@ -48,11 +48,9 @@ Deploys pool, test dollar and Uniswap v3 on a fresh anvil and prints gas per ope
   --json   one JSON object last, as described for benchmarks
   --help   this text`;
 
-export type GasFigures = Readonly<Record<string, { readonly value: number; readonly unit: "gas" }>>;
-
 const BATCH = 16;
 
-export async function measureGas(): Promise<GasFigures> {
+export async function measureGas(): Promise<Figures> {
   const anvil = await startAnvil();
   const provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, cacheTimeout: -1 });
   try {
@@ -64,10 +62,10 @@ export async function measureGas(): Promise<GasFigures> {
   }
 }
 
-async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Promise<GasFigures> {
+async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Promise<Figures> {
   const usdc = (await deployTestUsdc(sender)).address;
   const token = new Contract(usdc, [...TOKEN_ABI, "function mint(address to, uint256 value)"], sender);
-  await transact(token, "mint", await ownAddress(sender), 10n ** 14n);
+  await transact(token, "mint", await sender.getAddress(), 10n ** 14n);
   const { weth, last, executor } = await openMarket(sender, usdc);
   const verifyingKeyHashes = await committedKeyHashes();
   const attesters = [attester(0)];
@@ -86,67 +84,67 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
   };
   const bench = new Bench(setting, new Contract(pool, POOL_ABI, sender));
 
-  const holder = await ownAddress(depositor);
+  const holder = mustAddress(await depositor.getAddress());
   const recipients = Array.from({ length: 64 }, (_, i) => payee(i));
   for (const account of [holder, ...recipients]) await transact(token, "mint", account, 10n ** 12n);
 
-  const deposit = async (): Promise<Sealed> =>
+  const deposit = (): Promise<Sealed> =>
     authorize(
       depositor,
       seal(depositDraft(setting, { asset: usdc, amount: 25_000_000n, depositor: holder })),
     );
-  const transfer = (root = bench.newestRoot): Sealed => seal(spendDraft(setting, root, undefined));
-  const transfer9 = (): Sealed => seal(spendDraft(setting, bench.newestRoot, undefined, "spend9"));
-  const swap = (isTwoHops = false): Sealed =>
-    seal(
-      swapDraft(setting, bench.newestRoot, {
-        asset: usdc,
-        amount: 1_500_000n,
-        tokenOut: isTwoHops ? last : weth,
-        path: isTwoHops
-          ? { feeFirst: 500, middle: weth, feeSecond: 3_000 }
-          : { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
-      }),
-    );
-  const withdrawal = (i: number): Sealed =>
-    seal(
-      spendDraft(setting, bench.newestRoot, {
-        asset: usdc,
-        amount: 1_500_000n,
-        recipient: recipients[i] as Address,
-      }),
-    );
-  const many = async <T>(count: number, make: (i: number) => T | Promise<T>): Promise<T[]> => {
-    const made: T[] = [];
-    for (let i = 0; i < count; i++) made.push(await make(i));
-    return made;
-  };
+  const given = { asset: usdc, amount: 1_500_000n };
+  const oneHop = { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 };
+  const twoHops = { feeFirst: 500, middle: weth, feeSecond: 3_000 };
+  return measureKinds(bench, deposit, {
+    transfer: (root) => spendDraft(setting, root, undefined),
+    transfer9: (root) => spendDraft(setting, root, undefined, "spend9"),
+    withdrawal: (root, i) => spendDraft(setting, root, { ...given, recipient: recipients[i]! }),
+    swap: (root) => swapDraft(setting, root, { ...given, tokenOut: weth, path: oneHop }),
+    swapTwoHops: (root) => swapDraft(setting, root, { ...given, tokenOut: last, path: twoHops }),
+  });
+}
+
+type Kind = "transfer" | "transfer9" | "withdrawal" | "swap" | "swapTwoHops";
+
+async function measureKinds(
+  bench: Bench,
+  deposit: () => Promise<Sealed>,
+  drafts: Readonly<Record<Kind, (root: bigint, i: number) => Draft>>,
+): Promise<Figures> {
+  const members = (kind: Kind, count: number, from = 0): Sealed[] =>
+    Array.from({ length: count }, (_, i) => seal(drafts[kind](bench.newestRoot, from + i)));
+  const alone = (kind: Kind): Promise<number> => bench.execute(members(kind, 1, BATCH));
+  const batched = async (kind: Kind): Promise<number> => (await bench.execute(members(kind, BATCH))) / BATCH;
+  const deposits = (count: number): Promise<Sealed[]> => Promise.all(Array.from({ length: count }, deposit));
 
   // A pool in use: some history of roots, and money.
-  for (let i = 0; i < 20; i++) await bench.execute([await deposit()]);
-  for (let i = 0; i < 4; i++) await bench.execute([swap(i % 2 === 1)]);
+  for (let i = 0; i < 20; i++) await bench.execute(await deposits(1));
+  for (const kind of ["swap", "swapTwoHops", "swap", "swapTwoHops"] as const) await alone(kind);
 
   const older = bench.roots.slice(-BATCH);
+  const onOlder = (): Sealed[] => older.map((root) => seal(drafts.transfer(root, 0)));
   const figures: Record<string, number> = {
-    private_transfer_batch16: (await bench.execute(await many(BATCH, () => transfer()))) / BATCH,
-    private_transfer_batch16_distinct_roots:
-      (await bench.execute(older.map((root) => transfer(root)))) / BATCH,
-    private_transfer_alone: await bench.execute([transfer()]),
-    deposit: (await bench.execute(await many(BATCH, deposit))) / BATCH,
-    deposit_alone: await bench.execute([await deposit()]),
-    withdrawal: (await bench.execute(await many(BATCH, (i) => withdrawal(i)))) / BATCH,
-    withdrawal_alone: await bench.execute([withdrawal(BATCH)]),
-    swap: (await bench.execute(await many(BATCH, () => swap()))) / BATCH,
-    swap_alone: await bench.execute([swap()]),
-    swap_two_hops: (await bench.execute(await many(BATCH, () => swap(true)))) / BATCH,
-    spend9_batch16: (await bench.execute(await many(BATCH, transfer9))) / BATCH,
-    spend9_alone: await bench.execute([transfer9()]),
-    private_transfer_without_update: await bench.execute([transfer()], false),
+    private_transfer_batch16: await batched("transfer"),
+    private_transfer_batch16_distinct_roots: (await bench.execute(onOlder())) / BATCH,
+    private_transfer_alone: await alone("transfer"),
+    deposit: (await bench.execute(await deposits(BATCH))) / BATCH,
+    deposit_alone: await bench.execute(await deposits(1)),
+    withdrawal: await batched("withdrawal"),
+    withdrawal_alone: await alone("withdrawal"),
+    swap: await batched("swap"),
+    swap_alone: await alone("swap"),
+    swap_two_hops: await batched("swapTwoHops"),
+    spend9_batch16: await batched("transfer9"),
+    spend9_alone: await alone("transfer9"),
+    private_transfer_without_update: await bench.execute(members("transfer", 1), false),
     root_update: await bench.execute([]),
   };
-  return Object.fromEntries(
-    Object.entries(figures).map(([name, value]) => [name, { value: Math.ceil(value), unit: "gas" as const }]),
-  );
+  const named = Object.entries(figures).map(([name, value]): [string, Figure] => [
+    name,
+    { value: Math.ceil(value), unit: "gas" },
+  ]);
+  return Object.fromEntries(named);
 }
 
 /** Uniswap v3: dollars – 500 – wrapped ether – 3000 – another token, whose liquidity no figure here exhausts. */
@@ -158,16 +156,20 @@ async function openMarket(
   const { weth } = uniswap;
   const last = (await deployContract(sender, "TestToken", ["Test Token", "TEST", 18])).address;
   const printed = new Contract(last, ["function mint(address to, uint256 value)"], sender);
-  await transact(printed, "mint", await ownAddress(sender), 10n ** 24n);
+  await transact(printed, "mint", await sender.getAddress(), 10n ** 24n);
   await wrapCoins(sender, weth, 2n * 10n ** 21n);
   await createUniswapPool(sender, uniswap, {
-    ...{ tokenA: usdc, amountA: 2_500_000_000_000n },
-    ...{ tokenB: weth, amountB: 10n ** 21n },
+    tokenA: usdc,
+    amountA: 2_500_000_000_000n,
+    tokenB: weth,
+    amountB: 10n ** 21n,
     fee: 500,
   });
   await createUniswapPool(sender, uniswap, {
-    ...{ tokenA: weth, amountA: 10n ** 21n },
-    ...{ tokenB: last, amountB: 10n ** 23n },
+    tokenA: weth,
+    amountA: 10n ** 21n,
+    tokenB: last,
+    amountB: 10n ** 23n,
     fee: 3_000,
   });
   const { address: executor } = await deployContract(sender, "UniswapV3Executor", [uniswap.factory]);
@@ -271,43 +273,18 @@ async function transact(
   return receipt;
 }
 
-async function ownAddress(signer: Signer): Promise<Address> {
-  return mustAddress(await signer.getAddress());
-}
-
 function payee(i: number): Address {
   return mustAddress(`0x${Buffer.from(drawBytes(19)).toString("hex")}${String(10 + i).slice(0, 2)}`);
 }
 
-function mustAddress(text: string): Address {
-  const address = asAddress(text);
-  if (address === undefined) throw new TypeError("not an address");
-  return address;
-}
-
-function commit(): string {
-  try {
-    return execFileSync("git", ["rev-parse", "--short=12", "HEAD"], {
-      encoding: "utf8",
-      stdio: ["ignore", "pipe", "ignore"],
-    }).trim();
-  } catch {
-    return "none";
-  }
-}
-
 if (import.meta.filename === process.argv[1]) {
-  const { values } = parseArgs({ options: { json: { type: "boolean" }, help: { type: "boolean" } } });
-  if (values.help === true) console.log(HELP);
-  else {
+  await runCommand(HELP, { options: { json: { type: "boolean" } } }, async ({ values }) => {
     const figures = await measureGas();
-    if (values.json === true) {
-      const machine = `anvil, ${cpus()[0]?.model ?? "unknown"}, Node ${process.versions.node}`;
-      console.log(JSON.stringify({ suite: "gas", commit: commit(), machine, figures }));
-    } else {
-      for (const [name, { value }] of Object.entries(figures)) {
+    if (values.json === true) console.log(jsonLine("gas", describeMachine(), figures));
+    else {
+      for (const [name, { value }] of Object.entries(figures))
         console.log(`${name.padEnd(42)} ${value.toLocaleString("en-US").padStart(9)} gas`);
-      }
     }
-  }
+    return 0;
+  });
 }

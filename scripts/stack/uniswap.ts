@@ -177,7 +177,7 @@ function squareRoot(square: bigint): bigint {
   }
 }
 
-function mustAddress(text: unknown): Address {
+export function mustAddress(text: unknown): Address {
   const address = asAddress(text);
   if (address === undefined) throw new TypeError("not an address");
   return address;

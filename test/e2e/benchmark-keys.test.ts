@@ -8,7 +8,6 @@ import { JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { createPool } from "../../proxy/chain/pool.ts";
 import { createChain } from "../../proxy/chain/provider.ts";
 import { writeTrapdoorKeys } from "../../scripts/lab/bench/trapdoor/keys.ts";
-import { simulatedProver } from "../../scripts/lab/bench/trapdoor/prover.ts";
 import { openSimulator } from "../../scripts/lab/bench/trapdoor/simulator.ts";
 import { committedKeyHashes, keyHashesIn } from "../../scripts/product/deploy.ts";
 import { developmentImage } from "../../scripts/stack/development-signer.ts";
@@ -28,6 +27,7 @@ import {
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { asAddress } from "../../shared/protocol/brands.ts";
 import { KIND_NAMES } from "../../shared/protocol/statements.ts";
+import { simulatedProver } from "../support/simulated-prover.ts";
 
 const DEPOSIT = 50_000_000n;
 

@@ -1,7 +1,7 @@
 /**
  * A market on the battlefield: real Uniswap v3, the pool's executor over it, and what a user's device makes of
  * all four kinds in any listed token. Like ./adversary.ts it holds no double; the venues of
- * shared/contracts/test that a test puts in are attackers, not stand-ins.
+ * test/support/contracts that a test puts in are attackers, not stand-ins.
  */
 import assert from "node:assert/strict";
 import { Contract, type JsonRpcSigner } from "ethers";

@@ -2,13 +2,11 @@
 // of its own, so that its peak memory is its own; the client library and bare snarkjs take turns, so that
 // a busy moment hits both.
 
-import { fork, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import { readManifest, type CircuitEntry } from "../../build/circuits/artefacts.ts";
-import type { Ask, Measured, Way } from "./client/proving-process.ts";
-import { figure, spreadOf, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
+import { startChild } from "./child.ts";
+import type { Ask, Measured } from "./client/proving-process.ts";
+import { figure, ratios, spreadOf, tell, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
 
 /** As the figures are called. */
 const SHORT: Readonly<Record<Kind, string>> = {
@@ -34,79 +32,45 @@ export async function benchClient({ runs }: SuiteOptions): Promise<Figures> {
 
 async function benchKind(
   kind: Kind,
-  entry: CircuitEntry,
+  { constraints }: CircuitEntry,
   zkey: NonNullable<CircuitEntry["zkey"]>,
   runs: number,
 ): Promise<Figures> {
-  const client = new ProvingProcess(kind, "client");
-  const bare = new ProvingProcess(kind, "snarkjs");
-  const loaded = await client.ask("load");
-  await bare.ask("load");
+  const client = startChild<Ask, Measured>("client/proving-process.ts");
+  const bare = startChild<Ask, Measured>("client/proving-process.ts");
+  const loaded = await client.ask({ type: "load", kind, way: "client" });
+  await bare.ask({ type: "load", kind, way: "snarkjs" });
   // The first proof starts the worker threads.
-  const first = await client.ask("prove");
-  await bare.ask("prove");
+  const first = await client.ask({ type: "prove" });
+  await bare.ask({ type: "prove" });
   const ours: Measured[] = [];
   const theirs: Measured[] = [];
   for (let i = 0; i < runs; i++) {
-    ours.push(await client.ask("prove"));
-    theirs.push(await bare.ask("prove"));
+    ours.push(await client.ask({ type: "prove" }));
+    theirs.push(await bare.ask({ type: "prove" }));
   }
-  const peakMb = (await client.ask("end")).peakMb;
-  const barePeakMb = (await bare.ask("end")).peakMb;
+  const { peakMb } = await client.ask({ type: "end" });
+  const { peakMb: barePeakMb } = await bare.ask({ type: "end" });
+  await Promise.all([client.stop(), bare.stop()]);
 
-  const time = spreadOf(ours.map(({ seconds }) => seconds));
-  const cpu = spreadOf(ours.map(({ cpuSeconds }) => cpuSeconds));
-  const bareTime = spreadOf(theirs.map(({ seconds }) => seconds));
-  const ratio = spreadOf(ours.map(({ seconds }, i) => (theirs[i]?.seconds ?? NaN) / seconds)).median;
-  const s = (value: number): string => `${value.toFixed(2)} s`;
-  console.log(
-    [
-      `${kind} (${String(entry.constraints)} constraints)`,
-      `  prove          ${s(time.median)}  (${s(time.least)} to ${s(time.most)}; processor time ${s(cpu.median)})`,
-      `  first proof    ${s(first.seconds)}, starting the workers included`,
-      `  bare snarkjs   ${s(bareTime.median)}  (${s(bareTime.least)} to ${s(bareTime.most)}), ratio ${ratio.toFixed(2)}`,
-      `  key            ${mb(zkey.compressedBytes)} as shipped, ${mb(zkey.bytes)} in memory, loaded and checked in ${s(loaded.seconds)}`,
-      `  peak memory    ${peakMb.toFixed(0)} MB (bare snarkjs ${barePeakMb.toFixed(0)} MB)`,
-    ].join("\n"),
-  );
+  const seconds = ours.map((one) => one.seconds);
+  const bareSeconds = theirs.map((one) => one.seconds);
+  const { least, most } = spreadOf(seconds);
   const name = SHORT[kind];
-  return {
-    [`prove_${name}_s`]: figure(time.median, "s"),
-    [`prove_${name}_least_s`]: figure(time.least, "s"),
-    [`prove_${name}_most_s`]: figure(time.most, "s"),
-    [`prove_${name}_cpu_s`]: figure(cpu.median, "s"),
+  return tell(`${kind} (${String(constraints)} constraints)`, {
+    [`prove_${name}_s`]: figure(seconds, "s"),
+    [`prove_${name}_least_s`]: figure(least, "s"),
+    [`prove_${name}_most_s`]: figure(most, "s"),
+    [`prove_${name}_cpu_s`]: figure(
+      ours.map((one) => one.cpuSeconds),
+      "s",
+    ),
     [`prove_${name}_first_s`]: figure(first.seconds, "s"),
-    [`prove_${name}_vs_snarkjs`]: figure(ratio, "x"),
+    [`prove_${name}_vs_snarkjs`]: figure(ratios(bareSeconds, seconds), "x"),
     [`prove_${name}_peak_mb`]: figure(peakMb, "MB"),
     [`key_load_${name}_s`]: figure(loaded.seconds, "s"),
     [`proving_key_${name}_mb`]: figure(zkey.compressedBytes / 1e6, "MB"),
-  };
-}
-
-/** A prover in a child process; one question at a time. */
-class ProvingProcess {
-  readonly #child: ChildProcess;
-  readonly #exit: Promise<unknown[]>;
-
-  constructor(kind: Kind, way: Way) {
-    const file = fileURLToPath(new URL("client/proving-process.ts", import.meta.url));
-    this.#child = fork(file, [kind, way], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-    this.#exit = once(this.#child, "exit");
-  }
-
-  async ask(question: Ask): Promise<Measured> {
-    const answer = once(this.#child, "message");
-    const end = this.#exit.then(([code]) => {
-      throw new Error(`the proving process ended with ${String(code)} before it answered "${question}"`);
-    });
-    this.#child.send(question);
-    // Whichever comes later has nobody who waits for it.
-    end.catch(() => undefined);
-    const [measured] = (await Promise.race([answer, end])) as [Measured];
-    return measured;
-  }
-}
-
-function mb(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+    [`snarkjs_${name}_s`]: figure(bareSeconds, "s"),
+    [`snarkjs_${name}_peak_mb`]: figure(barePeakMb, "MB"),
+  });
 }

@@ -15,7 +15,7 @@ import { parseConfiguration, type Configuration } from "../../../enclave/configu
 import { nitroPlatform } from "../../../enclave/nitro.ts";
 import type { VerifierEvents, VerifierProcess } from "../../../enclave/platform.ts";
 import { Signer } from "../../../enclave/signer.ts";
-import { POOL_LIMITS, startVerifierPool } from "../../../enclave/verifier-pool.ts";
+import { POOL_LIMITS, startVerifierPool, type Verifier } from "../../../enclave/verifier-pool.ts";
 import { buildGroth16 } from "../../../enclave/verify.ts";
 import { createLink } from "../../../proxy/enclave-link/link.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
@@ -34,7 +34,17 @@ import { startServingEnclave } from "../../stack/serving-enclave.ts";
 import { developmentConfiguration } from "../../product/image/configuration.ts";
 import { ENCLAVE_FOLDER } from "../../product/image/measurement.ts";
 import { aStatement } from "./client/statements.ts";
-import { figure, spreadOf, type Figure, type Figures, type Spread, type SuiteOptions } from "./figures.ts";
+import {
+  byTurns,
+  cpuMs,
+  figure,
+  quantile,
+  ratios,
+  tell,
+  type Figure,
+  type Figures,
+  type SuiteOptions,
+} from "./figures.ts";
 
 /** Ten public signals. */
 const KIND = "spend";
@@ -56,7 +66,7 @@ export async function benchEnclave({ runs }: SuiteOptions): Promise<Figures> {
     ...(await benchVerifying(proven.claim, configuration.verificationKeys[KIND], configuration, runs)),
     ...(await benchScaling(proven.claim, configuration, runs)),
     ...(await benchLatency(proven.request)),
-    ...benchSigning(configuration, runs),
+    ...(await benchSigning(configuration, runs)),
   };
   await releaseCurve();
   return figures;
@@ -108,41 +118,32 @@ async function benchVerifying(
       .every((verdict, i) => verdict === (i === size >> 1 ? "PROOF_INVALID" : "PROOF_HOLDS"));
 
   const candidates = {
-    published: { proofs: 1, times: 1, run: () => groth16.verify(keyJson, signalTexts, proofJson) },
-    baseline: { proofs: 1, times: 4, run: () => verifyAsSnarkjs(curve, key, claim) },
-    single: { proofs: 1, times: 8, run: batch(1) },
-    batch4: { proofs: 4, times: 2, run: batch(4) },
-    batch16: { proofs: 16, times: 1, run: batch(16) },
-    batch16_one_bad: { proofs: 16, times: 1, run: withOneBad(16) },
-    batch64: { proofs: 64, times: 1, run: batch(64) },
+    snarkjs_published: { proofs: 1, times: 1, run: () => groth16.verify(keyJson, signalTexts, proofJson) },
+    snarkjs_baseline: { proofs: 1, times: 4, run: () => verifyAsSnarkjs(curve, key, claim) },
+    verify_single: { proofs: 1, times: 8, run: batch(1) },
+    verify_batch4: { proofs: 4, times: 2, run: batch(4) },
+    verify_batch16: { proofs: 16, times: 1, run: batch(16) },
+    verify_batch16_one_bad: { proofs: 16, times: 1, run: withOneBad(16) },
+    verify_batch64: { proofs: 64, times: 1, run: batch(64) },
   };
-  type Name = keyof typeof candidates;
-  const names = Object.keys(candidates) as Name[];
-  const ms = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, number[]>;
-  // The first round warms up.
-  for (let round = 0; round <= runs; round++) {
-    for (const name of names) {
-      const { proofs, times, run } = candidates[name];
-      const cost = await cpuMs(async () => {
-        for (let i = 0; i < times; i++) if (!(await run())) throw new Error(`${name} judges wrongly`);
-      });
-      if (round > 0) ms[name].push(cost / (times * proofs));
-    }
-  }
-
+  const costs = Object.entries(candidates).map(([name, { proofs, times, run }]) => {
+    const judge = async (): Promise<void> => {
+      if (!(await run())) throw new Error(`${name} judges wrongly`);
+    };
+    return [name, async () => (await cpuMs(times, judge)) / proofs] as const;
+  });
+  const ms = await byTurns(runs, Object.fromEntries(costs));
   const figures: Record<string, Figure> = {};
-  console.log(`one proof with ${String(claim.signals.length)} public signals, processor time`);
-  for (const name of names) {
-    const spread = spreadOf(ms[name]);
-    const ratio = spreadOf(ms[name].map((each, round) => ms.baseline[round]! / each)).median;
-    const perSecond = 1000 / spread.median;
-    print(name, spread, `${perSecond.toFixed(0)} a second, ${ratio.toFixed(2)} of the baseline`);
-    const stem = name === "published" || name === "baseline" ? `snarkjs_${name}` : `verify_${name}`;
-    figures[`${stem}_ms`] = figure(spread.median, "ms");
-    figures[`${stem}_per_s`] = figure(perSecond, "1/s");
-    if (name !== "baseline") figures[`${stem}_vs_snarkjs`] = figure(ratio, "x");
+  for (const [name, each] of Object.entries(ms)) {
+    figures[`${name}_ms`] = figure(each, "ms");
+    figures[`${name}_per_s`] = figure(
+      each.map((one) => 1000 / one),
+      "1/s",
+    );
+    if (name !== "snarkjs_baseline")
+      figures[`${name}_vs_snarkjs`] = figure(ratios(ms["snarkjs_baseline"]!, each), "x");
   }
-  return figures;
+  return tell(`one proof with ${String(claim.signals.length)} public signals, processor time`, figures);
 }
 
 /** What snarkjs 0.7.6 does in groth16.verify, with its curve built beforehand and without threads: the honest baseline. */
@@ -171,7 +172,7 @@ async function benchScaling(
 ): Promise<Figures> {
   const verifierPath = path.join(ENCLAVE_FOLDER, "dist", "enclave", "verifier.js");
   const started: VerifierProcess[] = [];
-  const pool = (processes: number) => {
+  const pool = (processes: number): Promise<Verifier> => {
     const real = nitroPlatform({ listenPath: "", nsmPath: "", verifierPath });
     const platform = {
       ...real,
@@ -189,29 +190,24 @@ async function benchScaling(
       pauseMs: 86_400_000,
     });
   };
-  const pools = [await pool(1), await pool(2)] as const;
-  const perSecond: [number[], number[]] = [[], []];
-  for (let round = 0; round <= Math.min(runs, 7); round++) {
-    for (const [i, verifier] of pools.entries()) {
-      const start = performance.now();
-      const answers = await Promise.all(
-        Array.from({ length: SCALING_CLAIMS }, () => verifier.verify(claim.kind, claim.proof, claim.signals)),
-      );
-      if (answers.some((answer) => answer !== undefined)) throw new Error("a good proof was refused");
-      if (round > 0) perSecond[i]!.push(SCALING_CLAIMS / ((performance.now() - start) / 1e3));
-    }
-  }
-  for (const running of started) running.kill();
-  const [one, two] = perSecond.map(spreadOf) as [Spread, Spread];
-  const scaling = spreadOf(perSecond[1].map((each, round) => each / perSecond[0][round]!)).median;
-  console.log(
-    `one process ${one.median.toFixed(0)} a second, two ${two.median.toFixed(0)}: ${scaling.toFixed(2)} times as many (elapsed)`,
-  );
-  return {
-    verify_one_process_per_s: figure(one.median, "1/s"),
-    verify_two_processes_per_s: figure(two.median, "1/s"),
-    verify_two_processes_scaling: figure(scaling, "x"),
+  const rateOf = (verifier: Verifier) => async (): Promise<number> => {
+    const start = performance.now();
+    const answers = await Promise.all(
+      Array.from({ length: SCALING_CLAIMS }, () => verifier.verify(claim.kind, claim.proof, claim.signals)),
+    );
+    if (answers.some((answer) => answer !== undefined)) throw new Error("a good proof was refused");
+    return SCALING_CLAIMS / ((performance.now() - start) / 1e3);
   };
+  const { one, two } = await byTurns(Math.min(runs, 7), {
+    one: rateOf(await pool(1)),
+    two: rateOf(await pool(2)),
+  });
+  for (const running of started) running.kill();
+  return tell("two processes beside one, elapsed", {
+    verify_one_process_per_s: figure(one, "1/s"),
+    verify_two_processes_per_s: figure(two, "1/s"),
+    verify_two_processes_scaling: figure(ratios(two, one), "x"),
+  });
 }
 
 /** One request after the other on an idle enclave, as the proxy asks: handshake, frames, verifier, signature. */
@@ -232,30 +228,18 @@ async function benchLatency(request: AttestRequest): Promise<Figures> {
     await enclave.stop();
     await rm(folder, { recursive: true, force: true });
   }
-  times.sort((a, b) => a - b);
-  const at = (part: number): number => times[Math.ceil(part * times.length) - 1]!;
-  console.log(
-    `one attest over the socket, elapsed: half within ${at(0.5).toFixed(1)} ms, 99 % within ${at(0.99).toFixed(1)} ms`,
-  );
-  return { attest_p50_ms: figure(at(0.5), "ms"), attest_p99_ms: figure(at(0.99), "ms") };
+  return tell("one attest over the socket, elapsed", {
+    attest_p50_ms: figure(quantile(times, 0.5), "ms"),
+    attest_p99_ms: figure(quantile(times, 0.99), "ms"),
+  });
 }
 
-function benchSigning(configuration: Configuration, runs: number): Figures {
+async function benchSigning(configuration: Configuration, runs: number): Promise<Figures> {
   const signer = openSigner(configuration);
-  const figures: Record<string, Figure> = {};
   const digest = new Uint8Array(randomBytes(32));
-  const measure = (name: string, times: number, run: () => void): void => {
-    const costs = Array.from({ length: runs + 1 }, () => {
-      const before = process.cpuUsage();
-      for (let i = 0; i < times; i++) run();
-      return msOf(process.cpuUsage(before)) / times;
-    });
-    const spread = spreadOf(costs.slice(1));
-    print(name, spread);
-    figures[`${name}_ms`] = figure(spread.median, "ms");
+  const measures: Record<string, () => Promise<number>> = {
+    sign_ms: () => cpuMs(20, () => signer.sign(digest)),
   };
-  console.log("signing and root updates, processor time");
-  measure("sign", 20, () => signer.sign(digest));
   const nodes = Array.from({ length: TREE_DEPTH }, (_, level) => digitAt(FROM_INDEX, level));
   const frontier = Array.from({ length: nodes.reduce((sum, count) => sum + count) }, randomField);
   for (const size of UPDATE_SIZES) {
@@ -268,12 +252,14 @@ function benchSigning(configuration: Configuration, runs: number): Figures {
       frontier,
       leaves: Array.from({ length: size }, randomField),
     };
-    measure(`root_update_${String(size)}`, 4, () => {
+    const update = (): void => {
       if (attestRoot({ signer }, request).type !== "attest-root")
         throw new Error("a root update was refused");
-    });
+    };
+    measures[`root_update_${String(size)}_ms`] = () => cpuMs(4, update);
   }
-  return figures;
+  const figures = Object.entries(await byTurns(runs, measures)).map(([name, ms]) => [name, figure(ms, "ms")]);
+  return tell("signing and root updates, processor time", Object.fromEntries(figures) as Figures);
 }
 
 /** Any key, in the form that KMS releases it in. */
@@ -289,19 +275,4 @@ function openSigner(configuration: Configuration): Signer {
   const signer = Signer.open(plaintext, configuration);
   if (signer === undefined) throw new Error("the enclave's form of a sealed key has changed");
   return signer;
-}
-
-async function cpuMs(work: () => Promise<void>): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  return msOf(process.cpuUsage(before));
-}
-
-function msOf({ user, system }: NodeJS.CpuUsage): number {
-  return (user + system) / 1e3;
-}
-
-function print(name: string, { median, least, most }: Spread, more = ""): void {
-  const spread = `${median.toFixed(2)} ms (${least.toFixed(2)} to ${most.toFixed(2)})`;
-  console.log(`  ${name.padEnd(16)} ${spread.padEnd(32)} ${more}`);
 }

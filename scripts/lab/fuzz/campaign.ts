@@ -56,17 +56,9 @@ export function campaign(subject: Subject, { cases, seed, isGuided = true, onCas
 
   const isNew = (input: Uint8Array): boolean => {
     onCase?.(input);
-    const limit = subject.workLimit(input.length);
-    subject.probe.begin(limit);
-    try {
-      subject.run(input);
-    } catch (error) {
-      failure = { input, error: error as Error, at };
-    }
-    // A parser that catches what it throws itself would catch the stop as well.
-    if (failure === undefined && subject.probe.workDone() > limit)
-      failure = { input, error: new RangeError(`more than ${limit} steps`), at };
-    heaviest = Math.max(heaviest, subject.probe.workDone() / limit);
+    const error = faultOf(subject, input);
+    if (error !== undefined) failure = { input, error, at };
+    heaviest = Math.max(heaviest, subject.probe.workDone() / subject.workLimit(input.length));
     at++;
     return merge(seen, subject.probe);
   };
@@ -97,19 +89,24 @@ function merge(seen: Map<number, number>, probe: Subject["probe"]): boolean {
   return isNew;
 }
 
+function faultOf({ probe, run, workLimit }: Subject, input: Uint8Array): Error | undefined {
+  const limit = workLimit(input.length);
+  probe.begin(limit);
+  try {
+    run(input);
+  } catch (error) {
+    return error as Error;
+  }
+  // A parser that catches what it throws itself would catch the stop as well.
+  return probe.workDone() > limit ? new RangeError(`more than ${limit} steps`) : undefined;
+}
+
 /** The same fault from fewer bytes: stretches are left out for as long as the fault stays. */
 export function smallest(subject: Subject, { input, error }: Failure): Uint8Array {
   const fails = (bytes: Uint8Array): boolean => {
-    const limit = subject.workLimit(bytes.length);
-    subject.probe.begin(limit);
-    try {
-      subject.run(bytes);
-    } catch (other) {
-      // How many steps were too many depends on the size.
-      const { name, message } = other as Error;
-      return name === error.name && (name === "WorkExceeded" || message === error.message);
-    }
-    return false;
+    const other = faultOf(subject, bytes);
+    // How many steps were too many depends on the size.
+    return other?.name === error.name && (error.name === "WorkExceeded" || other.message === error.message);
   };
   let least = input;
   for (let size = Math.ceil(input.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {

@@ -71,55 +71,54 @@ interface Probed {
 export function withProbes(source: string, firstProbe = 0): Probed {
   const tree = ts.createSourceFile("module.ts", source, ts.ScriptTarget.ES2023, true);
   const tokens: Uint8Array[] = [];
+  const insertions: Insertion[] = [];
   let probes = 0;
-  const { transformed } = ts.transform(tree, [
-    (context) => {
-      const { factory } = context;
-      const hit = (): ts.Expression =>
-        factory.createCallExpression(factory.createIdentifier("__hit"), undefined, [
-          factory.createNumericLiteral(firstProbe + probes++),
-        ]);
-      const statement = (): ts.Statement => factory.createExpressionStatement(hit());
-      const probed = (expression: ts.Expression): ts.Expression =>
-        factory.createParenthesizedExpression(factory.createComma(hit(), expression));
+  const visit = (node: ts.Node): void => {
+    tokens.push(...tokensOf(node));
+    const [opening, closing] = probeAt(node, `__hit(${firstProbe + probes})`);
+    if (opening !== undefined) {
+      probes += 1;
+      insertions.push(opening);
+    }
+    ts.forEachChild(node, visit);
+    // Behind those of what stands inside, which may end at the same place.
+    if (closing !== undefined) insertions.push(closing);
+  };
+  ts.forEachChild(tree, visit);
+  let code = `import { hit as __hit } from ${JSON.stringify(PROBE)};\n`;
+  let done = 0;
+  for (const { at, text } of insertions.sort((a, b) => a.at - b.at)) {
+    code += source.slice(done, at) + text;
+    done = at;
+  }
+  return { code: code + source.slice(done), probes, tokens };
+}
 
-      const visit = (node: ts.Node): ts.Node => {
-        tokens.push(...tokensOf(node));
-        const seen = ts.visitEachChild(node, visit, context);
-        if (ts.isBlock(seen)) return factory.updateBlock(seen, [statement(), ...seen.statements]);
-        if (ts.isCaseOrDefaultClause(seen) && seen.statements.length > 0) {
-          const statements = [statement(), ...seen.statements];
-          return ts.isCaseClause(seen)
-            ? factory.updateCaseClause(seen, seen.expression, statements)
-            : factory.updateDefaultClause(seen, statements);
-        }
-        if (ts.isIfStatement(seen)) {
-          const other = seen.elseStatement ?? factory.createBlock([statement()]);
-          return factory.updateIfStatement(seen, seen.expression, seen.thenStatement, other);
-        }
-        if (ts.isConditionalExpression(seen)) {
-          const { condition, questionToken, whenTrue, colonToken, whenFalse } = seen;
-          return factory.updateConditionalExpression(
-            seen,
-            condition,
-            questionToken,
-            probed(whenTrue),
-            colonToken,
-            probed(whenFalse),
-          );
-        }
-        if (ts.isBinaryExpression(seen) && SHORT_CIRCUITS.has(seen.operatorToken.kind))
-          return factory.updateBinaryExpression(seen, seen.left, seen.operatorToken, probed(seen.right));
-        if (isArm(node) && ts.isStatement(seen)) return factory.createBlock([statement(), seen]);
-        if (ts.isArrowFunction(node.parent) && node.parent.body === node)
-          return probed(seen as ts.Expression);
-        return seen;
-      };
-      return (file) => ts.visitEachChild(file, visit, context);
-    },
-  ]);
-  const code = `import { hit as __hit } from ${JSON.stringify(PROBE)};\n${ts.createPrinter().printFile(transformed[0]!)}`;
-  return { code, probes, tokens };
+interface Insertion {
+  readonly at: number;
+  readonly text: string;
+}
+
+/** What is written before and behind the node, or at the head of what it holds. */
+function probeAt(node: ts.Node, hit: string): readonly Insertion[] {
+  if (ts.isBlock(node) || (ts.isCaseOrDefaultClause(node) && node.statements.length > 0))
+    return [{ at: node.statements.pos, text: `${hit};` }];
+  const around = (before: string, behind: string): Insertion[] => [
+    { at: node.getStart(), text: before },
+    { at: node.end, text: behind },
+  ];
+  if (ts.isIfStatement(node)) return node.elseStatement === undefined ? around("", ` else { ${hit}; }`) : [];
+  if (isChosen(node)) return around(`(${hit}, `, ")");
+  return isArm(node) ? around(`{ ${hit}; `, " }") : [];
+}
+
+/** An expression whose turn depends on another, or the whole of a function. */
+function isChosen(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isConditionalExpression(parent)) return parent.whenTrue === node || parent.whenFalse === node;
+  if (ts.isBinaryExpression(parent))
+    return parent.right === node && SHORT_CIRCUITS.has(parent.operatorToken.kind);
+  return ts.isArrowFunction(parent) && parent.body === node;
 }
 
 const SHORT_CIRCUITS: ReadonlySet<ts.SyntaxKind> = new Set([

@@ -28,8 +28,7 @@ const INTERESTING = [
 ];
 
 const STEPS: readonly Step[] = [
-  // One bit.
-  (bytes, random) => changed(bytes, random, (byte) => byte ^ (1 << random.below(8))),
+  flipped,
   // One byte: any, a bound, or a little more or less.
   (bytes, random) => changed(bytes, random, () => random.below(256)),
   (bytes, random) => changed(bytes, random, () => random.oneOf(INTERESTING)),
@@ -75,6 +74,11 @@ const STEPS: readonly Step[] = [
   },
 ];
 
+/** One bit. */
+export function flipped(bytes: Uint8Array, random: Random): Uint8Array {
+  return changed(bytes, random, (byte) => byte ^ (1 << random.below(8)));
+}
+
 function changed(bytes: Uint8Array, random: Random, change: (byte: number) => number): Uint8Array {
   if (bytes.length === 0) return bytes;
   const copy = bytes.slice();
@@ -87,7 +91,7 @@ function inserted(bytes: Uint8Array, at: number, more: Uint8Array): Uint8Array {
   return concatBytes(bytes.slice(0, at), more, bytes.slice(at));
 }
 
-function overwritten(bytes: Uint8Array, at: number, others: Uint8Array): Uint8Array {
+export function overwritten(bytes: Uint8Array, at: number, others: Uint8Array): Uint8Array {
   return concatBytes(bytes.slice(0, at), others, bytes.slice(at + others.length));
 }
 

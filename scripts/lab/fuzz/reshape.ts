@@ -6,6 +6,7 @@ import { childrenOf, readAsn1, type Element } from "../../../shared/protocol/asn
 import { bytesToUint, concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { decodeCbor, encodeCbor, type Cbor, type CborMap } from "../../../shared/protocol/cbor.ts";
 import { FRAME_HEADER_BYTES, FRAME_VERSION } from "../../../shared/protocol/enclave-messages.ts";
+import { flipped, overwritten } from "./mutate.ts";
 import type { Random } from "./random.ts";
 
 /** Sizes at and around the limits that documents have. */
@@ -115,13 +116,5 @@ export function reshapeFrames(bytes: Uint8Array, random: Random): Uint8Array {
 }
 
 function resized(bytes: Uint8Array, length: number): Uint8Array {
-  const copy = new Uint8Array(length);
-  copy.set(bytes.subarray(0, length));
-  return copy;
-}
-
-function flipped(bytes: Uint8Array, random: Random): Uint8Array {
-  const copy = bytes.slice();
-  if (copy.length > 0) copy[random.below(copy.length)]! ^= 1 << random.below(8);
-  return copy;
+  return overwritten(new Uint8Array(length), 0, bytes.slice(0, length));
 }

@@ -5,47 +5,26 @@
  */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type * as Documents from "../../../shared/protocol/attestation-document.ts";
 import { readAttestation } from "../../../shared/protocol/attestation-document.ts";
 import { ZERO_ADDRESS, ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import { concatBytes, equalBytes } from "../../../shared/protocol/bytes.ts";
-import type * as Cbors from "../../../shared/protocol/cbor.ts";
 import { encodeCbor } from "../../../shared/protocol/cbor.ts";
-import type * as Messages from "../../../shared/protocol/enclave-messages.ts";
 import { FRAME_HEADER_BYTES, type EnclaveRequest } from "../../../shared/protocol/enclave-messages.ts";
 import { encodeRequest } from "../../../shared/protocol/host/enclave-host.ts";
-import type * as Envelopes from "../../../shared/protocol/kms-envelope.ts";
-import type * as UserDatas from "../../../shared/protocol/user-data.ts";
 import { encodeUserData } from "../../../shared/protocol/user-data.ts";
-import type * as Certificates from "../../../shared/protocol/x509.ts";
 import type { Subject } from "./campaign.ts";
 import { loadInstrumented } from "./instrument.ts";
+import type * as Parsers from "./parsers.ts";
 import { reshapeAsn1, reshapeCbor, reshapeFrames } from "./reshape.ts";
 
-const fileOf = (name: string): string => fileURLToPath(new URL(`../../../${name}`, import.meta.url));
-
-interface Modules {
-  readonly messages: typeof Messages;
-  readonly cbor: typeof Cbors;
-  readonly documents: typeof Documents;
-  readonly userData: typeof UserDatas;
-  readonly certificates: typeof Certificates;
-  readonly envelopes: typeof Envelopes;
-}
-
-const MODULES: Readonly<Record<keyof Modules, string>> = {
-  messages: "shared/protocol/enclave-messages.ts",
-  cbor: "shared/protocol/cbor.ts",
-  documents: "shared/protocol/attestation-document.ts",
-  userData: "shared/protocol/user-data.ts",
-  certificates: "shared/protocol/x509.ts",
-  envelopes: "shared/protocol/kms-envelope.ts",
-};
-/** Theirs, through which the others read. */
-const BENEATH = ["shared/protocol/bytes.ts", "shared/protocol/asn1.ts"];
+/** The parsers, and those through which they read. */
+const PROBED = [
+  ...["attestation-document", "cbor", "enclave-messages", "kms-envelope", "user-data", "x509"],
+  ...["asn1", "bytes"],
+].map((name) => fileURLToPath(new URL(`../../../shared/protocol/${name}.ts`, import.meta.url)));
 
 interface Target extends Pick<Subject, "seeds" | "maxBytes" | "workLimit" | "reshape"> {
-  readonly run: (modules: Modules, input: Uint8Array) => void;
+  readonly run: (parsers: typeof Parsers, input: Uint8Array) => void;
 }
 
 /** A fixed part, and so much for each byte: whatever grows faster than its input is a fault. */
@@ -63,14 +42,14 @@ export const TARGETS: Readonly<Record<string, () => Target>> = {
     maxBytes: 4_096,
     workLimit: linear(2_000, 30),
     reshape: reshapeFrames,
-    run({ messages }, input) {
-      const splitter = new messages.FrameSplitter();
+    run({ decodeRequest, FrameSplitter }, input) {
+      const splitter = new FrameSplitter();
       const step = CHUNK_BYTES[input.length % CHUNK_BYTES.length]!;
       for (let at = 0; at < input.length; at += step) {
         const payloads = splitter.push(input.subarray(at, at + step));
         if (payloads === undefined) return;
         for (const payload of payloads) {
-          const read = messages.decodeRequest(payload);
+          const read = decodeRequest(payload);
           // A request has one spelling.
           if (
             read &&
@@ -86,8 +65,8 @@ export const TARGETS: Readonly<Record<string, () => Target>> = {
     maxBytes: 6_000,
     workLimit: linear(2_000, 60),
     reshape: reshapeCbor,
-    run({ cbor }, input) {
-      const value = cbor.decodeCbor(input);
+    run({ decodeCbor }, input) {
+      const value = decodeCbor(input);
       if (value !== undefined && encodeCbor(value).length > input.length + 9)
         throw new Error("a value that grew while it was read");
     },
@@ -97,8 +76,8 @@ export const TARGETS: Readonly<Record<string, () => Target>> = {
     maxBytes: 17_000,
     workLimit: linear(10_000, 60),
     reshape: reshapeCbor,
-    run({ documents }, input) {
-      const read = documents.readAttestation(input);
+    run(parsers, input) {
+      const read = parsers.readAttestation(input);
       if (read && (read.chain.length < 2 || read.signature.length !== 96))
         throw new Error("a document that is not whole");
     },
@@ -107,8 +86,8 @@ export const TARGETS: Readonly<Record<string, () => Target>> = {
     seeds: userDataSeeds(),
     maxBytes: 512,
     workLimit: linear(2_000, 60),
-    run({ userData }, input) {
-      const read = userData.decodeUserData(input);
+    run({ decodeUserData }, input) {
+      const read = decodeUserData(input);
       if (read && !equalBytes(encodeUserData(read), input))
         throw new Error("user data that would be written otherwise");
     },
@@ -118,8 +97,8 @@ export const TARGETS: Readonly<Record<string, () => Target>> = {
     maxBytes: 2_048,
     workLimit: linear(5_000, 100),
     reshape: reshapeAsn1,
-    run({ certificates }, input) {
-      const read = certificates.readCertificate(input);
+    run({ readCertificate }, input) {
+      const read = readCertificate(input);
       if (read && (read.publicKey.length !== 97 || !Number.isSafeInteger(read.notAfterMs)))
         throw new Error("a certificate that is not whole");
     },
@@ -129,8 +108,8 @@ export const TARGETS: Readonly<Record<string, () => Target>> = {
     maxBytes: 5_000,
     workLimit: linear(5_000, 100),
     reshape: reshapeAsn1,
-    run({ envelopes }, input) {
-      const read = envelopes.readEnvelope(input);
+    run({ readEnvelope }, input) {
+      const read = readEnvelope(input);
       if (typeof read !== "string" && read.content.length > input.length)
         throw new Error("an envelope that grew");
     },
@@ -139,18 +118,13 @@ export const TARGETS: Readonly<Record<string, () => Target>> = {
 
 /** Every target by name, its parser loaded with probes. */
 export async function loadTargets(names: readonly string[]): Promise<ReadonlyMap<string, Subject>> {
-  const entry = Object.entries(MODULES)
-    .map(([name, file]) => `export * as ${name} from ${JSON.stringify(fileOf(file))};`)
-    .join("\n");
-  const { exports, probe, tokens } = await loadInstrumented(
-    entry,
-    [...Object.values(MODULES), ...BENEATH].map(fileOf),
-  );
-  const modules = exports as unknown as Modules;
+  const entry = `export * from ${JSON.stringify(fileURLToPath(new URL("parsers.ts", import.meta.url)))};`;
+  const { exports, probe, tokens } = await loadInstrumented(entry, PROBED);
+  const parsers = exports as unknown as typeof Parsers;
   return new Map(
     names.map((name) => {
       const { run, ...rest } = TARGETS[name]!();
-      return [name, { ...rest, tokens, probe, run: (input: Uint8Array) => run(modules, input) }];
+      return [name, { ...rest, tokens, probe, run: (input: Uint8Array) => run(parsers, input) }];
     }),
   );
 }
@@ -174,17 +148,8 @@ function documentSeeds(): Uint8Array[] {
 }
 
 function smallCbor(): Uint8Array[] {
-  const hex = [
-    "bf616101ff",
-    "9f01ff",
-    "8301820203820405",
-    "a201020304",
-    "1b000000e8d4a51000",
-    "3903e7",
-    "f4",
-    "63e6b0b4",
-  ];
-  return hex.map((digits) => new Uint8Array(Buffer.from(digits, "hex")));
+  const hex = "bf616101ff 9f01ff 8301820203820405 a201020304 1b000000e8d4a51000 3903e7 f4 63e6b0b4";
+  return hex.split(" ").map((digits) => new Uint8Array(Buffer.from(digits, "hex")));
 }
 
 function userDataSeeds(): Uint8Array[] {

@@ -17,6 +17,7 @@ contract TestToken {
 
     error BalanceTooLow();
     error AllowanceTooLow();
+    error ZeroAddress();
 
     constructor(string memory name_, string memory symbol_, uint8 decimals_) {
         name = name_;
@@ -26,15 +27,10 @@ contract TestToken {
 
     /// @notice The faucet. DEVELOPMENT ONLY.
     function mint(address to, uint256 value) external {
+        if (to == address(0)) revert ZeroAddress();
         totalSupply += value;
         balanceOf[to] += value;
         emit Transfer(address(0), to, value);
-    }
-
-    function approve(address spender, uint256 value) external returns (bool) {
-        allowance[msg.sender][spender] = value;
-        emit Approval(msg.sender, spender, value);
-        return true;
     }
 
     function transfer(address to, uint256 value) external returns (bool) {
@@ -42,20 +38,33 @@ contract TestToken {
         return true;
     }
 
+    function approve(address spender, uint256 value) external returns (bool) {
+        _approve(msg.sender, spender, value);
+        return true;
+    }
+
     function transferFrom(address from, address to, uint256 value) external returns (bool) {
         uint256 allowed = allowance[from][msg.sender];
         if (allowed < value) revert AllowanceTooLow();
-        allowance[from][msg.sender] = allowed - value;
+        if (allowed != type(uint256).max) allowance[from][msg.sender] = allowed - value;
         _transfer(from, to, value);
         return true;
     }
 
-    function _transfer(address from, address to, uint256 value) private {
-        if (balanceOf[from] < value) revert BalanceTooLow();
+    function _transfer(address from, address to, uint256 value) internal {
+        if (from == address(0) || to == address(0)) revert ZeroAddress();
+        uint256 held = balanceOf[from];
+        if (held < value) revert BalanceTooLow();
         unchecked {
-            balanceOf[from] -= value;
-            balanceOf[to] += value;
+            balanceOf[from] = held - value;
         }
+        balanceOf[to] += value;
         emit Transfer(from, to, value);
+    }
+
+    function _approve(address owner, address spender, uint256 value) internal {
+        if (owner == address(0) || spender == address(0)) revert ZeroAddress();
+        allowance[owner][spender] = value;
+        emit Approval(owner, spender, value);
     }
 }

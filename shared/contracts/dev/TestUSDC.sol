@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IToken} from "../interfaces/IToken.sol";
+import {TestToken} from "./TestToken.sol";
 
 /// @title DEVELOPMENT ONLY: a dollar that anybody may print
 /// @notice Behaves towards the pool as Circle's USDC v2.2 does (6 decimals, EIP-2612, EIP-3009 with both
 /// spellings of a signature, contract signers by EIP-1271), so that a deposit tried here is a deposit there.
 /// Worth nothing, anywhere.
-contract TestUSDC is IToken {
-    string public constant name = "USD Coin";
-    string public constant symbol = "USDC";
+contract TestUSDC is TestToken("USD Coin", "USDC", 6) {
     string public constant version = "2";
-    uint8 public constant decimals = 6;
 
     bytes32 private constant DOMAIN_TYPE =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
@@ -26,49 +23,18 @@ contract TestUSDC is IToken {
     bytes32 private constant CANCEL_TYPE = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
     uint256 private constant MAX_S = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
-    uint256 public totalSupply;
-    mapping(address account => uint256) public balanceOf;
-    mapping(address owner => mapping(address spender => uint256)) public allowance;
     mapping(address owner => uint256) public nonces;
     mapping(address authorizer => mapping(bytes32 nonce => bool)) public authorizationState;
 
-    error BalanceTooLow();
-    error AllowanceTooLow();
-    error ZeroAddress();
+    event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
+    event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce);
+
     error SignatureInvalid();
     error SignatureExpired();
     error AuthorizationNotYetValid();
     error AuthorizationExpired();
     error AuthorizationUsedOrCanceled();
     error CallerNotPayee();
-
-    /// @notice The faucet. DEVELOPMENT ONLY.
-    function mint(address to, uint256 value) external {
-        if (to == address(0)) revert ZeroAddress();
-        totalSupply += value;
-        balanceOf[to] += value;
-        emit Transfer(address(0), to, value);
-    }
-
-    // ------------------------------------------------------------------ EIP-20
-
-    function transfer(address to, uint256 value) external returns (bool) {
-        _transfer(msg.sender, to, value);
-        return true;
-    }
-
-    function approve(address spender, uint256 value) external returns (bool) {
-        _approve(msg.sender, spender, value);
-        return true;
-    }
-
-    function transferFrom(address from, address to, uint256 value) external returns (bool) {
-        uint256 allowed = allowance[from][msg.sender];
-        if (allowed < value) revert AllowanceTooLow();
-        if (allowed != type(uint256).max) allowance[from][msg.sender] = allowed - value;
-        _transfer(from, to, value);
-        return true;
-    }
 
     // ------------------------------------------------------------------ EIP-2612
 
@@ -163,24 +129,7 @@ contract TestUSDC is IToken {
 
     function DOMAIN_SEPARATOR() public view returns (bytes32) {
         return
-            keccak256(abi.encode(DOMAIN_TYPE, keccak256(bytes(name)), keccak256("2"), block.chainid, address(this)));
-    }
-
-    function _transfer(address from, address to, uint256 value) private {
-        if (from == address(0) || to == address(0)) revert ZeroAddress();
-        uint256 held = balanceOf[from];
-        if (held < value) revert BalanceTooLow();
-        unchecked {
-            balanceOf[from] = held - value;
-        }
-        balanceOf[to] += value;
-        emit Transfer(from, to, value);
-    }
-
-    function _approve(address owner, address spender, uint256 value) private {
-        if (owner == address(0) || spender == address(0)) revert ZeroAddress();
-        allowance[owner][spender] = value;
-        emit Approval(owner, spender, value);
+            keccak256(abi.encode(DOMAIN_TYPE, keccak256("USD Coin"), keccak256(bytes(version)), block.chainid, address(this)));
     }
 
     function _requireTime(uint256 validAfter, uint256 validBefore) private view {

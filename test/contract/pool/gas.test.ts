@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { measureGas, type GasFigures } from "../../../scripts/lab/gas.ts";
+import type { Figures } from "../../../scripts/lab/bench/figures.ts";
+import { measureGas } from "../../../scripts/lab/gas.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
 /**
@@ -28,7 +29,7 @@ const TOLERANCE = 250;
 
 describe("contracts: gas", function () {
   this.timeout(180_000);
-  let figures: GasFigures;
+  let figures: Figures;
   before(async () => {
     figures = await measureGas();
   });

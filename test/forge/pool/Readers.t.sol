@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {Draft, Statements, SwapTerms} from "../support/Statements.sol";
 import {Cheats} from "../support/Vm.sol";
 
-/// @dev `shared/contracts/test/SignalsHarness.sol`.
+/// @dev `test/support/contracts/SignalsHarness.sol`.
 interface SignalsHarness {
     function fieldOrder() external pure returns (uint256);
     function shapeOf(uint8 kind) external pure returns (uint256[5] memory);

@@ -8,12 +8,15 @@ import path from "node:path";
 import { groth16 } from "snarkjs";
 import { DEVELOPMENT_KEYS, developmentProver } from "../../../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../../../shared/client/node/index.ts";
-import { KIND_NAMES, type Kind } from "../../../../shared/protocol/statements.ts";
+import type { Prepared } from "../../../../shared/client/statements.ts";
+import type { Kind } from "../../../../shared/protocol/statements.ts";
 import { releaseCurve } from "../../../build/circuits/ceremony.ts";
+import { answer } from "../child.ts";
 import { aStatement } from "./statements.ts";
 
-export type Way = "client" | "snarkjs";
-export type Ask = "load" | "prove" | "end";
+export type Ask =
+  | { readonly type: "load"; readonly kind: Kind; readonly way: "client" | "snarkjs" }
+  | { readonly type: "prove" | "end" };
 
 export interface Measured {
   readonly seconds: number;
@@ -24,20 +27,18 @@ export interface Measured {
 }
 
 interface Proving {
+  readonly kind: Kind;
   load(): Promise<void>;
-  prove(): Promise<void>;
+  prove(made: Prepared): Promise<unknown>;
   end(): Promise<void>;
 }
 
 async function clientLibrary(kind: Kind): Promise<Proving> {
   const prover = await developmentProver();
   return {
+    kind,
     load: () => prover.prepare(kind),
-    async prove() {
-      // Another for every proof, and made before its time is taken.
-      const { statement, witness } = aStatement(kind);
-      await timed(async () => prover.prove(statement, witness));
-    },
+    prove: ({ statement, witness }) => prover.prove(statement, witness),
     end: () => prover.close(),
   };
 }
@@ -47,15 +48,13 @@ async function bareSnarkjs(kind: Kind): Promise<Proving> {
   const zkey = path.join(folder, "zkey");
   const wasm = path.join(folder, "wasm");
   return {
+    kind,
     async load() {
       const artefacts = await folderArtefacts(DEVELOPMENT_KEYS)(kind);
       await writeFile(zkey, artefacts.zkey);
       await writeFile(wasm, artefacts.wasm);
     },
-    async prove() {
-      const { witness } = aStatement(kind);
-      await timed(async () => groth16.fullProve({ ...witness }, wasm, zkey));
-    },
+    prove: ({ witness }) => groth16.fullProve({ ...witness }, wasm, zkey),
     async end() {
       await releaseCurve();
       await rm(folder, { recursive: true });
@@ -63,35 +62,29 @@ async function bareSnarkjs(kind: Kind): Promise<Proving> {
   };
 }
 
-let last: Omit<Measured, "peakMb"> = { seconds: 0, cpuSeconds: 0 };
-
-async function timed(work: () => Promise<unknown>): Promise<void> {
+async function measured(work: () => Promise<unknown>): Promise<Measured> {
   const cpu = process.cpuUsage();
   const start = performance.now();
   await work();
   const { user, system } = process.cpuUsage(cpu);
-  last = { seconds: (performance.now() - start) / 1e3, cpuSeconds: (user + system) / 1e6 };
+  return {
+    seconds: (performance.now() - start) / 1e3,
+    cpuSeconds: (user + system) / 1e6,
+    // Of kilobytes of 1,024 bytes.
+    peakMb: (process.resourceUsage().maxRSS * 1024) / 1e6,
+  };
 }
 
-async function answer(proving: Proving, question: Ask): Promise<void> {
-  if (question === "prove") await proving.prove();
-  else await timed(() => proving[question]());
-  // Kilobytes of 1,024 bytes.
-  const peakMb = (process.resourceUsage().maxRSS * 1024) / 1e6;
-  process.send?.({ ...last, peakMb } satisfies Measured);
-  if (question === "end") process.disconnect();
-}
+let loaded: Proving | undefined;
 
-const [kindName, way] = process.argv.slice(2);
-const kind = KIND_NAMES.find((known) => known === kindName);
-if (kind === undefined || process.send === undefined)
-  throw new Error("this program is started by the benchmark");
-const proving = await (way === "client" ? clientLibrary(kind) : bareSnarkjs(kind));
-// Also when the benchmark is stopped: worker threads would keep this process alive.
-process.on("disconnect", () => process.exit());
-process.on("message", (question: Ask) => {
-  answer(proving, question).catch((error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  });
+answer(async (ask: Ask): Promise<Measured> => {
+  if (ask.type === "load")
+    loaded = await (ask.way === "client" ? clientLibrary(ask.kind) : bareSnarkjs(ask.kind));
+  if (loaded === undefined) throw new Error("nothing was loaded");
+  const proving = loaded;
+  const { type } = ask;
+  if (type !== "prove") return measured(() => proving[type]());
+  // Another for every proof, and made before its time is taken.
+  const made = aStatement(proving.kind);
+  return measured(() => proving.prove(made));
 });

@@ -2,7 +2,8 @@
 // machine as little as possible beside what is measured. Reads no more of an answer than its status and its length.
 
 import { connect, type Socket } from "node:net";
-import { answer } from "./child.ts";
+import { answer } from "../child.ts";
+import { quantile } from "../figures.ts";
 
 export interface Load {
   readonly port: number;
@@ -67,16 +68,14 @@ async function run(load: Load): Promise<LoadResult> {
     ),
   );
 
-  times.sort((a, b) => a - b);
-  const at = (part: number): number => times[Math.max(0, Math.ceil(part * times.length) - 1)] ?? NaN;
   return {
     answers: times.length,
     refused,
     seconds: (performance.now() - start) / 1000,
     bytes,
-    p50: at(0.5),
-    p99: at(0.99),
-    most: at(1),
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    most: quantile(times, 1),
   };
 }
 

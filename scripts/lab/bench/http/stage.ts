@@ -2,135 +2,88 @@
 // limits no measurement meets, and a signer of our own in the pool, so that events can be made by the hundred
 // without proving each.
 
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
-import { Contract, JsonRpcProvider, NonceManager, Wallet as EthereumWallet } from "ethers";
-import { createApiKey } from "../../../../proxy/auth/api-keys.ts";
-import { addDeveloper } from "../../../../proxy/auth/registration.ts";
-import { loadPepper } from "../../../../proxy/auth/secret-files.ts";
-import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../../../proxy/store/instance.ts";
+import { Contract, NonceManager, Wallet as EthereumWallet } from "ethers";
 import { createClient, memoryStorage, newSeed, type Client } from "../../../../shared/client/index.ts";
 import { developmentProver } from "../../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import { asAddress, mustField } from "../../../../shared/protocol/brands.ts";
 import { committedKeyHashes } from "../../../product/deploy.ts";
-import { pepperFile } from "../../../stack/development-credential.ts";
-import { startStack } from "../../../stack/local-stack.ts";
-import { openStackWallet } from "../../../stack/stack-wallet.ts";
-import { attester, NO_UPDATE, seal, spendDraft, type Setting } from "../../../stack/statement-maker.ts";
-import { TestUsdc } from "../../../stack/usdc.ts";
 import { addSigner, proposeSigner, waitForTime } from "../../../product/operator/pool-signers.ts";
+import { attester, NO_UPDATE, seal, spendDraft, type Setting } from "../../../stack/statement-maker.ts";
+import { openStackWallet } from "../../../stack/stack-wallet.ts";
+import { TestUsdc } from "../../../stack/usdc.ts";
+import { onFreshService, type FreshService } from "../service.ts";
 
 const NO_LIMIT = "1000000";
 const PER_TRANSACTION = 16;
 
-export interface Stage {
-  readonly port: number;
-  readonly proxyPid: number;
-  readonly apiKey: string;
-  session(sub: string): Promise<string>;
-  /** Private transfers of nobody's notes, all in one block; resolves with how many events a stream shows of them. */
-  transfers(count: number): Promise<number>;
-  /** A deposit's request with a real proof, good for as many attestations as are asked for. */
-  provenDeposit(): Promise<string>;
-  stop(): Promise<void>;
+export type Stage = Awaited<ReturnType<typeof openStage>>;
+
+export function onStage<T>(measure: (stage: Stage) => Promise<T>): Promise<T> {
+  const proxySettings = {
+    CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT,
+    CLOISTER_LIMIT_KEY_PER_MINUTE: NO_LIMIT,
+    CLOISTER_LIMIT_KEY_PER_DAY: "10000000",
+    CLOISTER_LIMIT_STREAMS_PER_USER: "10000",
+    CLOISTER_MAX_CONNECTIONS_PER_ADDRESS: NO_LIMIT,
+  };
+  return onFreshService(
+    () => Promise.resolve({ proxySettings }),
+    async (service) => measure(await openStage(service)),
+  );
 }
 
-/** `settings` are further ones of the proxy, for a profile. */
-export async function openStage(settings: Readonly<Record<string, string>> = {}): Promise<Stage> {
-  const folder = await mkdtemp(path.join(tmpdir(), "cloister-bench-"));
-  const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true });
-  const stack = await startStack({
-    folder,
-    networks: ["first"],
-    ports: { first: { proxy: 0, chain: 0 } },
-    proxySettings: {
-      CLOISTER_LIMIT_SESSION_PER_MINUTE: NO_LIMIT,
-      CLOISTER_LIMIT_KEY_PER_MINUTE: NO_LIMIT,
-      CLOISTER_LIMIT_KEY_PER_DAY: "10000000",
-      CLOISTER_LIMIT_STREAMS_PER_USER: "10000",
-      CLOISTER_MAX_CONNECTIONS_PER_ADDRESS: NO_LIMIT,
-      ...settings,
-    },
-  }).catch(async (error: unknown) => {
-    await removeFolder();
-    throw error;
-  });
-  const local = stack.network("first");
-  const { entry } = local;
-  const chain = new JsonRpcProvider(entry.chain_rpc, entry.chain_id, {
-    staticNetwork: true,
-    cacheTimeout: -1,
-    pollingInterval: 50,
-  });
-  const stop = async (): Promise<void> => {
-    chain.destroy();
-    await stack.stop();
-    await removeFolder();
+async function openStage(service: FreshService) {
+  const { network, apiKey, chain } = service;
+  const { entry } = network;
+  const client = createClient({ baseUrl: entry.base_url, credential: { apiKey } });
+
+  const owner = new NonceManager(new EthereumWallet(await network.folder.secrets.text("owner.key"), chain));
+  const poolAddress = asAddress(entry.pool);
+  if (poolAddress === undefined) throw new Error("the pool has no address");
+  const own = attester(1);
+  await proposeSigner(owner, poolAddress, own.address, new Uint8Array(0));
+  await waitForTime(chain, ((await chain.getBlock("latest"))?.timestamp ?? 0) + 2);
+  await addSigner(owner, poolAddress, own.address);
+  const pool = new Contract(poolAddress, POOL_ABI, owner);
+  const setting: Setting = {
+    home: { chainId: BigInt(entry.chain_id), pool: poolAddress },
+    deadline: 4_000_000_000n,
+    verifyingKeyHashes: await committedKeyHashes(),
+    attesters: [own],
   };
-  try {
-    const database = openDatabase(local.folder.inside("store"));
-    const store = embeddedStores(database).keys;
-    const pepper = await loadPepper(await pepperFile(stack.folder.shared()));
-    const { id } = await addDeveloper(store, { name: "Benchmark" });
-    const { key: apiKey } = await createApiKey(store, pepper, id, "benchmark");
-    await database.close();
-    const client = createClient({ baseUrl: entry.base_url, credential: { apiKey } });
 
-    const owner = new NonceManager(new EthereumWallet(await local.folder.secrets.text("owner.key"), chain));
-    const poolAddress = asAddress(entry.pool);
-    if (poolAddress === undefined) throw new Error("the pool has no address");
-    const own = attester(1);
-    await proposeSigner(owner, poolAddress, own.address, new Uint8Array(0));
-    await waitForTime(chain, ((await chain.getBlock("latest"))?.timestamp ?? 0) + 2);
-    await addSigner(owner, poolAddress, own.address);
-    const pool = new Contract(poolAddress, POOL_ABI, owner);
-    const setting: Setting = {
-      home: { chainId: BigInt(entry.chain_id), pool: poolAddress },
-      deadline: 4_000_000_000n,
-      verifyingKeyHashes: await committedKeyHashes(),
-      attesters: [own],
-    };
-
-    return {
-      port: Number(new URL(entry.base_url).port),
-      proxyPid: local.proxy().pid,
-      apiKey,
-      session: async (sub) => (await client.createSession({ sub, perms: ["read"], ttl_secs: 3600 })).token,
-      async transfers(count) {
-        const { root } = await client.merkleRoot();
-        const made = Array.from({ length: count }, () =>
-          seal(spendDraft(setting, mustField(BigInt(root)), undefined)),
+  return {
+    port: Number(new URL(entry.base_url).port),
+    proxyPid: network.proxy().pid,
+    apiKey,
+    session: async (sub: string): Promise<string> =>
+      (await client.createSession({ sub, perms: ["read"], ttl_secs: 3600 })).token,
+    /** Private transfers of nobody's notes, all in one block; resolves with how many events a stream shows of them. */
+    async transfers(count: number): Promise<number> {
+      const { root } = await client.merkleRoot();
+      const made = Array.from({ length: count }, () =>
+        seal(spendDraft(setting, mustField(BigInt(root)), undefined)),
+      );
+      const sent = [];
+      for (let i = 0; i < count; i += PER_TRANSACTION) {
+        const members = made.slice(i, i + PER_TRANSACTION).map(({ transaction }) => transaction);
+        sent.push(
+          (await pool.getFunction("execute")(members, NO_UPDATE, { gasLimit: 25_000_000 })) as {
+            wait(): Promise<unknown>;
+          },
         );
-        const sent = [];
-        for (let i = 0; i < count; i += PER_TRANSACTION) {
-          const members = made.slice(i, i + PER_TRANSACTION).map(({ transaction }) => transaction);
-          sent.push(
-            (await pool.getFunction("execute")(members, NO_UPDATE, { gasLimit: 25_000_000 })) as {
-              wait(): Promise<unknown>;
-            },
-          );
-        }
-        for (const one of sent) await one.wait();
-        return made.reduce((sum, { draft }) => sum + draft.nullifiers.length + draft.commitments.length, 0);
-      },
-      provenDeposit: () => provenDeposit(client, entry, chain),
-      stop,
-    };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+      }
+      for (const one of sent) await one.wait();
+      return made.reduce((sum, { draft }) => sum + draft.nullifiers.length + draft.commitments.length, 0);
+    },
+    /** A deposit's request with a real proof, good for as many attestations as are asked for. */
+    provenDeposit: () => provenDeposit(client, service),
+  };
 }
 
 /** Made by the client library, and kept from leaving the device. */
-async function provenDeposit(
-  client: Client,
-  entry: Parameters<typeof openStackWallet>[0],
-  chain: JsonRpcProvider,
-): Promise<string> {
+async function provenDeposit(client: Client, { network: { entry }, chain }: FreshService): Promise<string> {
   const AMOUNT = 25_000_000n;
   let body: unknown;
   const kept: Client = {

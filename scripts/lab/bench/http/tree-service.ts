@@ -17,7 +17,7 @@ import { createMetrics } from "../../../../proxy/observe/metrics.ts";
 import { ENDPOINTS } from "../../../../shared/api/endpoints.ts";
 import { mustField } from "../../../../shared/protocol/brands.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
-import { answer } from "./child.ts";
+import { answer } from "../child.ts";
 
 const LEAVES = 2 ** 20;
 

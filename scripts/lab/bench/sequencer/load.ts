@@ -2,7 +2,7 @@
 // made beforehand so that nothing but requests is sent while time is taken. The notes that are spent were never
 // deposited: a simulated proof need not be true, and to proxy, enclave and pool these payments are like any other.
 
-import { Agent, request } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   createClient,
   feesFor,
@@ -17,7 +17,7 @@ import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { newNote } from "../../../../shared/notes/note.ts";
 import { asAddress, mustField, type Address, type Field } from "../../../../shared/protocol/brands.ts";
 import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
-import { answer } from "../http/child.ts";
+import { answer } from "../child.ts";
 import { openSimulator, type Simulator } from "../trapdoor/simulator.ts";
 
 export type LoadAsk =
@@ -63,7 +63,7 @@ interface User {
 interface Common {
   readonly client: Client;
   readonly pins: Pins;
-  readonly port: number;
+  readonly baseUrl: string;
   readonly simulator: Simulator;
   readonly users: readonly User[];
 }
@@ -82,7 +82,6 @@ let fail: (error: Error) => void = () => undefined;
 /** Rejects when a stream ends or tells of a payment that failed. */
 const failed = new Promise<never>((_, reject) => (fail = reject));
 failed.catch(() => undefined);
-const agent = new Agent({ keepAlive: true });
 
 answer(async (ask: LoadAsk): Promise<LoadAnswer> => {
   switch (ask.type) {
@@ -113,8 +112,8 @@ async function open({
   const client = createClient({ baseUrl, credential: { apiKey } });
   const users = await Promise.all(
     Array.from({ length: count }, async (_, i): Promise<User> => {
-      const asked = { sub: `user-${String(i)}`, perms: ["read", "write"], ttl_secs: 3600 } as const;
-      const { token } = await client.createSession({ ...asked, perms: [...asked.perms] });
+      const sub = `user-${String(i)}`;
+      const { token } = await client.createSession({ sub, perms: ["read", "write"], ttl_secs: 3600 });
       const opened = new Promise<void>((resolve) => {
         follow(baseUrl, token, resolve).catch(fail);
       });
@@ -122,7 +121,7 @@ async function open({
       return { token, keys: SpendingKey.fromSeed(newSeed()) };
     }),
   );
-  return { client, pins, port: Number(new URL(baseUrl).port), simulator: await openSimulator(), users };
+  return { client, pins, baseUrl, simulator: await openSimulator(), users };
 }
 
 async function follow(baseUrl: string, token: string, opened: () => void): Promise<void> {
@@ -174,7 +173,7 @@ function nobodysNote(asset: Address, leafIndex: number): SpendInput {
 }
 
 async function send(
-  { port }: Common,
+  { baseUrl }: Common,
   payments: readonly Payment[],
   pace: Extract<LoadAsk, { type: "send" }>["pace"],
   until: "accepted" | "confirmed",
@@ -197,7 +196,7 @@ async function send(
       });
     });
     onChains.push(onChain);
-    await post(port, payment);
+    await post(baseUrl, payment);
     accepted.push(performance.now() - sentAt);
   };
   const onChains: Promise<void>[] = [];
@@ -206,7 +205,7 @@ async function send(
     const gapMs = 1000 / pace.perSecond;
     await Promise.all(
       payments.map(async (payment, i) => {
-        await delay(start + i * gapMs - performance.now());
+        await delay(Math.max(0, start + i * gapMs - performance.now()));
         await pay(payment);
       }),
     );
@@ -229,36 +228,10 @@ async function send(
 }
 
 /** Throws for any answer but the ticket of a payment that was accepted just now. */
-function post(port: number, payment: Payment): Promise<void> {
-  const { token, body } = payment;
-  return new Promise((resolve, reject) => {
-    const headers = {
-      Authorization: `Bearer ${token}`,
-      "Content-Type": "application/json",
-      "Content-Length": Buffer.byteLength(body),
-    };
-    const asked = request(
-      { host: "127.0.0.1", port, path: "/sequence/spend", method: "POST", headers, agent },
-      (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-        response.on("end", () => {
-          if (response.statusCode === 202) resolve();
-          else
-            reject(new Error(`a payment was answered ${String(response.statusCode)}: ${text.slice(0, 200)}`));
-        });
-        response.on("error", reject);
-      },
-    );
-    asked.on("error", (error: NodeJS.ErrnoException) => {
-      // The service closes connections that nobody has used for a while, and this one was closed just now.
-      if (asked.reusedSocket && error.code === "ECONNRESET") resolve(post(port, payment));
-      else reject(error);
-    });
-    asked.end(body);
-  });
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)));
+async function post(baseUrl: string, { token, body }: Payment): Promise<void> {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const response = await fetch(`${baseUrl}/sequence/spend`, { method: "POST", headers, body });
+  const text = await response.text();
+  if (response.status !== 202)
+    throw new Error(`a payment was answered ${String(response.status)}: ${text.slice(0, 200)}`);
 }

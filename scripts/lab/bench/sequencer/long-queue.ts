@@ -3,7 +3,7 @@
 // stopped proxy; it reads them when it starts, as after any restart.
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { JsonRpcProvider } from "ethers";
+import { setTimeout as delay } from "node:timers/promises";
 import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
 import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import type { TicketStore } from "../../../../proxy/store/ticket-store.ts";
@@ -12,8 +12,9 @@ import { randomField } from "../../../../shared/notes/note.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
 import type { LocalNetwork } from "../../../stack/local-network.ts";
 import { pinsOf } from "../../../stack/stack-wallet.ts";
-import { figure, quantile, type Figures } from "../figures.ts";
-import { startChild } from "../http/child.ts";
+import { startChild } from "../child.ts";
+import { figure, quantile, tell, type Figures } from "../figures.ts";
+import type { FreshService } from "../service.ts";
 import type { LoadAnswer, LoadAsk } from "./load.ts";
 import { usageOf } from "./processes.ts";
 
@@ -27,75 +28,50 @@ const PER_SECOND = 20;
 const SLICE = 1_000;
 const READ_WITHIN_MS = 120_000;
 
-interface Standing {
-  /** Milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
-  readonly anonymousMb: number;
-  readonly residentMb: number;
-}
-
 /** Ends with a chain that makes no blocks and a queue that nothing will ever carry out. */
-export async function benchLongQueue(network: LocalNetwork, apiKey: string, count: number): Promise<Figures> {
-  await stopMining(network);
-  await restart(network);
-  const short = await measure(network, apiKey);
+export async function benchLongQueue(service: FreshService, count: number): Promise<Figures> {
+  const { network, chain } = service;
+  await chain.send("evm_setIntervalMining", [0]);
+  await network.proxy().stop();
+  await network.restartProxy();
+  const short = await measure(service);
   await network.proxy().stop();
   console.log(`writing ${String(count)} tickets …`);
   await fill(network.folder.inside("store"), count);
   await network.restartProxy();
   await untilRead(network, count);
-  const long = await measure(network, apiKey);
+  const long = await measure(service);
 
-  const ratio = long.p50 / short.p50;
-  const memory = long.anonymousMb - short.anonymousMb;
-  const tell = (what: string, { p50, p99, anonymousMb, residentMb }: Standing): void =>
-    console.log(
-      `  ${what.padEnd(8)} accepted half within ${p50.toFixed(1)} ms, 99 % within ${p99.toFixed(0)} ms; ` +
-        `memory ${anonymousMb.toFixed(0)} MB, with the store's pages ${residentMb.toFixed(0)} MB`,
-    );
-  console.log(`${String(PER_SECOND)} payments a second, ${String(count)} tickets waiting and none`);
-  tell("none", short);
-  tell("waiting", long);
-  console.log(`  ${((ratio - 1) * 100).toFixed(0)} % slower in the middle, ${memory.toFixed(0)} MB more`);
-  return {
-    queue_accept_ratio: figure(ratio, "x"),
+  return tell(`${String(PER_SECOND)} payments a second, with so many tickets waiting beside none`, {
+    queue_accept_ratio: figure(long.p50 / short.p50, "x"),
     queue_accept_p50_ms: figure(long.p50, "ms"),
-    queue_memory_mb: figure(memory, "MB"),
+    queue_accept_p99_ms: figure(long.p99, "ms"),
+    queue_memory_mb: figure(long.anonymousMb - short.anonymousMb, "MB"),
     queue_tickets: figure(count, "tickets"),
-  };
+  });
 }
 
-async function stopMining({ entry }: LocalNetwork): Promise<void> {
-  const chain = new JsonRpcProvider(entry.chain_rpc, entry.chain_id, { staticNetwork: true });
-  try {
-    await chain.send("evm_setIntervalMining", [0]);
-  } finally {
-    chain.destroy();
-  }
-}
-
-async function restart(network: LocalNetwork): Promise<void> {
-  await network.proxy().stop();
-  await network.restartProxy();
+interface Standing {
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly anonymousMb: number;
 }
 
 /** With users of its own, whose event streams no restart has ended. */
-async function measure(network: LocalNetwork, apiKey: string): Promise<Standing> {
+async function measure({ network, apiKey }: FreshService): Promise<Standing> {
   const { entry } = network;
-  const load = startChild<LoadAsk, LoadAnswer>("../sequencer/load.ts");
+  const load = startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
   try {
     await load.ask({ type: "open", baseUrl: entry.base_url, apiKey, users: USERS, pins: pinsOf(entry) });
     await load.ask({ type: "prepare", count: WARM_UP + ACCEPTED });
     const terms = { type: "send", pace: { perSecond: PER_SECOND }, until: "accepted" } as const;
     await load.ask({ ...terms, count: WARM_UP });
     const { accepted } = await load.ask({ ...terms, count: ACCEPTED });
-    const usage = usageOf(network.proxy().pid);
     return {
       p50: quantile(accepted, 0.5),
       p99: quantile(accepted, 0.99),
-      anonymousMb: usage?.anonymousMb ?? NaN,
-      residentMb: usage?.residentMb ?? NaN,
+      anonymousMb: usageOf(network.proxy().pid)?.anonymousMb ?? NaN,
     };
   } finally {
     await load.stop();
@@ -146,7 +122,7 @@ async function untilRead(network: LocalNetwork, count: number): Promise<void> {
     const text = await (await fetch(`${url}/metrics`)).text();
     const queued = Number(/^cloister_tickets\{state="queued"\} (\d+)/m.exec(text)?.[1] ?? 0);
     if (queued >= count) return;
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await delay(250);
   }
   throw new Error(`the queue was not read within ${String(READ_WITHIN_MS / 1000)} s`);
 }

@@ -55,7 +55,7 @@ export async function trapdoorKeys(phrase = BENCHMARK_PHRASE): Promise<Readonly<
       vk_delta_2: G2.toObject(g2(delta)),
       vk_alphabeta_12: Gt.toObject(curve.pairing(g1(alpha), g2(beta))),
       IC: ic.map((scalar) => G1.toObject(g1(scalar))),
-    }) as object;
+    });
   };
   const keys = Object.fromEntries(KIND_NAMES.map((kind) => [kind, keyOf(kind)])) as Record<Kind, object>;
   // Whatever is changed here: a key that production would not know for what it is never leaves.
@@ -95,9 +95,9 @@ function draw(phrase: string, label: string): bigint {
 }
 
 /** Numbers as decimal text; the count of signals stays a number, as snarkjs has it. */
-function inText(value: unknown): unknown {
-  if (typeof value === "bigint") return value.toString();
-  if (Array.isArray(value)) return value.map(inText);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, inText(member)]));
+function inText(value: object): object {
+  const text = JSON.stringify(value, (_, member: unknown) =>
+    typeof member === "bigint" ? member.toString() : member,
+  );
+  return JSON.parse(text) as object;
 }

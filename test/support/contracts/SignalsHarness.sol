@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {Ext} from "../libraries/Ext.sol";
-import {StatementSignals} from "../libraries/StatementSignals.sol";
+import {Ext} from "../../../shared/contracts/libraries/Ext.sol";
+import {StatementSignals} from "../../../shared/contracts/libraries/StatementSignals.sol";
 
 /// @title FOR TESTS: the libraries' readers, to be compared with shared/protocol/statements.ts
 contract SignalsHarness {

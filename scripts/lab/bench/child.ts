@@ -11,7 +11,7 @@ export interface Child<Ask, Answer> {
   stop(): Promise<void>;
 }
 
-/** `file` is beside this one. */
+/** `file` is named from this folder. */
 export function startChild<Ask extends object, Answer>(file: string): Child<Ask, Answer> {
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
     stdio: ["ignore", "ignore", "inherit", "ipc"],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IExecutor} from "../interfaces/IExecutor.sol";
-import {IToken} from "../interfaces/IToken.sol";
+import {IExecutor} from "../../../shared/contracts/interfaces/IExecutor.sol";
+import {IToken} from "../../../shared/contracts/interfaces/IToken.sol";
 
 /// @title FOR TESTS: a venue that pays what it was told before, so that a swap's outcome is known beforehand
 contract FixedExecutor is IExecutor {
