@@ -63,7 +63,7 @@ export async function joinAsDeveloper(
         await setRule(rules, ID, { asset, operation, flat, bps, sink });
       }
     }
-    const pepper = await loadPepper(await pepperFile(folder.shared()));
+    const pepper = await loadPepper(await pepperFile(folder.secrets));
     const { key, record } = await createApiKey(keys, pepper, ID, "demo");
     return {
       apiKey: key,

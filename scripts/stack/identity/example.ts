@@ -1,13 +1,12 @@
 // An identity provider beside a running stack, with an app of the development key's developer that is registered on
 // each network as an operator does it. So POST /session/exchange can be tried without a provider of one's own.
 // DEVELOPMENT ONLY: it believes whoever gives a name.
-import path from "node:path";
 import { addApp } from "../../../proxy/identity/registration.ts";
 import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { DEVELOPER_ID } from "../development-credential.ts";
 import type { Stack } from "../local-stack.ts";
-import { childEnvironment, startService } from "../service.ts";
+import { startService } from "../service.ts";
 import { RESOURCE } from "./sign-in.ts";
 
 export const EXAMPLE_APP = "app_example";
@@ -26,9 +25,7 @@ export async function startExampleIdentity(stack: Stack): Promise<ExampleIdentit
   const { folder, networks } = stack;
   const service = await startService({
     name: "identity",
-    command: process.execPath,
-    args: ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "server.ts")],
-    env: childEnvironment(),
+    program: "scripts/stack/identity/server.ts",
     logFile: folder.log("identity"),
     isReady: (line) => typeof line["issuer"] === "string",
   });

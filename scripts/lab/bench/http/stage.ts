@@ -73,7 +73,7 @@ export async function openStage(settings: Readonly<Record<string, string>> = {})
   try {
     const database = openDatabase(local.folder.inside("store"));
     const store = embeddedStores(database).keys;
-    const pepper = await loadPepper(await pepperFile(stack.folder.shared()));
+    const pepper = await loadPepper(await pepperFile(stack.folder.secrets));
     const { id } = await addDeveloper(store, { name: "Benchmark" });
     const { key: apiKey } = await createApiKey(store, pepper, id, "benchmark");
     await database.close();
