@@ -10,14 +10,10 @@ export interface AnvilOptions {
   readonly chainId?: number;
   /** Default: a free one. */
   readonly port?: number;
-  /** Default 12; each holds 10,000 coins and is unlocked. */
-  readonly accounts?: number;
   /** Loaded when it exists, written at the end. */
   readonly stateFile?: string;
   /** Seconds between blocks; without it every transaction is mined at once. */
   readonly blockTimeSecs?: number;
-  /** Default 60 million. */
-  readonly gasLimit?: number;
   /** More arguments for anvil, as on its command line. */
   readonly args?: readonly string[];
 }
@@ -31,6 +27,9 @@ export interface Anvil extends Child {
 /** The mnemonic of anvil's funded accounts; public, worthless outside a local chain. */
 export const DEVELOPMENT_MNEMONIC = "test test test test test test test test test test test junk";
 
+/** Each holds 10,000 coins and is unlocked. */
+const ACCOUNTS = 12;
+const BLOCK_GAS_LIMIT = 60_000_000;
 const READY_WITHIN_MS = 20_000;
 
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
@@ -54,8 +53,8 @@ async function startOnce(options: AnvilOptions): Promise<Anvil> {
       ...["--host", "127.0.0.1"],
       ...["--port", String(port)],
       ...["--chain-id", String(chainId)],
-      ...["--accounts", String(options.accounts ?? 12)],
-      ...["--gas-limit", String(options.gasLimit ?? 60_000_000)],
+      ...["--accounts", String(ACCOUNTS)],
+      ...["--gas-limit", String(BLOCK_GAS_LIMIT)],
       ...["--mnemonic", DEVELOPMENT_MNEMONIC],
       ...(options.stateFile === undefined ? [] : ["--state", options.stateFile]),
       ...(options.blockTimeSecs === undefined ? [] : ["--block-time", String(options.blockTimeSecs)]),

@@ -9,10 +9,7 @@ import { Parties } from "./parties.ts";
 import { choosePorts } from "./ports.ts";
 import { startRedisServer, type RedisProcess } from "./redis-server.ts";
 
-export interface ClusterOptions extends Pick<
-  StackOptions,
-  "folder" | "fresh" | "blockTimeSecs" | "proxySettings" | "eachProxy" | "say"
-> {
+export interface ClusterOptions extends Omit<StackOptions, "networks" | "ports"> {
   readonly size: NetworkSize;
   /** Of the balancer and of the chain's RPC. */
   readonly ports?: PortChoice;
@@ -35,7 +32,7 @@ export function startCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 async function startAll(options: ClusterOptions, parties: Parties): Promise<Cluster> {
-  const { folder, size, ports = {}, say = () => undefined, proxySettings, ...others } = options;
+  const { folder, ports = {}, say = () => undefined } = options;
   const [durablePort, volatilePort] = (await choosePorts([
     { wanted: undefined, usual: 6_379, option: "the durable Redis" },
     { wanted: undefined, usual: 6_380, option: "the volatile Redis" },
@@ -51,13 +48,13 @@ async function startAll(options: ClusterOptions, parties: Parties): Promise<Clus
   say(`redis    ${redis.url} (durable) and ${limits.url} (limits)`);
   const stack = parties.add(
     await startStack({
-      ...{ ...others, folder, size, say },
+      ...options,
       networks: ["first"],
       ports: { first: ports },
       proxySettings: {
         CLOISTER_STORE_REDIS_URL: redis.url,
         CLOISTER_LIMITS_REDIS_URL: limits.url,
-        ...proxySettings,
+        ...options.proxySettings,
       },
     }),
   );

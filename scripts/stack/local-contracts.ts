@@ -90,8 +90,9 @@ async function deploy(
   const usdc = (await deployTestUsdc(owner)).address;
   const venue = NETWORKS[name].swaps ? await deployVenue(owner, usdc) : undefined;
   const tokens = [{ symbol: "USDC", address: usdc, decimals: 6 }, ...(venue?.tokens ?? [])];
+  const former = nobodies(threshold);
   const pool = await deployPool(owner, {
-    signers: nobodies(threshold),
+    signers: former,
     threshold,
     changeDelay: CHANGE_DELAY_SECS,
     assets: tokens.map(({ address }) => address),
@@ -100,7 +101,6 @@ async function deploy(
       ? {}
       : { verifiers: await deployVerifiers(owner, await readKeys(verificationKeys)) }),
   });
-  const former = nobodies(threshold);
   await registerSigners(provider, owner, pool.address, pairs, former, () => provider.send("evm_mine", []));
   await provider.send("evm_setAutomine", [false]);
   await provider.send("evm_setIntervalMining", [blockTimeSecs]);
@@ -109,9 +109,9 @@ async function deploy(
     chain_id: NETWORKS[name].chainId,
     pool: pool.address,
     deployment_block: pool.block,
+    ...venue,
     tokens,
     signers: pairs.map(({ signer }) => signer),
-    ...(venue === undefined ? {} : { swaps: venue.swaps, price_feeds: venue.priceFeeds }),
   };
 }
 

@@ -25,28 +25,35 @@ import type { Deployment, NetworkFolder } from "./stack-folder.ts";
 /** Seed of the wallet that receives the service's fees. */
 export const SERVICE_WALLET_SECRET = "service-wallet.seed";
 
-export interface LocalNetworkOptions {
+/** What may be chosen for all networks of a stack. */
+export interface NetworkChoices {
+  /** Seconds between blocks. Default 1. */
+  readonly blockTimeSecs?: number;
+  /** A built enclave other than enclave/, as after an upgrade. */
+  readonly enclaveFolder?: string;
+  /**
+   * For benchmarks: a folder of other verification keys than the committed ones, with the manifest.json that names
+   * them, as scripts/lab/bench/trapdoor/keys.ts writes it. Image, pool and proxy go by them.
+   */
+  readonly verificationKeys?: string;
+  /** More settings for every proxy. */
+  readonly proxySettings?: Readonly<Record<string, string>>;
+  /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
+  readonly eachProxy?: EachProxy;
+  /** How many there are. Several proxies need a store that they share among their settings. Default: one of each. */
+  readonly size?: NetworkSize;
+}
+
+export interface LocalNetworkOptions extends NetworkChoices {
   readonly name: NetworkName;
   readonly folder: NetworkFolder;
   readonly ports: { readonly proxy: number; readonly chain: number };
   /** Of the enclave that will run. */
   readonly image: KnownImage;
-  /** Where that enclave is built. Default: enclave/. */
-  readonly enclaveFolder?: string | undefined;
-  /** Folder of the keys that the image, the pool and the proxy go by. Default: the committed ones. */
-  readonly verificationKeys?: string | undefined;
   /** URL of the stack's KMS. */
   readonly kmsUrl: string;
   /** Under which the API key is in this network's store. */
   readonly pepperFile: string;
-  /** Seconds between blocks. */
-  readonly blockTimeSecs: number;
-  /** More settings for the proxies. */
-  readonly proxySettings: Readonly<Record<string, string>>;
-  /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
-  readonly eachProxy?: EachProxy | undefined;
-  /** How many there are. Several proxies need a store that they share among their settings. Default: one of each. */
-  readonly size?: NetworkSize | undefined;
   readonly say: (text: string) => void;
 }
 
@@ -92,10 +99,10 @@ export function startLocalNetwork(options: LocalNetworkOptions): Promise<LocalNe
 }
 
 async function startAll(options: LocalNetworkOptions, parties: Parties): Promise<LocalNetwork> {
-  const { name, folder, size = ONE_OF_EACH, say } = options;
+  const { name, folder, blockTimeSecs = 1, size = ONE_OF_EACH, say } = options;
   const existing = await folder.readDeployment();
   await folder.secrets.file("owner.key"); // makes the folder
-  const chain = parties.add(await startChain(options, existing));
+  const chain = parties.add(await startChain(options, existing === undefined ? undefined : blockTimeSecs));
   parties.watch(chain.ended, () => `the chain of the ${name} network ended`);
   say(`chain    ${chain.url} (chain id ${String(chain.chainId)})`);
 
@@ -109,7 +116,7 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
   const pairs = enclaves.map(({ pair }) => pair);
   const deployment = await settleContracts({
     ...options,
-    ...{ chain, existing, pairs, threshold: size.threshold },
+    ...{ chain, existing, pairs, blockTimeSecs, threshold: size.threshold },
   });
   say(`pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}`);
 
@@ -169,16 +176,16 @@ function watched({ name, folder }: LocalNetworkOptions, parties: Parties, servic
   return service;
 }
 
+/** A new chain has no block time: it makes its blocks at once until everything is deployed. */
 function startChain(
-  { name, folder, ports, blockTimeSecs }: LocalNetworkOptions,
-  existing: Deployment | undefined,
+  { name, folder, ports }: LocalNetworkOptions,
+  blockTimeSecs: number | undefined,
 ): Promise<Anvil> {
   return startAnvil({
     port: ports.chain,
     chainId: NETWORKS[name].chainId,
     stateFile: folder.inside("chain-state.json"),
-    // A new chain makes its blocks at once until everything is deployed.
-    ...(existing === undefined ? {} : { blockTimeSecs }),
+    ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
     // A crash of this supervisor loses at most this much of the chain.
     args: ["--state-interval", "15"],
   });

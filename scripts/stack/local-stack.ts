@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { developmentCredential, pepperFile } from "./development-credential.ts";
 import { developmentImage, developmentPolicy } from "./development-signer.ts";
 import { requireContinuable } from "./local-contracts.ts";
-import { startLocalNetwork, type EachProxy, type LocalNetwork, type NetworkSize } from "./local-network.ts";
+import { startLocalNetwork, type LocalNetwork, type NetworkChoices } from "./local-network.ts";
 import { NETWORKS, portOption } from "./networks.ts";
 import { NETWORK_NAMES, type NetworkName, StackError, type StackFile } from "../product/stack-file.ts";
 import { Parties } from "./parties.ts";
@@ -19,27 +19,13 @@ export interface PortChoice {
   readonly chain?: number | undefined;
 }
 
-export interface StackOptions {
+export interface StackOptions extends NetworkChoices {
   readonly folder: string;
   /** Which networks run. Default: all. */
   readonly networks?: readonly NetworkName[];
   /** Begin these networks again: forget chain, store and secrets. */
   readonly fresh?: boolean;
   readonly ports?: Readonly<Partial<Record<NetworkName, PortChoice>>>;
-  /** Seconds between blocks. Default 1. */
-  readonly blockTimeSecs?: number;
-  /** A built enclave other than enclave/, as after an upgrade. */
-  readonly enclaveFolder?: string;
-  /**
-   * For benchmarks: a folder of other verification keys than the committed ones, with the manifest.json that names
-   * them, as scripts/lab/bench/trapdoor/keys.ts writes it. The enclave measures differently.
-   */
-  readonly verificationKeys?: string;
-  /** More settings for every proxy. */
-  readonly proxySettings?: Readonly<Record<string, string>>;
-  readonly eachProxy?: EachProxy | undefined;
-  /** Of each network. */
-  readonly size?: NetworkSize;
   readonly say?: (text: string) => void;
 }
 
@@ -75,7 +61,7 @@ async function startAll(options: StackOptions, folder: StackFolder, parties: Par
   const { say = () => undefined, enclaveFolder, verificationKeys } = options;
   const names = NETWORK_NAMES.filter((name) => options.networks?.includes(name) ?? true);
   if (options.fresh === true) await folder.forget(names);
-  say(opening(await foundIn(folder, names, verificationKeys)));
+  say(opening(names, await newAmong(names, folder, verificationKeys)));
   const ports = await portsOf(names, options.ports ?? {});
   const apiKey = await developmentCredential(
     folder.secrets,
@@ -86,18 +72,12 @@ async function startAll(options: StackOptions, folder: StackFolder, parties: Par
   parties.watch(kms.ended, (how) => `the development KMS ended (${how}); see ${folder.log("kms")}`);
   const kmsUrl = String(kms.ready["url"]);
 
-  const common = {
-    pepperFile: await pepperFile(folder.secrets),
-    ...{ image, enclaveFolder, verificationKeys, kmsUrl },
-    blockTimeSecs: options.blockTimeSecs ?? 1,
-    proxySettings: options.proxySettings ?? {},
-    eachProxy: options.eachProxy,
-    size: options.size,
-  };
+  const pepper = await pepperFile(folder.secrets);
   const outcomes = await Promise.allSettled(
     names.map((name) =>
       startLocalNetwork({
-        ...{ ...common, name, folder: folder.network(name), ports: ports[name] },
+        ...{ ...options, image, kmsUrl, pepperFile: pepper, name },
+        ...{ folder: folder.network(name), ports: ports[name] },
         say: (text) => say(`  ${names.length === 1 ? "" : name.padEnd(8)}${text}`),
       }),
     ),
@@ -147,27 +127,26 @@ async function startKms(folder: StackFolder, policy: string, say: (text: string)
   });
 }
 
-/** The networks that an earlier start left. Refuses a folder of an older version before anything is written or started. */
-async function foundIn(
-  folder: StackFolder,
+/** Those that no earlier start left. Refuses a folder of an older version before anything is written or started. */
+async function newAmong(
   names: readonly NetworkName[],
+  folder: StackFolder,
   verificationKeys: string | undefined,
-): Promise<readonly { readonly name: NetworkName; readonly isNew: boolean }[]> {
-  const found = [];
+): Promise<NetworkName[]> {
+  const found: NetworkName[] = [];
   for (const name of names) {
     const network = folder.network(name);
     const existing = await network.readDeployment();
-    if (existing !== undefined) await requireContinuable(network, existing, verificationKeys);
-    found.push({ name, isNew: existing === undefined });
+    if (existing === undefined) found.push(name);
+    else await requireContinuable(network, existing, verificationKeys);
   }
   return found;
 }
 
-function opening(found: readonly { readonly name: NetworkName; readonly isNew: boolean }[]): string {
-  const made = found.filter(({ isNew }) => isNew).map(({ name }) => name);
+function opening(names: readonly NetworkName[], made: readonly NetworkName[]): string {
   if (made.length === 0) return "Resuming.";
-  if (made.length === found.length)
-    return `Starting on ${found.length === 1 ? "a new chain" : "new chains"}.`;
+  if (made.length === names.length)
+    return `Starting on ${names.length === 1 ? "a new chain" : "new chains"}.`;
   return `Resuming; the ${made.join(" and ")} network starts on a new chain.`;
 }
 

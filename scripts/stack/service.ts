@@ -76,9 +76,9 @@ export function childEnvironment(): Record<string, string> {
 }
 
 /** The end of a log, for an error message. */
-export async function lastLines(file: string, count = 15): Promise<string> {
+export async function lastLines(file: string): Promise<string> {
   const text = await readFile(file, "utf8").catch(() => "");
-  return text.trimEnd().split("\n").slice(-count).join("\n");
+  return text.trimEnd().split("\n").slice(-15).join("\n");
 }
 
 function parseLine(line: string): Record<string, unknown> | undefined {

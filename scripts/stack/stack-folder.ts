@@ -15,12 +15,7 @@ import {
   type StackFile,
 } from "../product/stack-file.ts";
 
-const address = z.string().transform((text, context): Address => {
-  const parsed = asAddress(text);
-  if (parsed !== undefined) return parsed;
-  context.addIssue({ code: "custom", message: "not an address" });
-  return z.NEVER;
-});
+const address = z.custom<Address>((text) => typeof text === "string" && text === asAddress(text));
 
 /** `deployment.json` of a network: what is on its chain. */
 const deployment = z.object({

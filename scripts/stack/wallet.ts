@@ -5,7 +5,13 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { parseArgs } from "node:util";
 import { parseEther, parseUnits, Wallet as EthereumWallet, type JsonRpcProvider } from "ethers";
-import { createClient, newSeed, type StepEvent, type Wallet } from "../../shared/client/index.ts";
+import {
+  createClient,
+  newSeed,
+  type Payment,
+  type StepEvent,
+  type Wallet,
+} from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { fileStorage } from "../../shared/client/node/index.ts";
 import { fromHex, toHex } from "../../shared/protocol/bytes.ts";
@@ -198,14 +204,7 @@ function showBalance(wallet: Wallet, token: Token, always: boolean): void {
   );
 }
 
-function done(
-  token: Token,
-  made: {
-    ticket: { ticket_id: string; state: string; tx_hash: string | null };
-    fees: bigint;
-  },
-): void {
-  const { ticket, fees } = made;
+function done(token: Token, { ticket, fees }: Payment): void {
   console.log(
     `${ticket.state}: ticket ${ticket.ticket_id}, transaction ${ticket.tx_hash ?? "–"}, fee ${show(fees, token)}`,
   );

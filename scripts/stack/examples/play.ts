@@ -74,6 +74,11 @@ function withoutCredentials(example: Example): Example {
   return JSON.parse(text) as Example;
 }
 
+function clientOf(stack: Stack, name: NetworkName): Client {
+  const { base_url: baseUrl } = stack.network(name).entry;
+  return createClient({ baseUrl, credential: { apiKey: stack.file.api_key } });
+}
+
 class Play {
   readonly #stack: Stack;
   readonly #prover: Prover;
@@ -91,11 +96,10 @@ class Play {
 
   static async open(stack: Stack, prover: Prover): Promise<Play> {
     const target = async (name: NetworkName) => {
-      const { base_url: baseUrl } = stack.network(name).entry;
-      const client = createClient({ baseUrl, credential: { apiKey: stack.file.api_key } });
-      const { token } = await client.createSession({
+      const { token } = await clientOf(stack, name).createSession({
         ...{ sub: SUB, perms: ["read", "write"], ttl_secs: 3600 },
       });
+      const { base_url: baseUrl } = stack.network(name).entry;
       return { baseUrl, apiKey: stack.file.api_key, session: token };
     };
     const recorder = new Recorder({ first: await target("first"), second: await target("second") });
@@ -214,8 +218,7 @@ class Play {
   }
 
   #client(name: NetworkName): Client {
-    const { base_url: baseUrl } = this.#stack.network(name).entry;
-    return createClient({ baseUrl, credential: { apiKey: this.#stack.file.api_key } });
+    return clientOf(this.#stack, name);
   }
 
   #wallet(name: NetworkName, client = this.#client(name), seed = newSeed()): Promise<Wallet> {
