@@ -2,10 +2,9 @@
 // Runs suites and the demo on each release of Node that package.json's `engines` names, one after the other. The releases
 // are npm packages of exact versions with a lock of their own (scripts/build/nodes/). What passed is remembered for these very
 // sources, so that a run that was ended goes on where it was.
-import { spawn } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { orExplain, runNpm, SetUpError } from "./setup.mjs";
@@ -52,12 +51,12 @@ async function main(argv) {
   const releases = chosen(RELEASES, RELEASES);
   const steps = chosen(Object.keys(STEPS), USUAL);
   await install();
-  const passed = argv.includes("--anew") ? {} : await remembered();
+  const passed = argv.includes("--anew") ? {} : remembered();
   const table = [];
   // By release, since each one makes the builds again.
   for (const release of releases) {
     const node = programOf(release);
-    const version = await outputOf(node, ["--version"]);
+    const version = outputOf(node, ["--version"]);
     for (const step of steps) {
       const name = `${version} ${step}`;
       if (passed[name] !== undefined) {
@@ -66,11 +65,11 @@ async function main(argv) {
       }
       console.log(`\n══ ${name} (${table.length + 1} of ${releases.length * steps.length})`);
       const began = performance.now();
-      const code = await run(node, STEPS[step]);
+      const code = run(node, STEPS[step]);
       const secs = `${Math.round((performance.now() - began) / 1000)} s`;
       table.push([name, code === 0 ? `passed, ${secs}` : `FAILED, ${secs}`]);
       if (code !== 0) process.exitCode = 1;
-      else await remember(name, secs);
+      else remember(name, secs);
     }
   }
   console.log("");
@@ -83,12 +82,12 @@ async function install() {
     ([from, to]) => existsSync(to) && readFileSync(from, "utf8") === readFileSync(to, "utf8"),
   );
   if (isCurrent && RELEASES.every((release) => existsSync(placeOf(release)))) return;
-  await mkdir(STATE, { recursive: true });
+  mkdirSync(STATE, { recursive: true });
   console.log(`installing Node ${RELEASES.join(", ")} …`);
   // `engine-strict` and the rest of the project's settings do not reach this folder.
   const [[from, to], [fromLock, toLock]] = places;
-  await copyFile(fromLock, toLock);
-  await copyFile(from, to);
+  copyFileSync(fromLock, toLock);
+  copyFileSync(from, to);
   const { code, log } = await runNpm(["ci", "--ignore-scripts", "--no-audit", "--no-fund"], STATE);
   if (code !== 0)
     throw new SetUpError(`${log.trim()}\n\nthe releases of Node could not be installed; see above.`);
@@ -112,23 +111,23 @@ function programOf(release) {
 
 const memory = path.join(STATE, "passed.json");
 
-async function remembered() {
+function remembered() {
   if (!existsSync(memory)) return {};
   const { sources, passed } = JSON.parse(readFileSync(memory, "utf8"));
-  return sources !== undefined && sources === (await sourcesNow()) ? passed : {};
+  return sources !== undefined && sources === sourcesNow() ? passed : {};
 }
 
-async function remember(name, secs) {
-  const passed = { ...(await remembered()), [name]: secs };
-  await writeFile(memory, JSON.stringify({ sources: await sourcesNow(), passed }));
+function remember(name, secs) {
+  const passed = { ...remembered(), [name]: secs };
+  writeFileSync(memory, JSON.stringify({ sources: sourcesNow(), passed }));
 }
 
 /** Commit and every change since, files that git does not know yet included. Undefined in a copy without git. */
-async function sourcesNow() {
+function sourcesNow() {
   if (!existsSync(path.join(ROOT, ".git"))) return undefined;
-  const hash = createHash("sha256").update(await outputOf("git", ["rev-parse", "HEAD"]));
-  hash.update(await outputOf("git", ["diff", "HEAD", "--binary"]));
-  const unknown = await outputOf("git", ["ls-files", "--others", "--exclude-standard", "-z"]);
+  const hash = createHash("sha256").update(outputOf("git", ["rev-parse", "HEAD"]));
+  hash.update(outputOf("git", ["diff", "HEAD", "--binary"]));
+  const unknown = outputOf("git", ["ls-files", "--others", "--exclude-standard", "-z"]);
   for (const file of unknown.split("\0").filter((name) => name !== ""))
     hash.update(`\0${file}\0`).update(readFileSync(path.join(ROOT, file)));
   return hash.digest("hex");
@@ -139,27 +138,15 @@ async function sourcesNow() {
 /** With this release first on the PATH, for what a test starts by name. */
 function run(node, args) {
   const PATH = [path.dirname(node), process.env.PATH].join(path.delimiter);
-  return new Promise((resolve, reject) => {
-    const child = spawn(node, args, {
-      cwd: ROOT,
-      env: { ...process.env, PATH },
-      stdio: ["ignore", "inherit", "inherit"],
-    });
-    child.on("error", reject);
-    child.on("close", (code) => resolve(code ?? 1));
-  });
+  const options = { cwd: ROOT, env: { ...process.env, PATH }, stdio: ["ignore", "inherit", "inherit"] };
+  const { status, error } = spawnSync(node, args, options);
+  if (error !== undefined) throw error;
+  return status ?? 1;
 }
 
 function outputOf(command, args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
-    let text = "";
-    child.stdout.setEncoding("utf8").on("data", (chunk) => (text += chunk));
-    child.on("error", reject);
-    child.on("close", (code) =>
-      code === 0 ? resolve(text.trim()) : reject(new Error(`${command} ended with ${String(code)}`)),
-    );
-  });
+  const options = { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"], maxBuffer: 2 ** 30 };
+  return execFileSync(command, args, options).trim();
 }
 
 await orExplain(() => main(process.argv.slice(2)));

@@ -3,7 +3,6 @@
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { format } from "prettier";
 
@@ -67,25 +66,15 @@ export interface Artifact {
   readonly bytecode: string;
 }
 
+interface Compiled {
+  readonly abi: readonly AbiEntry[];
+  readonly evm: Readonly<Record<"bytecode" | "deployedBytecode", { readonly object: string }>>;
+}
+
 interface CompilerOutput {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[];
-  readonly contracts?: Readonly<
-    Record<
-      string,
-      Readonly<
-        Record<
-          string,
-          {
-            readonly abi: readonly AbiEntry[];
-            readonly evm: {
-              readonly bytecode: { readonly object: string };
-              readonly deployedBytecode: { readonly object: string };
-            };
-          }
-        >
-      >
-    >
-  >;
+  /** By file and name. */
+  readonly contracts?: Readonly<Record<string, Readonly<Record<string, Compiled>>>>;
 }
 
 /** The compiled contract of that name; compiles first when the sources are newer than the output. */
@@ -99,9 +88,7 @@ let build: Promise<unknown> | undefined;
 /** True when something was compiled. */
 export async function buildContracts({ force = false, check = false } = {}): Promise<boolean> {
   const sources = await readSources();
-  const isCurrent = async (): Promise<boolean> =>
-    (await textOf(STAMP)) === `${await stampOf(sources)} ${await digestOfOutputs()}`;
-  if (!force && !check && (await isCurrent())) return false;
+  if (!force && !check && (await textOf(STAMP)) === (await fingerprint(sources))) return false;
 
   const artifacts = await compile(sources);
   await publishAbi(artifacts, check);
@@ -112,7 +99,7 @@ export async function buildContracts({ force = false, check = false } = {}): Pro
   for (const [name, artifact] of artifacts) {
     await writeWhole(path.join(OUTPUT, `${name}.json`), `${JSON.stringify(artifact, undefined, 1)}\n`);
   }
-  await writeWhole(STAMP, `${await stampOf(sources)} ${await digestOfOutputs()}`);
+  await writeWhole(STAMP, await fingerprint(sources));
   return true;
 }
 
@@ -165,15 +152,18 @@ async function publishAbi(artifacts: ReadonlyMap<string, Artifact>, check: boole
   await writeWhole(ABI_FILE, text);
 }
 
-/** The ABI file counts too: edited by hand, it is written again. */
-async function stampOf(sources: ReadonlyMap<string, string>): Promise<string> {
+/** Of all that goes in and comes out: a file that was edited by hand or deleted is made again. */
+async function fingerprint(sources: ReadonlyMap<string, string>): Promise<string> {
   const compiler = JSON.parse(
     await readFile(path.join(ROOT, "node_modules", "solc", "package.json"), "utf8"),
   ) as { version: string };
   const hash = createHash("sha256").update(
     JSON.stringify([compiler.version, SETTINGS, PUBLISHED, [...sources]]),
   );
-  return hash.update((await textOf(ABI_FILE)) ?? "").digest("hex");
+  const outputs = (await outputFiles()).map((file) => path.join(OUTPUT, file));
+  for (const file of [ABI_FILE, ...outputs])
+    hash.update(`\0${path.basename(file)}\0`).update((await textOf(file)) ?? "");
+  return hash.digest("hex");
 }
 
 /** Path from the project's root (as imports in Solidity see it) to text, sorted, so the input is the same on every machine. */
@@ -194,15 +184,6 @@ async function outputFiles(): Promise<string[]> {
   return files.filter((file) => file.endsWith(".json")).sort();
 }
 
-/** The outputs count as well: a file that was changed or deleted is made again. */
-async function digestOfOutputs(): Promise<string> {
-  const hash = createHash("sha256");
-  for (const file of await outputFiles()) {
-    hash.update(`\0${file}\0`).update((await textOf(path.join(OUTPUT, file))) ?? "");
-  }
-  return hash.digest("hex");
-}
-
 async function textOf(file: string): Promise<string | undefined> {
   return readFile(file, "utf8").catch(() => undefined);
 }
@@ -214,14 +195,10 @@ async function writeWhole(file: string, text: string): Promise<void> {
   await rename(draft, file);
 }
 
-if (process.argv[1] !== undefined && path.resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
-  const { values } = parseArgs({
+if (process.argv[1] !== undefined && path.resolve(process.argv[1]) === import.meta.filename) {
+  const { help, ...how } = parseArgs({
     options: { force: { type: "boolean" }, check: { type: "boolean" }, help: { type: "boolean" } },
-  });
-  if (values.help === true) {
-    console.log(HELP);
-  } else {
-    const didBuild = await buildContracts({ force: values.force === true, check: values.check === true });
-    console.log(didBuild ? "contracts compiled" : "contracts are up to date");
-  }
+  }).values;
+  if (help === true) console.log(HELP);
+  else console.log((await buildContracts(how)) ? "contracts compiled" : "contracts are up to date");
 }

@@ -3,7 +3,8 @@
 // it keeps its randomness; keys for money come from a ceremony of many parties.
 
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import { zKey } from "snarkjs";
@@ -139,7 +140,7 @@ async function keptCircuits(
 async function findPtau(given: string | undefined): Promise<Ptau> {
   if (given !== undefined) return hashed(path.resolve(given));
   const shared = path.join(repositoryRoot, SHARED_PTAU);
-  if (await stat(shared).catch(() => undefined)) {
+  if (existsSync(shared)) {
     const ptau = await hashed(shared);
     if (ptau.sha256 !== SHARED_PTAU_SHA256)
       throw new Error(`${SHARED_PTAU} does not have the expected SHA-256`);

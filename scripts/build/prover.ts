@@ -2,7 +2,6 @@
 // Part of `npm run build`, and of the packed library.
 import { build } from "esbuild";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
@@ -22,5 +21,5 @@ export async function buildProver(to: string): Promise<void> {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
+if (process.argv[1] === import.meta.filename)
   await buildProver(path.join(ROOT, "shared", "client", "dist", "worker.js"));

@@ -2,9 +2,9 @@
 // party on one machine makes them, so nobody should trust them with money.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { curves, powersOfTau } from "snarkjs";
 import { mustNotBeFalse, progress, releaseCurve } from "./circuits/ceremony.ts";
@@ -33,7 +33,7 @@ export function defaultPtauFile(power: number): string {
 
 export async function makePtau(plan: PtauPlan): Promise<{ sha256: string }> {
   await mkdir(path.dirname(plan.outFile), { recursive: true });
-  if (!(await exists(plan.outFile))) await runSteps(plan);
+  if (!existsSync(plan.outFile)) await runSteps(plan);
   else console.log(`${plan.outFile} is there already`);
   return { sha256: sha256Hex(await readFile(plan.outFile)) };
 }
@@ -71,20 +71,13 @@ async function runSteps(plan: PtauPlan): Promise<void> {
 
 /** A step writes beside its place and is renamed when whole: a file under its own name is a finished step. */
 async function step(name: string, file: string, make: (to: string) => Promise<unknown>): Promise<void> {
-  if (await exists(file)) {
+  if (existsSync(file)) {
     console.log(`${name}: done before`);
     return;
   }
   console.log(`${name}: started`);
   await mustNotBeFalse(name, make(`${file}.partial`));
   await rename(`${file}.partial`, file);
-}
-
-async function exists(file: string): Promise<boolean> {
-  return stat(file).then(
-    () => true,
-    () => false,
-  );
 }
 
 async function main(): Promise<void> {
@@ -116,4 +109,4 @@ function wholeNumber(name: string, text: string, least: number, most: number): n
   return value;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main();
+if (process.argv[1] === import.meta.filename) await main();

@@ -199,23 +199,16 @@ async function digest(places, salt, skip = NOT_SOURCE) {
   return hash.digest("hex");
 }
 
+/** A file itself; of a folder, all files below it that are in no skipped folder, sorted. */
 async function filesUnder(place, skip) {
-  const at = path.join(ROOT, place);
-  if (!existsSync(at)) return [];
-  const entries = await readdir(at, { withFileTypes: true }).catch((error) => {
-    if (error.code === "ENOTDIR") return undefined;
-    throw error;
-  });
-  if (entries === undefined) return [place];
-  entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  const found = [];
-  for (const entry of entries) {
-    if (skip.has(entry.name)) continue;
-    const inside = path.join(place, entry.name);
-    if (entry.isDirectory()) found.push(...(await filesUnder(inside, skip)));
-    else if (entry.isFile()) found.push(inside);
-  }
-  return found;
+  const found = await stat(path.join(ROOT, place)).catch(() => undefined);
+  if (!found?.isDirectory()) return found === undefined ? [] : [place];
+  const entries = await readdir(path.join(ROOT, place), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)))
+    .filter((file) => !file.split(path.sep).some((part) => skip.has(part)))
+    .sort();
 }
 
 /** Runs to the end with no input; the output is kept and shown only when it is needed. */

@@ -1,5 +1,6 @@
 // `npm run cluster`: an instance with several proxies and enclaves around one Redis on this machine, until Ctrl-C.
 import { parseArgs } from "node:util";
+import { interruption } from "./command.ts";
 import { startCluster } from "./local-cluster.ts";
 import { StackError } from "../product/stack-file.ts";
 
@@ -47,9 +48,7 @@ async function main(): Promise<number> {
   const port = (name: string, text: string | undefined): number | undefined =>
     text === undefined ? undefined : wholeNumber(name, text, 0, 65_535);
 
-  let interrupt: () => void = () => undefined;
-  const interrupted = new Promise<"interrupted">((resolve) => (interrupt = () => resolve("interrupted")));
-  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
+  const interrupted = interruption();
   const cluster = await startCluster({
     folder: values.folder,
     size: { proxies, enclaves, threshold },

@@ -1,12 +1,18 @@
 // The main job, shown with real proofs on the running stack or on one it starts: private payments on the first
 // network, a private swap on the second. Exit code 0 only if every balance is exact to the last unit.
-import { parseArgs } from "node:util";
 import { developmentProver } from "../../shared/client/node/development.ts";
+import { messageOf, runCommand, speaker, stoppingOnce, UsageError } from "./command.ts";
 import { showPayments } from "./demo/payments.ts";
 import { Stage, type Check, type Result, type StageOptions } from "./demo/stage.ts";
 import { showSwap } from "./demo/swap.ts";
 import { startStack, type Stack } from "./local-stack.ts";
-import { DEFAULT_FOLDER, type NetworkName, networkOf, StackError } from "../product/stack-file.ts";
+import {
+  DEFAULT_FOLDER,
+  type NetworkName,
+  networkOf,
+  runningStack,
+  StackError,
+} from "../product/stack-file.ts";
 import { StackFolder } from "./stack-folder.ts";
 import { showUnits } from "./usdc.ts";
 
@@ -34,39 +40,36 @@ const PARTS: Readonly<
   swap: { network: "second", play: showSwap },
 };
 
-interface Arguments {
-  readonly parts: readonly Part[];
-  readonly json: boolean;
-  readonly folder: string;
-}
+const COMMAND = {
+  help: HELP,
+  failure: (error: unknown) =>
+    error instanceof StackError ? error.message : `\nThe demo failed: ${messageOf(error)}`,
+  options: {
+    only: { type: "string" },
+    json: { type: "boolean", default: false },
+    folder: { type: "string", default: DEFAULT_FOLDER },
+    help: { type: "boolean" },
+  },
+} as const;
 
-async function main(): Promise<number> {
-  const options = readArguments();
-  if (options === undefined) return 2;
-  if (options === "help") {
-    console.log(HELP);
-    return 0;
-  }
-  // With --json, standard output carries the result alone.
-  const say = options.json ? (text: string): void => void process.stderr.write(`${text}\n`) : console.log;
-  const folder = new StackFolder(options.folder);
-  const running = await folder.running();
+await runCommand(COMMAND, async ({ values: { only, json, folder: path } }) => {
+  const parts = partsOf(only);
+  const say = speaker(json);
+  const folder = new StackFolder(path);
+  const running = await runningStack(path);
   let own: Stack | undefined;
-  let stopping: Promise<void> | undefined;
-  const stop = (): Promise<void> => (stopping ??= own?.stop() ?? Promise.resolve());
-  const interrupted = (): void => void stop().finally(() => process.exit(130));
-  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
+  const stop = stoppingOnce(async () => own?.stop());
   const beganAt = performance.now();
   try {
-    const stack = running ?? (own = await startOwn(options, say)).file;
+    const stack = running ?? (own = await startOwn(path, parts, say)).file;
     if (running !== undefined) say(`Using the stack that runs in ${folder.path}.`);
     // All of them before the first part begins.
-    for (const part of options.parts) networkOf(stack, PARTS[part].network);
+    for (const part of parts) networkOf(stack, PARTS[part].network);
     const readyAt = performance.now();
     const prover = await developmentProver();
     const results: Result[] = [];
     try {
-      for (const part of options.parts) results.push(await play(part, { stack, folder, prover, say }));
+      for (const part of parts) results.push(await play(part, { stack, folder, prover, say }));
     } finally {
       await prover.close();
     }
@@ -77,24 +80,22 @@ async function main(): Promise<number> {
     say(
       `Took ${seconds(readyAt)} s${running === undefined ? `, ${seconds(beganAt)} s with the start` : ""}.`,
     );
-    if (options.json) console.log(JSON.stringify(asData(result, exact)));
+    if (json) console.log(JSON.stringify(asData(result, exact)));
     return exact ? 0 : 1;
   } finally {
     await stop();
   }
-}
+});
 
-async function startOwn({ folder, parts }: Arguments, say: (text: string) => void): Promise<Stack> {
+function startOwn(folder: string, parts: readonly Part[], say: (text: string) => void): Promise<Stack> {
   say("No stack is running here: starting one.");
-  const networks = parts.map((part) => PARTS[part].network);
-  return startStack({ folder, networks, say });
+  return startStack({ folder, networks: parts.map((part) => PARTS[part].network), say });
 }
 
 async function play(part: Part, options: Omit<StageOptions, "network">): Promise<Result> {
   const { network, play: playOn } = PARTS[part];
-  const stage = new Stage({ ...options, network });
+  const stage = await Stage.open({ ...options, network });
   try {
-    await stage.open();
     await playOn(stage);
     return stage.result();
   } finally {
@@ -143,36 +144,9 @@ function asData({ checks, timings, transactions }: Result, exact: boolean): unkn
   };
 }
 
-function readArguments(): Arguments | "help" | undefined {
-  try {
-    const { values } = parseArgs({
-      options: {
-        only: { type: "string" },
-        json: { type: "boolean", default: false },
-        folder: { type: "string", default: DEFAULT_FOLDER },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) return "help";
-    return { parts: partsOf(values.only), json: values.json, folder: values.folder };
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
-    return undefined;
-  }
-}
-
 function partsOf(only: string | undefined): readonly Part[] {
   if (only === undefined) return ["payments", "swap"];
   if (only === "payments" || only === "swap") return [only];
-  if (only === "bridges") throw new Error("--only bridges: bridges are not built yet");
-  throw new Error(`--only ${only}: there is no such part`);
+  if (only === "bridges") throw new UsageError("--only bridges: bridges are not built yet");
+  throw new UsageError(`--only ${only}: there is no such part`);
 }
-
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error);
-    console.error(error instanceof StackError ? text : `\nThe demo failed: ${text}`);
-    process.exit(1);
-  },
-);

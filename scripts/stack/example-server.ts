@@ -6,8 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import { RESOURCE } from "./identity/sign-in.ts";
-import { StackFolder } from "./stack-folder.ts";
-import { DEFAULT_FOLDER, networkOf, StackError } from "../product/stack-file.ts";
+import { DEFAULT_FOLDER, networkOf, runningStack, StackError } from "../product/stack-file.ts";
 
 export interface MintingOptions {
   readonly service: string;
@@ -99,7 +98,7 @@ async function main(): Promise<void> {
     console.log(HELP);
     return;
   }
-  const stack = await new StackFolder(values.folder).running();
+  const stack = await runningStack(values.folder);
   if (stack?.identity === undefined)
     throw new StackError("no stack with an identity provider runs; start it with: npm start -- --identity");
   const server = createMintingServer({

@@ -8,6 +8,7 @@ import { format, resolveConfig } from "prettier";
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { startStack } from "./local-stack.ts";
 import { IDENTITY_SETTINGS } from "./identity/example.ts";
+import { Parties } from "./parties.ts";
 import { ROOMY_KEYS } from "./proxy-settings.ts";
 import { playExamples } from "./examples/play.ts";
 
@@ -25,30 +26,26 @@ import type { Example } from "./example.ts";
 export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = `;
 const FREE = { proxy: 0, chain: 0 };
 
-async function record(): Promise<void> {
+async function record(parties: Parties): Promise<void> {
   const folder = await mkdtemp(path.join(tmpdir(), "cloister-examples-"));
+  parties.add({ stop: () => rm(folder, { recursive: true, force: true }) });
   const prover = await developmentProver();
-  try {
-    const stack = await startStack({
+  parties.add({ stop: () => prover.close() });
+  const stack = parties.add(
+    await startStack({
       folder,
       ports: { first: FREE, second: FREE },
       proxySettings: { ...ROOMY_KEYS, ...IDENTITY_SETTINGS },
       say: console.log,
-    });
-    try {
-      const text = `${HEAD}${JSON.stringify(await playExamples(stack, prover))};\n`;
-      const style = await resolveConfig(FILE);
-      await writeFile(FILE, await format(text, { ...style, parser: "typescript" }));
-      console.log(`Wrote ${FILE}.`);
-    } finally {
-      await stack.stop();
-    }
-  } finally {
-    await prover.close();
-    await rm(folder, { recursive: true, force: true });
-  }
+    }),
+  );
+  const text = `${HEAD}${JSON.stringify(await playExamples(stack, prover))};\n`;
+  const style = await resolveConfig(FILE);
+  await writeFile(FILE, await format(text, { ...style, parser: "typescript" }));
+  console.log(`Wrote ${FILE}.`);
+  await parties.stop();
 }
 
 const { values } = parseArgs({ options: { help: { type: "boolean", short: "h" } } });
 if (values.help === true) console.log(HELP);
-else await record();
+else await Parties.start(record);

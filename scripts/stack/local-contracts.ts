@@ -1,7 +1,7 @@
 // Contracts and signers of a local network, as they have to be for the enclave that runs: deployed once, a
 // signer registered with its genesis document when a new one was born. The stack owns the pool here; in
 // production that is an operator's act.
-import { JsonRpcProvider, NonceManager, toBeHex, Wallet } from "ethers";
+import { JsonRpcProvider, NonceManager, Wallet, type Signer } from "ethers";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
@@ -24,6 +24,7 @@ import {
   waitForTime,
 } from "../product/operator/pool-signers.ts";
 import type { Anvil } from "./anvil.ts";
+import { giveCoins } from "./local-chain.ts";
 import { deployVenue } from "./local-venue.ts";
 import { NETWORKS } from "./networks.ts";
 import { madeByOlderVersion, type NetworkName, StackError } from "../product/stack-file.ts";
@@ -31,7 +32,7 @@ import { type Deployment, type NetworkFolder } from "./stack-folder.ts";
 
 /** So short that a new enclave need not be waited for. */
 const CHANGE_DELAY_SECS = 1;
-const RICH = toBeHex(10_000n * 10n ** 18n);
+const RICH = 10_000n * 10n ** 18n;
 
 export interface Settling {
   readonly name: NetworkName;
@@ -83,14 +84,15 @@ async function deploy(
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
-  await provider.send("anvil_setBalance", [await owner.getAddress(), RICH]);
+  await giveCoins(provider, await owner.getAddress(), RICH);
   const sender = new Wallet(await folder.secrets.text("sender.key"));
-  await provider.send("anvil_setBalance", [sender.address, RICH]);
+  await giveCoins(provider, sender.address, RICH);
   const usdc = (await deployTestUsdc(owner)).address;
   const venue = NETWORKS[name].swaps ? await deployVenue(owner, usdc) : undefined;
   const tokens = [{ symbol: "USDC", address: usdc, decimals: 6 }, ...(venue?.tokens ?? [])];
+  const former = nobodies(threshold);
   const pool = await deployPool(owner, {
-    signers: nobodies(threshold),
+    signers: former,
     threshold,
     changeDelay: CHANGE_DELAY_SECS,
     assets: tokens.map(({ address }) => address),
@@ -99,8 +101,7 @@ async function deploy(
       ? {}
       : { verifiers: await deployVerifiers(owner, await readKeys(verificationKeys)) }),
   });
-  const former = nobodies(threshold);
-  await register(provider, owner, pool.address, pairs, former, () => provider.send("evm_mine", []));
+  await registerSigners(provider, owner, pool.address, pairs, former, () => provider.send("evm_mine", []));
   await provider.send("evm_setAutomine", [false]);
   await provider.send("evm_setIntervalMining", [blockTimeSecs]);
   return {
@@ -108,9 +109,9 @@ async function deploy(
     chain_id: NETWORKS[name].chainId,
     pool: pool.address,
     deployment_block: pool.block,
+    ...venue,
     tokens,
     signers: pairs.map(({ signer }) => signer),
-    ...(venue === undefined ? {} : { swaps: venue.swaps, price_feeds: venue.priceFeeds }),
   };
 }
 
@@ -122,14 +123,14 @@ async function resume(
 ): Promise<Deployment> {
   if ((await provider.getCode(existing.pool)) === "0x")
     throw new StackError("the saved chain does not hold the pool. Begin again with: npm start -- --fresh");
-  await register(provider, owner, existing.pool, pairs, existing.signers);
+  await registerSigners(provider, owner, existing.pool, pairs, existing.signers);
   return { ...existing, signers: pairs.map(({ signer }) => signer) };
 }
 
 /** Adds the signers that the pool does not have, and only then removes the former ones: the pool is never without. */
-async function register(
+export async function registerSigners(
   provider: JsonRpcProvider,
-  owner: NonceManager,
+  owner: Signer,
   pool: Address,
   pairs: readonly SignerPair[],
   former: readonly Address[],

@@ -1,57 +1,59 @@
 // One network of the local stack, each party in a process of its own: a chain, the enclave on its simulated
 // platform, the proxy. Everything it knows is in its folder, so that a second start resumes the first.
 // Development only.
+import { createHash, X509Certificate } from "node:crypto";
 import { writeFile } from "node:fs/promises";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { getAddress } from "ethers";
+import { createLink } from "../../proxy/enclave-link/link.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
-import { createHash, X509Certificate } from "node:crypto";
-import { devNull } from "node:os";
-import { createLink } from "../../proxy/enclave-link/link.ts";
-import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
 import { developmentConfiguration } from "../product/image/configuration.ts";
 import type { Measurement } from "../product/image/measurement.ts";
-import { startBalancer } from "./balancer.ts";
+import type { NetworkEntry, NetworkName } from "../product/stack-file.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
-import { keptOrNewPair, type KnownImage } from "./development-signer.ts";
-import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "./kms/signature.ts";
+import { startBalancer } from "./balancer.ts";
+import { keptOrNewPair, type KeptPair, type KnownImage } from "./development-signer.ts";
 import { settleContracts } from "./local-contracts.ts";
 import { NETWORKS } from "./networks.ts";
-import type { NetworkEntry, NetworkName } from "../product/stack-file.ts";
-import { localProxySettings } from "./proxy-settings.ts";
-import { childEnvironment, lastLines, startService, type Service } from "./service.ts";
+import { Parties } from "./parties.ts";
+import { poll } from "./poll.ts";
+import { enclaveSettings, localProxySettings } from "./proxy-settings.ts";
+import { lastLines, startService, type Service } from "./service.ts";
 import type { Deployment, NetworkFolder } from "./stack-folder.ts";
-
-const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 /** Seed of the wallet that receives the service's fees. */
 export const SERVICE_WALLET_SECRET = "service-wallet.seed";
 
-export interface LocalNetworkOptions {
+/** What may be chosen for all networks of a stack. */
+export interface NetworkChoices {
+  /** Seconds between blocks. Default 1. */
+  readonly blockTimeSecs?: number;
+  /** A built enclave other than enclave/, as after an upgrade. */
+  readonly enclaveFolder?: string;
+  /**
+   * For benchmarks: a folder of other verification keys than the committed ones, with the manifest.json that names
+   * them, as scripts/lab/bench/trapdoor/keys.ts writes it. Image, pool and proxy go by them.
+   */
+  readonly verificationKeys?: string;
+  /** More settings for every proxy. */
+  readonly proxySettings?: Readonly<Record<string, string>>;
+  /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
+  readonly eachProxy?: EachProxy;
+  /** How many there are. Several proxies need a store that they share among their settings. Default: one of each. */
+  readonly size?: NetworkSize;
+}
+
+export interface LocalNetworkOptions extends NetworkChoices {
   readonly name: NetworkName;
   readonly folder: NetworkFolder;
   readonly ports: { readonly proxy: number; readonly chain: number };
   /** Of the enclave that will run. */
   readonly image: KnownImage;
-  /** Where that enclave is built. Default: enclave/. */
-  readonly enclaveFolder?: string | undefined;
-  /** Folder of the keys that the image, the pool and the proxy go by. Default: the committed ones. */
-  readonly verificationKeys?: string | undefined;
   /** URL of the stack's KMS. */
   readonly kmsUrl: string;
   /** Under which the API key is in this network's store. */
   readonly pepperFile: string;
-  /** Seconds between blocks. */
-  readonly blockTimeSecs: number;
-  /** More settings for the proxies. */
-  readonly proxySettings: Readonly<Record<string, string>>;
-  /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
-  readonly eachProxy?: EachProxy | undefined;
-  /** How many there are. Several proxies need a store that they share among their settings. Default: one of each. */
-  readonly size?: NetworkSize | undefined;
   readonly say: (text: string) => void;
 }
 
@@ -92,152 +94,179 @@ export interface LocalNetwork {
   stop(): Promise<void>;
 }
 
-export async function startLocalNetwork(options: LocalNetworkOptions): Promise<LocalNetwork> {
-  const { name, folder, say } = options;
-  const { chainId, addressPrefix } = NETWORKS[name];
-  const started: { stop(): Promise<void> }[] = [];
-  const stopAll = async (): Promise<void> => {
-    for (const party of started.splice(0).reverse()) await party.stop();
-  };
-  try {
-    const existing = await folder.readDeployment();
-    await folder.secrets.file("owner.key"); // makes the folder
-    const chain = await startAnvil({
-      port: options.ports.chain,
-      chainId,
-      stateFile: folder.inside("chain-state.json"),
-      // A new chain makes its blocks at once until everything is deployed.
-      ...(existing === undefined ? {} : { blockTimeSecs: options.blockTimeSecs }),
-      // A crash of this supervisor loses at most this much of the chain.
-      args: ["--state-interval", "15"],
-    });
-    started.push(chain);
-    say(`chain    ${chain.url} (chain id ${String(chainId)})`);
+export function startLocalNetwork(options: LocalNetworkOptions): Promise<LocalNetwork> {
+  return Parties.start((parties) => startAll(options, parties));
+}
 
-    const { proxies: proxyCount, enclaves: enclaveCount, threshold } = options.size ?? ONE_OF_EACH;
-    const enclaves: Service[] = [];
-    const keys: KeyOfEnclave[] = [];
-    for (let i = 0; i < enclaveCount; i++) {
-      const enclave = await startEnclave(folder, numbered("enclave", i), options);
-      started.push(enclave);
-      enclaves.push(enclave);
-      const vsockPath = String(enclave.ready["vsockPath"]);
-      const pairFile = folder.secrets.path(`${numbered("signer", i)}.json`);
-      keys.push({ vsockPath, pairFile, ...(await keptOrNewPair(pairFile, vsockPath, options.image)) });
-      say(`enclave  measured ${options.image.measurement.pcr0.slice(0, 16)}…, waits for its key`);
-    }
-    const [enclave, [key]] = [enclaves[0], keys];
-    if (enclave === undefined || key === undefined) throw new Error("a network without an enclave");
-    if (keys.some(({ isNew }) => isNew) && existing !== undefined)
-      say(
-        "         it is another build than before: KMS keeps the old key from it, a new signer takes its place",
-      );
+async function startAll(options: LocalNetworkOptions, parties: Parties): Promise<LocalNetwork> {
+  const { name, folder, blockTimeSecs = 1, size = ONE_OF_EACH, say } = options;
+  const existing = await folder.readDeployment();
+  await folder.secrets.file("owner.key"); // makes the folder
+  const chain = parties.add(await startChain(options, existing === undefined ? undefined : blockTimeSecs));
+  parties.watch(chain.ended, () => `the chain of the ${name} network ended`);
+  say(`chain    ${chain.url} (chain id ${String(chain.chainId)})`);
 
-    const pairs = keys.map(({ pair }) => pair);
-    const deployment = await settleContracts({ ...options, chain, existing, pairs, threshold });
-    say(`pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}`);
+  const enclaves = await bootEnclaves(options, parties);
+  const [first] = enclaves;
+  if (first === undefined) throw new Error("a network without an enclave");
+  if (enclaves.some(({ isNew }) => isNew) && existing !== undefined)
+    say(
+      "         it is another build than before: KMS keeps the old key from it, a new signer takes its place",
+    );
+  const pairs = enclaves.map(({ pair }) => pair);
+  const deployment = await settleContracts({
+    ...options,
+    ...{ chain, existing, pairs, blockTimeSecs, threshold: size.threshold },
+  });
+  say(`pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}`);
 
-    const serviceAddress = SpendingKey.fromSeed(
-      mustFromHex(await folder.secrets.text(SERVICE_WALLET_SECRET)),
-    ).viewing.addressText(addressPrefix);
-    const settings = {
-      ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
-      CLOISTER_ENCLAVES: keys.map(({ vsockPath }) => `unix:${vsockPath}:${String(ENCLAVE_PORT)}`).join(","),
-      ...keyReleaseSettings(keys.map(({ pairFile }) => pairFile).join(","), options.kmsUrl),
-      ...options.proxySettings,
-    };
-    const proxySettings: Readonly<Record<string, string>>[] = [];
-    for (let number = 0; number < proxyCount; number++) {
-      const own =
-        proxyCount === 1
-          ? settings
-          : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: folder.inside(numbered("store", number)) };
-      proxySettings.push((await options.eachProxy?.(number, own)) ?? own);
-    }
-    const startOne = (number: number): Promise<Service> =>
-      startProxy(folder, numbered("proxy", number), proxySettings[number] ?? settings);
-    const proxies: Service[] = [];
-    for (let number = 0; number < proxyCount; number++) {
-      const proxy = await startOne(number);
-      started.push({ stop: () => proxies[number]?.stop() ?? Promise.resolve() });
-      proxies.push(proxy);
-    }
-    if (proxyCount > 1) {
-      const ports = (): number[] => proxies.map(({ ready }) => Number(ready["port"]));
-      started.push(await startBalancer(options.ports.proxy, ports));
-    }
-    const baseUrl = `http://127.0.0.1:${String(options.ports.proxy)}`;
-    say(`proxy    ${baseUrl}${proxyCount === 1 ? "" : `, a balancer before ${String(proxyCount)} proxies`}`);
-    for (const { vsockPath, pair, isNew } of keys) {
-      await untilServing(vsockPath, pair, folder.log("proxy"));
-      say(
-        `signer   ${getAddress(pair.signer)}, ${isNew ? "born at this start" : "the one of before"}, released by KMS`,
-      );
-    }
-
-    let fail: (what: string) => void = () => undefined;
-    const failed = new Promise<string>((resolve) => (fail = resolve));
-    let stopping = false;
-    const watch = (service: Service): void => {
-      void service.ended.then((how) => {
-        if (!stopping && [...enclaves, ...proxies].includes(service))
-          fail(`the ${service.name} of the ${name} network ended (${how}); see ${folder.log(service.name)}`);
-      });
-    };
-    for (const service of [...enclaves, ...proxies]) watch(service);
-    void chain.ended.then(() => {
-      if (!stopping) fail(`the chain of the ${name} network ended`);
-    });
-    return {
-      name,
-      entry: entryOf(deployment, {
-        baseUrl,
-        rpc: chain.url,
-        addressPrefix,
-        serviceAddress,
-        pair: key.pair,
-        measurement: enclave.ready["measurement"] as Measurement,
-        rootCertificate: String(enclave.ready["rootCertificate"]),
-      }),
-      folder,
-      chain,
-      enclave,
-      enclaves,
-      proxy: (number = 0) => existingOne(proxies, number),
-      restartProxy: async (number = 0) => {
-        const proxy = await startOne(number);
-        proxies[number] = proxy;
-        watch(proxy);
-      },
-      failed,
-      operationsUrl: (number = 0) => {
-        const port = existingOne(proxies, number).ready["operations_port"];
-        return typeof port === "number" ? `http://127.0.0.1:${String(port)}` : undefined;
-      },
-      stop: async () => {
-        stopping = true;
-        await stopAll();
-      },
-    };
-  } catch (error) {
-    await stopAll();
-    throw error;
+  const serviceAddress = SpendingKey.fromSeed(
+    mustFromHex(await folder.secrets.text(SERVICE_WALLET_SECRET)),
+  ).viewing.addressText(NETWORKS[name].addressPrefix);
+  const starts = await proxyStarts(options, {
+    ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
+    ...enclaveSettings(enclaves, options.kmsUrl),
+    ...options.proxySettings,
+  });
+  const proxies: Service[] = [];
+  for (const [number, start] of starts.entries()) {
+    proxies.push(watched(options, parties, await start()));
+    parties.add({ stop: () => proxies[number]?.stop() });
   }
+  if (proxies.length > 1) {
+    const ports = (): number[] => proxies.map(({ ready }) => Number(ready["port"]));
+    parties.add(await startBalancer(options.ports.proxy, ports));
+  }
+  const baseUrl = `http://127.0.0.1:${String(options.ports.proxy)}`;
+  say(
+    `proxy    ${baseUrl}${proxies.length === 1 ? "" : `, a balancer before ${String(proxies.length)} proxies`}`,
+  );
+  for (const enclave of enclaves) {
+    await untilServing(enclave, folder.log("proxy"));
+    const origin = enclave.isNew ? "born at this start" : "the one of before";
+    say(`signer   ${getAddress(enclave.pair.signer)}, ${origin}, released by KMS`);
+  }
+  const proxy = (number = 0): Service => existingOne(proxies, number);
+  return {
+    name,
+    entry: entryOf(name, deployment, { baseUrl, rpc: chain.url, serviceAddress, enclave: first }),
+    folder,
+    chain,
+    enclave: first.service,
+    enclaves: enclaves.map(({ service }) => service),
+    proxy,
+    restartProxy: async (number = 0) => {
+      proxies[number] = watched(options, parties, await existingOne(starts, number)());
+    },
+    failed: parties.failed,
+    operationsUrl: (number) => {
+      const port = proxy(number).ready["operations_port"];
+      return typeof port === "number" ? `http://127.0.0.1:${String(port)}` : undefined;
+    },
+    stop: () => parties.stop(),
+  };
+}
+
+function watched({ name, folder }: LocalNetworkOptions, parties: Parties, service: Service): Service {
+  const log = folder.log(service.name);
+  parties.watch(
+    service.ended,
+    (how) => `the ${service.name} of the ${name} network ended (${how}); see ${log}`,
+  );
+  return service;
+}
+
+/** A new chain has no block time: it makes its blocks at once until everything is deployed. */
+function startChain(
+  { name, folder, ports }: LocalNetworkOptions,
+  blockTimeSecs: number | undefined,
+): Promise<Anvil> {
+  return startAnvil({
+    port: ports.chain,
+    chainId: NETWORKS[name].chainId,
+    stateFile: folder.inside("chain-state.json"),
+    ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
+    // A crash of this supervisor loses at most this much of the chain.
+    args: ["--state-interval", "15"],
+  });
+}
+
+interface LocalEnclave extends KeptPair {
+  readonly service: Service;
+  readonly vsockPath: string;
+  readonly pairFile: string;
+}
+
+/** They run then, each without its key. */
+async function bootEnclaves(options: LocalNetworkOptions, parties: Parties): Promise<LocalEnclave[]> {
+  const { folder, image, size = ONE_OF_EACH, say } = options;
+  const enclaves: LocalEnclave[] = [];
+  for (let i = 0; i < size.enclaves; i++) {
+    const service = parties.add(await startEnclave(options, numbered("enclave", i)));
+    watched(options, parties, service);
+    const vsockPath = String(service.ready["vsockPath"]);
+    const pairFile = folder.secrets.path(`${numbered("signer", i)}.json`);
+    enclaves.push({ service, vsockPath, pairFile, ...(await keptOrNewPair(pairFile, vsockPath, image)) });
+    say(`enclave  measured ${image.measurement.pcr0.slice(0, 16)}…, waits for its key`);
+  }
+  return enclaves;
+}
+
+async function startEnclave(
+  { folder, enclaveFolder, verificationKeys }: LocalNetworkOptions,
+  name: string,
+): Promise<Service> {
+  const configuration = folder.inside("configuration.json");
+  if (verificationKeys !== undefined)
+    await writeFile(configuration, await developmentConfiguration(verificationKeys));
+  return startService({
+    name,
+    program: "scripts/stack/simulated-platform.ts",
+    args: [
+      ...["--folder", folder.inside(name)],
+      ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),
+      ...(verificationKeys === undefined ? [] : ["--configuration", configuration]),
+    ],
+    logFile: folder.log(name),
+    isReady: (line) => typeof line["vsockPath"] === "string",
+  });
+}
+
+/** How each proxy is started, the first time and again. */
+async function proxyStarts(
+  { folder, size = ONE_OF_EACH, eachProxy }: LocalNetworkOptions,
+  settings: Readonly<Record<string, string>>,
+): Promise<(() => Promise<Service>)[]> {
+  const starts = [];
+  for (let number = 0; number < size.proxies; number++) {
+    const name = numbered("proxy", number);
+    const store = folder.inside(numbered("store", number));
+    const own = size.proxies === 1 ? settings : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: store };
+    const service = {
+      name,
+      program: "proxy/main.ts",
+      settings: (await eachProxy?.(number, own)) ?? own,
+      logFile: folder.log(name),
+      isReady: (line: Readonly<Record<string, unknown>>) => line["msg"] === "listening",
+    };
+    starts.push(() => startService(service));
+  }
+  return starts;
 }
 
 function entryOf(
+  name: NetworkName,
   { chain_id, pool, deployment_block, tokens, swaps }: Deployment,
   at: {
     readonly baseUrl: string;
     readonly rpc: string;
-    readonly addressPrefix: string;
     readonly serviceAddress: string;
-    readonly pair: SignerPair;
-    readonly measurement: Measurement;
-    readonly rootCertificate: string;
+    readonly enclave: LocalEnclave;
   },
 ): NetworkEntry {
   const shown = tokens.map((token) => ({ ...token, address: getAddress(token.address) }));
+  const { pair, service } = at.enclave;
+  const root = new X509Certificate(String(service.ready["rootCertificate"]));
   return {
     base_url: at.baseUrl,
     chain_rpc: at.rpc,
@@ -245,15 +274,13 @@ function entryOf(
     pool: getAddress(pool),
     usdc: shown[0]?.address ?? "",
     deployment_block,
-    address_prefix: at.addressPrefix,
+    address_prefix: NETWORKS[name].addressPrefix,
     service_address: at.serviceAddress,
-    enclave_signer: getAddress(at.pair.signer),
+    enclave_signer: getAddress(pair.signer),
     enclave: {
-      measurement: at.measurement,
-      attestation_root: createHash("sha256")
-        .update(new X509Certificate(at.rootCertificate).raw)
-        .digest("hex"),
-      configuration_hash: at.pair.configurationHash,
+      measurement: service.ready["measurement"] as Measurement,
+      attestation_root: createHash("sha256").update(root.raw).digest("hex"),
+      configuration_hash: pair.configurationHash,
     },
     tokens: shown,
     ...(swaps === undefined
@@ -269,95 +296,30 @@ function entryOf(
   };
 }
 
-interface KeyOfEnclave {
-  readonly vsockPath: string;
-  readonly pairFile: string;
-  readonly pair: SignerPair;
-  readonly isNew: boolean;
-}
-
 /** The first is called as if it were alone. */
 function numbered(name: string, i: number): string {
   return i === 0 ? name : `${name}-${String(i + 1)}`;
 }
 
-function existingOne(services: readonly Service[], number: number): Service {
-  const found = services[number];
+function existingOne<T>(proxies: readonly T[], number: number): T {
+  const found = proxies[number];
   if (found === undefined) throw new RangeError(`there is no proxy ${String(number)}`);
   return found;
-}
-
-async function startEnclave(
-  folder: NetworkFolder,
-  name: string,
-  {
-    enclaveFolder,
-    verificationKeys,
-  }: { readonly enclaveFolder?: string | undefined; readonly verificationKeys?: string | undefined },
-): Promise<Service> {
-  const configuration = folder.inside("configuration.json");
-  if (verificationKeys !== undefined)
-    await writeFile(configuration, await developmentConfiguration(verificationKeys));
-  return startService({
-    name,
-    command: process.execPath,
-    args: [
-      "--import",
-      import.meta.resolve("tsx"),
-      path.join(ROOT, "scripts/stack/simulated-platform.ts"),
-      "--folder",
-      folder.inside(name),
-      ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),
-      ...(verificationKeys === undefined ? [] : ["--configuration", configuration]),
-    ],
-    env: childEnvironment(),
-    logFile: folder.log(name),
-    isReady: (line) => typeof line["vsockPath"] === "string",
-  });
-}
-
-function startProxy(
-  folder: NetworkFolder,
-  name: string,
-  settings: Readonly<Record<string, string>>,
-): Promise<Service> {
-  return startService({
-    name,
-    command: process.execPath,
-    args: ["--import", import.meta.resolve("tsx"), path.join(ROOT, "proxy", "main.ts")],
-    env: { ...childEnvironment(), ...settings },
-    logFile: folder.log(name),
-    isReady: (line) => line["msg"] === "listening",
-  });
-}
-
-/** What the courier needs. Nothing of the developer's own AWS set-up is read. */
-function keyReleaseSettings(pairFiles: string, kmsUrl: string): Record<string, string> {
-  return {
-    CLOISTER_SIGNER_KEYS: pairFiles,
-    CLOISTER_KMS_REGION: DEVELOPMENT_REGION,
-    CLOISTER_KMS_ENDPOINT: kmsUrl,
-    AWS_ACCESS_KEY_ID: DEVELOPMENT_CREDENTIAL.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: DEVELOPMENT_CREDENTIAL.secretAccessKey,
-    AWS_CONFIG_FILE: devNull,
-    AWS_SHARED_CREDENTIALS_FILE: devNull,
-  };
 }
 
 const SERVING_WITHIN_MS = 60_000;
 
 /** Until the proxy's courier has brought the enclave its key. */
-async function untilServing(vsockPath: string, { signer }: SignerPair, proxyLog: string): Promise<void> {
+async function untilServing({ vsockPath, pair }: LocalEnclave, proxyLog: string): Promise<void> {
   const link = createLink({ path: vsockPath, port: ENCLAVE_PORT });
-  const deadline = Date.now() + SERVING_WITHIN_MS;
+  const look = async (): Promise<true | undefined> => {
+    const status = await link.ask({ type: "status" });
+    const serves = status.type === "status" && status.phase === "serving" && status.signer === pair.signer;
+    return serves || undefined;
+  };
   try {
-    for (;;) {
-      const status = await link.ask({ type: "status" });
-      if (status.type === "status" && status.phase === "serving" && status.signer === signer) return;
-      if (Date.now() > deadline)
-        throw new Error(`the enclave has no key; the end of the proxy's log:\n${await lastLines(proxyLog)}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    if ((await poll(look, SERVING_WITHIN_MS)) === undefined)
+      throw new Error(`the enclave has no key; the end of the proxy's log:\n${await lastLines(proxyLog)}`);
   } finally {
     link.close();
   }

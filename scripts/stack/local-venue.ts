@@ -7,11 +7,12 @@ import type { Deployment } from "./stack-folder.ts";
 import { createUniswapPool, deployUniswap, wrapCoins } from "./uniswap.ts";
 import { TestUsdc } from "./usdc.ts";
 
-export interface Venue {
+/** What it adds to a deployment. */
+interface Venue {
   /** Beside USDC. */
   readonly tokens: Deployment["tokens"];
   readonly swaps: NonNullable<Deployment["swaps"]>;
-  readonly priceFeeds: NonNullable<Deployment["price_feeds"]>;
+  readonly price_feeds: NonNullable<Deployment["price_feeds"]>;
 }
 
 /** Feeds of dollars have eight places. */
@@ -45,7 +46,7 @@ export async function deployVenue(owner: NonceManager, usdc: Address): Promise<V
       { symbol: "EURC", address: eurc, decimals: 6 },
       { symbol: "WETH", address: weth, decimals: 18 },
     ],
-    priceFeeds: { WETH: feed.address },
+    price_feeds: { WETH: feed.address },
     swaps: {
       executor,
       factory: uniswap.factory,

@@ -20,3 +20,11 @@ export const NETWORKS: Readonly<Record<NetworkName, NetworkShape>> = {
   first: { chainId: 31_337, addressPrefix: "clodev", port: 8787, chainPort: 8545, swaps: false },
   second: { chainId: 31_338, addressPrefix: "clodevb", port: 8788, chainPort: 8546, swaps: true },
 };
+
+/** The option of a command that chooses the port of a network's proxy or chain. */
+export function portOption<What extends "port" | "chain-port">(
+  name: NetworkName,
+  what: What,
+): What | `second-${What}` {
+  return name === "first" ? what : `second-${what}`;
+}

@@ -40,7 +40,7 @@ export async function choosePorts(wishes: readonly PortWish[]): Promise<number[]
 }
 
 /** The system gives ports in turn, so one that is in `taken` is passed over soon. */
-async function freePort(taken: ReadonlySet<number>): Promise<number> {
+export async function freePort(taken: ReadonlySet<number> = new Set()): Promise<number> {
   for (;;) {
     const port = await listenOnce(0);
     if (port === undefined) throw new StackError("this machine has no free port");

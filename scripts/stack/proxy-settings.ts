@@ -1,14 +1,16 @@
 // Settings of a local network's proxy: what an operator would write into its environment.
 import { existsSync } from "node:fs";
+import { devNull } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { createKeyRing } from "../../proxy/auth/secret-files.ts";
+import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import type { Anvil } from "./anvil.ts";
+import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "./kms/signature.ts";
 import { NETWORKS } from "./networks.ts";
 import type { NetworkName } from "../product/stack-file.ts";
 import type { Deployment, NetworkFolder } from "./stack-folder.ts";
 
-const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
+const ROOT = path.join(import.meta.dirname, "..", "..");
 const MANIFEST = path.join(ROOT, "shared", "circuits", "keys", "development", "manifest.json");
 const CONFIRMATIONS = 2;
 /** HTTP specification, fee model. */
@@ -70,6 +72,23 @@ export async function localProxySettings(local: LocalProxy): Promise<Record<stri
     CLOISTER_SERVICE_FEE_ADDRESS: serviceAddress,
     CLOISTER_FEE_SCHEDULE: JSON.stringify(feeSchedule(deployment)),
     CLOISTER_PRICES: JSON.stringify(prices(deployment)),
+  };
+}
+
+/** Where the enclaves listen, and what their courier needs. Nothing of the developer's own AWS set-up is read. */
+export function enclaveSettings(
+  enclaves: readonly { readonly vsockPath: string; readonly pairFile: string }[],
+  kmsUrl: string,
+): Record<string, string> {
+  return {
+    CLOISTER_ENCLAVES: enclaves.map(({ vsockPath }) => `unix:${vsockPath}:${String(ENCLAVE_PORT)}`).join(","),
+    CLOISTER_SIGNER_KEYS: enclaves.map(({ pairFile }) => pairFile).join(","),
+    CLOISTER_KMS_REGION: DEVELOPMENT_REGION,
+    CLOISTER_KMS_ENDPOINT: kmsUrl,
+    AWS_ACCESS_KEY_ID: DEVELOPMENT_CREDENTIAL.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: DEVELOPMENT_CREDENTIAL.secretAccessKey,
+    AWS_CONFIG_FILE: devNull,
+    AWS_SHARED_CREDENTIALS_FILE: devNull,
   };
 }
 

@@ -2,8 +2,7 @@
 // page has in its hands before it asks for a session.
 import { parseArgs } from "node:util";
 import { signIn } from "./identity/sign-in.ts";
-import { StackFolder } from "./stack-folder.ts";
-import { DEFAULT_FOLDER, StackError } from "../product/stack-file.ts";
+import { DEFAULT_FOLDER, runningStack, StackError } from "../product/stack-file.ts";
 
 const HELP = `Usage: npm run --silent sign-in -- <user> [--folder <path>]
 
@@ -23,7 +22,7 @@ async function main(): Promise<void> {
     process.exitCode = values.help === true ? 0 : 2;
     return;
   }
-  const stack = await new StackFolder(values.folder).running();
+  const stack = await runningStack(values.folder);
   if (stack?.identity === undefined)
     throw new StackError("no identity provider runs; start the stack with: npm start -- --identity");
   console.log((await signIn(stack.identity.issuer, user)).access_token);

@@ -20,6 +20,7 @@ import { developmentConfiguration } from "../product/image/configuration.ts";
 import { ENCLAVE_FOLDER, measureImage, type Measurement } from "../product/image/measurement.ts";
 import { toPem, type Authority } from "../product/image/certificates.ts";
 import { developmentRoot } from "../product/image/development-keys.ts";
+import { poll } from "./poll.ts";
 import { serveModule, simulatedModule } from "./simulated-nsm.ts";
 import { vsockBridge } from "./vsock-bridge.ts";
 import { dieWithOwner } from "./watchdog.ts";
@@ -103,7 +104,7 @@ export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): P
       release();
       await cleanUp();
     });
-    await bootedUntil(child, guestPath);
+    await untilBooted(child, guestPath);
     servers.push(await listening(vsockBridge(new Map([[ENCLAVE_PORT, guestPath]])), vsockPath));
     const stop = async (): Promise<void> => {
       child.kill("SIGKILL");
@@ -136,20 +137,18 @@ async function listening(server: Server, at: string): Promise<Server> {
   return server;
 }
 
-async function bootedUntil(enclave: ChildProcess, guestPath: string): Promise<void> {
+async function untilBooted(enclave: ChildProcess, guestPath: string): Promise<void> {
   let lastWords = "";
   enclave.stderr?.on("data", (chunk: Buffer) => (lastWords = (lastWords + chunk.toString()).slice(-2_000)));
-  const deadline = Date.now() + BOOT_DEADLINE_MS;
-  for (;;) {
+  const look = (): Promise<EnclavePhase | undefined> => {
     if (enclave.exitCode !== null || enclave.signalCode !== null)
       throw new Error(`the enclave ended: ${lastWords}`);
-    const phase = await phaseOf(guestPath);
-    if (phase === "halted")
-      throw new Error("the enclave halted at boot: its image or its platform is not as it should be");
-    if (phase !== undefined) return;
-    if (Date.now() > deadline) throw new Error("the enclave does not boot in time");
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
+    return phaseOf(guestPath);
+  };
+  const phase = await poll(look, BOOT_DEADLINE_MS, POLL_MS);
+  if (phase === undefined) throw new Error("the enclave does not boot in time");
+  if (phase === "halted")
+    throw new Error("the enclave halted at boot: its image or its platform is not as it should be");
 }
 
 /** Undefined while nobody listens. */

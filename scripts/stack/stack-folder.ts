@@ -10,18 +10,12 @@ import {
   isAlive,
   NETWORK_NAMES,
   readStackJson,
-  runningStack,
   StackError,
   type NetworkName,
   type StackFile,
 } from "../product/stack-file.ts";
 
-const address = z.string().transform((text, context): Address => {
-  const parsed = asAddress(text);
-  if (parsed !== undefined) return parsed;
-  context.addIssue({ code: "custom", message: "not an address" });
-  return z.NEVER;
-});
+const address = z.custom<Address>((text) => typeof text === "string" && text === asAddress(text));
 
 /** `deployment.json` of a network: what is on its chain. */
 const deployment = z.object({
@@ -43,30 +37,34 @@ const deployment = z.object({
 });
 export type Deployment = z.infer<typeof deployment>;
 
-export class StackFolder {
+class Folder {
   readonly path: string;
+  readonly secrets: Secrets;
 
   constructor(folder: string) {
     this.path = path.resolve(folder);
+    this.secrets = new Secrets(path.join(this.path, "secrets"));
   }
 
-  /** A network's own part. */
-  network(name: NetworkName): NetworkFolder {
-    return new NetworkFolder(path.join(this.path, name));
+  inside(name: string): string {
+    return path.join(this.path, name);
   }
 
   log(name: string): string {
     return path.join(this.path, "logs", `${name}.log`);
   }
+}
 
-  /** What all networks share. */
-  shared(): Secrets {
-    return new Secrets(path.join(this.path, "secrets"));
+/** Its secrets are those that all networks share. */
+export class StackFolder extends Folder {
+  /** A network's own part. */
+  network(name: NetworkName): NetworkFolder {
+    return new NetworkFolder(this.inside(name));
   }
 
   /** One supervisor a folder: two chains with one state file would destroy it. Undefined when it was free, else the pid that holds it. */
   async lock(): Promise<number | undefined> {
-    const file = path.join(this.path, "lock");
+    const file = this.inside("lock");
     for (;;) {
       try {
         await mkdir(this.path, { recursive: true, mode: 0o700 });
@@ -86,7 +84,7 @@ export class StackFolder {
   }
 
   async unlock(): Promise<void> {
-    await rm(path.join(this.path, "lock"), { force: true });
+    await rm(this.inside("lock"), { force: true });
   }
 
   /**
@@ -94,19 +92,26 @@ export class StackFolder {
    * network's store still knows the API key. The set-up's own files beside them stay.
    */
   async forget(names: readonly NetworkName[]): Promise<void> {
-    for (const name of names) await rm(path.join(this.path, name), { recursive: true, force: true });
-    await rm(path.join(this.path, "stack.json"), { force: true });
-    const isEmpty = NETWORK_NAMES.every((name) => !existsSync(path.join(this.path, name)));
-    if (isEmpty) await rm(path.join(this.path, "secrets"), { recursive: true, force: true });
-  }
-
-  /** The stack file of a stack that runs now. */
-  running(): Promise<StackFile | undefined> {
-    return runningStack(this.path);
+    for (const name of names) await rm(this.inside(name), { recursive: true, force: true });
+    await rm(this.inside("stack.json"), { force: true });
+    const isEmpty = NETWORK_NAMES.every((name) => !existsSync(this.inside(name)));
+    if (isEmpty) await rm(this.inside("secrets"), { recursive: true, force: true });
   }
 
   async writeStack(value: StackFile): Promise<void> {
-    await writeWhole(path.join(this.path, "stack.json"), `${JSON.stringify(value, undefined, 2)}\n`);
+    await writeJson(this.inside("stack.json"), value);
+  }
+}
+
+/** One network's part of a stack's folder. */
+export class NetworkFolder extends Folder {
+  /** Undefined on a new folder. Throws with advice when another version made it. */
+  async readDeployment(): Promise<Deployment | undefined> {
+    return readStackJson(this.inside("deployment.json"), deployment);
+  }
+
+  async writeDeployment(value: Deployment): Promise<void> {
+    await writeJson(this.inside("deployment.json"), value);
   }
 }
 
@@ -125,8 +130,7 @@ export class Secrets {
   /** A secret of 32 random bytes as hex; returns its file. */
   async file(name: string): Promise<string> {
     const file = this.path(name);
-    if ((await readFile(file, "utf8").catch(() => undefined)) === undefined)
-      await this.write(name, `0x${randomBytes(32).toString("hex")}\n`);
+    if (!existsSync(file)) await this.write(name, `0x${randomBytes(32).toString("hex")}\n`);
     return file;
   }
 
@@ -139,31 +143,8 @@ export class Secrets {
   }
 }
 
-export class NetworkFolder {
-  readonly path: string;
-  readonly secrets: Secrets;
-
-  constructor(folder: string) {
-    this.path = folder;
-    this.secrets = new Secrets(path.join(folder, "secrets"));
-  }
-
-  inside(...parts: readonly string[]): string {
-    return path.join(this.path, ...parts);
-  }
-
-  log(name: string): string {
-    return this.inside("logs", `${name}.log`);
-  }
-
-  /** Undefined on a new folder. Throws with advice when another version made it. */
-  async readDeployment(): Promise<Deployment | undefined> {
-    return readStackJson(this.inside("deployment.json"), deployment);
-  }
-
-  async writeDeployment(value: Deployment): Promise<void> {
-    await writeWhole(this.inside("deployment.json"), `${JSON.stringify(value, undefined, 2)}\n`);
-  }
+function writeJson(file: string, value: unknown): Promise<void> {
+  return writeWhole(file, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 
 /** Whole or not at all, for its owner's eyes only. */

@@ -2,11 +2,9 @@
 import {
   createWallet,
   poolRootVerifier,
-  type Client,
   type Pins,
-  type Prover,
   type Wallet,
-  type WalletStorage,
+  type WalletOptions,
 } from "../../shared/client/index.ts";
 import type { NetworkEntry } from "../product/stack-file.ts";
 
@@ -19,28 +17,20 @@ const FLAT_CEILINGS: Readonly<Record<string, bigint>> = {
 const DEVELOPER_BPS = 100;
 const SWAP_CEILING = { flat: 0n, bps: 100 };
 
-export interface StackWalletOptions {
+export interface StackWalletOptions extends Pick<WalletOptions, "client" | "prover" | "storage" | "now"> {
   readonly seed: Uint8Array;
-  readonly client: Client;
-  readonly prover: Prover;
-  readonly storage: WalletStorage;
   /** Shielded address that may receive fees beside the service's: the sink of the developer whose app this is. */
   readonly developerSink?: string;
-  /** Unix seconds; for a chain whose clock was moved. */
-  readonly now?: () => number;
 }
 
 export function openStackWallet(network: NetworkEntry, options: StackWalletOptions): Promise<Wallet> {
-  const { seed, client, prover, storage, developerSink, now } = options;
+  const { seed, developerSink, ...parts } = options;
   return createWallet({
+    ...parts,
     key: { seed },
-    client,
-    prover,
-    storage,
     // Income is believed when the chain itself has the root, whatever the service says.
     verifyRoot: poolRootVerifier(network.chain_rpc, network.chain_id, network.pool),
     pins: pinsOf(network, developerSink),
-    ...(now === undefined ? {} : { now }),
   });
 }
 

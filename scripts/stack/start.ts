@@ -1,16 +1,17 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
 import path from "node:path";
-import { parseArgs } from "node:util";
 import { startReference } from "../../proxy/http/reference.ts";
+import { interruption, runCommand, UsageError } from "./command.ts";
 import {
   EXAMPLE_APP,
   IDENTITY_SETTINGS,
   startExampleIdentity,
   type ExampleIdentity,
 } from "./identity/example.ts";
-import { startStack, type PortChoice, type Stack } from "./local-stack.ts";
-import { NETWORKS } from "./networks.ts";
-import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName, StackError } from "../product/stack-file.ts";
+import { startStack, type Stack } from "./local-stack.ts";
+import { NETWORKS, portOption } from "./networks.ts";
+import { Parties } from "./parties.ts";
+import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName } from "../product/stack-file.ts";
 
 const portHelp = (name: NetworkName): string =>
   `${String(NETWORKS[name].port)} and ${String(NETWORKS[name].chainPort)}`;
@@ -38,57 +39,57 @@ taken; 0 means a free one.
 
 DEVELOPMENT ONLY: its chains, its keys and its enclaves protect no money.`;
 
-interface Arguments {
-  readonly fresh: boolean;
-  readonly folder: string;
-  readonly networks: readonly NetworkName[];
-  readonly ports: Readonly<Record<NetworkName, PortChoice>>;
-  readonly blockTimeSecs: number | undefined;
-  readonly operations: boolean;
-  readonly identity: boolean;
-}
+const COMMAND = {
+  help: HELP,
+  options: {
+    fresh: { type: "boolean", default: false },
+    network: { type: "string" },
+    port: { type: "string" },
+    "chain-port": { type: "string" },
+    "second-port": { type: "string" },
+    "second-chain-port": { type: "string" },
+    "block-time": { type: "string" },
+    operations: { type: "boolean", default: false },
+    identity: { type: "boolean", default: false },
+    folder: { type: "string", default: DEFAULT_FOLDER },
+    help: { type: "boolean" },
+  },
+} as const;
 
-async function main(): Promise<number> {
-  const options = readArguments();
-  if (options === undefined) return 2;
-  if (options === "help") {
-    console.log(HELP);
-    return 0;
-  }
-  let interrupt: () => void = () => undefined;
-  const interrupted = new Promise<"interrupted">((resolve) => (interrupt = () => resolve("interrupted")));
-  process.on("SIGINT", interrupt).on("SIGTERM", interrupt);
-
-  const { blockTimeSecs, operations, identity: withIdentity, ...others } = options;
-  const stack = await startStack({
-    ...others,
-    say: console.log,
-    ...(blockTimeSecs === undefined ? {} : { blockTimeSecs }),
+await runCommand(COMMAND, async ({ values }) => {
+  const networks = networksOf(values.network);
+  const port = (of: NetworkName, what: "port" | "chain-port"): number | undefined => {
+    const option = portOption(of, what);
+    if (values[option] !== undefined && !networks.includes(of))
+      throw new UsageError(`--${option} is for the ${of} network, which is not to run`);
+    return wholeNumber(values[option], `--${option}`, 0, 65_535);
+  };
+  const portsOf = (name: NetworkName) => ({ proxy: port(name, "port"), chain: port(name, "chain-port") });
+  const options = {
+    ...{ fresh: values.fresh, folder: values.folder, networks },
+    ports: { first: portsOf("first"), second: portsOf("second") },
+    blockTimeSecs: wholeNumber(values["block-time"], "--block-time", 1, 60) ?? 1,
     proxySettings: {
-      ...(operations ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
-      ...(withIdentity ? IDENTITY_SETTINGS : {}),
+      ...(values.operations ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
+      ...(values.identity ? IDENTITY_SETTINGS : {}),
     },
+  };
+  const interrupted = interruption();
+  return Parties.start(async (parties) => {
+    const stack = parties.add(await startStack({ ...options, say: console.log }));
+    const identity = values.identity ? parties.add(await startExampleIdentity(stack)) : undefined;
+    if (identity !== undefined)
+      parties.watch(identity.ended, (how) => `the identity provider ended (${how})`);
+    const reference = await startReference("127.0.0.1", 0);
+    parties.add({ stop: () => reference.stop(0) });
+    console.log(banner(stack, reference.port, identity));
+    const why = await Promise.race([interrupted, stack.failed, parties.failed]);
+    const isWanted = why === "interrupted";
+    console.log(isWanted ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
+    await parties.stop();
+    return isWanted ? 0 : 1;
   });
-  const identity = withIdentity ? await orStop(stack, startExampleIdentity(stack)) : undefined;
-  const reference = await startReference("127.0.0.1", 0);
-  console.log(banner(stack, reference.port, identity));
-  const identityEnded = identity?.ended.then((how) => `the identity provider ended (${how})`);
-  const why = await Promise.race([interrupted, stack.failed, ...(identityEnded ? [identityEnded] : [])]);
-  console.log(why === "interrupted" ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
-  await reference.stop(0);
-  await identity?.stop();
-  await stack.stop();
-  return why === "interrupted" ? 0 : 1;
-}
-
-async function orStop<T>(stack: Stack, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    await stack.stop();
-    throw error;
-  }
-}
+});
 
 function banner(
   { file, folder, networks }: Stack,
@@ -129,56 +130,11 @@ Try:
 Ctrl-C stops everything in order.`;
 }
 
-function readArguments(): Arguments | "help" | undefined {
-  try {
-    const { values } = parseArgs({
-      options: {
-        fresh: { type: "boolean", default: false },
-        network: { type: "string" },
-        port: { type: "string" },
-        "chain-port": { type: "string" },
-        "second-port": { type: "string" },
-        "second-chain-port": { type: "string" },
-        "block-time": { type: "string" },
-        operations: { type: "boolean", default: false },
-        identity: { type: "boolean", default: false },
-        folder: { type: "string", default: DEFAULT_FOLDER },
-        help: { type: "boolean", default: false },
-      },
-    });
-    if (values.help) return "help";
-    const networks = networksOf(values.network);
-    const port = (
-      of: NetworkName,
-      option: "port" | "chain-port" | "second-port" | "second-chain-port",
-    ): number | undefined => {
-      if (values[option] !== undefined && !networks.includes(of))
-        throw new Error(`--${option} is for the ${of} network, which is not to run`);
-      return wholeNumber(values[option], `--${option}`, 0, 65_535);
-    };
-    return {
-      fresh: values.fresh,
-      folder: values.folder,
-      networks,
-      ports: {
-        first: { proxy: port("first", "port"), chain: port("first", "chain-port") },
-        second: { proxy: port("second", "second-port"), chain: port("second", "second-chain-port") },
-      },
-      operations: values.operations,
-      identity: values.identity,
-      blockTimeSecs: wholeNumber(values["block-time"], "--block-time", 1, 60),
-    };
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
-    return undefined;
-  }
-}
-
 function networksOf(text: string | undefined): readonly NetworkName[] {
   if (text === undefined) return NETWORK_NAMES;
   const chosen = NETWORK_NAMES.filter((name) => name === text);
   if (chosen.length === 1) return chosen;
-  throw new Error(`--network takes ${NETWORK_NAMES.join(" or ")}`);
+  throw new UsageError(`--network takes ${NETWORK_NAMES.join(" or ")}`);
 }
 
 function wholeNumber(
@@ -190,14 +146,5 @@ function wholeNumber(
   if (text === undefined) return undefined;
   const value = /^[0-9]{1,5}$/.test(text) ? Number(text) : NaN;
   if (value >= least && value <= most) return value;
-  throw new Error(`${option} must be a whole number from ${String(least)} to ${String(most)}`);
+  throw new UsageError(`${option} must be a whole number from ${String(least)} to ${String(most)}`);
 }
-
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    // A StackError is meant for the person at the keyboard; anything else shows where it came from.
-    console.error(error instanceof StackError ? error.message : error);
-    process.exit(1);
-  },
-);

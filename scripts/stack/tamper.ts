@@ -1,8 +1,7 @@
 // What stands between a tampered enclave and the pool, shown on a real stack: each attack by somebody who owns the
 // host, and who refuses it for which reason. Exit code 0 only if every one was refused as it must be.
-import { parseArgs } from "node:util";
-import { StackError } from "../product/stack-file.ts";
-import { CASES, type Case } from "./tamper/cases.ts";
+import { runCommand, speaker, stoppingOnce } from "./command.ts";
+import { CASES, Ledger, type Case } from "./tamper/cases.ts";
 import { TamperStage } from "./tamper/stage.ts";
 
 const HELP = `Usage: npm run demo:tamper -- [options]
@@ -17,26 +16,22 @@ works at the same place.
 
 Exit code: 0 when everything was refused (and every control worked) as it must, 1 when not, 2 for wrong arguments.`;
 
-async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { json: { type: "boolean" }, help: { type: "boolean" } } });
-  if (values.help === true) {
-    console.log(HELP);
-    return 0;
-  }
-  // With --json, standard output carries the result alone.
-  const say =
-    values.json === true ? (text: string): void => void process.stderr.write(`${text}\n`) : console.log;
+const COMMAND = {
+  help: HELP,
+  options: { json: { type: "boolean", default: false }, help: { type: "boolean" } },
+} as const;
+
+await runCommand(COMMAND, async ({ values: { json } }) => {
+  const say = speaker(json);
   const stage = await TamperStage.open(say);
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= stage.close());
-  const interrupted = (): void => void close().finally(() => process.exit(130));
-  process.once("SIGINT", interrupted).once("SIGTERM", interrupted);
+  const close = stoppingOnce(() => stage.close());
   const cases: Case[] = [];
   try {
-    for (const play of CASES) {
-      const played = await play(stage);
-      cases.push(played);
-      say(report(played));
+    for (const { name, attack, play } of CASES) {
+      const ledger = new Ledger(name, attack);
+      await play(ledger, stage);
+      cases.push(ledger);
+      say(report(ledger));
     }
   } finally {
     await close();
@@ -47,9 +42,9 @@ async function main(): Promise<number> {
       ? "\nEvery attack was refused, each for its own reason."
       : "\nNOT everything went as it must; see above.",
   );
-  if (values.json === true) console.log(JSON.stringify({ ok, cases }));
+  if (json) console.log(JSON.stringify({ ok, cases }));
   return ok ? 0 : 1;
-}
+});
 
 function isAsExpected({ checks }: Case): boolean {
   return checks.every(({ expected, actual }) => expected === actual);
@@ -63,15 +58,3 @@ function report({ name, attack, checks }: Case): string {
   });
   return [`\n  ${name}`, `    (${attack})`, ...lines].join("\n");
 }
-
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    if (String((error as { code?: unknown }).code).startsWith("ERR_PARSE_ARGS")) {
-      console.error(`${(error as Error).message}\n\n${HELP}`);
-      process.exit(2);
-    }
-    console.error(error instanceof StackError ? error.message : error);
-    process.exit(1);
-  },
-);

@@ -2,7 +2,7 @@
 // on a real network the venue is there already. Trusts the npm artefacts that the lock file pins.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { Contract, ContractFactory, type ContractRunner, type InterfaceAbi, type Signer } from "ethers";
+import { Contract, ContractFactory, type InterfaceAbi, type Signer } from "ethers";
 import { asAddress, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 
 export interface Uniswap {
@@ -86,24 +86,8 @@ export async function createUniswapPool(
 }
 
 /** Turns the wallet's native coin into its token. */
-export async function wrapCoins(wallet: Signer, weth: Address, amount: bigint): Promise<void> {
+export async function wrapCoins(wallet: Signer, weth: string, amount: bigint): Promise<void> {
   await (await wallet.sendTransaction({ to: weth, value: amount })).wait();
-}
-
-/**
- * What an exact input along Uniswap's packed path (`0x`, token[20] fee[3] token[20] …) would give now, asked
- * by eth_call. Throws when there is no such pool.
- */
-export async function quoteExactInput(
-  chain: ContractRunner,
-  quoter: Address,
-  path: string,
-  amount: bigint,
-): Promise<bigint> {
-  const [amountOut] = await new Contract(quoter, QUOTER_ABI, chain)
-    .getFunction("quoteExactInput")
-    .staticCallResult(path, amount);
-  return amountOut as bigint;
 }
 
 // ---------------------------------------------------------------- parts
@@ -121,10 +105,6 @@ const MANAGER_ABI = [
   "function multicall(bytes[] data)",
   "function createAndInitializePoolIfNecessary(address token0, address token1, uint24 fee, uint160 sqrtPriceX96)",
   "function mint((address token0, address token1, uint24 fee, int24 tickLower, int24 tickUpper, uint256 amount0Desired, uint256 amount1Desired, uint256 amount0Min, uint256 amount1Min, address recipient, uint256 deadline) params)",
-];
-
-const QUOTER_ABI = [
-  "function quoteExactInput(bytes path, uint256 amountIn) returns (uint256 amountOut, uint160[] sqrtPriceX96AfterList, uint32[] initializedTicksCrossedList, uint256 gasEstimate)",
 ];
 
 /** Positions begin and end at multiples of this, by tier. */

@@ -1,5 +1,8 @@
 // The local chain's test dollar: 6 decimals, anybody may mint it. DEVELOPMENT ONLY.
 import { Contract, type JsonRpcProvider, type Signer } from "ethers";
+import type { NetworkEntry } from "../product/stack-file.ts";
+
+export type Token = NetworkEntry["tokens"][number];
 
 const ABI = [
   "function mint(address to, uint256 amount)",
@@ -46,4 +49,9 @@ export function showUnits(amount: bigint, decimals: number): string {
   const whole = digits.slice(0, digits.length - decimals);
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
   return `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Such as `12.5 USDC`. */
+export function show(amount: bigint, { decimals, symbol }: Pick<Token, "decimals" | "symbol">): string {
+  return `${showUnits(amount, decimals)} ${symbol}`;
 }

@@ -383,7 +383,7 @@ async function addDevelopers(
   const database = openDatabase(on.local.folder.inside("store"));
   try {
     const store = embeddedStores(database).keys;
-    const pepper = await loadPepper(await pepperFile(folder.shared()));
+    const pepper = await loadPepper(await pepperFile(folder.secrets));
     const add = async (id: string): Promise<string> => {
       await addDeveloper(store, { id, name: `${id} of ${name}`, limits: NO_LIMIT });
       return (await createApiKey(store, pepper, id, "test")).key;

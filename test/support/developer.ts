@@ -27,7 +27,7 @@ export async function addTestDeveloper({ stack, local, entry }: TestStack, id: s
   const database = openDatabase(store);
   const keys = embeddedStores(database).keys;
   await addDeveloper(keys, { id, name: id, limits: { keyPerMinute: 6_000, keyPerDay: 100_000 } });
-  const pepper = await loadPepper(await pepperFile(stack.folder.shared()));
+  const pepper = await loadPepper(await pepperFile(stack.folder.secrets));
   const { key } = await createApiKey(keys, pepper, id, "test");
   await database.close();
 

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { Contract, type JsonRpcSigner } from "ethers";
 import { deployContract } from "../../scripts/product/deploy.ts";
 import type { PoolTransaction } from "../../scripts/stack/statement-maker.ts";
-import { quoteExactInput } from "../../scripts/stack/uniswap.ts";
+import { quoteExactInput } from "./quoter.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import type { Fees } from "../../shared/client/fees.ts";
 import { verifiedRoot } from "../../shared/client/scanner.ts";

@@ -1,7 +1,8 @@
 /** The local venue as strangers use it: quotes, paths, trades that move a price, pools of their own. */
 import { Contract, type JsonRpcSigner } from "ethers";
 import type { NetworkEntry } from "../../scripts/product/stack-file.ts";
-import { createUniswapPool, quoteExactInput } from "../../scripts/stack/uniswap.ts";
+import { createUniswapPool } from "../../scripts/stack/uniswap.ts";
+import { quoteExactInput } from "./quoter.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";

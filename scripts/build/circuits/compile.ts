@@ -1,11 +1,12 @@
 // Compiles one circuit of shared/circuits/ with the pinned WebAssembly build of circom and counts what
 // came out. Trusts the two npm packages named here; their versions are fixed by the lock file.
 
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 
 /** Every kind of statement has a circuit of its own, whose main file is named after it. */
@@ -72,19 +73,12 @@ export async function compileCircuit(name: CircuitName, outFolder: string): Prom
  */
 async function runCircom(args: readonly string[]): Promise<void> {
   const cli = path.join(repositoryRoot, "node_modules", "circom2", "cli.js");
-  const child = spawn(process.execPath, [cli, ...args], {
-    cwd: repositoryRoot,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  const said: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
-  child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
-  if (code !== 0)
-    throw new Error(`circom ended with ${String(code)}:\n${Buffer.concat(said).toString("utf8")}`);
+  try {
+    await promisify(execFile)(process.execPath, [cli, ...args], { cwd: repositoryRoot });
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code?: unknown; stdout?: string; stderr?: string };
+    throw new Error(`circom ended with ${String(code)}:\n${stdout ?? ""}${stderr ?? ""}`, { cause: error });
+  }
 }
 
 /** The header section of an r1cs file (iden3 binary format, version 1, section type 1). */

@@ -5,14 +5,13 @@ import { createApiKey } from "../../../proxy/auth/api-keys.ts";
 import { addDeveloper } from "../../../proxy/auth/registration.ts";
 import { loadPepper } from "../../../proxy/auth/secret-files.ts";
 import { setRule } from "../../../proxy/fees/developer-rules.ts";
-import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
-import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { asAddress } from "../../../shared/protocol/brands.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { pepperFile } from "../development-credential.ts";
 import type { NetworkEntry, NetworkName } from "../../product/stack-file.ts";
+import { inStore } from "../local-store.ts";
 import type { StackFolder } from "../stack-folder.ts";
 
 const ID = "demo";
@@ -36,7 +35,7 @@ export interface DemoDeveloper {
   readonly seed: Uint8Array;
   readonly sink: string;
   /** Ends the key. The rules stay: they are this developer's alone. */
-  leave(): Promise<void>;
+  leave(): Promise<unknown>;
 }
 
 export async function joinAsDeveloper(
@@ -48,34 +47,26 @@ export async function joinAsDeveloper(
   const seed = mustFromHex(await network.secrets.text(SINK_SECRET));
   const { viewing } = SpendingKey.fromSeed(seed);
   const sink = { ...viewing.address, text: viewing.addressText(prefix) };
-  const database = openDatabase(network.inside("store"));
-  try {
-    const keys = embeddedStores(database).keys;
+  const store = network.inside("store");
+  const pepper = await loadPepper(await pepperFile(folder.secrets));
+  return inStore(store, async ({ keys, feeRules }) => {
     if ((await keys.developer(ID)) === undefined)
       await addDeveloper(keys, { id: ID, name: "Demo", limits: LIMITS });
-    const rules = embeddedStores(database).feeRules;
     for (const { address, symbol, decimals } of tokens) {
       const asset = asAddress(address);
       if (asset === undefined) throw new TypeError("the stack lists what is no address");
       for (const operation of ["deposit", "transfer", "withdraw", "swap"] as const) {
         const { dollars, ether, bps } = RULES[operation];
         const flat = parseUnits(symbol === "WETH" ? ether : dollars, decimals);
-        await setRule(rules, ID, { asset, operation, flat, bps, sink });
+        await setRule(feeRules, ID, { asset, operation, flat, bps, sink });
       }
     }
-    const pepper = await loadPepper(await pepperFile(folder.shared()));
     const { key, record } = await createApiKey(keys, pepper, ID, "demo");
     return {
       apiKey: key,
       seed,
       sink: sink.text,
-      leave: async () => {
-        const again = openDatabase(network.inside("store"));
-        await embeddedStores(again).keys.revokeKey(record.id, new Date().toISOString());
-        await again.close();
-      },
+      leave: () => inStore(store, (again) => again.keys.revokeKey(record.id, new Date().toISOString())),
     };
-  } finally {
-    await database.close();
-  }
+  });
 }

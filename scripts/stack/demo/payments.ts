@@ -3,8 +3,8 @@
 import { parseUnits } from "ethers";
 import { newSeed, type Wallet } from "../../../shared/client/index.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
-import { show, type Stage } from "./stage.ts";
-import { TestUsdc } from "../usdc.ts";
+import { show, TestUsdc } from "../usdc.ts";
+import type { Stage } from "./stage.ts";
 
 const usd = (text: string): bigint => parseUnits(text, TestUsdc.decimals);
 
@@ -29,8 +29,7 @@ export async function showPayments(stage: Stage): Promise<void> {
     await stage.wallet(),
     await stage.wallet(thirdSeed),
   ] as const;
-  const service = await stage.serviceWallet();
-  const developer = await stage.developerWallet();
+  const { service, developer } = await stage.feeWallets();
   const before = { service: held(service), developer: held(developer) };
   const [depositor, recipient] = [await stage.account(), await stage.account()];
   const faucet = await TestUsdc.at(usdc.address, stage.chain);

@@ -1,6 +1,6 @@
 // What every part of the demo needs on one network: wallets of the client library, public accounts, the fees
 // in force, each step timed and told, and the checks collected. Uses the client library as an app would.
-import { Contract, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
+import { type JsonRpcProvider, Wallet as Account } from "ethers";
 import {
   createClient,
   memoryStorage,
@@ -14,16 +14,14 @@ import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import type { FeeRules } from "../../../shared/api/credentials.ts";
 import { feeOf, type FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import { joinAsDeveloper, type DemoDeveloper } from "./developer.ts";
+import { chainOf, giveCoins } from "../local-chain.ts";
 import { SERVICE_WALLET_SECRET } from "../local-network.ts";
 import { type NetworkEntry, type NetworkName, networkOf, type StackFile } from "../../product/stack-file.ts";
 import { type StackFolder } from "../stack-folder.ts";
 import { openStackWallet } from "../stack-wallet.ts";
-import { showUnits } from "../usdc.ts";
+import { TestUsdc, type Token } from "../usdc.ts";
 
-export interface Unit {
-  readonly symbol: string;
-  readonly decimals: number;
-}
+export type Unit = Pick<Token, "symbol" | "decimals">;
 
 export interface Check {
   readonly network: NetworkName;
@@ -62,56 +60,48 @@ export interface StageOptions {
   readonly say: (text: string) => void;
 }
 
-export type Token = NetworkEntry["tokens"][number];
-
 export class Stage {
   readonly entry: NetworkEntry;
   readonly chain: JsonRpcProvider;
   readonly say: (text: string) => void;
+  /** The developer whose app the demo plays. */
+  readonly #developer: DemoDeveloper;
   readonly #options: StageOptions;
+  readonly #client: Client;
   readonly #wallets: Wallet[] = [];
   readonly #checks: Check[] = [];
   readonly #timings: Timing[] = [];
   readonly #transactions: Sent[] = [];
   #rules: readonly FeeRules[] = [];
-  #developer: DemoDeveloper | undefined;
-  #client: Client | undefined;
 
-  constructor(options: StageOptions) {
+  private constructor(options: StageOptions, developer: DemoDeveloper) {
     const { stack, network, say } = options;
     this.#options = options;
+    this.#developer = developer;
     this.say = say;
     this.entry = networkOf(stack, network);
-    this.chain = new JsonRpcProvider(this.entry.chain_rpc, this.entry.chain_id, {
-      staticNetwork: true,
-      cacheTimeout: -1,
-      pollingInterval: 200,
-    });
+    this.chain = chainOf(this.entry);
+    const credential = { apiKey: developer.apiKey };
+    this.#client = createClient({ baseUrl: this.entry.base_url, credential });
   }
 
-  async open(): Promise<void> {
-    const { folder, network } = this.#options;
-    this.#developer = await joinAsDeveloper(folder, network, this.entry);
-    const credential = { apiKey: this.#developer.apiKey };
-    this.#client = createClient({ baseUrl: this.entry.base_url, credential });
-    this.#rules = (await this.#client.whoami()).fees;
+  static async open(options: StageOptions): Promise<Stage> {
+    const { stack, folder, network } = options;
+    const developer = await joinAsDeveloper(folder, network, networkOf(stack, network));
+    const stage = new Stage(options, developer);
+    try {
+      stage.#rules = (await stage.#client.whoami()).fees;
+      return stage;
+    } catch (error) {
+      await stage.close();
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
     for (const wallet of this.#wallets) await wallet.close();
     this.chain.destroy();
-    await this.#developer?.leave();
-  }
-
-  /** The developer whose app the demo plays; there after `open`. */
-  get developer(): DemoDeveloper {
-    if (this.#developer === undefined) throw new Error("the stage is not open");
-    return this.#developer;
-  }
-
-  get client(): Client {
-    if (this.#client === undefined) throw new Error("the stage is not open");
-    return this.#client;
+    await this.#developer.leave();
   }
 
   token(symbol: string): Token {
@@ -121,42 +111,33 @@ export class Stage {
   }
 
   async wallet(seed: Uint8Array = newSeed()): Promise<Wallet> {
-    const { client, entry } = this;
-    const { prover } = this.#options;
-    const made = await openStackWallet(entry, {
-      ...{ seed, client, prover, storage: memoryStorage() },
-      developerSink: this.developer.sink,
+    const made = await openStackWallet(this.entry, {
+      ...{ seed, client: this.#client, prover: this.#options.prover, storage: memoryStorage() },
+      developerSink: this.#developer.sink,
     });
     this.#wallets.push(made);
     return made;
   }
 
-  /** The wallet that receives the service's fees, as it stands. */
-  async serviceWallet(): Promise<Wallet> {
+  /** The wallets that receive the service's and the developer's fees, as they stand. */
+  async feeWallets(): Promise<{ readonly service: Wallet; readonly developer: Wallet }> {
     const { folder, network } = this.#options;
     const seed = mustFromHex(await folder.network(network).secrets.text(SERVICE_WALLET_SECRET));
-    const wallet = await this.wallet(seed);
-    await wallet.sync();
-    return wallet;
-  }
-
-  /** The wallet that receives the developer's fees, as it stands. */
-  async developerWallet(): Promise<Wallet> {
-    const wallet = await this.wallet(this.developer.seed);
-    await wallet.sync();
-    return wallet;
+    const service = await this.wallet(seed);
+    const developer = await this.wallet(this.#developer.seed);
+    await Promise.all([service.sync(), developer.sync()]);
+    return { service, developer };
   }
 
   /** A fresh public account with so much of the chain's coin. */
   async account(coins = 0n): Promise<Account> {
     const account = new Account(Account.createRandom().privateKey, this.chain);
-    if (coins > 0n) await this.chain.send("anvil_setBalance", [account.address, toBeHex(coins)]);
+    if (coins > 0n) await giveCoins(this.chain, account.address, coins);
     return account;
   }
 
-  publicBalance(token: Token, of: string): Promise<bigint> {
-    const contract = new Contract(token.address, ["function balanceOf(address) view returns (uint256)"]);
-    return contract.connect(this.chain).getFunction("balanceOf")(of) as Promise<bigint>;
+  async publicBalance(token: Token, of: string): Promise<bigint> {
+    return (await TestUsdc.at(token.address, this.chain)).balanceOf(of);
   }
 
   /** What service and developer ask for together. */
@@ -206,8 +187,4 @@ export class Stage {
   result(): Result {
     return { checks: this.#checks, timings: this.#timings, transactions: this.#transactions };
   }
-}
-
-export function show(amount: bigint, { symbol, decimals }: Unit): string {
-  return `${showUnits(amount, decimals)} ${symbol}`;
 }

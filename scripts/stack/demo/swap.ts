@@ -3,9 +3,10 @@
 import { Interface, parseEther, parseUnits } from "ethers";
 import type { Swap, Wallet } from "../../../shared/client/index.ts";
 import { asAddress } from "../../../shared/protocol/brands.ts";
-import { show, type Stage, type Token } from "./stage.ts";
+import { wrapCoins } from "../uniswap.ts";
+import { show, TestUsdc, type Token } from "../usdc.ts";
 import { sum } from "./payments.ts";
-import { TestUsdc } from "../usdc.ts";
+import type { Stage } from "./stage.ts";
 
 const PLAIN_DEPOSIT = parseEther("0.5");
 const DEPOSIT = parseUnits("100", TestUsdc.decimals);
@@ -27,8 +28,7 @@ export async function showSwap(stage: Stage): Promise<void> {
   const held = (of: Wallet, token: Token): bigint => of.balance(token.address).total;
 
   const [saver, trader] = [await stage.wallet(), await stage.wallet()];
-  const service = await stage.serviceWallet();
-  const developer = await stage.developerWallet();
+  const { service, developer } = await stage.feeWallets();
   const feesBefore = [service, developer].map((of) => ({ usdc: held(of, usdc), weth: held(of, weth) }));
   const [owner, depositor, recipient] = [
     await stage.account(PLAIN_DEPOSIT + GAS),
@@ -37,7 +37,7 @@ export async function showSwap(stage: Stage): Promise<void> {
   ];
   say(`\nPrivate swap, on the second network (${entry.base_url})`);
 
-  await (await owner.sendTransaction({ to: weth.address, value: PLAIN_DEPOSIT })).wait();
+  await wrapCoins(owner, weth.address, PLAIN_DEPOSIT);
   say(
     `\n  1. ${show(PLAIN_DEPOSIT, weth)}: a token that knows no signatures, so its owner sends the deposit.`,
   );

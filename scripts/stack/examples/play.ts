@@ -3,7 +3,7 @@
  * client library, on a stack that was started for it.
  */
 import { readFileSync } from "node:fs";
-import { JsonRpcProvider, parseUnits, Wallet as Account } from "ethers";
+import { type JsonRpcProvider, parseUnits, Wallet as Account } from "ethers";
 import {
   createClient,
   memoryStorage,
@@ -18,6 +18,7 @@ import type { AttestResponse, Ticket } from "../../../shared/api/transactions.ts
 import type { Kind } from "../../../shared/protocol/statements.ts";
 import { EXAMPLE_APP, startExampleIdentity } from "../identity/example.ts";
 import { signIn } from "../identity/sign-in.ts";
+import { chainOf } from "../local-chain.ts";
 import type { Stack } from "../local-stack.ts";
 import type { NetworkName } from "../../product/stack-file.ts";
 import { openStackWallet } from "../stack-wallet.ts";
@@ -48,10 +49,9 @@ const REQUESTS = JSON.parse(readFileSync(new URL("requests.json", import.meta.ur
 >;
 
 export async function playExamples(stack: Stack, prover: Prover): Promise<ReturnType<Recorder["kept"]>> {
-  const play = new Play(stack, prover);
   const identity = await startExampleIdentity(stack);
+  const play = await Play.open(stack, prover);
   try {
-    await play.open();
     await play.requests("service");
     const { access_token } = await signIn(identity.issuer, SUB);
     await play.requests("sessions", { sub: SUB, app_id: EXAMPLE_APP, access_token });
@@ -74,36 +74,40 @@ function withoutCredentials(example: Example): Example {
   return JSON.parse(text) as Example;
 }
 
+function clientOf(stack: Stack, name: NetworkName): Client {
+  const { base_url: baseUrl } = stack.network(name).entry;
+  return createClient({ baseUrl, credential: { apiKey: stack.file.api_key } });
+}
+
 class Play {
   readonly #stack: Stack;
   readonly #prover: Prover;
-  readonly #chains = new Map<NetworkName, JsonRpcProvider>();
-  #recorder: Recorder | undefined;
+  readonly #chains: Readonly<Record<NetworkName, JsonRpcProvider>>;
+  readonly recorder: Recorder;
   #lastTicket: Pick<Ticket, "ticket_id" | "statement"> | undefined;
 
-  constructor(stack: Stack, prover: Prover) {
+  private constructor(stack: Stack, prover: Prover, recorder: Recorder) {
     this.#stack = stack;
     this.#prover = prover;
+    this.recorder = recorder;
+    const chain = (name: NetworkName): JsonRpcProvider => chainOf(stack.network(name).entry);
+    this.#chains = { first: chain("first"), second: chain("second") };
   }
 
-  get recorder(): Recorder {
-    if (this.#recorder === undefined) throw new Error("the play is not open");
-    return this.#recorder;
-  }
-
-  async open(): Promise<void> {
+  static async open(stack: Stack, prover: Prover): Promise<Play> {
     const target = async (name: NetworkName) => {
-      const { token } = await this.#client(name).createSession({
+      const { token } = await clientOf(stack, name).createSession({
         ...{ sub: SUB, perms: ["read", "write"], ttl_secs: 3600 },
       });
-      const { base_url: baseUrl } = this.#stack.network(name).entry;
-      return { baseUrl, apiKey: this.#stack.file.api_key, session: token };
+      const { base_url: baseUrl } = stack.network(name).entry;
+      return { baseUrl, apiKey: stack.file.api_key, session: token };
     };
-    this.#recorder = new Recorder({ first: await target("first"), second: await target("second") });
+    const recorder = new Recorder({ first: await target("first"), second: await target("second") });
+    return new Play(stack, prover, recorder);
   }
 
   close(): void {
-    for (const chain of this.#chains.values()) chain.destroy();
+    for (const chain of Object.values(this.#chains)) chain.destroy();
   }
 
   /** The requests of one group of requests.json, with these in the places of `{name}`. */
@@ -214,8 +218,7 @@ class Play {
   }
 
   #client(name: NetworkName): Client {
-    const { base_url: baseUrl } = this.#stack.network(name).entry;
-    return createClient({ baseUrl, credential: { apiKey: this.#stack.file.api_key } });
+    return clientOf(this.#stack, name);
   }
 
   #wallet(name: NetworkName, client = this.#client(name), seed = newSeed()): Promise<Wallet> {
@@ -224,12 +227,9 @@ class Play {
   }
 
   async #depositor(name: NetworkName, amount: bigint): Promise<Account> {
-    const { chain_rpc: rpc, chain_id: chainId, usdc } = this.#stack.network(name).entry;
-    const chain =
-      this.#chains.get(name) ??
-      new JsonRpcProvider(rpc, chainId, { staticNetwork: true, cacheTimeout: -1, pollingInterval: 200 });
-    this.#chains.set(name, chain);
+    const chain = this.#chains[name];
     const account = new Account(Account.createRandom().privateKey, chain);
+    const { usdc } = this.#stack.network(name).entry;
     await (await TestUsdc.at(usdc, chain)).mint(account.address, amount);
     return account;
   }

@@ -1,13 +1,12 @@
 // An identity provider beside a running stack, with an app of the development key's developer that is registered on
 // each network as an operator does it. So POST /session/exchange can be tried without a provider of one's own.
 // DEVELOPMENT ONLY: it believes whoever gives a name.
-import path from "node:path";
 import { addApp } from "../../../proxy/identity/registration.ts";
-import { embeddedStores } from "../../../proxy/store/instance.ts";
-import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { DEVELOPER_ID } from "../development-credential.ts";
 import type { Stack } from "../local-stack.ts";
-import { childEnvironment, startService } from "../service.ts";
+import { inStore } from "../local-store.ts";
+import { Parties } from "../parties.ts";
+import { startService } from "../service.ts";
 import { RESOURCE } from "./sign-in.ts";
 
 export const EXAMPLE_APP = "app_example";
@@ -22,54 +21,30 @@ export interface ExampleIdentity {
 }
 
 /** Writes into `stack.json` where it is. */
-export async function startExampleIdentity(stack: Stack): Promise<ExampleIdentity> {
+export function startExampleIdentity(stack: Stack): Promise<ExampleIdentity> {
   const { folder, networks } = stack;
-  const service = await startService({
-    name: "identity",
-    command: process.execPath,
-    args: ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "server.ts")],
-    env: childEnvironment(),
-    logFile: folder.log("identity"),
-    isReady: (line) => typeof line["issuer"] === "string",
-  });
-  try {
-    const issuer = String(service.ready["issuer"]);
-    const provider = {
-      issuer,
-      jwksUrl: String(service.ready["jwksUrl"]),
-      jwksHost: String(service.ready["host"]),
-    };
-    for (const network of networks) await registerApp(network.folder.inside("store"), provider);
-    await folder.writeStack({ ...stack.file, identity: { issuer, app_id: EXAMPLE_APP } });
-    return { issuer, ended: service.ended, stop: () => service.stop() };
-  } catch (error) {
-    await service.stop();
-    throw error;
-  }
-}
-
-async function registerApp(
-  store: string,
-  provider: { readonly issuer: string; readonly jwksUrl: string; readonly jwksHost: string },
-): Promise<void> {
-  const database = openDatabase(store);
-  try {
-    const { apps, keys: developers } = embeddedStores(database);
-    // That of an earlier start was at another address.
-    await apps.removeApp(EXAMPLE_APP);
-    await addApp(
-      apps,
-      async (id) => (await developers.developer(id)) !== undefined,
-      {
-        id: EXAMPLE_APP,
-        developerId: DEVELOPER_ID,
-        audience: RESOURCE,
-        perms: ["read", "write"],
-        ...provider,
-      },
-      { allowLoopback: true },
+  return Parties.start(async (parties) => {
+    const service = parties.add(
+      await startService({
+        name: "identity",
+        program: "scripts/stack/identity/server.ts",
+        logFile: folder.log("identity"),
+        isReady: (line) => typeof line["issuer"] === "string",
+      }),
     );
-  } finally {
-    await database.close();
-  }
+    const { issuer, jwksUrl, host } = service.ready as Readonly<Record<string, string>>;
+    const app = {
+      ...{ id: EXAMPLE_APP, developerId: DEVELOPER_ID, audience: RESOURCE, perms: ["read", "write"] },
+      ...{ issuer: String(issuer), jwksUrl: String(jwksUrl), jwksHost: String(host) },
+    };
+    for (const network of networks)
+      await inStore(network.folder.inside("store"), async ({ apps, keys }) => {
+        // That of an earlier start was at another address.
+        await apps.removeApp(EXAMPLE_APP);
+        const exists = async (id: string): Promise<boolean> => (await keys.developer(id)) !== undefined;
+        await addApp(apps, exists, app, { allowLoopback: true });
+      });
+    await folder.writeStack({ ...stack.file, identity: { issuer: app.issuer, app_id: EXAMPLE_APP } });
+    return { issuer: app.issuer, ended: service.ended, stop: () => service.stop() };
+  });
 }

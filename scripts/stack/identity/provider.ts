@@ -4,7 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { exportJWK, generateKeyPair, SignJWT, type JWK } from "jose";
+import { exportJWK, generateKeyPair, type JWK } from "jose";
 import Provider from "oidc-provider";
 import { CLIENT, REDIRECT, RESOURCE, signIn, type Tokens } from "./sign-in.ts";
 
@@ -44,17 +44,6 @@ export async function newKey(
     use: "sig",
   });
   return { kid, alg, privateJwk: await named(privateKey), publicJwk: await named(publicKey) };
-}
-
-/** A token with the provider's own key (or another's) and any content: what only a broken provider would issue. */
-export async function forge(
-  key: SigningKey,
-  payload: Readonly<Record<string, unknown>>,
-  header: Readonly<Record<string, unknown>> = {},
-): Promise<string> {
-  return new SignJWT({ ...payload })
-    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: "at+jwt", ...header })
-    .sign(key.privateJwk);
 }
 
 export async function startProvider(

@@ -136,7 +136,8 @@ function attested({ roots, nowMs }: KmsState, document: Uint8Array): Attested {
   if (typeof verified === "string")
     throw new KmsRefusal("ValidationException", `the attestation document is not valid: ${verified}`);
   const registers = [...verified.pcrs].map(
-    ([index, value]) => [`kms:RecipientAttestation:PCR${String(index)}`, hex(value)] as const,
+    ([index, value]) =>
+      [`kms:RecipientAttestation:PCR${String(index)}`, Buffer.from(value).toString("hex")] as const,
   );
   return {
     conditions: new Map([
@@ -176,8 +177,4 @@ function read<S extends z.ZodType>(shape: S, body: unknown): z.output<S> {
 
 function base64(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64");
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString("hex");
 }

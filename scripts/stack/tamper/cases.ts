@@ -14,17 +14,11 @@ import {
   pairFault,
   type BirthFault,
 } from "../../product/operator/birth.ts";
-import {
-  addSigner,
-  PoolRefused,
-  proposeSigner,
-  readSigners,
-  removeSigner,
-  waitForTime,
-} from "../../product/operator/pool-signers.ts";
+import { PoolRefused, proposeSigner, readSigners } from "../../product/operator/pool-signers.ts";
 import { makeRoot } from "../../product/image/certificates.ts";
 import { DEVELOPMENT_KEY_ARN } from "../kms/operations.ts";
-import type { Extra, TamperStage } from "./stage.ts";
+import { registerSigners } from "../local-contracts.ts";
+import type { TamperStage } from "./stage.ts";
 
 export interface Check {
   readonly what: string;
@@ -39,9 +33,16 @@ export interface Case {
   readonly checks: readonly Check[];
 }
 
-/** Collects the checks of one case. */
-class Ledger {
+/** What happened in one case. */
+export class Ledger implements Case {
+  readonly name: string;
+  attack: string;
   readonly checks: Check[] = [];
+
+  constructor(name: string, attack: string) {
+    this.name = name;
+    this.attack = attack;
+  }
 
   is(what: string, actual: string, expected: string): void {
     this.checks.push({ what, expected, actual });
@@ -49,122 +50,127 @@ class Ledger {
 
   /** Of a longer text, only the part that matters has to be there. */
   says(what: string, actual: string, expected: string): void {
-    this.checks.push({ what, expected, actual: actual.includes(expected) ? expected : actual });
+    this.is(what, actual.includes(expected) ? expected : actual, expected);
   }
 }
 
-export const CASES: readonly ((stage: TamperStage) => Promise<Case>)[] = [
-  honest,
-  oneByte,
-  substitutedKey,
-  otherBirthCertificate,
-  debugMode,
-  foreignRoot,
-  oldPair,
+export const CASES: readonly (Omit<Case, "checks"> & {
+  readonly play: (ledger: Ledger, stage: TamperStage) => Promise<void>;
+})[] = [
+  { name: "nothing tampered with", attack: "none: the enclave as it is built", play: honest },
+  { name: "one byte changed", attack: "the image is another", play: oneByte },
+  {
+    name: "a substituted key",
+    attack: "a key of the attacker's own, sealed to the public KMS key in the right form; KMS opens it",
+    play: substitutedKey,
+  },
+  {
+    name: "a birth certificate of another sealed key",
+    attack: "two true births of this image, the sealed key of one with the certificate of the other",
+    play: otherBirthCertificate,
+  },
+  {
+    name: "a debug-mode document",
+    attack: "the true image started in debug mode, where its host reads its memory",
+    play: (ledger, stage) =>
+      bornElsewhere(ledger, stage, { debugMode: true }, [
+        "DEBUG_MODE",
+        "KMS_DENIED",
+        "AccessDeniedException",
+      ]),
+  },
+  {
+    name: "a foreign root",
+    attack: "the true image on a platform that signs its documents under a root of the attacker's",
+    play: (ledger, stage) =>
+      bornElsewhere(ledger, stage, { root: makeRoot(new Date()) }, [
+        "ROOT_UNKNOWN",
+        "KMS_DOCUMENT_REFUSED",
+        "ValidationException",
+      ]),
+  },
+  {
+    name: "a complete old pair",
+    attack: "sealed key and birth certificate of a signer that was removed, at the true image",
+    play: oldPair,
+  },
 ];
 
-async function honest(stage: TamperStage): Promise<Case> {
-  const ledger = new Ledger();
+async function honest(ledger: Ledger, stage: TamperStage): Promise<void> {
   const { signer } = await pairOf(stage);
   ledger.is("the proxy's health", await stage.healthSays("ok"), "ok");
   ledger.is("a real deposit is attested by", await stage.attestThroughProxy(), signer);
-  return { name: "nothing tampered with", attack: "none: the enclave as it is built", checks: ledger.checks };
 }
 
-async function oneByte(stage: TamperStage): Promise<Case> {
-  const ledger = new Ledger();
+async function oneByte(ledger: Ledger, stage: TamperStage): Promise<void> {
+  const { KMS_DENIED } = COURIER_FAULTS;
   const { signer } = await pairOf(stage);
   const { folder, what } = await stage.copyWithOneByteChanged();
+  ledger.attack = `${what}, is another`;
   const { measurement } = await stage.replaceEnclave({ enclaveFolder: folder });
   ledger.is("its measurement is another", String(measurement.pcr0 !== stage.image.measurement.pcr0), "true");
-  ledger.says(
-    "the proxy's health",
-    await stage.healthSays(COURIER_FAULTS.KMS_DENIED),
-    COURIER_FAULTS.KMS_DENIED,
-  );
+  ledger.says("the proxy's health", await stage.healthSays(KMS_DENIED), KMS_DENIED);
   const words = await stage.proxyLog();
   ledger.says("KMS's error in the proxy's log", words, "AccessDeniedException");
   ledger.says("which statement of the key policy", words, "NoDecryptForAnotherImage");
-  ledger.is(
-    "the changed enclave, asked to sign",
-    await signedBy(stage, stage.linkToNetwork()),
-    "WRONG_PHASE",
-  );
+  const signing = await signedBy(stage, stage.linkToNetwork());
+  ledger.is("the changed enclave, asked to sign", signing, "WRONG_PHASE");
   ledger.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
 
   // The proxy ran on all the while.
   await stage.replaceEnclave();
   ledger.is("control: the unchanged enclave in its place, health", await stage.healthSays("ok"), "ok");
   ledger.is("control: the same deposit is attested by", await stage.attestThroughProxy(), signer);
-  return { name: "one byte changed", attack: `${what}, is another`, checks: ledger.checks };
 }
 
-async function substitutedKey(stage: TamperStage): Promise<Case> {
-  const ledger = new Ledger();
+async function substitutedKey(ledger: Ledger, stage: TamperStage): Promise<void> {
   const pair = await pairOf(stage);
   const { link } = await stage.extraEnclave();
   const forged = { ...pair, ...sealOwnKey(stage) };
-  const errand = await stage.carry(link, forged);
-  ledger.is("the enclave", errand.outcome, "RESTORE_REFUSED");
-  reason(ledger, stage, forged, "SIGNER_MISMATCH");
-  ledger.is("the enclave, asked to sign", await signedBy(stage, link), "WRONG_PHASE");
-  ledger.is(
-    "control: the true pair at the same enclave",
-    (await stage.carry(link, pair)).outcome,
-    "restored",
-  );
-  return {
-    name: "a substituted key",
-    attack: "a key of the attacker's own, sealed to the public KMS key in the right form; KMS opens it",
-    checks: ledger.checks,
-  };
+  await refusedByEnclave(ledger, stage, link, forged, "SIGNER_MISMATCH");
+  const { outcome } = await stage.carry(link, pair);
+  ledger.is("control: the true pair at the same enclave", outcome, "restored");
 }
 
-async function otherBirthCertificate(stage: TamperStage): Promise<Case> {
-  const ledger = new Ledger();
+async function otherBirthCertificate(ledger: Ledger, stage: TamperStage): Promise<void> {
   const pair = await pairOf(stage);
   const { link } = await stage.extraEnclave();
   const other = await birth(stage, link);
   const mixed = { ...other, sealedKey: pair.sealedKey };
-  ledger.is("the enclave", (await stage.carry(link, mixed)).outcome, "RESTORE_REFUSED");
-  reason(ledger, stage, mixed, "SEALED_KEY_MISMATCH");
-  ledger.is("the enclave, asked to sign", await signedBy(stage, link), "WRONG_PHASE");
-  ledger.is(
-    "control: that certificate with its own sealed key",
-    (await stage.carry(link, other)).outcome,
-    "restored",
+  await refusedByEnclave(ledger, stage, link, mixed, "SEALED_KEY_MISMATCH");
+  const { outcome } = await stage.carry(link, other);
+  ledger.is("control: that certificate with its own sealed key", outcome, "restored");
+}
+
+/** A key that is born where it should not: the operator, KMS and a true enclave each refuse it. */
+async function bornElsewhere(
+  ledger: Ledger,
+  stage: TamperStage,
+  platformOptions: Parameters<TamperStage["extraEnclave"]>[0],
+  [fault, courier, kmsError]: readonly [BirthFault, string, string],
+): Promise<void> {
+  const { link, platform } = await stage.extraEnclave(platformOptions);
+  const isTrueImage = platform.measurement.pcr0 === stage.image.measurement.pcr0;
+  ledger.is("its measurement is the true one", String(isTrueImage), "true");
+  const refusal = await birth(stage, link).then(
+    () => "a pair",
+    (error: unknown) => (error instanceof BirthRefused ? error.code : String(error)),
   );
-  return {
-    name: "a birth certificate of another sealed key",
-    attack: "two true births of this image, the sealed key of one with the certificate of the other",
-    checks: ledger.checks,
-  };
+  ledger.is("the operator, shown a birth there", refusal, fault);
+
+  const errand = await stage.carry(link, await pairOf(stage));
+  ledger.is("the courier, sent from there with the true pair", errand.outcome, courier);
+  ledger.says("KMS's error", errand.kms, kmsError);
+  ledger.says("KMS's reason", errand.kms, fault);
+
+  const pair = await bornUnverified(stage, link);
+  const { link: honestLink } = await stage.extraEnclave();
+  const { outcome } = await stage.carry(honestLink, pair);
+  ledger.is("a true enclave, given what was born there", outcome, "RESTORE_REFUSED");
+  await whyAndUnsigned(ledger, stage, honestLink, pair, fault, "that enclave, asked to sign");
 }
 
-async function debugMode(stage: TamperStage): Promise<Case> {
-  const ledger = new Ledger();
-  const enclave = await stage.extraEnclave({ debugMode: true });
-  await bornElsewhere(ledger, stage, enclave, "DEBUG_MODE", "KMS_DENIED", "AccessDeniedException");
-  return {
-    name: "a debug-mode document",
-    attack: "the true image started in debug mode, where its host reads its memory",
-    checks: ledger.checks,
-  };
-}
-
-async function foreignRoot(stage: TamperStage): Promise<Case> {
-  const ledger = new Ledger();
-  const enclave = await stage.extraEnclave({ root: makeRoot(new Date()) });
-  await bornElsewhere(ledger, stage, enclave, "ROOT_UNKNOWN", "KMS_DOCUMENT_REFUSED", "ValidationException");
-  return {
-    name: "a foreign root",
-    attack: "the true image on a platform that signs its documents under a root of the attacker's",
-    checks: ledger.checks,
-  };
-}
-
-async function oldPair(stage: TamperStage): Promise<Case> {
-  const ledger = new Ledger();
+async function oldPair(ledger: Ledger, stage: TamperStage): Promise<void> {
   const old = await pairOf(stage);
   const { link } = await stage.extraEnclave();
   const successor = await birth(stage, link);
@@ -173,11 +179,8 @@ async function oldPair(stage: TamperStage): Promise<Case> {
   await stage.replaceEnclave();
   ledger.is("the old pair at a fresh enclave, the proxy's health", await stage.healthSays("ok"), "ok");
   const signature = await stage.attestAt(stage.linkToNetwork());
-  ledger.is(
-    "the restored enclave signs again",
-    typeof signature === "string" ? signature : "signed",
-    "signed",
-  );
+  const signing = typeof signature === "string" ? signature : "signed";
+  ledger.is("the restored enclave signs again", signing, "signed");
   if (typeof signature !== "string")
     ledger.is("the pool", await stage.execute(signature), `SignerUnknown(${old.signer})`);
   ledger.is("its standing in the pool", await standingOf(stage, old.signer), "removed");
@@ -191,11 +194,6 @@ async function oldPair(stage: TamperStage): Promise<Case> {
     typeof accepted === "string" ? accepted : await stage.execute(accepted),
     "Executed",
   );
-  return {
-    name: "a complete old pair",
-    attack: "sealed key and birth certificate of a signer that was removed, at the true image",
-    checks: ledger.checks,
-  };
 }
 
 // ---------------------------------------------------------------- pieces
@@ -213,10 +211,29 @@ async function signedBy(stage: TamperStage, link: EnclaveLink): Promise<string> 
   return typeof answer === "string" ? answer : "SIGNED";
 }
 
+async function refusedByEnclave(
+  ledger: Ledger,
+  stage: TamperStage,
+  link: EnclaveLink,
+  pair: SignerPair,
+  fault: BirthFault,
+): Promise<void> {
+  ledger.is("the enclave", (await stage.carry(link, pair)).outcome, "RESTORE_REFUSED");
+  await whyAndUnsigned(ledger, stage, link, pair, fault, "the enclave, asked to sign");
+}
+
 /** The enclave answers every fault alike; which one it is, the same checks say outside. */
-function reason(ledger: Ledger, stage: TamperStage, pair: SignerPair, expected: BirthFault): void {
+async function whyAndUnsigned(
+  ledger: Ledger,
+  stage: TamperStage,
+  link: EnclaveLink,
+  pair: SignerPair,
+  expected: BirthFault,
+  asked: string,
+): Promise<void> {
   const fault = pairFault(pair, policyOf(stage));
   ledger.is("why", fault === undefined ? "no fault" : shown(fault), shown(expected));
+  ledger.is(asked, await signedBy(stage, link), "WRONG_PHASE");
 }
 
 function shown(fault: BirthFault): string {
@@ -226,42 +243,6 @@ function shown(fault: BirthFault): string {
 function birth(stage: TamperStage, link: EnclaveLink): Promise<SignerPair> {
   const challenge = new Uint8Array(randomBytes(32));
   return makePair(link, { ...policyOf(stage), challenge }, DEVELOPMENT_KEY_ARN);
-}
-
-/** A key that was born where it should not: the operator, KMS and a true enclave each refuse it. */
-async function bornElsewhere(
-  ledger: Ledger,
-  stage: TamperStage,
-  { link, platform }: Extra,
-  fault: BirthFault,
-  courier: string,
-  kmsError: string,
-): Promise<void> {
-  ledger.is(
-    "its measurement is the true one",
-    String(platform.measurement.pcr0 === stage.image.measurement.pcr0),
-    "true",
-  );
-  const refusal = await birth(stage, link).then(
-    () => "a pair",
-    (error: unknown) => (error instanceof BirthRefused ? error.code : String(error)),
-  );
-  ledger.is("the operator, shown a birth there", refusal, fault);
-
-  const errand = await stage.carry(link, await pairOf(stage));
-  ledger.is("the courier, sent from there with the true pair", errand.outcome, courier);
-  ledger.says("KMS's error", errand.kms, kmsError);
-  ledger.says("KMS's reason", errand.kms, fault);
-
-  const pair = await bornUnverified(stage, link);
-  const { link: honestLink } = await stage.extraEnclave();
-  ledger.is(
-    "a true enclave, given what was born there",
-    (await stage.carry(honestLink, pair)).outcome,
-    "RESTORE_REFUSED",
-  );
-  reason(ledger, stage, pair, fault);
-  ledger.is("that enclave, asked to sign", await signedBy(stage, honestLink), "WRONG_PHASE");
 }
 
 /** What an enclave gives at genesis, taken without a look. */
@@ -296,13 +277,7 @@ async function rotate(stage: TamperStage, successor: SignerPair, old: Address): 
   const owner = await stage.owner();
   const fault = pairFault(successor, policyOf(stage));
   if (fault !== undefined) throw new BirthRefused(fault, BIRTH_FAULTS[fault]);
-  await proposeSigner(owner, stage.pool, successor.signer, successor.birthCertificate);
-  const proposed = (await readSigners(stage.chain, stage.pool)).find(
-    ({ signer }) => signer === successor.signer,
-  );
-  await waitForTime(stage.chain, proposed?.admissibleAt ?? 0);
-  await addSigner(owner, stage.pool, successor.signer);
-  await removeSigner(owner, stage.pool, old);
+  await registerSigners(stage.chain, owner, stage.pool, [successor], [old]);
 }
 
 async function standingOf(stage: TamperStage, wanted: Address): Promise<string> {

@@ -3,7 +3,8 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { Contract, HDNodeWallet, JsonRpcProvider, Wallet } from "ethers";
+import { HDNodeWallet, Interface, Wallet, type JsonRpcProvider } from "ethers";
+import { encodeExecute } from "../../../proxy/chain/execute-call.ts";
 import {
   CourierFault,
   createKeyRelease,
@@ -12,38 +13,48 @@ import {
 } from "../../../proxy/enclave-link/key-courier.ts";
 import { createLink, type EnclaveLink } from "../../../proxy/enclave-link/link.ts";
 import type { SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
-import { signAuthorization } from "../../../shared/client/authorization.ts";
-import { depositBody, wireProof } from "../../../shared/client/bodies.ts";
-import { ApiProblem, createClient, newSeed, type Client } from "../../../shared/client/index.ts";
+import { toTransaction, type Transaction } from "../../../proxy/payments/transaction.ts";
+import type { DepositBody } from "../../../shared/api/transactions.ts";
+import {
+  ApiProblem,
+  createClient,
+  memoryStorage,
+  newSeed,
+  type Client,
+} from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { prepareDeposit } from "../../../shared/client/statements.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { SpendingKey } from "../../../shared/notes/keys.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
-import { toHex } from "../../../shared/protocol/bytes.ts";
-import type { AttestRequest } from "../../../shared/protocol/enclave-messages.ts";
+import { asAddress, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { ENCLAVE_PORT } from "../../../shared/protocol/host/enclave-host.ts";
-import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
+import { encodeProof } from "../../../shared/protocol/host/proofs.ts";
 import { compressProof } from "../../../shared/protocol/proof.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
 import { codeFiles, ENCLAVE_FOLDER } from "../../product/image/measurement.ts";
 import { developmentImage, type KnownImage } from "../development-signer.ts";
+import { Intercepted, intercepting } from "../intercepting.ts";
 import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "../kms/signature.ts";
-import { startStack, type Stack } from "../local-stack.ts";
+import { chainOf } from "../local-chain.ts";
 import type { LocalNetwork } from "../local-network.ts";
+import { startStack, type Stack } from "../local-stack.ts";
+import { Parties } from "../parties.ts";
+import { poll } from "../poll.ts";
+import { ROOMY_KEYS } from "../proxy-settings.ts";
 import {
   startSimulatedEnclave,
   type SimulatedEnclave,
   type SimulatedEnclaveOptions,
 } from "../simulated-platform.ts";
-import { ROOMY_KEYS } from "../proxy-settings.ts";
-import { NO_UPDATE, type PoolTransaction } from "../statement-maker.ts";
+import { openStackWallet } from "../stack-wallet.ts";
 import { TestUsdc } from "../usdc.ts";
 
 const AMOUNT = 5_000_000n;
 const PATIENCE_MS = 60_000;
+const POOL = new Interface(POOL_ABI);
 
-type Health = Awaited<ReturnType<Client["health"]>>;
+/** A deposit that is to be signed, as it is posted and as proxy and enclave read it. */
+interface Deposit extends Transaction {
+  readonly body: DepositBody;
+}
 
 export interface Extra {
   readonly platform: SimulatedEnclave;
@@ -63,28 +74,23 @@ export class TamperStage {
   readonly image: KnownImage;
   readonly chain: JsonRpcProvider;
   readonly pool: Address;
-  readonly #stack: Stack;
   readonly #folder: string;
+  readonly #parties: Parties;
   readonly #client: Client;
   readonly #release: KeyRelease;
-  readonly #cleanUp: (() => Promise<void> | void)[] = [];
   #inPlace: SimulatedEnclave | undefined;
-  #statement: Statement | undefined;
+  #deposit: Deposit | undefined;
   #extras = 0;
 
-  private constructor(stack: Stack, folder: string, image: KnownImage) {
-    this.#stack = stack;
+  private constructor(parties: Parties, stack: Stack, folder: string, image: KnownImage) {
+    this.#parties = parties;
     this.#folder = folder;
     this.image = image;
     this.network = stack.network("first");
-    const { base_url: baseUrl, chain_rpc: rpc, chain_id: chainId, pool } = this.network.entry;
+    const { base_url: baseUrl, pool } = this.network.entry;
     this.pool = asAddress(pool)!;
     this.#client = createClient({ baseUrl, credential: { apiKey: stack.file.api_key } });
-    this.chain = new JsonRpcProvider(rpc, chainId, {
-      staticNetwork: true,
-      cacheTimeout: -1,
-      pollingInterval: 100,
-    });
+    this.chain = chainOf(this.network.entry, 100);
     this.#release = createKeyRelease({
       region: DEVELOPMENT_REGION,
       endpoint: stack.kmsUrl,
@@ -92,32 +98,29 @@ export class TamperStage {
     });
   }
 
-  static async open(say: (text: string) => void): Promise<TamperStage> {
-    const folder = await mkdtemp(path.join(tmpdir(), "cloister-tamper-"));
-    try {
-      const free = { proxy: 0, chain: 0 };
-      const stack = await startStack({
-        folder: path.join(folder, "stack"),
-        networks: ["first"],
-        ports: { first: free },
-        // Fees are another matter: without them one small statement is enough.
-        proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
-        say,
-      });
-      return new TamperStage(stack, folder, await developmentImage());
-    } catch (error) {
-      await rm(folder, { recursive: true, force: true });
-      throw error;
-    }
+  static open(say: (text: string) => void): Promise<TamperStage> {
+    return Parties.start(async (parties) => {
+      const folder = await mkdtemp(path.join(tmpdir(), "cloister-tamper-"));
+      parties.add({ stop: () => rm(folder, { recursive: true, force: true }) });
+      const stack = parties.add(
+        await startStack({
+          folder: path.join(folder, "stack"),
+          networks: ["first"],
+          ports: { first: { proxy: 0, chain: 0 } },
+          // Fees are another matter: without them one small statement is enough.
+          proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
+          say,
+        }),
+      );
+      return new TamperStage(parties, stack, folder, await developmentImage());
+    });
   }
 
   async close(): Promise<void> {
-    for (const step of this.#cleanUp.splice(0).reverse()) await step();
     await this.#inPlace?.stop();
     this.#release.close();
     this.chain.destroy();
-    await this.#stack.stop();
-    await rm(this.#folder, { recursive: true, force: true });
+    await this.#parties.stop();
   }
 
   // ---------------------------------------------------------------- enclaves
@@ -135,18 +138,17 @@ export class TamperStage {
   async extraEnclave(options: Omit<SimulatedEnclaveOptions, "folder"> = {}): Promise<Extra> {
     this.#extras += 1;
     const folder = path.join(this.#folder, `extra-${String(this.#extras)}`);
-    const platform = await startSimulatedEnclave({ folder, ...options });
-    const link = createLink({ path: platform.vsockPath, port: ENCLAVE_PORT });
-    this.#cleanUp.push(async () => {
-      link.close();
-      await platform.stop();
-    });
-    return { platform, link };
+    const platform = this.#parties.add(await startSimulatedEnclave({ folder, ...options }));
+    return { platform, link: this.#linkTo(platform.vsockPath) };
   }
 
   linkToNetwork(): EnclaveLink {
-    const link = createLink({ path: String(this.network.enclave.ready["vsockPath"]), port: ENCLAVE_PORT });
-    this.#cleanUp.push(() => link.close());
+    return this.#linkTo(String(this.network.enclave.ready["vsockPath"]));
+  }
+
+  #linkTo(vsockPath: string): EnclaveLink {
+    const link = createLink({ path: vsockPath, port: ENCLAVE_PORT });
+    this.#parties.add({ stop: () => link.close() });
     return link;
   }
 
@@ -180,13 +182,14 @@ export class TamperStage {
 
   /** Waits until /health has this in what it says of the enclave; `ok` means that all is well. */
   async healthSays(wanted: string): Promise<string> {
-    const end = Date.now() + PATIENCE_MS;
-    for (;;) {
-      const health: Health = await this.#client.health();
-      const said = health.checks?.enclave.detail ?? health.status;
-      if (said.includes(wanted) || Date.now() > end) return said;
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    }
+    let said = "";
+    const look = async (): Promise<true | undefined> => {
+      const { checks, status } = await this.#client.health();
+      said = checks?.enclave.detail ?? status;
+      return said.includes(wanted) || undefined;
+    };
+    await poll(look, PATIENCE_MS);
+    return said;
   }
 
   /** KMS's words in the proxy's own log, of the last time it was refused. */
@@ -200,7 +203,7 @@ export class TamperStage {
 
   /** The signer's address, or the code of the refusal. */
   async attestThroughProxy(): Promise<string> {
-    const { body } = await this.statement();
+    const { body } = await this.#made();
     try {
       const { attestations } = await this.#client.attestDeposit(body);
       return attestations[0]?.signer.toLowerCase() ?? "nobody";
@@ -212,24 +215,35 @@ export class TamperStage {
 
   /** The signature, or the code of the refusal. */
   async attestAt(link: EnclaveLink): Promise<Uint8Array | string> {
-    const reply = await link.ask((await this.statement()).request);
+    const { statement, proof } = await this.#made();
+    const reply = await link.ask({
+      type: "attest",
+      ...statement.home,
+      kindId: KINDS[statement.kind].id,
+      deadline: statement.deadline,
+      proof: encodeProof(proof),
+      signals: statement.signals,
+      ext: statement.extBytes,
+    });
     if (reply.type === "attest") return reply.signature;
     return reply.type === "refused" ? reply.code : reply.type;
   }
 
   /** Sends the deposit with this attestation: `Executed`, or the pool's error with its argument. */
-  async execute(attestation: Uint8Array): Promise<string> {
-    const { transaction } = await this.statement();
-    const pool = new Contract(this.pool, POOL_ABI, await this.chain.getSigner(0));
-    const sent = (await pool.getFunction("execute")(
-      [{ ...transaction, attestations: toHex(attestation) }],
-      NO_UPDATE,
-    )) as { wait(): Promise<{ readonly logs: readonly { topics: string[]; data: string }[] }> };
-    const events = (await sent.wait()).logs.map((log) => pool.interface.parseLog(log));
+  async execute(signature: Uint8Array): Promise<string> {
+    const { statement, proof, authorization } = await this.#made();
+    const { hash, kind, deadline, signals, extBytes: ext } = statement;
+    const member = { statement: hash, kind, deadline, signals, ext, authorization };
+    // Of an attestation the pool is given the signature alone.
+    const attestations = [{ signer: ZERO_ADDRESS, signature }];
+    const data = encodeExecute([{ ...member, proof: compressProof(proof), attestations }]);
+    const sender = await this.chain.getSigner(0);
+    const receipt = await (await sender.sendTransaction({ to: this.pool, data })).wait();
+    const events = receipt?.logs.map((log) => POOL.parseLog(log)) ?? [];
     const rejected = events.find((event) => event?.name === "Rejected");
     if (rejected === undefined)
       return events.some((event) => event?.name === "Executed") ? "Executed" : "nothing";
-    const error = pool.interface.parseError(String(rejected?.args["reason"]));
+    const error = POOL.parseError(String(rejected?.args["reason"]));
     return `${error?.name ?? "unknown"}(${String(error?.args[0] ?? "").toLowerCase()})`;
   }
 
@@ -239,60 +253,30 @@ export class TamperStage {
   }
 
   /** One deposit of a fresh account into a fresh wallet, with its real proof; made once. */
-  async statement(): Promise<Statement> {
-    return (this.#statement ??= await this.#makeStatement());
+  async #made(): Promise<Deposit> {
+    return (this.#deposit ??= await this.#makeDeposit());
   }
 
-  async #makeStatement(): Promise<Statement> {
-    const { chain_id: chainId, usdc } = this.network.entry;
-    const depositor = HDNodeWallet.createRandom();
-    await (await TestUsdc.at(usdc, this.chain)).mint(depositor.address, AMOUNT);
-    const asset = asAddress(usdc)!;
-    const deadline = Math.floor(Date.now() / 1000) + 3_600;
-    const prepared = prepareDeposit({
-      home: { chainId: BigInt(chainId), pool: this.pool },
-      keys: SpendingKey.fromSeed(newSeed()),
-      asset,
-      fees: { service: undefined, developer: undefined, total: 0n },
-      deadline,
-      amount: AMOUNT,
-      depositor: asAddress(depositor.address)!,
-      validAfter: 0,
-      validBefore: deadline + 1,
-    });
-    const { statement } = prepared;
+  async #makeDeposit(): Promise<Deposit> {
+    const { entry } = this.network;
+    const depositor = HDNodeWallet.createRandom().connect(this.chain);
+    await (await TestUsdc.at(entry.usdc, this.chain)).mint(depositor.address, AMOUNT);
     const prover = await developmentProver();
-    const made = await prover.prove(statement, prepared.witness).finally(() => prover.close());
-    const proof = parseSnarkjsProof(made);
-    if (proof === undefined) throw new Error("the prover gave no proof");
-    const token = { name: "USD Coin", version: "2" };
-    const authorization = await signAuthorization(depositor, statement, asset, token);
-    const kind = KINDS[statement.kind].id;
-    return {
-      body: depositBody(prepared, wireProof(made), authorization),
-      request: {
-        type: "attest",
-        ...statement.home,
-        kindId: kind,
-        deadline: statement.deadline,
-        proof: encodeProof(proof),
-        signals: statement.signals,
-        ext: statement.extBytes,
-      },
-      transaction: {
-        kind,
-        deadline: statement.deadline,
-        signals: [...statement.signals],
-        ext: toHex(statement.extBytes),
-        proof: toHex(compressProof(proof)),
-        authorization,
-      },
-    };
+    const client = intercepting(this.#client);
+    const wallet = await openStackWallet(entry, {
+      ...{ seed: newSeed(), client, prover, storage: memoryStorage() },
+    });
+    try {
+      await wallet.deposit(AMOUNT, depositor, { deadlineSecs: 3_600 });
+      throw new Error("the deposit was sent");
+    } catch (error) {
+      if (!(error instanceof Intercepted)) throw error;
+      const body = error.body as DepositBody;
+      const home = { chainId: BigInt(entry.chain_id), pool: this.pool };
+      return { body, ...toTransaction({ kind: "deposit-shield", ...body }, home) };
+    } finally {
+      await wallet.close();
+      await prover.close();
+    }
   }
-}
-
-interface Statement {
-  readonly body: ReturnType<typeof depositBody>;
-  readonly request: AttestRequest;
-  readonly transaction: Omit<PoolTransaction, "attestations">;
 }

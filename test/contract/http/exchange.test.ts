@@ -8,7 +8,6 @@ import type { Hub } from "../../../proxy/events/hub.ts";
 import { addApp, type NewApp } from "../../../proxy/identity/registration.ts";
 import { MAX_EXCHANGED_SUB, sessionResponse } from "../../../shared/api/credentials.ts";
 import {
-  forge,
   newKey,
   startProvider,
   type RunningProvider,
@@ -20,6 +19,13 @@ import { startEdge, type Answer, type Edge, type EdgeOptions } from "./edge.ts";
 type Content = Readonly<Record<string, unknown>>;
 
 const ORIGIN = "https://wallet.example";
+
+/** A token with the provider's own key (or another's) and any content: what only a broken provider would issue. */
+function forge(key: SigningKey, payload: Content, header: Content = {}): Promise<string> {
+  return new SignJWT({ ...payload })
+    .setProtectedHeader({ alg: key.alg, kid: key.kid, typ: "at+jwt", ...header })
+    .sign(key.privateJwk);
+}
 
 interface Scene {
   readonly edge: Edge;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract, concat, toBeHex } from "ethers";
 import { drawField, seal, type Draft, type Sealed } from "../../../scripts/stack/statement-maker.ts";
-import { quoteExactInput } from "../../../scripts/stack/uniswap.ts";
+import { quoteExactInput } from "../../support/quoter.ts";
 import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import { poseidon3 } from "../../../shared/protocol/hash.ts";

@@ -82,7 +82,7 @@ async function shared(world: World, folder: string): Promise<Store> {
   const instance = { chainId: world.entry.chain_id, pool: world.entry.pool };
   const stores = await sharedStores({ url, instance });
   try {
-    await credentialIn(stores.keys, new StackFolder(world.stackFolder).shared());
+    await credentialIn(stores.keys, new StackFolder(world.stackFolder).secrets);
   } finally {
     stores.close();
   }

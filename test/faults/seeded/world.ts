@@ -251,7 +251,7 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
       chain: local.chain,
       ports: { proxy: 0 },
       deployment,
-      pepperFile: await pepperFile(on.stack.folder.shared()),
+      pepperFile: await pepperFile(on.stack.folder.secrets),
       serviceAddress: entry.service_address,
     })),
     CLOISTER_CONFIRMATIONS: String(CONFIRMATIONS),

@@ -22,7 +22,7 @@ describe("scripts/stack/development-credential", () => {
   async function isGood(key: string, store: string): Promise<boolean> {
     const database = openDatabase(store);
     try {
-      const pepper = await loadPepper(await pepperFile(folder.shared()));
+      const pepper = await loadPepper(await pepperFile(folder.secrets));
       return (await verifyApiKey(embeddedStores(database).keys, pepper, key)) !== undefined;
     } finally {
       await database.close();
@@ -30,16 +30,16 @@ describe("scripts/stack/development-credential", () => {
   }
 
   it("is one key, good in every store, and the same at the next start", async () => {
-    const key = await developmentCredential(folder.shared(), stores);
+    const key = await developmentCredential(folder.secrets, stores);
     for (const store of stores) {
       assert.ok(await isGood(key, store));
       assert.equal(await isGood(`${key.slice(0, -1)}${key.endsWith("A") ? "B" : "A"}`, store), false);
     }
-    assert.equal(await developmentCredential(folder.shared(), stores), key);
+    assert.equal(await developmentCredential(folder.secrets, stores), key);
   });
 
   it("has the limits of every developer, as the specification has them", async () => {
-    await developmentCredential(folder.shared(), stores);
+    await developmentCredential(folder.secrets, stores);
     for (const store of stores) {
       const database = openDatabase(store);
       const [developer] = await embeddedStores(database).keys.developers();
@@ -50,11 +50,11 @@ describe("scripts/stack/development-credential", () => {
 
   it("goes into a store that is made later or again", async () => {
     const [first, second] = stores;
-    const key = await developmentCredential(folder.shared(), [first]);
-    assert.equal(await developmentCredential(folder.shared(), [first, second]), key);
+    const key = await developmentCredential(folder.secrets, [first]);
+    assert.equal(await developmentCredential(folder.secrets, [first, second]), key);
     assert.ok(await isGood(key, second));
     await rm(second, { recursive: true });
-    assert.equal(await developmentCredential(folder.shared(), [second]), key);
+    assert.equal(await developmentCredential(folder.secrets, [second]), key);
     assert.ok(await isGood(key, second));
   });
 });

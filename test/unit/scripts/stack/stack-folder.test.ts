@@ -7,6 +7,7 @@ import { StackFolder, type Deployment } from "../../../../scripts/stack/stack-fo
 import {
   type NetworkEntry,
   networkOf,
+  runningStack,
   StackError,
   type StackFile,
 } from "../../../../scripts/product/stack-file.ts";
@@ -59,11 +60,11 @@ describe("scripts/stack/stack-folder", () => {
   afterEach(() => rm(folder.path, { recursive: true, force: true }));
 
   it("finds a stack that runs, and none where its process is gone", async () => {
-    assert.equal(await folder.running(), undefined);
+    assert.equal(await runningStack(folder.path), undefined);
     await folder.writeStack(stackFile());
-    assert.deepEqual(await folder.running(), stackFile());
+    assert.deepEqual(await runningStack(folder.path), stackFile());
     await folder.writeStack(stackFile({ pid: NOBODY }));
-    assert.equal(await folder.running(), undefined);
+    assert.equal(await runningStack(folder.path), undefined);
   });
 
   it("names the network that does not run", async () => {
@@ -78,9 +79,9 @@ describe("scripts/stack/stack-folder", () => {
     const file = path.join(folder.path, "stack.json");
     const old = { api_key: "ck_", networks: { first: { base_url: "http://127.0.0.1:1" } } };
     await writeFile(file, JSON.stringify({ ...old, pid: NOBODY }));
-    assert.equal(await folder.running(), undefined);
+    assert.equal(await runningStack(folder.path), undefined);
     await writeFile(file, JSON.stringify({ ...old, pid: process.pid }));
-    await assert.rejects(folder.running(), StackError);
+    await assert.rejects(runningStack(folder.path), StackError);
   });
 
   it("reads back a deployment, and says of an older one and of a damaged one what to do", async () => {
@@ -124,13 +125,13 @@ describe("scripts/stack/stack-folder", () => {
       await mkdir(folder.network(name).path, { recursive: true });
       await writeFile(folder.network(name).inside("chain-state.json"), "{}");
     }
-    await folder.shared().write("api-key.json", "{}");
+    await folder.secrets.write("api-key.json", "{}");
     await mkdir(path.join(folder.path, "build"));
     await folder.forget(["second"]);
     assert.equal(existsSync(folder.network("second").path), false);
-    assert.equal(await readFile(folder.shared().path("api-key.json"), "utf8"), "{}");
+    assert.equal(await readFile(folder.secrets.path("api-key.json"), "utf8"), "{}");
     await folder.forget(["first"]);
-    assert.equal(existsSync(folder.shared().path("api-key.json")), false);
+    assert.equal(existsSync(folder.secrets.path("api-key.json")), false);
     assert.equal(existsSync(path.join(folder.path, "build")), true, "the set-up's own");
   });
 });
