@@ -20,7 +20,7 @@ describe("enclave/boot", function () {
     assert.equal(life.phase, "booting");
     assert.equal(life.signer, ZERO_ADDRESS);
     assert.equal(life.configuration?.hash, CONFIGURATION.hash);
-    const { request, proof } = await aProvenDeposit();
+    const { request, proof } = aProvenDeposit();
     const { verifier } = life.booting;
     assert.equal(await verifier.verify("deposit-shield", proof, request.signals as never), undefined);
   });
