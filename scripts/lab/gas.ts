@@ -1,6 +1,7 @@
 // What each operation of the pool costs, measured on anvil in the state of a pool in use: recycled
 // checkpoints, known signers, accounts that hold a balance. The pool does not look into proofs, so these are random bytes of their size.
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import {
@@ -13,31 +14,35 @@ import {
   type ContractTransactionResponse,
   type Signer,
 } from "ethers";
+import { depositAuthorization, signAuthorization } from "../../shared/client/authorization.ts";
+import { prepareDeposit, prepareSpend, prepareSwap, type SpendPlan } from "../../shared/client/statements.ts";
+import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
+import { randomField } from "../../shared/notes/note.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import {
   asAddress,
-  mustField,
   ZERO_ADDRESS,
   type Address,
   type Bytes32,
+  type Field,
 } from "../../shared/protocol/brands.ts";
+import { word } from "../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../shared/protocol/hash.ts";
+import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
+import type { Home, Kind, Statement } from "../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil } from "../stack/anvil.ts";
 import {
+  attested,
+  type Attester,
   attester,
-  authorize,
-  depositDraft,
-  drawBytes,
-  drawField,
   NO_UPDATE,
-  seal,
-  sealUpdate,
-  spendDraft,
-  swapDraft,
   type PoolRootUpdate,
-  type Sealed,
-  type Setting,
-} from "../stack/statement-maker.ts";
+  type PoolTransaction,
+  sealUpdate,
+  unsigned,
+} from "../stack/pool-transaction.ts";
+import { nobodysNote } from "./bench/client/statements.ts";
 import { createUniswapPool, deployUniswap, wrapCoins } from "../stack/uniswap.ts";
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
 
@@ -51,6 +56,19 @@ Deploys pool, test dollar and Uniswap v3 on a fresh anvil and prints gas per ope
 export type GasFigures = Readonly<Record<string, { readonly value: number; readonly unit: "gas" }>>;
 
 const BATCH = 16;
+const DEADLINE = 4_000_000_000;
+
+interface Member {
+  readonly statement: Statement;
+  /** Of a deposit. */
+  readonly authorization?: string;
+}
+
+interface Setting {
+  readonly home: Home;
+  readonly verifyingKeyHashes: Readonly<Record<Kind, Bytes32>>;
+  readonly attesters: readonly Attester[];
+}
 
 export async function measureGas(): Promise<GasFigures> {
   const anvil = await startAnvil();
@@ -78,44 +96,16 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     assets: [usdc, weth, last],
     executor,
   });
-  const setting: Setting = {
-    home: { chainId, pool },
-    deadline: 4_000_000_000n,
-    verifyingKeyHashes,
-    attesters,
-  };
+  const home: Home = { chainId, pool };
+  const setting: Setting = { home, verifyingKeyHashes, attesters };
   const bench = new Bench(setting, new Contract(pool, POOL_ABI, sender));
 
   const holder = await ownAddress(depositor);
   const recipients = Array.from({ length: 64 }, (_, i) => payee(i));
   for (const account of [holder, ...recipients]) await transact(token, "mint", account, 10n ** 12n);
 
-  const deposit = async (): Promise<Sealed> =>
-    authorize(
-      depositor,
-      seal(depositDraft(setting, { asset: usdc, amount: 25_000_000n, depositor: holder })),
-    );
-  const transfer = (root = bench.newestRoot): Sealed => seal(spendDraft(setting, root, undefined));
-  const transfer9 = (): Sealed => seal(spendDraft(setting, bench.newestRoot, undefined, "spend9"));
-  const swap = (isTwoHops = false): Sealed =>
-    seal(
-      swapDraft(setting, bench.newestRoot, {
-        asset: usdc,
-        amount: 1_500_000n,
-        tokenOut: isTwoHops ? last : weth,
-        path: isTwoHops
-          ? { feeFirst: 500, middle: weth, feeSecond: 3_000 }
-          : { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
-      }),
-    );
-  const withdrawal = (i: number): Sealed =>
-    seal(
-      spendDraft(setting, bench.newestRoot, {
-        asset: usdc,
-        amount: 1_500_000n,
-        recipient: recipients[i] as Address,
-      }),
-    );
+  const tokens = { usdc, weth, last };
+  const { deposit, transfer, transfer9, withdrawal, swap } = users(home, tokens, depositor, holder, bench);
   const many = async <T>(count: number, make: (i: number) => T | Promise<T>): Promise<T[]> => {
     const made: T[] = [];
     for (let i = 0; i < count; i++) made.push(await make(i));
@@ -134,8 +124,8 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     private_transfer_alone: await bench.execute([transfer()]),
     deposit: (await bench.execute(await many(BATCH, deposit))) / BATCH,
     deposit_alone: await bench.execute([await deposit()]),
-    withdrawal: (await bench.execute(await many(BATCH, (i) => withdrawal(i)))) / BATCH,
-    withdrawal_alone: await bench.execute([withdrawal(BATCH)]),
+    withdrawal: (await bench.execute(await many(BATCH, (i) => withdrawal(payee(i))))) / BATCH,
+    withdrawal_alone: await bench.execute([withdrawal(payee(BATCH))]),
     swap: (await bench.execute(await many(BATCH, () => swap()))) / BATCH,
     swap_alone: await bench.execute([swap()]),
     swap_two_hops: (await bench.execute(await many(BATCH, () => swap(true)))) / BATCH,
@@ -147,6 +137,48 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
   return Object.fromEntries(
     Object.entries(figures).map(([name, value]) => [name, { value: Math.ceil(value), unit: "gas" as const }]),
   );
+}
+
+/** What devices of users make, of notes that nobody has, under the newest root unless told. */
+function users(
+  home: Home,
+  { usdc, weth, last }: Readonly<Record<"usdc" | "weth" | "last", Address>>,
+  depositor: Signer,
+  holder: Address,
+  bench: Bench,
+) {
+  const common = {
+    ...{ home, keys: SpendingKey.fromSeed(newSeed()), asset: usdc, deadline: DEADLINE },
+    fees: { service: undefined, developer: undefined, total: 0n },
+  };
+  const spend = (payment: SpendPlan["payment"], root = bench.newestRoot, notes = 2): Member => {
+    const inputs = Array.from({ length: notes }, () => nobodysNote(usdc, payment.value));
+    return prepareSpend({ ...common, root, inputs, payment });
+  };
+  const payment = { type: "transfer", to: common.keys.viewing.address, value: 1n } as const;
+  return {
+    async deposit(): Promise<Member> {
+      const terms = { amount: 25_000_000n, depositor: holder, validAfter: 0, validBefore: DEADLINE };
+      const { statement } = prepareDeposit({ ...common, ...terms });
+      const typed = depositAuthorization(statement, usdc, { name: "USD Coin", version: "2" });
+      return { statement, authorization: await signAuthorization(depositor, typed) };
+    },
+    transfer: (root?: Field): Member => spend(payment, root),
+    transfer9: (): Member => spend(payment, undefined, 9),
+    withdrawal: (recipient: Address): Member => spend({ type: "withdraw", recipient, value: 1_500_000n }),
+    swap: (isTwoHops = false): Member =>
+      prepareSwap({
+        ...common,
+        root: bench.newestRoot,
+        inputs: [nobodysNote(usdc, 1_500_000n)],
+        sharesIn: 1_500_000n,
+        tokenOut: isTwoHops ? last : weth,
+        floor: 1n,
+        path: isTwoHops
+          ? { feeFirst: 500, middle: weth, feeSecond: 3_000 }
+          : { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
+      }),
+  };
 }
 
 /** Uniswap v3: dollars – 500 – wrapped ether – 3000 – another token, whose liquidity no figure here exhausts. */
@@ -176,7 +208,7 @@ async function openMarket(
 
 /** The pool with the queue as everybody can follow it, so that each call brings the root update for its own leaves. */
 class Bench {
-  readonly roots: bigint[] = [emptyNode(TREE_DEPTH)];
+  readonly roots: Field[] = [emptyNode(TREE_DEPTH)];
   readonly #setting: Setting;
   readonly #pool: Contract;
   #rooted: { count: bigint; head: Bytes32 } = { count: 0n, head: `0x${"00".repeat(32)}` as Bytes32 };
@@ -187,18 +219,18 @@ class Bench {
     this.#pool = pool;
   }
 
-  get newestRoot(): bigint {
-    return this.roots.at(-1) ?? 0n;
+  get newestRoot(): Field {
+    return this.roots.at(-1)!;
   }
 
   /**
    * Gas used; throws when anything in the call was refused. The last leaf of a swap is known only afterwards, so
    * the update travels in a call of its own then, and counts.
    */
-  async execute(members: readonly Sealed[], withUpdate = true): Promise<number> {
-    const isKnown = members.every(({ draft }) => draft.kind !== "private-swap");
+  async execute(members: readonly Member[], withUpdate = true): Promise<number> {
+    const isKnown = members.every(({ statement }) => statement.kind !== "private-swap");
     if (isKnown) {
-      for (const { draft } of members) draft.commitments.forEach((commitment) => this.#append(commitment));
+      for (const { statement } of members) statement.facts.commitments.forEach((leaf) => this.#append(leaf));
     }
     const receipt = await this.#send(members, withUpdate && isKnown);
     if (isKnown) return Number(receipt.gasUsed);
@@ -211,23 +243,29 @@ class Bench {
     return Number(receipt.gasUsed + update);
   }
 
-  async #send(members: readonly Sealed[], withUpdate: boolean): Promise<ContractTransactionReceipt> {
+  async #send(members: readonly Member[], withUpdate: boolean): Promise<ContractTransactionReceipt> {
     const update = withUpdate ? this.#update() : NO_UPDATE;
     const receipt = await transact(
       this.#pool,
       "execute",
-      members.map(({ transaction }) => transaction),
+      members.map((member) => this.#attested(member)),
       update,
     );
     const names = this.#logsOf(receipt).map(({ name }) => name);
     const wanted = [
-      ...members.flatMap(({ draft }) =>
-        draft.kind === "private-swap" ? ["Executed", "NoteHashed"] : ["Executed"],
+      ...members.flatMap(({ statement }) =>
+        statement.kind === "private-swap" ? ["Executed", "NoteHashed"] : ["Executed"],
       ),
       ...(withUpdate ? ["RootUpdated"] : []),
     ];
     if (String(names) !== String(wanted)) throw new Error(`the pool answered ${String(names)}`);
     return receipt;
+  }
+
+  #attested({ statement, authorization }: Member): PoolTransaction {
+    const { home, verifyingKeyHashes, attesters } = this.#setting;
+    const member = unsigned(statement, randomBytes(COMPRESSED_PROOF_BYTES), authorization);
+    return attested(home, verifyingKeyHashes[statement.kind], member, attesters);
   }
 
   #logsOf(receipt: ContractTransactionReceipt): LogDescription[] {
@@ -241,11 +279,11 @@ class Bench {
   }
 
   #update(): PoolRootUpdate {
-    const newRoot = drawField();
+    const newRoot = randomField();
     const update = sealUpdate(
       this.#setting.home,
       {
-        oldRoot: mustField(this.newestRoot),
+        oldRoot: this.newestRoot,
         newRoot,
         fromIndex: this.#rooted.count,
         toIndex: this.#queue.count,
@@ -276,7 +314,7 @@ async function ownAddress(signer: Signer): Promise<Address> {
 }
 
 function payee(i: number): Address {
-  return mustAddress(`0x${Buffer.from(drawBytes(19)).toString("hex")}${String(10 + i).slice(0, 2)}`);
+  return mustAddress(keccakHex(word(BigInt(i))).slice(0, 42));
 }
 
 function mustAddress(text: string): Address {

@@ -37,7 +37,7 @@ import {
   type SimulatedEnclaveOptions,
 } from "../simulated-platform.ts";
 import { ROOMY_KEYS } from "../proxy-settings.ts";
-import { NO_UPDATE, type PoolTransaction } from "../statement-maker.ts";
+import { NO_UPDATE, unsigned, type Unsigned } from "../pool-transaction.ts";
 import { TestUsdc } from "../usdc.ts";
 
 const AMOUNT = 5_000_000n;
@@ -267,26 +267,18 @@ export class TamperStage {
     if (proof === undefined) throw new Error("the prover gave no proof");
     const token = { name: "USD Coin", version: "2" };
     const authorization = await signAuthorization(depositor, depositAuthorization(statement, asset, token));
-    const kind = KINDS[statement.kind].id;
     return {
       body: depositBody(prepared, wireProof(made), authorization),
       request: {
         type: "attest",
         ...statement.home,
-        kindId: kind,
+        kindId: KINDS[statement.kind].id,
         deadline: statement.deadline,
         proof: encodeProof(proof),
         signals: statement.signals,
         ext: statement.extBytes,
       },
-      transaction: {
-        kind,
-        deadline: statement.deadline,
-        signals: [...statement.signals],
-        ext: toHex(statement.extBytes),
-        proof: toHex(compressProof(proof)),
-        authorization,
-      },
+      transaction: unsigned(statement, compressProof(proof), authorization),
     };
   }
 }
@@ -294,5 +286,5 @@ export class TamperStage {
 interface Statement {
   readonly body: ReturnType<typeof depositBody>;
   readonly request: AttestRequest;
-  readonly transaction: Omit<PoolTransaction, "attestations">;
+  readonly transaction: Unsigned;
 }

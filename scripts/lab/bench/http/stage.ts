@@ -2,6 +2,7 @@
 // limits no measurement meets, and a signer of our own in the pool, so that events can be made by the hundred
 // without proving each.
 
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -12,14 +13,18 @@ import { loadPepper } from "../../../../proxy/auth/secret-files.ts";
 import { openDatabase } from "../../../../proxy/store/lmdb/database.ts";
 import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import { createClient, memoryStorage, newSeed, type Client } from "../../../../shared/client/index.ts";
+import { prepareSpend } from "../../../../shared/client/statements.ts";
+import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { developmentProver } from "../../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
-import { asAddress, mustField } from "../../../../shared/protocol/brands.ts";
+import { asAddress, mustField, type Field } from "../../../../shared/protocol/brands.ts";
+import { COMPRESSED_PROOF_BYTES } from "../../../../shared/protocol/host/proofs.ts";
+import type { Home, Statement } from "../../../../shared/protocol/statements.ts";
 import { committedKeyHashes } from "../../../product/deploy.ts";
 import { pepperFile } from "../../../stack/development-credential.ts";
 import { startStack } from "../../../stack/local-stack.ts";
 import { openStackWallet } from "../../../stack/stack-wallet.ts";
-import { attester, NO_UPDATE, seal, spendDraft, type Setting } from "../../../stack/statement-maker.ts";
+import { attested, attester, NO_UPDATE, unsigned } from "../../../stack/pool-transaction.ts";
 import { TestUsdc } from "../../../stack/usdc.ts";
 import { addSigner, proposeSigner, waitForTime } from "../../../product/operator/pool-signers.ts";
 
@@ -87,12 +92,8 @@ export async function openStage(settings: Readonly<Record<string, string>> = {})
     await waitForTime(chain, ((await chain.getBlock("latest"))?.timestamp ?? 0) + 2);
     await addSigner(owner, poolAddress, own.address);
     const pool = new Contract(poolAddress, POOL_ABI, owner);
-    const setting: Setting = {
-      home: { chainId: BigInt(entry.chain_id), pool: poolAddress },
-      deadline: 4_000_000_000n,
-      verifyingKeyHashes: await committedKeyHashes(),
-      attesters: [own],
-    };
+    const home: Home = { chainId: BigInt(entry.chain_id), pool: poolAddress };
+    const keyHashes = await committedKeyHashes();
 
     return {
       port: Number(new URL(entry.base_url).port),
@@ -101,12 +102,16 @@ export async function openStage(settings: Readonly<Record<string, string>> = {})
       session: async (sub) => (await client.createSession({ sub, perms: ["read"], ttl_secs: 3600 })).token,
       async transfers(count) {
         const { root } = await client.merkleRoot();
-        const made = Array.from({ length: count }, () =>
-          seal(spendDraft(setting, mustField(BigInt(root)), undefined)),
-        );
+        const made = Array.from({ length: count }, () => nobodysTransfer(home, mustField(BigInt(root))));
         const sent = [];
         for (let i = 0; i < count; i += PER_TRANSACTION) {
-          const members = made.slice(i, i + PER_TRANSACTION).map(({ transaction }) => transaction);
+          const members = made
+            .slice(i, i + PER_TRANSACTION)
+            .map((statement) =>
+              attested(home, keyHashes.spend, unsigned(statement, randomBytes(COMPRESSED_PROOF_BYTES)), [
+                own,
+              ]),
+            );
           sent.push(
             (await pool.getFunction("execute")(members, NO_UPDATE, { gasLimit: 25_000_000 })) as {
               wait(): Promise<unknown>;
@@ -114,7 +119,7 @@ export async function openStage(settings: Readonly<Record<string, string>> = {})
           );
         }
         for (const one of sent) await one.wait();
-        return made.reduce((sum, { draft }) => sum + draft.nullifiers.length + draft.commitments.length, 0);
+        return made.reduce((sum, { facts }) => sum + facts.nullifiers.length + facts.commitments.length, 0);
       },
       provenDeposit: () => provenDeposit(client, entry, chain),
       stop,
@@ -123,6 +128,16 @@ export async function openStage(settings: Readonly<Record<string, string>> = {})
     await stop();
     throw error;
   }
+}
+
+/** Spends notes worth nothing, as every payment may: the pool cannot tell. */
+function nobodysTransfer(home: Home, root: Field): Statement {
+  const keys = SpendingKey.fromSeed(newSeed());
+  return prepareSpend({
+    ...{ home, keys, asset: home.pool, root, inputs: [], deadline: 4_000_000_000 },
+    fees: { service: undefined, developer: undefined, total: 0n },
+    payment: { type: "transfer", to: keys.viewing.address, value: 0n },
+  }).statement;
 }
 
 /** Made by the client library, and kept from leaving the device. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { attester, NO_UPDATE, sealUpdate } from "../../../../../scripts/stack/statement-maker.ts";
+import { attester, NO_UPDATE, sealUpdate } from "../../../../../scripts/stack/pool-transaction.ts";
 import { handedTo, poolInterface, type Handed } from "../../../../../scripts/product/watch/calls.ts";
 import {
   NodeUnreachable,
