@@ -157,7 +157,7 @@ function users(
   };
   const payment = { type: "transfer", to: common.keys.viewing.address, value: 1n } as const;
   return {
-    async deposit(): Promise<Member> {
+    deposit: async (): Promise<Member> => {
       const terms = { amount: 25_000_000n, depositor: holder, validAfter: 0, validBefore: DEADLINE };
       const { statement } = prepareDeposit({ ...common, ...terms });
       const typed = depositAuthorization(statement, usdc, { name: "USD Coin", version: "2" });
