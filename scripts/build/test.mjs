@@ -2,9 +2,16 @@
 // Runs the checks by name, one process each, a few side by side, and ends with one line that counts them
 // all. What cannot run here (no browser, no Redis) is said, and is a failure where CLOISTER_REQUIRE_ALL is set.
 import { spawn } from "node:child_process";
-import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
+import {
+  accessSync,
+  constants as access,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism, constants, setPriority, tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { orExplain, setUp } from "./setup.mjs";
@@ -43,18 +50,26 @@ const CHECKS = {
 };
 
 /** Uses every processor by itself. */
-const ALONE = new Set(["forge", "seeded"]);
+const ALONE = new Set(["seeded"]);
 /** Two hundred scenarios: minutes, so only with --all or by name. */
 const LENGTHY = new Set(["seeded"]);
-/** The long ones first, so that none of them is left for the end. */
-const LONG = ["contract", "e2e", "adversarial"];
-/** Much of a suite is waiting for blocks and processes; more than two would only make each other slow. */
+/**
+ * These only compute, and nothing in them depends on time. Beside suites they run one after the other in what those
+ * leave idle while they wait for blocks and processes.
+ */
+const COMPUTING = new Set(["forge", "lint", "types", "format"]);
+/** The longest first, so that the lanes end together. */
+const BY_LENGTH = [
+  ...["forge", "contract", "e2e", "adversarial", "faults", "unit", "redis", "nodes", "enclave", "browser"],
+  ...["fuzz", "lint"],
+];
+/** Much of a suite is waiting; more than two would only make each other slow. */
 const LANES = Math.min(2, availableParallelism());
 
 const LOADER = "test/support/as-modules.mjs";
 
 /** Several times what the slowest should take; a hang must end as a failure, not as a lost machine. */
-const SUITE_LIMIT_MS = 40 * 60_000;
+const SUITE_LIMIT_MS = 60 * 60_000;
 /** Lines of a failed check that are said again below everything else, where nobody has to look for them. */
 const LAST_WORDS = 30;
 /** A suite that has reported but does not end has left a server or a process running. */
@@ -102,23 +117,28 @@ async function main(argv) {
   const scratch = await mkdtemp(path.join(tmpdir(), "cloister-test-"));
   const results = [];
   try {
-    const lanes = chosen.length === 1 ? 1 : LANES;
+    const isLone = chosen.length === 1;
+    const isBeside = (name) => COMPUTING.has(name) && chosen.some((other) => !COMPUTING.has(other));
     const one = async (name) => {
-      const say = lanes === 1 ? undefined : lineWriter(name);
-      if (lanes === 1) console.log(`\n── ${name} ${"─".repeat(Math.max(0, 70 - name.length))}`);
+      const say = isLone ? undefined : lineWriter(name);
+      if (isLone) console.log(`\n── ${name} ${"─".repeat(Math.max(0, 70 - name.length))}`);
       const began = performance.now();
       const result =
         name in CHECKS
-          ? await runCheck([...CHECKS[name], ...passedOn], say)
+          ? await runCheck([...CHECKS[name], ...passedOn], { say, isIdle: isBeside(name) })
           : await runSuite(name, { coverage: coverage && name === "enclave", passedOn, scratch, say });
       results.push({ name, ...result, secs: Math.round((performance.now() - began) / 1000) });
     };
-    for (const name of chosen.filter((each) => ALONE.has(each))) await one(name);
-    const waiting = inOrder(chosen.filter((each) => !ALONE.has(each)));
-    const lane = async () => {
+    const ordered = inOrder(chosen);
+    const lane = async (waiting) => {
       for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) await one(name);
     };
-    await Promise.all(Array.from({ length: lanes }, lane));
+    const suites = async () => {
+      await lane(ordered.filter((name) => ALONE.has(name)));
+      const waiting = ordered.filter((name) => !ALONE.has(name) && !isBeside(name));
+      await Promise.all(Array.from({ length: LANES }, () => lane(waiting)));
+    };
+    await Promise.all([lane(ordered.filter(isBeside)), suites()]);
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -126,8 +146,8 @@ async function main(argv) {
 }
 
 const inOrder = (names) => [
-  ...LONG.filter((name) => names.includes(name)),
-  ...names.filter((name) => !LONG.includes(name)),
+  ...BY_LENGTH.filter((name) => names.includes(name)),
+  ...names.filter((name) => !BY_LENGTH.includes(name)),
 ];
 
 /** Whole lines, each with the name of its suite, because two of them speak at once. */
@@ -140,13 +160,14 @@ function lineWriter(name) {
   };
 }
 
-async function runCheck(args, say = (text) => process.stdout.write(text)) {
+async function runCheck(args, { say = (text) => process.stdout.write(text), isIdle }) {
   const lines = [];
-  const code = await run(args, {}, undefined, (text) => {
+  const listen = (text) => {
     say(text);
     lines.push(...text.split("\n"));
     lines.splice(0, lines.length - LAST_WORDS);
-  });
+  };
+  const code = await run(args, { listen, isIdle });
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1, failures: [lines.join("\n")] };
 }
 
@@ -160,16 +181,12 @@ async function runSuite(name, { coverage, passedOn, scratch, say }) {
   const tally = path.join(scratch, `${name}.json`);
   const mocha = [bin("mocha/bin/mocha.js"), "--reporter", "test/support/tally.cjs", ...passedOn, LOADER];
   const measured = [bin("c8/bin/c8.js"), ...COVERAGE, process.execPath, ...mocha];
-  const code = await run(
-    coverage ? measured : mocha,
-    {
-      CLOISTER_TALLY: tally,
-      CLOISTER_SPECS: JSON.stringify(files),
-      ...(findChromium() === undefined ? {} : { CHROMIUM_PATH: findChromium() }),
-    },
-    tally,
-    say,
-  );
+  const env = {
+    CLOISTER_TALLY: tally,
+    CLOISTER_SPECS: JSON.stringify(files),
+    ...(findChromium() === undefined ? {} : { CHROMIUM_PATH: findChromium() }),
+  };
+  const code = await run(coverage ? measured : mocha, { env, tally, listen: say });
   if (!existsSync(tally)) return { passed: 0, failed: 1, note: "ended before it could report" };
   const counts = JSON.parse(readFileSync(tally, "utf8"));
   const notes = [];
@@ -216,7 +233,7 @@ function findProgram(names, preferred) {
   return [preferred, ...candidates].find((file) => {
     if (file === undefined || file === "") return false;
     try {
-      accessSync(file, constants.X_OK);
+      accessSync(file, access.X_OK);
       return true;
     } catch {
       return false;
@@ -233,8 +250,11 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
   });
 }
 
-/** In a process group of its own, so that what a hanging suite started ends with it. `listen` receives what it says. */
-function run(args, env, tally, listen) {
+/**
+ * In a process group of its own, so that what a hanging suite started ends with it. `listen` receives what it says;
+ * `isIdle` runs it in time that nobody else wants.
+ */
+function run(args, { env = {}, tally, listen, isIdle = false }) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
@@ -242,6 +262,7 @@ function run(args, env, tally, listen) {
       stdio: ["ignore", ...(listen === undefined ? ["inherit", "inherit"] : ["pipe", "pipe"])],
       detached: process.platform !== "win32",
     });
+    if (isIdle) yieldToOthers(child.pid);
     for (const stream of listen === undefined ? [] : ["stdout", "stderr"]) {
       child[stream].setEncoding("utf8").on("data", (text) => {
         listen(text);
@@ -274,6 +295,16 @@ function run(args, env, tally, listen) {
       resolve(code ?? 1);
     });
   });
+}
+
+/** Where Linux groups processes by session (sched(7), "autogroup"), only the group's own value counts between them. */
+function yieldToOthers(pid) {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+    writeFileSync(`/proc/${pid}/autogroup`, String(constants.priority.PRIORITY_LOW));
+  } catch {
+    // It has ended, or this system has no such groups.
+  }
 }
 
 function report(results) {

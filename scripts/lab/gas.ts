@@ -1,5 +1,6 @@
 // What each operation of the pool costs, measured on anvil in the state of a pool in use: recycled
 // checkpoints, known signers, accounts that hold a balance. The pool does not look into proofs, so these are random bytes of their size.
+import { randomBytes } from "node:crypto";
 import {
   Contract,
   HDNodeWallet,
@@ -10,32 +11,35 @@ import {
   type ContractTransactionResponse,
   type Signer,
 } from "ethers";
+import { signAuthorization } from "../../shared/client/authorization.ts";
+import { prepareDeposit, prepareSpend, prepareSwap, type SpendPlan } from "../../shared/client/statements.ts";
+import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
+import { randomField } from "../../shared/notes/note.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import {
   asAddress,
-  mustField,
   ZERO_ADDRESS,
   type Address,
   type Bytes32,
+  type Field,
 } from "../../shared/protocol/brands.ts";
+import { word } from "../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../shared/protocol/hash.ts";
+import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
+import type { Home, Kind, Statement } from "../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil } from "../stack/anvil.ts";
 import {
+  attested,
+  type Attester,
   attester,
-  authorize,
-  depositDraft,
-  drawBytes,
-  drawField,
   NO_UPDATE,
-  seal,
-  sealUpdate,
-  spendDraft,
-  swapDraft,
   type PoolRootUpdate,
-  type Draft,
-  type Sealed,
-  type Setting,
-} from "../stack/statement-maker.ts";
+  type PoolTransaction,
+  sealUpdate,
+  unsigned,
+} from "../stack/pool-transaction.ts";
+import { nobodysNote } from "./bench/client/statements.ts";
 import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
@@ -49,6 +53,19 @@ Deploys pool, test dollar and Uniswap v3 on a fresh anvil and prints gas per ope
   --help   this text`;
 
 const BATCH = 16;
+const DEADLINE = 4_000_000_000;
+
+interface Member {
+  readonly statement: Statement;
+  /** Of a deposit. */
+  readonly authorization?: string;
+}
+
+interface Setting {
+  readonly home: Home;
+  readonly verifyingKeyHashes: Readonly<Record<Kind, Bytes32>>;
+  readonly attesters: readonly Attester[];
+}
 
 export async function measureGas(): Promise<Figures> {
   const anvil = await startAnvil();
@@ -76,68 +93,42 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     assets: [usdc, weth, last],
     executor,
   });
-  const setting: Setting = {
-    home: { chainId, pool },
-    deadline: 4_000_000_000n,
-    verifyingKeyHashes,
-    attesters,
-  };
+  const home: Home = { chainId, pool };
+  const setting: Setting = { home, verifyingKeyHashes, attesters };
   const bench = new Bench(setting, new Contract(pool, POOL_ABI, sender));
 
   const holder = mustAddress(await depositor.getAddress());
   const recipients = Array.from({ length: 64 }, (_, i) => payee(i));
   for (const account of [holder, ...recipients]) await transact(token, "mint", account, 10n ** 12n);
 
-  const deposit = (): Promise<Sealed> =>
-    authorize(
-      depositor,
-      seal(depositDraft(setting, { asset: usdc, amount: 25_000_000n, depositor: holder })),
-    );
-  const given = { asset: usdc, amount: 1_500_000n };
-  const oneHop = { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 };
-  const twoHops = { feeFirst: 500, middle: weth, feeSecond: 3_000 };
-  return measureKinds(bench, deposit, {
-    transfer: (root) => spendDraft(setting, root, undefined),
-    transfer9: (root) => spendDraft(setting, root, undefined, "spend9"),
-    withdrawal: (root, i) => spendDraft(setting, root, { ...given, recipient: recipients[i]! }),
-    swap: (root) => swapDraft(setting, root, { ...given, tokenOut: weth, path: oneHop }),
-    swapTwoHops: (root) => swapDraft(setting, root, { ...given, tokenOut: last, path: twoHops }),
-  });
-}
-
-type Kind = "transfer" | "transfer9" | "withdrawal" | "swap" | "swapTwoHops";
-
-async function measureKinds(
-  bench: Bench,
-  deposit: () => Promise<Sealed>,
-  drafts: Readonly<Record<Kind, (root: bigint, i: number) => Draft>>,
-): Promise<Figures> {
-  const members = (kind: Kind, count: number, from = 0): Sealed[] =>
-    Array.from({ length: count }, (_, i) => seal(drafts[kind](bench.newestRoot, from + i)));
-  const alone = (kind: Kind): Promise<number> => bench.execute(members(kind, 1, BATCH));
-  const batched = async (kind: Kind): Promise<number> => (await bench.execute(members(kind, BATCH))) / BATCH;
-  const deposits = (count: number): Promise<Sealed[]> => Promise.all(Array.from({ length: count }, deposit));
+  const tokens = { usdc, weth, last };
+  const { deposit, transfer, transfer9, withdrawal, swap } = users(home, tokens, depositor, holder, bench);
+  const many = async <T>(count: number, make: (i: number) => T | Promise<T>): Promise<T[]> => {
+    const made: T[] = [];
+    for (let i = 0; i < count; i++) made.push(await make(i));
+    return made;
+  };
 
   // A pool in use: some history of roots, and money.
-  for (let i = 0; i < 20; i++) await bench.execute(await deposits(1));
-  for (const kind of ["swap", "swapTwoHops", "swap", "swapTwoHops"] as const) await alone(kind);
+  for (let i = 0; i < 20; i++) await bench.execute([await deposit()]);
+  for (let i = 0; i < 4; i++) await bench.execute([swap(i % 2 === 1)]);
 
   const older = bench.roots.slice(-BATCH);
-  const onOlder = (): Sealed[] => older.map((root) => seal(drafts.transfer(root, 0)));
   const figures: Record<string, number> = {
-    private_transfer_batch16: await batched("transfer"),
-    private_transfer_batch16_distinct_roots: (await bench.execute(onOlder())) / BATCH,
-    private_transfer_alone: await alone("transfer"),
-    deposit: (await bench.execute(await deposits(BATCH))) / BATCH,
-    deposit_alone: await bench.execute(await deposits(1)),
-    withdrawal: await batched("withdrawal"),
-    withdrawal_alone: await alone("withdrawal"),
-    swap: await batched("swap"),
-    swap_alone: await alone("swap"),
-    swap_two_hops: await batched("swapTwoHops"),
-    spend9_batch16: await batched("transfer9"),
-    spend9_alone: await alone("transfer9"),
-    private_transfer_without_update: await bench.execute(members("transfer", 1), false),
+    private_transfer_batch16: (await bench.execute(await many(BATCH, () => transfer()))) / BATCH,
+    private_transfer_batch16_distinct_roots:
+      (await bench.execute(older.map((root) => transfer(root)))) / BATCH,
+    private_transfer_alone: await bench.execute([transfer()]),
+    deposit: (await bench.execute(await many(BATCH, deposit))) / BATCH,
+    deposit_alone: await bench.execute([await deposit()]),
+    withdrawal: (await bench.execute(await many(BATCH, (i) => withdrawal(payee(i))))) / BATCH,
+    withdrawal_alone: await bench.execute([withdrawal(payee(BATCH))]),
+    swap: (await bench.execute(await many(BATCH, () => swap()))) / BATCH,
+    swap_alone: await bench.execute([swap()]),
+    swap_two_hops: (await bench.execute(await many(BATCH, () => swap(true)))) / BATCH,
+    spend9_batch16: (await bench.execute(await many(BATCH, transfer9))) / BATCH,
+    spend9_alone: await bench.execute([transfer9()]),
+    private_transfer_without_update: await bench.execute([transfer()], false),
     root_update: await bench.execute([]),
   };
   const named = Object.entries(figures).map(([name, value]): [string, Figure] => [
@@ -145,6 +136,48 @@ async function measureKinds(
     { value: Math.ceil(value), unit: "gas" },
   ]);
   return Object.fromEntries(named);
+}
+
+/** What devices of users make, of notes that nobody has, under the newest root unless told. */
+function users(
+  home: Home,
+  { usdc, weth, last }: Readonly<Record<"usdc" | "weth" | "last", Address>>,
+  depositor: Signer,
+  holder: Address,
+  bench: Bench,
+) {
+  const common = {
+    ...{ home, keys: SpendingKey.fromSeed(newSeed()), asset: usdc, deadline: DEADLINE },
+    fees: { service: undefined, developer: undefined, total: 0n },
+  };
+  const spend = (payment: SpendPlan["payment"], root = bench.newestRoot, notes = 2): Member => {
+    const inputs = Array.from({ length: notes }, () => nobodysNote(usdc, payment.value));
+    return prepareSpend({ ...common, root, inputs, payment });
+  };
+  const payment = { type: "transfer", to: common.keys.viewing.address, value: 1n } as const;
+  return {
+    deposit: async (): Promise<Member> => {
+      const terms = { amount: 25_000_000n, depositor: holder, validAfter: 0, validBefore: DEADLINE };
+      const { statement } = prepareDeposit({ ...common, ...terms });
+      const token = { name: "USD Coin", version: "2" };
+      return { statement, authorization: await signAuthorization(depositor, statement, usdc, token) };
+    },
+    transfer: (root?: Field): Member => spend(payment, root),
+    transfer9: (): Member => spend(payment, undefined, 9),
+    withdrawal: (recipient: Address): Member => spend({ type: "withdraw", recipient, value: 1_500_000n }),
+    swap: (isTwoHops = false): Member =>
+      prepareSwap({
+        ...common,
+        root: bench.newestRoot,
+        inputs: [nobodysNote(usdc, 1_500_000n)],
+        sharesIn: 1_500_000n,
+        tokenOut: isTwoHops ? last : weth,
+        floor: 1n,
+        path: isTwoHops
+          ? { feeFirst: 500, middle: weth, feeSecond: 3_000 }
+          : { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
+      }),
+  };
 }
 
 /** Uniswap v3: dollars – 500 – wrapped ether – 3000 – another token, whose liquidity no figure here exhausts. */
@@ -178,7 +211,7 @@ async function openMarket(
 
 /** The pool with the queue as everybody can follow it, so that each call brings the root update for its own leaves. */
 class Bench {
-  readonly roots: bigint[] = [emptyNode(TREE_DEPTH)];
+  readonly roots: Field[] = [emptyNode(TREE_DEPTH)];
   readonly #setting: Setting;
   readonly #pool: Contract;
   #rooted: { count: bigint; head: Bytes32 } = { count: 0n, head: `0x${"00".repeat(32)}` as Bytes32 };
@@ -189,18 +222,18 @@ class Bench {
     this.#pool = pool;
   }
 
-  get newestRoot(): bigint {
-    return this.roots.at(-1) ?? 0n;
+  get newestRoot(): Field {
+    return this.roots.at(-1)!;
   }
 
   /**
    * Gas used; throws when anything in the call was refused. The last leaf of a swap is known only afterwards, so
    * the update travels in a call of its own then, and counts.
    */
-  async execute(members: readonly Sealed[], withUpdate = true): Promise<number> {
-    const isKnown = members.every(({ draft }) => draft.kind !== "private-swap");
+  async execute(members: readonly Member[], withUpdate = true): Promise<number> {
+    const isKnown = members.every(({ statement }) => statement.kind !== "private-swap");
     if (isKnown) {
-      for (const { draft } of members) draft.commitments.forEach((commitment) => this.#append(commitment));
+      for (const { statement } of members) statement.facts.commitments.forEach((leaf) => this.#append(leaf));
     }
     const receipt = await this.#send(members, withUpdate && isKnown);
     if (isKnown) return Number(receipt.gasUsed);
@@ -213,23 +246,29 @@ class Bench {
     return Number(receipt.gasUsed + update);
   }
 
-  async #send(members: readonly Sealed[], withUpdate: boolean): Promise<ContractTransactionReceipt> {
+  async #send(members: readonly Member[], withUpdate: boolean): Promise<ContractTransactionReceipt> {
     const update = withUpdate ? this.#update() : NO_UPDATE;
     const receipt = await transact(
       this.#pool,
       "execute",
-      members.map(({ transaction }) => transaction),
+      members.map((member) => this.#attested(member)),
       update,
     );
     const names = this.#logsOf(receipt).map(({ name }) => name);
     const wanted = [
-      ...members.flatMap(({ draft }) =>
-        draft.kind === "private-swap" ? ["Executed", "NoteHashed"] : ["Executed"],
+      ...members.flatMap(({ statement }) =>
+        statement.kind === "private-swap" ? ["Executed", "NoteHashed"] : ["Executed"],
       ),
       ...(withUpdate ? ["RootUpdated"] : []),
     ];
     if (String(names) !== String(wanted)) throw new Error(`the pool answered ${String(names)}`);
     return receipt;
+  }
+
+  #attested({ statement, authorization }: Member): PoolTransaction {
+    const { home, verifyingKeyHashes, attesters } = this.#setting;
+    const member = unsigned(statement, randomBytes(COMPRESSED_PROOF_BYTES), authorization);
+    return attested(home, verifyingKeyHashes[statement.kind], member, attesters);
   }
 
   #logsOf(receipt: ContractTransactionReceipt): LogDescription[] {
@@ -243,11 +282,11 @@ class Bench {
   }
 
   #update(): PoolRootUpdate {
-    const newRoot = drawField();
+    const newRoot = randomField();
     const update = sealUpdate(
       this.#setting.home,
       {
-        oldRoot: mustField(this.newestRoot),
+        oldRoot: this.newestRoot,
         newRoot,
         fromIndex: this.#rooted.count,
         toIndex: this.#queue.count,
@@ -274,7 +313,7 @@ async function transact(
 }
 
 function payee(i: number): Address {
-  return mustAddress(`0x${Buffer.from(drawBytes(19)).toString("hex")}${String(10 + i).slice(0, 2)}`);
+  return mustAddress(keccakHex(word(BigInt(i))).slice(0, 42));
 }
 
 if (import.meta.filename === process.argv[1]) {

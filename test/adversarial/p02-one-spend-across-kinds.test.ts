@@ -3,7 +3,7 @@
  * and the nine places of `spend9` are no nine chances to count one note twice.
  */
 import assert from "node:assert/strict";
-import type { PoolTransaction } from "../../scripts/stack/statement-maker.ts";
+import type { PoolTransaction } from "../../scripts/stack/pool-transaction.ts";
 import { nullifierOf } from "../../shared/notes/note.ts";
 import { FIELD_ORDER } from "../../shared/protocol/brands.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";

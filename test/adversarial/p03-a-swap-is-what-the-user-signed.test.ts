@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { computeAddress, SigningKey, Wallet } from "ethers";
 import { committedKeyHashes } from "../../scripts/product/deploy.ts";
-import { signatureBytes, type PoolTransaction } from "../../scripts/stack/statement-maker.ts";
+import { type PoolTransaction, signatureBytes } from "../../scripts/stack/pool-transaction.ts";
 import { attestationDigest } from "../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { SigningKey, Wallet, computeAddress } from "ethers";
-import { signatureBytes, type PoolTransaction } from "../../scripts/stack/statement-maker.ts";
+import { type PoolTransaction, signatureBytes } from "../../scripts/stack/pool-transaction.ts";
 import { attestationDigest } from "../../shared/protocol/attestation.ts";
 import { BASE_FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Contract } from "ethers";
 import { deployTestUsdc } from "../../scripts/product/deploy.ts";
-import { NO_UPDATE, type PoolRootUpdate } from "../../scripts/stack/statement-maker.ts";
+import { NO_UPDATE, type PoolRootUpdate } from "../../scripts/stack/pool-transaction.ts";
 import { contextOf } from "../../shared/protocol/statements.ts";
 import {
   attestRequest,

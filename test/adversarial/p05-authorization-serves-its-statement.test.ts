@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { Signature, type JsonRpcSigner } from "ethers";
-import { NO_UPDATE } from "../../scripts/stack/statement-maker.ts";
+import { NO_UPDATE } from "../../scripts/stack/pool-transaction.ts";
 import type { SpendingKey } from "../../shared/notes/keys.ts";
 import {
   as,

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import type { JsonRpcSigner } from "ethers";
-import { NO_UPDATE, type PoolRootUpdate } from "../../scripts/stack/statement-maker.ts";
+import { NO_UPDATE, type PoolRootUpdate } from "../../scripts/stack/pool-transaction.ts";
 import { FIELD_ORDER, mustField, ZERO_BYTES32 } from "../../shared/protocol/brands.ts";
 import type { AttestRootRequest } from "../../shared/protocol/enclave-messages.ts";
 import { Frontier } from "../../shared/protocol/tree.ts";

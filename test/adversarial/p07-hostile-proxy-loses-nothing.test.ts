@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { Contract, Interface, Wallet } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import { NO_UPDATE } from "../../scripts/stack/statement-maker.ts";
+import { NO_UPDATE } from "../../scripts/stack/pool-transaction.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import {
   Battlefield,

@@ -10,14 +10,13 @@ import { SigningKey, Wallet, computeAddress, type EventLog } from "ethers";
 import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
 import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
 import { committedKeyHashes, deployPool } from "../../scripts/product/deploy.ts";
+import { seal, spendDraft } from "../support/drafts.ts";
 import {
   NO_UPDATE,
-  seal,
-  signatureBytes,
-  spendDraft,
   type PoolRootUpdate,
   type PoolTransaction,
-} from "../../scripts/stack/statement-maker.ts";
+  signatureBytes,
+} from "../../scripts/stack/pool-transaction.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";

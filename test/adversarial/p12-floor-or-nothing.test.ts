@@ -7,7 +7,11 @@ import assert from "node:assert/strict";
 import { Contract, type JsonRpcSigner } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
 import { deployContract } from "../../scripts/product/deploy.ts";
-import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scripts/stack/statement-maker.ts";
+import {
+  NO_UPDATE,
+  type PoolRootUpdate,
+  type PoolTransaction,
+} from "../../scripts/stack/pool-transaction.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
 import {

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { Contract, getAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { deployContract, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
-import { attester } from "../../scripts/stack/statement-maker.ts";
+import { attester } from "../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 

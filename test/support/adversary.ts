@@ -18,7 +18,12 @@ import { loadArtifact } from "../../scripts/build/contracts.ts";
 import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
 import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
 import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
-import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../../scripts/stack/statement-maker.ts";
+import {
+  NO_UPDATE,
+  type PoolRootUpdate,
+  type PoolTransaction,
+  unsigned,
+} from "../../scripts/stack/pool-transaction.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
 import { signAuthorization } from "../../shared/client/authorization.ts";
 import type { Fees } from "../../shared/client/fees.ts";
@@ -458,16 +463,8 @@ export function poolTransaction(
   attestation: Uint8Array,
   changes: Partial<PoolTransaction> = {},
 ): PoolTransaction {
-  return {
-    kind: KINDS[statement.kind].id,
-    deadline: statement.deadline,
-    signals: [...statement.signals],
-    ext: toHex(statement.extBytes),
-    proof: toHex(compressProof(proof)),
-    authorization,
-    attestations: toHex(attestation),
-    ...changes,
-  };
+  const member = unsigned(statement, compressProof(proof), authorization);
+  return { ...member, attestations: toHex(attestation), ...changes };
 }
 
 export function poolRootUpdate(request: AttestRootRequest, reply: AttestedRoot): PoolRootUpdate {

@@ -11,18 +11,8 @@ import { Contract, JsonRpcProvider, Wallet, type JsonRpcSigner } from "ethers";
 import { pino } from "pino";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
 import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
-import {
-  attester,
-  authorize,
-  depositDraft,
-  seal,
-  signalsOf,
-  signatureBytes,
-  spendDraft,
-  type Attester,
-  type Draft,
-  type Setting,
-} from "../../scripts/stack/statement-maker.ts";
+import { authorize, depositDraft, type Draft, seal, type Setting, signalsOf, spendDraft } from "./drafts.ts";
+import { type Attester, attester, signatureBytes } from "../../scripts/stack/pool-transaction.ts";
 import { createPool, type Pool } from "../../proxy/chain/pool.ts";
 import { createChain, type Chain } from "../../proxy/chain/provider.ts";
 import { recoverSigner } from "../../proxy/chain/recovery.ts";

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { Contract, type JsonRpcSigner } from "ethers";
 import { deployContract } from "../../scripts/product/deploy.ts";
-import type { PoolTransaction } from "../../scripts/stack/statement-maker.ts";
+import type { PoolTransaction } from "../../scripts/stack/pool-transaction.ts";
 import { quoteExactInput } from "./quoter.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import type { Fees } from "../../shared/client/fees.ts";

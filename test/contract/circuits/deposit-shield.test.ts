@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { FIELD_ORDER, isAccepted } from "./r1cs.ts";
-import { aDeposit, depositInputs, Dice, madeNotes, type DepositInputs } from "./statements.ts";
+import { aDeposit, Dice, madeNotes } from "./statements.ts";
+import { depositInputs, type DepositInputs } from "../../support/oracle.ts";
 import { subject, type Subject } from "./subjects.ts";
 
 const LARGEST = (1n << 128n) - 1n;

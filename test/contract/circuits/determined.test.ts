@@ -11,7 +11,8 @@ import {
   type R1cs,
 } from "./r1cs.ts";
 import { secondWitness } from "./second-witness.ts";
-import { aSpend, Dice, spendInputs } from "./statements.ts";
+import { aSpend, Dice } from "./statements.ts";
+import { spendInputs } from "../../support/oracle.ts";
 import { nameOf, subject, type Subject } from "./subjects.ts";
 import { bitsOf, fixedBits, twoValuedOf } from "./two-valued.ts";
 

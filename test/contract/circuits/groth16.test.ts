@@ -28,7 +28,8 @@ import { encodeExt, readSignals, signalNames } from "../../../shared/protocol/ho
 import { aSigner, CONFIGURATION } from "../../unit/enclave/support/key-life.ts";
 import { verifierHere } from "../../unit/enclave/support/verifiers.ts";
 import { FIELD_ORDER } from "./r1cs.ts";
-import { aDeposit, aSpend, depositInputs, Dice, spendInputs } from "./statements.ts";
+import { aDeposit, aSpend, Dice } from "./statements.ts";
+import { depositInputs, spendInputs } from "../../support/oracle.ts";
 import type { Inputs } from "./witness.ts";
 
 const HOME: Home = { chainId: 31_337n, pool: toAddress(new Uint8Array(20).fill(0xc1)) };

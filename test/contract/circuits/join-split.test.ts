@@ -4,24 +4,18 @@ import { mustField } from "../../../shared/protocol/brands.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
 import { Frontier } from "../../../shared/protocol/tree.ts";
 import { FIELD_ORDER, isAccepted } from "./r1cs.ts";
+import { aDummy, alone, aNote, aSpend, Dice, madeNotes, SPEND_KINDS, spread } from "./statements.ts";
 import {
-  aDummy,
-  alone,
-  aNote,
-  aSpend,
   commitmentOf,
   DEPTH,
-  Dice,
-  madeNotes,
   nullifierOf,
+  npkOf,
   ownerOf,
-  SPEND_KINDS,
-  spendInputs,
-  spread,
   type SpendInputs,
+  spendInputs,
   type SpendPlan,
   type SpentNote,
-} from "./statements.ts";
+} from "../../support/oracle.ts";
 import { subject, type Subject } from "./subjects.ts";
 
 const LARGEST = (1n << 128n) - 1n;
@@ -346,7 +340,7 @@ for (const kind of SPEND_KINDS) {
         const [first] = honest.spent;
         assert.ok(first);
         const owner = ownerOf(honest.spendingKey);
-        const commitment = commitmentOf(owner, first.blinding, honest.noteAsset, first.value);
+        const commitment = commitmentOf(npkOf(owner, first.blinding), honest.noteAsset, first.value);
         const other = nullifierOf(honest.spendingKey, commitment, first.leafIndex ^ 1n);
         return refuses({ ...inputs, nullifiers: replaced(inputs.nullifiers, 0, other) }, NULLIFIER);
       });

@@ -1,13 +1,20 @@
-// Builders of circuit inputs, with poseidon-lite as a hash of its own and a small tree of its own. A plan
-// says what somebody claims; the builder makes everything else fit, so that an attack breaks one rule only.
+// Plans of what somebody claims, for the oracle, which makes everything else fit: an attack breaks one rule only.
 
 import { createHash } from "node:crypto";
-import { poseidon2, poseidon3, poseidon4 } from "poseidon-lite";
 import { KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
+import {
+  commitmentOf,
+  depositInputs,
+  npkOf,
+  ownerOf,
+  spendInputs,
+  type DepositPlan,
+  type MadeNote,
+  type SpendPlan,
+  type SpentNote,
+} from "../../support/oracle.ts";
 import { FIELD_ORDER } from "./r1cs.ts";
 import type { Inputs } from "./witness.ts";
-
-export const DEPTH = 16;
 
 export type SpendKind = Exclude<Kind, "deposit-shield">;
 export const SPEND_KINDS = KIND_NAMES.filter((kind): kind is SpendKind => kind !== "deposit-shield");
@@ -38,47 +45,6 @@ export class Dice {
   }
 }
 
-export interface SpentNote {
-  readonly value: bigint;
-  readonly blinding: bigint;
-  readonly leafIndex: bigint;
-  /** What the tree holds at leafIndex; undefined for a note that no tree holds. */
-  readonly leaf: bigint | undefined;
-}
-
-export interface MadeNote {
-  readonly npk: bigint;
-  readonly value: bigint;
-}
-
-export interface SpendPlan {
-  readonly context: bigint;
-  readonly spendingKey: bigint;
-  readonly noteAsset: bigint;
-  readonly spent: readonly SpentNote[];
-  readonly made: readonly MadeNote[];
-  readonly amountOut: bigint;
-}
-
-export interface DepositPlan {
-  readonly context: bigint;
-  readonly asset: bigint;
-  readonly amountIn: bigint;
-  readonly made: readonly MadeNote[];
-}
-
-export function ownerOf(spendingKey: bigint): bigint {
-  return poseidon2([poseidon2([spendingKey, 0n]), poseidon2([spendingKey, 1n])]);
-}
-
-export function commitmentOf(owner: bigint, blinding: bigint, asset: bigint, value: bigint): bigint {
-  return poseidon3([poseidon2([owner, blinding]), asset, value]);
-}
-
-export function nullifierOf(spendingKey: bigint, commitment: bigint, leafIndex: bigint): bigint {
-  return poseidon3([poseidon2([spendingKey, 1n]), commitment, leafIndex]);
-}
-
 /** A note of `spendingKey` that the tree holds. */
 export function aNote(
   dice: Dice,
@@ -89,7 +55,7 @@ export function aNote(
     value: note.value,
     blinding,
     leafIndex: note.leafIndex ?? dice.below(1n << 32n),
-    leaf: commitmentOf(ownerOf(note.spendingKey), blinding, note.asset, note.value),
+    leaf: commitmentOf(npkOf(ownerOf(note.spendingKey), blinding), note.asset, note.value),
   };
 }
 
@@ -99,7 +65,7 @@ export function aDummy(dice: Dice): SpentNote {
 }
 
 export function madeNotes(dice: Dice, values: readonly bigint[]): MadeNote[] {
-  return values.map((value) => ({ npk: poseidon2([dice.field(), dice.field()]), value }));
+  return values.map((value) => ({ npk: npkOf(dice.field(), dice.field()), value }));
 }
 
 /** One unit for each place, and the rest of `total` in the first. */
@@ -153,97 +119,4 @@ export function aDeposit(dice: Dice, changes: Partial<DepositPlan> = {}): Deposi
     made: madeNotes(dice, [98n, 1n, 1n]),
     ...changes,
   };
-}
-
-export interface SpendInputs extends Inputs {
-  readonly context: bigint;
-  readonly root: bigint;
-  readonly asset: bigint;
-  readonly amountOut: bigint;
-  readonly nullifiers: readonly bigint[];
-  readonly commitments: readonly bigint[];
-  readonly noteAsset: bigint;
-  readonly inLeafIndices: readonly bigint[];
-  readonly inPathElements: readonly (readonly (readonly bigint[])[])[];
-}
-
-export function spendInputs(plan: SpendPlan): SpendInputs {
-  const leaves = new Map<bigint, bigint>();
-  for (const note of plan.spent) {
-    if (note.leaf !== undefined) leaves.set(note.leafIndex, note.leaf);
-  }
-  const tree = new SparseTree(leaves);
-  const owner = ownerOf(plan.spendingKey);
-  return {
-    context: plan.context,
-    root: tree.node(DEPTH, 0n),
-    asset: plan.amountOut === 0n ? 0n : plan.noteAsset,
-    amountOut: plan.amountOut,
-    nullifiers: plan.spent.map((note) =>
-      nullifierOf(
-        plan.spendingKey,
-        commitmentOf(owner, note.blinding, plan.noteAsset, note.value),
-        note.leafIndex,
-      ),
-    ),
-    commitments: plan.made.map((note) => poseidon3([note.npk, plan.noteAsset, note.value])),
-    spendingKey: plan.spendingKey,
-    noteAsset: plan.noteAsset,
-    inValues: plan.spent.map((note) => note.value),
-    inBlindings: plan.spent.map((note) => note.blinding),
-    inLeafIndices: plan.spent.map((note) => note.leafIndex),
-    inPathElements: plan.spent.map((note) => tree.path(note.leafIndex)),
-    outNpks: plan.made.map((note) => note.npk),
-    outValues: plan.made.map((note) => note.value),
-  };
-}
-
-export interface DepositInputs extends Inputs {
-  readonly context: bigint;
-  readonly asset: bigint;
-  readonly amountIn: bigint;
-  readonly commitments: readonly bigint[];
-}
-
-export function depositInputs(plan: DepositPlan): DepositInputs {
-  return {
-    context: plan.context,
-    asset: plan.asset,
-    amountIn: plan.amountIn,
-    commitments: plan.made.map((note) => poseidon3([note.npk, plan.asset, note.value])),
-    outNpks: plan.made.map((note) => note.npk),
-    outValues: plan.made.map((note) => note.value),
-  };
-}
-
-/** The tree by its definition: a node is the hash of its four children, an empty leaf is 0. */
-export class SparseTree {
-  readonly #leaves: ReadonlyMap<bigint, bigint>;
-  readonly #nodes = new Map<string, bigint>();
-
-  constructor(leaves: ReadonlyMap<bigint, bigint>) {
-    this.#leaves = leaves;
-  }
-
-  node(level: number, index: bigint): bigint {
-    if (level === 0) return this.#leaves.get(index) ?? 0n;
-    const isUsed = [...this.#leaves.keys()].some((leaf) => leaf >> BigInt(2 * level) === index);
-    const key = isUsed ? `${String(level)}/${String(index)}` : `${String(level)}/empty`;
-    let hash = this.#nodes.get(key);
-    if (hash === undefined) {
-      hash = poseidon4([0n, 1n, 2n, 3n].map((digit) => this.node(level - 1, 4n * index + digit)));
-      this.#nodes.set(key, hash);
-    }
-    return hash;
-  }
-
-  path(leafIndex: bigint): bigint[][] {
-    return Array.from({ length: DEPTH }, (_, level) => {
-      const index = leafIndex >> BigInt(2 * level);
-      return [0n, 1n, 2n, 3n]
-        .map((digit) => (index & ~3n) + digit)
-        .filter((sibling) => sibling !== index)
-        .map((sibling) => this.node(level, sibling));
-    });
-  }
 }

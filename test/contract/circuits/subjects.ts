@@ -5,7 +5,8 @@ import { compiled, type Compiled } from "./compiled.ts";
 import { Forward } from "./forward.ts";
 import { bitsOf, twoValuedOf } from "./two-valued.ts";
 import { Order } from "./order.ts";
-import { anEmptySpend, anyInputs, Dice, spendInputs } from "./statements.ts";
+import { anEmptySpend, anyInputs, Dice } from "./statements.ts";
+import { spendInputs } from "../../support/oracle.ts";
 import { WitnessProgram } from "./witness.ts";
 
 export interface Subject {

@@ -3,7 +3,6 @@
 import { readFile } from "node:fs/promises";
 import { verifyTypedData } from "ethers";
 import * as snarkjs from "snarkjs";
-import { RECEIVE_WITH_AUTHORIZATION } from "../../../scripts/stack/statement-maker.ts";
 import { ATTEST_BODIES, SEQUENCE_BODIES } from "../../../shared/api/transactions.ts";
 import { decodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
@@ -13,6 +12,7 @@ import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { feeOf } from "../../../shared/protocol/host/fees.ts";
 import { encodeExt } from "../../../shared/protocol/host/statements.ts";
 import { checkStatement, type Ext, type Kind, type Statement } from "../../../shared/protocol/statements.ts";
+import { authorizationType } from "../../support/oracle.ts";
 import { Refused } from "./answers.ts";
 import { CHAIN_ID, HOME, POOL, USDC } from "./chain.ts";
 
@@ -60,8 +60,7 @@ export async function verifyProof(kind: Kind, untrusted: unknown): Promise<void>
 export function checkAuthorization({ ext, facts, hash }: Statement, untrusted: unknown): void {
   if (ext.kind !== "deposit-shield") return;
   const signer = verifyTypedData(
-    { name: "USD Coin", version: "2", chainId: CHAIN_ID, verifyingContract: USDC },
-    RECEIVE_WITH_AUTHORIZATION,
+    ...authorizationType(BigInt(CHAIN_ID), USDC),
     {
       from: ext.depositor,
       to: POOL,

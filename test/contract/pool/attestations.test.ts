@@ -1,15 +1,13 @@
 // Who may attest: signatures in their one spelling, thresholds, and the life of a signer. See attestations.tree.
 import assert from "node:assert/strict";
 import { JsonRpcProvider } from "ethers";
+import { drawField, seal, type Sealed } from "../../support/drafts.ts";
 import {
+  type Attester,
   attester,
-  drawField,
-  seal,
   sealUpdate,
   signatureBytes,
-  type Attester,
-  type Sealed,
-} from "../../../scripts/stack/statement-maker.ts";
+} from "../../../scripts/stack/pool-transaction.ts";
 import { attestationDigest } from "../../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";

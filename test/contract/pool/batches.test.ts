@@ -1,13 +1,8 @@
 // Several transactions in one call: what one member can do to its neighbours, and what the caller can. See batches.tree.
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
-import {
-  depositDraft,
-  drawField,
-  NO_UPDATE,
-  seal,
-  type Sealed,
-} from "../../../scripts/stack/statement-maker.ts";
+import { depositDraft, drawField, seal, type Sealed } from "../../support/drafts.ts";
+import { NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { freshAddress, mustAddress, World } from "./world.ts";

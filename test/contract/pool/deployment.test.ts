@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { HDNodeWallet, JsonRpcProvider } from "ethers";
-import { attester } from "../../../scripts/stack/statement-maker.ts";
+import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 

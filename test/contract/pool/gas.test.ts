@@ -1,4 +1,4 @@
-// What the pool may cost at most, and that the committed table says what it costs. Gas is exact and the same on every machine, so both are tests. See gas.tree.
+// What the pool may cost at most, and that the committed table says what it costs. Gas is the same on every machine, but for drawn bytes, so both are tests. See gas.tree.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
@@ -53,8 +53,8 @@ describe("contracts: gas", function () {
     );
     for (const { name, gas } of committed) {
       const value = figures[name]?.value ?? 0;
-      // A zero byte of calldata is 12 gas cheaper, and which of a kilobyte of drawn bytes are zero depends on
-      // what ran before in this process; Uniswap also writes block times down.
+      // A zero byte of calldata is 12 gas cheaper, and a statement has about a kilobyte of drawn bytes, four of them
+      // zero on average; Uniswap also writes block times down.
       assert.ok(Math.abs(value - gas) <= TOLERANCE, `${name}: ${gas} in the table, ${value} measured`);
     }
   });

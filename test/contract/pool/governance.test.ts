@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/product/deploy.ts";
-import { attester, depositDraft, seal, type Sealed } from "../../../scripts/stack/statement-maker.ts";
+import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
+import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 

@@ -7,7 +7,7 @@ import { bn254 } from "@noble/curves/bn254.js";
 import { Contract, JsonRpcProvider } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/product/deploy.ts";
-import { drawField } from "../../../scripts/stack/statement-maker.ts";
+import { drawField } from "../../support/drafts.ts";
 import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { poseidon3 } from "../../../shared/protocol/hash.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";

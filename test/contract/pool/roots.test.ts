@@ -1,12 +1,7 @@
 // The queue, its checkpoints and attested root updates, under racers and long silence. See roots.tree.
 import assert from "node:assert/strict";
-import {
-  attester,
-  drawField,
-  NO_UPDATE,
-  type PoolRootUpdate,
-  type Sealed,
-} from "../../../scripts/stack/statement-maker.ts";
+import { drawField, type Sealed } from "../../support/drafts.ts";
+import { attester, NO_UPDATE, type PoolRootUpdate } from "../../../scripts/stack/pool-transaction.ts";
 import { mustField, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { fault, World } from "./world.ts";

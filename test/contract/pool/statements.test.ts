@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import type { JsonRpcSigner } from "ethers";
 import {
-  attester,
+  type Draft,
   drawBytes,
   drawField,
   reattested,
   seal,
-  signalsOf,
-  type Draft,
   type Sealed,
-} from "../../../scripts/stack/statement-maker.ts";
+  signalsOf,
+} from "../../support/drafts.ts";
+import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { addressBytes, concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
 import { CIPHERTEXT_BYTES, KIND_NAMES, KINDS } from "../../../shared/protocol/statements.ts";

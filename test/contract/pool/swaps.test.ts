@@ -1,7 +1,7 @@
 // Private swaps over real Uniswap v3: what is paid, measured, hashed and kept, and every reason not to. See swaps.tree.
 import assert from "node:assert/strict";
 import { Contract, concat, toBeHex } from "ethers";
-import { drawField, seal, type Draft, type Sealed } from "../../../scripts/stack/statement-maker.ts";
+import { type Draft, drawField, seal, type Sealed } from "../../support/drafts.ts";
 import { quoteExactInput } from "../../support/quoter.ts";
 import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";

@@ -1,7 +1,7 @@
 // The development dollar behaves as USDC v2.2 does where the pool and its users rely on it. See test-usdc.tree.
 import assert from "node:assert/strict";
 import { type Contract, hexlify, HDNodeWallet, Signature, TypedDataEncoder } from "ethers";
-import { drawBytes } from "../../../scripts/stack/statement-maker.ts";
+import { drawBytes } from "../../support/drafts.ts";
 import { actingAs, freshAddress, World } from "./world.ts";
 
 const AUTHORIZATION = ["from", "to", "value", "validAfter", "validBefore", "nonce"] as const;

@@ -1,13 +1,8 @@
 // Money in and out, measured: EIP-3009 and plain deposits, withdrawals, and tokens that misbehave. See tokens.tree.
 import assert from "node:assert/strict";
 import { Contract } from "ethers";
-import {
-  authorize,
-  depositDraft,
-  NO_UPDATE,
-  seal,
-  type Sealed,
-} from "../../../scripts/stack/statement-maker.ts";
+import { authorize, depositDraft, seal, type Sealed } from "../../support/drafts.ts";
+import { NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { Contract } from "ethers";
 import { ABI_FILE, abiFileText, loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/product/deploy.ts";
-import { drawBytes, drawField } from "../../../scripts/stack/statement-maker.ts";
+import { drawBytes, drawField } from "../../support/drafts.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import { domainSeparator } from "../../../shared/protocol/attestation.ts";
 import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";

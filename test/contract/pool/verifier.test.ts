@@ -1,14 +1,8 @@
 // The verifiers on chain against real proofs by the committed keys, and against everything that is nearly one. See verifier.tree.
 import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider } from "ethers";
-import { groth16 } from "snarkjs";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import {
-  readCompressed,
-  readManifest,
-  verificationKeysFolder,
-} from "../../../scripts/build/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
+import { verificationKeysFolder } from "../../../scripts/build/circuits/artefacts.ts";
 import {
   committedKeyHashes,
   deployContract,
@@ -16,11 +10,10 @@ import {
   readKeys,
 } from "../../../scripts/product/deploy.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER, type Address } from "../../../shared/protocol/brands.ts";
-import { bytesToUint } from "../../../shared/protocol/bytes.ts";
-import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
+import { bytesToUint, mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { KIND_NAMES, signalCount, type Kind } from "../../../shared/protocol/statements.ts";
-import { aDeposit, aSpend, depositInputs, Dice, spendInputs } from "../circuits/statements.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
+import { STATEMENTS } from "../vectors/story.ts";
 
 interface Proven {
   /** In the order of EIP-197. */
@@ -41,7 +34,6 @@ describe("contracts: verifiers", function () {
   after(async () => {
     provider.destroy();
     await anvil.stop();
-    await releaseCurve();
   });
 
   const verifier = async (kind: Kind): Promise<Contract> =>
@@ -53,7 +45,7 @@ describe("contracts: verifiers", function () {
       let contract: Contract;
       before(async () => {
         contract = await verifier(kind);
-        proven = await prove(kind);
+        proven = told(kind);
       });
       const verify = (
         points = proven.points,
@@ -121,7 +113,7 @@ describe("contracts: verifiers", function () {
   }
 
   it("a proof of one kind is none of another", async () => {
-    const { points, signals } = await prove("deposit-shield");
+    const { points, signals } = told("deposit-shield");
     for (const kind of KIND_NAMES.filter((name) => name !== "deposit-shield")) {
       const padded = Array.from({ length: signalCount(kind) }, (_, i) => signals[i] ?? 0n);
       assert.equal(await (await verifier(kind)).getFunction("verify")(points, padded), false);
@@ -139,35 +131,15 @@ describe("contracts: verifiers", function () {
   });
 });
 
-/** Each once: the largest circuit takes seconds. */
-const made = new Map<Kind, Promise<Proven>>();
-
-function prove(kind: Kind): Promise<Proven> {
-  const known = made.get(kind);
-  if (known !== undefined) return known;
-  const proving = (async (): Promise<Proven> => {
-    const entry = (await readManifest())?.circuits[kind];
-    assert.ok(entry?.zkey);
-    const dice = new Dice(`verifier: ${kind}`);
-    const inputs =
-      kind === "deposit-shield"
-        ? depositInputs(aDeposit(dice, { context: 5n }))
-        : spendInputs(aSpend(dice, kind, { context: 5n, amountOut: 60n }));
-    const { proof, publicSignals } = await groth16.fullProve(
-      inputs,
-      new Uint8Array(await readCompressed(`${kind}.wasm.br`, entry.wasm)),
-      new Uint8Array(await readCompressed(`${kind}.zkey.br`, entry.zkey)),
-    );
-    const parsed = parseSnarkjsProof(proof);
-    assert.ok(parsed !== undefined);
-    const bytes = encodeProof(parsed);
-    return {
-      points: Array.from({ length: 8 }, (_, i) => bytesToUint(bytes.slice(32 * i, 32 * i + 32))),
-      signals: publicSignals.map(BigInt),
-    };
-  })();
-  made.set(kind, proving);
-  return proving;
+/** Of the test vectors; of their spends the last, whose amount is public. */
+function told(kind: Kind): Proven {
+  const step = STATEMENTS.findLast((each) => each.kind === kind);
+  assert.ok(step !== undefined);
+  const proof = mustFromHex(step.proof);
+  return {
+    points: Array.from({ length: 8 }, (_, i) => bytesToUint(proof.slice(32 * i, 32 * i + 32))),
+    signals: step.signals.map(BigInt),
+  };
 }
 
 function contractError(signature: string): string {

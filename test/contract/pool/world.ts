@@ -10,23 +10,23 @@ import {
   type JsonRpcSigner,
 } from "ethers";
 import {
-  attester,
-  NO_UPDATE,
+  authorize,
+  depositDraft,
+  type Draft,
+  drawField,
   seal,
-  sealUpdate,
+  type Sealed,
+  type Setting,
   spendDraft,
   swapDraft,
-  depositDraft,
-  authorize,
-  drawField,
-} from "../../../scripts/stack/statement-maker.ts";
-import type {
-  Attester,
-  Draft,
-  PoolRootUpdate,
-  Sealed,
-  Setting,
-} from "../../../scripts/stack/statement-maker.ts";
+} from "../../support/drafts.ts";
+import {
+  attester,
+  type Attester,
+  NO_UPDATE,
+  type PoolRootUpdate,
+  sealUpdate,
+} from "../../../scripts/stack/pool-transaction.ts";
 import {
   committedKeyHashes,
   deployContract,

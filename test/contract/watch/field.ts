@@ -6,14 +6,16 @@ import { Contract, HDNodeWallet, type JsonRpcProvider, type JsonRpcSigner } from
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract, deployPool, deployTestUsdc, readKeys } from "../../../scripts/product/deploy.ts";
 import {
+  attested,
+  type Attester,
   attester,
   NO_UPDATE,
-  sealUpdate,
-  signAll,
-  type Attester,
   type PoolRootUpdate,
   type PoolTransaction,
-} from "../../../scripts/stack/statement-maker.ts";
+  sealUpdate,
+  type Unsigned,
+  unsigned,
+} from "../../../scripts/stack/pool-transaction.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { memoryJournal } from "../../../scripts/product/watch/journal.ts";
 import { connectNode } from "../../../scripts/product/watch/node.ts";
@@ -33,19 +35,11 @@ import {
 } from "../../../shared/client/statements.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { SpendingKey } from "../../../shared/notes/keys.ts";
-import { attestationDigest, type RootUpdate } from "../../../shared/protocol/attestation.ts";
+import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
 import { mustField, ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
-import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
-import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { compressProof } from "../../../shared/protocol/proof.ts";
 import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
-import {
-  kindById,
-  KINDS,
-  statementHashOf,
-  type Home,
-  type Kind,
-} from "../../../shared/protocol/statements.ts";
+import { kindById, KINDS, type Home, type Kind } from "../../../shared/protocol/statements.ts";
 import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
 import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import {
@@ -62,9 +56,6 @@ import { startAnvil, DEVELOPMENT_MNEMONIC, type Anvil } from "../../support/chai
 import { startBentNode, type BentNode } from "./bent-node.ts";
 
 const NO_FEES: Fees = { service: undefined, developer: undefined, total: 0n };
-
-/** A member before anybody signed it. */
-export type Unsigned = Omit<PoolTransaction, "attestations">;
 
 export class Field {
   readonly chain: Anvil;
@@ -205,14 +196,7 @@ export class Field {
   async prove({ statement, witness }: Prepared, authorization = "0x"): Promise<Unsigned> {
     const proof = parseSnarkjsProof(await this.prover.prove(statement, witness));
     if (proof === undefined) throw new Error("the prover gave no proof");
-    return {
-      kind: KINDS[statement.kind].id,
-      deadline: statement.deadline,
-      signals: [...statement.signals],
-      ext: toHex(statement.extBytes),
-      proof: toHex(compressProof(proof)),
-      authorization,
-    };
+    return unsigned(statement, compressProof(proof), authorization);
   }
 
   #common(keys: SpendingKey) {
@@ -234,15 +218,7 @@ export class Field {
   // ---------------------------------------------------------------- what signers sign, true or not
 
   attested(member: Unsigned, by: readonly Attester[] = [this.signer]): PoolTransaction {
-    const kind = kindById(member.kind)!;
-    const digest = attestationDigest(this.home, {
-      kind,
-      verifyingKeyHash: verificationKeyHash(this.keys[kind]),
-      statementHash: statementHashOf(kind, member.deadline, member.signals, mustFromHex(member.ext)),
-      proofHash: keccakHex(mustFromHex(member.proof)),
-      deadline: member.deadline,
-    });
-    return { ...member, attestations: toHex(signAll(digest, by)) };
+    return attested(this.home, verificationKeyHash(this.keys[kindById(member.kind)!]), member, by);
   }
 
   /** Over all that waits and over `more` that is still to come. */

@@ -5,13 +5,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
+import { seal, swapDraft } from "../../support/drafts.ts";
 import {
   NO_UPDATE,
-  seal,
-  swapDraft,
   type PoolRootUpdate,
   type PoolTransaction,
-} from "../../../scripts/stack/statement-maker.ts";
+  type Unsigned,
+} from "../../../scripts/stack/pool-transaction.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { JournalError, fileJournal, memoryJournal } from "../../../scripts/product/watch/journal.ts";
 import { SetUpError } from "../../../scripts/product/watch/watcher.ts";
@@ -19,7 +19,7 @@ import { mustField, ZERO_ADDRESS, type Field as FieldElement } from "../../../sh
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
 import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
-import { commitmentsOf, Field, type Unsigned } from "./field.ts";
+import { commitmentsOf, Field } from "./field.ts";
 
 /** Of the right length, and nobody's. */
 const NO_SIGNATURE = `0x${"11".repeat(65)}`;

@@ -1,24 +1,10 @@
 // Writes story.json: one pool's life in statements, with every hash, byte string, proof and signature that
-// SPEC.md defines. Made with ethers, poseidon-lite and snarkjs, none of which the code under test hashes
-// with, so that an error of ours does not end up on both sides. Proofs are random: run it only when the
-// protocol or the development keys change.
+// SPEC.md defines. Made by the oracle and by snarkjs. Proofs are random: run it only when the protocol or the
+// development keys change.
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import {
-  AbiCoder,
-  concat,
-  getCreateAddress,
-  keccak256,
-  SigningKey,
-  solidityPacked,
-  solidityPackedKeccak256,
-  toBeHex,
-  TypedDataEncoder,
-  Wallet,
-  type TypedDataField,
-} from "ethers";
-import { poseidon2, poseidon3 } from "poseidon-lite";
+import { concat, getCreateAddress, keccak256, SigningKey, solidityPacked, Wallet } from "ethers";
 import { format } from "prettier";
 import { groth16, type Groth16Proof } from "snarkjs";
 import {
@@ -27,12 +13,35 @@ import {
   verificationKeysFolder,
 } from "../../../scripts/build/circuits/artefacts.ts";
 import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
-import type { Kind } from "../../../shared/protocol/statements.ts";
-import { commitmentOf, DEPTH, nullifierOf, ownerOf, SparseTree } from "../../contract/circuits/statements.ts";
+import {
+  attestationType,
+  authorizationType,
+  commitmentOf,
+  compressedProof,
+  contextOf,
+  contextPreimageOf,
+  depositInputs,
+  digestOf,
+  domainSeparatorOf,
+  extOf,
+  FIELD_ORDER,
+  KINDS,
+  nextHead,
+  npkOf,
+  ownerOf,
+  proofWords,
+  rootUpdateType,
+  SparseTree,
+  spendInputs,
+  statementHashOf,
+  word,
+  type Home,
+  type Kind,
+  type SpentNote,
+} from "../oracle.ts";
 
 export const STORY_FILE = fileURLToPath(new URL("story.json", import.meta.url));
 
-const FIELD_ORDER = 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001n;
 const CHAIN_ID = 31_337n;
 const DEADLINE = 4_000_000_000n;
 const NOBODY = `0x${"00".repeat(20)}`;
@@ -45,7 +54,6 @@ const bytes = (name: string, length: number): string => {
   for (let block = 0; hex.length < 2 * length; block++) hex += secret(`${name}/${String(block)}`).slice(2);
   return `0x${hex.slice(0, 2 * length)}`;
 };
-const word = (value: bigint): string => toBeHex(value, 32);
 
 /** The deployer's first contracts, so that addresses follow from a key: three test dollars, then the pool. */
 const deployer = new Wallet(secret("deployer"));
@@ -58,69 +66,20 @@ const recipient = new Wallet(secret("recipient")).address;
 const SPENDING_KEY = number("spending key");
 const OWNER = ownerOf(SPENDING_KEY);
 
-const DOMAIN = { name: "Cloister", version: "1", chainId: CHAIN_ID, verifyingContract: POOL };
-const ATTESTATION: Record<string, TypedDataField[]> = {
-  Attestation: [
-    { name: "kind", type: "uint8" },
-    { name: "verifyingKeyHash", type: "bytes32" },
-    { name: "statementHash", type: "bytes32" },
-    { name: "proofHash", type: "bytes32" },
-    { name: "deadline", type: "uint64" },
-  ],
-};
-const ROOT_UPDATE: Record<string, TypedDataField[]> = {
-  RootUpdate: [
-    { name: "oldRoot", type: "uint256" },
-    { name: "newRoot", type: "uint256" },
-    { name: "fromIndex", type: "uint64" },
-    { name: "toIndex", type: "uint64" },
-    { name: "headBefore", type: "bytes32" },
-    { name: "headAfter", type: "bytes32" },
-  ],
-};
-const AUTHORIZATION: Record<string, TypedDataField[]> = {
-  ReceiveWithAuthorization: [
-    { name: "from", type: "address" },
-    { name: "to", type: "address" },
-    { name: "value", type: "uint256" },
-    { name: "validAfter", type: "uint256" },
-    { name: "validBefore", type: "uint256" },
-    { name: "nonce", type: "bytes32" },
-  ],
-};
-
-interface Note {
-  readonly asset: bigint;
-  readonly value: bigint;
-  readonly blinding: bigint;
-  readonly leafIndex: bigint;
-}
+const HOME: Home = { chainId: CHAIN_ID, pool: POOL };
 
 /** The pool as the story has made it so far. */
 const leaves: bigint[] = [];
-const notes: Note[] = [];
+const notes: SpentNote[] = [];
 const steps: unknown[] = [];
 let head = word(0n);
-let rooted = { count: 0, head, root: new SparseTree(new Map()).node(DEPTH, 0n) };
+let rooted = { count: 0, head, root: SparseTree.of([]).root() };
 
-function addLeaf(commitment: bigint, note: Omit<Note, "leafIndex">): void {
-  notes.push({ ...note, leafIndex: BigInt(leaves.length) });
+function addLeaf(commitment: bigint, note: Pick<SpentNote, "value" | "blinding">): void {
+  notes.push({ ...note, leafIndex: BigInt(leaves.length), leaf: commitment });
   leaves.push(commitment);
-  head = solidityPackedKeccak256(["bytes32", "uint256"], [head, commitment]);
+  head = nextHead(head, commitment);
 }
-
-const IDS: Readonly<Record<Kind, number>> = {
-  "deposit-shield": 1,
-  spend: 2,
-  spend9: 3,
-  "private-swap": 4,
-};
-const INPUTS: Readonly<Record<Kind, number>> = {
-  "deposit-shield": 0,
-  spend: 2,
-  spend9: 9,
-  "private-swap": 2,
-};
 
 interface Telling {
   readonly name: string;
@@ -130,7 +89,7 @@ interface Telling {
   readonly values: readonly bigint[];
   readonly amount: bigint;
   /** What stands in ext before the ciphertexts. */
-  readonly terms: readonly [type: string, name: string, value: unknown][];
+  readonly terms: Readonly<Record<string, unknown>>;
   /** What the pool measures, for a swap. */
   readonly received?: bigint;
 }
@@ -139,64 +98,33 @@ async function tell(telling: Telling): Promise<void> {
   const { name, kind, amount, values } = telling;
   const asset = BigInt(USDC);
   const isDeposit = kind === "deposit-shield";
+  const { id, inputs: places, leaves: added } = KINDS[kind];
 
-  const ciphertexts = Array.from({ length: isDeposit ? 3 : 4 }, (_, i) =>
-    bytes(`${name}/ciphertext/${String(i)}`, 117),
-  );
-  const ext = concat([
-    solidityPacked(
-      telling.terms.map(([type]) => type),
-      telling.terms.map(([, , value]) => value),
-    ),
-    ...ciphertexts,
-  ]);
-  const extHash = keccak256(ext);
-  const coder = AbiCoder.defaultAbiCoder();
-  const contextPreimage = coder.encode(
-    ["uint256", "address", "uint8", "uint64", "bytes32"],
-    [CHAIN_ID, POOL, IDS[kind], DEADLINE, extHash],
-  );
-  const context = BigInt(keccak256(contextPreimage)) % FIELD_ORDER;
+  const ciphertexts = Array.from({ length: added }, (_, i) => bytes(`${name}/ciphertext/${String(i)}`, 117));
+  const ext = extOf(kind, telling.terms, ciphertexts);
+  const context = contextOf(HOME, kind, DEADLINE, ext);
 
-  const tree = new SparseTree(new Map(leaves.slice(0, rooted.count).map((leaf, i) => [BigInt(i), leaf])));
-  const spent: Note[] = Array.from({ length: INPUTS[kind] }, (_, i) => {
+  const spent = Array.from({ length: places }, (_, i): SpentNote => {
     const leafIndex = telling.spent[i];
     return leafIndex === undefined
-      ? { asset, value: 0n, blinding: number(`${name}/unused/${String(i)}`), leafIndex: BigInt(i) }
+      ? { value: 0n, blinding: number(`${name}/unused/${String(i)}`), leafIndex: BigInt(i), leaf: undefined }
       : notes[leafIndex]!;
   });
   const blindings = values.map((_, i) => number(`${name}/output/${String(i)}`));
-  const outNpks = blindings.map((blinding) => poseidon2([OWNER, blinding]));
-  const commitments = values.map((value, i) => poseidon3([outNpks[i]!, asset, value]));
-  const nullifiers = spent.map((note) =>
-    nullifierOf(SPENDING_KEY, commitmentOf(OWNER, note.blinding, asset, note.value), note.leafIndex),
-  );
-  const made = { outNpks, outValues: values };
+  const made = values.map((value, i) => ({ npk: npkOf(OWNER, blindings[i]!), value }));
   const inputs = isDeposit
-    ? { context, asset, amountIn: amount, commitments, ...made }
-    : {
-        context,
-        root: tree.node(DEPTH, 0n),
-        asset: amount === 0n ? 0n : asset,
-        amountOut: amount,
-        nullifiers,
-        commitments,
-        spendingKey: SPENDING_KEY,
-        noteAsset: asset,
-        inValues: spent.map((note) => note.value),
-        inBlindings: spent.map((note) => note.blinding),
-        inLeafIndices: spent.map((note) => note.leafIndex),
-        inPathElements: spent.map((note) => tree.path(note.leafIndex)),
-        ...made,
-      };
+    ? depositInputs({ context, asset, amountIn: amount, made })
+    : spendInputs(
+        { context, spendingKey: SPENDING_KEY, noteAsset: asset, spent, made, amountOut: amount },
+        SparseTree.of(leaves.slice(0, rooted.count)),
+      );
+  const { commitments } = inputs;
 
   const { proof, signals, key } = await prove(kind, inputs);
-  const statementHash = keccak256(
-    coder.encode(["uint8", "uint64", "uint256[]", "bytes32"], [IDS[kind], DEADLINE, signals, extHash]),
-  );
-  const compressed = compress(proof);
+  const statementHash = statementHashOf(kind, DEADLINE, signals, ext);
+  const compressed = compressedProof(proof);
   const attestation = {
-    kind: IDS[kind],
+    kind: id,
     verifyingKeyHash: keccak256(concat(key.map(word))),
     statementHash,
     proofHash: keccak256(compressed),
@@ -204,38 +132,35 @@ async function tell(telling: Telling): Promise<void> {
   };
   const firstLeafIndex = leaves.length;
   commitments.forEach((commitment, i) => {
-    addLeaf(commitment, { asset, value: values[i]!, blinding: blindings[i]! });
+    addLeaf(commitment, { value: values[i]!, blinding: blindings[i]! });
   });
   let hashed: unknown;
   if (telling.received !== undefined) {
     const blinding = number(`${name}/bought`);
-    const npk = poseidon2([OWNER, blinding]);
-    const commitment = poseidon3([npk, BigInt(OTHER), telling.received]);
+    const npk = npkOf(OWNER, blinding);
+    const commitment = commitmentOf(npk, BigInt(OTHER), telling.received);
     hashed = { npk, asset: OTHER, value: telling.received, blinding, leafIndex: leaves.length, commitment };
-    addLeaf(commitment, { asset: BigInt(OTHER), value: telling.received, blinding });
+    addLeaf(commitment, { value: telling.received, blinding });
   }
   steps.push({
     step: "statement",
     name,
     kind,
-    kindId: IDS[kind],
+    kindId: id,
     deadline: DEADLINE,
-    ext: Object.fromEntries([
-      ...telling.terms.map(([, term, value]) => [term, value]),
-      ["ciphertexts", ciphertexts],
-    ]),
+    ext: { ...telling.terms, ciphertexts },
     extBytes: ext,
-    contextPreimage,
+    contextPreimage: contextPreimageOf(HOME, kind, DEADLINE, ext),
     context,
     circuitInputs: inputs,
     signals,
     statementHash,
     proof: solidityPacked(
       Array.from({ length: 8 }, () => "uint256"),
-      uncompressed(proof),
+      proofWords(proof),
     ),
     compressedProof: compressed,
-    attestation: signed(ATTESTATION, attestation),
+    attestation: signed(attestationType(HOME), attestation),
     authorization: isDeposit ? authorize(statementHash, amount) : "0x",
     firstLeafIndex,
     ...(hashed === undefined ? {} : { hashed }),
@@ -244,10 +169,9 @@ async function tell(telling: Telling): Promise<void> {
 }
 
 function grow(): void {
-  const next = new SparseTree(new Map(leaves.map((leaf, i) => [BigInt(i), leaf])));
   const message = {
     oldRoot: rooted.root,
-    newRoot: next.node(DEPTH, 0n),
+    newRoot: SparseTree.of(leaves).root(),
     fromIndex: rooted.count,
     toIndex: leaves.length,
     headBefore: rooted.head,
@@ -256,18 +180,17 @@ function grow(): void {
   steps.push({
     step: "root update",
     leaves: leaves.slice(rooted.count),
-    attestation: signed(ROOT_UPDATE, message),
+    attestation: signed(rootUpdateType(HOME), message),
   });
   rooted = { count: leaves.length, head, root: message.newRoot };
 }
 
-function signed(types: Record<string, TypedDataField[]>, message: Record<string, unknown>): unknown {
-  const digest = TypedDataEncoder.hash(DOMAIN, types, message);
+function signed(type: ReturnType<typeof attestationType>, message: Record<string, unknown>): unknown {
+  const digest = digestOf(type, message);
   return { message, digest, signature: signer.sign(digest).serialized };
 }
 
 function authorize(nonce: string, value: bigint): string {
-  const domain = { name: "USD Coin", version: "2", chainId: CHAIN_ID, verifyingContract: USDC };
   const message = {
     from: depositor.address,
     to: POOL,
@@ -276,22 +199,7 @@ function authorize(nonce: string, value: bigint): string {
     validBefore: DEADLINE + 1n,
     nonce,
   };
-  return depositor.signingKey.sign(TypedDataEncoder.hash(domain, AUTHORIZATION, message)).serialized;
-}
-
-/** In the order of EIP-197: the imaginary part first. */
-function uncompressed({ pi_a, pi_b, pi_c }: Groth16Proof): bigint[] {
-  const [[bx0, bx1], [by0, by1]] = pi_b as [[string, string], [string, string]];
-  return [pi_a[0], pi_a[1], bx1, bx0, by1, by0, pi_c[0], pi_c[1]].map((text) => BigInt(text ?? ""));
-}
-
-function compress(proof: Groth16Proof): string {
-  const [ax, ay, bx1, bx0, by1, by0, cx, cy] = uncompressed(proof) as [
-    ...[bigint, bigint, bigint, bigint],
-    ...[bigint, bigint, bigint, bigint],
-  ];
-  const flagged = (x: bigint, y: bigint): string => word(x | ((y & 1n) << 255n));
-  return concat([flagged(ax, ay), flagged(bx1, by0 === 0n ? by1 : by0), word(bx0), flagged(cx, cy)]);
+  return depositor.signingKey.sign(digestOf(authorizationType(CHAIN_ID, USDC), message)).serialized;
 }
 
 async function prove(
@@ -324,23 +232,19 @@ async function keyWords(kind: Kind): Promise<bigint[]> {
 }
 
 async function main(): Promise<void> {
-  const swapTerms = (name: string, middle: string, feeSecond: number): Telling["terms"] => [
-    ["address", "tokenOut", OTHER],
-    ["uint128", "minAmountOut", 1_000n],
-    ["uint256", "npkOut", poseidon2([OWNER, number(`${name}/bought`)])],
-    ["uint24", "feeFirst", 3_000],
-    ["address", "middle", middle],
-    ["uint24", "feeSecond", feeSecond],
-  ];
+  const swapTerms = (name: string, middle: string, feeSecond: number): Telling["terms"] => ({
+    tokenOut: OTHER,
+    minAmountOut: 1_000n,
+    npkOut: npkOf(OWNER, number(`${name}/bought`)),
+    feeFirst: 3_000,
+    middle,
+    feeSecond,
+  });
   const deposit = (name: string, amount: bigint, values: bigint[]): Telling => ({
     ...{ name, kind: "deposit-shield", spent: [], values, amount },
-    terms: [
-      ["address", "depositor", depositor.address],
-      ["uint64", "validAfter", 0n],
-      ["uint64", "validBefore", DEADLINE + 1n],
-    ],
+    terms: { depositor: depositor.address, validAfter: 0n, validBefore: DEADLINE + 1n },
   });
-  const paid = (to: string): Telling["terms"] => [["address", "recipient", to]];
+  const paid = (recipient: string): Telling["terms"] => ({ recipient });
 
   await tell(deposit("a deposit", 1_000_000n, [900_000n, 50_000n, 50_000n]));
   await tell(deposit("another deposit", 2_000_000n, [1_500_000n, 300_000n, 200_000n]));
@@ -382,7 +286,7 @@ async function main(): Promise<void> {
       attestationSigner: signer.privateKey,
       spendingKey: SPENDING_KEY,
     },
-    domainSeparator: TypedDataEncoder.hashDomain(DOMAIN),
+    domainSeparator: domainSeparatorOf(HOME),
     steps,
   };
   const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);

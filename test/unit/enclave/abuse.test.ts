@@ -11,7 +11,8 @@ import { encodeRequest } from "../../../shared/protocol/host/enclave-host.ts";
 import { codeOf, FrameClient } from "./support/frame-client.ts";
 import { CHALLENGE, releaseTo } from "./support/key-life.ts";
 import { until } from "./support/sockets.ts";
-import { aProvenDeposit, HOME, leaves } from "./support/statements.ts";
+import { aProvenDeposit, leaves } from "./support/statements.ts";
+import { HOME } from "../../contract/vectors/story.ts";
 
 /** What a hostile host can send to the compiled program, and what becomes of it. */
 describe("the enclave under abuse", function () {
@@ -40,7 +41,7 @@ describe("the enclave under abuse", function () {
     booting: [{ type: "genesis", challenge: CHALLENGE }, { type: "release-request" }, restore],
     serving: [
       { type: "attestation", nonce: new Uint8Array(32) },
-      (await aProvenDeposit()).request,
+      aProvenDeposit().request,
       {
         type: "attest-root",
         ...HOME,
@@ -83,7 +84,7 @@ describe("the enclave under abuse", function () {
   });
 
   it("attests a crowd of good proofs and bad ones at once, each for itself", async () => {
-    const { request } = await aProvenDeposit();
+    const { request } = aProvenDeposit();
     const otherC = new Uint8Array(request.proof);
     // A point of the curve, but not of this proof.
     otherC.set(request.proof.subarray(0, 64), 192);
@@ -136,7 +137,7 @@ describe("the enclave under abuse", function () {
   });
 
   it("attests again after all its verifiers were killed at once", async () => {
-    const { request } = await aProvenDeposit();
+    const { request } = aProvenDeposit();
     const killed = verifiers();
     assert.ok(killed.length > 0);
     for (const pid of killed) process.kill(pid, "SIGKILL");

@@ -12,20 +12,11 @@ import { toHex } from "../../../shared/protocol/bytes.ts";
 import type { AttestRootRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
 import { emptyNode, Frontier, TREE_CAPACITY, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { codeOf } from "./support/frame-client.ts";
+import { rootUpdateType } from "../../support/oracle.ts";
 import { aSigner } from "./support/key-life.ts";
-import { HOME, leaves } from "./support/statements.ts";
+import { leaves } from "./support/statements.ts";
+import { HOME } from "../../contract/vectors/story.ts";
 
-const TYPES = {
-  RootUpdate: [
-    { name: "oldRoot", type: "uint256" },
-    { name: "newRoot", type: "uint256" },
-    { name: "fromIndex", type: "uint64" },
-    { name: "toIndex", type: "uint64" },
-    { name: "headBefore", type: "bytes32" },
-    { name: "headAfter", type: "bytes32" },
-  ],
-};
-const DOMAIN = { name: "Cloister", version: "1", chainId: HOME.chainId, verifyingContract: HOME.pool };
 const HEAD = `0x${"ab".repeat(32)}` as Bytes32;
 
 describe("enclave/attest-root", () => {
@@ -77,7 +68,7 @@ describe("enclave/attest-root", () => {
       const { newRoot, toIndex } = reply;
       const message = { oldRoot, newRoot, fromIndex: BigInt(from), toIndex, headBefore: HEAD, headAfter };
       assert.equal(
-        verifyTypedData(DOMAIN, TYPES, message, toHex(reply.signature)).toLowerCase(),
+        verifyTypedData(...rootUpdateType(HOME), message, toHex(reply.signature)).toLowerCase(),
         signer.address,
       );
     });

@@ -15,32 +15,22 @@ import {
   type SwapPath,
 } from "../../../shared/protocol/statements.ts";
 import { encodeExt } from "../../../shared/protocol/host/statements.ts";
+import { attestationType } from "../../support/oracle.ts";
 import { codeOf } from "./support/frame-client.ts";
 import { aSigner, CONFIGURATION } from "./support/key-life.ts";
 import {
   aProvenDeposit,
   aProvenSpend,
-  aToldSpend9,
-  aToldSwap,
+  aProvenSpend9,
+  aProvenSwap,
   ciphertexts,
-  DEADLINE,
-  HOME,
   SOMEBODY,
   withSignals,
 } from "./support/statements.ts";
+import { HOME } from "../../contract/vectors/story.ts";
 import { NO_VERIFIER, verifierHere } from "./support/verifiers.ts";
 import { negate, negateG2, onTwistOutsideSubgroup } from "./support/toy-groth16.ts";
 
-const TYPES = {
-  Attestation: [
-    { name: "kind", type: "uint8" },
-    { name: "verifyingKeyHash", type: "bytes32" },
-    { name: "statementHash", type: "bytes32" },
-    { name: "proofHash", type: "bytes32" },
-    { name: "deadline", type: "uint64" },
-  ],
-};
-const DOMAIN = { name: "Cloister", version: "1", chainId: HOME.chainId, verifyingContract: HOME.pool };
 const BY_VERIFIER: ReadonlySet<Refusal> = new Set<Refusal>([
   "PROOF_AT_INFINITY",
   "PROOF_NOT_ON_CURVE",
@@ -59,10 +49,10 @@ describe("enclave/attest", function () {
 
   before(async () => {
     parts = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };
-    deposit = await aProvenDeposit();
-    spend = await aProvenSpend();
-    many = await aToldSpend9();
-    swap = await aToldSwap();
+    deposit = aProvenDeposit();
+    spend = aProvenSpend();
+    many = aProvenSpend9();
+    swap = aProvenSwap();
   });
 
   const answer = (request: AttestRequest): Promise<EnclaveReply> => attest(parts, request);
@@ -71,11 +61,11 @@ describe("enclave/attest", function () {
   for (const [kind, make] of [
     ["deposit-shield", aProvenDeposit],
     ["spend", aProvenSpend],
-    ["spend9", aToldSpend9],
-    ["private-swap", aToldSwap],
+    ["spend9", aProvenSpend9],
+    ["private-swap", aProvenSwap],
   ] as const) {
     it(`signs exactly what was verified: ${kind}`, async () => {
-      const { request, proof } = await make();
+      const { request, proof } = make();
       const reply = await answer(request);
       assert.ok(reply.type === "attest");
       const statementHash = statementHashOf(kind, request.deadline, request.signals, request.ext);
@@ -88,8 +78,7 @@ describe("enclave/attest", function () {
         proofHash: reply.proofHash,
         deadline: request.deadline,
       };
-      const domain = { ...DOMAIN, chainId: request.chainId, verifyingContract: request.pool };
-      const recovered = verifyTypedData(domain, TYPES, message, toHex(reply.signature));
+      const recovered = verifyTypedData(...attestationType(request), message, toHex(reply.signature));
       assert.equal(recovered.toLowerCase(), parts.signer.address);
     });
   }
@@ -139,7 +128,10 @@ describe("enclave/attest", function () {
     });
     refuses("CONTEXT_MISMATCH", "another chain", () => ({ ...spend.request, chainId: 1n }));
     refuses("CONTEXT_MISMATCH", "another pool", () => ({ ...spend.request, pool: SOMEBODY }));
-    refuses("CONTEXT_MISMATCH", "another deadline", () => ({ ...spend.request, deadline: DEADLINE + 1n }));
+    refuses("CONTEXT_MISMATCH", "another deadline", () => ({
+      ...spend.request,
+      deadline: spend.request.deadline + 1n,
+    }));
     const swapWith = (changes: Partial<SwapExt>, path: Partial<SwapPath> = {}): AttestRequest => {
       const ext = decodeExt("private-swap", swap.request.ext);
       assert.ok(ext?.kind === "private-swap");

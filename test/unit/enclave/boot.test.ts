@@ -20,7 +20,7 @@ describe("enclave/boot", function () {
     assert.equal(enclave.phase, "booting");
     assert.equal(enclave.signer, ZERO_ADDRESS);
     assert.equal(enclave.configuration?.hash, CONFIGURATION.hash);
-    const { request, proof } = await aProvenDeposit();
+    const { request, proof } = aProvenDeposit();
     const { verifier } = enclave.booting;
     assert.equal(await verifier.verify("deposit-shield", proof, request.signals as never), undefined);
   });

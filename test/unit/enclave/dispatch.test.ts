@@ -15,7 +15,8 @@ import { anyRequest } from "../../contract/wire/messages.ts";
 import { codeOf } from "./support/frame-client.ts";
 import { aPair, aSigner, CHALLENGE, CONFIGURATION, platformInMemory, releaseTo } from "./support/key-life.ts";
 import { DEAD_PLATFORM } from "./support/platforms.ts";
-import { aProvenDeposit, HOME } from "./support/statements.ts";
+import { aProvenDeposit } from "./support/statements.ts";
+import { HOME } from "../../contract/vectors/story.ts";
 import { verifierHere } from "./support/verifiers.ts";
 
 const EMPTY = new Uint8Array(0);
@@ -36,7 +37,7 @@ describe("enclave/dispatch", function () {
     parts = { platform, configuration: CONFIGURATION, verifier: await verifierHere() };
     requests = [
       { type: "attestation", nonce: new Uint8Array(32) },
-      (await aProvenDeposit()).request,
+      aProvenDeposit().request,
       { type: "attest-root", ...HOME, fromIndex: 0n, headBefore: ZERO_BYTES32, frontier: [], leaves: [1n] },
     ];
   });

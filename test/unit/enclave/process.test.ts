@@ -15,21 +15,14 @@ import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protoc
 import { concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
 import { encodeRequest } from "../../../shared/protocol/host/enclave-host.ts";
+import { attestationType } from "../../support/oracle.ts";
 import { codeOf, FrameClient } from "./support/frame-client.ts";
 import { CHALLENGE, CONFIGURATION, releaseTo, verified, type Pair } from "./support/key-life.ts";
 import { until } from "./support/sockets.ts";
-import { aProvenDeposit, aProvenSpend, HOME, leaves } from "./support/statements.ts";
+import { aProvenDeposit, aProvenSpend, leaves } from "./support/statements.ts";
+import { HOME } from "../../contract/vectors/story.ts";
 
 const PLATFORM = fileURLToPath(new URL("../../../scripts/stack/simulated-platform.ts", import.meta.url));
-const ATTESTATION_TYPES = {
-  Attestation: [
-    { name: "kind", type: "uint8" },
-    { name: "verifyingKeyHash", type: "bytes32" },
-    { name: "statementHash", type: "bytes32" },
-    { name: "proofHash", type: "bytes32" },
-    { name: "deadline", type: "uint64" },
-  ],
-};
 
 async function born(client: FrameClient): Promise<Pair> {
   const reply = await client.ask({ type: "genesis", challenge: CHALLENGE });
@@ -81,12 +74,11 @@ describe("the enclave as a process", function () {
     ["spend", aProvenSpend],
   ] as const) {
     it(`attests a real ${kind}, and refuses it with one byte of the proof changed`, async () => {
-      const { request } = await make();
+      const { request } = make();
       const reply = await client.ask(request);
       assert.ok(reply.type === "attest");
       const recovered = verifyTypedData(
-        { name: "Cloister", version: "1", chainId: HOME.chainId, verifyingContract: HOME.pool },
-        ATTESTATION_TYPES,
+        ...attestationType(request),
         {
           kind: request.kindId,
           verifyingKeyHash: CONFIGURATION.verifyingKeyHashes[kind],
@@ -117,7 +109,7 @@ describe("the enclave as a process", function () {
   });
 
   it("answers many requests at once, good and bad, each for itself", async () => {
-    const { request } = await aProvenDeposit();
+    const { request } = aProvenDeposit();
     const bad: AttestRequest = { ...request, chainId: 2n };
     const replies = await Promise.all([request, bad, request, bad].map((one) => client.ask(one)));
     assert.deepEqual(
@@ -152,7 +144,7 @@ describe("the enclave as a process", function () {
 
   it("takes 64 KiB that trickle in, and answers others meanwhile", async () => {
     const slow = await connect();
-    const { request } = await aProvenDeposit();
+    const { request } = aProvenDeposit();
     const frame = encodeRequest(1, { ...request, ext: new Uint8Array(60_000) });
     slow.socket.setNoDelay(true);
     for (let at = 0; at < frame.length; at += 7) slow.socket.write(frame.subarray(at, at + 7));

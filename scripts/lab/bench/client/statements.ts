@@ -1,5 +1,5 @@
 // A valid statement of each kind with its witness, made by the client library from notes in a small tree: what a
-// wallet proves, without a chain. Every call draws other notes.
+// wallet proves, without a chain. Every call draws other notes. And notes of nobody, for statements without a proof.
 
 import type { Fees } from "../../../../shared/client/fees.ts";
 import {
@@ -12,8 +12,15 @@ import {
 import { newSeed, SpendingKey } from "../../../../shared/notes/keys.ts";
 import { NoteTree } from "../../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, randomField } from "../../../../shared/notes/note.ts";
-import { asAddress, ZERO_ADDRESS, type Address, type Field } from "../../../../shared/protocol/brands.ts";
+import {
+  asAddress,
+  mustField,
+  ZERO_ADDRESS,
+  type Address,
+  type Field,
+} from "../../../../shared/protocol/brands.ts";
 import { KINDS, type Kind } from "../../../../shared/protocol/statements.ts";
+import { TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
 
 const USDC = address("aa");
 const WETH = address("bb");
@@ -59,6 +66,12 @@ export function aStatement(kind: Kind): Prepared {
         path: { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
       });
   }
+}
+
+/** Under no root; its path would only be looked at by a prover. */
+export function nobodysNote(asset: Address, value: bigint, leafIndex = 0): SpendInput {
+  const path = Array.from({ length: TREE_DEPTH }, () => Array.from({ length: 3 }, () => mustField(0n)));
+  return { note: { ...newNote(asset, value), leafIndex }, path };
 }
 
 function ownNotes(keys: SpendingKey, count: number): { root: Field; inputs: SpendInput[] } {

@@ -2,14 +2,19 @@
 // limits no measurement meets, and a signer of our own in the pool, so that events can be made by the hundred
 // without proving each.
 
+import { randomBytes } from "node:crypto";
 import { Contract, NonceManager, Wallet as EthereumWallet } from "ethers";
 import { createClient, memoryStorage, newSeed, type Client } from "../../../../shared/client/index.ts";
+import { prepareSpend } from "../../../../shared/client/statements.ts";
+import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { developmentProver } from "../../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
-import { asAddress, mustField } from "../../../../shared/protocol/brands.ts";
+import { asAddress, mustField, type Field } from "../../../../shared/protocol/brands.ts";
+import { COMPRESSED_PROOF_BYTES } from "../../../../shared/protocol/host/proofs.ts";
+import type { Home, Statement } from "../../../../shared/protocol/statements.ts";
 import { committedKeyHashes } from "../../../product/deploy.ts";
+import { attested, attester, NO_UPDATE, unsigned } from "../../../stack/pool-transaction.ts";
 import { addSigner, proposeSigner, waitForTime } from "../../../product/operator/pool-signers.ts";
-import { attester, NO_UPDATE, seal, spendDraft, type Setting } from "../../../stack/statement-maker.ts";
 import { openStackWallet } from "../../../stack/stack-wallet.ts";
 import { TestUsdc } from "../../../stack/usdc.ts";
 import { onFreshService, type FreshService } from "../service.ts";
@@ -46,12 +51,8 @@ async function openStage(service: FreshService) {
   await waitForTime(chain, ((await chain.getBlock("latest"))?.timestamp ?? 0) + 2);
   await addSigner(owner, poolAddress, own.address);
   const pool = new Contract(poolAddress, POOL_ABI, owner);
-  const setting: Setting = {
-    home: { chainId: BigInt(entry.chain_id), pool: poolAddress },
-    deadline: 4_000_000_000n,
-    verifyingKeyHashes: await committedKeyHashes(),
-    attesters: [own],
-  };
+  const home: Home = { chainId: BigInt(entry.chain_id), pool: poolAddress };
+  const keyHashes = await committedKeyHashes();
 
   return {
     port: Number(new URL(entry.base_url).port),
@@ -62,24 +63,31 @@ async function openStage(service: FreshService) {
     /** Private transfers of nobody's notes, all in one block; resolves with how many events a stream shows of them. */
     async transfers(count: number): Promise<number> {
       const { root } = await client.merkleRoot();
-      const made = Array.from({ length: count }, () =>
-        seal(spendDraft(setting, mustField(BigInt(root)), undefined)),
+      const made = Array.from({ length: count }, () => nobodysTransfer(home, mustField(BigInt(root))));
+      const members = made.map((statement) =>
+        attested(home, keyHashes.spend, unsigned(statement, randomBytes(COMPRESSED_PROOF_BYTES)), [own]),
       );
       const sent = [];
       for (let i = 0; i < count; i += PER_TRANSACTION) {
-        const members = made.slice(i, i + PER_TRANSACTION).map(({ transaction }) => transaction);
-        sent.push(
-          (await pool.getFunction("execute")(members, NO_UPDATE, { gasLimit: 25_000_000 })) as {
-            wait(): Promise<unknown>;
-          },
-        );
+        const call = [members.slice(i, i + PER_TRANSACTION), NO_UPDATE, { gasLimit: 25_000_000 }] as const;
+        sent.push((await pool.getFunction("execute")(...call)) as { wait(): Promise<unknown> });
       }
       for (const one of sent) await one.wait();
-      return made.reduce((sum, { draft }) => sum + draft.nullifiers.length + draft.commitments.length, 0);
+      return made.reduce((sum, { facts }) => sum + facts.nullifiers.length + facts.commitments.length, 0);
     },
     /** A deposit's request with a real proof, good for as many attestations as are asked for. */
     provenDeposit: () => provenDeposit(client, service),
   };
+}
+
+/** Spends notes worth nothing, as every payment may: the pool cannot tell. */
+function nobodysTransfer(home: Home, root: Field): Statement {
+  const keys = SpendingKey.fromSeed(newSeed());
+  return prepareSpend({
+    ...{ home, keys, asset: home.pool, root, inputs: [], deadline: 4_000_000_000 },
+    fees: { service: undefined, developer: undefined, total: 0n },
+    payment: { type: "transfer", to: keys.viewing.address, value: 0n },
+  }).statement;
 }
 
 /** Made by the client library, and kept from leaving the device. */

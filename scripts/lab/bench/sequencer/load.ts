@@ -12,12 +12,12 @@ import {
   type Client,
   type Pins,
 } from "../../../../shared/client/index.ts";
-import { prepareSpend, type SpendInput } from "../../../../shared/client/statements.ts";
+import { prepareSpend } from "../../../../shared/client/statements.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
-import { newNote } from "../../../../shared/notes/note.ts";
-import { asAddress, mustField, type Address, type Field } from "../../../../shared/protocol/brands.ts";
+import { asAddress, mustField } from "../../../../shared/protocol/brands.ts";
 import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
 import { answer } from "../child.ts";
+import { nobodysNote } from "../client/statements.ts";
 import { openSimulator, type Simulator } from "../trapdoor/simulator.ts";
 
 export type LoadAsk =
@@ -157,19 +157,13 @@ async function prepare({ client, pins, simulator, users }: Common, count: number
       fees,
       deadline,
       root,
-      inputs: [nobodysNote(asset, 2 * i), nobodysNote(asset, 2 * i + 1)],
+      inputs: [nobodysNote(asset, VALUE, 2 * i), nobodysNote(asset, VALUE, 2 * i + 1)],
       payment: { type: "transfer", to: keys.viewing.address, value: VALUE / 2n },
     });
     const { hash, kind, signals } = prepared.statement;
     const proof = wireProof(toSnarkjsProof(simulator.prove(kind, signals)));
     return { token, statement: hash, body: JSON.stringify(spendBody(prepared, proof)) };
   });
-}
-
-/** Under no root; its path would only be looked at by a prover. */
-function nobodysNote(asset: Address, leafIndex: number): SpendInput {
-  const path = Array.from({ length: 16 }, (): Field[] => [mustField(0n), mustField(0n), mustField(0n)]);
-  return { note: { ...newNote(asset, VALUE), leafIndex }, path };
 }
 
 async function send(

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { attester, spendDraft, signalsOf, type Attester } from "../../../../scripts/stack/statement-maker.ts";
+import { signalsOf, spendDraft } from "../../../support/drafts.ts";
+import { type Attester, attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { recoverSigner } from "../../../../proxy/chain/recovery.ts";
 import { createAttestor, type Attestor } from "../../../../proxy/enclave-link/attestor.ts";
 import type { EnclaveLink } from "../../../../proxy/enclave-link/link.ts";

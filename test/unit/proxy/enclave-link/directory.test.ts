@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { attester } from "../../../../scripts/stack/statement-maker.ts";
+import { attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import { createDirectory } from "../../../../proxy/enclave-link/directory.ts";
 import { EnclaveUnreachable, type EnclaveLink } from "../../../../proxy/enclave-link/link.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { openOf } from "../../../support/stores/tickets.ts";
 import { Wallet } from "ethers";
-import { attester, spendDraft } from "../../../../scripts/stack/statement-maker.ts";
+import { spendDraft } from "../../../support/drafts.ts";
+import { attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { createAdmission, type Admission } from "../../../../proxy/payments/admission.ts";
 import type { Body } from "../../../../proxy/payments/body.ts";
 import { toTransaction } from "../../../../proxy/payments/transaction.ts";

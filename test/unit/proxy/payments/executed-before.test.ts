@@ -7,7 +7,7 @@ import type { Owner } from "../../../../proxy/http/state.ts";
 import type { TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { createAdmission, type Admission } from "../../../../proxy/payments/admission.ts";
 import type { Body } from "../../../../proxy/payments/body.ts";
-import { spendDraft } from "../../../../scripts/stack/statement-maker.ts";
+import { spendDraft } from "../../../support/drafts.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
 import { testFees } from "../../../support/fees.ts";
 import { Money, NO_PROOF, OWNER, type MadeStatement } from "../../../support/money.ts";

@@ -1,6 +1,5 @@
 // Statements as callers post them: a draft in the words of the HTTP interface, through its schema.
-import type { Draft } from "../../../../scripts/stack/statement-maker.ts";
-import { signalsOf } from "../../../../scripts/stack/statement-maker.ts";
+import { type Draft, signalsOf } from "../../../support/drafts.ts";
 import { readAttestBody, type Body } from "../../../../proxy/payments/body.ts";
 import { encodeUniswapPath } from "../../../../shared/api/uniswap-path.ts";
 import { addressFromField } from "../../../../shared/protocol/brands.ts";

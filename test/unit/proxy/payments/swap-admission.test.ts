@@ -1,13 +1,13 @@
 // Swaps, payments of nine notes and plain deposits at the door, with a chain that says what each test wants.
 import assert from "node:assert/strict";
 import {
-  drawField,
   depositDraft,
+  type Draft,
+  drawField,
+  type Setting,
   spendDraft,
   swapDraft,
-  type Draft,
-  type Setting,
-} from "../../../../scripts/stack/statement-maker.ts";
+} from "../../../support/drafts.ts";
 import type { Pool } from "../../../../proxy/chain/pool.ts";
 import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";

@@ -3,13 +3,13 @@
 import { Interface } from "ethers";
 import {
   depositDraft,
+  type Draft,
   drawField,
+  type Setting,
   signalsOf,
   spendDraft,
   swapDraft,
-  type Draft,
-  type Setting,
-} from "../../../../scripts/stack/statement-maker.ts";
+} from "../../../support/drafts.ts";
 import { createPool, type Pool, type PoolRefusal } from "../../../../proxy/chain/pool.ts";
 import type { Chain } from "../../../../proxy/chain/provider.ts";
 import type { Tokens } from "../../../../proxy/chain/token.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { openOf } from "../../../support/stores/tickets.ts";
 import { Signature, type HDNodeWallet } from "ethers";
-import { attester } from "../../../../scripts/stack/statement-maker.ts";
+import { attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { isOver } from "../../../../proxy/store/ticket-states.ts";
 import { asAddress } from "../../../../shared/protocol/brands.ts";
 import { poolContract } from "../../../support/pool-contract.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../../scripts/product/deploy.ts";
-import { depositDraft, swapDraft } from "../../../../scripts/stack/statement-maker.ts";
+import { depositDraft, swapDraft } from "../../../support/drafts.ts";
 import { createAdmission } from "../../../../proxy/payments/admission.ts";
 import type { TicketError, TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
+import { signAuthorization, type DepositSigner } from "../../../../shared/client/authorization.ts";
 import {
+  prepareDeposit,
   prepareSpend,
   prepareSwap,
+  type Prepared,
   type SpendInput,
   type SpendPlan,
 } from "../../../../shared/client/statements.ts";
@@ -10,13 +13,16 @@ import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { NoteTree } from "../../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, npkOf } from "../../../../shared/notes/note.ts";
 import { ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
+import { toHex } from "../../../../shared/protocol/bytes.ts";
 import { KINDS } from "../../../../shared/protocol/statements.ts";
+import * as oracle from "../../../support/oracle.ts";
 
 const keys = SpendingKey.fromSeed(new Uint8Array(32).fill(4));
 const ASSET = "0x00000000000000000000000000000000000000bb" as Address;
 const TOKEN_OUT = "0x00000000000000000000000000000000000000cc" as Address;
 const HOME = { chainId: 7n, pool: "0x00000000000000000000000000000000000000aa" as Address };
-const fee = (value: bigint) => ({ to: nobody(), value, enforced: true });
+const nobodys = nobody();
+const fee = (value: bigint) => ({ to: nobodys, value, enforced: true });
 const FEES = { service: fee(3n), developer: fee(2n), total: 5n };
 const COMMON = { home: HOME, keys, asset: ASSET, deadline: 99, fees: FEES };
 
@@ -32,6 +38,46 @@ function spent(values: readonly bigint[]): Pick<SpendPlan, "root" | "inputs"> {
 }
 const values = (witness: Readonly<Record<string, unknown>>, name: string): string[] =>
   witness[name] as string[];
+
+/** What the oracle makes of the secrets in a witness, and of the terms. */
+function assertAsTheOracle({ statement, witness, openings }: Prepared): void {
+  const { home, kind, deadline, ext, extBytes, signals, hash } = statement;
+  const terms = { ...ext, ...("path" in ext ? ext.path : {}) };
+  const bytes = oracle.extOf(kind, terms, ext.ciphertexts.map(toHex));
+  assert.equal(toHex(extBytes), bytes);
+  assert.equal(hash, oracle.statementHashOf(kind, deadline, signals, bytes));
+
+  const numbers = (name: string): bigint[] => values(witness, name).map(BigInt);
+  const number = (name: string): bigint => BigInt(witness[name] as string);
+  const context = oracle.contextOf(home, kind, deadline, bytes);
+  const made = numbers("outNpks").map((npk, i) => ({ npk, value: numbers("outValues")[i]! }));
+  if (kind === "deposit-shield") {
+    const [asset, amountIn] = [number("asset"), number("amountIn")];
+    const { commitments } = oracle.depositInputs({ context, asset, amountIn, made });
+    assert.deepEqual(signals, [context, asset, amountIn, ...commitments]);
+  } else {
+    const spent = spendPlanOf(context, made);
+    const { root, asset, amountOut, nullifiers, commitments } = oracle.spendInputs(spent);
+    assert.deepEqual(signals, [context, root, asset, amountOut, ...nullifiers, ...commitments]);
+  }
+
+  for (const opening of openings) {
+    const npk = oracle.npkOf(nobodys.owner, BigInt(opening.blinding));
+    const note = oracle.commitmentOf(npk, BigInt(opening.asset), BigInt(opening.value));
+    assert.equal(note, statement.facts.commitments[opening.output]);
+  }
+
+  function spendPlanOf(bound: bigint, outputs: readonly oracle.MadeNote[]): oracle.SpendPlan {
+    const [spendingKey, noteAsset] = [number("spendingKey"), number("noteAsset")];
+    const spent = numbers("inValues").map((value, i) => {
+      const [blinding, leafIndex] = [numbers("inBlindings")[i]!, numbers("inLeafIndices")[i]!];
+      const npk = oracle.npkOf(oracle.ownerOf(spendingKey), blinding);
+      const leaf = value === 0n ? undefined : oracle.commitmentOf(npk, noteAsset, value);
+      return { value, blinding, leafIndex, leaf };
+    });
+    return { context: bound, spendingKey, noteAsset, spent, made: outputs, amountOut: number("amountOut") };
+  }
+}
 
 describe("statements from notes", () => {
   const payment = { type: "transfer", to: nobody(), value: 10n } as const;
@@ -59,6 +105,45 @@ describe("statements from notes", () => {
     assert.throws(() =>
       prepareSpend({ ...COMMON, ...spent(Array.from({ length: 10 }, () => 20n)), payment }),
     );
+  });
+
+  describe("are what the oracle makes of the same secrets", () => {
+    const deposit = { ...COMMON, amount: 90n, depositor: TOKEN_OUT, validAfter: 3, validBefore: 98 };
+    const recipient = TOKEN_OUT;
+    const swap = { ...COMMON, ...spent([70n, 50n]), sharesIn: 100n, tokenOut: TOKEN_OUT, floor: 7n };
+    const middle = "0x00000000000000000000000000000000000000dd" as Address;
+    for (const [what, make] of Object.entries<() => Prepared>({
+      "a deposit": () => prepareDeposit(deposit),
+      "a transfer": () => prepareSpend({ ...COMMON, ...spent([20n, 30n]), payment }),
+      "a withdrawal": () =>
+        prepareSpend({ ...COMMON, ...spent([50n]), payment: { type: "withdraw", recipient, value: 9n } }),
+      "a payment of many notes": () =>
+        prepareSpend({ ...COMMON, ...spent(Array.from({ length: 9 }, () => 20n)), payment }),
+      "a swap through one pool": () =>
+        prepareSwap({ ...swap, path: { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 } }),
+      "a swap through two pools": () =>
+        prepareSwap({ ...swap, path: { feeFirst: 500, middle, feeSecond: 3_000 } }),
+    })) {
+      it(what, () => assertAsTheOracle(make()));
+    }
+
+    it("a deposit's authorization", async () => {
+      const { statement } = prepareDeposit(deposit);
+      const asked: string[] = [];
+      const signer: DepositSigner = {
+        getAddress: () => Promise.resolve(TOKEN_OUT),
+        signTypedData(domain, types, message) {
+          asked.push(oracle.digestOf([domain, types], message));
+          return Promise.resolve(`0x${"11".repeat(65)}`);
+        },
+      };
+      await signAuthorization(signer, statement, ASSET, { name: "USD Coin", version: "2" });
+      const message = {
+        ...{ from: TOKEN_OUT, to: HOME.pool, value: 90n, validAfter: 3n, validBefore: 98n },
+        nonce: statement.hash,
+      };
+      assert.deepEqual(asked, [oracle.digestOf(oracle.authorizationType(HOME.chainId, ASSET), message)]);
+    });
   });
 
   it("two plans over the same notes have the same nullifiers of them, so only one can be executed", () => {

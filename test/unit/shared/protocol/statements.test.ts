@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { AbiCoder, keccak256, solidityPacked } from "ethers";
 import fc from "fast-check";
 import { FIELD_ORDER, mustField, ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
 import { toAddress, toHex } from "../../../../shared/protocol/bytes.ts";
@@ -28,8 +27,8 @@ import {
   signalNames,
   writeSignals,
 } from "../../../../shared/protocol/host/statements.ts";
+import * as oracle from "../../../support/oracle.ts";
 
-const abi = AbiCoder.defaultAbiCoder();
 const HOME: Home = { chainId: 31_337n, pool: `0x${"c1".repeat(20)}` as Address };
 const TOKEN = BigInt(`0x${"0a".repeat(20)}`);
 const SOMEBODY = `0x${"5b".repeat(20)}` as Address;
@@ -77,27 +76,6 @@ const anExt: fc.Arbitrary<Ext> = fc.oneof(
     PLAIN,
   ),
 );
-
-/** What stands before the ciphertexts, as Solidity types and values. */
-function termsOf(ext: Ext): [types: string[], values: unknown[]] {
-  switch (ext.kind) {
-    case "deposit-shield":
-      return [
-        ["address", "uint64", "uint64"],
-        [ext.depositor, ext.validAfter, ext.validBefore],
-      ];
-    case "spend":
-    case "spend9":
-      return [["address"], [ext.recipient]];
-    case "private-swap": {
-      const { feeFirst, middle, feeSecond } = ext.path;
-      return [
-        ["address", "uint128", "uint256", "uint24", "address", "uint24"],
-        [ext.tokenOut, ext.minAmountOut, ext.npkOut, feeFirst, middle, feeSecond],
-      ];
-    }
-  }
-}
 
 describe("shared/protocol/statements", () => {
   it("has distinct ids, and no kind for any other", () => {
@@ -182,11 +160,8 @@ describe("shared/protocol/statements", () => {
     fc.assert(
       fc.property(anExt, (ext) => {
         const bytes = encodeExt(ext);
-        const sealed = ext.ciphertexts.map((bytes) => toHex(bytes));
-        const types = sealed.map(() => "bytes");
-        const [head, terms] = termsOf(ext);
-        const packed = solidityPacked([...head, ...types], [...terms, ...sealed]);
-        assert.equal(toHex(bytes), packed);
+        const terms = { ...ext, ...("path" in ext ? ext.path : {}) };
+        assert.equal(toHex(bytes), oracle.extOf(ext.kind, terms, ext.ciphertexts.map(toHex)));
         assert.deepEqual(decodeExt(ext.kind, bytes), ext);
         for (const other of KIND_NAMES) {
           const isTwin = other.startsWith("spend") && ext.kind.startsWith("spend");
@@ -224,20 +199,10 @@ describe("shared/protocol/statements", () => {
         fc.uint8Array(),
         fc.array(fc.bigInt({ min: 0n, max: FIELD_ORDER - 1n })),
         (chainId, pool, of, deadline, ext, signals) => {
-          const extHash = keccak256(ext);
-          const context = keccak256(
-            abi.encode(
-              ["uint256", "address", "uint8", "uint64", "bytes32"],
-              [chainId, pool, KINDS[of].id, deadline, extHash],
-            ),
-          );
-          assert.equal(contextOf({ chainId, pool }, of, deadline, ext), BigInt(context) % FIELD_ORDER);
-          const hash = keccak256(
-            abi.encode(
-              ["uint8", "uint64", "uint256[]", "bytes32"],
-              [KINDS[of].id, deadline, signals, extHash],
-            ),
-          );
+          const home = { chainId, pool };
+          const context = oracle.contextOf(home, of, deadline, toHex(ext));
+          assert.equal(contextOf(home, of, deadline, ext), context);
+          const hash = oracle.statementHashOf(of, deadline, signals, toHex(ext));
           assert.equal(statementHashOf(of, deadline, signals, ext), hash);
         },
       ),

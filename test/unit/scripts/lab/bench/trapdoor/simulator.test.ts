@@ -26,8 +26,8 @@ import { aField, below, someBytes } from "../../../../enclave/support/random.ts"
 import {
   aProvenDeposit,
   aProvenSpend,
-  aToldSpend9,
-  aToldSwap,
+  aProvenSpend9,
+  aProvenSwap,
 } from "../../../../enclave/support/statements.ts";
 import { holdsByNoble } from "../../../../enclave/support/toy-groth16.ts";
 
@@ -90,12 +90,12 @@ describe("scripts/lab/bench/trapdoor/simulator", function () {
   const MADE = [
     ["deposit-shield", aProvenDeposit],
     ["spend", aProvenSpend],
-    ["spend9", aToldSpend9],
-    ["private-swap", aToldSwap],
+    ["spend9", aProvenSpend9],
+    ["private-swap", aProvenSwap],
   ] as const;
   for (const [kind, make] of MADE) {
     it(`${kind}: snarkjs's proof is good under the real key only, a simulated one of the same signals under the benchmark's only`, async () => {
-      const { proof, request } = await make();
+      const { proof, request } = make();
       const signals = request.signals.map(mustField);
       const honest: Claim = { kind, signals, proof };
       const simulated: Claim = { kind, signals, proof: simulator.prove(kind, signals) };
