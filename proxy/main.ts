@@ -44,6 +44,7 @@ import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { openStores, openWindows } from "./open-stores.ts";
 import { ownHops } from "./own-hops.ts";
+import { createAcceptance } from "./payments/acceptance.ts";
 import { createAdmission } from "./payments/admission.ts";
 import { createAttestations } from "./payments/attestations.ts";
 import { paymentRoutes } from "./payments/payments.routes.ts";
@@ -153,12 +154,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
   );
   const tickets = createTickets(stores.tickets, {
-    maxWaiting: config.maxWaiting,
     tipNumber: () => data.tip()?.number,
-    execution: (statement) => data.execution(statement),
     blockedBy: (kind) => sequencer.blockedBy(kind),
-    onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
-    now,
   });
   tickets.onChange(({ status }) => {
     if (status.state === "queued") sequencer.wakeForTicket();
@@ -189,17 +186,22 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     tokens,
     assets: config.assets,
     fees,
-    tickets,
+    tickets: stores.tickets,
     data,
     isFresh: () => tipIfFresh() !== undefined,
     now,
   });
   const payments = createPayments({
     pool,
+    acceptance: createAcceptance(stores.tickets, {
+      maxWaiting: config.maxWaiting,
+      execution: (statement) => data.execution(statement),
+      onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
+      now,
+    }),
     admission,
     attestations: createAttestations(attestor, pool),
     feeNotes: createFeeNotes(stores.feeNotes, data),
-    tickets,
   });
   const quotes =
     config.venue === undefined

@@ -13,7 +13,7 @@ import type { Fees, PaidNote } from "../fees/fee-rules.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import type { ChainDataStore } from "../store/chain-data.ts";
 import type { FeeNote } from "../store/fee-notes.ts";
-import type { Tickets } from "./tickets.ts";
+import type { TicketStore } from "../store/tickets.ts";
 import { assetOf, invalid, type Transaction } from "./transaction.ts";
 
 /** A transaction that may go to the enclave. */
@@ -22,21 +22,13 @@ export interface AdmittedTransaction extends Transaction {
   readonly feeNotes: readonly FeeNote[];
 }
 
-export interface Admission {
-  /**
-   * Deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. Of a statement
-   * that is executed only what it would be sent with again if its block were reorganised out.
-   */
-  admit(transaction: Transaction, developerId: string, isExecuted: boolean): Promise<AdmittedTransaction>;
-}
-
 export interface AdmissionParts {
   readonly pool: Pool;
   readonly tokens: Tokens;
   /** What this instance lists. */
   readonly assets: readonly Asset[];
   readonly fees: Pick<Fees, "check">;
-  readonly tickets: Pick<Tickets, "isReserved">;
+  readonly tickets: Pick<TicketStore, "reservedBy">;
   readonly data: Pick<ChainDataStore, "root" | "spender" | "execution" | "tip">;
   /** Whether `data` ends with the chain's newest block, for all we know. */
   readonly isFresh: () => boolean;
@@ -49,7 +41,9 @@ const MAX_AHEAD_SECS = 24 * 3600;
 const AHEAD_SLACK_SECS = 60;
 const EXECUTOR_RETRY_SECS = 60;
 
-export function createAdmission(parts: AdmissionParts): Admission {
+export type Admission = ReturnType<typeof createAdmission>;
+
+export function createAdmission(parts: AdmissionParts) {
   const { pool, tokens, assets, fees, tickets, data, isFresh, now } = parts;
 
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
@@ -174,7 +168,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
         throw new ApiError("NULLIFIER_SPENT", "a note of this statement is spent");
       }
       if (!isFresh() && (await pool.isSpent(nullifier))) throw unread();
-      if (await tickets.isReserved(nullifier)) {
+      if ((await tickets.reservedBy(nullifier)) !== undefined) {
         throw new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this statement");
       }
     }
@@ -207,7 +201,15 @@ export function createAdmission(parts: AdmissionParts): Admission {
   }
 
   return {
-    async admit(transaction, developerId, isExecuted) {
+    /**
+     * Deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. Of a statement
+     * that is executed only what it would be sent with again if its block were reorganised out.
+     */
+    async admit(
+      transaction: Transaction,
+      developerId: string,
+      isExecuted: boolean,
+    ): Promise<AdmittedTransaction> {
       const paid = await (isExecuted ? paidIfExecuted : paidIfExecutable)(transaction, developerId);
       const { hash, deadline } = transaction.statement;
       const feeNotes = paid.map((note) => ({ ...note, statement: hash, deadline: Number(deadline) }));

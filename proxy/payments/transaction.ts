@@ -2,11 +2,10 @@
  * A body as the transaction that it asks for: its statement, built and checked by the rules that need no chain. Pure;
  * everything in a body is untrusted.
  */
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import { decodeUniswapPath, type PathFault, type TokenPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, addressFromField, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { encodeProof, parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
+import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import type { Proof } from "../../shared/protocol/proof.ts";
 import {
@@ -17,7 +16,6 @@ import {
   type StatementFault,
 } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";
-import type { TicketTransaction } from "../store/tickets.ts";
 import type { Body } from "./body.ts";
 
 /** A statement whose form and rules are good; nothing is known yet about its proof or the chain. */
@@ -48,22 +46,6 @@ export function toTransaction(body: Body, home: Home): Transaction {
   const proof = parseSnarkjsProof(body.proof);
   if (proof === undefined) throw new ApiError("PROOF_INVALID", "the proof's coordinates are not canonical");
   return { statement, proof, authorization: authorizationOf(body), openings: body.fees };
-}
-
-/** What its ticket keeps. */
-export function toStored(
-  { statement, proof, authorization }: Transaction,
-  attestations: readonly SignedBy[],
-): TicketTransaction {
-  return {
-    kind: statement.kind,
-    deadline: statement.deadline,
-    signals: statement.signals,
-    ext: statement.extBytes,
-    proof: encodeProof(proof),
-    authorization,
-    attestations,
-  };
 }
 
 /** `path`: of a swap. */
