@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import type { Bytes32 } from "../shared/protocol/brands.ts";
 import { createApp } from "./app.ts";
 import { createAuth } from "./auth/auth.ts";
-import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
+import { loadKeyRing, loadPepper, loadSecret } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
 import { acceptedSigners } from "./chain/accepted-signers.ts";
 import { checkChain } from "./chain/check-chain.ts";
@@ -55,7 +55,6 @@ import { runProcess } from "./process.ts";
 import { createBalanceWatch } from "./sequencer/balance-watch.ts";
 import { createGasWallet } from "./sequencer/gas-wallet.ts";
 import { logAccepted } from "./sequencer/reporting.ts";
-import { loadSenderKey } from "./sequencer/sender-key.ts";
 import { createSequencer } from "./sequencer/sequencer.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
@@ -82,7 +81,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const now = Date.now;
   const metrics = createMetrics();
   const [senderKey, keyRing, pepper, circuits] = await Promise.all([
-    loadSenderKey(config.senderKeyFile),
+    loadSecret(config.senderKeyFile),
     loadKeyRing(config.sessionKeysFile),
     loadPepper(config.pepperFile),
     loadCircuits(
