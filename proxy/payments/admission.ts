@@ -90,13 +90,6 @@ export function createAdmission(parts: AdmissionParts) {
     throw isRead ? unauthorized("authorization", "the authorization is used or cancelled") : unread();
   }
 
-  /** A deposit that its depositor sends: there is no authorization that would be used up, the pool remembers the statement. */
-  function requireNew(statement: Statement): void {
-    if (data.execution(statement.hash) !== undefined) {
-      throw unauthorized("public_signals", "the deposit was executed before");
-    }
-  }
-
   async function requireDepositable(
     statement: Statement,
     ext: DepositExt,
@@ -104,10 +97,12 @@ export function createAdmission(parts: AdmissionParts) {
   ): Promise<void> {
     const token = assetOf(statement);
     await requireTaken(token, "public_signals");
-    if (signature.length === 0) requireNew(statement);
-    else {
+    if (signature.length > 0) {
       await requireSignature(statement, ext, signature);
       await requireAuthorization(statement, ext);
+    } else if (data.execution(statement.hash) !== undefined) {
+      // Its depositor sends it: there is no authorization that would be used up, the pool remembers the statement.
+      throw unauthorized("public_signals", "the deposit was executed before");
     }
     if ((await tokens.balanceOf(token, ext.depositor)) < statement.facts.amount) {
       throw unauthorized("ext.depositor", "the depositor does not hold the amount");
@@ -139,20 +134,6 @@ export function createAdmission(parts: AdmissionParts) {
     }
   }
 
-  /** Of what is executed. Prices and rules may be others by now, and a refusal would change nothing. */
-  async function paidAtLeast(
-    { statement, openings }: Transaction,
-    developerId: string,
-  ): Promise<readonly PaidNote[]> {
-    const { kind, facts } = statement;
-    try {
-      return await fees.check({ developerId, kind, facts, openings });
-    } catch (error) {
-      if (error instanceof ApiError) return [];
-      throw error;
-    }
-  }
-
   async function requireSpendable(statement: Statement): Promise<void> {
     const { root, nullifiers } = statement.facts;
     if (root !== undefined && data.root(root) === undefined && !(await pool.isKnownRoot(root))) {
@@ -174,11 +155,19 @@ export function createAdmission(parts: AdmissionParts) {
     }
   }
 
-  async function paidIfExecuted(transaction: Transaction, developerId: string): Promise<readonly PaidNote[]> {
-    const { statement, authorization } = transaction;
-    const { ext } = statement;
+  async function paidIfExecuted(
+    { statement, authorization, openings }: Transaction,
+    developerId: string,
+  ): Promise<readonly PaidNote[]> {
+    const { kind, facts, ext } = statement;
     if (ext.kind === "deposit-shield") await orUnavailable(requireSignature(statement, ext, authorization));
-    return paidAtLeast(transaction, developerId);
+    try {
+      return await fees.check({ developerId, kind, facts, openings });
+    } catch (error) {
+      // Prices and rules may be others by now, and a refusal would change nothing.
+      if (error instanceof ApiError) return [];
+      throw error;
+    }
   }
 
   async function paidIfExecutable(
