@@ -19,8 +19,6 @@ export interface Batch {
 const MAX_DATA_CHARS = 2 + 2 * 100 * 1024;
 const MAX_GAS = 12_000_000n;
 
-export type Batches = ReturnType<typeof createBatches>;
-
 export function createBatches(term: TermParts, members: Members) {
   const { chain, pool, attestor, data, tree, wallet, blockage, logger } = term;
 

@@ -21,8 +21,6 @@ export function finalBlockOf(tip: IndexedBlock, confirmations: number): number {
   return tip.number - confirmations + 1;
 }
 
-export type Outcomes = ReturnType<typeof createOutcomes>;
-
 export function createOutcomes({ data, queue, store, writes, tokens, logger, metrics, now }: TermParts) {
   /** Another statement that took what this one needs, and the block in which it did. */
   async function takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {

@@ -24,8 +24,6 @@ interface Mined {
 /** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
 const MISSES_BEFORE_DROPPED = 3;
 
-export type OutgoingTransactions = ReturnType<typeof createOutgoing>;
-
 export function createOutgoing(term: TermParts, sending: Sending) {
   const { chain, pool, tokens, data, store, queue, writes, wallet, backoff, logger, metrics, now } = term;
   /** By nonce. Forgotten with the lease, which only costs a few turns. */
