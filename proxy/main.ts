@@ -36,7 +36,6 @@ import { createKeySets } from "./identity/key-sets.ts";
 import { createPinnedFetch } from "./identity/pinned-fetch.ts";
 import { Limits } from "./limits/limits.ts";
 import type { Logger } from "./logging.ts";
-import { countReorganisations } from "./merkle/count-reorganisations.ts";
 import { adoptRebuiltIndex } from "./merkle/index-rebuild.ts";
 import { createIndexer, freshTip } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
@@ -50,7 +49,7 @@ import { createAttestations } from "./payments/attestations.ts";
 import { paymentRoutes } from "./payments/payments.routes.ts";
 import { createPayments } from "./payments/payments.service.ts";
 import { createTickets } from "./payments/tickets.ts";
-import { createPrices, priceSources } from "./prices/prices.ts";
+import { createPrices } from "./prices/prices.ts";
 import { runProcess } from "./process.ts";
 import { createBalanceWatch } from "./sequencer/balance-watch.ts";
 import { createGasWallet } from "./sequencer/gas-wallet.ts";
@@ -131,7 +130,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     deploymentBlock: config.deploymentBlock,
     pollIntervalMs: config.blockPollMs,
   });
-  countReorganisations(indexer, metrics);
+  indexer.onChange((change) => {
+    if (change.type === "reorg") metrics.reorganised(change.tip.number - change.ancestor);
+  });
   const wallet = createGasWallet(senderKey, chain.chainId);
   const balance = createBalanceWatch(chain, wallet.address);
   const sequencer = createSequencer(
@@ -162,7 +163,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   indexer.onChange(() => sequencer.wake());
 
   const prices = createPrices({
-    sources: priceSources(config, chain),
+    ...config,
+    chain,
     store: stores.prices,
     logger: logger.child({ part: "prices" }),
     now,
