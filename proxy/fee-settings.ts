@@ -21,7 +21,9 @@ export type PriceSetting =
   | {
       readonly asset: Address;
       readonly feed: Address;
+      /** Older than this, an answer is stale. */
       readonly heartbeatSecs: number;
+      /** A price outside is believed to be a fault of the feed. */
       readonly least: Dollars;
       readonly most: Dollars;
     };

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import type { Bytes32 } from "../shared/protocol/brands.ts";
 import { createApp } from "./app.ts";
 import { createAuth } from "./auth/auth.ts";
-import { loadKeyRing, loadPepper } from "./auth/secret-files.ts";
+import { loadKeyRing, loadPepper, loadSecret } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
 import { acceptedSigners } from "./chain/accepted-signers.ts";
 import { checkChain } from "./chain/check-chain.ts";
@@ -36,7 +36,6 @@ import { createKeySets } from "./identity/key-sets.ts";
 import { createPinnedFetch } from "./identity/pinned-fetch.ts";
 import { Limits } from "./limits/limits.ts";
 import type { Logger } from "./logging.ts";
-import { countReorganisations } from "./merkle/count-reorganisations.ts";
 import { adoptRebuiltIndex } from "./merkle/index-rebuild.ts";
 import { createIndexer, freshTip } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
@@ -44,17 +43,17 @@ import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { openStores, openWindows } from "./open-stores.ts";
 import { ownHops } from "./own-hops.ts";
+import { createAcceptance } from "./payments/acceptance.ts";
 import { createAdmission } from "./payments/admission.ts";
 import { createAttestations } from "./payments/attestations.ts";
 import { paymentRoutes } from "./payments/payments.routes.ts";
 import { createPayments } from "./payments/payments.service.ts";
 import { createTickets } from "./payments/tickets.ts";
-import { createPrices, priceSources } from "./prices/prices.ts";
+import { createPrices } from "./prices/prices.ts";
 import { runProcess } from "./process.ts";
 import { createBalanceWatch } from "./sequencer/balance-watch.ts";
 import { createGasWallet } from "./sequencer/gas-wallet.ts";
 import { logAccepted } from "./sequencer/reporting.ts";
-import { loadSenderKey } from "./sequencer/sender-key.ts";
 import { createSequencer } from "./sequencer/sequencer.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
@@ -81,7 +80,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const now = Date.now;
   const metrics = createMetrics();
   const [senderKey, keyRing, pepper, circuits] = await Promise.all([
-    loadSenderKey(config.senderKeyFile),
+    loadSecret(config.senderKeyFile),
     loadKeyRing(config.sessionKeysFile),
     loadPepper(config.pepperFile),
     loadCircuits(
@@ -131,7 +130,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     deploymentBlock: config.deploymentBlock,
     pollIntervalMs: config.blockPollMs,
   });
-  countReorganisations(indexer, metrics);
+  indexer.onChange((change) => {
+    if (change.type === "reorg") metrics.reorganised(change.tip.number - change.ancestor);
+  });
   const wallet = createGasWallet(senderKey, chain.chainId);
   const balance = createBalanceWatch(chain, wallet.address);
   const sequencer = createSequencer(
@@ -153,12 +154,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
   );
   const tickets = createTickets(stores.tickets, {
-    maxWaiting: config.maxWaiting,
     tipNumber: () => data.tip()?.number,
-    execution: (statement) => data.execution(statement),
     blockedBy: (kind) => sequencer.blockedBy(kind),
-    onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
-    now,
   });
   tickets.onChange(({ status }) => {
     if (status.state === "queued") sequencer.wakeForTicket();
@@ -166,7 +163,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   indexer.onChange(() => sequencer.wake());
 
   const prices = createPrices({
-    sources: priceSources(config, chain),
+    ...config,
+    chain,
     store: stores.prices,
     logger: logger.child({ part: "prices" }),
     now,
@@ -189,17 +187,22 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     tokens,
     assets: config.assets,
     fees,
-    tickets,
+    tickets: stores.tickets,
     data,
     isFresh: () => tipIfFresh() !== undefined,
     now,
   });
   const payments = createPayments({
     pool,
+    acceptance: createAcceptance(stores.tickets, {
+      maxWaiting: config.maxWaiting,
+      execution: (statement) => data.execution(statement),
+      onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
+      now,
+    }),
     admission,
     attestations: createAttestations(attestor, pool),
     feeNotes: createFeeNotes(stores.feeNotes, data),
-    tickets,
   });
   const quotes =
     config.venue === undefined

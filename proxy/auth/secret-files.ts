@@ -1,6 +1,6 @@
 /**
- * The two secrets of the edge, each in a file of its own that only the proxy's user may read: the key
- * ring of session tokens and the pepper of API keys. Reading refuses a file that others can read.
+ * The proxy's three secrets, each in a file of its own that only the proxy's user may read: the key ring of session
+ * tokens, the pepper of API keys and the gas wallet's private key. Reading refuses a file that others can read.
  */
 import { randomBytes } from "node:crypto";
 import { chmod, readFile, stat, writeFile } from "node:fs/promises";
@@ -33,9 +33,14 @@ export async function loadKeyRing(path: string): Promise<KeyRing> {
 }
 
 export async function loadPepper(path: string): Promise<Uint8Array> {
+  return bytesOf(await loadSecret(path));
+}
+
+/** `0x` and 64 hex digits. The error names the file, never what is in it. */
+export async function loadSecret(path: string): Promise<string> {
   const text = (await readSecret(path)).trim();
   if (!SECRET.test(text)) throw new Error(`${path}: not 0x and 64 hex digits`);
-  return bytesOf(text);
+  return text;
 }
 
 /** For start scripts and operators. Never overwrites: a new pepper would make every key void. */

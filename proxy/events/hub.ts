@@ -5,16 +5,17 @@
  * subscriptions of their own: there may be ten thousand of them.
  */
 import { checksumAddress } from "../../shared/api/checksum.ts";
-import type { EventKind, StreamEvent } from "../../shared/api/data.ts";
+import type { EventKind } from "../../shared/api/data.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { Owner } from "../http/state.ts";
 import type { Indexer } from "../merkle/indexer.ts";
-import type { ChainDataStore, ChainEvent, Position } from "../store/chain-data.ts";
+import type { ChainDataStore, Position } from "../store/chain-data.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 import { maySee, type Tickets } from "../payments/tickets.ts";
 import { COMMENT, CREDENTIAL_REVOKED, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
 import { StreamLog, type LogLimits } from "./log.ts";
-import { hashPrefixOf, idOf, START, type EventId } from "./position.ts";
+import { START, type EventId } from "./position.ts";
+import { backTo, isAhead, startOf } from "./resume.ts";
 import { RoundRobin } from "./round-robin.ts";
 import { TimerWheel } from "./timer-wheel.ts";
 
@@ -47,25 +48,16 @@ export interface Reading {
   left(): void;
 }
 
-export interface Hub {
-  /** The stream ends after `session_expired`, after `credential_revoked` and when the hub closes. */
-  read(subscription: Subscription, sink: Sink): Reading;
-  /** Ends every stream; one that does not read what is under way is cut. */
-  close(): void;
-}
-
 export interface HubOptions {
   readonly chainId: number;
   readonly pool: Address;
-  /** Default 15 s. */
   readonly commentEveryMs?: number;
-  /** How often a stream asks whether its credential is still good. Default 5 s. */
+  /** How often a stream asks whether its credential is still good. */
   readonly checkEveryMs?: number;
-  /** A reader that takes nothing for this long is cut; it resumes by itself. Default 60 s. */
+  /** A reader that takes nothing for this long is cut; it resumes by itself. */
   readonly stalledAfterMs?: number;
-  /** How long an id of a block that we do not have yet is waited for. Default 10 s. */
+  /** How long an id of a block that we do not have yet is waited for. */
   readonly aheadMs?: number;
-  /** Default 250 ms. */
   readonly tickMs?: number;
   readonly log?: LogLimits;
   readonly now: () => number;
@@ -73,7 +65,6 @@ export interface HubOptions {
   readonly onFault?: (error: unknown) => void;
 }
 
-const SHOWN = ["leaf", "nullifier", "root"] as const satisfies readonly ChainEvent["kind"][];
 /** How long a reader may take to read what was under way when the service stops. */
 const LAST_WORDS_MS = 500;
 /** Tickets whose news wait for one reader. Beyond it the reader is cut; it comes back and is sent the open ones. */
@@ -99,19 +90,24 @@ interface Reader {
   readonly giveUpAt: number;
 }
 
+export type Hub = ReturnType<typeof createHub>;
+
 export function createHub(
   indexer: Pick<Indexer, "onChange" | "state">,
   data: ChainDataStore,
   tickets: Pick<Tickets, "onChange" | "openOf" | "view">,
   options: HubOptions,
-): Hub {
+) {
   const { commentEveryMs = 15_000, checkEveryMs = 3_000, stalledAfterMs = 60_000 } = options;
   const { aheadMs = 10_000, tickMs = 250, now, onFault } = options;
   const readers = new Set<Reader>();
   const byDeveloper = new Map<string, Set<Reader>>();
   const log = new StreamLog(data, options.log);
   const turns = new RoundRobin<Reader>(turn);
-  const visits = new RoundRobin<Reader>(visit);
+  const visits = new RoundRobin<Reader>((reader) => {
+    if (readers.has(reader)) attend(reader);
+    return false;
+  });
   const wheel = new TimerWheel<Reader>(tickMs, now, (reader) => visits.add(reader));
   let isClosed = false;
   let isCaughtUp = false;
@@ -176,7 +172,7 @@ export function createHub(
       return false;
     if (reader.phase === "behind" && !beginAt(reader)) return false;
     if (reader.ancestor !== undefined) {
-      const back = backTo(reader.ancestor);
+      const back = backTo(data, reader.ancestor);
       reader.ancestor = undefined;
       reader.cursor = back.cursor;
       reader.isSynced = false;
@@ -206,25 +202,14 @@ export function createHub(
   function beginAt(reader: Reader): boolean {
     const { from } = reader.subscription;
     if (from === undefined || !caughtUp()) return false;
-    if (isAhead(from) && now() < reader.giveUpAt) return false;
-    const start = startOf(from);
+    if (isAhead(data, from) && now() < reader.giveUpAt) return false;
+    const start = startOf(data, from);
     reader.cursor = start.cursor;
     reader.phase = "reading";
     return start.reorg === undefined || write(reader, start.reorg);
   }
 
-  /** Of a block that we do not have yet, and not of one that we had and left. */
-  function isAhead({ position, hashPrefix }: EventId): boolean {
-    if (position.block <= (data.tip()?.number ?? 0)) return false;
-    return data.forkPoint(position.block, hashPrefix) === undefined;
-  }
-
   /** What is due at some time: the end of a session, the credential's check, a comment, the end of patience. */
-  function visit(reader: Reader): false {
-    if (readers.has(reader)) attend(reader);
-    return false;
-  }
-
   function attend(reader: Reader): void {
     const { endsAt, stillGood } = reader.subscription;
     const time = now();
@@ -338,26 +323,9 @@ export function createHub(
     return frameOf({ kind: "ticket", id: undefined, data: await tickets.view(ticket) });
   }
 
-  /** Where a reader that names its last event goes on, and what it has to take back before. */
-  function startOf({ position, hashPrefix }: EventId): { cursor: Position; reorg?: Buffer } {
-    const known = data.eventAt(position);
-    if (known !== undefined && hashPrefixOf(known.blockHash) === hashPrefix) return { cursor: position };
-    // Of a branch that we followed ourselves: back to where it left the chain. Of one that we never saw: from
-    // the beginning.
-    return backTo(data.forkPoint(position.block, hashPrefix) ?? -1);
-  }
-
-  /** The last shown event that stands at or below a block, as cursor and as the event that says so. */
-  function backTo(block: number): { cursor: Position; reorg: Buffer } {
-    const last = block < 0 ? undefined : data.lastEventUpTo(block, SHOWN);
-    const fromId = last === undefined ? null : idOf(last);
-    // The id goes back too, so that a browser which reconnects now names an event that stands.
-    const reorg: StreamEvent = { kind: "reorg", id: fromId ?? "", data: { from_id: fromId } };
-    return { cursor: last?.position ?? START, reorg: frameOf(reorg) };
-  }
-
   return {
-    read(subscription, sink) {
+    /** The stream ends after `session_expired`, after `credential_revoked` and when the hub closes. */
+    read(subscription: Subscription, sink: Sink): Reading {
       const time = now();
       const reader: Reader = {
         subscription,
@@ -397,7 +365,8 @@ export function createHub(
         },
       };
     },
-    close() {
+    /** Ends every stream; one that does not read what is under way is cut. */
+    close(): void {
       isClosed = true;
       for (const reader of readers) if (reader.phase !== "ended") end(reader);
       wheel.stop();

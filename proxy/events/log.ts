@@ -16,22 +16,16 @@ export interface Piece {
   readonly last: Position;
 }
 
-export interface LogLimits {
-  /** Events of the ring. */
-  readonly ringEvents: number;
-  readonly ringBytes: number;
-  /** Events read from the store at once for a reader that is behind. */
-  readonly pageEvents: number;
-  readonly pages: number;
-}
-
 /** An event has 200 to 700 bytes: 4 MiB at most for the ring, some 6 MiB for the pages. */
-export const LOG_LIMITS: LogLimits = {
+const LOG_LIMITS = {
   ringEvents: 8_192,
   ringBytes: 4 << 20,
+  /** Events read from the store at once for a reader that is behind. */
   pageEvents: 128,
   pages: 64,
 };
+export type LogLimits = Readonly<typeof LOG_LIMITS>;
+
 /** What one reader gets in a turn; it is also what a stalled one costs. */
 const PIECE_BYTES = 32_768;
 /** New events taken into the ring at once: more would hold up everything else, and a page does it in turns. */

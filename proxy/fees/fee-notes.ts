@@ -5,22 +5,17 @@
 import type { ChainDataStore } from "../store/chain-data.ts";
 import type { FeeNote, FeeNoteStore } from "../store/fee-notes.ts";
 
-export interface FeeNotes {
-  /** Resolves when they are on disk. */
-  keep(notes: readonly FeeNote[]): Promise<void>;
-}
-
 /** A day after its deadline no reorganisation brings a statement back. */
 const DOUBT_SECS = 24 * 3600;
 /** Each keep settles up to so many old statements, so those that came to nothing cannot pile up. */
 const SWEEP = 8;
 
-export function createFeeNotes(
-  store: FeeNoteStore,
-  data: Pick<ChainDataStore, "tip" | "execution">,
-): FeeNotes {
+export type FeeNotes = ReturnType<typeof createFeeNotes>;
+
+export function createFeeNotes(store: FeeNoteStore, data: Pick<ChainDataStore, "tip" | "execution">) {
   return {
-    async keep(notes) {
+    /** Resolves when they are on disk. */
+    async keep(notes: readonly FeeNote[]): Promise<void> {
       if (notes.length === 0) return;
       await store.keep(notes);
       // By the chain's time: while the index is being rebuilt nothing is past, and nothing is forgotten.

@@ -32,26 +32,6 @@ export interface FeeQuestion {
 /** An opened note that pays a sink, before it is known whether its statement is accepted. */
 export type PaidNote = Omit<FeeNote, "statement" | "deadline">;
 
-export interface Fees {
-  /**
-   * The opened notes that pay a sink, or throws ASSET_UNSUPPORTED, AMOUNT_TOO_SMALL, FEE_MISSING, FEE_TOO_LOW
-   * or PRICE_UNAVAILABLE. Cheap first: hashing starts only when everything that needs none has passed.
-   */
-  check(question: FeeQuestion): Promise<readonly PaidNote[]>;
-  /** The caller's effective rules, for `/whoami`. */
-  effective(developerId: string): Promise<FeeRules[]>;
-  /** In force now, dollars already converted. Throws PRICE_UNAVAILABLE where a swap needs a price that is not there. */
-  rulesFor(
-    developerId: string,
-    asset: Address,
-    operation: FeeOperation,
-  ): Promise<{ readonly service: FeeRule | undefined; readonly developer: FeeRule | undefined }>;
-  schedule(): Info["fees"];
-  readonly minimums: Info["limits"]["minimums"];
-  /** Follows the prices, see ./service-fees.ts. */
-  refresh(): Promise<void>;
-}
-
 export interface FeeParts extends ServiceFeesParts {
   readonly minimums: readonly Minimum[];
   readonly store: Pick<FeeRuleStore, "promised" | "promise" | "rules">;
@@ -65,7 +45,9 @@ interface Asked {
   readonly developer: FeeTerms | undefined;
 }
 
-export function createFees(parts: FeeParts): Fees {
+export type Fees = ReturnType<typeof createFees>;
+
+export function createFees(parts: FeeParts) {
   const { assets, serviceFee, feeSchedule, minimums, store, now } = parts;
   const serviceFees = createServiceFees(parts);
   const isListed = (asset: Address): boolean => assets.some(({ address }) => address === asset);
@@ -103,7 +85,11 @@ export function createFees(parts: FeeParts): Fees {
   }
 
   return {
-    async check({ developerId, kind, facts, openings }) {
+    /**
+     * The opened notes that pay a sink, or throws ASSET_UNSUPPORTED, AMOUNT_TOO_SMALL, FEE_MISSING, FEE_TOO_LOW
+     * or PRICE_UNAVAILABLE. Cheap first: hashing starts only when everything that needs none has passed.
+     */
+    async check({ developerId, kind, facts, openings }: FeeQuestion): Promise<readonly PaidNote[]> {
       const operation = operationOf(kind, facts);
       const opened = openings.map(readOpening);
       const foreign = opened.findIndex(({ asset }) => !isListed(asset));
@@ -131,12 +117,18 @@ export function createFees(parts: FeeParts): Fees {
       throw refusal ?? missing("service");
     },
 
-    async rulesFor(developerId, asset, operation) {
+    /** In force now, dollars already converted. Throws PRICE_UNAVAILABLE where a swap needs a price that is not there. */
+    async rulesFor(
+      developerId: string,
+      asset: Address,
+      operation: FeeOperation,
+    ): Promise<{ service: FeeRule | undefined; developer: FeeRule | undefined }> {
       const service = serviceTerms(asset, operation);
       return { service, developer: ruleOf(await store.rules(developerId), asset, operation)?.terms };
     },
 
-    async effective(developerId) {
+    /** The caller's effective rules, for `/whoami`. */
+    async effective(developerId: string): Promise<FeeRules[]> {
       const rules = await store.rules(developerId);
       const at = now();
       const enforcesTransfers = assets.every(({ address }) => isCharged(rules, address));
@@ -165,7 +157,7 @@ export function createFees(parts: FeeParts): Fees {
       );
     },
 
-    schedule: () => ({
+    schedule: (): Info["fees"] => ({
       service_address: serviceFee?.text ?? null,
       schedule: feeSchedule.flatMap(({ asset, operation, bps, flat: configured }) => {
         const terms = serviceFees.inForce(asset, operation);
@@ -179,6 +171,7 @@ export function createFees(parts: FeeParts): Fees {
       operation,
       minimum: String(minimum),
     })),
+    /** Follows the prices, see ./service-fees.ts. */
     refresh: () => serviceFees.refresh(),
   };
 

@@ -2,17 +2,14 @@
  * Fee notes as a caller opens them, recomputed against the statement's own commitments, so an opening cannot
  * be claimed without its note; and which note pays which fee.
  */
+import type { SpendBody } from "../../shared/api/transactions.ts";
 import { asAddress, asBytes32, asField, type Address, type Field } from "../../shared/protocol/brands.ts";
 import { poseidon2, poseidon3 } from "../../shared/protocol/hash.ts";
 import { ApiError } from "../http/errors.ts";
+import { invalidField } from "../http/parse.ts";
 
 /** As it arrives in `fees`, after its schema. */
-export interface FeeOpening {
-  readonly output: number;
-  readonly asset: string;
-  readonly blinding: string;
-  readonly value: string;
-}
+export type FeeOpening = SpendBody["fees"][number];
 
 export interface Opened {
   readonly output: number;
@@ -35,10 +32,7 @@ export function readOpening({ output, asset, blinding, value }: FeeOpening, inde
   const address = asAddress(asset);
   const field = asBytes32(blinding) === undefined ? undefined : asField(BigInt(blinding));
   if (address === undefined || field === undefined) {
-    const path = `fees[${index}].${address === undefined ? "asset" : "blinding"}`;
-    throw new ApiError("INVALID_REQUEST", `${path}: not canonical`, {
-      fields: [{ path, message: "not canonical" }],
-    });
+    throw invalidField(`fees[${index}].${address === undefined ? "asset" : "blinding"}`, "not canonical");
   }
   return { output, asset: address, blinding: field, value: BigInt(value) };
 }

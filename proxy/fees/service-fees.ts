@@ -22,16 +22,6 @@ export const OPERATIONS: readonly FeeOperation[] = ["deposit", "transfer", "with
 /** In force now. `unpriced`: asked in dollars, and there never was a price. */
 export type InForce = FeeTerms | undefined | "unpriced";
 
-export interface ServiceFees {
-  inForce(asset: Address, operation: FeeOperation): InForce;
-  /** Milliseconds since 1970: until then the terms in force are enough, whatever happens. */
-  goodUntil(asset: Address, operation: FeeOperation): number;
-  /** Those in force first, then what was promised and still stands. Not while `unpriced`. */
-  enough(asset: Address, operation: FeeOperation): Promise<readonly (FeeTerms | undefined)[]>;
-  /** Follows the prices; resolves when what is in force from now on is promised on disk. */
-  refresh(): Promise<void>;
-}
-
 export interface ServiceFeesParts {
   readonly assets: readonly Asset[];
   readonly serviceFee: { readonly text: string; readonly sink: { readonly owner: Field } } | undefined;
@@ -47,7 +37,7 @@ interface Price {
   readonly goodUntil: number;
 }
 
-export function createServiceFees(parts: ServiceFeesParts): ServiceFees {
+export function createServiceFees(parts: ServiceFeesParts) {
   const { assets, serviceFee, feeSchedule, prices, store, now } = parts;
   const keyOf = (asset: Address, operation: FeeOperation): string => `${asset} ${operation}`;
   const places = assets.flatMap((asset) => OPERATIONS.map((operation) => ({ asset, operation })));
@@ -77,17 +67,20 @@ export function createServiceFees(parts: ServiceFeesParts): ServiceFees {
     lines.get(keyOf(asset, operation));
 
   return {
-    inForce: (asset, operation) => lineOf(asset, operation)?.terms,
-    goodUntil: (asset, operation) => lineOf(asset, operation)?.goodUntil ?? 0,
+    inForce: (asset: Address, operation: FeeOperation): InForce => lineOf(asset, operation)?.terms,
+    /** Milliseconds since 1970: until then the terms in force are enough, whatever happens. */
+    goodUntil: (asset: Address, operation: FeeOperation) => lineOf(asset, operation)?.goodUntil ?? 0,
 
-    async enough(asset, operation) {
+    /** Those in force first, then what was promised and still stands. Not while `unpriced`. */
+    async enough(asset: Address, operation: FeeOperation): Promise<readonly (FeeTerms | undefined)[]> {
       const terms = lineOf(asset, operation)?.terms;
       if (terms === "unpriced") return [undefined];
       const promised = await store.promised(asset, operation, now());
       return [terms, ...promised.map((kept) => kept.terms).filter((kept) => !isSame(kept, terms))];
     },
 
-    async refresh() {
+    /** Follows the prices; resolves when what is in force from now on is promised on disk. */
+    async refresh(): Promise<void> {
       const at = now();
       const changed: FeePromise[] = [];
       for (const { asset, operation } of places) {

@@ -10,13 +10,6 @@ import type { ChainEvent, LoggedEvent } from "../store/chain-data.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import { CIPHERTEXT_BYTES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
 
-export interface Expansion {
-  /** The next log. Throws ChainUnreachable when it does not follow the ones before. */
-  take(log: RawLog): LoggedEvent[];
-  /** After the last log of whole blocks. Throws ChainUnreachable when something is still owed. */
-  done(): void;
-}
-
 type Leaf = Extract<ChainEvent, { kind: "leaf" }>;
 
 const SOURCES: Readonly<Record<Kind, Leaf["source"]>> = {
@@ -34,7 +27,7 @@ interface Owed {
   readonly ciphertext: Uint8Array;
 }
 
-export function createExpansion(pool: Pick<Pool, "parseLog">): Expansion {
+export function createExpansion(pool: Pick<Pool, "parseLog">) {
   let owed: Owed | undefined;
 
   function requireNothingOwed(): void {
@@ -93,13 +86,15 @@ export function createExpansion(pool: Pick<Pool, "parseLog">): Expansion {
   }
 
   return {
-    take: (log) =>
+    /** The next log. Throws ChainUnreachable when it does not follow the ones before. */
+    take: (log: RawLog): LoggedEvent[] =>
       eventsOf(log).map((event, part) => ({
         position: { block: log.blockNumber, logIndex: log.logIndex, part },
         blockHash: log.blockHash,
         txHash: log.txHash,
         event,
       })),
+    /** After the last log of whole blocks. Throws ChainUnreachable when something is still owed. */
     done: requireNothingOwed,
   };
 }

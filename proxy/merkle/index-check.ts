@@ -26,17 +26,14 @@ export interface IndexReport {
   readonly differences: readonly string[];
 }
 
-export type CheckedChain = Pick<Chain, "header">;
-export type CheckedPool = Pick<Pool, "queue" | "currentRoot" | "isSpent" | "logs" | "parseLog">;
-
 const SLICE = 512;
 /** One broken index has thousands; the first few say what is wrong. */
 const MAX_DIFFERENCES = 20;
 
 /** Throws ChainUnreachable when the node cannot answer, or the chain moved meanwhile: nothing is known then. */
 export async function checkIndex(
-  chain: CheckedChain,
-  pool: CheckedPool,
+  chain: Chain,
+  pool: Pool,
   data: ChainDataStore,
   sample: number,
 ): Promise<IndexReport> {
@@ -110,7 +107,7 @@ async function recompute(
 
 /** Blocks that hold evenly spread leaves, the first and the last among them, as the node tells them now. */
 async function compareSample(
-  pool: CheckedPool,
+  pool: Pool,
   data: ChainDataStore,
   leafCount: number,
   sample: number,

@@ -15,8 +15,8 @@ import { CommitmentTree } from "./tree.ts";
 
 export type IndexChange =
   | { readonly type: "advanced"; readonly tip: IndexedBlock }
-  /** Every block above `ancestor` was reorganised out. */
-  | { readonly type: "reorg"; readonly ancestor: number }
+  /** Every block above `ancestor`, up to `tip`, was reorganised out. */
+  | { readonly type: "reorg"; readonly tip: IndexedBlock; readonly ancestor: number }
   /** The first pass since the start has reached the chain's head. */
   | { readonly type: "caught-up" };
 
@@ -28,17 +28,6 @@ export interface IndexState {
   readonly fault: string | undefined;
 }
 
-export interface Indexer {
-  readonly tree: CommitmentTree;
-  /** Rebuilds the tree from the store, then follows the chain until `stop`. */
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** One pass to the chain's head as it is now or later; several callers share one pass. */
-  sync(): Promise<void>;
-  state(): IndexState;
-  onChange(listener: (change: IndexChange) => void): () => void;
-}
-
 /**
  * Names the block that the index ends with, as long as that is the chain's newest for all we know. What is asked at it
  * need not be asked again before the next block.
@@ -47,6 +36,8 @@ export function freshTip({ tip, syncedAt, fault }: IndexState, now: number): Byt
   const isFresh = fault === undefined && syncedAt !== undefined && now - syncedAt < FRESH_MS;
   return isFresh ? tip?.hash : undefined;
 }
+
+export type Indexer = ReturnType<typeof createIndexer>;
 
 export interface IndexerOptions {
   readonly deploymentBlock: number;
@@ -66,7 +57,7 @@ export function createIndexer(
   store: ChainDataStore,
   logger: Logger,
   { deploymentBlock, pollIntervalMs }: IndexerOptions,
-): Indexer {
+) {
   const tree = new CommitmentTree();
   const listeners = new Set<(change: IndexChange) => void>();
   let running: Promise<void> | undefined;
@@ -130,7 +121,7 @@ export function createIndexer(
     await store.rollbackTo(ancestor);
     tree.truncate(store.leafCount());
     fault = undefined;
-    emit({ type: "reorg", ancestor });
+    emit({ type: "reorg", tip, ancestor });
   }
 
   async function isCanonical(block: IndexedBlock): Promise<boolean> {
@@ -205,7 +196,10 @@ export function createIndexer(
     if (tip !== undefined) emit({ type: "advanced", tip });
   }
 
-  /** A pass that was under way may have looked at the head before the caller's news; it is followed by another. */
+  /**
+   * One pass to the chain's head as it is now or later; several callers share one pass. One that was under way may have
+   * looked at the head before the caller's news; it is followed by another.
+   */
   function sync(): Promise<void> {
     if (running === undefined) {
       running = pass().finally(() => (running = undefined));
@@ -233,18 +227,19 @@ export function createIndexer(
 
   return {
     tree,
-    async start() {
+    /** Rebuilds the tree from the store, then follows the chain until `stop`. */
+    async start(): Promise<void> {
       await rebuild();
       void loop();
     },
-    async stop() {
+    async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);
       await (following ?? running)?.catch(() => undefined);
     },
     sync,
-    state: () => ({ tip: store.tip(), syncedAt, fault }),
-    onChange(listener) {
+    state: (): IndexState => ({ tip: store.tip(), syncedAt, fault }),
+    onChange(listener: (change: IndexChange) => void): () => void {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },

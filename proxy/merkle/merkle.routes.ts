@@ -4,7 +4,7 @@ import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { ApiError } from "../http/errors.ts";
 import { etagOver, namesEtag } from "../http/etag.ts";
 import { parse } from "../http/parse.ts";
-import type { Handlers } from "../http/routes.ts";
+import type { Handler, Handlers } from "../http/routes.ts";
 import type { Merkle, RootView, TreePage } from "./merkle.service.ts";
 import { PageCache, type CachedPage } from "./page-cache.ts";
 import { NODE_BYTES } from "./tree.ts";
@@ -24,15 +24,8 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
       // Asked for by everybody all the time, and the same until the next block.
       if (rootAnswer?.of !== view)
         rootAnswer = { of: view, text: rootText(view), etag: `"${view.block.hash}"` };
-      ctx.status = 200;
       ctx.set("Cache-Control", "no-cache");
-      ctx.set("ETag", rootAnswer.etag);
-      if (namesEtag(ctx.get("If-None-Match"), rootAnswer.etag)) {
-        ctx.status = 304;
-        return;
-      }
-      ctx.type = JSON_TYPE;
-      ctx.body = rootAnswer.text;
+      answer(ctx, JSON_TYPE, rootAnswer.text, rootAnswer.etag);
     },
 
     merkleTree(ctx) {
@@ -43,18 +36,11 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
       const page = merkle.page(level, from, limit);
       const isPacked = type === PACKED_TYPE;
       const { body, etag } = isPacked ? packed(page) : json(page);
-      ctx.status = 200;
       ctx.vary("Accept");
       // JSON says where the next page begins, and the last page will have a next one some day.
       const isImmutable = page.isImmutable && (isPacked || page.next !== undefined);
       ctx.set("Cache-Control", isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
-      ctx.set("ETag", etag);
-      if (namesEtag(ctx.get("If-None-Match"), etag)) {
-        ctx.status = 304;
-        return;
-      }
-      ctx.type = type;
-      ctx.body = body;
+      answer(ctx, type, body, etag);
     },
   };
 
@@ -69,6 +55,16 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
       return answerOf(toJson(page, nodes.body), 2);
     });
   }
+}
+
+/** Without its body where the caller has it already. */
+function answer(ctx: Parameters<Handler>[0], type: string, body: string | Buffer, etag: string): void {
+  ctx.set("ETag", etag);
+  const isKnown = namesEtag(ctx.get("If-None-Match"), etag);
+  ctx.status = isKnown ? 304 : 200;
+  if (isKnown) return;
+  ctx.type = type;
+  ctx.body = body;
 }
 
 function rootText(view: RootView): string {

@@ -31,17 +31,13 @@ export interface TreePage {
   readonly isImmutable: boolean;
 }
 
-export interface Merkle {
-  /** The same object until something changes. */
-  root(): RootView;
-  page(level: number, from: number, limit: number): TreePage;
-}
+export type Merkle = ReturnType<typeof createMerkle>;
 
 export function createMerkle(
   indexer: Pick<Indexer, "state" | "onChange"> & { readonly tree: Pick<CommitmentTree, "nodes"> },
   store: Pick<ChainDataStore, "currentRoot" | "leafCount" | "leaf">,
   confirmations: number,
-): Merkle {
+) {
   let known: RootView | undefined;
   indexer.onChange(() => (known = undefined));
 
@@ -55,8 +51,9 @@ export function createMerkle(
   }
 
   return {
-    root: () => (known ??= view()),
-    page(level, from, limit) {
+    /** The same object until something changes. */
+    root: (): RootView => (known ??= view()),
+    page(level: number, from: number, limit: number): TreePage {
       const { root, tip } = current();
       const width = CommitmentTree.width(level, root.leafCount);
       const begin = Math.min(from, width);

@@ -13,7 +13,7 @@ import type { Fees, PaidNote } from "../fees/fee-rules.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
 import type { ChainDataStore } from "../store/chain-data.ts";
 import type { FeeNote } from "../store/fee-notes.ts";
-import type { Tickets } from "./tickets.ts";
+import type { TicketStore } from "../store/ticket-store.ts";
 import { assetOf, invalid, type Transaction } from "./transaction.ts";
 
 /** A transaction that may go to the enclave. */
@@ -22,21 +22,13 @@ export interface AdmittedTransaction extends Transaction {
   readonly feeNotes: readonly FeeNote[];
 }
 
-export interface Admission {
-  /**
-   * Deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. Of a statement
-   * that is executed only what it would be sent with again if its block were reorganised out.
-   */
-  admit(transaction: Transaction, developerId: string, isExecuted: boolean): Promise<AdmittedTransaction>;
-}
-
 export interface AdmissionParts {
   readonly pool: Pool;
   readonly tokens: Tokens;
   /** What this instance lists. */
   readonly assets: readonly Asset[];
   readonly fees: Pick<Fees, "check">;
-  readonly tickets: Pick<Tickets, "isReserved">;
+  readonly tickets: Pick<TicketStore, "reservedBy">;
   readonly data: Pick<ChainDataStore, "root" | "spender" | "execution" | "tip">;
   /** Whether `data` ends with the chain's newest block, for all we know. */
   readonly isFresh: () => boolean;
@@ -49,7 +41,9 @@ const MAX_AHEAD_SECS = 24 * 3600;
 const AHEAD_SLACK_SECS = 60;
 const EXECUTOR_RETRY_SECS = 60;
 
-export function createAdmission(parts: AdmissionParts): Admission {
+export type Admission = ReturnType<typeof createAdmission>;
+
+export function createAdmission(parts: AdmissionParts) {
   const { pool, tokens, assets, fees, tickets, data, isFresh, now } = parts;
 
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
@@ -96,13 +90,6 @@ export function createAdmission(parts: AdmissionParts): Admission {
     throw isRead ? unauthorized("authorization", "the authorization is used or cancelled") : unread();
   }
 
-  /** A deposit that its depositor sends: there is no authorization that would be used up, the pool remembers the statement. */
-  function requireNew(statement: Statement): void {
-    if (data.execution(statement.hash) !== undefined) {
-      throw unauthorized("public_signals", "the deposit was executed before");
-    }
-  }
-
   async function requireDepositable(
     statement: Statement,
     ext: DepositExt,
@@ -110,10 +97,12 @@ export function createAdmission(parts: AdmissionParts): Admission {
   ): Promise<void> {
     const token = assetOf(statement);
     await requireTaken(token, "public_signals");
-    if (signature.length === 0) requireNew(statement);
-    else {
+    if (signature.length > 0) {
       await requireSignature(statement, ext, signature);
       await requireAuthorization(statement, ext);
+    } else if (data.execution(statement.hash) !== undefined) {
+      // Its depositor sends it: there is no authorization that would be used up, the pool remembers the statement.
+      throw unauthorized("public_signals", "the deposit was executed before");
     }
     if ((await tokens.balanceOf(token, ext.depositor)) < statement.facts.amount) {
       throw unauthorized("ext.depositor", "the depositor does not hold the amount");
@@ -145,20 +134,6 @@ export function createAdmission(parts: AdmissionParts): Admission {
     }
   }
 
-  /** Of what is executed. Prices and rules may be others by now, and a refusal would change nothing. */
-  async function paidAtLeast(
-    { statement, openings }: Transaction,
-    developerId: string,
-  ): Promise<readonly PaidNote[]> {
-    const { kind, facts } = statement;
-    try {
-      return await fees.check({ developerId, kind, facts, openings });
-    } catch (error) {
-      if (error instanceof ApiError) return [];
-      throw error;
-    }
-  }
-
   async function requireSpendable(statement: Statement): Promise<void> {
     const { root, nullifiers } = statement.facts;
     if (root !== undefined && data.root(root) === undefined && !(await pool.isKnownRoot(root))) {
@@ -174,17 +149,25 @@ export function createAdmission(parts: AdmissionParts): Admission {
         throw new ApiError("NULLIFIER_SPENT", "a note of this statement is spent");
       }
       if (!isFresh() && (await pool.isSpent(nullifier))) throw unread();
-      if (await tickets.isReserved(nullifier)) {
+      if ((await tickets.reservedBy(nullifier)) !== undefined) {
         throw new ApiError("NULLIFIER_PENDING", "a transaction under way uses a note of this statement");
       }
     }
   }
 
-  async function paidIfExecuted(transaction: Transaction, developerId: string): Promise<readonly PaidNote[]> {
-    const { statement, authorization } = transaction;
-    const { ext } = statement;
+  async function paidIfExecuted(
+    { statement, authorization, openings }: Transaction,
+    developerId: string,
+  ): Promise<readonly PaidNote[]> {
+    const { kind, facts, ext } = statement;
     if (ext.kind === "deposit-shield") await orUnavailable(requireSignature(statement, ext, authorization));
-    return paidAtLeast(transaction, developerId);
+    try {
+      return await fees.check({ developerId, kind, facts, openings });
+    } catch (error) {
+      // Prices and rules may be others by now, and a refusal would change nothing.
+      if (error instanceof ApiError) return [];
+      throw error;
+    }
   }
 
   async function paidIfExecutable(
@@ -207,7 +190,15 @@ export function createAdmission(parts: AdmissionParts): Admission {
   }
 
   return {
-    async admit(transaction, developerId, isExecuted) {
+    /**
+     * Deadline, assets, minimum, fees (the developer's own among them), root, nullifiers, authorization. Of a statement
+     * that is executed only what it would be sent with again if its block were reorganised out.
+     */
+    async admit(
+      transaction: Transaction,
+      developerId: string,
+      isExecuted: boolean,
+    ): Promise<AdmittedTransaction> {
       const paid = await (isExecuted ? paidIfExecuted : paidIfExecutable)(transaction, developerId);
       const { hash, deadline } = transaction.statement;
       const feeNotes = paid.map((note) => ({ ...note, statement: hash, deadline: Number(deadline) }));

@@ -13,23 +13,21 @@ import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { Transaction } from "./transaction.ts";
 
-type GivenAttestations = RelayBody["attestations"];
-
-export interface Attestations {
-  /** Of a proof that the enclave has verified. Throws PROOF_INVALID or ENCLAVE_UNAVAILABLE. */
-  request(transaction: Transaction): Promise<readonly SignedBy[]>;
-  /** As many of the caller's as the pool needs. Throws ATTESTATION_INVALID. */
-  check(transaction: Transaction, given: GivenAttestations): Promise<readonly SignedBy[]>;
-}
+export type Attestations = ReturnType<typeof createAttestations>;
 
 export function createAttestations(
   attestor: Pick<Attestor, "attest" | "accepted">,
   pool: Pick<Pool, "threshold">,
-): Attestations {
+) {
   return {
-    request: ({ statement, proof }) => orUnavailable(attestor.attest(statement, proof)),
+    /** Of a proof that the enclave has verified. Throws PROOF_INVALID or ENCLAVE_UNAVAILABLE. */
+    request: ({ statement, proof }: Transaction) => orUnavailable(attestor.attest(statement, proof)),
 
-    async check({ statement, proof }, given) {
+    /** As many of the caller's as the pool needs. Throws ATTESTATION_INVALID. */
+    async check(
+      { statement, proof }: Transaction,
+      given: RelayBody["attestations"],
+    ): Promise<readonly SignedBy[]> {
       const signed = given.flatMap(({ signer, signature }): SignedBy[] => {
         const address = asAddress(signer);
         return address === undefined ? [] : [{ signer: address, signature: mustFromHex(signature) }];

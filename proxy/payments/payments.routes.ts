@@ -6,9 +6,9 @@ import type { Kind } from "../../shared/protocol/statements.ts";
 import { parse } from "../http/parse.ts";
 import type { Handler, Handlers } from "../http/routes.ts";
 import { ownerOf } from "../http/state.ts";
-import { answerTicket } from "./answer.ts";
+import { isExecuted } from "../store/ticket-states.ts";
 import { readAttestBody, readRelayBody, readSequenceBody, type Body } from "./body.ts";
-import type { Payments, SendableStatement } from "./payments.service.ts";
+import type { Payments } from "./payments.service.ts";
 import type { Tickets } from "./tickets.ts";
 
 export type PaymentEndpoint =
@@ -17,14 +17,21 @@ export type PaymentEndpoint =
   | "relay"
   | "ticket";
 
+const MAX_WAIT_SECS = 30;
+
 export function paymentRoutes(payments: Payments, tickets: Tickets): Handlers<PaymentEndpoint> {
+  /** 202 at once, or after `Prefer: wait=N` 200 if it was executed in time. */
   async function accept(ctx: Parameters<Handler>[0], body: Body | RelayBody): Promise<void> {
     const { principal, requestId } = ctx.state;
-    const ticket = await payments.accept(ownerOf(principal), body, requestId);
-    const answer = await answerTicket(tickets, ticket, ctx.get("Prefer"));
-    ctx.status = answer.status;
-    ctx.set(answer.headers);
-    ctx.body = answer.ticket;
+    const accepted = await payments.accept(ownerOf(principal), body, requestId);
+    const wait = preferredWait(ctx.get("Prefer"));
+    const ticket =
+      wait === undefined || wait === 0 ? accepted : await tickets.settled(accepted.id, wait * 1000);
+    const shown = await tickets.view(ticket);
+    ctx.status = wait !== undefined && isExecuted(ticket.status) ? 200 : 202;
+    ctx.set("Location", `/sequence/ticket/${ticket.id}`);
+    if (wait !== undefined) ctx.set("Preference-Applied", `wait=${String(wait)}`);
+    ctx.body = shown;
   }
   const sequence =
     (kind: Kind): Handler =>
@@ -55,7 +62,21 @@ export function paymentRoutes(payments: Payments, tickets: Tickets): Handlers<Pa
   };
 }
 
-function toResponse({ statement, attestations, calldata }: SendableStatement): AttestResponse {
+/**
+ * Seconds of `wait` in a Prefer header (RFC 7240, section 4.3), at most 30; undefined when it asks for none. A preference
+ * that makes no sense is ignored, as that RFC says.
+ */
+export function preferredWait(prefer: string): number | undefined {
+  for (const preference of prefer.split(",")) {
+    const match = /^\s*wait\s*=\s*"?([0-9]{1,9})"?\s*(;.*)?$/i.exec(preference);
+    if (match?.[1] !== undefined) return Math.min(Number(match[1]), MAX_WAIT_SECS);
+  }
+  return undefined;
+}
+
+type Sendable = Awaited<ReturnType<Payments["attest"]>>;
+
+function toResponse({ statement, attestations, calldata }: Sendable): AttestResponse {
   return {
     kind: statement.kind,
     statement: statement.hash,

@@ -2,11 +2,10 @@
  * A body as the transaction that it asks for: its statement, built and checked by the rules that need no chain. Pure;
  * everything in a body is untrusted.
  */
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
 import { decodeUniswapPath, type PathFault, type TokenPath } from "../../shared/api/uniswap-path.ts";
 import { asAddress, addressFromField, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { encodeProof, parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
+import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import type { Proof } from "../../shared/protocol/proof.ts";
 import {
@@ -17,7 +16,6 @@ import {
   type StatementFault,
 } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";
-import type { TicketTransaction } from "../store/tickets.ts";
 import type { Body } from "./body.ts";
 
 /** A statement whose form and rules are good; nothing is known yet about its proof or the chain. */
@@ -31,17 +29,12 @@ export interface Transaction {
 
 /** Throws INVALID_REQUEST, CONTEXT_MISMATCH or PROOF_INVALID. `home`: the chain and the pool. */
 export function toTransaction(body: Body, home: Home): Transaction {
-  const path = body.kind === "private-swap" ? pathOf(body.ext) : undefined;
-  const statement = checkStatement(
-    home,
-    body.kind,
-    BigInt(body.deadline),
-    body.public_signals.map(BigInt),
-    encodeExt(extOf(body, path)),
-  );
+  const { ext, tokenIn } = readExt(body);
+  const signals = body.public_signals.map(BigInt);
+  const statement = checkStatement(home, body.kind, BigInt(body.deadline), signals, encodeExt(ext));
   if (typeof statement === "string") throw faultError(statement);
   // Of the path's ends only the second is part of ext: the first is the statement's asset or a slip.
-  if (path !== undefined && path.tokenIn !== assetOf(statement)) {
+  if (tokenIn !== undefined && tokenIn !== assetOf(statement)) {
     throw invalid("ext.path", "does not begin with the asset of the statement");
   }
   requirePoolTerms(statement, home.pool);
@@ -50,54 +43,23 @@ export function toTransaction(body: Body, home: Home): Transaction {
   return { statement, proof, authorization: authorizationOf(body), openings: body.fees };
 }
 
-/** What its ticket keeps. */
-export function toStored(
-  { statement, proof, authorization }: Transaction,
-  attestations: readonly SignedBy[],
-): TicketTransaction {
-  return {
-    kind: statement.kind,
-    deadline: statement.deadline,
-    signals: statement.signals,
-    ext: statement.extBytes,
-    proof: encodeProof(proof),
-    authorization,
-    attestations,
-  };
-}
-
-/** `path`: of a swap. */
-function extOf(body: Body, path: TokenPath | undefined): Ext {
+/** `tokenIn`: of a swap. */
+function readExt(body: Body): { readonly ext: Ext; readonly tokenIn?: Address } {
+  const { kind } = body;
   const ciphertexts = body.ext.ciphertexts.map(mustFromHex);
-  switch (body.kind) {
+  switch (kind) {
     case "deposit-shield": {
-      const { depositor, valid_after, valid_before } = body.ext;
-      return {
-        kind: body.kind,
-        depositor: party(depositor, "ext.depositor"),
-        validAfter: BigInt(valid_after),
-        validBefore: BigInt(valid_before),
-        ciphertexts,
-      };
+      const depositor = party(body.ext.depositor, "ext.depositor");
+      const [validAfter, validBefore] = [BigInt(body.ext.valid_after), BigInt(body.ext.valid_before)];
+      return { ext: { kind, depositor, validAfter, validBefore, ciphertexts } };
     }
     case "spend":
     case "spend9":
-      return {
-        kind: body.kind,
-        recipient: party(body.ext.recipient, "ext.recipient"),
-        ciphertexts,
-      };
+      return { ext: { kind, recipient: party(body.ext.recipient, "ext.recipient"), ciphertexts } };
     case "private-swap": {
-      const { min_amount_out, npk_out } = body.ext;
-      if (path === undefined) throw new TypeError("a swap has a path");
-      return {
-        kind: body.kind,
-        tokenOut: path.tokenOut,
-        minAmountOut: BigInt(min_amount_out),
-        npkOut: BigInt(npk_out),
-        path: path.path,
-        ciphertexts,
-      };
+      const { tokenIn, tokenOut, path } = pathOf(body.ext);
+      const [minAmountOut, npkOut] = [BigInt(body.ext.min_amount_out), BigInt(body.ext.npk_out)];
+      return { ext: { kind, tokenOut, minAmountOut, npkOut, path, ciphertexts }, tokenIn };
     }
   }
 }
@@ -151,24 +113,17 @@ export function assetOf({ facts }: Statement): Address {
 }
 
 function faultError(fault: StatementFault): ApiError {
-  switch (fault) {
-    case "SIGNAL_COUNT":
-      return invalid("public_signals", "has another number of signals than this kind");
-    case "SIGNAL_RANGE":
-      return invalid("public_signals", "a signal is not below the group order");
-    case "EXT_MALFORMED":
-      return invalid("ext", "does not have the form of this kind");
-    case "NULLIFIERS_NOT_DISTINCT":
-      return invalid("public_signals", "the nullifiers are not distinct");
-    case "STATEMENT_INVALID":
-      return invalid("public_signals", "asset, amount and the terms of ext do not fit together");
-    case "CONTEXT_MISMATCH":
-      return new ApiError(
-        "CONTEXT_MISMATCH",
-        "the context signal is not the hash of this chain, pool, deadline and ext",
-      );
-  }
+  if (fault !== "CONTEXT_MISMATCH") return invalid(...STATEMENT_FAULTS[fault]);
+  return new ApiError(fault, "the context signal is not the hash of this chain, pool, deadline and ext");
 }
+
+const STATEMENT_FAULTS: Readonly<Record<Exclude<StatementFault, "CONTEXT_MISMATCH">, [string, string]>> = {
+  SIGNAL_COUNT: ["public_signals", "has another number of signals than this kind"],
+  SIGNAL_RANGE: ["public_signals", "a signal is not below the group order"],
+  EXT_MALFORMED: ["ext", "does not have the form of this kind"],
+  NULLIFIERS_NOT_DISTINCT: ["public_signals", "the nullifiers are not distinct"],
+  STATEMENT_INVALID: ["public_signals", "asset, amount and the terms of ext do not fit together"],
+};
 
 export function invalid(path: string, message: string): ApiError {
   return new ApiError("INVALID_REQUEST", `${path} ${message}`, { fields: [{ path, message }] });

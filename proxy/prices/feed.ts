@@ -22,41 +22,37 @@ const ABI = new Interface([
 /** More than any feed or token has; a factor of 10^255 is no price. */
 const MAX_DECIMALS = 36;
 
-export interface Feed {
-  /** `now` is the time of the block that was asked, Unix seconds. Undefined when the contract gives no round; throws ChainUnreachable when the node is unreachable. */
-  latest(): Promise<{ readonly round: Round; readonly now: number } | undefined>;
-}
-
-export function createFeed(chain: Pick<Chain, "call" | "header">, address: Address): Feed {
-  async function ask(name: "latestRoundData" | "decimals", block: number): Promise<readonly unknown[]> {
-    const answer = await chain.call({ to: address, data: ABI.encodeFunctionData(name) }, block);
+/**
+ * `now` is the time of the block that was asked, Unix seconds. Undefined when the contract gives no round; throws
+ * ChainUnreachable when the node is unreachable.
+ */
+export async function latestRound(
+  chain: Pick<Chain, "call" | "header">,
+  feed: Address,
+): Promise<{ readonly round: Round; readonly now: number } | undefined> {
+  const head = await chain.header("latest");
+  if (head === undefined) throw new ChainUnreachable("the node has no newest block");
+  // Of one block: an upgrade between the two questions must not give a price of another scale.
+  const ask = async (name: "latestRoundData" | "decimals"): Promise<readonly unknown[]> => {
+    const answer = await chain.call({ to: feed, data: ABI.encodeFunctionData(name) }, head.number);
     return ABI.decodeFunctionResult(name, answer).toArray() as unknown[];
-  }
-
-  return {
-    async latest() {
-      const head = await chain.header("latest");
-      if (head === undefined) throw new ChainUnreachable("the node has no newest block");
-      try {
-        // Of one block: an upgrade between the two questions must not give a price of another scale.
-        const [round, [decimals]] = await Promise.all([
-          ask("latestRoundData", head.number),
-          ask("decimals", head.number),
-        ]);
-        const [, answer, , updatedAt] = round;
-        if (typeof answer !== "bigint" || typeof updatedAt !== "bigint" || typeof decimals !== "bigint")
-          return undefined;
-        if (decimals > MAX_DECIMALS || updatedAt > Number.MAX_SAFE_INTEGER) return undefined;
-        const read = { answer, decimals: Number(decimals), updatedAt: Number(updatedAt) };
-        return { round: read, now: head.timestamp };
-      } catch (error) {
-        // A revert, or bytes that are no answer (no contract, another one).
-        const isRevert = error instanceof ChainRefused && /revert/i.test(error.message);
-        if (isRevert || isUndecodable(error)) return undefined;
-        throw error;
-      }
-    },
   };
+  try {
+    const [[, answer, , updatedAt], [decimals]] = await Promise.all([
+      ask("latestRoundData"),
+      ask("decimals"),
+    ]);
+    if (typeof answer !== "bigint" || typeof updatedAt !== "bigint" || typeof decimals !== "bigint")
+      return undefined;
+    if (decimals > MAX_DECIMALS || updatedAt > Number.MAX_SAFE_INTEGER) return undefined;
+    const round = { answer, decimals: Number(decimals), updatedAt: Number(updatedAt) };
+    return { round, now: head.timestamp };
+  } catch (error) {
+    // A revert, or bytes that are no answer (no contract, another one).
+    const isRevert = error instanceof ChainRefused && /revert/i.test(error.message);
+    if (isRevert || isUndecodable(error)) return undefined;
+    throw error;
+  }
 }
 
 function isUndecodable(error: unknown): boolean {

@@ -3,20 +3,11 @@ import { ChainUnreachable, ChainRefused } from "../chain/json-rpc.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 
-export interface BalanceWatch {
-  start(): void;
-  stop(): Promise<void>;
-  /** Wei, at most one interval old; undefined when the node did not say when it was last asked. */
-  balance(): bigint | undefined;
-}
-
 const EVERY_MS = 30_000;
 
-export function createBalanceWatch(
-  chain: Pick<Chain, "balance">,
-  wallet: Address,
-  everyMs = EVERY_MS,
-): BalanceWatch {
+export type BalanceWatch = ReturnType<typeof createBalanceWatch>;
+
+export function createBalanceWatch(chain: Pick<Chain, "balance">, wallet: Address, everyMs = EVERY_MS) {
   let known: bigint | undefined;
   let asking: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -34,14 +25,15 @@ export function createBalanceWatch(
   };
 
   return {
-    start() {
+    start(): void {
       timer = setInterval(look, everyMs);
       look();
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(timer);
       await asking;
     },
+    /** Wei, at most one interval old; undefined when the node did not say when it was last asked. */
     balance: () => known,
   };
 }

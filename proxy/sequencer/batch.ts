@@ -1,17 +1,12 @@
 /** The next `execute`: chosen members, a root update over the leaves that will wait, within gas and calldata. */
-import type { Chain } from "../chain/provider.ts";
 import type { AttestedRootUpdate } from "../chain/execute-call.ts";
-import type { Pool, Simulated } from "../chain/pool.ts";
-import type { Attestor } from "../enclave-link/attestor.ts";
+import type { Simulated } from "../chain/pool.ts";
 import { ApiError } from "../http/errors.ts";
-import type { Logger } from "../logging.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
-import type { Blockage } from "./blockage.ts";
-import type { GasWallet } from "./gas-wallet.ts";
-import type { Candidate, Members } from "./members.ts";
-import { planRootUpdate, type QueueView, type TreeView } from "./root-update.ts";
-import { inSendingOrder, isSwap } from "./sending-order.ts";
+import { inSendingOrder, isSwap, type Candidate, type Members } from "./members.ts";
 import { commitmentsOf } from "./pool-transaction.ts";
+import { planRootUpdate } from "./root-update.ts";
+import type { TermParts } from "./term.ts";
 
 /** Ready to be signed, members in the order in which they go. Without candidates it is a root update alone. */
 export interface Batch {
@@ -20,29 +15,12 @@ export interface Batch {
   readonly gasLimit: bigint;
 }
 
-export interface BatchParts {
-  readonly chain: Chain;
-  readonly pool: Pool;
-  readonly attestor: Attestor;
-  readonly data: QueueView;
-  readonly tree: TreeView;
-  readonly members: Members;
-  readonly wallet: Pick<GasWallet, "address">;
-  readonly blockage: Blockage;
-  readonly logger: Logger;
-}
-
-export interface Batches {
-  /** Of tickets whose acceptance number is less than `before`. Undefined when there is nothing to do. */
-  next(tip: IndexedBlock, before: number): Promise<Batch | undefined>;
-}
-
 /** Bounds of one call, however many members it has. */
 const MAX_DATA_CHARS = 2 + 2 * 100 * 1024;
 const MAX_GAS = 12_000_000n;
 
-export function createBatches(parts: BatchParts): Batches {
-  const { chain, pool, attestor, data, tree, members, wallet, blockage, logger } = parts;
+export function createBatches(term: TermParts, members: Members) {
+  const { chain, pool, attestor, data, tree, wallet, blockage, logger } = term;
 
   /**
    * Over what waits in the queue and what the batch will add before its first swap; undefined when there is
@@ -96,7 +74,8 @@ export function createBatches(parts: BatchParts): Batches {
   }
 
   return {
-    async next(tip, before) {
+    /** Of tickets whose acceptance number is less than `before`. Undefined when there is nothing to do. */
+    async next(tip: IndexedBlock, before: number): Promise<Batch | undefined> {
       let chosen = await members.choose(tip, before);
       const avoid = new Set<number>();
       for (;;) {

@@ -17,23 +17,21 @@ export interface UnsignedTransaction extends Fees {
   readonly gasLimit: bigint;
 }
 
-export interface GasWallet {
-  readonly address: Address;
-  sign(transaction: UnsignedTransaction): { raw: string; hash: Bytes32 };
-}
+export type GasWallet = ReturnType<typeof createGasWallet>;
 
 /** EIP-2718: the transaction's type stands before its fields. */
 const TYPE_2 = Uint8Array.of(2);
 const NO_COINS = 0;
 
 /** `privateKey`: 0x and 64 hex digits. */
-export function createGasWallet(privateKey: string, chainId: bigint): GasWallet {
+export function createGasWallet(privateKey: string, chainId: bigint) {
   const wallet = new Wallet(privateKey);
   const address = asAddress(wallet.address);
   if (address === undefined) throw new TypeError("the gas wallet has no address");
   return {
     address,
-    sign({ nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data }) {
+    sign(transaction: UnsignedTransaction): { raw: string; hash: Bytes32 } {
+      const { nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction;
       // EIP-1559. In bytes and once: the encoder of the wallet goes through hex digits, five times a call of 80 KiB.
       const call = [mustFromHex(to), NO_COINS, Buffer.from(data.slice(2), "hex"), []];
       const fields = [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, ...call];

@@ -5,36 +5,22 @@
 import { randomUUID } from "node:crypto";
 import type { Fence, SequencerLease } from "../store/sequencer-lease.ts";
 
-export interface LeaseKeeper {
-  start(): void;
-  /** The fence while this process has the lease, by its own clock. */
-  current(): Fence | undefined;
-  /**
-   * A write under the lease got no answer. It may still arrive, from a network that was slow or a system that goes on
-   * sending it, and would then write over what was written since: there is no fence until there is a new one.
-   */
-  invalidate(): void;
-  /** Gives the lease back, and asks for it again when the others have had time to. */
-  stepDown(): void;
-  /** Gives the lease back. Call it when nothing is written any more. */
-  stop(): Promise<void>;
-}
-
 export interface LeaseKeeperOptions {
   /** How long the lease outlives a holder that has died or is cut off. */
-  readonly leaseMs?: number;
+  readonly leaseMs: number;
   readonly onChange: (fence: Fence | undefined) => void;
   readonly onFault: (error: unknown) => void;
 }
 
-const LEASE_MS = 5_000;
 /** Tries in one lease, so that one that is lost does not lose the lease. */
 const TRIES = 3;
 
+export type LeaseKeeper = ReturnType<typeof createLeaseKeeper>;
+
 export function createLeaseKeeper(
   lease: Pick<SequencerLease, "take" | "giveBack">,
-  { leaseMs = LEASE_MS, onChange, onFault }: LeaseKeeperOptions,
-): LeaseKeeper {
+  { leaseMs, onChange, onFault }: LeaseKeeperOptions,
+) {
   const holder = randomUUID();
   let fence: Fence | undefined;
   /** By the monotonic clock, which goes on while a process is stopped. */
@@ -95,17 +81,24 @@ export function createLeaseKeeper(
 
   return {
     start: keepOn,
+    /** The fence while this process has the lease, by its own clock. */
     current,
-    invalidate() {
+    /**
+     * A write under the lease got no answer. It may still arrive, from a network that was slow or a system that goes on
+     * sending it, and would then write over what was written since: there is no fence until there is a new one.
+     */
+    invalidate(): void {
       if (isInvalid) return;
       isInvalid = true;
       keepSoon();
     },
-    stepDown() {
+    /** Gives the lease back, and asks for it again when the others have had time to. */
+    stepDown(): void {
       isSteppingDown = true;
       keepSoon();
     },
-    async stop() {
+    /** Gives the lease back. Call it when nothing is written any more. */
+    async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);
       await trying;

@@ -8,21 +8,13 @@ import type { Address } from "../../shared/protocol/brands.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
 import type { PoolTransaction } from "../chain/execute-call.ts";
-import type { Pool } from "../chain/pool.ts";
-import type { Tokens } from "../chain/token.ts";
-import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
-import type { Logger } from "../logging.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
-import type { TicketStore, TicketWrites } from "../store/ticket-store.ts";
 import type { TicketChange, TicketRecord } from "../store/tickets.ts";
-import type { Backoff } from "./backoff.ts";
-import type { Blockage } from "./blockage.ts";
-import type { GasWallet } from "./gas-wallet.ts";
-import type { OpenTicket, Queue } from "./queue.ts";
+import type { OpenTicket } from "./queue.ts";
 import { explainRefusal } from "./refusals.ts";
-import { inSendingOrder } from "./sending-order.ts";
 import { memberOf, proofOf, statementOf, UnreadableTicket } from "./pool-transaction.ts";
+import type { TermParts } from "./term.ts";
 import { withError } from "./transitions.ts";
 
 /** Simulations of one turn. Whoever is refused in them waits for later blocks, so the next turn gets further. */
@@ -34,30 +26,22 @@ export interface Candidate {
   readonly member: PoolTransaction;
 }
 
-export interface MembersParts {
-  readonly pool: Pool;
-  readonly tokens: Tokens;
-  readonly attestor: Attestor;
-  readonly store: Pick<TicketStore, "list">;
-  readonly queue: Queue;
-  readonly writes: Pick<TicketWrites, "change">;
-  readonly wallet: Pick<GasWallet, "address">;
-  readonly backoff: Backoff;
-  readonly blockage: Blockage;
-  readonly logger: Logger;
-  readonly maxBatch: number;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+export function isSwap({ member }: Candidate): boolean {
+  return member.kind === "private-swap";
 }
 
-export interface Members {
-  /** In order of acceptance; `before`: only tickets whose acceptance number is smaller. */
-  choose(tip: IndexedBlock, before: number): Promise<Candidate[]>;
+/**
+ * Swaps last, and otherwise as they were accepted, which is how they are given. The last leaf of a swap is known only
+ * once it is executed, so whatever stands before the first swap can be put into the tree by the same call.
+ */
+export function inSendingOrder(accepted: readonly Candidate[]): Candidate[] {
+  return [...accepted.filter((each) => !isSwap(each)), ...accepted.filter(isSwap)];
 }
 
-export function createMembers(parts: MembersParts): Members {
-  const { pool, tokens, attestor, store, queue, writes, wallet, backoff, blockage, logger, maxBatch, now } =
-    parts;
+export type Members = ReturnType<typeof createMembers>;
+
+export function createMembers(term: TermParts) {
+  const { pool, tokens, attestor, store, queue, writes, wallet, backoff, blockage, logger, now } = term;
 
   /** Of these tickets, those that can go: readable, attested by signers that stand, within one root update. */
   async function candidatesOf(
@@ -181,7 +165,8 @@ export function createMembers(parts: MembersParts): Members {
   }
 
   return {
-    async choose(tip, before) {
+    /** In order of acceptance; `before`: only tickets whose acceptance number is smaller. */
+    async choose(tip: IndexedBlock, before: number): Promise<Candidate[]> {
       const chosen: Candidate[] = [];
       // Each is asked when it is first needed, and once a turn.
       let executor: Promise<boolean> | undefined;
@@ -199,7 +184,7 @@ export function createMembers(parts: MembersParts): Members {
       };
       for (let round = 0; round < MAX_ROUNDS; round++) {
         const had = chosen.length;
-        const tickets = await nextTickets(choice, maxBatch - chosen.length);
+        const tickets = await nextTickets(choice, term.maxBatch - chosen.length);
         if (tickets.length === 0) break;
         const more = await candidatesOf(tickets, chosen, choice);
         if (more.length > 0) chosen.push(...(await executable(chosen, more, tip)));

@@ -3,34 +3,14 @@
  * same whoever carried the statement. The one question to the chain is whether an authorization is used up.
  */
 import type { TicketErrorCode } from "../../shared/api/errors.ts";
-import type { Tokens } from "../chain/token.ts";
 import { yieldToEventLoop } from "../event-loop.ts";
-import type { Logger } from "../logging.ts";
-import type { Metrics } from "../observe/metrics.ts";
-import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
-import type { TicketStore, TicketWrites } from "../store/ticket-store.ts";
+import type { IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
 import type { TicketChange, TicketError, TicketStatus } from "../store/tickets.ts";
-import { lastSecondOf, type OpenTicket, type Queue } from "./queue.ts";
+import { lastSecondOf, type OpenTicket } from "./queue.ts";
 import { TICKET_ERRORS } from "./refusals.ts";
-import { settle, takenBack, type Findings } from "./transitions.ts";
 import { traceOf } from "./reporting.ts";
-
-export interface OutcomesParts {
-  readonly data: ChainDataStore;
-  readonly queue: Queue;
-  readonly store: Pick<TicketStore, "byStatement">;
-  readonly writes: Pick<TicketWrites, "change">;
-  readonly tokens: Tokens;
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, "takenBack">;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
-
-export interface Outcomes {
-  /** Gives every open ticket that the index has news of, or whose time has come, the state that it demands. */
-  settleAll(tip: IndexedBlock, finalBlock: number): Promise<void>;
-}
+import type { TermParts } from "./term.ts";
+import { settle, takenBack, type Findings } from "./transitions.ts";
 
 /** Events that are read between two pauses for the event loop. */
 const EVENTS_AT_ONCE = 1_000;
@@ -41,9 +21,7 @@ export function finalBlockOf(tip: IndexedBlock, confirmations: number): number {
   return tip.number - confirmations + 1;
 }
 
-export function createOutcomes(parts: OutcomesParts): Outcomes {
-  const { data, queue, store, writes, tokens, logger, metrics, now } = parts;
-
+export function createOutcomes({ data, queue, store, writes, tokens, logger, metrics, now }: TermParts) {
   /** Another statement that took what this one needs, and the block in which it did. */
   async function takenBy(ticket: OpenTicket, finalBlock: number): Promise<Findings["takenBy"]> {
     for (const nullifier of ticket.nullifiers) {
@@ -138,7 +116,8 @@ export function createOutcomes(parts: OutcomesParts): Outcomes {
   }
 
   return {
-    async settleAll(tip, finalBlock) {
+    /** Gives every open ticket that the index has news of, or whose time has come, the state that it demands. */
+    async settleAll(tip: IndexedBlock, finalBlock: number): Promise<void> {
       await reopen();
       await readNews(tip);
       const finalTime = data.blockAtOrBelow(finalBlock)?.timestamp ?? 0;

@@ -3,56 +3,16 @@
  * to its nonce by a transaction that is not ours. Decides nothing about tickets that were executed; the
  * index does.
  */
-import type { Chain, Receipt } from "../chain/provider.ts";
-import type { Pool } from "../chain/pool.ts";
-import type { Tokens } from "../chain/token.ts";
+import type { Receipt } from "../chain/provider.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
-import type { Logger } from "../logging.ts";
-import type { Metrics } from "../observe/metrics.ts";
-import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
-import type { TicketStore, TicketWrites } from "../store/ticket-store.ts";
+import type { IndexedBlock } from "../store/chain-data.ts";
 import type { Outgoing, TicketChange } from "../store/tickets.ts";
-import type { Backoff } from "./backoff.ts";
-import type { GasWallet } from "./gas-wallet.ts";
-import type { OpenTicket, Queue } from "./queue.ts";
+import type { OpenTicket } from "./queue.ts";
 import { explainRefusal, TICKET_ERRORS } from "./refusals.ts";
-import type { Sending } from "./sending.ts";
-import { dropped, refused } from "./transitions.ts";
 import { traceOf } from "./reporting.ts";
-
-export interface OutgoingParts {
-  readonly chain: Chain;
-  readonly pool: Pool;
-  readonly tokens: Tokens;
-  readonly data: ChainDataStore;
-  readonly store: Pick<TicketStore, "outgoing" | "list">;
-  readonly queue: Queue;
-  readonly writes: TicketWrites;
-  readonly wallet: Pick<GasWallet, "address">;
-  readonly sending: Sending;
-  readonly backoff: Backoff;
-  readonly logger: Logger;
-  readonly metrics: Pick<Metrics, "mined" | "transaction">;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-  /** A transaction that waits longer is replaced by one that pays more. */
-  readonly stuckAfterMs: number;
-}
-
-export interface OutgoingTransactions {
-  /** True while a nonce of ours is not mined, or not yet indexed: nothing new is sent then. */
-  tend(tip: IndexedBlock, finalBlock: number): Promise<boolean>;
-  /**
-   * Where the last look found some of ours behind a nonce that nothing of ours has: the acceptance number of the oldest
-   * ticket among them; what was accepted after it would pass it under that nonce. Infinity where nothing stands so.
-   */
-  oldestBehindHole(): number;
-  /**
-   * To be called when nothing new is sent: where the last look found one of ours behind a nonce that nothing of ours
-   * has, its call goes under that nonce, too. What is left under its own then finds everything done.
-   */
-  fillHole(tip: IndexedBlock): Promise<void>;
-}
+import type { Sending } from "./sending.ts";
+import type { TermParts } from "./term.ts";
+import { dropped, refused } from "./transitions.ts";
 
 interface Mined {
   readonly hash: Bytes32;
@@ -64,9 +24,8 @@ interface Mined {
 /** Turns in a row that must miss our transaction under a used nonce before we believe it is gone. */
 const MISSES_BEFORE_DROPPED = 3;
 
-export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
-  const { chain, pool, tokens, data, store, queue, writes, wallet, sending, backoff, logger, metrics, now } =
-    parts;
+export function createOutgoing(term: TermParts, sending: Sending) {
+  const { chain, pool, tokens, data, store, queue, writes, wallet, backoff, logger, metrics, now } = term;
   /** By nonce. Forgotten with the lease, which only costs a few turns. */
   const misses = new Map<number, number>();
 
@@ -177,7 +136,7 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     if (entry.minedIn !== undefined) await writes.markMined(entry.nonce, undefined);
     if (!(await chain.knows(last.hash))) await sending.repeat(entry);
     const head = await chain.header("latest");
-    if (head === undefined || now() - last.signedAt < parts.stuckAfterMs) return;
+    if (head === undefined || now() - last.signedAt < term.stuckAfterMs) return;
     await sending.replace(entry, carriedBy(entry), head);
   }
 
@@ -186,7 +145,8 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
     { readonly nonce: number; readonly first: Outgoing; readonly all: readonly Outgoing[] } | undefined;
 
   return {
-    async tend(tip, finalBlock) {
+    /** True while a nonce of ours is not mined, or not yet indexed: nothing new is sent then. */
+    async tend(tip: IndexedBlock, finalBlock: number): Promise<boolean> {
       hole = undefined;
       const outgoing = await store.outgoing();
       if (outgoing.length === 0) return false;
@@ -215,12 +175,20 @@ export function createOutgoing(parts: OutgoingParts): OutgoingTransactions {
       return isBusy;
     },
 
-    oldestBehindHole() {
+    /**
+     * Where the last look found some of ours behind a nonce that nothing of ours has: the acceptance number of the oldest
+     * ticket among them; what was accepted after it would pass it under that nonce. Infinity where nothing stands so.
+     */
+    oldestBehindHole(): number {
       const behind = (hole?.all ?? []).flatMap(carriedBy);
       return behind.reduce((oldest, { sequence }) => Math.min(oldest, sequence), Infinity);
     },
 
-    async fillHole(tip) {
+    /**
+     * To be called when nothing new is sent: the call of the first behind such a nonce goes under it, too. What is left
+     * under its own then finds everything done.
+     */
+    async fillHole(tip: IndexedBlock): Promise<void> {
       if (hole === undefined) return;
       const { nonce, first } = hole;
       const head = await chain.header("latest");

@@ -4,32 +4,22 @@
  * when the lease is taken; under it nobody else changes a ticket, so only new ones have to be noticed.
  */
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
-import type { Kind } from "../../shared/protocol/statements.ts";
 import { isExecuted, isOver, isUnderWay, openStateOf, type OpenState } from "../store/ticket-states.ts";
 import type { TicketStore } from "../store/ticket-store.ts";
-import type { TicketChange, TicketRecord, TicketStatus } from "../store/tickets.ts";
+import type { TicketChange, TicketRecord, TicketStatus, TicketTransaction } from "../store/tickets.ts";
 import { Heap } from "./heap.ts";
 import { depositOf, type DepositTerms } from "./pool-transaction.ts";
 import { isWaiting } from "./transitions.ts";
 
 /** Without proof and attestations, which are read again when it is sent: 100,000 of these fit into memory. */
-export interface OpenTicket {
-  readonly id: string;
-  readonly sequence: number;
-  readonly statement: Bytes32;
-  readonly nullifiers: readonly Field[];
-  readonly kind: Kind;
-  /** Unix seconds. */
-  readonly deadline: bigint;
+export interface OpenTicket
+  extends
+    Pick<TicketRecord, "id" | "sequence" | "statement" | "nullifiers" | "status" | "requestId" | "createdAt">,
+    Pick<TicketTransaction, "kind" | "deadline"> {
   readonly deposit: DepositTerms | undefined;
-  readonly status: TicketStatus;
-  /** For figures and the log alone, as are the following. */
-  readonly requestId?: string;
-  /** Milliseconds since 1970. */
-  readonly createdAt: number;
-  /** When it came into its state; after a change of the lease, when it last changed at all. */
+  /** When it came into its state; after a change of the lease, when it last changed at all. For figures alone. */
   readonly since: number;
-  /** Confirmed at some time, even if that block was reorganised out. */
+  /** Confirmed at some time, even if that block was reorganised out. For figures alone. */
   readonly wasExecuted: boolean;
 }
 
@@ -264,15 +254,9 @@ export class Queue {
   }
 
   #insertWaiting(ticket: OpenTicket): void {
-    const waiting = this.#waiting;
-    const last = waiting.at(-1);
-    if (last === undefined || last.sequence < ticket.sequence) {
-      waiting.push(ticket);
-      return;
-    }
     const place = this.#placeOf(ticket.sequence);
-    if (waiting[place]?.id === ticket.id) waiting[place] = ticket;
-    else waiting.splice(place, 0, ticket);
+    const isThere = this.#waiting[place]?.id === ticket.id;
+    this.#waiting.splice(place, isThere ? 1 : 0, ticket);
   }
 
   #removeWaiting({ id, sequence }: OpenTicket): void {

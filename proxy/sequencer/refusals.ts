@@ -1,79 +1,79 @@
 /** Why the pool would not execute a ticket, in the ticket's own terms. Nothing of a token's own text is repeated. */
+import type { TicketErrorCode } from "../../shared/api/errors.ts";
 import type { PoolReason } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
 import type { TicketError } from "../store/tickets.ts";
 import type { OpenTicket } from "./queue.ts";
 
-type Verdict =
-  /** The attestation, not the statement, is what the pool refuses: have it made again. */
-  | { readonly kind: "attest-again" }
-  /** The token said no; the token's state tells why. */
-  | { readonly kind: "ask-token" }
-  /** Token or venue used up the gas that its kind allows. */
-  | { readonly kind: "too-dear" }
-  | { readonly kind: "hold"; readonly error: TicketError };
+const again = (code: TicketErrorCode, detail: string): TicketError => ({ code, detail, retryable: true });
+const never = (code: TicketErrorCode, detail: string): TicketError => ({ code, detail, retryable: false });
 
 export const TICKET_ERRORS = {
-  nullifierSpent: {
-    code: "NULLIFIER_SPENT",
-    detail: "another statement spent a note of this one",
-    retryable: false,
-  },
-  rootUnknown: {
-    code: "ROOT_UNKNOWN",
-    detail: "the pool does not know the root this was proved against; prove again",
-    retryable: true,
-  },
-  authorizationUsed: {
-    code: "AUTHORIZATION_USED",
-    detail: "the depositor's authorization is used or cancelled",
-    retryable: true,
-  },
-  authorizationExpired: {
-    code: "AUTHORIZATION_EXPIRED",
-    detail: "the depositor's authorization is past its valid_before",
-    retryable: true,
-  },
-  insufficientFunds: {
-    code: "INSUFFICIENT_FUNDS",
-    detail: "the depositor does not hold the amount",
-    retryable: true,
-  },
-  deadlinePassed: {
-    code: "DEADLINE_PASSED",
-    detail: "the deadline of the statement has passed",
-    retryable: true,
-  },
-  transferRefused: { code: "TRANSFER_REFUSED", detail: "the token refused the transfer", retryable: true },
-  assetUnsupported: {
-    code: "ASSET_UNSUPPORTED",
-    detail: "the pool does not take an asset of this statement now",
-    retryable: true,
-  },
-  slippageExceeded: {
-    code: "SLIPPAGE_EXCEEDED",
-    detail: "the swap would bring less than its floor; it is tried again until its deadline",
-    retryable: true,
-  },
-  routeUnavailable: {
-    code: "ROUTE_UNAVAILABLE",
-    detail: "the venue does not execute the swap; it is tried again until its deadline",
-    retryable: true,
-  },
-  rejected: { code: "REJECTED", detail: "the pool refused the statement", retryable: false },
-} as const satisfies Record<string, TicketError>;
+  nullifierSpent: never("NULLIFIER_SPENT", "another statement spent a note of this one"),
+  rootUnknown: again("ROOT_UNKNOWN", "the pool does not know the root this was proved against; prove again"),
+  authorizationUsed: again("AUTHORIZATION_USED", "the depositor's authorization is used or cancelled"),
+  authorizationExpired: again(
+    "AUTHORIZATION_EXPIRED",
+    "the depositor's authorization is past its valid_before",
+  ),
+  insufficientFunds: again("INSUFFICIENT_FUNDS", "the depositor does not hold the amount"),
+  deadlinePassed: again("DEADLINE_PASSED", "the deadline of the statement has passed"),
+  transferRefused: again("TRANSFER_REFUSED", "the token refused the transfer"),
+  assetUnsupported: again("ASSET_UNSUPPORTED", "the pool does not take an asset of this statement now"),
+  slippageExceeded: again(
+    "SLIPPAGE_EXCEEDED",
+    "the swap would bring less than its floor; it is tried again until its deadline",
+  ),
+  routeUnavailable: again(
+    "ROUTE_UNAVAILABLE",
+    "the venue does not execute the swap; it is tried again until its deadline",
+  ),
+  rejected: never("REJECTED", "the pool refused the statement"),
+};
+
+type Verdict =
+  | TicketError
+  /** The attestation, not the statement, is what the pool refuses: have it made again. */
+  | "attest-again"
+  /** The token said no; the token's state tells why. */
+  | "ask-token"
+  /** Token or venue used up the gas that its kind allows. */
+  | "too-dear";
+
+/** By the name of the pool's error. */
+const VERDICTS = new Map<string, Verdict>([
+  ["NullifierSpent", TICKET_ERRORS.nullifierSpent],
+  ["RootUnknown", TICKET_ERRORS.rootUnknown],
+  ["DeadlinePassed", TICKET_ERRORS.deadlinePassed],
+  ["TransferRefused", "ask-token"],
+  ["TransferMismatch", "ask-token"],
+  ["AssetUnsupported", TICKET_ERRORS.assetUnsupported],
+  ["FloorMissed", TICKET_ERRORS.slippageExceeded],
+  // The venue's own reason is the pool's to log; it may hold anything.
+  ["SwapFailed", TICKET_ERRORS.routeUnavailable],
+  ["ExecutorAbsent", TICKET_ERRORS.routeUnavailable],
+  ["GasExhausted", "too-dear"],
+  // A deposit of this statement is in: the index will say so, and until then the token's state does.
+  ["StatementRepeated", TICKET_ERRORS.authorizationUsed],
+  ["SignerUnknown", "attest-again"],
+  ["TooFewAttestations", "attest-again"],
+  ["SignersNotAscending", "attest-again"],
+  ["SignatureInvalid", "attest-again"],
+  ["AttestationLength", "attest-again"],
+]);
 
 /** Undefined when the attestation is to blame. `tipTime`: the newest block's, Unix seconds. */
 export async function explainRefusal(
   tokens: Tokens,
   { kind, statement, deposit }: Pick<OpenTicket, "kind" | "statement" | "deposit">,
-  reason: PoolReason,
+  { name }: PoolReason,
   tipTime: number,
 ): Promise<TicketError | undefined> {
-  const verdict = judge(reason);
-  switch (verdict.kind) {
-    case "hold":
-      return verdict.error;
+  const verdict = VERDICTS.get(name) ?? {
+    ...TICKET_ERRORS.rejected,
+    detail: `the pool refused the statement: ${name}`,
+  };
+  switch (verdict) {
     case "attest-again":
       return undefined;
     case "too-dear":
@@ -87,44 +87,7 @@ export async function explainRefusal(
       if ((await tokens.balanceOf(token, depositor)) < amount) return TICKET_ERRORS.insufficientFunds;
       return TICKET_ERRORS.transferRefused;
     }
-  }
-}
-
-function judge(reason: PoolReason): Verdict {
-  switch (reason.name) {
-    case "NullifierSpent":
-      return hold(TICKET_ERRORS.nullifierSpent);
-    case "RootUnknown":
-      return hold(TICKET_ERRORS.rootUnknown);
-    case "DeadlinePassed":
-      return hold(TICKET_ERRORS.deadlinePassed);
-    case "TransferRefused":
-    case "TransferMismatch":
-      return { kind: "ask-token" };
-    case "AssetUnsupported":
-      return hold(TICKET_ERRORS.assetUnsupported);
-    case "FloorMissed":
-      return hold(TICKET_ERRORS.slippageExceeded);
-    // The venue's own reason is the pool's to log; it may hold anything.
-    case "SwapFailed":
-    case "ExecutorAbsent":
-      return hold(TICKET_ERRORS.routeUnavailable);
-    case "GasExhausted":
-      return { kind: "too-dear" };
-    // A deposit of this statement is in: the index will say so, and until then the token's state does.
-    case "StatementRepeated":
-      return hold(TICKET_ERRORS.authorizationUsed);
-    case "SignerUnknown":
-    case "TooFewAttestations":
-    case "SignersNotAscending":
-    case "SignatureInvalid":
-    case "AttestationLength":
-      return { kind: "attest-again" };
     default:
-      return hold({ ...TICKET_ERRORS.rejected, detail: `the pool refused the statement: ${reason.name}` });
+      return verdict;
   }
-}
-
-function hold(error: TicketError): Verdict {
-  return { kind: "hold", error };
 }

@@ -9,14 +9,8 @@ import { isExecuted } from "../store/ticket-states.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 import type { StepListener } from "./queue.ts";
 
-/** What a line of the log says of a ticket: whose request it was can be found by its id. */
-export interface Trace {
-  readonly ticket: string;
-  /** Absent for a ticket that was accepted before ids were kept. */
-  readonly request_id?: string;
-}
-
-export function traceOf({ id, requestId }: Pick<TicketRecord, "id" | "requestId">): Trace {
+/** What a line of the log says of a ticket: whose request it was can be found by its id, if it was accepted with one. */
+export function traceOf({ id, requestId }: Pick<TicketRecord, "id" | "requestId">) {
   return { ticket: id, ...(requestId === undefined ? {} : { request_id: requestId }) };
 }
 

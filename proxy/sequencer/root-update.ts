@@ -3,21 +3,15 @@
  * is about to add. Changes nothing; the pool skips an update that no longer fits, so a wrong guess costs gas and harms
  * nobody.
  */
-import type { RootUpdate } from "../../shared/protocol/attestation.ts";
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import { MAX_UPDATE_LEAVES, nextHead } from "../../shared/protocol/tree.ts";
-import type { StoredLeaf, StoredRoot } from "../store/chain-data.ts";
+import type { RootRequest } from "../enclave-link/attestor.ts";
+import type { ChainDataStore } from "../store/chain-data.ts";
 
 /** Most outputs of any kind: the pool keeps a checkpoint whenever the next transaction could open a wider gap. */
 const MAX_OUTPUTS = 4;
 
-export interface QueueView {
-  currentRoot(): StoredRoot | undefined;
-  leafCount(): number;
-  leaves(from: number, to: number): StoredLeaf[];
-  leaf(index: number): StoredLeaf | undefined;
-  headAt(count: number): Bytes32 | undefined;
-}
+export type QueueView = Pick<ChainDataStore, "currentRoot" | "leafCount" | "leaves" | "leaf" | "headAt">;
 
 /** The tree over the queue. */
 export interface TreeView {
@@ -25,14 +19,6 @@ export interface TreeView {
   frontier(leafCount: number): Field[];
   /** Root over that prefix with `more` behind it; undefined when the tree would be full. */
   rootAfter(leafCount: number, more: readonly Field[]): Promise<Field | undefined>;
-}
-
-export interface PlannedUpdate {
-  readonly fromIndex: number;
-  readonly headBefore: Bytes32;
-  readonly frontier: readonly Field[];
-  readonly leaves: readonly Field[];
-  readonly expected: RootUpdate;
 }
 
 /**
@@ -44,7 +30,7 @@ export async function planRootUpdate(
   tree: TreeView,
   batch: readonly (readonly Field[])[],
   avoid: ReadonlySet<number> = new Set(),
-): Promise<PlannedUpdate | undefined> {
+): Promise<RootRequest | undefined> {
   const root = queue.currentRoot();
   const headBefore = root === undefined ? undefined : queue.headAt(root.leafCount);
   if (root === undefined || headBefore === undefined) return undefined;

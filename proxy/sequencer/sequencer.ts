@@ -6,114 +6,64 @@
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
-import type { Chain } from "../chain/provider.ts";
-import type { Pool } from "../chain/pool.ts";
-import type { Tokens } from "../chain/token.ts";
-import type { Attestor } from "../enclave-link/attestor.ts";
-import type { Logger } from "../logging.ts";
-import { createMetrics, type Metrics } from "../observe/metrics.ts";
-import type { ChainDataStore, IndexedBlock } from "../store/chain-data.ts";
-import { LeaseLost, type Fence, type SequencerLease } from "../store/sequencer-lease.ts";
-import type { TicketStore } from "../store/ticket-store.ts";
+import type { IndexedBlock } from "../store/chain-data.ts";
+import { LeaseLost, type Fence } from "../store/sequencer-lease.ts";
 import { StoreUnavailable } from "../store/unavailable.ts";
 import { Backoff } from "./backoff.ts";
-import { createBatches, type Batches } from "./batch.ts";
-import { Blockage, type Blocked } from "./blockage.ts";
-import type { GasWallet } from "./gas-wallet.ts";
+import { createBatches } from "./batch.ts";
+import { Blockage } from "./blockage.ts";
 import { createLeaseKeeper } from "./lease.ts";
 import { createMembers } from "./members.ts";
-import { createOutcomes, finalBlockOf, type Outcomes } from "./outcomes.ts";
-import { createOutgoing, type OutgoingTransactions } from "./outgoing.ts";
-import { Queue, type QueueSize } from "./queue.ts";
-import type { TreeView } from "./root-update.ts";
-import { createSending, type Sending } from "./sending.ts";
+import { createOutcomes, finalBlockOf } from "./outcomes.ts";
+import { createOutgoing } from "./outgoing.ts";
+import { Queue } from "./queue.ts";
 import { logSteps } from "./reporting.ts";
+import { createSending } from "./sending.ts";
+import type { SequencerLimits, SequencerParts, TermParts } from "./term.ts";
 
-export interface SequencerState {
-  readonly blockedBy: Blocked | undefined;
-  /** Milliseconds since 1970 of the last turn that ended well. */
-  readonly lastTurnAt: number | undefined;
-  /** Whether this proxy is the one that submits. */
-  readonly hasLease: boolean;
-  /** Undefined while another proxy submits, or this one has not read the queue yet. */
-  readonly queue: QueueSize | undefined;
-}
-
-export interface Sequencer {
-  start(): void;
-  /** Something may be to do; returns at once. */
-  wake(): void;
-  /** A ticket came. While a transaction is under way nothing is done for it before the next block. */
-  wakeForTicket(): void;
-  /** Ends the turn under way; stored bytes are adopted by the next start. */
-  stop(): Promise<void>;
-  state(): SequencerState;
-  /** What holds waiting tickets of this kind and the operator can fix. */
-  blockedBy(kind: Kind): ReturnType<Blockage["of"]>;
-}
-
-export interface SequencerParts {
-  readonly chain: Chain;
-  readonly pool: Pool;
-  readonly tokens: Tokens;
-  readonly attestor: Attestor;
-  readonly store: TicketStore;
-  readonly lease: SequencerLease;
-  readonly data: ChainDataStore;
-  readonly tree: TreeView;
-  /** Brings `data` to the chain's head. */
-  readonly sync: () => Promise<void>;
-  readonly wallet: GasWallet;
-  readonly logger: Logger;
-  /** Default: counted for nobody. */
-  readonly metrics?: Pick<
-    Metrics,
-    "left" | "confirmed" | "ended" | "sent" | "mined" | "takenBack" | "transaction" | "lease"
-  >;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
-}
-
-export interface SequencerOptions {
+export interface SequencerOptions extends Partial<SequencerLimits> {
   readonly confirmations: number;
   readonly pollIntervalMs: number;
-  /** A transaction that waits longer is replaced by one that pays more. */
-  readonly stuckAfterMs?: number;
-  /** Wei; never bid above it. */
-  readonly maxFeePerGas?: bigint;
-  readonly maxBatch?: number;
   /** How long the lease outlives a holder that has died or is cut off. */
   readonly leaseMs?: number;
 }
 
 /** A proxy that has been without an enclave for so long lets another one submit. */
 const STEP_DOWN_AFTER_MS = 5_000;
-const DEFAULT_STUCK_AFTER_MS = 30_000;
-const DEFAULT_MAX_FEE = 500_000_000_000n;
-/** So many transfers are just within the calldata of one call; larger members make it fewer. */
-const DEFAULT_MAX_BATCH = 64;
+const LEASE_MS = 5_000;
+const LIMITS: SequencerLimits = {
+  stuckAfterMs: 30_000,
+  maxFeePerGas: 500_000_000_000n,
+  // So many transfers are just within the calldata of one call; larger members make it fewer.
+  maxBatch: 64,
+};
 
 /** What works from taking the lease to losing it. Nothing remembered from before an interruption decides. */
-interface Term {
-  readonly fence: Fence;
-  readonly queue: Queue;
-  readonly outcomes: Outcomes;
-  readonly outgoing: OutgoingTransactions;
-  readonly batches: Batches;
-  readonly sending: Sending;
-  readonly backoff: Backoff;
-  reported: string | undefined;
+async function openTerm(parts: SequencerParts, limits: SequencerLimits, blockage: Blockage, fence: Fence) {
+  const { store, metrics, logger } = parts;
+  const queue = await Queue.read(store, logSteps(metrics, logger));
+  const backoff = new Backoff((id) => queue.get(id) !== undefined);
+  const writes = store.underLease(fence);
+  const shared: TermParts = { ...parts, ...limits, queue, writes, backoff, blockage };
+  const sending = createSending(shared);
+  return {
+    ...{ fence, queue, writes, backoff, sending },
+    outcomes: createOutcomes(shared),
+    outgoing: createOutgoing(shared, sending),
+    batches: createBatches(shared, createMembers(shared)),
+  };
 }
+type Term = Awaited<ReturnType<typeof openTerm>>;
 
-export function createSequencer(parts: SequencerParts, options: SequencerOptions): Sequencer {
-  const { chain, data, store, logger, now, metrics = createMetrics() } = parts;
-  const { maxFeePerGas = DEFAULT_MAX_FEE, stuckAfterMs = DEFAULT_STUCK_AFTER_MS } = options;
-  const { maxBatch = DEFAULT_MAX_BATCH, leaseMs } = options;
+export type Sequencer = ReturnType<typeof createSequencer>;
+
+export function createSequencer(parts: SequencerParts, options: SequencerOptions) {
+  const { chain, data, logger, metrics, now } = parts;
   const confirmations = Math.max(options.confirmations, 1);
 
   const blockage = new Blockage();
   const keeper = createLeaseKeeper(parts.lease, {
-    ...(leaseMs === undefined ? {} : { leaseMs }),
+    leaseMs: options.leaseMs ?? LEASE_MS,
     onChange(fence) {
       metrics.lease(fence === undefined ? "lost" : "taken");
       if (fence === undefined) logger.warn("another proxy submits, or none that we know of");
@@ -127,37 +77,22 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   });
 
   let term: Term | undefined;
+  /** What was said last in this term of what holds tickets. */
+  let reported: string | undefined;
   let isStopped = false;
   let isWanted = false;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
+  /** Milliseconds since 1970 of the last turn that ended well. */
   let lastTurnAt: number | undefined;
   let withoutEnclaveSince: number | undefined;
   let isStoreUnreachable = false;
   /** A transaction of ours is not mined, or not indexed: only a block, or time, changes what can be done. */
   let isUnderWay = false;
 
-  async function openTerm(fence: Fence): Promise<Term> {
-    const queue = await Queue.read(store, logSteps(metrics, logger));
-    const writes = store.underLease(fence);
-    const backoff = new Backoff((id) => queue.get(id) !== undefined);
-    const sending = createSending({ ...parts, metrics, queue, writes, blockage, maxFeePerGas });
-    const members = createMembers({ ...parts, queue, writes, backoff, blockage, maxBatch });
-    return {
-      fence,
-      queue,
-      outcomes: createOutcomes({ ...parts, metrics, queue, writes }),
-      outgoing: createOutgoing({ ...parts, metrics, queue, writes, sending, backoff, stuckAfterMs }),
-      batches: createBatches({ ...parts, members, blockage }),
-      sending,
-      backoff,
-      reported: undefined,
-    };
-  }
-
   function endTerm(): void {
     term?.queue.close();
-    term = undefined;
+    term = reported = undefined;
   }
 
   async function turn(): Promise<void> {
@@ -167,7 +102,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       blockage.adopt(await parts.lease.report());
       return;
     }
-    term ??= await openTerm(fence);
+    term ??= await openTerm(parts, { ...LIMITS, ...options }, blockage, fence);
     const tip = await newestBlock(term);
     const finalBlock = finalBlockOf(tip, confirmations);
     await term.outcomes.settleAll(tip, finalBlock);
@@ -221,9 +156,9 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   /** What holds tickets, for the proxies that show them and do not submit. */
   async function reportBlockage(): Promise<void> {
     const text = String(blockage);
-    if (term === undefined || term.reported === text) return;
-    await store.underLease(term.fence).report(text);
-    term.reported = text;
+    if (term === undefined || reported === text) return;
+    await term.writes.report(text);
+    reported = text;
   }
 
   /** Whether the store did what it could not answer, or will, is not known: everything is read again, under a new fence. */
@@ -287,16 +222,19 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   }
 
   return {
-    start() {
+    start(): void {
       keeper.start();
       timer = setInterval(wake, options.pollIntervalMs);
       wake();
     },
+    /** Something may be to do; returns at once. */
     wake,
-    wakeForTicket() {
+    /** A ticket came. While a transaction is under way nothing is done for it before the next block. */
+    wakeForTicket(): void {
       if (!isUnderWay) wake();
     },
-    async stop() {
+    /** Ends the turn under way; stored bytes are adopted by the next start. */
+    async stop(): Promise<void> {
       isStopped = true;
       clearInterval(timer);
       await running;
@@ -305,10 +243,13 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
     },
     state: () => {
       const fence = keeper.current();
+      /** Whether this proxy is the one that submits. */
       const hasLease = fence !== undefined;
+      /** Undefined while another proxy submits, or this one has not read the queue yet. */
       const queue = hasLease && term?.fence === fence ? term.queue.counts() : undefined;
       return { blockedBy: blockage.by, lastTurnAt, hasLease, queue };
     },
-    blockedBy: (kind) => blockage.of(kind),
+    /** What holds waiting tickets of this kind and the operator can fix. */
+    blockedBy: (kind: Kind) => blockage.of(kind),
   };
 }

@@ -22,10 +22,6 @@ import { bestRoute, type Route } from "./best-route.ts";
 import { priceImpactBps } from "./price-impact.ts";
 import { BlockCache } from "../chain/block-cache.ts";
 
-export interface SwapQuotes {
-  quote(request: SwapQuoteRequest, developerId: string): Promise<SwapQuote>;
-}
-
 export interface SwapQuoteParts {
   readonly chain: Pick<Chain, "header">;
   readonly pool: Pick<Pool, "isAsset" | "executor" | "memberGas">;
@@ -52,7 +48,9 @@ const REMEMBERED = 1_024;
  */
 const POOL_GAS = 400_000n;
 
-export function createSwapQuotes(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS): SwapQuotes {
+export type SwapQuotes = ReturnType<typeof createSwapQuotes>;
+
+export function createSwapQuotes(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS) {
   const { chain, pool, venue, assets, minimums, fees, now } = parts;
   const remembered = new BlockCache(REMEMBERED);
 
@@ -115,7 +113,7 @@ export function createSwapQuotes(parts: SwapQuoteParts, deadlineMs = DEADLINE_MS
   }
 
   return {
-    async quote(request, developerId) {
+    async quote(request: SwapQuoteRequest, developerId: string): Promise<SwapQuote> {
       const tokenIn = listed(request.token_in, "token_in");
       const tokenOut = listed(request.token_out, "token_out");
       if (tokenIn === tokenOut) throw invalidField("token_out", "is the same asset as token_in");
@@ -194,19 +192,11 @@ function pathOf({ markets: [first, second] }: Route): string {
 
 /** A node that hangs must not hold callers; what stands in line by then is never asked. */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const giveUp = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  const signal = AbortSignal.timeout(ms);
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      giveUp.abort();
-      reject(new ChainUnreachable("the node did not answer in time"));
-    }, ms);
+    signal.addEventListener("abort", () => reject(new ChainUnreachable("the node did not answer in time")));
   });
-  try {
-    return await Promise.race([work(giveUp.signal), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  return Promise.race([work(signal), late]);
 }
 
 function noRoute(detail: string, retryAfterSecs: number): ApiError {

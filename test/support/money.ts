@@ -32,12 +32,12 @@ import type { TicketRecord } from "../../proxy/store/tickets.ts";
 import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
 import { createSequencer, type Sequencer, type SequencerOptions } from "../../proxy/sequencer/sequencer.ts";
 import { logAccepted } from "../../proxy/sequencer/reporting.ts";
+import { createAcceptance, type Acceptance } from "../../proxy/payments/acceptance.ts";
 import { createTickets, type Tickets } from "../../proxy/payments/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { decodeProof, proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
-import { encodeProof } from "../../shared/protocol/host/proofs.ts";
 import {
   checkStatement,
   kindById,
@@ -149,6 +149,7 @@ interface Running {
   readonly data: ChainDataStore;
   readonly store: TicketStore;
   readonly indexer: Indexer;
+  readonly acceptance: Acceptance;
   readonly tickets: Tickets;
   readonly sequencer: Sequencer;
 }
@@ -267,6 +268,9 @@ export class Money {
   get indexer(): Indexer {
     return this.#running.indexer;
   }
+  get acceptance(): Acceptance {
+    return this.#running.acceptance;
+  }
   get tickets(): Tickets {
     return this.#running.tickets;
   }
@@ -283,10 +287,12 @@ export class Money {
       pollIntervalMs: 40,
     });
     const tickets = createTickets(store, {
-      maxWaiting: 50,
       tipNumber: () => data.tip()?.number,
-      execution: (statement) => data.execution(statement),
       blockedBy: (kind) => this.sequencer.blockedBy(kind),
+    });
+    const acceptance = createAcceptance(store, {
+      maxWaiting: 50,
+      execution: (statement) => data.execution(statement),
       onAccepted: logAccepted(this.metrics, this.logger),
       now: () => this.now(),
     });
@@ -308,7 +314,7 @@ export class Money {
       },
       this.options,
     );
-    return { database, data, store, indexer, tickets, sequencer };
+    return { database, data, store, indexer, acceptance, tickets, sequencer };
   }
 
   /** Starts indexer and sequencer; the wallet gets its coins. */
@@ -417,17 +423,8 @@ export class Money {
     requestId?: string,
   ): Promise<TicketRecord> {
     const attestations = await this.attestor.attest(statement, NO_PROOF);
-    const transaction = {
-      kind: statement.kind,
-      deadline: statement.deadline,
-      signals: statement.signals,
-      ext: statement.extBytes,
-      proof: encodeProof(NO_PROOF),
-      authorization,
-      attestations,
-    };
-    const { ticket, outcome } = await this.tickets.lookUp(owner, statement);
-    return ticket ?? this.tickets.enqueue(owner, statement, transaction, outcome, requestId);
+    const transaction = { statement, proof: NO_PROOF, authorization, openings: [] };
+    return this.acceptance.accept(owner, transaction, requestId, () => Promise.resolve(attestations));
   }
 
   /** Before each look at the ticket, `meanwhile`. */

@@ -7,7 +7,7 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { createChain } from "../../../proxy/chain/provider.ts";
 import { createFees, type Fees } from "../../../proxy/fees/fee-rules.ts";
 import { createLogger } from "../../../proxy/logging.ts";
-import { createPrices, priceSources, type Prices } from "../../../proxy/prices/prices.ts";
+import { createPrices, type Prices } from "../../../proxy/prices/prices.ts";
 import { embeddedStores } from "../../../proxy/store/instance.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import { asAddress, mustField, type Address } from "../../../shared/protocol/brands.ts";
@@ -53,7 +53,9 @@ describe("prices: a feed contract", function () {
     const bounds = { least: dollars("500"), most: dollars("10000") };
     const setting = { asset: WETH, feed: at, heartbeatSecs: HEARTBEAT_SECS, ...bounds };
     prices = createPrices({
-      sources: priceSources({ prices: [setting], assets }, createChain(url, 31_337n)),
+      prices: [setting],
+      assets,
+      chain: createChain(url, 31_337n),
       store: embeddedStores(database).prices,
       logger,
       now: Date.now,

@@ -134,9 +134,10 @@ class World {
         return;
       case "reorg": {
         const ancestor = Math.max(0, this.#number - one.depth);
+        const tip = this.#data.tip()!;
         await this.#data.rollbackTo(ancestor);
         this.#number = this.#data.tip()?.number ?? 0;
-        this.#tell({ type: "reorg", ancestor });
+        this.#tell({ type: "reorg", tip, ancestor });
         return;
       }
       case "reconnect":

@@ -37,7 +37,7 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
       tokens: on.tokens,
       assets: [asset],
       fees,
-      tickets: on.tickets,
+      tickets: on.store,
       data: on.data,
       isFresh: () => false,
       now: Date.now,

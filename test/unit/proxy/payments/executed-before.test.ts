@@ -47,7 +47,7 @@ describe("payments: after the restore of an older copy of the store", function (
   }
 
   function admission(isFresh = true): Admission {
-    const { pool, tokens, tickets, data, usdcAddress: address } = on;
+    const { pool, tokens, store: tickets, data, usdcAddress: address } = on;
     const assets = [{ address, symbol: "USDC", decimals: 6 }];
     return createAdmission({
       ...{ pool, tokens, tickets, data, assets, fees: testFees({ assets }) },

@@ -101,7 +101,7 @@ function admission({ pool, tokens, data, reserved = false, isFresh = false }: Wo
     },
     assets,
     fees,
-    tickets: { isReserved: async () => reserved },
+    tickets: { reservedBy: async () => (reserved ? (toHex(word(9n)) as Bytes32) : undefined) },
     data: {
       root: () => undefined,
       spender: () => undefined,

@@ -1,7 +1,6 @@
 // How a swap that was never executed ends: by the time of a final block, with the market's own reason.
 import assert from "node:assert/strict";
 import { createMetrics } from "../../../../proxy/observe/metrics.ts";
-import type { Tokens } from "../../../../proxy/chain/token.ts";
 import type { ChainDataStore } from "../../../../proxy/store/chain-data.ts";
 import type {
   TicketChange,
@@ -11,6 +10,7 @@ import type {
 } from "../../../../proxy/store/tickets.ts";
 import { createOutcomes } from "../../../../proxy/sequencer/outcomes.ts";
 import { Queue } from "../../../../proxy/sequencer/queue.ts";
+import type { TermParts } from "../../../../proxy/sequencer/term.ts";
 import { TICKET_ERRORS } from "../../../../proxy/sequencer/refusals.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
@@ -52,8 +52,8 @@ async function settled(
   } as unknown as ChainDataStore;
   const store = { byStatement: async () => undefined };
   const metrics = createMetrics();
-  const parts = { data, queue, store, writes, tokens: {} as Tokens, logger: SILENT, metrics, now: () => 0 };
-  await createOutcomes(parts).settleAll(TIP, 9);
+  const parts = { data, queue, store, writes, logger: SILENT, metrics, now: () => 0 };
+  await createOutcomes(parts as unknown as TermParts).settleAll(TIP, 9);
   return now;
 }
 

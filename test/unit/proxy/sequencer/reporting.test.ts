@@ -6,9 +6,9 @@ import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import type { TicketRecord, TicketStatus } from "../../../../proxy/store/tickets.ts";
 import { Queue } from "../../../../proxy/sequencer/queue.ts";
 import { createBalanceWatch } from "../../../../proxy/sequencer/balance-watch.ts";
-import { createSequencer, type SequencerParts } from "../../../../proxy/sequencer/sequencer.ts";
+import { createSequencer } from "../../../../proxy/sequencer/sequencer.ts";
+import type { SequencerParts } from "../../../../proxy/sequencer/term.ts";
 import { logSteps } from "../../../../proxy/sequencer/reporting.ts";
-import { countReorganisations } from "../../../../proxy/merkle/count-reorganisations.ts";
 import { readExposition, type Exposition } from "../../../support/exposition.ts";
 import { Money, OWNER, SILENT } from "../../../support/money.ts";
 import { hash, ticketDraft } from "../../../support/stores/tickets.ts";
@@ -100,7 +100,9 @@ describe("from a request to its transaction, on a real chain", function () {
     });
     on.metrics = createMetrics();
     await on.restart();
-    countReorganisations(on.indexer, on.metrics);
+    on.indexer.onChange((change) => {
+      if (change.type === "reorg") on.metrics.reorganised(change.tip.number - change.ancestor);
+    });
   }
   const line = (msg: string): Promise<Record<string, unknown>> =>
     until(`the line "${msg}"`, () => lines.find((one) => one["msg"] === msg));

@@ -22,6 +22,7 @@ import { createBatches, type Batch } from "../../../../proxy/sequencer/batch.ts"
 import { Blockage } from "../../../../proxy/sequencer/blockage.ts";
 import { Queue } from "../../../../proxy/sequencer/queue.ts";
 import { createMembers } from "../../../../proxy/sequencer/members.ts";
+import type { TermParts } from "../../../../proxy/sequencer/term.ts";
 import type { QueueView } from "../../../../proxy/sequencer/root-update.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import {
@@ -167,7 +168,11 @@ export class Scene {
       },
     });
     const pool = this.#pool();
+    const estimateGas: Chain["estimateGas"] = async ({ data }) => this.gasOf(readCall(data).kinds.length);
     const parts = {
+      chain: { estimateGas },
+      data: this.#queue(),
+      tree: this.#tree,
       pool,
       tokens: { isAuthorizationUsed: async () => false, balanceOf: async () => 0n } as unknown as Tokens,
       attestor: this.#attestor(),
@@ -180,15 +185,8 @@ export class Scene {
       blockage: this.blockage,
       logger: SILENT,
       maxBatch: this.#maxBatch,
-    };
-    const estimateGas: Chain["estimateGas"] = async ({ data }) => this.gasOf(readCall(data).kinds.length);
-    const batches = createBatches({
-      ...parts,
-      chain: { estimateGas } as Chain,
-      data: this.#queue(),
-      tree: this.#tree,
-      members: createMembers(parts),
-    });
+    } as unknown as TermParts;
+    const batches = createBatches(parts, createMembers(parts));
     return batches.next({ number: this.tip, hash: key, timestamp: 1_000 }, before);
   }
 

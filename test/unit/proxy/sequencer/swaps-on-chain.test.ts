@@ -173,7 +173,7 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
       { address: on.usdcAddress, symbol: "USDC", decimals: 6 },
       { address: weth, symbol: "WETH", decimals: 18 },
     ];
-    const { pool, tokens, tickets, data } = on;
+    const { pool, tokens, store: tickets, data } = on;
     const admission = createAdmission({
       ...{ pool, tokens, assets, fees: testFees({ assets }) },
       ...{ tickets, data, isFresh: () => true, now: Date.now },
@@ -194,7 +194,7 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
   it("attests a plain deposit that its depositor sends, and nobody else can", async () => {
     const asset = { address: weth, symbol: "WETH", decimals: 18 };
     const fees = testFees({ assets: [asset] });
-    const { pool, tokens, tickets, data } = on;
+    const { pool, tokens, store: tickets, data } = on;
     const admission = createAdmission({
       ...{ pool, tokens, assets: [asset], fees },
       ...{ tickets, data, isFresh: () => false, now: Date.now },

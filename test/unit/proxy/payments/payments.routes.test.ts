@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { preferredWait } from "../../../../proxy/payments/answer.ts";
+import { preferredWait } from "../../../../proxy/payments/payments.routes.ts";
 
-describe("payments/answer: Prefer (RFC 7240)", () => {
+describe("payments/routes: Prefer (RFC 7240)", () => {
   it("reads wait, alone and among others, at most 30", () => {
     assert.equal(preferredWait("wait=5"), 5);
     assert.equal(preferredWait("respond-async, wait=10"), 10);
