@@ -43,7 +43,7 @@ import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { openStores, openWindows } from "./open-stores.ts";
 import { ownHops } from "./own-hops.ts";
-import { createAcceptance } from "./payments/acceptance.ts";
+import { createEarlier } from "./payments/earlier.ts";
 import { createAdmission } from "./payments/admission.ts";
 import { createAttestations } from "./payments/attestations.ts";
 import { paymentRoutes } from "./payments/payments.routes.ts";
@@ -194,15 +194,14 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   const payments = createPayments({
     pool,
-    acceptance: createAcceptance(stores.tickets, {
-      maxWaiting: config.maxWaiting,
-      execution: (statement) => data.execution(statement),
-      onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
-      now,
-    }),
+    earlier: createEarlier(stores.tickets, (statement) => data.execution(statement)),
     admission,
     attestations: createAttestations(attestor, pool),
     feeNotes: createFeeNotes(stores.feeNotes, data),
+    store: stores.tickets,
+    maxWaiting: config.maxWaiting,
+    onAccepted: logAccepted(metrics, logger.child({ part: "tickets" })),
+    now,
   });
   const quotes =
     config.venue === undefined

@@ -32,7 +32,8 @@ import type { TicketRecord } from "../../proxy/store/tickets.ts";
 import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
 import { createSequencer, type Sequencer, type SequencerOptions } from "../../proxy/sequencer/sequencer.ts";
 import { logAccepted } from "../../proxy/sequencer/reporting.ts";
-import { createAcceptance, type Acceptance } from "../../proxy/payments/acceptance.ts";
+import { createEarlier, type Earlier } from "../../proxy/payments/earlier.ts";
+import { enqueue, type QueueParts } from "../../proxy/payments/payments.service.ts";
 import { createTickets, type Tickets } from "../../proxy/payments/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
 import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
@@ -149,7 +150,6 @@ interface Running {
   readonly data: ChainDataStore;
   readonly store: TicketStore;
   readonly indexer: Indexer;
-  readonly acceptance: Acceptance;
   readonly tickets: Tickets;
   readonly sequencer: Sequencer;
 }
@@ -268,14 +268,19 @@ export class Money {
   get indexer(): Indexer {
     return this.#running.indexer;
   }
-  get acceptance(): Acceptance {
-    return this.#running.acceptance;
-  }
   get tickets(): Tickets {
     return this.#running.tickets;
   }
   get sequencer(): Sequencer {
     return this.#running.sequencer;
+  }
+  /** What looks tickets up and puts new ones into the order. */
+  get accepting(): QueueParts & { readonly earlier: Earlier } {
+    const { store, data, metrics, logger } = this;
+    return {
+      ...{ store, earlier: createEarlier(store, (statement) => data.execution(statement)) },
+      ...{ maxWaiting: 50, onAccepted: logAccepted(metrics, logger), now: () => this.now() },
+    };
   }
 
   #open(): Running {
@@ -289,12 +294,6 @@ export class Money {
     const tickets = createTickets(store, {
       tipNumber: () => data.tip()?.number,
       blockedBy: (kind) => this.sequencer.blockedBy(kind),
-    });
-    const acceptance = createAcceptance(store, {
-      maxWaiting: 50,
-      execution: (statement) => data.execution(statement),
-      onAccepted: logAccepted(this.metrics, this.logger),
-      now: () => this.now(),
     });
     const sequencer = createSequencer(
       {
@@ -314,7 +313,7 @@ export class Money {
       },
       this.options,
     );
-    return { database, data, store, indexer, acceptance, tickets, sequencer };
+    return { database, data, store, indexer, tickets, sequencer };
   }
 
   /** Starts indexer and sequencer; the wallet gets its coins. */
@@ -424,7 +423,8 @@ export class Money {
   ): Promise<TicketRecord> {
     const attestations = await this.attestor.attest(statement, NO_PROOF);
     const transaction = { statement, proof: NO_PROOF, authorization, openings: [] };
-    return this.acceptance.accept(owner, transaction, requestId, () => Promise.resolve(attestations));
+    const { ticket, outcome } = await this.accepting.earlier.lookUp(owner, statement);
+    return ticket ?? enqueue(this.accepting, owner, transaction, attestations, outcome, requestId);
   }
 
   /** Before each look at the ticket, `meanwhile`. */

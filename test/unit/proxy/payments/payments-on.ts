@@ -5,7 +5,7 @@ import { keepsNothing } from "../../../support/fees.ts";
 import type { Money } from "../../../support/money.ts";
 
 /** The service's own steps on a stage's chain, enclave and store. */
-export function paymentsOn({ pool, attestor, acceptance }: Money, admission: Admission): Payments {
+export function paymentsOn({ pool, attestor, accepting }: Money, admission: Admission): Payments {
   const attestations = createAttestations(attestor, pool);
-  return createPayments({ pool, acceptance, admission, attestations, feeNotes: keepsNothing });
+  return createPayments({ ...accepting, pool, admission, attestations, feeNotes: keepsNothing });
 }
