@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import { parseArgs } from "node:util";
+import { wholeNumber } from "./command.ts";
 import { curves, powersOfTau } from "snarkjs";
 import { mustNotBeFalse, progress, releaseCurve } from "./circuits/ceremony.ts";
 import { repositoryRoot, sha256Hex } from "./circuits/compile.ts";
@@ -93,20 +94,12 @@ async function main(): Promise<void> {
     console.log(HELP);
     return;
   }
-  const power = wholeNumber("power", values.power, 1, 22);
-  const contributions = wholeNumber("contributions", values.contributions, 1, 20);
+  const power = wholeNumber("--power", values.power, 1, 22);
+  const contributions = wholeNumber("--contributions", values.contributions, 1, 20);
   const outFile = path.resolve(values.out ?? defaultPtauFile(power));
   const { sha256 } = await makePtau({ power, contributions, outFile });
   console.log(`${outFile}\nsha256 ${sha256}\nFor development keys only.`);
   await releaseCurve();
-}
-
-function wholeNumber(name: string, text: string, least: number, most: number): number {
-  const value = /^[0-9]{1,3}$/.test(text) ? Number(text) : NaN;
-  if (!(value >= least && value <= most)) {
-    throw new Error(`--${name} must be a whole number from ${String(least)} to ${String(most)}`);
-  }
-  return value;
 }
 
 if (process.argv[1] === import.meta.filename) await main();

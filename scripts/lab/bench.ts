@@ -2,7 +2,7 @@
 // results of different commits can be compared. No test looks at these numbers.
 
 import { describeMachine, jsonLine, type Figures, type SuiteOptions } from "./bench/figures.ts";
-import { runCommand, UsageError, wholeNumber } from "./command.ts";
+import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
 
 interface Suite {
   readonly about: string;
@@ -62,25 +62,29 @@ const OPTIONS = {
   rate: { type: "string" },
   secs: { type: "string" },
   queue: { type: "string" },
+  help: { type: "boolean" },
 } as const;
 
-await runCommand(HELP, { allowPositionals: true, options: OPTIONS }, async ({ values, positionals }) => {
-  const name = positionals.join(" ");
-  const suite = Object.hasOwn(SUITES, name) ? SUITES[name] : undefined;
-  if (suite === undefined) {
-    const problem = name === "" ? "Which suite?" : `There is no suite "${name}".`;
-    throw new UsageError(`${problem}\nThere are:\n${LIST.join("\n")}`);
-  }
-  const options: SuiteOptions = {
-    runs: wholeNumber("runs", values.runs, suite.runs, [1, 1000]),
-    perSecond: wholeNumber("rate", values.rate, RATE, [1, 1000]),
-    seconds: wholeNumber("secs", values.secs, SECS, [1, 1000]),
-    queue: wholeNumber("queue", values.queue, 0, [0, MAX_QUEUE]),
-  };
-  const machine = describeMachine();
-  console.log(`${machine}\n`);
-  const figures = await suite.run(options);
-  console.log(`\nafterwards: ${describeMachine()}`);
-  if (values.json === true) console.log(jsonLine(name, machine, figures));
-  return 0;
-});
+await runCommand(
+  { help: HELP, allowPositionals: true, options: OPTIONS },
+  async ({ values, positionals }) => {
+    const name = positionals.join(" ");
+    const suite = Object.hasOwn(SUITES, name) ? SUITES[name] : undefined;
+    if (suite === undefined) {
+      const problem = name === "" ? "Which suite?" : `There is no suite "${name}".`;
+      throw new UsageError(`${problem}\nThere are:\n${LIST.join("\n")}`);
+    }
+    const options: SuiteOptions = {
+      runs: wholeNumber("--runs", values.runs ?? String(suite.runs), 1, 1000),
+      perSecond: wholeNumber("--rate", values.rate ?? String(RATE), 1, 1000),
+      seconds: wholeNumber("--secs", values.secs ?? String(SECS), 1, 1000),
+      queue: wholeNumber("--queue", values.queue ?? "0", 0, MAX_QUEUE),
+    };
+    const machine = describeMachine();
+    console.log(`${machine}\n`);
+    const figures = await suite.run(options);
+    console.log(`\nafterwards: ${describeMachine()}`);
+    if (values.json === true) console.log(jsonLine(name, machine, figures));
+    return 0;
+  },
+);

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { appendFile, mkdir, rm } from "node:fs/promises";
 import path from "node:path";
-import { runCommand, wholeNumber } from "./command.ts";
+import { runCommand, wholeNumber } from "../build/command.ts";
 import { mutantsOf, type Mutant } from "./enclave-mutations/derive.ts";
 import { play, ROOT, testsOf, type Outcome } from "./enclave-mutations/run.ts";
 
@@ -62,11 +62,12 @@ const OPTIONS = {
   sample: { type: "string" },
   again: { type: "boolean" },
   list: { type: "boolean" },
+  help: { type: "boolean" },
 } as const;
 
 if (import.meta.filename === process.argv[1]) {
-  await runCommand(HELP, { options: OPTIONS }, async ({ values }) => {
-    const sample = wholeNumber("sample", values.sample, Infinity);
+  await runCommand({ help: HELP, options: OPTIONS }, async ({ values }) => {
+    const sample = values.sample === undefined ? Infinity : wholeNumber("--sample", values.sample, 1);
     const chosen = chosenFrom(measuredMutants(), values.match, sample);
     if (values.list === true) {
       for (const mutant of chosen) console.log(`${mutant.id}\n  ${changeOf(mutant)}`);

@@ -6,7 +6,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { buildContracts } from "../build/contracts.ts";
-import { runCommand, UsageError, wholeNumber } from "./command.ts";
+import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
 import { breakPool, MUTATIONS } from "./forge-mutations.ts";
 
 const HELP = `Usage: npm run forge [-- OPTIONS]
@@ -155,18 +155,19 @@ const OPTIONS = {
   contract: { type: "string" },
   seed: { type: "string" },
   mutate: { type: "boolean" },
+  help: { type: "boolean" },
 } as const;
 
 if (import.meta.filename === process.argv[1]) {
-  await runCommand(HELP, { options: OPTIONS }, async ({ values }) => {
+  await runCommand({ help: HELP, options: OPTIONS }, async ({ values }) => {
     const isMutating = values.mutate === true;
     // To notice a broken pool takes far fewer cases than to trust a whole one.
     const [fuzzRuns, invariantRuns] =
       values.million === true ? [1_000_000, 10_000] : isMutating ? [1_000, 16] : [10_000, 256];
     const run: Run = {
-      fuzzRuns: wholeNumber("fuzz-runs", values["fuzz-runs"], fuzzRuns),
-      invariantRuns: wholeNumber("invariant-runs", values["invariant-runs"], invariantRuns),
-      depth: wholeNumber("depth", values.depth, 128),
+      fuzzRuns: wholeNumber("--fuzz-runs", values["fuzz-runs"] ?? String(fuzzRuns), 1),
+      invariantRuns: wholeNumber("--invariant-runs", values["invariant-runs"] ?? String(invariantRuns), 1),
+      depth: wholeNumber("--depth", values.depth ?? "128", 1),
       match: values.match,
       contract: values.contract,
       seed: seedOf(values.seed),

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { repositoryRoot } from "../build/circuits/compile.ts";
-import { runCommand, wholeNumber } from "./command.ts";
+import { runCommand, wholeNumber } from "../build/command.ts";
 
 const HELP = `Usage: npm run fuzz:http [-- OPTIONS]
 
@@ -14,13 +14,15 @@ as they go.
   --seed N   repeats a run (drawn, and printed, when absent)
   --help     this text`;
 
-const OPTIONS = { runs: { type: "string" }, seed: { type: "string" } } as const;
+const OPTIONS = { runs: { type: "string" }, seed: { type: "string" }, help: { type: "boolean" } } as const;
 
-await runCommand(HELP, { options: OPTIONS }, ({ values }) => {
+await runCommand({ help: HELP, options: OPTIONS }, ({ values }) => {
   const env = {
     ...process.env,
-    CLOISTER_FUZZ_RUNS: String(wholeNumber("runs", values.runs, 20_000, [1, 999_999_999])),
-    CLOISTER_FUZZ_SEED: String(wholeNumber("seed", values.seed, randomInt(2 ** 31), [0, 9_999_999_999])),
+    CLOISTER_FUZZ_RUNS: String(wholeNumber("--runs", values.runs ?? "20000", 1, 999_999_999)),
+    CLOISTER_FUZZ_SEED: String(
+      wholeNumber("--seed", values.seed ?? String(randomInt(2 ** 31)), 0, 9_999_999_999),
+    ),
   };
   const args = ["node_modules/mocha/bin/mocha.js", "test/contract/http/fuzz.test.ts"];
   const { status } = spawnSync(process.execPath, args, { cwd: repositoryRoot, env, stdio: "inherit" });

@@ -2,7 +2,7 @@
 // a parser throws or works longer than its input is worth.
 import { randomInt } from "node:crypto";
 import { Worker } from "node:worker_threads";
-import { runCommand, UsageError, wholeNumber } from "./command.ts";
+import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
 import { campaign, smallest, type Subject } from "./fuzz/campaign.ts";
 import { loadTargets, TARGETS } from "./fuzz/targets.ts";
 
@@ -28,11 +28,13 @@ const OPTIONS = {
   million: { type: "boolean" },
   target: { type: "string", multiple: true, default: Object.keys(TARGETS) },
   seed: { type: "string" },
+  help: { type: "boolean" },
 } as const;
 
-await runCommand(HELP, { options: OPTIONS }, async ({ values }) => {
-  const cases = values.million === true ? 1_000_000 : wholeNumber("cases", values.cases, DEFAULT_CASES);
-  const seed = wholeNumber("seed", values.seed, randomInt(MAX_SEED), [0, MAX_SEED]);
+await runCommand({ help: HELP, options: OPTIONS }, async ({ values }) => {
+  const cases =
+    values.million === true ? 1_000_000 : wholeNumber("--cases", values.cases ?? String(DEFAULT_CASES), 1);
+  const seed = wholeNumber("--seed", values.seed ?? String(randomInt(MAX_SEED)), 0, MAX_SEED);
   const unknown = values.target.filter((name) => !(name in TARGETS));
   if (unknown.length > 0) throw new UsageError(`no target is called ${unknown.join(", ")}`);
 

@@ -43,7 +43,7 @@ import { nobodysNote } from "./bench/client/statements.ts";
 import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
-import { runCommand } from "./command.ts";
+import { runCommand } from "../build/command.ts";
 
 const HELP = `Usage: npm run gas [-- --json]
 
@@ -317,13 +317,16 @@ function payee(i: number): Address {
 }
 
 if (import.meta.filename === process.argv[1]) {
-  await runCommand(HELP, { options: { json: { type: "boolean" } } }, async ({ values }) => {
-    const figures = await measureGas();
-    if (values.json === true) console.log(jsonLine("gas", describeMachine(), figures));
-    else {
-      for (const [name, { value }] of Object.entries(figures))
-        console.log(`${name.padEnd(42)} ${value.toLocaleString("en-US").padStart(9)} gas`);
-    }
-    return 0;
-  });
+  await runCommand(
+    { help: HELP, options: { json: { type: "boolean" }, help: { type: "boolean" } } },
+    async ({ values }) => {
+      const figures = await measureGas();
+      if (values.json === true) console.log(jsonLine("gas", describeMachine(), figures));
+      else {
+        for (const [name, { value }] of Object.entries(figures))
+          console.log(`${name.padEnd(42)} ${value.toLocaleString("en-US").padStart(9)} gas`);
+      }
+      return 0;
+    },
+  );
 }

@@ -15,6 +15,7 @@ import {
   type VerificationKey,
 } from "../../shared/protocol/verification-key.ts";
 import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts";
+import { wholeNumber } from "../build/command.ts";
 import { loadArtifact } from "../build/contracts.ts";
 import { LOCAL_CHAINS, refuseDevelopmentKeys } from "../build/circuits/key-purpose.ts";
 
@@ -174,12 +175,12 @@ async function main(): Promise<void> {
   if (values.executor !== undefined && values["uniswap-factory"] !== undefined) {
     throw new Error("--executor and --uniswap-factory exclude each other");
   }
-  const threshold = wholeNumber(values.threshold, "--threshold");
+  const threshold = wholeNumber("--threshold", values.threshold);
   const signers = values.signer.map((text) => address(text, "--signer"));
   const settings = {
     signers: signers.length === 0 ? nobodies(threshold) : signers,
     threshold,
-    changeDelay: wholeNumber(values["change-delay"], "--change-delay"),
+    changeDelay: wholeNumber("--change-delay", values["change-delay"]),
     assets: values.asset.map((text) => address(text, "--asset")),
     owner: optionalAddress(values.owner, "--owner"),
   };
@@ -232,11 +233,6 @@ function address(text: string, option: string): Address {
   const parsed = asAddress(text);
   if (parsed === undefined) throw new Error(`${option} is not an address`);
   return parsed;
-}
-
-function wholeNumber(text: string, option: string): number {
-  if (!/^(0|[1-9][0-9]{0,8})$/.test(text)) throw new Error(`${option} is not a whole number`);
-  return Number(text);
 }
 
 if (process.argv[1] !== undefined && path.resolve(process.argv[1]) === fileURLToPath(import.meta.url))

@@ -19,11 +19,11 @@ import { FEES, FEES_HELP } from "./operator/fees.ts";
 import { listingCommand } from "./operator/listings.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { TICKETS, TICKETS_HELP } from "./operator/tickets.ts";
+import { UsageError } from "../build/command.ts";
 import {
   parseStoreCommand,
   runVerb,
   show,
-  UsageError,
   type Result,
   type StoreValues,
   type Verbs,

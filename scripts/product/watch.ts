@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { ChainRefused, ChainUnreachable } from "../../proxy/chain/json-rpc.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts";
+import { UsageError, wholeNumber } from "../build/command.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-file.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
 import { proposalJson, proposalText } from "./owner-events.ts";
@@ -48,8 +49,6 @@ function table(ofAlarms: boolean): string {
 const POLL_MS = 2_000;
 const PROGRESS_EVERY_MS = 2_000;
 
-class UsageError extends Error {}
-
 async function main(): Promise<number> {
   const values = readArguments();
   if (values.help) {
@@ -57,7 +56,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const { rpc, pool, fromBlock } = await whereToLook(values);
-  const confirmations = wholeNumber(values.confirmations, "--confirmations");
+  const confirmations = wholeNumber("--confirmations", values.confirmations);
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
 
@@ -137,7 +136,7 @@ async function whereToLook(
   if (rpc !== undefined && poolText !== undefined) {
     const pool = asAddress(poolText);
     if (pool === undefined) throw new UsageError("--pool takes an address");
-    return { rpc, pool, fromBlock: wholeNumber(fromText ?? "0", "--from-block") };
+    return { rpc, pool, fromBlock: wholeNumber("--from-block", fromText ?? "0") };
   }
   if (rpc !== undefined || poolText !== undefined) throw new UsageError("--rpc and --pool belong together");
   const stack = await runningStack(values.stack);
@@ -147,7 +146,7 @@ async function whereToLook(
   const network = networkOf(stack, name);
   const pool = asAddress(network.pool);
   if (pool === undefined) throw new UsageError("the stack's file names no pool");
-  const fromBlock = fromText === undefined ? network.deployment_block : wholeNumber(fromText, "--from-block");
+  const fromBlock = fromText === undefined ? network.deployment_block : wholeNumber("--from-block", fromText);
   return { rpc: network.chain_rpc, pool, fromBlock };
 }
 
@@ -171,11 +170,6 @@ function readArguments() {
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }
-}
-
-function wholeNumber(text: string, option: string): number {
-  if (!/^(0|[1-9][0-9]{0,11})$/.test(text)) throw new UsageError(`${option} takes a whole number`);
-  return Number(text);
 }
 
 main().then(

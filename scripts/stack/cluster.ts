@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { interruption } from "./command.ts";
 import { startCluster } from "./local-cluster.ts";
+import { UsageError, wholeNumber } from "../build/command.ts";
 import { StackError } from "../product/stack-file.ts";
 
 const FOLDER = ".cloister-cluster";
@@ -85,16 +86,13 @@ async function main(): Promise<number> {
   return 0;
 }
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
-  const value = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
-  if (value >= least && value <= most) return value;
-  throw new StackError(`${name} takes a whole number from ${String(least)} to ${String(most)}`);
-}
-
 try {
   process.exitCode = await main();
 } catch (error) {
-  const isForUser = error instanceof StackError || (error instanceof TypeError && "code" in error);
+  const isForUser =
+    error instanceof UsageError ||
+    error instanceof StackError ||
+    (error instanceof TypeError && "code" in error);
   console.error(isForUser ? error.message : error);
   process.exitCode = isForUser ? 2 : 1;
 }

@@ -1,36 +1,10 @@
-// How the commands of the local stack begin and end: options are read, --help is answered, what was typed wrong is said
-// with the help (exit code 2), and a failure ends with 1.
-import { parseArgs, type ParseArgsConfig } from "node:util";
+// How the commands of the local stack begin and end.
+import { runCommand } from "../build/command.ts";
 import { StackError } from "../product/stack-file.ts";
 
-/** What was typed is wrong. */
-export class UsageError extends Error {}
-
-/** Ends the process with what `main` resolves with. `failure` is what is said of an error. */
-export async function runCommand<T extends ParseArgsConfig>(
-  { help, failure = inOwnWords, ...config }: T & { help: string; failure?: (error: unknown) => unknown },
-  main: (typed: ReturnType<typeof parseArgs<T>>) => Promise<number>,
-): Promise<void> {
-  try {
-    const typed = parseArgs(config as unknown as T);
-    if (!("help" in typed.values)) process.exit(await main(typed));
-    console.log(help);
-    process.exit(0);
-  } catch (error) {
-    const isUsage = error instanceof UsageError || isOfParseArgs(error);
-    console.error(isUsage ? `${error.message}\n\n${help}` : failure(error));
-    process.exit(isUsage ? 2 : 1);
-  }
-}
-
 /** A StackError is meant for the person at the keyboard; anything else shows where it came from. */
-function inOwnWords(error: unknown): unknown {
-  return error instanceof StackError ? error.message : error;
-}
-
-function isOfParseArgs(error: unknown): error is Error {
-  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-}
+export const runStackCommand: typeof runCommand = (config, main) =>
+  runCommand({ failure: (error) => (error instanceof StackError ? error.message : error), ...config }, main);
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

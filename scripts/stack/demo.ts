@@ -1,7 +1,8 @@
 // The main job, shown with real proofs on the running stack or on one it starts: private payments on the first
 // network, a private swap on the second. Exit code 0 only if every balance is exact to the last unit.
 import { developmentProver } from "../../shared/client/node/development.ts";
-import { messageOf, runCommand, speaker, stoppingOnce, UsageError } from "./command.ts";
+import { UsageError } from "../build/command.ts";
+import { messageOf, runStackCommand, speaker, stoppingOnce } from "./command.ts";
 import { showPayments } from "./demo/payments.ts";
 import { Stage, type Check, type Result, type StageOptions } from "./demo/stage.ts";
 import { showSwap } from "./demo/swap.ts";
@@ -52,7 +53,7 @@ const COMMAND = {
   },
 } as const;
 
-await runCommand(COMMAND, async ({ values: { only, json, folder: path } }) => {
+await runStackCommand(COMMAND, async ({ values: { only, json, folder: path } }) => {
   const parts = partsOf(only);
   const say = speaker(json);
   const folder = new StackFolder(path);

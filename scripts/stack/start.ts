@@ -1,7 +1,8 @@
 // `npm start`: the whole service on this machine, until Ctrl-C. A second start resumes the first.
 import path from "node:path";
 import { startReference } from "../../proxy/http/reference.ts";
-import { interruption, runCommand, UsageError } from "./command.ts";
+import { UsageError, wholeNumber } from "../build/command.ts";
+import { interruption, runStackCommand } from "./command.ts";
 import {
   EXAMPLE_APP,
   IDENTITY_SETTINGS,
@@ -56,19 +57,20 @@ const COMMAND = {
   },
 } as const;
 
-await runCommand(COMMAND, async ({ values }) => {
+await runStackCommand(COMMAND, async ({ values }) => {
   const networks = networksOf(values.network);
   const port = (of: NetworkName, what: "port" | "chain-port"): number | undefined => {
     const option = portOption(of, what);
     if (values[option] !== undefined && !networks.includes(of))
       throw new UsageError(`--${option} is for the ${of} network, which is not to run`);
-    return wholeNumber(values[option], `--${option}`, 0, 65_535);
+    const given = values[option];
+    return given === undefined ? undefined : wholeNumber(`--${option}`, given, 0, 65_535);
   };
   const portsOf = (name: NetworkName) => ({ proxy: port(name, "port"), chain: port(name, "chain-port") });
   const options = {
     ...{ fresh: values.fresh, folder: values.folder, networks },
     ports: { first: portsOf("first"), second: portsOf("second") },
-    blockTimeSecs: wholeNumber(values["block-time"], "--block-time", 1, 60) ?? 1,
+    blockTimeSecs: wholeNumber("--block-time", values["block-time"] ?? "1", 1, 60),
     proxySettings: {
       ...(values.operations ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
       ...(values.identity ? IDENTITY_SETTINGS : {}),
@@ -135,16 +137,4 @@ function networksOf(text: string | undefined): readonly NetworkName[] {
   const chosen = NETWORK_NAMES.filter((name) => name === text);
   if (chosen.length === 1) return chosen;
   throw new UsageError(`--network takes ${NETWORK_NAMES.join(" or ")}`);
-}
-
-function wholeNumber(
-  text: string | undefined,
-  option: string,
-  least: number,
-  most: number,
-): number | undefined {
-  if (text === undefined) return undefined;
-  const value = /^[0-9]{1,5}$/.test(text) ? Number(text) : NaN;
-  if (value >= least && value <= most) return value;
-  throw new UsageError(`${option} must be a whole number from ${String(least)} to ${String(most)}`);
 }

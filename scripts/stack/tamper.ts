@@ -1,6 +1,6 @@
 // What stands between a tampered enclave and the pool, shown on a real stack: each attack by somebody who owns the
 // host, and who refuses it for which reason. Exit code 0 only if every one was refused as it must be.
-import { runCommand, speaker, stoppingOnce } from "./command.ts";
+import { runStackCommand, speaker, stoppingOnce } from "./command.ts";
 import { CASES, Ledger, type Case } from "./tamper/cases.ts";
 import { TamperStage } from "./tamper/stage.ts";
 
@@ -21,7 +21,7 @@ const COMMAND = {
   options: { json: { type: "boolean", default: false }, help: { type: "boolean" } },
 } as const;
 
-await runCommand(COMMAND, async ({ values: { json } }) => {
+await runStackCommand(COMMAND, async ({ values: { json } }) => {
   const say = speaker(json);
   const stage = await TamperStage.open(say);
   const close = stoppingOnce(() => stage.close());

@@ -22,7 +22,8 @@ import {
   networkOf,
   runningStack,
 } from "../product/stack-file.ts";
-import { messageOf, runCommand, UsageError } from "./command.ts";
+import { UsageError } from "../build/command.ts";
+import { messageOf, runStackCommand } from "./command.ts";
 import { Intercepted, intercepting } from "./intercepting.ts";
 import { chainOf, giveCoins } from "./local-chain.ts";
 import { openStackWallet } from "./stack-wallet.ts";
@@ -83,7 +84,7 @@ interface Bench {
   readonly fund: (token: Token, amount: bigint) => Promise<EthereumWallet>;
 }
 
-await runCommand(COMMAND, async ({ values, positionals: [command, ...args] }) => {
+await runStackCommand(COMMAND, async ({ values, positionals: [command, ...args] }) => {
   if (command === undefined) {
     console.log(HELP);
     return 0;

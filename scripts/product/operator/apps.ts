@@ -4,15 +4,8 @@
  */
 import { addApp, type NewApp } from "../../../proxy/identity/registration.ts";
 import type { App } from "../../../proxy/store/apps.ts";
-import {
-  given,
-  need,
-  UsageError,
-  wholeNumber,
-  type Result,
-  type StoreValues,
-  type Verbs,
-} from "./command-line.ts";
+import { UsageError, wholeNumber } from "../../build/command.ts";
+import { given, need, type Result, type StoreValues, type Verbs } from "./command-line.ts";
 
 export const APPS_HELP = `  apps add DEVELOPER --issuer URL --audience TEXT --jwks URL --jwks-host HOST --perm read|write…
            [--id app_…] [--alg RS256|PS256|ES256|EdDSA]… [--access-claim NAME=VALUE] [--sub-claim NAME]

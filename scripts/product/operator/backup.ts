@@ -2,7 +2,8 @@
 import { makeBackup, restoreBackup, UnfitBackup, type BackupNote } from "../../../proxy/store/lmdb/backup.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import type { Instance } from "../../../proxy/store/lmdb/instance-record.ts";
-import { need, noMore, UsageError, type Result } from "./command-line.ts";
+import { UsageError } from "../../build/command.ts";
+import { need, noMore, type Result } from "./command-line.ts";
 
 export const BACKUP_HELP = `  backup BACKUP                                           copies the data folder's store into the new folder BACKUP;
                                                           the proxy may run

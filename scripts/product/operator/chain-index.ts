@@ -10,15 +10,8 @@ import { openChainDataStore } from "../../../proxy/store/lmdb/chain-data.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import { openRebuildStore, type IndexSource } from "../../../proxy/store/lmdb/rebuild.ts";
 import { asAddress } from "../../../shared/protocol/brands.ts";
-import {
-  need,
-  noMore,
-  UsageError,
-  wholeNumber,
-  type POOL_OPTIONS,
-  type Result,
-  type StoreValues,
-} from "./command-line.ts";
+import { UsageError, wholeNumber } from "../../build/command.ts";
+import { need, noMore, type POOL_OPTIONS, type Result, type StoreValues } from "./command-line.ts";
 
 export const INDEX_HELP = `  index check [chain] [--sample N]                        compares the index with the pool: every leaf, head and
                                                           root; events and nullifiers of N blocks (default 64).

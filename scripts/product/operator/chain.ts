@@ -1,7 +1,8 @@
 // What the operator's commands about a pool are given: a node, the pool, a key from the environment.
 import { isAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
-import { need, UsageError, wholeNumber, type POOL_OPTIONS, type Result } from "./command-line.ts";
+import { UsageError, wholeNumber } from "../../build/command.ts";
+import { need, type POOL_OPTIONS, type Result } from "./command-line.ts";
 
 type PoolValues = { readonly [Option in keyof typeof POOL_OPTIONS]?: string | undefined };
 

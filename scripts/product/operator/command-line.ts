@@ -1,6 +1,7 @@
 // What the operator's commands share: their options, the words after a command's name, a result that is shown as text
 // or JSON, and the refusal of wrong words.
 import { parseArgs } from "node:util";
+import { UsageError } from "../../build/command.ts";
 import type { ChainDataStore } from "../../../proxy/store/chain-data.ts";
 import type { InstanceStores } from "../../../proxy/store/instance.ts";
 import type { Measurement } from "../../../shared/protocol/attestation-document.ts";
@@ -9,9 +10,6 @@ export interface Result {
   readonly data: unknown;
   readonly text: string;
 }
-
-/** Exit code 2: the command line is wrong. */
-export class UsageError extends Error {}
 
 const text = { type: "string" } as const;
 const texts = { type: "string", multiple: true } as const;
@@ -77,13 +75,6 @@ export function noMore(words: readonly string[]): void {
 export function need(word: string | undefined, name: string): string {
   if (word === undefined || word === "") throw new UsageError(`${name} is missing; see --help`);
   return word;
-}
-
-export function wholeNumber(option: string, value: string, least: number, most: number): number {
-  const number = /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : NaN;
-  if (!(number >= least && number <= most))
-    throw new UsageError(`${option} takes an integer from ${String(least)} to ${String(most)}`);
-  return number;
 }
 
 /** Those that were given: an optional field is absent, not undefined. */

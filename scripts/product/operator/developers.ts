@@ -14,7 +14,8 @@ import {
 } from "../../../proxy/auth/registration.ts";
 import { loadPepper } from "../../../proxy/auth/secret-files.ts";
 import type { ApiKey, Developer, DeveloperLimits } from "../../../proxy/store/keys.ts";
-import { given, UsageError, wholeNumber, type Result, type StoreValues, type Verbs } from "./command-line.ts";
+import { UsageError, wholeNumber } from "../../build/command.ts";
+import { given, type Result, type StoreValues, type Verbs } from "./command-line.ts";
 
 export const DEVELOPERS: Verbs = {
   add: {

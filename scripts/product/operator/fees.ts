@@ -11,7 +11,8 @@ import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
-import { UsageError, wholeNumber, type Kept, type Result, type Verbs } from "./command-line.ts";
+import { UsageError, wholeNumber } from "../../build/command.ts";
+import { type Kept, type Result, type Verbs } from "./command-line.ts";
 
 export const FEES_HELP = `  fees set DEVELOPER ASSET OPERATION [--flat N] [--bps N] [--sink ADDRESS]
                                                           flat + amount × bps / 10,000, to the sink; a sink is

@@ -19,7 +19,8 @@ import {
 } from "./admissions.ts";
 import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
 import { addressOf, walletIn, withPool, type PoolAt } from "./chain.ts";
-import { need, POOL_OPTIONS, show, UsageError, type Result } from "./command-line.ts";
+import { UsageError } from "../../build/command.ts";
+import { need, POOL_OPTIONS, show, type Result } from "./command-line.ts";
 
 export type Listing = "asset" | "executor";
 

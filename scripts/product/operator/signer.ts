@@ -21,7 +21,8 @@ import { timeOf } from "./admissions.ts";
 import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
 import { addressOf, walletIn, withPool } from "./chain.ts";
 import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
-import { need, POOL_OPTIONS, readMeasurement, show, UsageError, type Result } from "./command-line.ts";
+import { UsageError } from "../../build/command.ts";
+import { need, POOL_OPTIONS, readMeasurement, show, type Result } from "./command-line.ts";
 
 export const SIGNER_HELP = `Usage: npm run operator -- signer COMMAND [options] [--json]
 

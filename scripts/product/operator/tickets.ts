@@ -10,7 +10,8 @@ import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
 import { asBytes32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { signalNames } from "../../../shared/protocol/host/statements.ts";
 import { chainOf } from "./chain-index.ts";
-import { UsageError, type Kept, type Result, type StoreValues, type Verbs } from "./command-line.ts";
+import { UsageError } from "../../build/command.ts";
+import { type Kept, type Result, type StoreValues, type Verbs } from "./command-line.ts";
 
 export const TICKETS_HELP = `  tickets inspect TICKET [chain]                          all that store, index and chain know of one ticket, by its
                                                           id or its statement's hash; the proxy may run. The node is

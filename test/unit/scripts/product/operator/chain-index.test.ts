@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Database } from "../../../../../proxy/store/lmdb/database.ts";
 import { everySecond, indexCommand } from "../../../../../scripts/product/operator/chain-index.ts";
-import { UsageError } from "../../../../../scripts/product/operator/command-line.ts";
+import { UsageError } from "../../../../../scripts/build/command.ts";
 
 /** Nothing listens there: the port is reserved (IANA, tcpmux). */
 const CHAIN = { rpc: "http://127.0.0.1:1", "chain-id": "31337", pool: `0x${"11".repeat(20)}` };

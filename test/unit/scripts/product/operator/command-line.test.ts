@@ -1,6 +1,7 @@
 // What the operator's and the auditor's commands read from a file: a measurement, or a clear refusal.
 import assert from "node:assert/strict";
-import { readMeasurement, UsageError } from "../../../../../scripts/product/operator/command-line.ts";
+import { UsageError } from "../../../../../scripts/build/command.ts";
+import { readMeasurement } from "../../../../../scripts/product/operator/command-line.ts";
 
 describe("scripts: a measurement in a file", () => {
   const whole = { pcr0: "a1".repeat(48), pcr1: "b2".repeat(48), pcr2: "c3".repeat(48) };
