@@ -83,7 +83,7 @@ export function createJsonRpc(
 
   return async (method, params) => {
     const startedAt = performance.now();
-    let outcome: RpcOutcome = "away";
+    let outcome: RpcOutcome = "unreachable";
     try {
       const result = await send(method, params);
       outcome = "answered";

@@ -15,7 +15,7 @@ export function timedLink(link: EnclaveLink, place: number, metrics: Pick<Metric
         count(outcomeOf(reply));
         return reply;
       } catch (error) {
-        count("away");
+        count("unreachable");
         throw error;
       }
     },

@@ -47,7 +47,7 @@ export class Limits {
   readonly #windows: WindowStore;
   /** Open streams of this process by group. */
   readonly #leases = new Map<string, Set<string>>();
-  /** Submissions of a user that are under way here. */
+  /** Payments of a user that are under way here. */
   readonly #proving = new Map<string, number>();
   #keeper: NodeJS.Timeout | undefined;
 

@@ -69,9 +69,9 @@ const RPC_METHODS = [
   "eth_simulateV1",
 ] as const;
 /** `refused`: the node answered with an error, which for a simulated call is an answer like any other. */
-const RPC_OUTCOMES = ["answered", "refused", "away"] as const;
+const RPC_OUTCOMES = ["answered", "refused", "unreachable"] as const;
 /** `busy`: it answered that it has too much to do. `refused`: any other refusal. */
-const ENCLAVE_OUTCOMES = ["answered", "busy", "refused", "away"] as const;
+const ENCLAVE_OUTCOMES = ["answered", "busy", "refused", "unreachable"] as const;
 const ENCLAVE_REQUESTS = [
   "status",
   "attestation",
@@ -152,10 +152,10 @@ export const METRICS = {
     "Balance of the gas wallet in whole coins of the chain, absent until known",
   ),
   cloister_blocked: gauge("1 for what holds every waiting ticket now", { by: BLOCKERS }),
-  cloister_submitter_last_turn_timestamp_seconds: gauge("When the sequencer last ended a turn well"),
+  cloister_sequencer_last_turn_timestamp_seconds: gauge("When the sequencer last ended a turn well"),
 
   cloister_lease_held: gauge("1 while this proxy is the one that submits"),
-  cloister_lease_events_total: counter("What happened to the lease of submission at this proxy", {
+  cloister_lease_events_total: counter("What happened to the sequencer lease at this proxy", {
     event: LEASE_EVENTS,
   }),
 
@@ -164,7 +164,7 @@ export const METRICS = {
   cloister_index_fault: gauge("1 while what the chain says of the pool does not fit together"),
   cloister_reorganisations_total: counter("Times that indexed blocks were reorganised out"),
   cloister_reorganised_blocks_total: counter("Blocks reorganised out by them"),
-  cloister_final_tickets_taken_back_total: counter("Tickets that were final and had to be sent again"),
+  cloister_final_tickets_reorganised_out_total: counter("Tickets that were final and had to be sent again"),
 
   cloister_rpc_requests_total: counter("Questions to the chain's node", {
     method: RPC_METHODS,
@@ -183,7 +183,7 @@ export const METRICS = {
     request: ENCLAVE_REQUESTS,
   }),
 
-  cloister_redis_away: gauge("1 while a Redis does not serve; absent for a use that has none", {
+  cloister_redis_unreachable: gauge("1 while a Redis does not serve; absent for a use that has none", {
     use: REDIS_USES,
   }),
 
@@ -274,10 +274,10 @@ export function createMetrics() {
       figures.cloister_reorganised_blocks_total.inc(blocks);
     },
     /** A ticket that was called final. */
-    takenBack: () => figures.cloister_final_tickets_taken_back_total.inc(),
+    reorganisedOut: () => figures.cloister_final_tickets_reorganised_out_total.inc(),
     lease: (event: LeaseEvent) => figures.cloister_lease_events_total.inc({ event }),
     redis: (use: RedisUse, isUnreachable: boolean) =>
-      figures.cloister_redis_away.set({ use }, isUnreachable ? 1 : 0),
+      figures.cloister_redis_unreachable.set({ use }, isUnreachable ? 1 : 0),
 
     rpc(name: string, outcome: RpcOutcome, secs: number) {
       const method = among(RPC_METHODS, name);
@@ -356,7 +356,7 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
   show(figures.cloister_lease_held, Number(now.hasLease));
   show(figures.cloister_open_connections, now.openConnections);
   show(figures.cloister_open_streams, now.openStreams);
-  show(figures.cloister_submitter_last_turn_timestamp_seconds, now.lastTurnAt, 1e3);
+  show(figures.cloister_sequencer_last_turn_timestamp_seconds, now.lastTurnAt, 1e3);
   show(figures.cloister_indexed_block, now.indexedBlock);
   show(figures.cloister_indexer_synced_timestamp_seconds, now.syncedAt, 1e3);
   show(figures.cloister_index_fault, Number(now.hasIndexFault));

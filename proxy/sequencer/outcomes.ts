@@ -10,7 +10,7 @@ import { lastSecondOf, type OpenTicket } from "./queue.ts";
 import { TICKET_ERRORS } from "./refusals.ts";
 import { traceOf } from "./reporting.ts";
 import type { TermParts } from "./term.ts";
-import { settle, takenBack, type Findings } from "./transitions.ts";
+import { settle, reorganisedOut, type Findings } from "./transitions.ts";
 
 /** Events that are read between two pauses for the event loop. */
 const EVENTS_AT_ONCE = 1_000;
@@ -72,23 +72,23 @@ export function createOutcomes({ data, queue, store, writes, tokens, logger, met
    * their place in front of what was accepted later.
    */
   async function reopen(): Promise<void> {
-    const statements = data.takenBack();
+    const statements = data.reorganisedOut();
     for (const statement of statements) {
       const ticket = await store.byStatement(statement);
-      const status = ticket && takenBack(ticket.status, data.execution(statement));
+      const status = ticket && reorganisedOut(ticket.status, data.execution(statement));
       if (ticket === undefined || status === undefined || !("outcome" in ticket.status)) continue;
       const { txHash: tx, block } = ticket.status.outcome;
       const at = now();
       await writes.change([{ id: ticket.id, status }], at);
       queue.reopen({ ...ticket, status, updatedAt: at });
-      metrics.takenBack();
+      metrics.reorganisedOut();
       logger.fatal(
         { ...traceOf(ticket), tx, block },
         "the chain took a final ticket back; it goes on as if it had not been mined",
       );
     }
     // Written first: whoever is killed in between finds them open already.
-    if (statements.length > 0) await data.forgetTakenBack(statements);
+    if (statements.length > 0) await data.forgetReorganisedOut(statements);
   }
 
   async function settleOne(

@@ -163,7 +163,10 @@ export function createOutgoing(term: TermParts, sending: Sending) {
         else if (entry.nonce > next) {
           // What had the nonce was final or given up, its bytes are forgotten, and a reorganisation took it back:
           // this one can only be mined when what is sent next has filled the hole.
-          logger.warn({ nonce: entry.nonce, next }, "a transaction waits behind nonces that were taken back");
+          logger.warn(
+            { nonce: entry.nonce, next },
+            "a transaction waits behind nonces that were reorganised out",
+          );
           if (!isBusy) hole = { nonce: next, first: entry, all: outgoing.slice(i) };
           break;
         } else {

@@ -143,7 +143,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
     const nonce = await chain.nonce(parts.wallet.address);
     await newestBlock(term);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
-    // nonce, too, may be one that was taken back, with what was sent later still to come.
+    // nonce, too, may be one that was reorganised out, with what was sent later still to come.
     if (hashAt(tip.number) !== tip.hash) {
       isWanted = true;
       return false;

@@ -66,7 +66,10 @@ function sameOutcome(a: Outcome, b: Outcome): boolean {
  * A block that was final is gone, and with it the execution, or it stands elsewhere now. The ticket is open again, and
  * as one whose unsettled block is gone: the sequencer looks for its execution, and sends it where there is none.
  */
-export function takenBack(status: TicketStatus, execution: Outcome | undefined): TicketStatus | undefined {
+export function reorganisedOut(
+  status: TicketStatus,
+  execution: Outcome | undefined,
+): TicketStatus | undefined {
   if (status.state !== "finalized") return undefined;
   if (execution !== undefined && sameOutcome(status.outcome, execution)) return undefined;
   return { state: "submitted", txHash: status.outcome.txHash };

@@ -106,9 +106,9 @@ export interface ChainDataStore {
   append(blocks: readonly IndexedBlock[], events: readonly LoggedEvent[]): Promise<void>;
   /** Forgets every block above `number`, and remembers that they were orphaned from there. */
   rollbackTo(number: number): Promise<void>;
-  /** Statements whose execution a rollback took back, until `forgetTakenBack`; they may be executed again by now. */
-  takenBack(): Bytes32[];
-  forgetTakenBack(statements: readonly Bytes32[]): Promise<void>;
+  /** Statements whose execution a rollback took back, until `forgetReorganisedOut`; they may be executed again by now. */
+  reorganisedOut(): Bytes32[];
+  forgetReorganisedOut(statements: readonly Bytes32[]): Promise<void>;
   /** Forgets everything. */
   clear(): Promise<void>;
 

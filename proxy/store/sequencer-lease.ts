@@ -9,7 +9,7 @@ export type Fence = number;
 /** A write under a lease that has changed hands since. Nothing of it was done. */
 export class LeaseLost extends Error {
   constructor() {
-    super("another process has the lease of the pool's submission");
+    super("another process has the pool's sequencer lease");
     this.name = "LeaseLost";
   }
 }

@@ -107,7 +107,7 @@ export async function* streamEvents(
     let pauseMs = serverPauseMs;
     if (fault !== undefined) {
       failures += 1;
-      const after = wasOpen ? pauseAway(fault, failures) : transport.pauseAfter(fault, failures);
+      const after = wasOpen ? pauseWhileUnreachable(fault, failures) : transport.pauseAfter(fault, failures);
       pauseMs = Math.min(Math.max(pauseMs, after ?? 0), maxPauseMs);
       if (after === undefined || awayMs + pauseMs > maxAwayMs) throw fault as Error;
     }
@@ -117,13 +117,13 @@ export async function* streamEvents(
 }
 
 /** Of a stream that was open; undefined for what another try does not change. */
-function pauseAway(error: unknown, failures: number): number | undefined {
+function pauseWhileUnreachable(error: unknown, failures: number): number | undefined {
   if (error instanceof ApiProblem) {
     const transient = error.status === 429 || error.status >= 500 || error.code === "SESSION_EXPIRED";
     return transient ? Math.max(error.retryAfterMs ?? 0, backOffMs(failures)) : undefined;
   }
-  const isAway = error instanceof ClientError && PASSING.has(error.code);
-  return isAway ? backOffMs(failures) : undefined;
+  const isUnreachable = error instanceof ClientError && PASSING.has(error.code);
+  return isUnreachable ? backOffMs(failures) : undefined;
 }
 
 const PASSING: ReadonlySet<string> = new Set(["NETWORK", "SESSION_PROVIDER_FAILED"]);

@@ -69,7 +69,7 @@ describe("commands", function () {
 
   const FREE = ["--port", "0", "--chain-port", "0", "--second-port", "0", "--second-chain-port", "0"];
 
-  const isAway = (url: string): Promise<boolean> =>
+  const isUnreachable = (url: string): Promise<boolean> =>
     fetch(url).then(
       () => false,
       () => true,
@@ -117,8 +117,8 @@ describe("commands", function () {
     assert.throws(() => process.kill(pid, 0), "the stack's process is gone");
     for (const network of [networks.first, networks.second]) {
       assert.ok(network !== undefined);
-      assert.ok(await isAway(`${network.base_url}/health`));
-      assert.ok(await isAway(network.chain_rpc));
+      assert.ok(await isUnreachable(`${network.base_url}/health`));
+      assert.ok(await isUnreachable(network.chain_rpc));
     }
   });
 
@@ -171,8 +171,8 @@ describe("commands", function () {
     const { code, stdout } = await first.ended;
     assert.equal(code, 0);
     assert.match(stdout, /npm start resumes/);
-    assert.ok(await isAway(`${one.base_url}/health`));
-    assert.ok(await isAway(`${two.base_url}/health`));
+    assert.ok(await isUnreachable(`${one.base_url}/health`));
+    assert.ok(await isUnreachable(`${two.base_url}/health`));
   });
 
   it("npm start --network first runs that one alone, and nothing outlives a supervisor that is killed", async () => {
@@ -192,7 +192,7 @@ describe("commands", function () {
     const stack = await readStack(alone);
     assert.equal(stack.networks.second, undefined);
     const { base_url, chain_rpc } = networkOf(stack, "first");
-    assert.equal(await isAway(chain_rpc), false);
+    assert.equal(await isUnreachable(chain_rpc), false);
 
     const demo = await run("stack/demo.ts", "--only", "swap", "--folder", alone).ended;
     assert.equal(demo.code, 1);
@@ -200,8 +200,8 @@ describe("commands", function () {
 
     start.child.kill("SIGKILL");
     await start.ended;
-    await until("the proxy to end", () => isAway(`${base_url}/health`));
-    await until("the chain to end", () => isAway(chain_rpc));
+    await until("the proxy to end", () => isUnreachable(`${base_url}/health`));
+    await until("the chain to end", () => isUnreachable(chain_rpc));
   });
 
   it("a folder of an older version is refused with what to do, and left as it is", async () => {

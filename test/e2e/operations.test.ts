@@ -108,22 +108,22 @@ describe("the operator's port of a whole service", function () {
   });
 
   it("says when the Redis of its limits is unreachable, and when it is back", async () => {
-    const isAway = async (wanted: number): Promise<boolean> => {
+    const isUnreachable = async (wanted: number): Promise<boolean> => {
       // It is noticed by whoever is counted.
       await on.client.whoami();
       const { samples } = await scrape();
-      const found = samples.filter(({ name }) => name === "cloister_redis_away");
+      const found = samples.filter(({ name }) => name === "cloister_redis_unreachable");
       assert.deepEqual(
         found.map(({ labels }) => labels),
         [{ use: "limits" }],
       );
       return found[0]?.value === wanted;
     };
-    await until("it to be there", () => isAway(0));
+    await until("it to be there", () => isUnreachable(0));
     await redis.kill();
-    await until("its absence to be told", () => isAway(1));
+    await until("its absence to be told", () => isUnreachable(1));
     await redis.start();
-    await until("its return to be told", () => isAway(0));
+    await until("its return to be told", () => isUnreachable(0));
   });
 
   it("is not ready any more when it has been told to stop, and then gone", async () => {

@@ -72,7 +72,7 @@ export interface MadeStatement {
 
 /** Signs what it is asked to, as an enclave whose every proof verifies. Can be switched off. */
 export class SigningLink implements EnclaveLink {
-  isAway = false;
+  isUnreachable = false;
   asked = 0;
   signer: Attester;
   readonly #keyHashes: Readonly<Record<string, string>>;
@@ -83,7 +83,7 @@ export class SigningLink implements EnclaveLink {
   }
 
   ask: EnclaveLink["ask"] = async (request) => {
-    if (this.isAway) throw new EnclaveUnreachable("switched off");
+    if (this.isUnreachable) throw new EnclaveUnreachable("switched off");
     this.asked += 1;
     switch (request.type) {
       case "status":
@@ -140,7 +140,7 @@ export class SigningLink implements EnclaveLink {
   };
 
   close(): void {
-    this.isAway = true;
+    this.isUnreachable = true;
   }
 }
 

@@ -30,7 +30,7 @@ import { THOUGH_FULL, type Database } from "./database.ts";
 
 const LAST = Number.MAX_SAFE_INTEGER;
 /** Beside the indexes, so that one that is built again does not hide what the old one saw. */
-const TAKEN_BACK = "executions-taken-back";
+const REORGANISED_OUT = "executions-reorganised-out";
 /** Recent blocks whose headers are kept although they hold no event: as deep as a reorganisation is followed block by block. */
 const KEPT_BLOCKS = 256;
 /** Of one event: its rows, and the pages of the tree on the way to each. */
@@ -47,7 +47,7 @@ export function openChainDataStore(database: Database): ChainDataStore {
 
 export function openChainDataStoreIn(database: Database, name: ChainTable): ChainDataStore {
   const table = database.table(name);
-  const takenBack = database.table<true, Bytes32>(TAKEN_BACK);
+  const reorganisedOut = database.table<true, Bytes32>(REORGANISED_OUT);
   const get = (key: Key): unknown => table.get(key);
 
   const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
@@ -138,7 +138,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         else table.putSync(["current-root"], event.sequence - 1);
         return;
       case "executed":
-        takenBack.putSync(event.statement, true);
+        reorganisedOut.putSync(event.statement, true);
         table.removeSync(["execution", event.statement]);
         for (const nullifier of event.nullifiers) table.removeSync(["nullifier", hex(nullifier)]);
         return;
@@ -212,10 +212,10 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
       }, THOUGH_FULL);
     },
 
-    takenBack: () => [...takenBack.getKeys()],
-    async forgetTakenBack(statements) {
+    reorganisedOut: () => [...reorganisedOut.getKeys()],
+    async forgetReorganisedOut(statements) {
       await database.transaction(() => {
-        for (const statement of statements) takenBack.removeSync(statement);
+        for (const statement of statements) reorganisedOut.removeSync(statement);
       }, THOUGH_FULL);
     },
 

@@ -1,5 +1,5 @@
 /**
- * The lease of submission in LMDB, which belongs to one process: whoever opens it last has the lease at once, and a
+ * The sequencer lease in LMDB, which belongs to one process: whoever opens it last has the lease at once, and a
  * second process on the same folder can then no longer write what the first does not know of.
  */
 import { retrying, type Engine } from "../engine.ts";

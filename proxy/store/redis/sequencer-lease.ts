@@ -1,5 +1,5 @@
 /**
- * The lease of submission in the durable Redis, by Redis's clock alone: proxies' clocks may differ. A holder that
+ * The sequencer lease in the durable Redis, by Redis's clock alone: proxies' clocks may differ. A holder that
  * does not come back in time loses it to whoever asks next, and every change of hands raises the fence.
  */
 import { z } from "zod";

@@ -325,9 +325,9 @@ describe("POST /swap/quote", function () {
       await check(factory, quoter, a);
       assert.match(logged.join(""), /does not trade on CLOISTER_SWAP_FACTORY/);
       logged.splice(0);
-      const away = createChain("http://127.0.0.1:1", 1n);
+      const unreachable = createChain("http://127.0.0.1:1", 1n);
       const pool = { executor: async () => undefined };
-      await requireSameVenue(away, pool, { factory, quoter }, logger);
+      await requireSameVenue(unreachable, pool, { factory, quoter }, logger);
       assert.match(logged.join(""), /cannot be asked/);
     });
   });

@@ -35,10 +35,10 @@ const attested = (withinOne: string): Series => {
   return { [bucket("1")]: withinOne, [bucket("5")]: "0+10x20", [bucket("+Inf")]: "0+10x20" };
 };
 const gauge = (name: string, values: string): Series => ({ [`${name}{${AT}}`]: values });
-const away = (use: string): Series => ({ [`cloister_redis_away{use="${use}",${AT}}`]: "1x20" });
+const unreachable = (use: string): Series => ({ [`cloister_redis_unreachable{use="${use}",${AT}}`]: "1x20" });
 
 const CASES: Readonly<Record<string, Case>> = {
-  CloisterAway: { on: {}, at: "3m", labels: {}, notOn: gauge("cloister_warnings", "0x20") },
+  CloisterUnreachable: { on: {}, at: "3m", labels: {}, notOn: gauge("cloister_warnings", "0x20") },
   CloisterForeignNonce: {
     on: transactions("foreign-nonce"),
     at: "5m",
@@ -93,11 +93,11 @@ const CASES: Readonly<Record<string, Case>> = {
     labels: JOB,
     notOn: { [`cloister_lease_events_total{event="taken",${AT}}`]: "0+1x3 3x20" },
   },
-  CloisterSubmitterStands: {
-    on: gauge("cloister_submitter_last_turn_timestamp_seconds", "0x20"),
+  CloisterSequencerStands: {
+    on: gauge("cloister_sequencer_last_turn_timestamp_seconds", "0x20"),
     at: "5m",
     labels: INSTANCE,
-    notOn: gauge("cloister_submitter_last_turn_timestamp_seconds", "0+60x20"),
+    notOn: gauge("cloister_sequencer_last_turn_timestamp_seconds", "0+60x20"),
   },
   CloisterIndexerStands: {
     on: gauge("cloister_indexer_synced_timestamp_seconds", "0x20"),
@@ -117,7 +117,7 @@ const CASES: Readonly<Record<string, Case>> = {
     labels: { ...INSTANCE, enclave: "0" },
     notOn: attested("0+10x20"),
   },
-  CloisterEnclaveBusyOrAway: {
+  CloisterEnclaveBusyOrUnreachable: {
     on: { [`cloister_enclave_requests_total{enclave="0",request="attest",outcome="busy",${AT}}`]: "0+7x20" },
     at: "12m",
     labels: { ...INSTANCE, enclave: "0" },
@@ -127,11 +127,11 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
   CloisterNodeSilent: {
-    on: { [`cloister_rpc_requests_total{method="eth_call",outcome="away",${AT}}`]: "0+13x20" },
+    on: { [`cloister_rpc_requests_total{method="eth_call",outcome="unreachable",${AT}}`]: "0+13x20" },
     at: "12m",
     labels: INSTANCE,
     notOn: {
-      [`cloister_rpc_requests_total{method="eth_call",outcome="away",${AT}}`]: "0+11x20",
+      [`cloister_rpc_requests_total{method="eth_call",outcome="unreachable",${AT}}`]: "0+11x20",
       [`cloister_rpc_requests_total{method="eth_call",outcome="refused",${AT}}`]: "0+600x20",
     },
   },
@@ -141,11 +141,11 @@ const CASES: Readonly<Record<string, Case>> = {
     labels: { ...INSTANCE, ...JOB },
     notOn: { [`cloister_reorganised_blocks_total{${AT}}`]: "0x3 2x60" },
   },
-  CloisterFinalTakenBack: {
-    on: { [`cloister_final_tickets_taken_back_total{${AT}}`]: "0x2 1x20" },
+  CloisterFinalReorganisedOut: {
+    on: { [`cloister_final_tickets_reorganised_out_total{${AT}}`]: "0x2 1x20" },
     at: "5m",
     labels: { ...INSTANCE, ...JOB },
-    notOn: { [`cloister_final_tickets_taken_back_total{${AT}}`]: "1x20" },
+    notOn: { [`cloister_final_tickets_reorganised_out_total{${AT}}`]: "1x20" },
   },
   CloisterOurFaults: {
     on: refusals("STORE_UNAVAILABLE"),
@@ -153,8 +153,13 @@ const CASES: Readonly<Record<string, Case>> = {
     labels: INSTANCE,
     notOn: refusals("NOT_FOUND"),
   },
-  CloisterStoreAway: { on: away("store"), at: "2m", labels: INSTANCE, notOn: away("limits") },
-  CloisterLimitsAlone: { on: away("limits"), at: "6m", labels: INSTANCE, notOn: away("store") },
+  CloisterStoreUnreachable: {
+    on: unreachable("store"),
+    at: "2m",
+    labels: INSTANCE,
+    notOn: unreachable("limits"),
+  },
+  CloisterLimitsAlone: { on: unreachable("limits"), at: "6m", labels: INSTANCE, notOn: unreachable("store") },
   CloisterQueueFull: {
     on: refusals("QUEUE_FULL"),
     at: "5m",

@@ -21,7 +21,7 @@ import { until } from "../../support/until.ts";
 const INSTANCE = { chainId: 31_337, pool: "0xAbCd" };
 const PREFIX = "cloister:{31337-0xabcd}:";
 
-const isAway = (error: unknown): boolean => error instanceof StoreUnavailable;
+const isUnreachable = (error: unknown): boolean => error instanceof StoreUnavailable;
 
 describe("durable Redis", function () {
   this.timeout(60_000);
@@ -86,7 +86,7 @@ describe("durable Redis", function () {
 
     it("when nobody answers, with the code of a store that is unreachable", async () => {
       await server.kill();
-      await assert.rejects(link(), isAway);
+      await assert.rejects(link(), isUnreachable);
     });
 
     it("when a newer program wrote it, or its format cannot be read, and nothing is touched", async () => {
@@ -107,7 +107,9 @@ describe("durable Redis", function () {
       for (const url of [`redis://:hunter3@127.0.0.1:${port}`, "redis://:hunter3@[bad:1"]) {
         await assert.rejects(link({ url }), (error) => {
           const all = error instanceof Error ? `${String(error)} ${String(error.cause)}` : "";
-          return /away|could not|refused/.test(all) && !JSON.stringify([all, error]).includes("hunter");
+          return (
+            /unreachable|could not|refused/.test(all) && !JSON.stringify([all, error]).includes("hunter")
+          );
         });
       }
       assert.equal((await link({ url: `redis://:hunter2@127.0.0.1:${port}` })).isReady, true);
@@ -180,7 +182,7 @@ describe("durable Redis", function () {
     await Promise.all(writers);
     isOver = true;
     assert.equal(faults.length, 16);
-    for (const fault of faults) assert.ok(isAway(fault), String(fault));
+    for (const fault of faults) assert.ok(isUnreachable(fault), String(fault));
 
     await server.start();
     await until("the return", () => links.every(({ isReady }) => isReady));
@@ -197,7 +199,7 @@ describe("durable Redis", function () {
     const seen: string[] = [];
     const redis = await link({
       deadlineMs: 5_000,
-      onUnreachable: () => seen.push("away"),
+      onUnreachable: () => seen.push("unreachable"),
       onReachable: () => seen.push("back"),
     });
     const stores = storesIn(redis);
@@ -209,12 +211,12 @@ describe("durable Redis", function () {
       stores.feeNotes.keep([aFeeNote(2), aFeeNote(2, { output: 4 })]),
       stores.idempotency.claim("new", "f", 0),
     ]);
-    for (const one of asked) assert.ok(one.status === "rejected" && isAway(one.reason));
+    for (const one of asked) assert.ok(one.status === "rejected" && isUnreachable(one.reason));
     assert.equal(redis.isReady, false);
-    await assert.rejects(stores.keys.developer("shop"), isAway);
+    await assert.rejects(stores.keys.developer("shop"), isUnreachable);
     server.thaw();
     await until("the return", () => redis.isReady);
-    assert.deepEqual(seen, ["away", "back"]);
+    assert.deepEqual(seen, ["unreachable", "back"]);
     const notes = (await stores.feeNotes.notesOf("shop", 0, 9)).length;
     assert.ok(notes === 1 || notes === 3, String(notes));
     const late = await stores.keys.developer("late");
@@ -227,8 +229,8 @@ describe("durable Redis", function () {
     const stores = storesIn(redis);
     await fill(stores);
     await server.command("REPLICAOF", "127.0.0.1", "1");
-    await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isAway);
-    await assert.rejects(stores.keys.key("aa"), isAway);
+    await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isUnreachable);
+    await assert.rejects(stores.keys.key("aa"), isUnreachable);
     await server.command("REPLICAOF", "NO", "ONE");
     await until("the return", () => redis.isReady);
     await assertFilled(stores);
@@ -240,7 +242,7 @@ describe("durable Redis", function () {
     await set("appendfsync", "no");
     await until("the loss to be noticed", () => !redis.isReady);
     assert.match(String(reasons[0]), /appendfsync is no and must be always/);
-    await assert.rejects(storesIn(redis).keys.developers(), isAway);
+    await assert.rejects(storesIn(redis).keys.developers(), isUnreachable);
     await set("appendfsync", "always");
     await until("the return", () => redis.isReady);
   });
@@ -253,10 +255,10 @@ describe("durable Redis", function () {
     await server.command("FLUSHALL");
     await until("the loss to be noticed", () => !redis.isReady);
     assert.match(String(reasons[0]), /it lost its data or is another one than before/);
-    await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isAway);
+    await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isUnreachable);
     // Nor when another proxy has begun again on it.
     await link();
-    await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isAway);
+    await assert.rejects(stores.keys.addDeveloper(aDeveloper("late")), isUnreachable);
   });
 
   it("full, it takes nothing new, shows what it has, and lets begun work end and rights be taken away", async () => {
@@ -277,7 +279,7 @@ describe("durable Redis", function () {
       stores.prices.keepPrice(aFeeNote(1).asset, { answer: 6n, decimals: 8, updatedAt: 2 }),
       stores.idempotency.claim("new", "f", 0),
     ]);
-    for (const one of refused) assert.ok(one.status === "rejected" && isAway(one.reason));
+    for (const one of refused) assert.ok(one.status === "rejected" && isUnreachable(one.reason));
     assert.equal(await server.command("DBSIZE"), before);
     await assertFilled(stores);
     assert.equal((await link()).isReady, true);
@@ -310,8 +312,8 @@ describe("durable Redis", function () {
       await server.command("HSET", `${PREFIX}api-keys`, "bb", text);
       assert.deepEqual(await stores.keys.keys(), [aKey("aa")]);
       // Neither good nor unknown: a key that may have been revoked must not be read as one that never was.
-      await assert.rejects(stores.keys.key("bb"), isAway);
-      await assert.rejects(stores.keys.revokeKey("bb", "2026-03-01"), isAway);
+      await assert.rejects(stores.keys.key("bb"), isUnreachable);
+      await assert.rejects(stores.keys.revokeKey("bb", "2026-03-01"), isUnreachable);
       assert.equal(await server.command("HGET", `${PREFIX}api-keys`, "bb"), text);
       assert.deepEqual(broken.splice(0), ["api-keys bb", "api-keys bb", "api-keys bb"]);
     }
@@ -324,8 +326,8 @@ describe("durable Redis", function () {
     const keys = (await server.command("KEYS", "*idempotency*")) as string[];
     for (const key of keys.filter((name) => !name.includes(":live:")))
       await server.command("HSET", key, "record", "{");
-    await assert.rejects(stores.idempotency.claim("running", "f", 1), isAway);
-    await assert.rejects(stores.idempotency.claim("alice@example.org", "f", 1), isAway);
+    await assert.rejects(stores.idempotency.claim("running", "f", 1), isUnreachable);
+    await assert.rejects(stores.idempotency.claim("alice@example.org", "f", 1), isUnreachable);
     assert.equal((await stores.idempotency.claim("other", "f", 1)).kind, "claimed");
   });
 

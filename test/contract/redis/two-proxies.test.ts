@@ -25,7 +25,7 @@ async function startProxy(url: string): Promise<Proxy> {
     // Longer than in production: this machine may be busy with other tests, and a needless alarm is no finding.
     deadlineMs: DEADLINE_MS,
     reviveEveryMs: 200,
-    onUnreachable: () => alarms.push("away"),
+    onUnreachable: () => alarms.push("unreachable"),
     onReachable: () => alarms.push("back"),
   });
   await windows.start();
@@ -105,11 +105,11 @@ describe("two proxies and one Redis", () => {
     assert.equal(okOf(alone), 4);
     assert.deepEqual(new Set(alone.map(({ status }) => status)), new Set([200, 429]));
     assert.equal(okOf([await ask(1, second)]), 1);
-    for (const { alarms } of proxies) assert.deepEqual(alarms, ["away"]);
+    for (const { alarms } of proxies) assert.deepEqual(alarms, ["unreachable"]);
 
     await redis.start();
     await until("both to be back", () => proxies.every(({ windows }) => !windows.isUnreachable));
-    for (const { alarms } of proxies) assert.deepEqual(alarms, ["away", "back"]);
+    for (const { alarms } of proxies) assert.deepEqual(alarms, ["unreachable", "back"]);
     assert.equal((await ask(0, first)).status, 429);
     const fresh = await developer("other", 4);
     const answers: Answer[] = [];
@@ -127,7 +127,7 @@ describe("two proxies and one Redis", () => {
     assert.equal(proxies[0].windows.isUnreachable, true);
     redis.thaw();
     await until("the return", () => !proxies[0].windows.isUnreachable);
-    assert.deepEqual(proxies[0].alarms, ["away", "back"]);
+    assert.deepEqual(proxies[0].alarms, ["unreachable", "back"]);
   });
 
   it("refused credentials and exchanges are counted together, too", async () => {

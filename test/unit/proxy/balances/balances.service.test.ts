@@ -34,15 +34,15 @@ describe("balances service", () => {
   });
 
   it("a node that is unreachable or has no head is CHAIN_UNAVAILABLE, a fault of ours is not hidden", async () => {
-    const isAway = (error: unknown): boolean =>
+    const isUnreachable = (error: unknown): boolean =>
       error instanceof ApiError && error.code === "CHAIN_UNAVAILABLE";
     const balanceOf = async (): Promise<bigint> => 0n;
     await assert.rejects(
       createBalances({ header: async () => undefined }, { balanceOf }, asset).usdc(USDC),
-      isAway,
+      isUnreachable,
     );
-    const away = { header: () => Promise.reject(new ChainUnreachable("gone")) };
-    await assert.rejects(createBalances(away, { balanceOf }, asset).usdc(USDC), isAway);
+    const unreachable = { header: () => Promise.reject(new ChainUnreachable("gone")) };
+    await assert.rejects(createBalances(unreachable, { balanceOf }, asset).usdc(USDC), isUnreachable);
     const fault = new TypeError("ours");
     const broken = { header: () => Promise.reject(fault) };
     await assert.rejects(createBalances(broken, { balanceOf }, asset).usdc(USDC), (error) => error === fault);

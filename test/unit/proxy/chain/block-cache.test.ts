@@ -17,9 +17,9 @@ describe("chain/block-cache", () => {
 
   it("asks again after a failure, which everybody who waited for it receives", async () => {
     const remembered = new BlockCache(4);
-    const fails = async (): Promise<number> => Promise.reject(new Error("away"));
+    const fails = async (): Promise<number> => Promise.reject(new Error("unreachable"));
     const both = [remembered.get("a", fails), remembered.get("a", async () => 1)];
-    for (const answer of both) await assert.rejects(answer, /away/);
+    for (const answer of both) await assert.rejects(answer, /unreachable/);
     assert.equal(await remembered.get("a", async () => 2), 2);
   });
 

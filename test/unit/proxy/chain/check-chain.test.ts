@@ -15,7 +15,7 @@ const keyOf = (kind: Kind): Bytes32 => toHex(word(BigInt(KINDS[kind].id))) as By
 const USDC = `0x${"11".repeat(20)}` as Address;
 const WETH = `0x${"22".repeat(20)}` as Address;
 const chain = { isConfiguredChain: async () => true } as unknown as Chain;
-const away = (): Promise<never> => Promise.reject(new ChainUnreachable("gone"));
+const unreachable = (): Promise<never> => Promise.reject(new ChainUnreachable("gone"));
 
 function logged(): { logger: Logger; lines: { level: string; msg: string }[] } {
   const lines: { level: string; msg: string }[] = [];
@@ -40,7 +40,7 @@ describe("chain/check-chain", () => {
 
   it("starts while the node is unreachable", async () => {
     const { logger, lines } = logged();
-    await requireSamePool(chain, { verifyingKeyHash: away } as unknown as Pool, keyOf, logger);
+    await requireSamePool(chain, { verifyingKeyHash: unreachable } as unknown as Pool, keyOf, logger);
     assert.equal(lines.length, 1);
   });
 
@@ -55,7 +55,7 @@ describe("chain/check-chain", () => {
     assert.equal(await warnings(false, async () => undefined), 1);
     assert.equal(await warnings(true, async () => USDC), 1);
     assert.equal(await warnings(true, async () => undefined), 2);
-    assert.equal(await warnings(true, away), 1);
+    assert.equal(await warnings(true, unreachable), 1);
   });
 });
 

@@ -104,10 +104,10 @@ describe("chain/development-keys", () => {
   }
 
   it("refuses its own development keys without asking the chain, and no others while the chain is unreachable", async () => {
-    const away = { verifyingKeyHash: () => Promise.reject(new ChainUnreachable("no node")) };
+    const unreachable = { verifyingKeyHash: () => Promise.reject(new ChainUnreachable("no node")) };
     const mixed = new Map(honest).set("spend", hash("D"));
-    await assert.rejects(requireNoDevelopmentKeys(mixed, away, development), /this proxy's spend key/);
-    await requireNoDevelopmentKeys(honest, away, development);
+    await assert.rejects(requireNoDevelopmentKeys(mixed, unreachable, development), /this proxy's spend key/);
+    await requireNoDevelopmentKeys(honest, unreachable, development);
   });
 
   describe("on a chain", function () {

@@ -98,15 +98,15 @@ describe("chain/venue", () => {
     });
   }
 
-  const away: [string, Script][] = [
-    ["does not answer", { slot0: () => new ChainUnreachable("away") }],
+  const unreachable: [string, Script][] = [
+    ["does not answer", { slot0: () => new ChainUnreachable("unreachable") }],
     ["does not know the block", { slot0: refusedBy("header not found") }],
     ["does not know it in anvil's words", { balanceOf: refusedBy("Resource not found", -32_001) }],
     ["lacks the state", { slot0: refusedBy("missing trie node") }],
     ["has no factory there", { getPool: () => "0x" }],
     ["has a factory that reverts", { feeAmountTickSpacing: refusedBy("execution reverted", 3) }],
   ];
-  for (const [what, script] of away) {
+  for (const [what, script] of unreachable) {
     it(`does not call a pool missing when the node ${what}`, async () => {
       await assert.rejects(venueOf(script).venue.markets(A, B, moment), ChainUnreachable);
     });

@@ -33,7 +33,7 @@ function attestorOver(links: readonly EnclaveLink[], threshold = 1): Attestor {
   });
 }
 const signing = (signer: Attester): SigningLink => new SigningLink(signer, keyHashes);
-const away = (): SigningLink => Object.assign(signing(attester(1)), { isAway: true });
+const unreachable = (): SigningLink => Object.assign(signing(attester(1)), { isUnreachable: true });
 
 /** An enclave whose replies somebody changes on the way. */
 function bent(change: (reply: EnclaveReply) => EnclaveReply): EnclaveLink {
@@ -50,7 +50,7 @@ describe("enclave-link/attestor", () => {
 
   it("goes to the next enclave when one is unreachable, busy, or signs with a key the pool does not accept", async () => {
     const busy = bent(() => ({ type: "refused", code: "BUSY" }));
-    for (const first of [away(), busy, signing(attester(9))]) {
+    for (const first of [unreachable(), busy, signing(attester(9))]) {
       for (let i = 0; i < 2; i++) {
         const [signed] = await attestorOver([first, signing(attester(2))]).attest(statement(), NO_PROOF);
         assert.equal(signed?.signer, attester(2).address);

@@ -41,7 +41,7 @@ function enclave(
     close: () => undefined,
   };
 }
-const away: EnclaveLink = {
+const unreachable: EnclaveLink = {
   ask: () => Promise.reject(new EnclaveUnreachable("nobody there")),
   close: () => undefined,
 };
@@ -78,12 +78,12 @@ describe("enclave-link/directory", () => {
 
   it("leaves out an enclave that is unreachable or refuses, and keeps the others in order", async () => {
     const busy = refusing({ type: "refused", code: "PLATFORM_UNAVAILABLE" });
-    const described = await createDirectory([enclave(1), away, busy, enclave(2)], all).describe(NONCE);
+    const described = await createDirectory([enclave(1), unreachable, busy, enclave(2)], all).describe(NONCE);
     assert.deepEqual(
       described.map(({ signer }) => signer),
       [attester(1).address, attester(2).address],
     );
-    assert.deepEqual(await createDirectory([away], all).describe(NONCE), []);
+    assert.deepEqual(await createDirectory([unreachable], all).describe(NONCE), []);
   });
 
   it("shows a document that it cannot read all the same: the client judges it", async () => {
@@ -99,7 +99,7 @@ describe("enclave-link/directory", () => {
   });
 
   it("tells the phases in order of configuration, undefined for one that is unreachable", async () => {
-    const links = [enclave(1), away, enclave(2, { phase: "halted" })];
+    const links = [enclave(1), unreachable, enclave(2, { phase: "halted" })];
     assert.deepEqual(await createDirectory(links, all).phases(), ["serving", undefined, "halted"]);
   });
 });

@@ -44,7 +44,7 @@ const credentials = DEVELOPMENT_CREDENTIAL;
 
 interface PlayedEnclave {
   readonly link: EnclaveLink;
-  phase: EnclavePhase | "away";
+  phase: EnclavePhase | "unreachable";
   /** What it got at its last restore. */
   opened: Uint8Array | undefined;
   restores: number;
@@ -66,7 +66,7 @@ function playEnclave(
     link: {
       ask: async (request): Promise<EnclaveReply> => {
         const { phase } = enclave;
-        if (phase === "away") throw new EnclaveUnreachable("played");
+        if (phase === "unreachable") throw new EnclaveUnreachable("played");
         switch (request.type) {
           case "status":
             return { type: "status", phase, signer: SIGNER, configurationHash: HASH, circuitsHash: HASH };
@@ -189,7 +189,7 @@ describe("enclave-link/key-courier", () => {
         "ENCLAVE_AWAY",
         () => {
           const enclave = playEnclave();
-          enclave.phase = "away";
+          enclave.phase = "unreachable";
           return faultOf(enclave);
         },
       ],
@@ -266,7 +266,7 @@ describe("enclave-link/key-courier", () => {
       ]);
       await until("both to serve", async () => one.phase === "serving" && two.phase === "serving");
       await until("no fault to be left", async () => faults().every((fault) => fault === undefined));
-      one.phase = "away";
+      one.phase = "unreachable";
       await until("it to be missed", async () => faults()[0] === "ENCLAVE_AWAY");
       one.phase = "booting";
       await until("it to serve again", async () => one.restores === 2 && faults()[0] === undefined);

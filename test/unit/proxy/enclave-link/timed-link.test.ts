@@ -35,7 +35,7 @@ describe("enclave-link/timed-link", () => {
 
     const { value } = readExposition(await metrics.text());
     const labels = { enclave: "1", request: "attestation" };
-    for (const outcome of ["answered", "busy", "refused", "away"])
+    for (const outcome of ["answered", "busy", "refused", "unreachable"])
       assert.equal(value("cloister_enclave_requests_total", { ...labels, outcome }), 1, outcome);
     assert.equal(value("cloister_enclave_seconds_count", labels), 4);
   });

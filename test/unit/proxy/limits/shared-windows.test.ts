@@ -43,7 +43,7 @@ function aScene(now: () => number = () => 1_000_000): Scene {
         deadlineMs: 20,
         reviveEveryMs: 20,
         now,
-        onUnreachable: () => alarms.push("away"),
+        onUnreachable: () => alarms.push("unreachable"),
         onReachable: () => alarms.push("back"),
       });
       proxies.push(made);
@@ -103,7 +103,7 @@ describe("SharedWindows", () => {
       assert.equal(await admitted(store, aRule({ quota: 3 })), 3);
       assert.equal(await store.openLease("g", "a", 1), true);
       assert.equal(await store.openLease("g", "b", 1), false);
-      assert.deepEqual(scene.alarms, ["away"]);
+      assert.deepEqual(scene.alarms, ["unreachable"]);
     });
   }
 
@@ -128,7 +128,7 @@ describe("SharedWindows", () => {
     await until("the store to be back", () => !store.isUnreachable);
     assert.equal(await admitted(store, rule), 0);
     assert.equal((await store.peek([rule]))[0]?.used, 3);
-    assert.deepEqual(scene.alarms, ["away", "back"]);
+    assert.deepEqual(scene.alarms, ["unreachable", "back"]);
   });
 
   it("starts without the store", async () => {
@@ -136,6 +136,6 @@ describe("SharedWindows", () => {
     const store = scene.proxy();
     await store.start();
     assert.equal(await admitted(store, aRule({ quota: 2 })), 2);
-    assert.deepEqual(scene.alarms, ["away"]);
+    assert.deepEqual(scene.alarms, ["unreachable"]);
   });
 });

@@ -49,10 +49,10 @@ describe("observe/metrics", () => {
     metrics.mined(1, undefined);
     metrics.transaction("foreign-nonce");
     metrics.reorganised(2);
-    metrics.takenBack();
+    metrics.reorganisedOut();
     metrics.lease("lost");
     metrics.redis("store", true);
-    metrics.rpc("eth_call", "away", 10);
+    metrics.rpc("eth_call", "unreachable", 10);
     metrics.enclave(1, "attest", "busy", 0.02);
     for (let again = 0; again < 2; again++) {
       const { value } = await scrape(metrics);
@@ -80,11 +80,11 @@ describe("observe/metrics", () => {
       assert.equal(value("cloister_gas_per_ticket_count"), 1);
       assert.equal(value("cloister_reorganisations_total"), 1);
       assert.equal(value("cloister_reorganised_blocks_total"), 2);
-      assert.equal(value("cloister_final_tickets_taken_back_total"), 1);
+      assert.equal(value("cloister_final_tickets_reorganised_out_total"), 1);
       assert.equal(value("cloister_lease_events_total", { event: "lost" }), 1);
       assert.equal(value("cloister_lease_events_total", { event: "taken" }), 0);
-      assert.equal(value("cloister_redis_away", { use: "store" }), 1);
-      assert.equal(value("cloister_rpc_requests_total", { method: "eth_call", outcome: "away" }), 1);
+      assert.equal(value("cloister_redis_unreachable", { use: "store" }), 1);
+      assert.equal(value("cloister_rpc_requests_total", { method: "eth_call", outcome: "unreachable" }), 1);
       const asked = { enclave: "1", request: "attest" };
       assert.equal(value("cloister_enclave_requests_total", { ...asked, outcome: "busy" }), 1);
       assert.equal(value("cloister_enclave_seconds_count", asked), 1);
@@ -93,7 +93,7 @@ describe("observe/metrics", () => {
     assert.equal(other.value("cloister_transactions_total", { event: "sent" }), 0);
     assert.ok(other.samples.some(({ labels }) => labels["event"] === "foreign-nonce"));
     // Nothing is said of a Redis that is not configured.
-    assert.ok(!other.samples.some(({ name }) => name === "cloister_redis_away"));
+    assert.ok(!other.samples.some(({ name }) => name === "cloister_redis_unreachable"));
   });
 
   it("shows the standing of this moment, and leaves out what is not known", async () => {
@@ -109,7 +109,7 @@ describe("observe/metrics", () => {
     assert.equal(first.value("cloister_gas_wallet_balance_ether"), 2.5);
     assert.equal(first.value("cloister_blocked", { by: "gas" }), 1);
     assert.equal(first.value("cloister_blocked", { by: "chain" }), 0);
-    assert.equal(first.value("cloister_submitter_last_turn_timestamp_seconds"), 2);
+    assert.equal(first.value("cloister_sequencer_last_turn_timestamp_seconds"), 2);
     assert.equal(first.value("cloister_indexer_synced_timestamp_seconds"), 3.5);
     assert.equal(first.value("cloister_indexed_block"), 99);
     assert.equal(first.value("cloister_index_fault"), 1);
@@ -135,7 +135,7 @@ describe("observe/metrics", () => {
     assert.ok(!names.includes("cloister_tickets"));
     assert.ok(!names.includes("cloister_oldest_waiting_ticket_seconds"));
     assert.ok(!names.includes("cloister_gas_wallet_balance_ether"));
-    assert.ok(!names.includes("cloister_submitter_last_turn_timestamp_seconds"));
+    assert.ok(!names.includes("cloister_sequencer_last_turn_timestamp_seconds"));
     assert.ok(names.includes("cloister_indexed_block"));
   });
 

@@ -157,9 +157,9 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
   it("ENCLAVE_UNAVAILABLE and PROOF_INVALID leave no ticket and no reservation", async () => {
     const payments = paymentsOn(on, admission);
     const made = on.spend(root());
-    on.link.isAway = true;
+    on.link.isUnreachable = true;
     await assert.rejects(payments.accept(OWNER, bodyOf(made)), { code: "ENCLAVE_UNAVAILABLE" });
-    on.link.isAway = false;
+    on.link.isUnreachable = false;
     assert.equal(await on.store.byStatement(made.statement.hash), undefined);
     for (const nullifier of made.statement.facts.nullifiers)
       assert.equal(await on.store.reservedBy(nullifier), undefined);

@@ -52,20 +52,20 @@ describe("sequencer/lease", () => {
   });
 
   it("gives up when its time is over by its own clock, also when the store says nothing", async () => {
-    let isAway = false;
+    let isUnreachable = false;
     const { keeper, changes, faults } = lead(
       {
-        take: () => (isAway ? Promise.reject(new Error("away")) : Promise.resolve(3)),
-        giveBack: () => Promise.reject(new Error("away")),
+        take: () => (isUnreachable ? Promise.reject(new Error("unreachable")) : Promise.resolve(3)),
+        giveBack: () => Promise.reject(new Error("unreachable")),
       },
       90,
     );
     await until("the lease", () => keeper.current() === 3);
-    isAway = true;
+    isUnreachable = true;
     await until("its end", () => keeper.current() === undefined);
     assert.ok(faults.length > 0);
     await until("its end to be told", () => changes.length === 2);
-    isAway = false;
+    isUnreachable = false;
     await until("its return", () => keeper.current() === 3);
     assert.deepEqual(changes, [3, undefined, 3]);
   });
@@ -89,11 +89,11 @@ describe("sequencer/lease", () => {
 
   it("has no fence after a write without an answer, until it has another one", async () => {
     let fence = 4;
-    let isAway = false;
+    let isUnreachable = false;
     const { keeper, changes } = lead(
       {
         take: async (_holder, _ms, underNewFence) => {
-          if (isAway) throw new Error("away");
+          if (isUnreachable) throw new Error("unreachable");
           return underNewFence === true ? ++fence : fence;
         },
         giveBack: () => Promise.resolve(),
@@ -101,12 +101,12 @@ describe("sequencer/lease", () => {
       90,
     );
     await until("the lease", () => keeper.current() === 4);
-    isAway = true;
+    isUnreachable = true;
     keeper.invalidate();
     keeper.invalidate();
     assert.equal(keeper.current(), undefined);
     await until("its loss to be told", () => changes.length === 2);
-    isAway = false;
+    isUnreachable = false;
     await until("another fence", () => keeper.current() === 5);
     await new Promise((resolve) => setTimeout(resolve, 100));
     assert.deepEqual(changes, [4, undefined, 5], "raised once, then kept");

@@ -47,7 +47,7 @@ async function settled(
     eventsAfter: () => [],
     lastEventUpTo: () => undefined,
     spender: () => undefined,
-    takenBack: () => [],
+    reorganisedOut: () => [],
     ...index,
   } as unknown as ChainDataStore;
   const store = { byStatement: async () => undefined };

@@ -97,7 +97,7 @@ describe("sequencer on a real chain that goes back", function () {
     });
     const later = await on.accept(on.spend(root));
     await until("the first to be open again", async () =>
-      (await on.metrics.text()).includes("cloister_final_tickets_taken_back_total 1\n"),
+      (await on.metrics.text()).includes("cloister_final_tickets_reorganised_out_total 1\n"),
     );
     const executed = [];
     for (const ticket of [...before, later])
@@ -172,14 +172,14 @@ describe("sequencer on a real chain that goes back", function () {
     const head = await on.rpc("eth_blockNumber");
     await on.rpc("anvil_reorg", [Number(head) - first! + 1, []]);
     await until("them to be open again", async () =>
-      (await on.metrics.text()).includes("cloister_final_tickets_taken_back_total 2\n"),
+      (await on.metrics.text()).includes("cloister_final_tickets_reorganised_out_total 2\n"),
     );
     const again = [];
     for (const ticket of [...tickets, last])
       again.push(await on.reaches(ticket, "finalized", () => on.mine()));
     for (const one of made) assert.equal(await on.executions(one), 1);
     assertInOrder(again);
-    assert.deepEqual(on.data.takenBack(), []);
+    assert.deepEqual(on.data.reorganisedOut(), []);
     assert.deepEqual(await openOf(on.store), []);
     // The next one is not held up by what stood behind the hole.
     await on.mine(3);

@@ -201,11 +201,11 @@ describe("from a request to its transaction, on a real chain", function () {
 
   it("a store that does not say who has the lease is counted each time", async () => {
     const metrics = createMetrics();
-    const away = (): Promise<never> => Promise.reject(new Error("away"));
+    const unreachable = (): Promise<never> => Promise.reject(new Error("unreachable"));
     const sequencer = createSequencer(
       {
         ...({} as Omit<SequencerParts, "lease" | "logger" | "metrics" | "now">),
-        lease: { isShared: true, take: away, giveBack: away, report: away },
+        lease: { isShared: true, take: unreachable, giveBack: unreachable, report: unreachable },
         logger: SILENT,
         metrics,
         now: Date.now,
@@ -245,8 +245,8 @@ describe("from a request to its transaction, on a real chain", function () {
     await until("the balance to be known", () => watch.balance() === 123n);
     await assert.rejects(chain.broadcast("0x00"));
     await watch.stop();
-    const away = createChain("http://127.0.0.1:1", 1n, { onAsked });
-    const blind = createBalanceWatch(away, on.sender, 60_000);
+    const unreachable = createChain("http://127.0.0.1:1", 1n, { onAsked });
+    const blind = createBalanceWatch(unreachable, on.sender, 60_000);
     blind.start();
     await blind.stop();
     assert.equal(blind.balance(), undefined);
@@ -254,7 +254,7 @@ describe("from a request to its transaction, on a real chain", function () {
     const count = (method: string, outcome: string): number =>
       value("cloister_rpc_requests_total", { method, outcome });
     assert.ok(count("eth_getBalance", "answered") >= 1);
-    assert.equal(count("eth_getBalance", "away"), 1);
+    assert.equal(count("eth_getBalance", "unreachable"), 1);
     assert.equal(count("eth_sendRawTransaction", "refused"), 1);
     assert.equal(
       value("cloister_rpc_seconds_count", { method: "eth_getBalance" }),

@@ -46,7 +46,7 @@ describe("sequencer on a real chain with the real pool", function () {
 
   it("sends everything that waits in one call, in order of acceptance", async () => {
     await on.seed();
-    on.link.isAway = false;
+    on.link.isUnreachable = false;
     await on.rpc("evm_setAutomine", [false]);
     const first = await on.accept(on.spend(on.rooted().root));
     await until(
@@ -249,12 +249,12 @@ describe("sequencer on a real chain with the real pool", function () {
     const before = on.rooted().leafCount;
     await on.sequencer.stop();
     const ticket = await on.accept(on.spend(on.rooted().root));
-    on.link.isAway = true;
+    on.link.isUnreachable = true;
     await on.restart();
     await on.run();
     await on.reaches(ticket, "confirmed");
     assert.equal(on.rooted().leafCount, before);
-    on.link.isAway = false;
+    on.link.isUnreachable = false;
     await until("the leaves to be rooted", () => on.rooted().leafCount === before + 4);
   });
 

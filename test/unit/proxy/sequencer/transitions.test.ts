@@ -5,7 +5,7 @@ import {
   refused,
   sent,
   settle,
-  takenBack,
+  reorganisedOut,
   withError,
   type Findings,
 } from "../../../../proxy/sequencer/transitions.ts";
@@ -43,11 +43,11 @@ function found(changes: Partial<Findings> = {}): Findings {
 describe("sequencer/transitions: every state against every finding", () => {
   it("is open again when it was final and its execution is gone or stands elsewhere, and only then", () => {
     const submitted = { state: "submitted", txHash: HASH };
-    assert.deepEqual(takenBack(STATES.finalized, undefined), submitted);
-    assert.deepEqual(takenBack(STATES.finalized, { ...OUTCOME, block: 11 }), submitted);
-    assert.equal(takenBack(STATES.finalized, OUTCOME), undefined);
+    assert.deepEqual(reorganisedOut(STATES.finalized, undefined), submitted);
+    assert.deepEqual(reorganisedOut(STATES.finalized, { ...OUTCOME, block: 11 }), submitted);
+    assert.equal(reorganisedOut(STATES.finalized, OUTCOME), undefined);
     for (const state of [...OPEN, "failed", "expired"] as const)
-      assert.equal(takenBack(STATES[state], undefined), undefined);
+      assert.equal(reorganisedOut(STATES[state], undefined), undefined);
   });
 
   for (const state of OVER) {

@@ -118,7 +118,7 @@ describe("swap/best-route", () => {
     const failing: Venue = {
       ...venue,
       quote: async (market, ...rest) => {
-        if (market.tier === 500) throw new ChainUnreachable("away");
+        if (market.tier === 500) throw new ChainUnreachable("unreachable");
         return venue.quote(market, ...rest);
       },
     };

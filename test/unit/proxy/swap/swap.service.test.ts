@@ -190,17 +190,17 @@ describe("swap service", () => {
   });
 
   it("a node that is unreachable, has no block, or does not answer in time is CHAIN_UNAVAILABLE, and the next try is new", async () => {
-    let isAway = true;
+    let isUnreachable = true;
     const ask = quotes({
       chain: {
         header: async () => {
-          if (isAway) throw new ChainUnreachable("away");
+          if (isUnreachable) throw new ChainUnreachable("unreachable");
           return header(7);
         },
       },
     });
     await assert.rejects(ask(), refused("CHAIN_UNAVAILABLE"));
-    isAway = false;
+    isUnreachable = false;
     assert.equal((await ask()).block_number, 7);
     await assert.rejects(
       quotes({ chain: { header: async () => undefined } })(),
@@ -212,17 +212,17 @@ describe("swap service", () => {
 
   it("a failure while the pools are asked is not remembered", async () => {
     const venue = venueOf();
-    let isAway = true;
+    let isUnreachable = true;
     const failing: Venue = {
       markets: venue.markets,
       quote: async (...question) => {
-        if (isAway) throw new ChainUnreachable("away");
+        if (isUnreachable) throw new ChainUnreachable("unreachable");
         return venue.quote(...question);
       },
     };
     const ask = quotes({ venue: failing });
     await assert.rejects(ask(), refused("CHAIN_UNAVAILABLE"));
-    isAway = false;
+    isUnreachable = false;
     assert.equal((await ask()).amount_out, "499198");
   });
 });

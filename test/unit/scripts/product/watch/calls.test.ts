@@ -124,7 +124,7 @@ describe("scripts/product/watch/calls", () => {
     assert.match(reasonOf(await ask(POOL, execute(5n).slice(0, 200))), /does not decode/);
     await assert.rejects(
       ask(OTHER, "0x", () => {
-        throw new ChainUnreachable("away");
+        throw new ChainUnreachable("unreachable");
       }),
       ChainUnreachable,
     );
