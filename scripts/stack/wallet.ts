@@ -45,7 +45,7 @@ const HELP = `Usage: npm run wallet -- <command> [options]        (needs a runni
   --asset <symbol>   the token of a deposit, payment or withdrawal (default USDC)
   --plain            deposit: the public account approves and sends it, for tokens without EIP-3009 such as WETH
   --consolidate      pay, withdraw, swap: where the amount lies in too many notes, merge them first, for a fee each time
-  --floor <amount>   swap: take no less than this (default: 1 % below what Uniswap's quoter says now)
+  --floor <amount>   swap: take no less than this (default: 1 % below what the service quotes now)
   --path <hex>       swap: Uniswap's packed path (default: the best over listed tokens)
   --print-request    print the body of the request instead of sending it, for curl
   --folder <path>    folder of the stack (default ${DEFAULT_FOLDER})
@@ -186,7 +186,7 @@ async function swap(
   if (way === undefined || floor === undefined) {
     if (network.swaps === undefined) throw new UsageError("this network has no swaps; give --network second");
     const offer = await wallet.quote({ ...wanted, toleranceBps: FLOOR_TOLERANCE_BPS });
-    console.error(`  Uniswap's quoter says ${show(offer.amountOut, tokenOut)}`);
+    console.error(`  the service quotes ${show(offer.amountOut, tokenOut)}`);
     way ??= offer.path;
     floor ??= offer.floor;
   }
