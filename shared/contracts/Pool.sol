@@ -1,36 +1,31 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {Admissions} from "./Admissions.sol";
-import {Allowlist} from "./Allowlist.sol";
-import {AttestationGate} from "./AttestationGate.sol";
-import {Circuits} from "./Circuits.sol";
+import {Genesis} from "./Genesis.sol";
+import {PoolSettings} from "./PoolSettings.sol";
 import {SwapDesk} from "./SwapDesk.sol";
+import {IGovernance} from "./interfaces/IGovernance.sol";
 import {IPool} from "./interfaces/IPool.sol";
+import {IRecovery} from "./interfaces/IRecovery.sol";
 import {Ext} from "./libraries/Ext.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
 import {TokenCalls} from "./libraries/TokenCalls.sol";
 
 /// @title The shielded pool
-/// @notice Holds the tokens of every note. Trusts attestations by accepted signers, and otherwise only what
-/// it computes or measures itself. Not upgradable.
-contract Pool is SwapDesk {
-    /// What a transaction that moves tokens may use, whatever its neighbours did: several times what an
-    /// honest one needs with a token behind a proxy. A token that burns gas burns this much and no more.
+/// @notice Holds the tokens of every note. Trusts attestations by accepted signers, proofs that its verifiers accept, and
+/// otherwise only what it computes or measures itself. Not upgradable.
+///
+/// What is called rarely lies in two modules, whose code runs here by delegatecall: this contract alone would be too
+/// long for EIP-170. The functions that go there are named one by one at the end: there is no other way in, and nothing
+/// that could be replaced.
+contract Pool is Genesis, SwapDesk, IPool {
+    /// What a transaction that moves tokens may use at least, whatever its neighbours did: several times what an
+    /// honest one needs with a token behind a proxy.
     uint256 private constant MEMBER_GAS = 500_000;
     /// Two hops that cross a dozen ticks between them fit.
     uint256 private constant SWAP_GAS = 1_000_000;
 
-    /// The one lock over every entry that moves tokens.
-    bool private transient isEntered;
-
-    constructor(Configuration memory configuration)
-        Admissions(configuration.owner, configuration.changeDelay)
-        AttestationGate(configuration.signers, configuration.threshold)
-        Allowlist(configuration.assets, configuration.executor)
-        Circuits(configuration.verifiers)
-        SwapDesk(configuration.noteHasher)
-    {}
+    constructor(Configuration memory configuration) payable PoolSettings(configuration) Genesis(configuration) {}
 
     /// @inheritdoc IPool
     function memberGas(uint8 kind) public pure returns (uint256) {
@@ -39,30 +34,23 @@ contract Pool is SwapDesk {
     }
 
     /// @inheritdoc IPool
-    function execute(Transaction[] calldata transactions, RootUpdate calldata update) external {
-        if (isEntered) revert Reentered();
-        isEntered = true;
-
+    function execute(Transaction[] calldata transactions, RootUpdate calldata update) external locked {
         bytes32 rootedHead = _rootedHead();
         (uint256 leafCount, bytes32 head) = queue();
-        uint256 lastCheckpoint = leafCount;
         bool isBoundary = false;
         for (uint256 i = 0; i < transactions.length; ++i) {
-            if (_needsCheckpoint(leafCount, lastCheckpoint)) {
-                _recordCheckpoint(leafCount, head);
-                lastCheckpoint = leafCount;
-            }
-            _executeAlone(transactions[i]);
+            _executeAlone(transactions[i], transactions.length - i);
+            uint256 before = leafCount;
             (leafCount, head) = queue();
+            _recordWindow(before, leafCount, head);
             if (leafCount == update.toIndex && head == update.headAfter) isBoundary = true;
         }
-
-        _close(update, rootedHead, isBoundary, leafCount == lastCheckpoint);
-        isEntered = false;
+        _close(update, rootedHead, isBoundary);
     }
 
     /// @dev Succeeds as a whole, or changes nothing but the log.
-    function _executeAlone(Transaction calldata transaction) private {
+    /// @param remaining transactions of the call, this one included
+    function _executeAlone(Transaction calldata transaction, uint256 remaining) private {
         // Nothing made here outlives the call: the next transaction gets the same memory.
         uint256 free;
         assembly ("memory-safe") {
@@ -72,7 +60,7 @@ contract Pool is SwapDesk {
         bytes memory fault = _faultOf(transaction, statement);
         if (fault.length == 0) {
             if (statement.amount == 0) _apply(transaction, statement);
-            else fault = _executeWithTokens(transaction, statement);
+            else fault = _executeWithTokens(transaction, statement, remaining);
         }
         if (fault.length != 0) emit Rejected(statement.hash, fault);
         assembly ("memory-safe") {
@@ -82,8 +70,10 @@ contract Pool is SwapDesk {
 
     /// @dev Tokens can fail in any way after the notes have changed, so these go through a call to ourselves,
     /// which fails as a whole. The caller must leave it its full share of gas: anyone may carry anyone's
-    /// transaction, and carrying it with too little would otherwise mark it as failed.
-    function _executeWithTokens(Transaction calldata transaction, Statement memory statement)
+    /// transaction, and carrying it with too little would otherwise mark it as failed. Whoever leaves more gives each of
+    /// those that remain an equal part, so that none fails because prices of gas have changed since this was
+    /// written, and a token that burns gas burns its own part alone.
+    function _executeWithTokens(Transaction calldata transaction, Statement memory statement, uint256 remaining)
         private
         returns (bytes memory fault)
     {
@@ -91,7 +81,10 @@ contract Pool is SwapDesk {
         uint256 share = memberGas(statement.kind);
         // With the 64th that the EVM keeps back (EIP-150), and the price of the call itself.
         uint256 needed = share + share / 63 + 5_000;
-        if (gasleft() < needed) revert GasShort(needed);
+        uint256 left = gasleft();
+        if (left < needed) revert GasShort(needed);
+        uint256 equal = (left - left / 64) / remaining;
+        if (share < equal) share = equal;
         bool isDone;
         (isDone, fault) = address(this).call{gas: share}(data);
         if (isDone) return "";
@@ -106,9 +99,37 @@ contract Pool is SwapDesk {
         if (msg.sender != address(this)) revert OnlySelf();
         // All effects first, tokens last: a token may call anyone.
         _apply(transaction, statement);
-        if (statement.kind == StatementSignals.DEPOSIT_SHIELD) _collect(transaction, statement, sender);
-        else if (statement.kind == StatementSignals.PRIVATE_SWAP) _swap(transaction.ext, statement);
-        else TokenCalls.push(statement.token, Ext.party(transaction.ext), statement.amount);
+        if (statement.isPaid) return;
+        _openWindow(statement.token);
+        if (statement.kind == StatementSignals.DEPOSIT_SHIELD) {
+            _countIn(statement.token, statement.amount);
+            _collect(transaction, statement, sender);
+        } else {
+            uint256 signatures = transaction.attestations.length / SIGNATURE_BYTES;
+            _letOut(transaction.ext, statement, signatures);
+        }
+    }
+
+    function _letOut(bytes calldata ext, Statement memory statement, uint256 signatures) private {
+        address token = statement.token;
+        bool isSwap = statement.kind == StatementSignals.PRIVATE_SWAP;
+        if (statement.isProved) {
+            if (!_countProved(token, statement.amount)) {
+                if (isSwap) revert CapReached(token, 0);
+                _addClaim(statement.hash, token, Ext.party(ext), statement.amount);
+                return;
+            }
+        } else {
+            _countAttested(token, statement.amount, signatures);
+        }
+        if (isSwap) _swap(ext, statement);
+        else TokenCalls.push(token, Ext.party(ext), statement.amount);
+    }
+
+    function _addClaim(bytes32 statementHash, address token, address recipient, uint256 amount) private {
+        uint256 id = claims[token].length;
+        claims[token].push(Claim(recipient, uint128(amount)));
+        emit ClaimAdded(statementHash, token, id, recipient, amount);
     }
 
     function _collect(Transaction calldata transaction, Statement memory statement, address sender) private {
@@ -120,7 +141,6 @@ contract Pool is SwapDesk {
             TokenCalls.pull(statement.token, depositor, statement.amount);
             return;
         }
-        if (authorization.length != 65) revert AuthorizationMalformed();
         TokenCalls.pullAuthorized(
             statement.token,
             depositor,
@@ -130,5 +150,155 @@ contract Pool is SwapDesk {
             statement.hash,
             authorization
         );
+    }
+
+    // ------------------------------------------------------------------ reading
+
+    function currentRoot() external view returns (uint256 root, uint64 leafCount, uint64 sequence) {
+        return (newestRoot, position.rootedCount, position.rootSequence);
+    }
+
+    function queue() public view returns (uint64 leafCount, bytes32 head) {
+        return (position.leafCount, queueHead);
+    }
+
+    function rootSequence(uint256 root) external view returns (uint64 sequencePlusOne) {
+        RootRecord memory record = roots[root];
+        return _isRoot(record) ? record.sequencePlusOne : 0;
+    }
+
+    function rootRecord(uint256 root)
+        external
+        view
+        returns (uint64 sequencePlusOne, uint64 leafCount, uint64 provableFrom)
+    {
+        RootRecord memory record = roots[root];
+        if (_isRoot(record)) return (record.sequencePlusOne, record.leafCount, record.since + provedDelay);
+    }
+
+    function checkpointTime(uint64 leafCount, bytes32 head) external view returns (uint64) {
+        return uint64(_checkpointTime(leafCount, head));
+    }
+
+    function isVoid(uint64 leafIndex) external view returns (bool) {
+        return voidLeaves[leafIndex >> 8] >> (leafIndex & 255) & 1 == 1;
+    }
+
+    function isSpent(uint256 nullifier) external view returns (bool) {
+        return spentBy[nullifier] != 0;
+    }
+
+    function isAsset(address asset) external view returns (bool) {
+        return _isListed(asset);
+    }
+
+    function isSigner(address signer) external view returns (bool) {
+        return signers[signer].standing == Standing.Admitted;
+    }
+
+    function executor() external view returns (address) {
+        return currentExecutor;
+    }
+
+    function domainSeparator() external view returns (bytes32) {
+        return _domainSeparator();
+    }
+
+    function brakes() external view returns (uint64 attestedFrom, bool isUnsound, uint64 advanceableFrom) {
+        return (position.attestedFrom, position.isUnsound, uint64(_silentFrom()));
+    }
+
+    function room(address asset) external view returns (uint256 attested, uint256 attestedByTwo, uint256 proved) {
+        (uint256 cap, Flow memory flow) = _window(asset);
+        return (_attestedRoom(cap, flow, 1), _attestedRoom(cap, flow, 2), _provedRoom(cap, flow));
+    }
+
+    function claimLine(address asset) external view returns (uint256 made, uint256 first) {
+        return (claims[asset].length, claimsPaid[asset]);
+    }
+
+    function claim(address asset, uint256 id) external view returns (address recipient, uint256 amount) {
+        if (id < claims[asset].length) return (claims[asset][id].recipient, claims[asset][id].amount);
+    }
+
+    // ------------------------------------------------------------------ what lies in the modules
+
+    function proposeSigner(address, bytes32, bytes calldata) external {
+        _delegate(governance);
+    }
+
+    function addSigner(address) external payable {
+        _delegate(governance);
+    }
+
+    function removeSigner(address) external {
+        _delegate(governance);
+    }
+
+    function revokeImage(bytes32) external {
+        _delegate(governance);
+    }
+
+    function releaseBond(address) external {
+        _delegate(governance);
+    }
+
+    function proposeAsset(address, uint104) external {
+        _delegate(governance);
+    }
+
+    function addAsset(address) external {
+        _delegate(governance);
+    }
+
+    function delistAsset(address) external {
+        _delegate(governance);
+    }
+
+    function proposeExecutor(address) external {
+        _delegate(governance);
+    }
+
+    function setExecutor(address) external {
+        _delegate(governance);
+    }
+
+    function removeExecutor(address) external {
+        _delegate(governance);
+    }
+
+    function pause() external {
+        _delegate(governance);
+    }
+
+    function advance(uint256[] calldata, uint64, bytes32, uint256[] calldata) external {
+        _delegate(recovery);
+    }
+
+    function refuteStatement(FalseStatement calldata, uint256, uint256) external {
+        _delegate(recovery);
+    }
+
+    function refuteRootUpdate(RootUpdate calldata, uint256[] calldata, uint256[] calldata) external {
+        _delegate(recovery);
+    }
+
+    function reportUnsound(uint8, uint256[] calldata, uint256[8] calldata) external {
+        _delegate(recovery);
+    }
+
+    function payClaim(address, uint256) external {
+        _delegate(recovery);
+    }
+
+    /// @dev The call as it came, with its sender and its value, in this contract's storage.
+    function _delegate(address module) private {
+        assembly ("memory-safe") {
+            let start := mload(0x40)
+            calldatacopy(start, 0, calldatasize())
+            let isDone := delegatecall(gas(), module, start, calldatasize(), 0, 0)
+            returndatacopy(start, 0, returndatasize())
+            if iszero(isDone) { revert(start, returndatasize()) }
+        }
     }
 }

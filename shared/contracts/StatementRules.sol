@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {Allowlist} from "./Allowlist.sol";
-import {Circuits} from "./Circuits.sol";
 import {CommitmentQueue} from "./CommitmentQueue.sol";
-import {IPool} from "./interfaces/IPool.sol";
+import {IVerifier} from "./interfaces/IVerifier.sol";
 import {Ext} from "./libraries/Ext.sol";
+import {Marks} from "./libraries/Marks.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
 
 /// @title Every rule of a statement, and the state that the rules are about
 /// @notice `_faultOf` looks and changes nothing; `_apply` changes and cannot fail. Between the two stands
 /// nothing, so a transaction without tokens needs no call of its own to be isolated from its neighbours
 /// (which saves about 4,000 gas a transfer). A fault is a value: the error that `Rejected` will carry.
-abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
+abstract contract StatementRules is CommitmentQueue {
     using StatementSignals for uint256[];
 
     /// @dev What is read from a transaction once and used often.
@@ -24,32 +23,25 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
         uint256 leaves;
         bytes32 extHash;
         bytes32 hash;
+        bytes32 proofHash;
+        bool isProved;
+        /// A deposit whose leaves a refutation voided: its money is here, its notes come again.
+        bool isPaid;
         address token;
         /// amountIn of a deposit, amountOut of all others.
         uint256 amount;
     }
 
-    uint256 private constant PROOF_BYTES = 128;
-
-    /// Unspent, by its absence. A number: a reservation by an exit will be another state.
-    uint256 private constant SPENT = 1;
-
-    mapping(uint256 nullifier => uint256) private nullifierStates;
-    /// A spend can only be made once because of its nullifiers; a deposit has none.
-    mapping(bytes32 statementHash => bool) private deposited;
-
-    function isSpent(uint256 nullifier) external view returns (bool) {
-        return nullifierStates[nullifier] == SPENT;
-    }
+    uint256 private constant COMPRESSED_BYTES = 128;
+    uint256 private constant UNCOMPRESSED_BYTES = 256;
 
     /// @dev The statement's name is known even when nothing else about it is right: `Rejected` needs it.
     function _nameOf(Transaction calldata transaction) internal pure returns (Statement memory statement) {
         statement.kind = transaction.kind;
         statement.deadline = transaction.deadline;
         statement.extHash = keccak256(transaction.ext);
-        statement.hash = keccak256(
-            abi.encode(statement.kind, statement.deadline, transaction.signals, statement.extHash)
-        );
+        statement.hash =
+            transaction.signals.statementHash(transaction.kind, transaction.deadline, statement.extHash);
     }
 
     // ------------------------------------------------------------------ looking
@@ -61,33 +53,48 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
         returns (bytes memory fault)
     {
         uint256[] calldata signals = transaction.signals;
-        fault = _formFault(signals, transaction.ext, transaction.proof.length, statement);
+        fault = _formFault(signals, transaction.ext, transaction.proof, statement);
         if (fault.length == 0) fault = _termsFault(transaction, statement);
         if (fault.length == 0) fault = _stateFault(signals, statement);
-        if (fault.length == 0) {
-            bytes32 digest = _attestationDigest(
-                statement.kind,
-                verifyingKeyHash(statement.kind),
-                statement.hash,
-                keccak256(transaction.proof),
-                statement.deadline
-            );
-            fault = _attestationFault(digest, transaction.attestations);
+        if (fault.length != 0) return fault;
+        if (statement.isProved) return _proofFault(transaction, statement.kind);
+        bytes32 digest = _attestationDigest(
+            statement.kind,
+            verifyingKeyHash(statement.kind),
+            statement.hash,
+            statement.proofHash,
+            statement.deadline
+        );
+        return _attestationFault(digest, transaction.attestations);
+    }
+
+    /// @dev Reverts when gas is short: a carrier must not be able to make a good proof look bad.
+    function _proofFault(Transaction calldata transaction, uint8 kind) private view returns (bytes memory) {
+        uint256 attested = transaction.attestations.length;
+        if (attested != 0) return abi.encodeWithSelector(AttestationLength.selector, attested);
+        uint256[8] calldata words;
+        bytes calldata proof = transaction.proof;
+        assembly ("memory-safe") {
+            words := proof.offset
         }
+        bool isShown = IVerifier(verifier(kind)).verify(words, transaction.signals);
+        return isShown ? bytes("") : abi.encodeWithSelector(ProofRejected.selector);
     }
 
     /// @dev Lengths, ranges and the tie between proof and terms: what makes the later readers safe.
     function _formFault(
         uint256[] calldata signals,
         bytes calldata ext,
-        uint256 proofLength,
+        bytes calldata proof,
         Statement memory statement
     ) private view returns (bytes memory) {
         uint8 kind = statement.kind;
         uint64 deadline = statement.deadline;
         (uint256 inputs, uint256 outputs, uint256 leaves) = StatementSignals.shapeOf(kind);
         if (outputs == 0) return abi.encodeWithSelector(UnknownKind.selector, kind);
-        if (block.timestamp > deadline) return abi.encodeWithSelector(DeadlinePassed.selector, deadline);
+        // A deposit that was taken in time and voided may be proved later.
+        statement.isPaid = inputs == 0 && deposited[statement.hash] == Marks.VOIDED;
+        if (block.timestamp > deadline && !statement.isPaid) return abi.encodeWithSelector(DeadlinePassed.selector, deadline);
 
         uint256 count = StatementSignals.count(inputs, outputs);
         if (signals.length != count) return abi.encodeWithSelector(SignalCount.selector, signals.length, count);
@@ -96,7 +103,11 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
 
         uint256 extLength = Ext.length(kind, leaves);
         if (ext.length != extLength) return abi.encodeWithSelector(ExtLength.selector, ext.length, extLength);
-        if (proofLength != PROOF_BYTES) return abi.encodeWithSelector(ProofLength.selector, proofLength);
+        statement.isProved = proof.length == UNCOMPRESSED_BYTES;
+        if (!statement.isProved && proof.length != COMPRESSED_BYTES) {
+            return abi.encodeWithSelector(ProofLength.selector, proof.length);
+        }
+        statement.proofHash = keccak256(proof);
 
         bytes32 context = keccak256(abi.encode(block.chainid, address(this), kind, deadline, statement.extHash));
         if (signals.context() != uint256(context) % StatementSignals.FIELD_ORDER) {
@@ -124,8 +135,9 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
         statement.token = token;
 
         if (statement.kind == StatementSignals.DEPOSIT_SHIELD) {
+            if (position.isUnsound) return abi.encodeWithSelector(DepositsStopped.selector);
             if (amount == 0) return abi.encodeWithSelector(ZeroAmount.selector);
-            if (!isAsset(token)) return abi.encodeWithSelector(AssetUnsupported.selector, token);
+            if (!_isListed(token) && !statement.isPaid) return abi.encodeWithSelector(AssetUnsupported.selector, token);
             return "";
         }
         if (transaction.authorization.length != 0) return abi.encodeWithSelector(AuthorizationMalformed.selector);
@@ -163,11 +175,20 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
                 || middle == tokenOut
         ) return abi.encodeWithSelector(PathInvalid.selector);
 
-        if (!isAsset(tokenOut)) return abi.encodeWithSelector(AssetUnsupported.selector, tokenOut);
+        if (!_isListed(tokenOut)) return abi.encodeWithSelector(AssetUnsupported.selector, tokenOut);
         // Not only what arrives: a hostile token in the middle would run in the middle of the call.
-        if (!isOneHop && !isAsset(middle)) return abi.encodeWithSelector(AssetUnsupported.selector, middle);
-        if (executor == address(0)) return abi.encodeWithSelector(ExecutorAbsent.selector);
+        if (!isOneHop && !_isListed(middle)) return abi.encodeWithSelector(AssetUnsupported.selector, middle);
+        if (currentExecutor == address(0)) return abi.encodeWithSelector(ExecutorAbsent.selector);
         return "";
+    }
+
+    function _isListed(address asset) internal view returns (bool) {
+        return assets[asset].standing == Standing.Admitted;
+    }
+
+    /// @dev True also after delisting: whoever holds notes of it must never be locked in.
+    function _mayLeave(address asset) private view returns (bool) {
+        return assets[asset].standing != Standing.Unknown;
     }
 
     /// @dev Uniswap v3's, in hundredths of a basis point.
@@ -179,13 +200,19 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
     function _stateFault(uint256[] calldata signals, Statement memory statement) private view returns (bytes memory) {
         uint256 inputs = statement.inputs;
         if (inputs == 0) {
-            if (deposited[statement.hash]) return abi.encodeWithSelector(StatementRepeated.selector);
+            // Only a proof says that these notes are worth the money that is here.
+            bool isRepeated = deposited[statement.hash] != 0 && !(statement.isPaid && statement.isProved);
+            if (isRepeated) return abi.encodeWithSelector(StatementRepeated.selector);
         } else {
-            if (rootSequence(signals.root()) == 0) return abi.encodeWithSelector(RootUnknown.selector, signals.root());
+            RootRecord memory record = roots[signals.root()];
+            if (!_isRoot(record)) return abi.encodeWithSelector(RootUnknown.selector, signals.root());
+            if (statement.isProved && block.timestamp < record.since + provedDelay) {
+                return abi.encodeWithSelector(RootYoung.selector, record.since + provedDelay);
+            }
             uint256[] calldata nullifiers = signals.nullifiers(inputs);
             for (uint256 i = 0; i < inputs; ++i) {
                 uint256 nullifier = nullifiers.item(i);
-                if (nullifierStates[nullifier] != 0) return abi.encodeWithSelector(NullifierSpent.selector, nullifier);
+                if (spentBy[nullifier] != 0) return abi.encodeWithSelector(NullifierSpent.selector, nullifier);
                 // The circuit forbids it as well; but then the same note would count twice towards the outputs.
                 for (uint256 j = 0; j < i; ++j) {
                     if (nullifiers.item(j) == nullifier) return abi.encodeWithSelector(NullifiersNotDistinct.selector);
@@ -202,12 +229,13 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
         uint256[] calldata signals = transaction.signals;
         uint256 inputs = statement.inputs;
         uint256[] calldata nullifiers = signals.nullifiers(inputs);
-        if (inputs == 0) deposited[statement.hash] = true;
-        for (uint256 i = 0; i < inputs; ++i) {
-            nullifierStates[nullifiers.item(i)] = SPENT;
-        }
         uint256[] calldata commitments = signals.commitments(inputs, statement.outputs);
         uint64 firstLeafIndex = _append(commitments);
+        uint256 mark = Marks.make(statement.hash, statement.proofHash, firstLeafIndex);
+        if (inputs == 0) deposited[statement.hash] = mark;
+        for (uint256 i = 0; i < inputs; ++i) {
+            spentBy[nullifiers.item(i)] = mark;
+        }
         emit Executed(
             statement.hash,
             statement.kind,

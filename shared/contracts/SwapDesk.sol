@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {Brakes} from "./Brakes.sol";
 import {StatementRules} from "./StatementRules.sol";
 import {IExecutor} from "./interfaces/IExecutor.sol";
 import {INoteHasher} from "./interfaces/INoteHasher.sol";
@@ -12,17 +13,11 @@ import {TokenCalls} from "./libraries/TokenCalls.sol";
 /// @notice The executor gets the amount of one swap, never an approval, and is believed in nothing: what
 /// counts is by how much the pool's own balances changed. Runs inside the lock and inside a call that fails as
 /// a whole, so nobody can enter a deposit with the money that this swap counts, and a failure leaves the notes.
-abstract contract SwapDesk is StatementRules {
-    address public immutable noteHasher;
-
-    constructor(address noteHasher_) {
-        if (noteHasher_.code.length == 0) revert ConfigurationInvalid();
-        noteHasher = noteHasher_;
-    }
-
+abstract contract SwapDesk is StatementRules, Brakes {
     /// @dev Only after `_apply`: the three committed notes are in the queue, this one comes behind them.
     function _swap(bytes calldata ext, Statement memory statement) internal {
         address tokenOut = Ext.tokenOut(ext);
+        _openWindow(tokenOut);
         uint256 received = _trade(ext, tokenOut, statement);
 
         uint256 floor = Ext.minAmountOut(ext);
@@ -30,6 +25,7 @@ abstract contract SwapDesk is StatementRules {
         // The circuits know no note of such a value.
         if (received > type(uint128).max) revert AmountOutOfRange();
 
+        _countIn(tokenOut, received);
         uint256 npk = Ext.npkOut(ext);
         uint256 commitment = INoteHasher(noteHasher).hash(npk, uint160(tokenOut), received);
         uint64 leafIndex = _appendHashed(commitment);
@@ -43,7 +39,7 @@ abstract contract SwapDesk is StatementRules {
         returns (uint256 received)
     {
         address tokenIn = statement.token;
-        address venue = executor;
+        address venue = currentExecutor;
         uint256 givenBefore = TokenCalls.balance(tokenIn);
         uint256 receivedBefore = TokenCalls.balance(tokenOut);
 

@@ -25,7 +25,33 @@ export const POOL_ABI = [
     name: "AttestationLength",
     type: "error",
   },
+  {
+    inputs: [{ internalType: "uint64", name: "until", type: "uint64" }],
+    name: "AttestedPathShut",
+    type: "error",
+  },
   { inputs: [], name: "AuthorizationMalformed", type: "error" },
+  { inputs: [{ internalType: "uint64", name: "until", type: "uint64" }], name: "BondHeld", type: "error" },
+  {
+    inputs: [{ internalType: "uint256", name: "expected", type: "uint256" }],
+    name: "BondMismatch",
+    type: "error",
+  },
+  { inputs: [], name: "BondRefused", type: "error" },
+  {
+    inputs: [
+      { internalType: "address", name: "asset", type: "address" },
+      { internalType: "uint256", name: "room", type: "uint256" },
+    ],
+    name: "CapReached",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "uint256", name: "first", type: "uint256" }],
+    name: "ClaimNotFirst",
+    type: "error",
+  },
+  { inputs: [{ internalType: "uint256", name: "id", type: "uint256" }], name: "ClaimUnknown", type: "error" },
   { inputs: [], name: "CommitmentZero", type: "error" },
   { inputs: [], name: "ConfigurationInvalid", type: "error" },
   { inputs: [], name: "ContextMismatch", type: "error" },
@@ -34,6 +60,7 @@ export const POOL_ABI = [
     name: "DeadlinePassed",
     type: "error",
   },
+  { inputs: [], name: "DepositsStopped", type: "error" },
   { inputs: [], name: "ExecutorAbsent", type: "error" },
   {
     inputs: [
@@ -52,19 +79,37 @@ export const POOL_ABI = [
     type: "error",
   },
   { inputs: [], name: "FloorZero", type: "error" },
+  {
+    inputs: [{ internalType: "uint256", name: "root", type: "uint256" }],
+    name: "FrontierMismatch",
+    type: "error",
+  },
   { inputs: [], name: "GasExhausted", type: "error" },
   { inputs: [{ internalType: "uint256", name: "needed", type: "uint256" }], name: "GasShort", type: "error" },
+  {
+    inputs: [{ internalType: "uint64", name: "until", type: "uint64" }],
+    name: "GuardianResting",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "ImageRevokedBefore",
+    type: "error",
+  },
   {
     inputs: [{ internalType: "address", name: "subject", type: "address" }],
     name: "Inadmissible",
     type: "error",
   },
+  { inputs: [], name: "LeavesMismatch", type: "error" },
+  { inputs: [], name: "NotGuardian", type: "error" },
   { inputs: [], name: "NotOwner", type: "error" },
   {
     inputs: [{ internalType: "address", name: "subject", type: "address" }],
     name: "NotProposed",
     type: "error",
   },
+  { inputs: [], name: "NotUnsound", type: "error" },
   { inputs: [], name: "NpkOutOfRange", type: "error" },
   {
     inputs: [{ internalType: "uint256", name: "nullifier", type: "uint256" }],
@@ -75,10 +120,20 @@ export const POOL_ABI = [
   { inputs: [], name: "OnlySelf", type: "error" },
   { inputs: [], name: "PathInvalid", type: "error" },
   {
+    inputs: [
+      { internalType: "uint256", name: "count", type: "uint256" },
+      { internalType: "uint256", name: "shown", type: "uint256" },
+    ],
+    name: "PrefixLength",
+    type: "error",
+  },
+  { inputs: [], name: "PrefixUnknown", type: "error" },
+  {
     inputs: [{ internalType: "uint256", name: "given", type: "uint256" }],
     name: "ProofLength",
     type: "error",
   },
+  { inputs: [], name: "ProofRejected", type: "error" },
   {
     inputs: [{ internalType: "uint64", name: "expiresAt", type: "uint64" }],
     name: "ProposalExpired",
@@ -100,6 +155,12 @@ export const POOL_ABI = [
   { inputs: [], name: "RootUpdateSize", type: "error" },
   { inputs: [], name: "RootUpdateStale", type: "error" },
   {
+    inputs: [{ internalType: "uint64", name: "usableFrom", type: "uint64" }],
+    name: "RootYoung",
+    type: "error",
+  },
+  { inputs: [], name: "RootsNotAdjacent", type: "error" },
+  {
     inputs: [
       { internalType: "uint256", name: "given", type: "uint256" },
       { internalType: "uint256", name: "expected", type: "uint256" },
@@ -118,8 +179,14 @@ export const POOL_ABI = [
     name: "SignerUnknown",
     type: "error",
   },
+  {
+    inputs: [{ internalType: "uint64", name: "allowedFrom", type: "uint64" }],
+    name: "SignersAtWork",
+    type: "error",
+  },
   { inputs: [], name: "SignersNotAscending", type: "error" },
   { inputs: [], name: "StatementRepeated", type: "error" },
+  { inputs: [], name: "StatementTrue", type: "error" },
   { inputs: [{ internalType: "bytes", name: "reason", type: "bytes" }], name: "SwapFailed", type: "error" },
   {
     inputs: [{ internalType: "address", name: "tokenOut", type: "address" }],
@@ -171,6 +238,7 @@ export const POOL_ABI = [
     anonymous: false,
     inputs: [
       { indexed: true, internalType: "address", name: "asset", type: "address" },
+      { indexed: false, internalType: "uint104", name: "minimumCap", type: "uint104" },
       { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
       { indexed: false, internalType: "uint64", name: "expiresAt", type: "uint64" },
     ],
@@ -181,6 +249,65 @@ export const POOL_ABI = [
     anonymous: false,
     inputs: [{ indexed: true, internalType: "address", name: "asset", type: "address" }],
     name: "AssetWithdrawn",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [{ indexed: false, internalType: "uint64", name: "until", type: "uint64" }],
+    name: "AttestedPathClosed",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "signer", type: "address" },
+      { indexed: false, internalType: "address", name: "to", type: "address" },
+      { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
+    ],
+    name: "BondPaid",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "signer", type: "address" },
+      { indexed: false, internalType: "address", name: "poster", type: "address" },
+      { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
+    ],
+    name: "BondPosted",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "statementHash", type: "bytes32" },
+      { indexed: true, internalType: "address", name: "asset", type: "address" },
+      { indexed: false, internalType: "uint256", name: "id", type: "uint256" },
+      { indexed: false, internalType: "address", name: "recipient", type: "address" },
+      { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
+    ],
+    name: "ClaimAdded",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "asset", type: "address" },
+      { indexed: false, internalType: "uint256", name: "id", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "amount", type: "uint256" },
+      { indexed: false, internalType: "uint256", name: "left", type: "uint256" },
+    ],
+    name: "ClaimPaid",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "asset", type: "address" },
+      { indexed: false, internalType: "uint256", name: "id", type: "uint256" },
+      { indexed: false, internalType: "bytes", name: "reason", type: "bytes" },
+    ],
+    name: "ClaimSetAside",
     type: "event",
   },
   {
@@ -226,6 +353,22 @@ export const POOL_ABI = [
   },
   {
     anonymous: false,
+    inputs: [{ indexed: true, internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "ImageRevoked",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "statementHash", type: "bytes32" },
+      { indexed: false, internalType: "uint64", name: "firstLeafIndex", type: "uint64" },
+      { indexed: false, internalType: "uint64", name: "count", type: "uint64" },
+    ],
+    name: "LeavesVoided",
+    type: "event",
+  },
+  {
+    anonymous: false,
     inputs: [
       { indexed: true, internalType: "bytes32", name: "statementHash", type: "bytes32" },
       { indexed: false, internalType: "uint64", name: "leafIndex", type: "uint64" },
@@ -235,6 +378,15 @@ export const POOL_ABI = [
       { indexed: false, internalType: "uint256", name: "value", type: "uint256" },
     ],
     name: "NoteHashed",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "address", name: "signer", type: "address" },
+      { indexed: true, internalType: "bytes32", name: "digest", type: "bytes32" },
+    ],
+    name: "Refuted",
     type: "event",
   },
   {
@@ -268,6 +420,17 @@ export const POOL_ABI = [
   },
   {
     anonymous: false,
+    inputs: [
+      { indexed: false, internalType: "uint64", name: "first", type: "uint64" },
+      { indexed: false, internalType: "uint64", name: "last", type: "uint64" },
+      { indexed: false, internalType: "uint256", name: "root", type: "uint256" },
+      { indexed: false, internalType: "uint64", name: "leafCount", type: "uint64" },
+    ],
+    name: "RootsRevoked",
+    type: "event",
+  },
+  {
+    anonymous: false,
     inputs: [{ indexed: true, internalType: "address", name: "signer", type: "address" }],
     name: "SignerAdded",
     type: "event",
@@ -276,6 +439,7 @@ export const POOL_ABI = [
     anonymous: false,
     inputs: [
       { indexed: true, internalType: "address", name: "signer", type: "address" },
+      { indexed: true, internalType: "bytes32", name: "image", type: "bytes32" },
       { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
       { indexed: false, internalType: "uint64", name: "expiresAt", type: "uint64" },
       { indexed: false, internalType: "bytes", name: "genesisDocument", type: "bytes" },
@@ -296,6 +460,12 @@ export const POOL_ABI = [
     type: "event",
   },
   {
+    anonymous: false,
+    inputs: [{ indexed: false, internalType: "uint8", name: "kind", type: "uint8" }],
+    name: "Unsound",
+    type: "event",
+  },
+  {
     inputs: [{ internalType: "address", name: "asset", type: "address" }],
     name: "addAsset",
     outputs: [],
@@ -306,13 +476,69 @@ export const POOL_ABI = [
     inputs: [{ internalType: "address", name: "signer", type: "address" }],
     name: "addSigner",
     outputs: [],
+    stateMutability: "payable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "uint256[]", name: "frontier", type: "uint256[]" },
+      { internalType: "uint64", name: "count", type: "uint64" },
+      { internalType: "bytes32", name: "headBefore", type: "bytes32" },
+      { internalType: "uint256[]", name: "leaves", type: "uint256[]" },
+    ],
+    name: "advance",
+    outputs: [],
     stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "brakes",
+    outputs: [
+      { internalType: "uint64", name: "attestedFrom", type: "uint64" },
+      { internalType: "bool", name: "isUnsound", type: "bool" },
+      { internalType: "uint64", name: "advanceableFrom", type: "uint64" },
+    ],
+    stateMutability: "view",
     type: "function",
   },
   {
     inputs: [],
     name: "changeDelay",
     outputs: [{ internalType: "uint64", name: "", type: "uint64" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "uint64", name: "leafCount", type: "uint64" },
+      { internalType: "bytes32", name: "head", type: "bytes32" },
+    ],
+    name: "checkpointTime",
+    outputs: [{ internalType: "uint64", name: "", type: "uint64" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "asset", type: "address" },
+      { internalType: "uint256", name: "id", type: "uint256" },
+    ],
+    name: "claim",
+    outputs: [
+      { internalType: "address", name: "recipient", type: "address" },
+      { internalType: "uint256", name: "amount", type: "uint256" },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "asset", type: "address" }],
+    name: "claimLine",
+    outputs: [
+      { internalType: "uint256", name: "made", type: "uint256" },
+      { internalType: "uint256", name: "first", type: "uint256" },
+    ],
     stateMutability: "view",
     type: "function",
   },
@@ -353,7 +579,7 @@ export const POOL_ABI = [
           { internalType: "bytes", name: "authorization", type: "bytes" },
           { internalType: "bytes", name: "attestations", type: "bytes" },
         ],
-        internalType: "struct IPool.Transaction[]",
+        internalType: "struct IPoolTypes.Transaction[]",
         name: "transactions",
         type: "tuple[]",
       },
@@ -367,7 +593,7 @@ export const POOL_ABI = [
           { internalType: "bytes32", name: "headAfter", type: "bytes32" },
           { internalType: "bytes", name: "attestations", type: "bytes" },
         ],
-        internalType: "struct IPool.RootUpdate",
+        internalType: "struct IPoolTypes.RootUpdate",
         name: "update",
         type: "tuple",
       },
@@ -380,6 +606,20 @@ export const POOL_ABI = [
   {
     inputs: [],
     name: "executor",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "governance",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "guardian",
     outputs: [{ internalType: "address", name: "", type: "address" }],
     stateMutability: "view",
     type: "function",
@@ -406,6 +646,13 @@ export const POOL_ABI = [
     type: "function",
   },
   {
+    inputs: [{ internalType: "uint64", name: "leafIndex", type: "uint64" }],
+    name: "isVoid",
+    outputs: [{ internalType: "bool", name: "", type: "bool" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
     inputs: [{ internalType: "uint8", name: "kind", type: "uint8" }],
     name: "memberGas",
     outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
@@ -426,8 +673,22 @@ export const POOL_ABI = [
     stateMutability: "view",
     type: "function",
   },
+  { inputs: [], name: "pause", outputs: [], stateMutability: "nonpayable", type: "function" },
   {
-    inputs: [{ internalType: "address", name: "asset", type: "address" }],
+    inputs: [
+      { internalType: "address", name: "asset", type: "address" },
+      { internalType: "uint256", name: "id", type: "uint256" },
+    ],
+    name: "payClaim",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "address", name: "asset", type: "address" },
+      { internalType: "uint104", name: "minimumCap", type: "uint104" },
+    ],
     name: "proposeAsset",
     outputs: [],
     stateMutability: "nonpayable",
@@ -443,11 +704,19 @@ export const POOL_ABI = [
   {
     inputs: [
       { internalType: "address", name: "signer", type: "address" },
+      { internalType: "bytes32", name: "image", type: "bytes32" },
       { internalType: "bytes", name: "genesisDocument", type: "bytes" },
     ],
     name: "proposeSigner",
     outputs: [],
     stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "provedDelay",
+    outputs: [{ internalType: "uint64", name: "", type: "uint64" }],
+    stateMutability: "view",
     type: "function",
   },
   {
@@ -458,6 +727,68 @@ export const POOL_ABI = [
       { internalType: "bytes32", name: "head", type: "bytes32" },
     ],
     stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "recovery",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      {
+        components: [
+          { internalType: "uint256", name: "oldRoot", type: "uint256" },
+          { internalType: "uint256", name: "newRoot", type: "uint256" },
+          { internalType: "uint64", name: "fromIndex", type: "uint64" },
+          { internalType: "uint64", name: "toIndex", type: "uint64" },
+          { internalType: "bytes32", name: "headBefore", type: "bytes32" },
+          { internalType: "bytes32", name: "headAfter", type: "bytes32" },
+          { internalType: "bytes", name: "attestations", type: "bytes" },
+        ],
+        internalType: "struct IPoolTypes.RootUpdate",
+        name: "update",
+        type: "tuple",
+      },
+      { internalType: "uint256[]", name: "frontier", type: "uint256[]" },
+      { internalType: "uint256[]", name: "leaves", type: "uint256[]" },
+    ],
+    name: "refuteRootUpdate",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      {
+        components: [
+          { internalType: "uint8", name: "kind", type: "uint8" },
+          { internalType: "uint64", name: "deadline", type: "uint64" },
+          { internalType: "uint256[]", name: "signals", type: "uint256[]" },
+          { internalType: "bytes32", name: "extHash", type: "bytes32" },
+          { internalType: "bytes", name: "proof", type: "bytes" },
+          { internalType: "uint256[8]", name: "words", type: "uint256[8]" },
+          { internalType: "bytes", name: "attestations", type: "bytes" },
+        ],
+        internalType: "struct IPoolTypes.FalseStatement",
+        name: "statement",
+        type: "tuple",
+      },
+      { internalType: "uint256", name: "lastGood", type: "uint256" },
+      { internalType: "uint256", name: "firstBad", type: "uint256" },
+    ],
+    name: "refuteStatement",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "signer", type: "address" }],
+    name: "releaseBond",
+    outputs: [],
+    stateMutability: "nonpayable",
     type: "function",
   },
   {
@@ -472,6 +803,46 @@ export const POOL_ABI = [
     name: "removeSigner",
     outputs: [],
     stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "uint8", name: "kind", type: "uint8" },
+      { internalType: "uint256[]", name: "signals", type: "uint256[]" },
+      { internalType: "uint256[8]", name: "proof", type: "uint256[8]" },
+    ],
+    name: "reportUnsound",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "revokeImage",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "address", name: "asset", type: "address" }],
+    name: "room",
+    outputs: [
+      { internalType: "uint256", name: "attested", type: "uint256" },
+      { internalType: "uint256", name: "attestedByTwo", type: "uint256" },
+      { internalType: "uint256", name: "proved", type: "uint256" },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "uint256", name: "root", type: "uint256" }],
+    name: "rootRecord",
+    outputs: [
+      { internalType: "uint64", name: "sequencePlusOne", type: "uint64" },
+      { internalType: "uint64", name: "leafCount", type: "uint64" },
+      { internalType: "uint64", name: "provableFrom", type: "uint64" },
+    ],
+    stateMutability: "view",
     type: "function",
   },
   {
@@ -490,8 +861,22 @@ export const POOL_ABI = [
   },
   {
     inputs: [],
+    name: "signerBond",
+    outputs: [{ internalType: "uint96", name: "", type: "uint96" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
     name: "threshold",
     outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "treeHasher",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
     stateMutability: "view",
     type: "function",
   },

@@ -19,7 +19,6 @@ library StatementSignals {
     uint8 internal constant SPEND = 2;
     uint8 internal constant SPEND9 = 3;
     uint8 internal constant PRIVATE_SWAP = 4;
-    // 5 exit-spend and 6 exit-spend9 are reserved.
 
     /// They are numbered from 1 on.
     uint256 internal constant KINDS = 4;
@@ -40,6 +39,15 @@ library StatementSignals {
         unchecked {
             return _firstNullifier(inputs) + inputs + outputs;
         }
+    }
+
+    /// @notice The name of a statement: everything that was proved, and nothing that says who vouches for it.
+    function statementHash(uint256[] calldata signals, uint8 kind, uint64 deadline, bytes32 extHash)
+        internal
+        pure
+        returns (bytes32)
+    {
+        return keccak256(abi.encode(kind, deadline, signals, extHash));
     }
 
     function context(uint256[] calldata signals) internal pure returns (uint256) {

@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IPool} from "../interfaces/IPool.sol";
+import {IPoolTypes} from "../interfaces/IPoolTypes.sol";
 import {IToken} from "../interfaces/IToken.sol";
 import {BoundedCall} from "./BoundedCall.sol";
 
 /// @title Moving tokens and measuring what moved
 /// @notice Trusts no token: an answer is believed only as far as the pool's own balance confirms it.
 library TokenCalls {
+    /// For what comes after a token that burns all it gets.
+    uint256 private constant RESERVE = 100_000;
+
+    /// EIP-3009 as it stands, with v, r and s.
+    bytes4 private constant BY_KEY = bytes4(
+        keccak256("receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)")
+    );
+    /// With a signature that the depositor's own code judges (EIP-1271); USDC has it since its version 2.2.
+    bytes4 private constant BY_CODE =
+        bytes4(keccak256("receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"));
+
     /// @notice Takes exactly `amount` from `from`, who has approved the pool.
     function pull(address token, address from, uint256 amount) internal {
         _receive(token, amount, abi.encodeCall(IToken.transferFrom, (from, address(this), amount)));
@@ -25,17 +36,23 @@ library TokenCalls {
         bytes32 nonce,
         bytes calldata authorization
     ) internal {
-        bytes32 r = bytes32(authorization[0:32]);
-        bytes32 s = bytes32(authorization[32:64]);
-        uint8 v = uint8(authorization[64]);
-        _receive(
-            token,
-            amount,
-            abi.encodeCall(
-                IToken.receiveWithAuthorization,
-                (from, address(this), amount, validAfter, validBefore, nonce, v, r, s)
+        bytes memory data = authorization.length == 65
+            ? abi.encodeWithSelector(
+                BY_KEY,
+                from,
+                address(this),
+                amount,
+                validAfter,
+                validBefore,
+                nonce,
+                uint8(authorization[64]),
+                bytes32(authorization[0:32]),
+                bytes32(authorization[32:64])
             )
-        );
+            : abi.encodeWithSelector(
+                BY_CODE, from, address(this), amount, validAfter, validBefore, nonce, authorization
+            );
+        _receive(token, amount, data);
     }
 
     /// @notice Pays exactly `amount` to `to`. What the recipient's balance does is between the token and
@@ -43,6 +60,25 @@ library TokenCalls {
     function push(address token, address to, uint256 amount) internal {
         uint256 before = balance(token);
         send(token, to, amount);
+        expect(amount, before, balance(token));
+    }
+
+    /// @notice The same where a refusal must not revert. A token that reverts has changed nothing; whatever else it
+    /// does but pay is no refusal, and reverts.
+    /// @param least gas that the token gets, or the call reverts: whoever pays must not make a good payment look refused
+    function tryPush(address token, address to, uint256 amount, uint256 least)
+        internal
+        returns (bool isDone, bytes memory reason)
+    {
+        uint256 left = gasleft();
+        if (left < least + least / 63 + RESERVE) revert IPoolTypes.GasShort(least + least / 63 + RESERVE);
+        uint256 before = balance(token);
+        uint256 size;
+        uint256 word;
+        (isDone, size, word) =
+            BoundedCall.send(token, abi.encodeCall(IToken.transfer, (to, amount)), gasleft() - RESERVE);
+        if (!isDone) return (false, BoundedCall.reason());
+        _mustBeTrue(token, size, word);
         expect(amount, before, balance(token));
     }
 
@@ -55,12 +91,12 @@ library TokenCalls {
         bool isDone;
         uint256 size;
         (isDone, size, measured) = BoundedCall.read(token, abi.encodeCall(IToken.balanceOf, (address(this))));
-        if (!isDone || size < 32) revert IPool.TransferRefused("");
+        if (!isDone || size < 32) revert IPoolTypes.TransferRefused("");
     }
 
     function expect(uint256 amount, uint256 more, uint256 less) internal pure {
         uint256 measured = more > less ? more - less : 0;
-        if (measured != amount) revert IPool.TransferMismatch(amount, measured);
+        if (measured != amount) revert IPoolTypes.TransferMismatch(amount, measured);
     }
 
     function _receive(address token, uint256 amount, bytes memory data) private {
@@ -72,8 +108,12 @@ library TokenCalls {
     /// @dev Succeeds when the call does and answers true, or answers nothing and is a contract.
     function _call(address token, bytes memory data) private {
         (bool isDone, uint256 size, uint256 word) = BoundedCall.send(token, data);
-        if (!isDone) revert IPool.TransferRefused(BoundedCall.reason());
+        if (!isDone) revert IPoolTypes.TransferRefused(BoundedCall.reason());
+        _mustBeTrue(token, size, word);
+    }
+
+    function _mustBeTrue(address token, uint256 size, uint256 word) private view {
         bool isTrue = size == 0 ? token.code.length > 0 : size >= 32 && word == 1;
-        if (!isTrue) revert IPool.TransferRefused("");
+        if (!isTrue) revert IPoolTypes.TransferRefused("");
     }
 }

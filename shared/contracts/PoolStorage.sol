@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {IPoolTypes} from "./interfaces/IPoolTypes.sol";
+
+/// @title Everything that the pool remembers, in one place
+/// @notice The pool and its two modules inherit this and declare no storage of their own, so the three agree on
+/// every slot: a module runs in the pool's storage.
+abstract contract PoolStorage is IPoolTypes {
+    // ------------------------------------------------------------------ what the owner admitted
+
+    enum Standing {
+        Unknown,
+        Admitted,
+        Removed
+    }
+
+    /// One slot. A proposal stands beside the standing, since what was removed may be proposed again.
+    struct Admission {
+        Standing standing;
+        /// Only what was in use once can be refuted.
+        bool wasAdmitted;
+        /// Zero unless proposed. Stays behind when the proposal expires, until the next one.
+        uint64 admissibleAt;
+        /// When it was removed; zero before.
+        uint64 removedAt;
+    }
+
+    struct Bond {
+        address poster;
+        uint96 amount;
+    }
+
+    mapping(address signer => Admission) internal signers;
+    mapping(address asset => Admission) internal assets;
+    mapping(address executor => Admission) internal executors;
+    address internal currentExecutor;
+
+    /// What the proposal says, see Window.
+    mapping(address asset => uint104) internal proposedMinimums;
+
+    /// Zero where none is known.
+    mapping(address signer => bytes32) internal imageOf;
+    mapping(bytes32 image => address[]) internal signersOfImage;
+    mapping(bytes32 image => bool) internal revokedImages;
+    mapping(address signer => Bond) internal bonds;
+
+    // ------------------------------------------------------------------ the queue and its tree
+
+    /// One slot, read by every transaction. Times are Unix seconds.
+    struct Position {
+        uint40 leafCount;
+        uint40 rootedCount;
+        /// Of the newest root; roots are counted from 0, the empty tree, and a number is never used again.
+        uint40 rootSequence;
+        /// No root after this one is revoked: the attested path reads no interval for the others.
+        uint40 revokedUpTo;
+        /// The attested path is closed before.
+        uint40 attestedFrom;
+        /// When the newest root was taken.
+        uint40 rootedAt;
+        /// A false statement was proved (see `reportUnsound`).
+        bool isUnsound;
+    }
+
+    /// One slot.
+    struct RootRecord {
+        /// Zero where there is no such root.
+        uint40 sequencePlusOne;
+        /// Leaves of the queue that it covers.
+        uint40 leafCount;
+        /// Since when all its leaves were in the queue, as far as the pool can tell: the time of recording, or that
+        /// of the checkpoint that `advance` reached.
+        uint40 since;
+        /// The attested update that made it: the low 136 bits of its digest. Zero when the pool computed the root
+        /// itself, which nobody can refute.
+        uint136 origin;
+    }
+
+    /// Both ends included.
+    struct Interval {
+        uint40 first;
+        uint40 last;
+    }
+
+    Position internal position;
+    bytes32 internal queueHead;
+    uint256 internal newestRoot;
+    /// The head over the rooted leaves while others wait; stale when none does, since `queueHead` says it then.
+    /// (Writing it only then saves 5,000 gas in the usual call, whose update covers everything.)
+    bytes32 internal rootedHeadWhileWaiting;
+
+    mapping(uint256 root => RootRecord) internal roots;
+    /// Ascending and apart: a new one always reaches the newest root, and swallows what it touches.
+    Interval[] internal revoked;
+
+    /// By place, see CommitmentQueue: 216 bits of keccak256(leafCount, head) and the time in the low 40.
+    mapping(uint256 place => uint256) internal checkpoints;
+
+    /// Bit i of word w: leaf 256 w + i was made by a statement that was refuted, and is empty in the tree.
+    mapping(uint256 word => uint256) internal voidLeaves;
+    /// No leaf from here on is void. Up to here only `advance` may extend the tree.
+    uint256 internal voidUpTo;
+
+    // ------------------------------------------------------------------ statements
+
+    /// By nullifier: 0 while unspent, else the mark of the statement that spent it (see Marks).
+    mapping(uint256 nullifier => uint256) internal spentBy;
+    /// By statement hash of a deposit: the same mark, or Marks.VOIDED. A spend can only be made once because of its
+    /// nullifiers; a deposit has none.
+    mapping(bytes32 statementHash => uint256) internal deposited;
+
+    // ------------------------------------------------------------------ brakes
+
+    /// One slot.
+    struct Window {
+        /// Number of the window that the other figures are about.
+        uint40 number;
+        /// Fixed when it began.
+        uint104 cap;
+        /// The cap is never below.
+        uint104 minimum;
+    }
+
+    /// One slot, about the same window.
+    struct Flow {
+        /// What left by attestations or in swaps, less whatever came in. Negative when more came in.
+        int128 net;
+        /// What left by proofs.
+        uint128 proved;
+    }
+
+    struct Claim {
+        address recipient;
+        uint128 amount;
+    }
+
+    mapping(address asset => Window) internal windows;
+    mapping(address asset => Flow) internal flows;
+    mapping(address asset => Claim[]) internal claims;
+    /// The first claim that still waits in line.
+    mapping(address asset => uint256) internal claimsPaid;
+
+    uint40 internal guardianReadyAt;
+
+    // ------------------------------------------------------------------ the lock
+
+    bool private transient isEntered;
+
+    /// @dev One lock over every entry that moves tokens or the tree: a token may call anyone.
+    modifier locked() {
+        if (isEntered) revert Reentered();
+        isEntered = true;
+        _;
+        isEntered = false;
+    }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {Brakes} from "./Brakes.sol";
+import {Refutations} from "./Refutations.sol";
+import {IRecovery} from "./interfaces/IRecovery.sol";
+import {ITreeHasher} from "./interfaces/ITreeHasher.sol";
+import {TokenCalls} from "./libraries/TokenCalls.sol";
+
+/// @title Module of the pool: what goes on when signers are silent or lied
+/// @notice Runs in the pool's storage, see Pool.
+contract Recovery is Refutations, Brakes {
+    /// What paying a claim may take, as of a withdrawal.
+    uint256 private constant PAYMENT_GAS = 500_000;
+
+    // ------------------------------------------------------------------ the tree
+
+    /// @inheritdoc IRecovery
+    function advance(uint256[] calldata frontier, uint64 count, bytes32 headBefore, uint256[] calldata leaves)
+        external
+        locked
+    {
+        _mustBeAllowed();
+        if (count == 0 || count > leaves.length) revert PrefixLength(count, leaves.length);
+        uint256 from = position.rootedCount;
+        (bytes32 headBehind, uint256 since) = _follow(headBefore, leaves, from, count);
+        // What the root before was built on may be younger than the leaves.
+        uint256 foundation = roots[newestRoot].since;
+        if (since < foundation) since = foundation;
+
+        uint256[] memory appended = leaves[:count];
+        for (uint256 i = 0; i < count; ++i) {
+            uint256 index = from + i;
+            if (voidLeaves[index >> 8] >> (index & 255) & 1 == 1) appended[i] = 0;
+        }
+        (uint256 oldRoot, uint256 newRoot) = ITreeHasher(_settings().treeHasher()).append(frontier, uint64(from), appended);
+        if (oldRoot != newestRoot) revert FrontierMismatch(oldRoot);
+
+        rootedHeadWhileWaiting = from + count < voidUpTo ? UNKNOWN_HEAD : headBehind;
+        if (newRoot == oldRoot) _passOver(newRoot, from + count);
+        else _recordRoot(newRoot, from + count, since, 0);
+    }
+
+    /// @dev Signers that work must not be outrun: a root update that is on its way would fit no more.
+    function _mustBeAllowed() private view {
+        if (block.timestamp < position.attestedFrom || _rootedHead() == UNKNOWN_HEAD) return;
+        uint256 silentFrom = _silentFrom();
+        if (block.timestamp < silentFrom) revert SignersAtWork(uint64(silentFrom));
+    }
+
+    /// @dev The shown leaves must end at the end of the queue or at a checkpoint; then they, and the head before
+    /// them, are the ones that were queued.
+    /// @return headBehind the head behind the first `count`
+    /// @return since when all the shown leaves were in the queue
+    function _follow(bytes32 headBefore, uint256[] calldata leaves, uint256 from, uint256 count)
+        private
+        view
+        returns (bytes32 headBehind, uint256 since)
+    {
+        bytes32 head = headBefore;
+        for (uint256 i = 0; i < leaves.length; ++i) {
+            if (i == count) headBehind = head;
+            head = _nextHead(head, leaves[i]);
+        }
+        if (count == leaves.length) headBehind = head;
+        uint256 end = from + leaves.length;
+        bool isEnd = end == position.leafCount && head == queueHead;
+        since = _checkpointTime(end, head);
+        if (since == 0 && isEnd) since = block.timestamp;
+        if (since == 0) revert PrefixUnknown();
+    }
+
+    /// @dev Void leaves alone leave the root as it is, and a root has one number.
+    function _passOver(uint256 root, uint256 leafCount) private {
+        position.rootedCount = uint40(leafCount);
+        position.rootedAt = uint40(block.timestamp);
+        emit RootUpdated(root, uint64(leafCount), roots[root].sequencePlusOne - 1);
+    }
+
+    // ------------------------------------------------------------------ claims
+
+    /// @inheritdoc IRecovery
+    function payClaim(address asset, uint256 id) external locked {
+        uint256 first = claimsPaid[asset];
+        if (id >= claims[asset].length || claims[asset][id].amount == 0) revert ClaimUnknown(id);
+        if (id > first) revert ClaimNotFirst(first);
+        _openWindow(asset);
+        Claim memory claim = claims[asset][id];
+        uint256 room = _provedRoom(windows[asset].cap, flows[asset]);
+        uint128 amount = room < claim.amount ? uint128(room) : claim.amount;
+        if (amount == 0) revert CapReached(asset, 0);
+
+        uint128 left = claim.amount - amount;
+        claims[asset][id].amount = left;
+        flows[asset].proved += amount;
+        if (id == first && left == 0) claimsPaid[asset] = first + 1;
+
+        (bool isDone, bytes memory reason) = TokenCalls.tryPush(asset, claim.recipient, amount, PAYMENT_GAS);
+        if (isDone) {
+            emit ClaimPaid(asset, id, amount, left);
+            return;
+        }
+        // The token refuses this recipient: those behind must not wait for that.
+        if (id != first) revert TransferRefused(reason);
+        claims[asset][id].amount = claim.amount;
+        flows[asset].proved -= amount;
+        claimsPaid[asset] = first + 1;
+        emit ClaimSetAside(asset, id, reason);
+    }
+}

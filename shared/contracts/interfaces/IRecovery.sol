@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {IPoolTypes} from "./IPoolTypes.sol";
+
+/// @title What anyone may do when signers are silent or lied, or money waits
+/// @notice Each call reverts as a whole when anything about it is not right.
+interface IRecovery is IPoolTypes {
+    /// @notice Extends the tree by the first `count` waiting leaves, without a signer. Allowed while the attested path
+    /// is closed, while void leaves wait, and when no root was taken for six hours.
+    /// @param frontier complete left siblings of the next leaf's path, level 0 first, left to right
+    /// @param headBefore head over the rooted leaves; not known to the pool after a refutation, and then proved by
+    /// what follows
+    /// @param leaves the waiting leaves as they were queued (void ones too), at least `count`, up to a checkpoint or
+    /// the end of the queue
+    function advance(uint256[] calldata frontier, uint64 count, bytes32 headBefore, uint256[] calldata leaves)
+        external;
+
+    /// @notice Shows that signers vouched for a statement whose proof its verifier rejects. They are out, with all of
+    /// their image, their bonds go to the caller, the attested path closes for `changeDelay` if one of them was still
+    /// admitted. Where that very statement and proof were executed, its leaves become void, its nullifiers unspent, and
+    /// the roots that cover its leaves are revoked.
+    /// @param lastGood the newest root that is not revoked and does not cover the leaves; anything when none covers them
+    /// @param firstBad the root after it
+    function refuteStatement(FalseStatement calldata statement, uint256 lastGood, uint256 firstBad) external;
+
+    /// @notice Shows that signers vouched for a root that is not the one of these leaves. As above; where that very
+    /// update was taken, its root and all later ones are revoked.
+    /// @param frontier of the first `fromIndex` leaves
+    /// @param leaves from `fromIndex` to `toIndex`
+    function refuteRootUpdate(RootUpdate calldata update, uint256[] calldata frontier, uint256[] calldata leaves)
+        external;
+
+    /// @notice Takes a proof that money left the empty tree. There is none unless the circuits or their keys are
+    /// broken; then deposits and the attested path stop for ever, and claims are paid at the smallest share.
+    /// @param signals of a spend or a swap, with the root of the empty tree and an amount that is not zero
+    function reportUnsound(uint8 kind, uint256[] calldata signals, uint256[8] calldata proof) external;
+
+    /// @notice Pays as much of a claim as the window has room for. In the order of the line; one that was set aside at
+    /// any time.
+    function payClaim(address asset, uint256 id) external;
+}
