@@ -8,7 +8,9 @@ import {
   proposalText,
   type OwnerEvent,
 } from "../../../../scripts/product/owner-events.ts";
-import { Ledger, type BlockRecord } from "../../../../scripts/product/watch/ledger.ts";
+import { AFTERMATH } from "../../../../scripts/product/watch/aftermath.ts";
+import type { BlockRecord } from "../../../../scripts/product/watch/changes.ts";
+import { Ledger } from "../../../../scripts/product/watch/ledger.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import { asAddress, ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
 
@@ -26,14 +28,16 @@ async function* one(record: BlockRecord): AsyncGenerator<BlockRecord> {
 }
 
 describe("scripts: the watcher's view of the owner", () => {
-  it("knows every event of the pool that is not about a payment or a root", () => {
+  it("knows every event of the pool that is not about a payment, a root, a refutation, a claim, a brake or a bond", () => {
     const names = new Interface(POOL_ABI).fragments.flatMap((fragment) =>
       fragment.type === "event" && "name" in fragment ? [String(fragment.name)] : [],
     );
-    const owners = names.filter((name) => !PAYMENTS.has(name));
+    const owners = names.filter((name) => !PAYMENTS.has(name) && !AFTERMATH.includes(name));
     assert.equal(owners.length, 12);
     for (const name of owners) assert.notEqual(change(name), undefined, name);
-    for (const name of PAYMENTS) assert.equal(ownerEventOf(name, { signer: subject }), undefined);
+    for (const name of [...PAYMENTS, ...AFTERMATH]) assert.ok(names.includes(name), name);
+    for (const name of [...PAYMENTS, ...AFTERMATH])
+      assert.equal(ownerEventOf(name, { signer: subject }), undefined);
     assert.equal(ownerEventOf("SignerProposed", { signer: "0x12", ...times }), undefined);
   });
 
