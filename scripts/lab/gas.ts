@@ -43,6 +43,7 @@ import { nobodysNote } from "./bench/client/statements.ts";
 import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
+import { measureAlone } from "./gas-alone.ts";
 import { runCommand } from "../build/command.ts";
 
 const HELP = `Usage: npm run gas [-- --json]
@@ -72,7 +73,11 @@ export async function measureGas(): Promise<Figures> {
   const provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, cacheTimeout: -1 });
   try {
     const wallet = HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC, "", "m/44'/60'/0'/0/0");
-    return await measureOn(new NonceManager(wallet.connect(provider)), wallet, BigInt(anvil.chainId));
+    const sender = new NonceManager(wallet.connect(provider));
+    return {
+      ...(await measureOn(sender, wallet, BigInt(anvil.chainId))),
+      ...figuresOf(await measureAlone(provider, sender, BigInt(anvil.chainId))),
+    };
   } finally {
     provider.destroy();
     await anvil.stop();
@@ -131,7 +136,11 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     private_transfer_without_update: await bench.execute([transfer()], false),
     root_update: await bench.execute([]),
   };
-  const named = Object.entries(figures).map(([name, value]): [string, Figure] => [
+  return figuresOf(figures);
+}
+
+function figuresOf(gas: Readonly<Record<string, number>>): Figures {
+  const named = Object.entries(gas).map(([name, value]): [string, Figure] => [
     name,
     { value: Math.ceil(value), unit: "gas" },
   ]);
