@@ -1,6 +1,12 @@
 // What the pool costs whoever has no service: proved transactions, `advance`, a refutation, a claim. The proofs are simulated
 // under keys whose trapdoor is public, and verified on chain like any other.
-import { Contract, type ContractTransactionReceipt, type JsonRpcProvider, type Signer } from "ethers";
+import {
+  Contract,
+  type ContractTransactionReceipt,
+  type ContractTransactionResponse,
+  type JsonRpcProvider,
+  type Signer,
+} from "ethers";
 import { prepareDeposit, prepareSpend, type SpendPlan } from "../../shared/client/statements.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
 import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
@@ -111,8 +117,8 @@ class Alone {
       minimumCaps: [10_000_000n],
       verifiers: await deployVerifiers(sender, keys),
     });
-    await receiptOf(token.getFunction("mint")(holder, 10n ** 14n));
-    await receiptOf(token.getFunction("approve")(pool.address, 10n ** 14n));
+    await transact(token, "mint", holder, 10n ** 14n);
+    await transact(token, "approve", pool.address, 10n ** 14n);
     return new Alone(provider, new Contract(pool.address, POOL_ABI, sender), {
       ...{ home: { chainId, pool: pool.address }, usdc, holder },
       hashes: eachKind((kind) => verificationKeyHash(keys[kind])),
@@ -178,7 +184,7 @@ class Alone {
   // ------------------------------------------------------------------ calls
 
   async carry(members: readonly PoolTransaction[]): Promise<number> {
-    const receipt = await receiptOf(this.#pool.getFunction("execute")(members, NO_UPDATE));
+    const receipt = await transact(this.#pool, "execute", members, NO_UPDATE);
     const names = receipt.logs.map((log) => this.#pool.interface.parseLog(log)?.name);
     if (names.includes("Rejected")) throw new Error(`the pool answered ${String(names)}`);
     return Number(receipt.gasUsed);
@@ -200,7 +206,7 @@ class Alone {
       headAfter: this.#head,
     };
     const sealed = sealUpdate(this.#home, update, [SIGNER]);
-    await receiptOf(this.#pool.getFunction("execute")([], sealed));
+    await transact(this.#pool, "execute", [], sealed);
     await this.#mustBeRoot();
   }
 
@@ -208,14 +214,14 @@ class Alone {
     const frontier = this.#frontier.nodes();
     const [leaves, headBefore] = [[...this.#waiting], this.#rootedHead];
     this.#append(count);
-    const receipt = await receiptOf(this.#pool.getFunction("advance")(frontier, count, headBefore, leaves));
+    const receipt = await transact(this.#pool, "advance", frontier, count, headBefore, leaves);
     await this.#mustBeRoot();
     return Number(receipt.gasUsed);
   }
 
   async payClaim(id: bigint): Promise<number> {
     await this.passTime(DAY_SECS);
-    return Number((await receiptOf(this.#pool.getFunction("payClaim")(this.#usdc, id))).gasUsed);
+    return Number((await transact(this.#pool, "payClaim", this.#usdc, id)).gasUsed);
   }
 
   /** A transfer with a proof of another statement, executed and rooted, then shown. */
@@ -234,9 +240,7 @@ class Alone {
       words: Array.from({ length: 8 }, (_, i) => toHex(words.slice(32 * i, 32 * i + 32))),
       attestations: transaction.attestations,
     };
-    return Number(
-      (await receiptOf(this.#pool.getFunction("refuteStatement")(shown, good, this.#root))).gasUsed,
-    );
+    return Number((await transact(this.#pool, "refuteStatement", shown, good, this.#root)).gasUsed);
   }
 
   async passTime(secs: number): Promise<void> {
@@ -263,8 +267,13 @@ function eachKind<T>(make: (kind: Kind) => T): Record<Kind, T> {
   return Object.fromEntries(KIND_NAMES.map((kind) => [kind, make(kind)])) as Record<Kind, T>;
 }
 
-async function receiptOf(sent: Promise<{ wait(): Promise<ContractTransactionReceipt | null> }>) {
-  const receipt = await (await sent).wait();
-  if (receipt === null) throw new Error("not mined");
+export async function transact(
+  contract: Contract,
+  name: string,
+  ...args: readonly unknown[]
+): Promise<ContractTransactionReceipt> {
+  const sent = (await contract.getFunction(name)(...args)) as ContractTransactionResponse;
+  const receipt = await sent.wait();
+  if (receipt === null) throw new Error(`${name} was not mined`);
   return receipt;
 }

@@ -8,7 +8,6 @@ import {
   NonceManager,
   type ContractTransactionReceipt,
   type LogDescription,
-  type ContractTransactionResponse,
   type Signer,
 } from "ethers";
 import { signAuthorization } from "../../shared/client/authorization.ts";
@@ -43,7 +42,7 @@ import { nobodysNote } from "./bench/client/statements.ts";
 import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
-import { measureAlone } from "./gas-alone.ts";
+import { measureAlone, transact } from "./gas-alone.ts";
 import { runCommand } from "../build/command.ts";
 
 const HELP = `Usage: npm run gas [-- --json]
@@ -308,17 +307,6 @@ class Bench {
     this.#rooted = this.#queue;
     return update;
   }
-}
-
-async function transact(
-  contract: Contract,
-  name: string,
-  ...args: readonly unknown[]
-): Promise<ContractTransactionReceipt> {
-  const sent = (await contract.getFunction(name)(...args)) as ContractTransactionResponse;
-  const receipt = await sent.wait();
-  if (receipt === null) throw new Error(`${name} was not mined`);
-  return receipt;
 }
 
 function payee(i: number): Address {
