@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import {
   Contract,
   HDNodeWallet,
+  Interface,
   JsonRpcProvider,
   NonceManager,
   type ContractTransactionReceipt,
@@ -26,7 +27,7 @@ import { word } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
 import type { Home, Kind, Statement } from "../../shared/protocol/statements.ts";
-import { emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
+import { digitAt, emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil } from "../stack/anvil.ts";
 import {
   attested,
@@ -44,6 +45,7 @@ import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
 import { measureAlone, transact } from "./gas-alone.ts";
 import { runCommand } from "../build/command.ts";
+import { loadArtifact } from "../build/contracts.ts";
 
 const HELP = `Usage: npm run gas [-- --json]
 
@@ -134,6 +136,7 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     spend9_alone: await bench.execute([transfer9()]),
     private_transfer_without_update: await bench.execute([transfer()], false),
     root_update: await bench.execute([]),
+    ...(await measureTree(sender)),
   };
   return figuresOf(figures);
 }
@@ -144,6 +147,22 @@ function figuresOf(gas: Readonly<Record<string, number>>): Figures {
     { value: Math.ceil(value), unit: "gas" },
   ]);
   return Object.fromEntries(named);
+}
+
+/** The tree on chain: a transaction that calls the hasher alone, calldata included, on an index in the middle of its parent. */
+async function measureTree(sender: Signer): Promise<Record<string, number>> {
+  const { address: to } = await deployContract(sender, "TreeHasher", []);
+  const { abi } = await loadArtifact("TreeHasher");
+  const fromIndex = 54_321n;
+  const digits = Array.from({ length: TREE_DEPTH }, (_, level) => digitAt(fromIndex, level));
+  const perLeaf = async (count: number): Promise<number> => {
+    const nodes = Array.from({ length: digits.reduce((sum, digit) => sum + digit) }, randomField);
+    const leaves = Array.from({ length: count }, randomField);
+    const data = new Interface(abi as never).encodeFunctionData("append", [nodes, fromIndex, leaves]);
+    const receipt = await (await sender.sendTransaction({ to, data })).wait();
+    return Number(receipt!.gasUsed) / count;
+  };
+  return { tree_append_64_per_leaf: await perLeaf(64), tree_append_256_per_leaf: await perLeaf(256) };
 }
 
 /** What devices of users make, of notes that nobody has, under the newest root unless told. */
