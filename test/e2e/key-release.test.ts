@@ -174,7 +174,7 @@ describe("key release on a running stack", function () {
         const detail = await health();
         return detail.includes("KMS") && detail;
       });
-      assert.equal(why, "0 of 1 serve; KMS denies the key to this enclave");
+      assert.equal(why, "0 of 1 serve, 1 needed; KMS denies the key to this enclave");
       assert.equal(await phaseAt(vsockPath), "booting");
     });
   });
