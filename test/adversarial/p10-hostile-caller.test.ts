@@ -259,7 +259,7 @@ describe("P10 a hostile caller of the real service", function () {
       { signer: stranger.address, signature: stranger.signingKey.sign(`0x${"11".repeat(32)}`).serialized },
     ];
     const claimed = [
-      { signer: stack.network("first").entry.enclave_signer, signature: forged[0]!.signature },
+      { signer: stack.network("first").entry.enclave_signers[0]!, signature: forged[0]!.signature },
     ];
     for (const lie of [forged, claimed, attestations]) {
       const before = await cost();

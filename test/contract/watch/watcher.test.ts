@@ -7,6 +7,7 @@ import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { seal, swapDraft } from "../../support/drafts.ts";
 import {
+  type Attester,
   NO_UPDATE,
   type PoolRootUpdate,
   type PoolTransaction,
@@ -297,6 +298,52 @@ describe("watcher", function () {
         const alarms = await field.alarms();
         assert.deepEqual(codes(alarms), ["ROOT_FORGED"]);
         assert.deepEqual(alarms[0]?.signers, [field.liar.address]);
+      });
+    });
+  });
+
+  describe("given two attestations that must be there", () => {
+    const THRESHOLD = (): string => field.pool.interface.getFunction("threshold")!.selector;
+    const both = (): Attester[] => [field.signer, field.liar];
+
+    /** What is found in one call by a watcher that reads of a pool that asks for two; ours takes one. */
+    async function foundIn(txHash: string): Promise<string[]> {
+      field.node.bend("eth_call", (result, [call]) =>
+        (call as { data: string }).data.startsWith(THRESHOLD()) ? toHex(word(2n)) : result,
+      );
+      return told((await field.alarms()).filter((finding) => finding.txHash === txHash));
+    }
+
+    it("finds nothing where two distinct signers signed members and root", async () => {
+      await field.undone(async () => {
+        const update = await field.rootUpdate(commitmentsOf(transfer), {}, both());
+        assert.deepEqual(await foundIn(await field.execute([field.attested(transfer, both())], update)), []);
+      });
+    });
+
+    it("finds a member and a root that one signer signed", async () => {
+      await field.undone(async () => {
+        const leaves = [transfer, deposit].flatMap(commitmentsOf);
+        const members = [field.attested(transfer, both()), field.attested(deposit)];
+        const txHash = await field.execute(members, await field.rootUpdate(leaves));
+        const lack = "ATTESTATION_INVALID 1 accepted signers of 1, needed 2";
+        assert.deepEqual(await foundIn(txHash), [lack, lack]);
+      });
+    });
+
+    it("finds a member and a root that one signer signed twice", async () => {
+      await field.undone(async () => {
+        const root = (by: readonly Attester[]) => field.rootUpdate(commitmentsOf(transfer), {}, by);
+        const twice = [field.signer, field.signer];
+        const input = calldata([field.attested(transfer, twice)], await root(twice));
+        const txHash = await field.execute([field.attested(transfer, both())], await root(both()));
+        // No pool of ours takes it: the node shows it in the place of what was taken.
+        field.node.bend("eth_getTransactionByHash", (result) => {
+          const transaction = result as { hash: string };
+          return transaction.hash === txHash ? { ...transaction, input } : result;
+        });
+        const lack = "ATTESTATION_INVALID 1 accepted signers of 2, needed 2";
+        assert.deepEqual(await foundIn(txHash), [lack, lack]);
       });
     });
   });
