@@ -5,6 +5,7 @@ import {Allowlist} from "./Allowlist.sol";
 import {Circuits} from "./Circuits.sol";
 import {CommitmentQueue} from "./CommitmentQueue.sol";
 import {IPool} from "./interfaces/IPool.sol";
+import {ExecutedLog} from "./libraries/ExecutedLog.sol";
 import {Ext} from "./libraries/Ext.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
 
@@ -24,6 +25,7 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
         uint256 leaves;
         bytes32 extHash;
         bytes32 hash;
+        bytes32 proofHash;
         address token;
         /// amountIn of a deposit, amountOut of all others.
         uint256 amount;
@@ -65,11 +67,12 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
         if (fault.length == 0) fault = _termsFault(transaction, statement);
         if (fault.length == 0) fault = _stateFault(signals, statement);
         if (fault.length == 0) {
+            statement.proofHash = keccak256(transaction.proof);
             bytes32 digest = _attestationDigest(
                 statement.kind,
                 verifyingKeyHash(statement.kind),
                 statement.hash,
-                keccak256(transaction.proof),
+                statement.proofHash,
                 statement.deadline
             );
             fault = _attestationFault(digest, transaction.attestations);
@@ -208,13 +211,22 @@ abstract contract StatementRules is CommitmentQueue, Allowlist, Circuits {
         }
         uint256[] calldata commitments = signals.commitments(inputs, statement.outputs);
         uint64 firstLeafIndex = _append(commitments);
-        emit Executed(
+        ExecutedLog.write(
             statement.hash,
             statement.kind,
             firstLeafIndex,
-            nullifiers,
-            commitments,
-            Ext.ciphertexts(transaction.ext, statement.kind)
+            statement.proofHash,
+            signals.noteHashes(inputs, statement.outputs),
+            Ext.ciphertexts(transaction.ext, statement.kind),
+            _moved(transaction.ext, statement)
         );
+    }
+
+    /// @dev What the event says about tokens; empty where none move.
+    function _moved(bytes calldata ext, Statement memory statement) private pure returns (bytes memory) {
+        uint128 amount = uint128(statement.amount);
+        if (amount == 0) return "";
+        if (statement.kind == StatementSignals.PRIVATE_SWAP) return abi.encodePacked(statement.token, amount);
+        return abi.encodePacked(statement.token, amount, Ext.party(ext));
     }
 }
