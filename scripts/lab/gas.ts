@@ -25,6 +25,7 @@ import {
 } from "../../shared/protocol/brands.ts";
 import { word } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
+import { readExecuted } from "../../shared/protocol/host/executed-log.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
 import type { Home, Kind, Statement } from "../../shared/protocol/statements.ts";
 import { digitAt, emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
@@ -264,10 +265,10 @@ class Bench {
     }
     const receipt = await this.#send(members, withUpdate && isKnown);
     if (isKnown) return Number(receipt.gasUsed);
-    for (const log of this.#logsOf(receipt)) {
-      if (log.name === "Executed")
-        (log.args["commitments"] as bigint[]).forEach((leaf) => this.#append(leaf));
-      if (log.name === "NoteHashed") this.#append(log.args["commitment"] as bigint);
+    for (const log of receipt.logs) {
+      readExecuted(log)?.commitments.forEach((leaf) => this.#append(leaf));
+      const event = this.#pool.interface.parseLog(log);
+      if (event?.name === "NoteHashed") this.#append(event.args["commitment"] as bigint);
     }
     const update = withUpdate ? (await this.#send([], true)).gasUsed : 0n;
     return Number(receipt.gasUsed + update);

@@ -27,7 +27,7 @@ import {
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { documentedFetch } from "./documented.ts";
 
-const EXECUTED = id("Executed(bytes32,uint8,uint64,uint256[],uint256[],bytes)");
+const EXECUTED = id("Executed(bytes32)");
 const FREE_PORTS = { proxy: 0, chain: 0 };
 
 export interface TestNetwork {

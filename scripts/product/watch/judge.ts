@@ -4,7 +4,6 @@
  */
 import type { LogDescription } from "ethers";
 import {
-  addressFromField,
   asAddress,
   asField,
   mustField,
@@ -12,11 +11,11 @@ import {
   type Bytes32,
   type Field,
 } from "../../../shared/protocol/brands.ts";
-import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
-import { poseidon3 } from "../../../shared/protocol/hash.ts";
+import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import { keccakHex, poseidon3 } from "../../../shared/protocol/hash.ts";
+import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import {
   checkStatement,
-  KINDS,
   kindById,
   type Home,
   type Kind,
@@ -24,6 +23,7 @@ import {
 } from "../../../shared/protocol/statements.ts";
 import { ownerEventOf, proposalText, type Change } from "../owner-events.ts";
 import { hashOf, poolInterface, type Handed, type Member, type Update } from "./calls.ts";
+import { amountOf, tells } from "./executed.ts";
 import { Contradiction, type Code } from "./findings.ts";
 import type { ProofVerifier } from "./groth16.ts";
 import type { Ledger } from "./ledger.ts";
@@ -120,7 +120,9 @@ class Judgement {
           const until = answers[at + 1]?.log.logIndex ?? Infinity;
           const note = notes.find((other) => isBetween(other.log, { from, until }));
           if (note !== undefined) notesHashed += 1;
-          this.#executed(event, answered as Member | string, { from, until, note });
+          const executed = readExecuted(log);
+          if (executed === undefined) this.contradict("a statement was executed in words that no pool says");
+          this.#executed(executed, answered as Member | string, { from, until, note });
           break;
         }
         case "RootUpdated":
@@ -166,25 +168,16 @@ class Judgement {
   // ------------------------------------------------------------------ statements
 
   /** A text instead of the member says why it is not known. */
-  #executed(event: LogDescription, member: Member | string, span: Span): void {
-    const args = event.args as unknown as {
-      statementHash: Bytes32;
-      kind: bigint;
-      firstLeafIndex: bigint;
-      nullifiers: Iterable<bigint>;
-      commitments: Iterable<bigint>;
-      ciphertexts: string;
-    };
+  #executed(executed: Executed, member: Member | string, span: Span): void {
     const { ledger, pool } = this.#case;
-    const { statementHash: statement, kind } = args;
-    const [nullifiers, commitments] = [[...args.nullifiers], [...args.commitments]];
+    const { statement, nullifiers, commitments } = executed;
     const signers = typeof member === "string" ? [] : signersOf(pool, member);
     const report: Report = (code, detail) => this.#report(code, detail, { statement, signers });
 
     if (ledger.signers.size === 0) {
       this.contradict("a statement before any signer: the walk begins after the pool was made", "LEAF_GAP");
     }
-    this.#checkPlace(args.firstLeafIndex);
+    this.#checkPlace(BigInt(executed.firstLeafIndex));
     ledger.statements += 1;
     for (const commitment of commitments) this.#append(commitment);
     // Deposits have no nullifiers: the statement itself must come once.
@@ -193,34 +186,29 @@ class Judgement {
       if (!ledger.mark(mark)) report("NULLIFIER_TWICE", `${toHex(word(BigInt(mark)))} was there before`);
     }
     const note = span.note === undefined ? undefined : this.#noteHashed(span.note, statement);
-
-    if (typeof member === "string") {
-      ledger.unseen += 1;
-      report("CALLDATA_UNSEEN", member);
-      return;
+    if ((note !== undefined) !== commitments.length < executed.ciphertexts.length) {
+      this.contradict("the pool hashed a note where it has none to hash, or none where it must");
     }
-    const checked = this.#checkMember(member, signers, report);
-    if (checked === undefined) {
-      ledger.unseen += 1;
-      return;
-    }
-    const { facts, ext } = checked;
-    const ciphertexts = toHex(concatBytes(...ext.ciphertexts));
-    if (
-      kind !== BigInt(member.kindId) ||
-      String(nullifiers) !== String(facts.nullifiers) ||
-      String(commitments) !== String(facts.commitments) ||
-      args.ciphertexts.toLowerCase() !== ciphertexts ||
-      (note !== undefined) !== KINDS[checked.kind].leaves > KINDS[checked.kind].outputs
-    ) {
-      this.contradict("the pool's event is not what was handed to it");
-    }
-    this.#checkMoney(checked, note, span, report);
+    let checked: Statement | undefined;
+    if (typeof member !== "string") checked = this.#checkMember(member, executed, signers, report);
+    else report("CALLDATA_UNSEEN", `${member}; ${amountOf(executed)}, proof ${executed.proofHash}`);
+    // What moved stands in the event, so what is owed is known also of a statement that nobody shows.
+    this.#checkMoney(executed, note, span, report);
+    if (note !== undefined && checked !== undefined) this.#checkNote(note, checked, span, report);
   }
 
   /** All that the pool believed because it was signed. Undefined when it is no statement at all. */
-  #checkMember(member: Member, signers: Recovered, report: Report): Statement | undefined {
+  #checkMember(
+    member: Member,
+    executed: Executed,
+    signers: Recovered,
+    report: Report,
+  ): Statement | undefined {
     const { ledger, pool, verifier, header } = this.#case;
+    // A trace may show another proof of the same statement: the event says which one the pool was given.
+    if (keccakHex(member.proof) !== executed.proofHash) {
+      this.contradict("the proof that was handed to the pool is not the one that its event names");
+    }
     const kind = kindById(member.kindId);
     const statement =
       kind === undefined
@@ -230,31 +218,39 @@ class Judgement {
       report("STATEMENT_INVALID", statement);
       return undefined;
     }
+    if (!tells(executed, statement)) this.contradict("the pool's event is not what was handed to it");
     if (member.deadline < BigInt(header.timestamp)) report("STATEMENT_INVALID", "DEADLINE_PASSED");
     this.#checkSigners(signers, report);
     const fault = verifier.faultOf(statement.kind, member.proof, statement.signals);
-    if (fault !== undefined) report("PROOF_FORGED", `${fault}, ${statement.kind}, ${amountOf(statement)}`);
+    if (fault !== undefined) report("PROOF_FORGED", `${fault}, ${amountOf(executed)}`);
     const { root } = statement.facts;
     if (root !== undefined && !ledger.hasRoot(root)) {
-      report("ROOT_UNKNOWN_TO_LOG", `root ${toHex(word(root))}, ${amountOf(statement)}`);
+      report("ROOT_UNKNOWN_TO_LOG", `root ${toHex(word(root))}, ${amountOf(executed)}`);
     }
     return statement;
   }
 
   /** What was owed afterwards, and that the tokens moved as they should. The pool may receive more than it must. */
-  #checkMoney(statement: Statement, note: HashedNote | undefined, span: Span, report: Report): void {
-    const { kind, facts, ext } = statement;
+  #checkMoney(
+    { kind, moved: stated }: Executed,
+    note: HashedNote | undefined,
+    span: Span,
+    report: Report,
+  ): void {
     const { ledger, pool, transaction } = this.#case;
-    const asset = addressFromField(facts.asset)!;
-    const amount: bigint = facts.amount;
-    const change = kind === "deposit-shield" ? amount : -amount;
-    if (amount !== 0n) {
+    if (stated !== undefined) {
+      const { asset, amount } = stated;
+      const change = kind === "deposit-shield" ? amount : -amount;
       ledger.owe(asset, change);
       const moved = movedIn(transaction.logs, pool.home.pool, asset, span);
       if (moved < change) report("TRANSFER_MISMATCH", `${asset}: moved ${moved}, stated ${change}`);
     }
-    if (note === undefined || ext.kind !== "private-swap") return;
-    ledger.owe(note.asset, note.value);
+    if (note !== undefined) ledger.owe(note.asset, note.value);
+  }
+
+  #checkNote(note: HashedNote, { ext }: Statement, span: Span, report: Report): void {
+    if (ext.kind !== "private-swap") return;
+    const { pool, transaction } = this.#case;
     const until = note.logIndex;
     const received = movedIn(transaction.logs, pool.home.pool, note.asset, { from: span.from, until });
     const rules: readonly (readonly [boolean, string])[] = [
@@ -384,12 +380,6 @@ interface HashedNote {
   readonly npk: Field;
   readonly asset: Address;
   readonly value: bigint;
-}
-
-function amountOf({ facts }: Statement): string {
-  return facts.amount === 0n
-    ? "a private transfer"
-    : `${facts.amount} of ${addressFromField(facts.asset) ?? "?"}`;
 }
 
 /** A genesis document is kilobytes, and stands in the transaction. */

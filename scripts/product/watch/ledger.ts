@@ -36,7 +36,6 @@ export interface BlockRecord {
     readonly pending: readonly Proposal[];
     readonly owed: Readonly<Record<string, string>>;
     readonly statements: number;
-    readonly unseen: number;
   };
 }
 
@@ -49,8 +48,6 @@ export class Ledger {
   /** Everything found in the blocks that count. */
   readonly findings: Finding[] = [];
   statements = 0;
-  /** Statements whose amounts are unknown; with any, `owed` says nothing. */
-  unseen = 0;
   /** The newest root that the pool announced, true or not. */
   announced: { root: bigint; sequence: number };
   head: Bytes32 = ZERO_BYTES32;
@@ -153,7 +150,6 @@ export class Ledger {
         pending: this.#pending,
         owed: Object.fromEntries([...this.owed].map(([asset, amount]) => [asset, String(amount)])),
         statements: this.statements,
-        unseen: this.unseen,
       },
     };
   }
@@ -189,7 +185,6 @@ export class Ledger {
     this.#pending = after.pending;
     for (const [asset, amount] of Object.entries(after.owed)) this.owed.set(asset as Address, BigInt(amount));
     this.statements = after.statements;
-    this.unseen = after.unseen;
   }
 }
 

@@ -12,6 +12,7 @@ import { concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
 import {
   CIPHERTEXT_BYTES,
   decodeExt,
+  EPHEMERAL_KEY_BYTES,
   KIND_NAMES,
   KINDS,
   type Kind,
@@ -30,9 +31,10 @@ describe("contracts: twins of shared/protocol", () => {
   });
   after(() => world.stop());
 
-  /** Of everything before the ciphertexts. */
+  /** Of everything before the ephemeral key. */
   const HEAD_BYTES = { "deposit-shield": 36, spend: 20, spend9: 20, "private-swap": 94 };
-  const extBytes = (kind: Kind): number => HEAD_BYTES[kind] + KINDS[kind].leaves * CIPHERTEXT_BYTES;
+  const extBytes = (kind: Kind): number =>
+    HEAD_BYTES[kind] + EPHEMERAL_KEY_BYTES + KINDS[kind].leaves * CIPHERTEXT_BYTES;
 
   it("the table of kinds has the same rows, and no other", async () => {
     const rows: bigint[][] = [];
@@ -67,7 +69,7 @@ describe("contracts: twins of shared/protocol", () => {
       assert.ok(ext !== undefined);
       assert.equal(
         await harness.getFunction("ciphertexts")(KINDS[kind].id, bytes),
-        toHex(concatBytes(...ext.ciphertexts)),
+        toHex(concatBytes(ext.ephemeralKey, ...ext.ciphertexts)),
       );
       switch (ext.kind) {
         case "deposit-shield": {

@@ -44,8 +44,17 @@ import {
   type Address,
   type Bytes32,
 } from "../../../shared/protocol/brands.ts";
-import type { Kind } from "../../../shared/protocol/statements.ts";
+import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
+import {
+  CIPHERTEXT_BYTES,
+  EPHEMERAL_KEY_BYTES,
+  KINDS,
+  type Kind,
+} from "../../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { executedLog } from "../../support/oracle.ts";
 import { openMarket, type Market } from "./market.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 
@@ -315,17 +324,18 @@ export class World {
       overrides,
     );
     const receipt: ContractTransactionReceipt = await sent.wait();
-    const logs = receipt.logs
-      .filter(({ address }) => mustAddress(address) === this.setting.home.pool)
-      .map((log) => this.pool.interface.parseLog(log));
+    const own = receipt.logs.filter(({ address }) => mustAddress(address) === this.setting.home.pool);
     const byMember: (bigint | Fault)[] = [];
     let updateOutcome: bigint | Fault | undefined;
-    for (const log of logs) {
+    for (const raw of own) {
+      const log = this.pool.interface.parseLog(raw);
       if (log === null) throw new Error("an event that is not in the interface");
       switch (log.name) {
         case "Executed": {
-          byMember.push(log.args["firstLeafIndex"]);
-          for (const commitment of log.args["commitments"] as bigint[]) {
+          const executed = readExecuted(raw);
+          if (executed === undefined) throw new Error("the pool's event does not decode");
+          byMember.push(BigInt(executed.firstLeafIndex));
+          for (const commitment of executed.commitments) {
             this.queue = { count: this.queue.count + 1n, head: nextHead(this.queue.head, commitment) };
           }
           break;
@@ -436,4 +446,25 @@ export function mustAddress(text: string): Address {
 /** An account that nobody used before. */
 export function freshAddress(): Address {
   return mustAddress(HDNodeWallet.createRandom().address);
+}
+
+/** The log that the pool owes for a member, by the oracle. */
+export function executedLogOf({ draft, statementHash }: Sealed, firstLeafIndex: bigint) {
+  const { kind, ext, amount, asset, nullifiers, commitments } = draft;
+  const { id, leaves } = KINDS[kind];
+  const sealed = ext.slice(-(EPHEMERAL_KEY_BYTES + leaves * CIPHERTEXT_BYTES));
+  const party = kind === "private-swap" ? {} : { party: toHex(ext.slice(0, 20)) };
+  return executedLog({
+    ...{ statementHash, kindId: id, firstLeafIndex, proofHash: keccakHex(draft.proof) },
+    ...{ nullifiers, commitments, ephemeralKey: toHex(sealed.slice(0, EPHEMERAL_KEY_BYTES)) },
+    ciphertexts: [toHex(sealed.slice(EPHEMERAL_KEY_BYTES))],
+    ...(amount === 0n ? {} : { moved: { asset: toHex(word(asset).slice(12)), amount, ...party } }),
+  });
+}
+
+/** The pool's first log of that name, as it stands in a receipt. */
+export function rawLog(world: World, receipt: ContractTransactionReceipt, name: string) {
+  const topic = world.pool.interface.getEvent(name)!.topicHash;
+  const found = receipt.logs.find(({ topics }) => topics[0] === topic);
+  return { topics: [...(found?.topics ?? [])], data: found?.data ?? "" };
 }
