@@ -101,6 +101,8 @@ export interface PoolSettings {
   /** Deployed before. Default: new ones. */
   readonly noteHasher?: Address;
   readonly treeHasher?: Address;
+  readonly governance?: Address;
+  readonly recovery?: Address;
 }
 
 export interface Deployed {
@@ -128,8 +130,8 @@ export async function deployPool(wallet: Signer, settings: PoolSettings): Promis
     verifiers: KIND_NAMES.map((kind) => verifiers[kind]),
     noteHasher: settings.noteHasher ?? (await contract("PoseidonNoteHasher")),
     treeHasher: settings.treeHasher ?? (await contract("TreeHasher")),
-    governance: await contract("Governance"),
-    recovery: await contract("Recovery"),
+    governance: settings.governance ?? (await contract("Governance")),
+    recovery: settings.recovery ?? (await contract("Recovery")),
   };
   return deployContract(wallet, "Pool", [configuration], signerBond * BigInt(signers.length));
 }
