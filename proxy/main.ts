@@ -228,7 +228,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     limits,
     describeEnclaves: (nonce) => directory.describe(nonce),
     threshold: () => pool.threshold(),
-    checks: createHealthChecks({ chain, database, stores, indexer, sequencer, directory, courier }),
+    checks: createHealthChecks({
+      ...{ chain, database, stores, indexer, sequencer, directory, courier },
+      threshold: () => pool.threshold(),
+    }),
     warnings: () => prices.warnings(),
     randomBytes: (length) => randomBytes(length),
   });

@@ -12,14 +12,14 @@ import {
   type Bytes32,
   type Field,
 } from "../../shared/protocol/brands.ts";
+import { EXECUTED_TOPIC, readExecuted, type Executed } from "../../shared/protocol/host/executed-log.ts";
 import { KIND_NAMES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
-import { EXECUTED_TOPIC, readExecuted, type Executed } from "./executed-log.ts";
 import { encodeExecute } from "./execute-call.ts";
 import { ChainUnreachable } from "./json-rpc.ts";
 import type { BlockTag, Chain, LogData, LogRange } from "./provider.ts";
 
 export type PoolEvent =
-  | Executed
+  | { readonly kind: "executed"; readonly executed: Executed }
   /** The note that the pool made of what a swap brought, in the same call and behind its `executed`. */
   | {
       readonly kind: "note-hashed";
@@ -148,7 +148,7 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
     const executed = readExecuted(log);
     if (executed === undefined)
       throw new ChainUnreachable("a statement was executed in a way that this proxy cannot read");
-    return executed;
+    return { kind: "executed", executed };
   }
   const parsed = abi.parseLog({ topics: [...log.topics], data: log.data });
   if (parsed === null) return undefined;

@@ -15,6 +15,7 @@ import type {
   AttestRootRequest,
   EnclaveReply,
   EnclaveRequest,
+  Refusal,
 } from "../../shared/protocol/enclave-messages.ts";
 import { proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
 import { encodeProof } from "../../shared/protocol/host/proofs.ts";
@@ -43,8 +44,21 @@ export interface RootRequest {
   readonly expected: RootUpdate;
 }
 
+/**
+ * Everything but the pairing was checked before the enclave was asked, so a refusal of anything else is its fault or ours.
+ * One enclave that says so does not keep the others from signing.
+ */
+export class EnclaveContradicts extends Error {
+  readonly refusal: Refusal;
+  constructor(refusal: Refusal) {
+    super(`an enclave refused what this proxy had checked: ${refusal}`);
+    this.name = "EnclaveContradicts";
+    this.refusal = refusal;
+  }
+}
+
 export interface Attestor {
-  /** Exactly `threshold` attestations by distinct signers that the pool accepts. Throws ApiError PROOF_INVALID or ENCLAVE_UNAVAILABLE. */
+  /** Exactly `threshold` attestations by distinct signers that the pool accepts. Throws ApiError PROOF_INVALID or ENCLAVE_UNAVAILABLE, or EnclaveContradicts. */
   attest(statement: Statement, proof: Proof): Promise<SignedBy[]>;
   /** The same for a root update. */
   attestRoot(request: RootRequest): Promise<SignedBy[]>;
@@ -52,45 +66,66 @@ export interface Attestor {
   accepted(statement: Statement, proofHash: Bytes32, attestations: readonly SignedBy[]): Promise<SignedBy[]>;
 }
 
+interface Question {
+  readonly request: EnclaveRequest;
+  /** Computed by ourselves. */
+  readonly digest: Uint8Array;
+  /** Undefined for a reply to anything else. */
+  readonly signatureIn: (reply: EnclaveReply) => Uint8Array | undefined;
+}
+
 export function createAttestor(links: readonly EnclaveLink[], rules: AttestationRules): Attestor {
   const { home } = rules;
 
-  /** Asks the enclaves one after the other, beginning with another each time, until enough have signed. */
+  /** What this enclave signed, if it is what was asked for and the pool accepts the signer. */
+  async function askOne(
+    link: EnclaveLink,
+    { request, digest, signatureIn }: Question,
+    contradictions: EnclaveContradicts[],
+  ): Promise<SignedBy | undefined> {
+    let reply: EnclaveReply;
+    try {
+      reply = await link.ask(request);
+    } catch (error) {
+      if (error instanceof EnclaveUnreachable) return undefined;
+      throw error;
+    }
+    if (reply.type === "refused") {
+      const refusal = refusalError(reply.code);
+      if (refusal instanceof EnclaveContradicts) contradictions.push(refusal);
+      else if (refusal.code !== "ENCLAVE_UNAVAILABLE") throw refusal;
+      return undefined;
+    }
+    const signature = signatureIn(reply);
+    const signer = signature === undefined ? undefined : await rules.recover(digest, signature);
+    if (signature === undefined || signer === undefined || !(await rules.isSigner(signer))) return undefined;
+    return { signer, signature };
+  }
+
+  /**
+   * Asks as many enclaves at once as signatures are missing, beginning with another each time, and others in the
+   * place of those that gave none, for as long as there are enough of them.
+   */
   let turn = 0;
-  async function collect(
-    request: EnclaveRequest,
-    digest: Uint8Array,
-    signatureIn: (reply: EnclaveReply) => Uint8Array | undefined,
-  ): Promise<SignedBy[]> {
+  async function collect(question: Question): Promise<SignedBy[]> {
     const needed = await rules.threshold();
     const signed: SignedBy[] = [];
     const first = turn++;
-    for (let i = 0; i < links.length && signed.length < needed; i++) {
-      const link = links[(first + i) % links.length]!;
-      let reply: EnclaveReply;
-      try {
-        reply = await link.ask(request);
-      } catch (error) {
-        if (error instanceof EnclaveUnreachable) continue;
-        throw error;
+    const left = links.map((_, i) => links[(first + i) % links.length]!);
+    const contradictions: EnclaveContradicts[] = [];
+    while (signed.length < needed && signed.length + left.length >= needed) {
+      const asked = left.splice(0, needed - signed.length);
+      const answers = await Promise.all(asked.map((link) => askOne(link, question, contradictions)));
+      for (const answer of answers) {
+        if (answer !== undefined && !signed.some(({ signer }) => signer === answer.signer))
+          signed.push(answer);
       }
-      if (reply.type === "refused") {
-        const refusal = refusalError(reply.code);
-        if (refusal instanceof ApiError && refusal.code === "ENCLAVE_UNAVAILABLE") continue;
-        throw refusal;
-      }
-      const signature = signatureIn(reply);
-      const signer = signature === undefined ? undefined : await rules.recover(digest, signature);
-      if (signature === undefined || signer === undefined) continue;
-      if (signed.some((other) => other.signer === signer) || !(await rules.isSigner(signer))) continue;
-      signed.push({ signer, signature });
     }
-    if (signed.length < needed) {
-      throw new ApiError("ENCLAVE_UNAVAILABLE", "too few enclaves answer at the moment", {
-        retryAfterSecs: 2,
-      });
-    }
-    return signed;
+    if (signed.length >= needed) return signed;
+    throw (
+      contradictions[0] ??
+      new ApiError("ENCLAVE_UNAVAILABLE", "too few enclaves answer at the moment", { retryAfterSecs: 2 })
+    );
   }
 
   async function statementDigest(statement: Statement, proofHash: Bytes32): Promise<Uint8Array> {
@@ -116,11 +151,14 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
         signals: statement.signals,
         ext: statement.extBytes,
       };
-      return collect(request, await statementDigest(statement, proofHash), (reply) =>
-        reply.type === "attest" && reply.statementHash === statement.hash && reply.proofHash === proofHash
-          ? reply.signature
-          : undefined,
-      );
+      return collect({
+        request,
+        digest: await statementDigest(statement, proofHash),
+        signatureIn: (reply) =>
+          reply.type === "attest" && reply.statementHash === statement.hash && reply.proofHash === proofHash
+            ? reply.signature
+            : undefined,
+      });
     },
 
     async attestRoot({ fromIndex, headBefore, frontier, leaves, expected }) {
@@ -135,15 +173,18 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
         frontier,
         leaves,
       };
-      return collect(request, rootUpdateDigest(home, expected), (reply) =>
-        reply.type === "attest-root" &&
-        reply.oldRoot === expected.oldRoot &&
-        reply.newRoot === expected.newRoot &&
-        reply.toIndex === expected.toIndex &&
-        reply.headAfter === expected.headAfter
-          ? reply.signature
-          : undefined,
-      );
+      return collect({
+        request,
+        digest: rootUpdateDigest(home, expected),
+        signatureIn: (reply) =>
+          reply.type === "attest-root" &&
+          reply.oldRoot === expected.oldRoot &&
+          reply.newRoot === expected.newRoot &&
+          reply.toIndex === expected.toIndex &&
+          reply.headAfter === expected.headAfter
+            ? reply.signature
+            : undefined,
+      });
     },
 
     async accepted(statement, proofHash, attestations) {
@@ -159,8 +200,9 @@ export function createAttestor(links: readonly EnclaveLink[], rules: Attestation
   };
 }
 
-/** Everything but the pairing was checked before the enclave was asked, so other refusals than these are our fault. */
-function refusalError(code: Extract<EnclaveReply, { type: "refused" }>["code"]): ApiError | Error {
+function refusalError(
+  code: Extract<EnclaveReply, { type: "refused" }>["code"],
+): ApiError | EnclaveContradicts {
   switch (code) {
     case "PROOF_INVALID":
     case "PROOF_NOT_CANONICAL":
@@ -184,6 +226,6 @@ function refusalError(code: Extract<EnclaveReply, { type: "refused" }>["code"]):
     case "LEAVES_INVALID":
     case "NONCE_INVALID":
     case "RESTORE_REFUSED":
-      return new Error(`the enclave refused what this proxy had checked: ${code}`);
+      return new EnclaveContradicts(code);
   }
 }

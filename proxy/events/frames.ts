@@ -45,7 +45,9 @@ function streamEvent(logged: LoggedEvent): StreamEvent | undefined {
         data: {
           index: event.index,
           commitment: toHex(word(event.commitment)),
-          ciphertext: toHex(event.ciphertext),
+          ephemeral_key: toHex(event.sealed.ephemeralKey),
+          output: event.sealed.output,
+          ciphertext: toHex(event.sealed.ciphertext),
           source: event.source,
           ...(event.opening === undefined
             ? {}

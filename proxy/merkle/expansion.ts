@@ -6,9 +6,9 @@
 import type { Pool } from "../chain/pool.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { RawLog } from "../chain/provider.ts";
-import type { ChainEvent, LoggedEvent } from "../store/chain-data.ts";
+import type { ChainEvent, LoggedEvent, SealedOutput } from "../store/chain-data.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
-import { CIPHERTEXT_BYTES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
+import { KINDS, type Kind } from "../../shared/protocol/statements.ts";
 
 type Leaf = Extract<ChainEvent, { kind: "leaf" }>;
 
@@ -24,7 +24,7 @@ interface Owed {
   readonly statement: Bytes32;
   readonly txHash: Bytes32;
   readonly index: number;
-  readonly ciphertext: Uint8Array;
+  readonly sealed: SealedOutput;
 }
 
 export function createExpansion(pool: Pick<Pool, "parseLog">) {
@@ -39,14 +39,16 @@ export function createExpansion(pool: Pick<Pool, "parseLog">) {
     switch (parsed?.kind) {
       case "executed": {
         requireNothingOwed();
-        const { statement, statementKind, firstLeafIndex, nullifiers, commitments, ciphertexts } = parsed;
-        const { leaves } = KINDS[statementKind];
-        const ciphertextOf = (i: number): Uint8Array =>
-          ciphertexts.slice(i * CIPHERTEXT_BYTES, (i + 1) * CIPHERTEXT_BYTES);
+        const { executed } = parsed;
+        const { statement, firstLeafIndex, nullifiers, commitments } = executed;
+        const { leaves } = KINDS[executed.kind];
+        const sealedOf = (output: number): SealedOutput => {
+          const { ephemeralKey, ciphertexts } = executed;
+          return { ephemeralKey, output, ciphertext: ciphertexts[output]! };
+        };
         if (commitments.length < leaves) {
           const i = commitments.length;
-          const index = firstLeafIndex + i;
-          owed = { statement, txHash: log.txHash, index, ciphertext: ciphertextOf(i) };
+          owed = { statement, txHash: log.txHash, index: firstLeafIndex + i, sealed: sealedOf(i) };
         }
         return [
           { kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers },
@@ -55,8 +57,8 @@ export function createExpansion(pool: Pick<Pool, "parseLog">) {
             kind: "leaf" as const,
             index: firstLeafIndex + i,
             commitment,
-            ciphertext: ciphertextOf(i),
-            source: SOURCES[statementKind],
+            sealed: sealedOf(i),
+            source: SOURCES[executed.kind],
             isLast: i === leaves - 1,
           })),
         ];
@@ -66,11 +68,11 @@ export function createExpansion(pool: Pick<Pool, "parseLog">) {
         if (owed?.statement !== statement || owed.txHash !== log.txHash || owed.index !== leafIndex) {
           throw new ChainUnreachable("the node left out the swap that a note came from");
         }
-        const { ciphertext } = owed;
+        const { sealed } = owed;
         owed = undefined;
         const opening = { npk, asset, value };
         return [
-          { kind: "leaf", index: leafIndex, commitment, ciphertext, source: "swap", isLast: true, opening },
+          { kind: "leaf", index: leafIndex, commitment, sealed, source: "swap", isLast: true, opening },
         ];
       }
       case "rejected":

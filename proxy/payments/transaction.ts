@@ -46,20 +46,23 @@ export function toTransaction(body: Body, home: Home): Transaction {
 /** `tokenIn`: of a swap. */
 function readExt(body: Body): { readonly ext: Ext; readonly tokenIn?: Address } {
   const { kind } = body;
-  const ciphertexts = body.ext.ciphertexts.map(mustFromHex);
+  const sealed = {
+    ephemeralKey: mustFromHex(body.ext.ephemeral_key),
+    ciphertexts: body.ext.ciphertexts.map(mustFromHex),
+  };
   switch (kind) {
     case "deposit-shield": {
       const depositor = party(body.ext.depositor, "ext.depositor");
       const [validAfter, validBefore] = [BigInt(body.ext.valid_after), BigInt(body.ext.valid_before)];
-      return { ext: { kind, depositor, validAfter, validBefore, ciphertexts } };
+      return { ext: { kind, depositor, validAfter, validBefore, ...sealed } };
     }
     case "spend":
     case "spend9":
-      return { ext: { kind, recipient: party(body.ext.recipient, "ext.recipient"), ciphertexts } };
+      return { ext: { kind, recipient: party(body.ext.recipient, "ext.recipient"), ...sealed } };
     case "private-swap": {
       const { tokenIn, tokenOut, path } = pathOf(body.ext);
       const [minAmountOut, npkOut] = [BigInt(body.ext.min_amount_out), BigInt(body.ext.npk_out)];
-      return { ext: { kind, tokenOut, minAmountOut, npkOut, path, ciphertexts }, tokenIn };
+      return { ext: { kind, tokenOut, minAmountOut, npkOut, path, ...sealed }, tokenIn };
     }
   }
 }

@@ -1,6 +1,7 @@
 /** The next `execute`: chosen members, a root update over the leaves that will wait, within gas and calldata. */
 import type { AttestedRootUpdate } from "../chain/execute-call.ts";
 import type { Simulated } from "../chain/pool.ts";
+import { EnclaveContradicts } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
 import { inSendingOrder, isSwap, type Candidate, type Members } from "./members.ts";
@@ -38,10 +39,13 @@ export function createBatches(term: TermParts, members: Members) {
     try {
       return { ...plan.expected, attestations: await attestor.attestRoot(plan) };
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      // Payments go on without it; the leaves follow when an enclave is back.
-      logger.warn({ code: error.code }, "no enclave signs the root update");
-      if (error.code === "ENCLAVE_UNAVAILABLE") blockage.report("enclave");
+      // Payments go on without it; the leaves follow when enough enclaves sign again.
+      if (error instanceof EnclaveContradicts)
+        logger.error({ err: error }, "an enclave refuses the root update");
+      else if (error instanceof ApiError)
+        logger.warn({ code: error.code }, "too few enclaves sign the root update");
+      else throw error;
+      blockage.report("enclave");
       return undefined;
     }
   }

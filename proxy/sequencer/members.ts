@@ -8,6 +8,7 @@ import type { Address } from "../../shared/protocol/brands.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
 import type { PoolTransaction } from "../chain/execute-call.ts";
+import { EnclaveContradicts } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
 import type { TicketChange, TicketRecord } from "../store/tickets.ts";
@@ -157,9 +158,13 @@ export function createMembers(term: TermParts) {
     try {
       return await attestor.attest(statement, proof);
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      logger.warn({ ticket: ticket.id, code: error.code }, "a ticket could not be attested again");
-      if (error.code === "ENCLAVE_UNAVAILABLE") blockage.report("enclave");
+      // One that no enclave signs again holds no other.
+      if (error instanceof EnclaveContradicts)
+        logger.error({ ticket: ticket.id, err: error }, "an enclave refuses to attest a ticket again");
+      else if (error instanceof ApiError)
+        logger.warn({ ticket: ticket.id, code: error.code }, "a ticket could not be attested again");
+      else throw error;
+      if (!(error instanceof ApiError) || error.code === "ENCLAVE_UNAVAILABLE") blockage.report("enclave");
       return undefined;
     }
   }

@@ -16,13 +16,15 @@ export interface HealthCheckParts {
   readonly sequencer: Pick<Sequencer, "state">;
   readonly directory: Pick<EnclaveDirectory, "phases">;
   readonly courier: Pick<KeyCourier, "faults">;
+  /** How many attestations the pool asks for. */
+  readonly threshold: () => Promise<number>;
 }
 
 /** Older than this, what the indexer or the sequencer last did is no sign of life. */
 const STALE_MS = 30_000;
 
 export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
-  const { chain, database, stores, indexer, sequencer, directory, courier } = parts;
+  const { chain, database, stores, indexer, sequencer, directory, courier, threshold } = parts;
   const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
   const table = database.table("health");
   return {
@@ -35,10 +37,15 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
         .faults()
         .filter((fault, enclave) => fault !== undefined && phases[enclave] !== "serving")
         .map((fault) => COURIER_FAULTS[fault!]);
+      // Of a pool that was never reached nobody knows how many it asks for.
+      const needed = await threshold().catch(() => undefined);
+      const counted = `${serving} of ${phases.length} serve`;
       return {
-        state: serving === 0 ? "down" : "degraded",
+        state: serving < (needed ?? 1) ? "down" : "degraded",
         ageMs: 0,
-        detail: [`${serving} of ${phases.length} serve`, ...new Set(reasons)].join("; "),
+        detail: [needed === undefined ? counted : `${counted}, ${needed} needed`, ...new Set(reasons)].join(
+          "; ",
+        ),
       };
     },
     chain: async () =>

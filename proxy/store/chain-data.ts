@@ -32,12 +32,21 @@ export interface NoteOpening {
   readonly value: bigint;
 }
 
+/** What the owner of a leaf's note reads it from. */
+export interface SealedOutput {
+  /** One for all leaves of a statement. */
+  readonly ephemeralKey: Uint8Array;
+  /** The leaf's place among those of its statement. */
+  readonly output: number;
+  readonly ciphertext: Uint8Array;
+}
+
 export type ChainEvent =
   | {
       readonly kind: "leaf";
       readonly index: number;
       readonly commitment: Field;
-      readonly ciphertext: Uint8Array;
+      readonly sealed: SealedOutput;
       readonly source: "deposit" | "spend" | "swap";
       /** The last leaf of its statement. */
       readonly isLast: boolean;

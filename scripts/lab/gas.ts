@@ -4,11 +4,11 @@ import { randomBytes } from "node:crypto";
 import {
   Contract,
   HDNodeWallet,
+  Interface,
   JsonRpcProvider,
   NonceManager,
   type ContractTransactionReceipt,
   type LogDescription,
-  type ContractTransactionResponse,
   type Signer,
 } from "ethers";
 import { signAuthorization } from "../../shared/client/authorization.ts";
@@ -25,9 +25,10 @@ import {
 } from "../../shared/protocol/brands.ts";
 import { word } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
+import { readExecuted } from "../../shared/protocol/host/executed-log.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
 import type { Home, Kind, Statement } from "../../shared/protocol/statements.ts";
-import { emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
+import { digitAt, emptyNode, nextHead, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil } from "../stack/anvil.ts";
 import {
   attested,
@@ -43,7 +44,9 @@ import { nobodysNote } from "./bench/client/statements.ts";
 import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
+import { measureAlone, transact } from "./gas-alone.ts";
 import { runCommand } from "../build/command.ts";
+import { loadArtifact } from "../build/contracts.ts";
 
 const HELP = `Usage: npm run gas [-- --json]
 
@@ -72,7 +75,11 @@ export async function measureGas(): Promise<Figures> {
   const provider = new JsonRpcProvider(anvil.url, anvil.chainId, { staticNetwork: true, cacheTimeout: -1 });
   try {
     const wallet = HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC, "", "m/44'/60'/0'/0/0");
-    return await measureOn(new NonceManager(wallet.connect(provider)), wallet, BigInt(anvil.chainId));
+    const sender = new NonceManager(wallet.connect(provider));
+    return {
+      ...(await measureOn(sender, wallet, BigInt(anvil.chainId))),
+      ...figuresOf(await measureAlone(provider, sender, BigInt(anvil.chainId))),
+    };
   } finally {
     provider.destroy();
     await anvil.stop();
@@ -130,12 +137,33 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     spend9_alone: await bench.execute([transfer9()]),
     private_transfer_without_update: await bench.execute([transfer()], false),
     root_update: await bench.execute([]),
+    ...(await measureTree(sender)),
   };
-  const named = Object.entries(figures).map(([name, value]): [string, Figure] => [
+  return figuresOf(figures);
+}
+
+function figuresOf(gas: Readonly<Record<string, number>>): Figures {
+  const named = Object.entries(gas).map(([name, value]): [string, Figure] => [
     name,
     { value: Math.ceil(value), unit: "gas" },
   ]);
   return Object.fromEntries(named);
+}
+
+/** The tree on chain: a transaction that calls the hasher alone, calldata included, on an index in the middle of its parent. */
+async function measureTree(sender: Signer): Promise<Record<string, number>> {
+  const { address: to } = await deployContract(sender, "TreeHasher", []);
+  const { abi } = await loadArtifact("TreeHasher");
+  const fromIndex = 54_321n;
+  const digits = Array.from({ length: TREE_DEPTH }, (_, level) => digitAt(fromIndex, level));
+  const perLeaf = async (count: number): Promise<number> => {
+    const nodes = Array.from({ length: digits.reduce((sum, digit) => sum + digit) }, randomField);
+    const leaves = Array.from({ length: count }, randomField);
+    const data = new Interface(abi as never).encodeFunctionData("append", [nodes, fromIndex, leaves]);
+    const receipt = await (await sender.sendTransaction({ to, data })).wait();
+    return Number(receipt!.gasUsed) / count;
+  };
+  return { tree_append_64_per_leaf: await perLeaf(64), tree_append_256_per_leaf: await perLeaf(256) };
 }
 
 /** What devices of users make, of notes that nobody has, under the newest root unless told. */
@@ -237,10 +265,10 @@ class Bench {
     }
     const receipt = await this.#send(members, withUpdate && isKnown);
     if (isKnown) return Number(receipt.gasUsed);
-    for (const log of this.#logsOf(receipt)) {
-      if (log.name === "Executed")
-        (log.args["commitments"] as bigint[]).forEach((leaf) => this.#append(leaf));
-      if (log.name === "NoteHashed") this.#append(log.args["commitment"] as bigint);
+    for (const log of receipt.logs) {
+      readExecuted(log)?.commitments.forEach((leaf) => this.#append(leaf));
+      const event = this.#pool.interface.parseLog(log);
+      if (event?.name === "NoteHashed") this.#append(event.args["commitment"] as bigint);
     }
     const update = withUpdate ? (await this.#send([], true)).gasUsed : 0n;
     return Number(receipt.gasUsed + update);
@@ -299,17 +327,6 @@ class Bench {
     this.#rooted = this.#queue;
     return update;
   }
-}
-
-async function transact(
-  contract: Contract,
-  name: string,
-  ...args: readonly unknown[]
-): Promise<ContractTransactionReceipt> {
-  const sent = (await contract.getFunction(name)(...args)) as ContractTransactionResponse;
-  const receipt = await sent.wait();
-  if (receipt === null) throw new Error(`${name} was not mined`);
-  return receipt;
 }
 
 function payee(i: number): Address {

@@ -18,8 +18,11 @@ const networkEntry = z.object({
   address_prefix: z.string(),
   /** Shielded address that receives service fees. */
   service_address: z.string(),
-  enclave_signer: z.string(),
-  /** What a client has to find in the enclave's attestation document. */
+  /** Attestations that the pool asks for, by distinct signers. */
+  threshold: z.int(),
+  /** One of each enclave. */
+  enclave_signers: z.array(z.string()).min(1),
+  /** What a client has to find in each enclave's attestation document. */
   enclave: z.object({
     measurement: z.object({ pcr0: z.string(), pcr1: z.string(), pcr2: z.string() }),
     /** SHA-256 of the root certificate's DER, 64 hex digits. */

@@ -17,7 +17,8 @@ install redis-server). Stop with Ctrl-C.
 
   --proxies <n>      (default 3)
   --enclaves <n>     (default 2)
-  --threshold <n>    of how many enclaves the pool wants an attestation; fixed when the pool is deployed (default 1)
+  --threshold <n>    of how many enclaves the pool wants an attestation; fixed when the pool is deployed (default: as
+                     the folder's pool was made, 1 for a new one)
   --fresh            begin again: forget chain, accounts, keys and tickets
   --port <n>         port of the balancer
   --chain-port <n>   port of the chain
@@ -31,7 +32,7 @@ async function main(): Promise<number> {
     options: {
       proxies: { type: "string", default: "3" },
       enclaves: { type: "string", default: "2" },
-      threshold: { type: "string", default: "1" },
+      threshold: { type: "string" },
       fresh: { type: "boolean", default: false },
       port: { type: "string" },
       "chain-port": { type: "string" },
@@ -45,7 +46,8 @@ async function main(): Promise<number> {
   }
   const proxies = wholeNumber("--proxies", values.proxies, 1, MOST);
   const enclaves = wholeNumber("--enclaves", values.enclaves, 1, MOST);
-  const threshold = wholeNumber("--threshold", values.threshold, 1, enclaves);
+  const threshold =
+    values.threshold === undefined ? undefined : wholeNumber("--threshold", values.threshold, 1, enclaves);
   const port = (name: string, text: string | undefined): number | undefined =>
     text === undefined ? undefined : wholeNumber(name, text, 0, 65_535);
 

@@ -109,6 +109,7 @@ async function deploy(
     chain_id: NETWORKS[name].chainId,
     pool: pool.address,
     deployment_block: pool.block,
+    threshold,
     ...venue,
     tokens,
     signers: pairs.map(({ signer }) => signer),

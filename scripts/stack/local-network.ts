@@ -15,6 +15,7 @@ import { startAnvil, type Anvil } from "./anvil.ts";
 import { startBalancer } from "./balancer.ts";
 import { keptOrNewPair, type KeptPair, type KnownImage } from "./development-signer.ts";
 import { settleContracts } from "./local-contracts.ts";
+import { settledSize, type NetworkSize } from "./network-size.ts";
 import { NETWORKS } from "./networks.ts";
 import { Parties } from "./parties.ts";
 import { poll } from "./poll.ts";
@@ -40,7 +41,7 @@ export interface NetworkChoices {
   readonly proxySettings?: Readonly<Record<string, string>>;
   /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
   readonly eachProxy?: EachProxy;
-  /** How many there are. Several proxies need a store that they share among their settings. Default: one of each. */
+  /** How many there are. Several proxies need a store that they share among their settings. */
   readonly size?: NetworkSize;
 }
 
@@ -62,26 +63,16 @@ export type EachProxy = (
   settings: Readonly<Record<string, string>>,
 ) => Promise<Readonly<Record<string, string>>>;
 
-export interface NetworkSize {
-  /** More than one are on free ports, behind a balancer on the network's port. */
-  readonly proxies: number;
-  /** Each with a key of its own. */
-  readonly enclaves: number;
-  /** Of how many of them the pool wants an attestation. */
-  readonly threshold: number;
-}
-
-const ONE_OF_EACH: NetworkSize = { proxies: 1, enclaves: 1, threshold: 1 };
-
 export interface LocalNetwork {
   readonly name: NetworkName;
   /** What stack.json says of it. */
   readonly entry: NetworkEntry;
   readonly folder: NetworkFolder;
   readonly chain: Anvil;
-  readonly enclave: Service;
-  /** The one above is the first of them. */
-  readonly enclaves: readonly Service[];
+  /** The first one, or another by its number. */
+  enclave(number?: number): Service;
+  /** Starts it again after it was stopped or killed, and waits until the proxy has brought it its key. */
+  restartEnclave(number?: number): Promise<void>;
   /** The first one, or another by its number. */
   proxy(number?: number): Service;
   /** Starts it again after it was stopped or killed, on the same data. */
@@ -99,16 +90,15 @@ export function startLocalNetwork(options: LocalNetworkOptions): Promise<LocalNe
 }
 
 async function startAll(options: LocalNetworkOptions, parties: Parties): Promise<LocalNetwork> {
-  const { name, folder, blockTimeSecs = 1, size = ONE_OF_EACH, say } = options;
+  const { name, folder, blockTimeSecs = 1, say } = options;
   const existing = await folder.readDeployment();
+  const size = settledSize(options.size, existing);
   await folder.secrets.file("owner.key"); // makes the folder
   const chain = parties.add(await startChain(options, existing === undefined ? undefined : blockTimeSecs));
   parties.watch(chain.ended, () => `the chain of the ${name} network ended`);
   say(`chain    ${chain.url} (chain id ${String(chain.chainId)})`);
 
-  const enclaves = await bootEnclaves(options, parties);
-  const [first] = enclaves;
-  if (first === undefined) throw new Error("a network without an enclave");
+  const enclaves = await bootEnclaves(options, size.enclaves, parties);
   if (enclaves.some(({ isNew }) => isNew) && existing !== undefined)
     say(
       "         it is another build than before: KMS keeps the old key from it, a new signer takes its place",
@@ -118,12 +108,15 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     ...options,
     ...{ chain, existing, pairs, blockTimeSecs, threshold: size.threshold },
   });
-  say(`pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}`);
+  const wanted = size.threshold === 1 ? "" : `, asks for ${String(size.threshold)} attestations`;
+  say(
+    `pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}${wanted}`,
+  );
 
   const serviceAddress = SpendingKey.fromSeed(
     mustFromHex(await folder.secrets.text(SERVICE_WALLET_SECRET)),
   ).viewing.addressText(NETWORKS[name].addressPrefix);
-  const starts = await proxyStarts(options, {
+  const starts = await proxyStarts(options, size.proxies, {
     ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
     ...enclaveSettings(enclaves, options.kmsUrl),
     ...options.proxySettings,
@@ -147,13 +140,18 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     say(`signer   ${getAddress(enclave.pair.signer)}, ${origin}, released by KMS`);
   }
   const proxy = (number = 0): Service => existingOne(proxies, number);
+  const enclave = (number = 0): LocalEnclave => existingOne(enclaves, number);
   return {
     name,
-    entry: entryOf(name, deployment, { baseUrl, rpc: chain.url, serviceAddress, enclave: first }),
+    entry: entryOf(name, deployment, { baseUrl, rpc: chain.url, serviceAddress, enclaves }),
     folder,
     chain,
-    enclave: first.service,
-    enclaves: enclaves.map(({ service }) => service),
+    enclave: (number) => enclave(number).service,
+    restartEnclave: async (number = 0) => {
+      const again = { ...enclave(number), service: await startEnclave(options, number, parties) };
+      enclaves[number] = again;
+      await untilServing(again, folder.log("proxy"));
+    },
     proxy,
     restartProxy: async (number = 0) => {
       proxies[number] = watched(options, parties, await existingOne(starts, number)());
@@ -198,12 +196,17 @@ interface LocalEnclave extends KeptPair {
 }
 
 /** They run then, each without its key. */
-async function bootEnclaves(options: LocalNetworkOptions, parties: Parties): Promise<LocalEnclave[]> {
-  const { folder, image, size = ONE_OF_EACH, say } = options;
+async function bootEnclaves(
+  options: LocalNetworkOptions,
+  count: number,
+  parties: Parties,
+): Promise<LocalEnclave[]> {
+  const { folder, image, say } = options;
   const enclaves: LocalEnclave[] = [];
-  for (let i = 0; i < size.enclaves; i++) {
-    const service = parties.add(await startEnclave(options, numbered("enclave", i)));
-    watched(options, parties, service);
+  for (let i = 0; i < count; i++) {
+    const service = await startEnclave(options, i, parties);
+    // Whichever is in its place by then.
+    parties.add({ stop: () => (enclaves[i]?.service ?? service).stop() });
     const vsockPath = String(service.ready["vsockPath"]);
     const pairFile = folder.secrets.path(`${numbered("signer", i)}.json`);
     enclaves.push({ service, vsockPath, pairFile, ...(await keptOrNewPair(pairFile, vsockPath, image)) });
@@ -213,13 +216,16 @@ async function bootEnclaves(options: LocalNetworkOptions, parties: Parties): Pro
 }
 
 async function startEnclave(
-  { folder, enclaveFolder, verificationKeys }: LocalNetworkOptions,
-  name: string,
+  options: LocalNetworkOptions,
+  number: number,
+  parties: Parties,
 ): Promise<Service> {
+  const { folder, enclaveFolder, verificationKeys } = options;
+  const name = numbered("enclave", number);
   const configuration = folder.inside("configuration.json");
   if (verificationKeys !== undefined)
     await writeFile(configuration, await developmentConfiguration(verificationKeys));
-  return startService({
+  const service = await startService({
     name,
     program: "scripts/stack/simulated-platform.ts",
     args: [
@@ -230,18 +236,20 @@ async function startEnclave(
     logFile: folder.log(name),
     isReady: (line) => typeof line["vsockPath"] === "string",
   });
+  return watched(options, parties, service);
 }
 
 /** How each proxy is started, the first time and again. */
 async function proxyStarts(
-  { folder, size = ONE_OF_EACH, eachProxy }: LocalNetworkOptions,
+  { folder, eachProxy }: LocalNetworkOptions,
+  count: number,
   settings: Readonly<Record<string, string>>,
 ): Promise<(() => Promise<Service>)[]> {
   const starts = [];
-  for (let number = 0; number < size.proxies; number++) {
+  for (let number = 0; number < count; number++) {
     const name = numbered("proxy", number);
     const store = folder.inside(numbered("store", number));
-    const own = size.proxies === 1 ? settings : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: store };
+    const own = count === 1 ? settings : { ...settings, CLOISTER_PORT: "0", CLOISTER_DATA_DIR: store };
     const service = {
       name,
       program: "proxy/main.ts",
@@ -256,16 +264,16 @@ async function proxyStarts(
 
 function entryOf(
   name: NetworkName,
-  { chain_id, pool, deployment_block, tokens, swaps }: Deployment,
+  { chain_id, pool, deployment_block, threshold, tokens, swaps }: Deployment,
   at: {
     readonly baseUrl: string;
     readonly rpc: string;
     readonly serviceAddress: string;
-    readonly enclave: LocalEnclave;
+    readonly enclaves: readonly LocalEnclave[];
   },
 ): NetworkEntry {
   const shown = tokens.map((token) => ({ ...token, address: getAddress(token.address) }));
-  const { pair, service } = at.enclave;
+  const { pair, service } = existingOne(at.enclaves, 0);
   const root = new X509Certificate(String(service.ready["rootCertificate"]));
   return {
     base_url: at.baseUrl,
@@ -276,7 +284,8 @@ function entryOf(
     deployment_block,
     address_prefix: NETWORKS[name].addressPrefix,
     service_address: at.serviceAddress,
-    enclave_signer: getAddress(pair.signer),
+    threshold,
+    enclave_signers: at.enclaves.map((enclave) => getAddress(enclave.pair.signer)),
     enclave: {
       measurement: service.ready["measurement"] as Measurement,
       attestation_root: createHash("sha256").update(root.raw).digest("hex"),
@@ -301,9 +310,9 @@ function numbered(name: string, i: number): string {
   return i === 0 ? name : `${name}-${String(i + 1)}`;
 }
 
-function existingOne<T>(proxies: readonly T[], number: number): T {
-  const found = proxies[number];
-  if (found === undefined) throw new RangeError(`there is no proxy ${String(number)}`);
+function existingOne<T>(ones: readonly T[], number: number): T {
+  const found = ones[number];
+  if (found === undefined) throw new RangeError(`there is no number ${String(number)}`);
   return found;
 }
 

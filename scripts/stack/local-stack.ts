@@ -5,6 +5,7 @@ import { developmentCredential, pepperFile } from "./development-credential.ts";
 import { developmentImage, developmentPolicy } from "./development-signer.ts";
 import { requireContinuable } from "./local-contracts.ts";
 import { startLocalNetwork, type LocalNetwork, type NetworkChoices } from "./local-network.ts";
+import { requireThreshold } from "./network-size.ts";
 import { NETWORKS, portOption } from "./networks.ts";
 import { NETWORK_NAMES, type NetworkName, StackError, type StackFile } from "../product/stack-file.ts";
 import { Parties } from "./parties.ts";
@@ -61,7 +62,7 @@ async function startAll(options: StackOptions, folder: StackFolder, parties: Par
   const { say = () => undefined, enclaveFolder, verificationKeys } = options;
   const names = NETWORK_NAMES.filter((name) => options.networks?.includes(name) ?? true);
   if (options.fresh === true) await folder.forget(names);
-  say(opening(names, await newAmong(names, folder, verificationKeys)));
+  say(opening(names, await newAmong(names, folder, options)));
   const ports = await portsOf(names, options.ports ?? {});
   const apiKey = await developmentCredential(
     folder.secrets,
@@ -127,18 +128,22 @@ async function startKms(folder: StackFolder, policy: string, say: (text: string)
   });
 }
 
-/** Those that no earlier start left. Refuses a folder of an older version before anything is written or started. */
+/** Those that no earlier start left. Refuses a folder that it cannot continue before anything is written or started. */
 async function newAmong(
   names: readonly NetworkName[],
   folder: StackFolder,
-  verificationKeys: string | undefined,
+  { verificationKeys, size }: NetworkChoices,
 ): Promise<NetworkName[]> {
   const found: NetworkName[] = [];
   for (const name of names) {
     const network = folder.network(name);
     const existing = await network.readDeployment();
-    if (existing === undefined) found.push(name);
-    else await requireContinuable(network, existing, verificationKeys);
+    if (existing === undefined) {
+      found.push(name);
+      continue;
+    }
+    await requireContinuable(network, existing, verificationKeys);
+    requireThreshold(network.inside("deployment.json"), existing, size);
   }
   return found;
 }

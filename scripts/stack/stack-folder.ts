@@ -24,6 +24,8 @@ const deployment = z.object({
   chain_id: z.int(),
   pool: address,
   deployment_block: z.int(),
+  /** Attestations that the pool asks for. */
+  threshold: z.int().min(1),
   /** Listed assets, USDC first. */
   tokens: z.array(z.object({ symbol: z.string(), address, decimals: z.int() })).min(1),
   /** Enclave signers registered by this stack and not yet removed. */

@@ -14,6 +14,9 @@ import { NETWORKS, portOption } from "./networks.ts";
 import { Parties } from "./parties.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName } from "../product/stack-file.ts";
 
+/** On one machine: each is a process that keeps a processor busy. */
+const MOST_ENCLAVES = 8;
+
 const portHelp = (name: NetworkName): string =>
   `${String(NETWORKS[name].port)} and ${String(NETWORKS[name].chainPort)}`;
 
@@ -32,6 +35,8 @@ Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its
   --identity               an example identity provider with a registered app, for /session/exchange
   --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
+  --threshold <n>          enclaves that must sign: each network runs so many, and its pool asks for an attestation of
+                           each. Fixed when the pool is deployed (default: as it was made, 1 for a new one)
   --folder <path>          where everything is kept (default ${DEFAULT_FOLDER})
   --help                   this text
 
@@ -50,6 +55,7 @@ const COMMAND = {
     "second-port": { type: "string" },
     "second-chain-port": { type: "string" },
     "block-time": { type: "string" },
+    threshold: { type: "string" },
     operations: { type: "boolean", default: false },
     identity: { type: "boolean", default: false },
     folder: { type: "string", default: DEFAULT_FOLDER },
@@ -71,6 +77,12 @@ await runStackCommand(COMMAND, async ({ values }) => {
     ...{ fresh: values.fresh, folder: values.folder, networks },
     ports: { first: portsOf("first"), second: portsOf("second") },
     blockTimeSecs: wholeNumber("--block-time", values["block-time"] ?? "1", 1, 60),
+    size: {
+      threshold:
+        values.threshold === undefined
+          ? undefined
+          : wholeNumber("--threshold", values.threshold, 1, MOST_ENCLAVES),
+    },
     proxySettings: {
       ...(values.operations ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
       ...(values.identity ? IDENTITY_SETTINGS : {}),

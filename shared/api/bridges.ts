@@ -5,11 +5,12 @@
 import * as z from "zod";
 import { reading, type Endpoint } from "./endpoints.ts";
 import type { ErrorCode } from "./errors.ts";
-import { ciphertext } from "./transactions.ts";
+import { ciphertext, ephemeralKey } from "./transactions.ts";
 import { address, amount, bytes32, bridgeId, fieldElement, ticketId } from "./values.ts";
 
 const receiver = {
   npk: fieldElement.meta({ description: "Whose note the money becomes: H(owner, blinding)" }),
+  ephemeral_key: ephemeralKey,
   ciphertext,
 };
 /** The other chain's own spelling differs from ours; its check belongs to the venue. */

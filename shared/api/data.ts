@@ -81,7 +81,11 @@ export const EVENTS = {
   leaf: z.object({
     index: count,
     commitment: fieldElement,
-    ciphertext: z.string(),
+    ephemeral_key: z.string().meta({
+      description: "Of the sender's transaction, the same for all its leaves: one X25519 serves them all",
+    }),
+    output: count.meta({ description: "The leaf's place among those of its transaction, from 0" }),
+    ciphertext: z.string().meta({ description: "0x and 53 bytes: view tag 1, sealed note 36, tag 16" }),
     source: z.enum(["deposit", "spend", "swap", "forwarder"]),
     npk: fieldElement.optional().meta({
       description: "With asset and value where the pool itself made the note: the last leaf of a swap",

@@ -22,7 +22,7 @@ export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = {
         body: {
           status: "degraded",
           checks: {
-            enclave: { state: "down", age_ms: 0, detail: "0 of 1 serve" },
+            enclave: { state: "down", age_ms: 0, detail: "0 of 1 serve, 1 needed" },
             chain: { state: "ok", age_ms: 0 },
             store: { state: "ok", age_ms: 0 },
             sequencer: { state: "ok", age_ms: 42 },

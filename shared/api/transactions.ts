@@ -30,14 +30,19 @@ export const proof = z
   })
   .meta({ id: "Groth16Proof" });
 
-/** 117 bytes: ephemeral key 32, view tag 1, sealed note 68, authentication tag 16. */
-export const ciphertext = z.string().regex(/^0x([0-9a-fA-F]{2}){117}$/, "0x and 117 bytes of hex");
+/** 53 bytes: view tag 1, sealed note 36, authentication tag 16. */
+export const ciphertext = z.string().regex(/^0x([0-9a-fA-F]{2}){53}$/, "0x and 53 bytes of hex");
+export const ephemeralKey = z
+  .string()
+  .regex(/^0x([0-9a-fA-F]{2}){32}$/, "0x and 32 bytes of hex")
+  .meta({ description: "X25519 public key of the sender, under which all ciphertexts stand" });
 
 export const depositExt = z
   .strictObject({
     depositor: address,
     valid_after: unixSeconds,
     valid_before: unixSeconds,
+    ephemeral_key: ephemeralKey,
     ciphertexts: z.array(ciphertext).length(3),
   })
   .meta({ id: "DepositExt" });
@@ -45,6 +50,7 @@ export const depositExt = z
 export const spendExt = z
   .strictObject({
     recipient: address.meta({ description: "The zero address for a transfer" }),
+    ephemeral_key: ephemeralKey,
     ciphertexts: z.array(ciphertext).length(4),
   })
   .meta({ id: "SpendExt" });
@@ -66,6 +72,7 @@ const swapExt = z
           "Uniswap v3's packed path (token 20 bytes, fee 3, token 20 …): begins with the statement's asset, ends with token_out",
       }),
     npk_out: fieldElement.meta({ description: "Whose note the bought tokens become: H(owner, blinding)" }),
+    ephemeral_key: ephemeralKey,
     ciphertexts: z.array(ciphertext).length(4).meta({
       description:
         "Of change, service fee, developer fee, and of the note that the pool makes of what it received",

@@ -9,6 +9,7 @@ import {
 import { encodeUniswapPath } from "../api/uniswap-path.ts";
 import { addressFromField, type Address } from "../protocol/brands.ts";
 import { toHex, word } from "../protocol/bytes.ts";
+import type { Ciphertexts } from "../protocol/statements.ts";
 import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { ClientError } from "./errors.ts";
 import type { Prepared } from "./statements.ts";
@@ -39,7 +40,7 @@ export function plainDepositBody(
       depositor: ext.depositor,
       valid_after: Number(ext.validAfter),
       valid_before: Number(ext.validBefore),
-      ciphertexts: ext.ciphertexts.map(toHex),
+      ...wireCiphertexts(ext),
     },
   };
 }
@@ -50,7 +51,7 @@ export function spendBody(prepared: Prepared, proof: WireProof): SpendBody {
   if (ext.kind !== "spend" && ext.kind !== "spend9") throw new TypeError("not a spend");
   return {
     ...common(prepared, proof),
-    ext: { recipient: ext.recipient, ciphertexts: ext.ciphertexts.map(toHex) },
+    ext: { recipient: ext.recipient, ...wireCiphertexts(ext) },
   };
 }
 
@@ -67,9 +68,13 @@ export function swapBody(prepared: Prepared, proof: WireProof): SwapBody {
       min_amount_out: String(ext.minAmountOut),
       path: encodeUniswapPath({ tokenIn, path, tokenOut }),
       npk_out: toHex(word(ext.npkOut)),
-      ciphertexts: ext.ciphertexts.map(toHex),
+      ...wireCiphertexts(ext),
     },
   };
+}
+
+function wireCiphertexts({ ephemeralKey, ciphertexts }: Ciphertexts) {
+  return { ephemeral_key: toHex(ephemeralKey), ciphertexts: ciphertexts.map(toHex) };
 }
 
 function common({ statement, openings }: Prepared, proof: WireProof): Omit<SpendBody, "ext"> {

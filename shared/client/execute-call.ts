@@ -7,6 +7,7 @@ import type { AttestResponse } from "../api/transactions.ts";
 import { POOL_ABI, TOKEN_ABI } from "../contracts/abi.ts";
 import { asAddress, ZERO_BYTES32, type Address } from "../protocol/brands.ts";
 import { concatBytes, fromHex, toHex } from "../protocol/bytes.ts";
+import { readExecuted } from "../protocol/host/executed-log.ts";
 import { compressProof, type Proof } from "../protocol/proof.ts";
 import { KINDS, type Statement } from "../protocol/statements.ts";
 
@@ -61,8 +62,8 @@ export function outcomeOf({ status, logs }: Receipt, { home, hash }: Statement):
   if (status === 0) return "reverted";
   for (const { address, topics, data } of logs) {
     if (asAddress(address) !== home.pool || topics[1] !== hash) continue;
+    if (readExecuted({ topics, data })?.statement === hash) return "executed";
     const event = POOL.parseLog({ topics, data });
-    if (event?.name === "Executed") return "executed";
     if (event?.name === "Rejected") return POOL.parseError(String(event.args["reason"]))?.name ?? "rejected";
   }
   return "not in this transaction";

@@ -3,7 +3,7 @@
  * needs to wait for the chain waits here.
  */
 import type { StreamEvent } from "../api/data.ts";
-import type { Address, Bytes32, Field } from "../protocol/brands.ts";
+import type { Address, Bytes32 } from "../protocol/brands.ts";
 import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
 import { orAborted } from "./aborting.ts";
@@ -357,18 +357,25 @@ export class Ledger {
   }
 
   /** The stream has brought every leaf of a statement and the end of every note it spent. */
-  holds({ statement: { facts }, boughtBlinding }: Prepared): boolean {
+  holds(prepared: Prepared): boolean {
+    const { facts } = prepared.statement;
     const leaves = facts.commitments.every((commitment) => this.state.tree.includes(commitment));
     const spent = facts.nullifiers.every((nullifier) => {
       const note = this.state.noteOf(nullifier);
       return note === undefined || note.spent !== undefined;
     });
-    return leaves && spent && (boughtBlinding === undefined || this.bought(boughtBlinding) !== undefined);
+    return leaves && spent && (prepared.boughtBlinding === undefined || this.bought(prepared) !== undefined);
   }
 
-  /** The note that a swap's output became. Its commitment could not be known before; its blinding is the wallet's own and used once. */
-  bought(blinding: Field): OwnedNote | undefined {
-    return [...this.state.notes.values()].find((note) => note.blinding === blinding);
+  /**
+   * The note that a swap's output became. Its commitment could not be known before, but its blinding, and that it
+   * stands behind the swap's own leaves: whoever sees the swap on its way can buy the same owner a note of dust first.
+   */
+  bought({ statement: { facts }, boughtBlinding }: Prepared): OwnedNote | undefined {
+    const { notes, tree } = this.state;
+    const isBehind = ({ leafIndex }: OwnedNote): boolean =>
+      tree.leaf(leafIndex - 1) === facts.commitments.at(-1);
+    return [...notes.values()].find((note) => note.blinding === boughtBlinding && isBehind(note));
   }
 }
 

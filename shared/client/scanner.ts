@@ -5,7 +5,7 @@
 import type { StreamEvent } from "../api/data.ts";
 import { asAddress, asField, type Field } from "../protocol/brands.ts";
 import { mustFromHex } from "../protocol/bytes.ts";
-import { decryptNote } from "../notes/encryption.ts";
+import { openOutput } from "../notes/encryption.ts";
 import type { FullViewingKey } from "../notes/keys.ts";
 import { completeNote } from "../notes/measured-note.ts";
 import { noteCommitment, nullifierOf, type Note } from "../notes/note.ts";
@@ -93,7 +93,11 @@ function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Fi
 
 /** Own notes that give this very leaf, whatever the service says about it. */
 function readNote(keys: FullViewingKey, data: LeafData, commitment: Field): Note | undefined {
-  const opened = decryptNote(keys, mustFromHexOrEmpty(data.ciphertext));
+  const opened = openOutput(keys, {
+    ephemeralKey: mustFromHexOrEmpty(data.ephemeral_key),
+    output: data.output,
+    ciphertext: mustFromHexOrEmpty(data.ciphertext),
+  });
   if (opened === undefined) return undefined;
   if (data.npk === undefined) return noteCommitment(keys.owner, opened) === commitment ? opened : undefined;
   const asset = asAddress(data.asset);

@@ -119,9 +119,7 @@ export class Spending {
     };
     const swap = async (call: Operation): Promise<Swap> => {
       const { made, prepared } = await this.#spend(intent, timed, call);
-      const { boughtBlinding } = prepared;
-      const note = boughtBlinding === undefined ? undefined : this.#core.parts.ledger.bought(boughtBlinding);
-      return { ...made, received: note?.value };
+      return { ...made, received: this.#core.parts.ledger.bought(prepared)?.value };
     };
     return Operation.run(timed, async (call) => {
       // Found out before a proof leaves this device, so that a refusal binds no notes.

@@ -10,6 +10,7 @@ import {
   checkStatement,
   contextOf,
   KINDS,
+  type Ciphertexts,
   type Ext,
   type Facts,
   type Home,
@@ -20,7 +21,7 @@ import {
 import { encodeExt, writeSignals } from "../protocol/host/statements.ts";
 import { TREE_DEPTH } from "../protocol/tree.ts";
 import type { ShieldedAddress } from "../notes/address.ts";
-import { encryptNote, nobody } from "../notes/encryption.ts";
+import { nobody, OutputSealer } from "../notes/encryption.ts";
 import type { SpendingKey } from "../notes/keys.ts";
 import { sealUnmeasured } from "../notes/measured-note.ts";
 import { commitmentOf, newNote, noteCommitment, npkOf, nullifierOf, type Note } from "../notes/note.ts";
@@ -96,7 +97,8 @@ type Wanted =
 
 export function prepareDeposit(plan: DepositPlan): Prepared {
   const own = plan.amount - plan.fees.total;
-  const outputs = makeOutputs(plan.asset, [
+  const sealer = new OutputSealer();
+  const outputs = makeOutputs(sealer, plan.asset, [
     { to: plan.keys.viewing.address, value: own },
     plan.fees.service,
     plan.fees.developer,
@@ -106,7 +108,7 @@ export function prepareDeposit(plan: DepositPlan): Prepared {
     depositor: plan.depositor,
     validAfter: BigInt(plan.validAfter),
     validBefore: BigInt(plan.validBefore),
-    ciphertexts: outputs.ciphertexts,
+    ...sealedBy(sealer),
   };
   const asset = addressToField(plan.asset);
   const statement = state(plan, ext, {
@@ -129,7 +131,8 @@ export function prepareSpend(plan: SpendPlan): Prepared {
   const { payment, fees } = plan;
   const kind = plan.inputs.length > KINDS.spend.inputs ? "spend9" : "spend";
   const own = sumOf(plan.inputs.map(({ note }) => note)) - payment.value - fees.total;
-  const outputs = makeOutputs(plan.asset, [
+  const sealer = new OutputSealer();
+  const outputs = makeOutputs(sealer, plan.asset, [
     payment.type === "transfer" ? payment : undefined,
     change(plan, own),
     fees.service,
@@ -139,7 +142,7 @@ export function prepareSpend(plan: SpendPlan): Prepared {
   const ext: Ext = {
     kind,
     recipient: isPublic ? payment.recipient : ZERO_ADDRESS,
-    ciphertexts: outputs.ciphertexts,
+    ...sealedBy(sealer),
   };
   return {
     ...fromNotes(plan, ext, outputs, isPublic ? payment.value : 0n),
@@ -150,11 +153,12 @@ export function prepareSpend(plan: SpendPlan): Prepared {
 export function prepareSwap(plan: SwapPlan): Prepared {
   const { fees, tokenOut, floor, path } = plan;
   const own = sumOf(plan.inputs.map(({ note }) => note)) - plan.sharesIn;
-  const outputs = makeOutputs(plan.asset, [change(plan, own), fees.service, fees.developer]);
-  const bought = sealUnmeasured(plan.keys.viewing.address, tokenOut);
+  const sealer = new OutputSealer();
+  const outputs = makeOutputs(sealer, plan.asset, [change(plan, own), fees.service, fees.developer]);
+  const bought = sealUnmeasured(sealer, plan.keys.viewing.address, tokenOut);
   const ext: Ext = {
     ...{ kind: "private-swap", tokenOut, minAmountOut: floor, npkOut: bought.npk, path },
-    ciphertexts: [...outputs.ciphertexts, bought.ciphertext],
+    ...sealedBy(sealer),
   };
   return {
     ...fromNotes(plan, ext, outputs, plan.sharesIn - fees.total),
@@ -212,12 +216,12 @@ function fromNotes(
 
 type Outputs = ReturnType<typeof makeOutputs>;
 
-function makeOutputs(asset: Address, wanted: readonly Wanted[]) {
+function makeOutputs(sealer: OutputSealer, asset: Address, wanted: readonly Wanted[]) {
   const made = wanted.map((output) => {
     const to = output?.to ?? nobody();
-    const note = newNote(asset, output?.value ?? 0n);
+    const note = sealer.seal(to, asset, output?.value ?? 0n);
     const npk = npkOf(to.owner, note.blinding);
-    return { note, npk, commitment: commitmentOf(npk, asset, note.value), ciphertext: encryptNote(to, note) };
+    return { note, npk, commitment: commitmentOf(npk, asset, note.value) };
   });
   const opening = ({ note }: { readonly note: Note }, output: number): FeeOpening[] =>
     wanted[output]?.enforced === true
@@ -225,10 +229,14 @@ function makeOutputs(asset: Address, wanted: readonly Wanted[]) {
       : [];
   return {
     commitments: made.map(({ commitment }) => commitment),
-    ciphertexts: made.map(({ ciphertext }) => ciphertext),
     openings: made.flatMap(opening),
     witness: { outNpks: made.map(({ npk }) => npk), outValues: made.map(({ note }) => note.value) },
   };
+}
+
+/** Once every output is sealed. */
+function sealedBy({ ephemeralKey, ciphertexts }: OutputSealer): Ciphertexts {
+  return { ephemeralKey, ciphertexts };
 }
 
 /** A fresh blinding makes its nullifier unlike any other, so nobody can tell how many notes a payment spends. */

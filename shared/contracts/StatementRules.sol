@@ -3,6 +3,7 @@ pragma solidity ^0.8.28;
 
 import {CommitmentQueue} from "./CommitmentQueue.sol";
 import {IVerifier} from "./interfaces/IVerifier.sol";
+import {ExecutedLog} from "./libraries/ExecutedLog.sol";
 import {Ext} from "./libraries/Ext.sol";
 import {Marks} from "./libraries/Marks.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
@@ -236,13 +237,22 @@ abstract contract StatementRules is CommitmentQueue {
         for (uint256 i = 0; i < inputs; ++i) {
             spentBy[nullifiers.item(i)] = mark;
         }
-        emit Executed(
+        ExecutedLog.write(
             statement.hash,
             statement.kind,
             firstLeafIndex,
-            nullifiers,
-            commitments,
-            Ext.ciphertexts(transaction.ext, statement.kind)
+            statement.proofHash,
+            signals.noteHashes(inputs, statement.outputs),
+            Ext.ciphertexts(transaction.ext, statement.kind),
+            _moved(transaction.ext, statement)
         );
+    }
+
+    /// @dev What the event says about tokens; empty where none move.
+    function _moved(bytes calldata ext, Statement memory statement) private pure returns (bytes memory) {
+        uint128 amount = uint128(statement.amount);
+        if (amount == 0) return "";
+        if (statement.kind == StatementSignals.PRIVATE_SWAP) return abi.encodePacked(statement.token, amount);
+        return abi.encodePacked(statement.token, amount, Ext.party(ext));
     }
 }

@@ -312,14 +312,7 @@ export const POOL_ABI = [
   },
   {
     anonymous: false,
-    inputs: [
-      { indexed: true, internalType: "bytes32", name: "statementHash", type: "bytes32" },
-      { indexed: true, internalType: "uint8", name: "kind", type: "uint8" },
-      { indexed: false, internalType: "uint64", name: "firstLeafIndex", type: "uint64" },
-      { indexed: false, internalType: "uint256[]", name: "nullifiers", type: "uint256[]" },
-      { indexed: false, internalType: "uint256[]", name: "commitments", type: "uint256[]" },
-      { indexed: false, internalType: "bytes", name: "ciphertexts", type: "bytes" },
-    ],
+    inputs: [{ indexed: true, internalType: "bytes32", name: "statementHash", type: "bytes32" }],
     name: "Executed",
     type: "event",
   },

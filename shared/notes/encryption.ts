@@ -1,71 +1,127 @@
 /**
- * Ciphertexts that carry a note to its owner: X25519, HKDF-SHA-256, XChaCha20-Poly1305, always 117 bytes.
- * Every byte of a ciphertext on chain may be hostile; what opens is still only a claim until the reader
- * has recomputed the commitment.
+ * Ciphertexts that carry notes to their owners: X25519, HKDF-SHA-256, XChaCha20-Poly1305. A transaction has one
+ * ephemeral key and, for each output, 53 bytes: viewTag[1] sealed[asset 20 ‖ value 16] tag[16].
  *
- * Layout: ephemeralKey[32] viewTag[1] sealed[asset 20 ‖ value 16 ‖ blinding 32] tag[16].
+ * The blinding of a note is not sent: both sides derive it. So only who knows the shared secret can make a note that
+ * its reader finds, and a note under any other blinding is to its reader as one with a garbled ciphertext.
+ * Every byte of a ciphertext on chain may be hostile; what opens is still only a claim until the reader has recomputed
+ * the commitment.
  */
 import { xchacha20poly1305 } from "@noble/ciphers/chacha.js";
 import { x25519 } from "@noble/curves/ed25519.js";
-import { hkdf } from "@noble/hashes/hkdf.js";
+import { expand, extract } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { randomBytes } from "@noble/hashes/utils.js";
-import { asField } from "../protocol/brands.ts";
-import { addressBytes, ByteReader, concatBytes, toAddress, uintToBytes, word } from "../protocol/bytes.ts";
-import { CIPHERTEXT_BYTES } from "../protocol/statements.ts";
+import { FIELD_ORDER, mustField, type Address, type Field } from "../protocol/brands.ts";
+import {
+  addressBytes,
+  ByteReader,
+  bytesToUint,
+  concatBytes,
+  toAddress,
+  uintToBytes,
+} from "../protocol/bytes.ts";
+import { CIPHERTEXT_BYTES, EPHEMERAL_KEY_BYTES } from "../protocol/statements.ts";
 import type { ShieldedAddress } from "./address.ts";
 import type { IncomingViewingKey } from "./keys.ts";
 import { randomField, type Note } from "./note.ts";
 
-const INFO = new TextEncoder().encode("cloister/note/v1");
-const EPHEMERAL_BYTES = 32;
-const SEALED_AT = EPHEMERAL_BYTES + 1;
+const INFO = new TextEncoder().encode("cloister/note/v2");
+/** key[32] nonce[24] viewTag[1], and behind them what an opened ciphertext needs besides. */
+const KEYS_BYTES = 32 + 24 + 1;
+const BLINDING_BYTES = 64;
+const VIEW_TAG_AT = KEYS_BYTES - 1;
 
-/** Both public keys are in the info, so a ciphertext moved to another ephemeral key or reader opens nothing. */
-function noteKeys(shared: Uint8Array, ephemeralKey: Uint8Array, viewingKey: Uint8Array) {
-  const bytes = hkdf(sha256, shared, undefined, concatBytes(INFO, ephemeralKey, viewingKey), 32 + 24 + 1);
-  // By the tag an owner skips 255 of 256 foreign notes without opening them.
-  return { key: bytes.slice(0, 32), nonce: bytes.slice(32, 56), viewTag: bytes[56]! };
+/**
+ * Both public keys and the output's place are in the info: a ciphertext moved to another ephemeral key, reader or
+ * place opens nothing, and two outputs to one reader share neither key nor blinding.
+ */
+class OutputKeys {
+  readonly #secret: Uint8Array;
+  readonly #info: Uint8Array;
+
+  constructor(shared: Uint8Array, ephemeralKey: Uint8Array, viewingKey: Uint8Array, output: number) {
+    this.#secret = extract(sha256, shared);
+    this.#info = concatBytes(INFO, ephemeralKey, viewingKey, Uint8Array.of(output));
+  }
+
+  /** By the tag an owner skips 255 of 256 foreign notes without opening them. */
+  cipher() {
+    const bytes = expand(sha256, this.#secret, this.#info, KEYS_BYTES);
+    return { key: bytes.slice(0, 32), nonce: bytes.slice(32, VIEW_TAG_AT), viewTag: bytes[VIEW_TAG_AT]! };
+  }
+
+  /**
+   * 512 bits reduced, so the bias is below 2^-256. Not drawn again until it fits: two sides that must agree for ever
+   * should have one step and no loop.
+   */
+  blinding(): Field {
+    const bytes = expand(sha256, this.#secret, this.#info, KEYS_BYTES + BLINDING_BYTES).slice(KEYS_BYTES);
+    return mustField(bytesToUint(bytes) % FIELD_ORDER);
+  }
 }
 
-/** `ephemeralSecret` is given by fixed vectors only; used twice it would link two notes. */
-export function encryptNote(
-  to: ShieldedAddress,
-  note: Note,
-  ephemeralSecret: Uint8Array = randomBytes(32),
-): Uint8Array {
-  const ephemeralKey = x25519.getPublicKey(ephemeralSecret);
-  const { key, nonce, viewTag } = noteKeys(
-    x25519.getSharedSecret(ephemeralSecret, to.viewingKey),
-    ephemeralKey,
-    to.viewingKey,
-  );
-  const plain = concatBytes(addressBytes(note.asset), uintToBytes(note.value, 16), word(note.blinding));
-  return concatBytes(ephemeralKey, Uint8Array.of(viewTag), xchacha20poly1305(key, nonce).encrypt(plain));
+/**
+ * The outputs of one transaction, sealed one after the other. Places are given out here, each once: under one place
+ * two notes would share key and nonce.
+ */
+export class OutputSealer {
+  readonly ephemeralKey: Uint8Array;
+  readonly #ephemeralSecret: Uint8Array;
+  readonly #ciphertexts: Uint8Array[] = [];
+
+  /** `ephemeralSecret` is given by fixed vectors only; used twice it would give two notes of one reader one blinding. */
+  constructor(ephemeralSecret: Uint8Array = randomBytes(32)) {
+    this.#ephemeralSecret = ephemeralSecret;
+    this.ephemeralKey = x25519.getPublicKey(ephemeralSecret);
+  }
+
+  /** The next output: a note that `to` finds with these very contents. */
+  seal(to: ShieldedAddress, asset: Address, value: bigint): Note {
+    const shared = x25519.getSharedSecret(this.#ephemeralSecret, to.viewingKey);
+    const keys = new OutputKeys(shared, this.ephemeralKey, to.viewingKey, this.#ciphertexts.length);
+    const { key, nonce, viewTag } = keys.cipher();
+    const plain = concatBytes(addressBytes(asset), uintToBytes(value, 16));
+    const sealed = xchacha20poly1305(key, nonce).encrypt(plain);
+    this.#ciphertexts.push(concatBytes(Uint8Array.of(viewTag), sealed));
+    return { asset, value, blinding: keys.blinding() };
+  }
+
+  /** In order of sealing. */
+  get ciphertexts(): readonly Uint8Array[] {
+    return this.#ciphertexts;
+  }
+}
+
+/** One output as the chain shows it. */
+export interface SealedOutput {
+  readonly ephemeralKey: Uint8Array;
+  /** Its place among the outputs of its transaction. */
+  readonly output: number;
+  readonly ciphertext: Uint8Array;
 }
 
 /** Undefined when it is not for this key, was changed, or holds no note. */
-export function decryptNote(reader: IncomingViewingKey, ciphertext: Uint8Array): Note | undefined {
-  if (ciphertext.length !== CIPHERTEXT_BYTES) return undefined;
-  const ephemeralKey = ciphertext.slice(0, EPHEMERAL_BYTES);
+export function openOutput(
+  reader: IncomingViewingKey,
+  { ephemeralKey, output, ciphertext }: SealedOutput,
+): Note | undefined {
+  if (ephemeralKey.length !== EPHEMERAL_KEY_BYTES || ciphertext.length !== CIPHERTEXT_BYTES) return undefined;
+  // One byte of the info: 256 would be a second name of 0.
+  if (!Number.isInteger(output) || output < 0 || output > 255) return undefined;
   const shared = reader.sharedSecret(ephemeralKey);
   if (shared === undefined) return undefined;
-  const { key, nonce, viewTag } = noteKeys(shared, ephemeralKey, reader.viewingKey);
-  if (ciphertext[EPHEMERAL_BYTES] !== viewTag) return undefined;
+  const keys = new OutputKeys(shared, ephemeralKey, reader.viewingKey, output);
+  const { key, nonce, viewTag } = keys.cipher();
+  if (ciphertext[0] !== viewTag) return undefined;
+  let plain: ByteReader;
   try {
-    return parsePlain(xchacha20poly1305(key, nonce).decrypt(ciphertext.slice(SEALED_AT)));
+    plain = new ByteReader(xchacha20poly1305(key, nonce).decrypt(ciphertext.slice(1)));
   } catch {
     // A false positive of the view tag (one foreign note in 256), or a changed ciphertext.
     return undefined;
   }
-}
-
-function parsePlain(plain: Uint8Array): Note | undefined {
-  const bytes = new ByteReader(plain);
-  const asset = bytes.take(20);
-  const value = bytes.uint(16);
-  const blinding = asField(bytes.uint(32));
-  return bytes.done() && blinding !== undefined ? { asset: toAddress(asset), value, blinding } : undefined;
+  return { asset: toAddress(plain.take(20)), value: plain.uint(16), blinding: keys.blinding() };
 }
 
 /**

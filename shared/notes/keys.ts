@@ -9,7 +9,7 @@ import { randomBytes } from "@noble/hashes/utils.js";
 import { generateMnemonic, mnemonicToSeedSync, validateMnemonic } from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { FIELD_ORDER, mustField, type Field } from "../protocol/brands.ts";
-import { bytesToUint, word } from "../protocol/bytes.ts";
+import { bytesToUint, equalBytes, word } from "../protocol/bytes.ts";
 import { poseidon2 } from "../protocol/hash.ts";
 import { encodeShieldedAddress, type ShieldedAddress } from "./address.ts";
 
@@ -40,6 +40,8 @@ export class IncomingViewingKey extends Redacted {
   /** X25519 public key, 32 bytes. */
   readonly viewingKey: Uint8Array;
   readonly #secret: Uint8Array;
+  /** The outputs of a transaction come one after the other under one ephemeral key, and the curve is nearly all of the work. */
+  #last: { readonly ephemeralKey: Uint8Array; readonly shared: Uint8Array | undefined } | undefined;
 
   constructor(owner: Field, viewingSecret: Uint8Array) {
     super();
@@ -51,6 +53,12 @@ export class IncomingViewingKey extends Redacted {
 
   /** X25519 with a sender's ephemeral key; undefined for a low-order key, whose shared secret everyone knows. */
   sharedSecret(ephemeralKey: Uint8Array): Uint8Array | undefined {
+    if (this.#last === undefined || !equalBytes(this.#last.ephemeralKey, ephemeralKey))
+      this.#last = { ephemeralKey: ephemeralKey.slice(), shared: this.#computeShared(ephemeralKey) };
+    return this.#last.shared?.slice();
+  }
+
+  #computeShared(ephemeralKey: Uint8Array): Uint8Array | undefined {
     try {
       return x25519.getSharedSecret(this.#secret, ephemeralKey);
     } catch {

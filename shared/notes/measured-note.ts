@@ -1,20 +1,20 @@
 /**
  * Notes whose value the pool measures and hashes itself, such as the output of a swap: whoever makes the
- * statement knows owner and blinding, the chain adds asset and value later. The ciphertext carries the blinding;
- * asset and value come from the pool's event. An event is believed only as far as the leaf bears it out.
+ * statement knows owner and blinding, the chain adds asset and value later. The reader derives the blinding as of any
+ * other note; asset and value come from the pool's event. An event is believed only as far as the leaf bears it out.
  */
 import { VALUE_LIMIT, type Address, type Field } from "../protocol/brands.ts";
 import type { ShieldedAddress } from "./address.ts";
-import { encryptNote } from "./encryption.ts";
-import { commitmentOf, newNote, npkOf, type Note } from "./note.ts";
+import type { OutputSealer } from "./encryption.ts";
+import { commitmentOf, npkOf, type Note } from "./note.ts";
 
 /**
  * What goes into a statement for a note that the pool will complete. The ciphertext is one like any other, with
  * value 0 inside: nobody can tell from its length or form what it is for.
  */
-export function sealUnmeasured(to: ShieldedAddress, asset: Address) {
-  const note = newNote(asset, 0n);
-  return { npk: npkOf(to.owner, note.blinding), blinding: note.blinding, ciphertext: encryptNote(to, note) };
+export function sealUnmeasured(sealer: OutputSealer, to: ShieldedAddress, asset: Address) {
+  const { blinding } = sealer.seal(to, asset, 0n);
+  return { npk: npkOf(to.owner, blinding), blinding };
 }
 
 /** What an event says about a leaf that the pool hashed itself. */

@@ -8,7 +8,7 @@ export interface Note {
   readonly asset: Address;
   /** Smallest units, below 2^128. */
   readonly value: bigint;
-  /** Fresh and random for every note; who knows it and the owner can recognise the note, nobody else can. */
+  /** Another one for every note, and nobody can foretell it: who knows it and the owner recognises the note. */
   readonly blinding: Field;
 }
 

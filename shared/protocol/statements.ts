@@ -116,24 +116,30 @@ export function nameSignals(kind: Kind, signals: readonly Field[]): Facts {
 
 // ---------------------------------------------------------------- ext
 
-/** Bytes of every output's ciphertext, dummies included: 32 ephemeral key, 1 view tag, 68 sealed note, 16 tag. */
-export const CIPHERTEXT_BYTES = 117;
+/** X25519 public key of the sender, one for all outputs of a statement. */
+export const EPHEMERAL_KEY_BYTES = 32;
+/** Bytes of every output's ciphertext, dummies included: 1 view tag, 36 sealed note, 16 tag. */
+export const CIPHERTEXT_BYTES = 53;
 
-export interface DepositExt {
+/** What carries the notes of a statement to their owners. */
+export interface Ciphertexts {
+  readonly ephemeralKey: Uint8Array;
+  /** One a leaf: the commitments' in order, then, of a swap, that of the bought note. */
+  readonly ciphertexts: readonly Uint8Array[];
+}
+
+export interface DepositExt extends Ciphertexts {
   readonly kind: "deposit-shield";
   readonly depositor: Address;
   /** EIP-3009 bounds, Unix seconds, below 2^64: valid strictly after / strictly before. */
   readonly validAfter: bigint;
   readonly validBefore: bigint;
-  /** One a commitment, in order. */
-  readonly ciphertexts: readonly Uint8Array[];
 }
 
-export interface SpendExt {
+export interface SpendExt extends Ciphertexts {
   readonly kind: "spend" | "spend9";
   /** Zero exactly when amountOut is zero. */
   readonly recipient: Address;
-  readonly ciphertexts: readonly Uint8Array[];
 }
 
 /** One or two pools of Uniswap v3, one after the other. Fees are tiers in hundredths of a basis point, below 2^24. */
@@ -145,7 +151,7 @@ export interface SwapPath {
   readonly feeSecond: number;
 }
 
-export interface SwapExt {
+export interface SwapExt extends Ciphertexts {
   readonly kind: "private-swap";
   readonly tokenOut: Address;
   /** The floor: with less than this, in tokenOut's smallest units, the swap fails and the notes stay unspent. */
@@ -153,8 +159,6 @@ export interface SwapExt {
   /** Whose note the bought tokens become. A bigint and not a Field: `checkStatement` looks at its range. */
   readonly npkOut: bigint;
   readonly path: SwapPath;
-  /** One a leaf: the commitments' in order, then that of the bought note. */
-  readonly ciphertexts: readonly Uint8Array[];
 }
 
 export type Ext = DepositExt | SpendExt | SwapExt;
@@ -164,16 +168,21 @@ export const FEE_TIERS: readonly number[] = [100, 500, 3_000, 10_000];
 
 /**
  * The exact bytes that the pool decodes and obeys (tightly packed, fixed length by kind):
- *   deposit-shield: depositor[20] validAfter[8] validBefore[8] ciphertexts[3 × 117]
- *   spend, spend9:  recipient[20] ciphertexts[4 × 117]
- *   private-swap:   tokenOut[20] minAmountOut[16] npkOut[32] feeFirst[3] middle[20] feeSecond[3] ciphertexts[4 × 117]
+ *   deposit-shield: depositor[20] validAfter[8] validBefore[8] ephemeralKey[32] ciphertexts[3 × 53]
+ *   spend, spend9:  recipient[20] ephemeralKey[32] ciphertexts[4 × 53]
+ *   private-swap:   tokenOut[20] minAmountOut[16] npkOut[32] feeFirst[3] middle[20] feeSecond[3]
+ *                   ephemeralKey[32] ciphertexts[4 × 53]
  * Undefined unless `bytes` has exactly the length of its kind. Every such byte string is a valid ext.
  */
 export function decodeExt(kind: Kind, bytes: Uint8Array): Ext | undefined {
   const { leaves } = KINDS[kind];
-  if (bytes.length !== TERMS_BYTES[kind] + leaves * CIPHERTEXT_BYTES) return undefined;
+  if (bytes.length !== TERMS_BYTES[kind] + EPHEMERAL_KEY_BYTES + leaves * CIPHERTEXT_BYTES) return undefined;
   const reader = new ByteReader(bytes);
-  return { ...decodeTerms(kind, reader), ciphertexts: reader.list(leaves, CIPHERTEXT_BYTES) };
+  return {
+    ...decodeTerms(kind, reader),
+    ephemeralKey: reader.take(EPHEMERAL_KEY_BYTES),
+    ciphertexts: reader.list(leaves, CIPHERTEXT_BYTES),
+  };
 }
 
 const TERMS_BYTES: Readonly<Record<Kind, number>> = {
@@ -210,7 +219,8 @@ function decodeTerms(kind: Kind, reader: ByteReader): Terms {
   }
 }
 
-type Terms = Omit<DepositExt, "ciphertexts"> | Omit<SpendExt, "ciphertexts"> | Omit<SwapExt, "ciphertexts">;
+type Terms =
+  Omit<DepositExt, keyof Ciphertexts> | Omit<SpendExt, keyof Ciphertexts> | Omit<SwapExt, keyof Ciphertexts>;
 
 // ---------------------------------------------------------------- hashes
 

@@ -31,8 +31,9 @@ import { codeOf } from "../unit/enclave/support/frame-client.ts";
 
 const CONTEXT = positionOf("private-swap", "context");
 const AMOUNT = positionOf("private-swap", "amountOut");
-/** Bytes of an ext before its ciphertexts. */
+/** Bytes of an ext before its ephemeral key. */
 const TERMS = 94;
+const EPHEMERAL_KEY = 32;
 
 describe("P3 a swap is executed as its user signed it, or not at all", function () {
   this.timeout(600_000);
@@ -74,9 +75,13 @@ describe("P3 a swap is executed as its user signed it, or not at all", function 
       ["middle", along({ middle: other })],
       ["second tier", along({ feeSecond: 100 })],
       ["one hop instead of two", along({ middle: ZERO_ADDRESS, feeSecond: 0 })],
+      ["ephemeral key", flipped(swap.statement.extBytes, TERMS)],
       ...terms.ciphertexts.map(
         (_, leaf) =>
-          [`ciphertext ${String(leaf)}`, flipped(swap.statement.extBytes, TERMS + leaf * 117 + 40)] as const,
+          [
+            `ciphertext ${String(leaf)}`,
+            flipped(swap.statement.extBytes, TERMS + EPHEMERAL_KEY + leaf * 53 + 40),
+          ] as const,
       ),
     ];
   });

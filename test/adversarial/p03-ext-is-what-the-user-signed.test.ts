@@ -31,8 +31,8 @@ import { codeOf, FrameClient } from "../unit/enclave/support/frame-client.ts";
 
 const AMOUNT = positionOf("spend", "amountOut");
 const CONTEXT = positionOf("spend", "context");
-/** In an ext: 20 bytes of recipient come first. */
-const FIRST_CIPHERTEXT = 20;
+/** In an ext: 20 bytes of recipient and 32 of ephemeral key come first. */
+const FIRST_CIPHERTEXT = 52;
 /** In a frame: version, length, request id and type come first. */
 const REQUEST_BODY = 10;
 

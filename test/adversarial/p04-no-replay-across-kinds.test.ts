@@ -17,6 +17,7 @@ import {
   KIND_NAMES,
   KINDS,
   signalCount,
+  type Ciphertexts,
   type Ext,
   type Home,
   type Kind,
@@ -128,7 +129,7 @@ describe("P4 nothing is good as another kind, in a pool with the same tree, or o
     const fill = <T>(list: readonly T[], length: number, more: () => T): T[] =>
       Array.from({ length }, (_, at) => list[at] ?? more());
     const ciphertexts = fill(statement.ext.ciphertexts, leaves, () => new Uint8Array(CIPHERTEXT_BYTES));
-    const ext = encodeExt(termsOf(kind, ciphertexts));
+    const ext = encodeExt(termsOf(kind, { ...statement.ext, ciphertexts }));
     const root = mustField(signed.spend.statement.facts.root!);
     const signals = writeSignals(kind, {
       ...facts,
@@ -141,17 +142,18 @@ describe("P4 nothing is good as another kind, in a pool with the same tree, or o
     return { signals, ext };
   }
 
-  function termsOf(kind: Kind, ciphertexts: readonly Uint8Array[]): Ext {
+  function termsOf(kind: Kind, { ephemeralKey, ciphertexts }: Ciphertexts): Ext {
+    const sealed = { ephemeralKey, ciphertexts };
     switch (kind) {
       case "deposit-shield":
-        return { kind, depositor: thief, validAfter: 0n, validBefore: 2n ** 63n, ciphertexts };
+        return { kind, depositor: thief, validAfter: 0n, validBefore: 2n ** 63n, ...sealed };
       case "spend":
       case "spend9":
-        return { kind, recipient: thief, ciphertexts };
+        return { kind, recipient: thief, ...sealed };
       case "private-swap":
         return {
           ...{ kind, tokenOut: bazaar.weth, minAmountOut: 1n, npkOut: randomField() },
-          ...{ path: bazaar.oneHop, ciphertexts },
+          ...{ path: bazaar.oneHop, ...sealed },
         };
     }
   }

@@ -28,10 +28,10 @@ import {
   mustAddress,
   restoreFrom,
 } from "../support/adversary.ts";
+import { readSealed, sealNote } from "../support/sealed-notes.ts";
 import { LyingService, PREFIX, type Lies } from "./lying-service.ts";
-import { encryptNote } from "../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
-import { newNote, noteCommitment } from "../../shared/notes/note.ts";
+import { noteCommitment } from "../../shared/notes/note.ts";
 import { Frontier } from "../../shared/protocol/tree.ts";
 
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
@@ -224,17 +224,19 @@ describe("P9 the client refuses a lying proxy", function () {
 
   it("P9 ciphertexts that promise what the leaf does not hold make no balance, and hidden ones come back from the chain", async () => {
     const truth = await field.events();
-    const own = truth.find((event): event is LeafEvent => event.kind === "leaf" && event.data.index === 0)!
-      .data.ciphertext;
+    const own = truth.find(
+      (event): event is LeafEvent => event.kind === "leaf" && event.data.index === 0,
+    )!.data;
+    const sealed = { ephemeral_key: own.ephemeral_key, output: own.output, ciphertext: own.ciphertext };
     // The wallet's own good ciphertext beside somebody else's leaf: it opens, and it is not that leaf's.
-    service.lies = { events: leafLie((data) => (foreign(data) ? { ...data, ciphertext: own } : data)) };
+    service.lies = { events: leafLie((data) => (foreign(data) ? { ...data, ...sealed } : data)) };
     const wallet = await open();
     await wallet.sync();
     assert.equal(wallet.balance(field.usdcAddress).total, 15_000_000n);
     // A named npk and value, as the pool's own notes will have, on a leaf that is not ours.
     const promise = { npk: toHex(word(1n)), asset: field.usdcAddress, value: "1000000000" };
     service.lies = {
-      events: leafLie((data) => (foreign(data) ? { ...data, ...promise, ciphertext: own } : data)),
+      events: leafLie((data) => (foreign(data) ? { ...data, ...promise, ...sealed } : data)),
     };
     const second = await open();
     await second.sync();
@@ -264,25 +266,24 @@ describe("P9 the client refuses a lying proxy", function () {
 
     // A note that opens to the user, in a leaf of the liar's own, under a root that fits it.
     const truth = await field.events();
-    const note = newNote(field.usdcAddress, 787_000_000n);
+    const { note, told } = sealNote(keys.viewing.address, field.usdcAddress, 787_000_000n);
     const frontier = Frontier.empty();
     for (const leaf of leavesOf(truth)) frontier.append(parseField(String(leaf))!);
     const commitment = noteCommitment(keys.owner, note);
     frontier.append(commitment);
     const at = { tx_hash: toHex(word(1n)), block_number: 1_000 };
     const count = leavesOf(truth).length;
-    const ciphertext = toHex(encryptNote(keys.viewing.address, note));
     const leaf = {
       index: count,
       commitment: toHex(word(commitment)),
-      ciphertext,
+      ...told,
       source: "spend" as const,
       ...at,
     };
     const root = { root: toHex(word(frontier.root())), leaf_count: count + 1, block_number: 1_000 };
     service.lies = {
-      events: (told) => [
-        ...told,
+      events: (honest) => [
+        ...honest,
         { kind: "leaf", id: undefined, data: leaf },
         { kind: "root", id: undefined, data: root },
       ],
@@ -314,8 +315,8 @@ describe("P9 the client refuses a lying proxy", function () {
     await assert.rejects(wallet.withdraw(recipient, 1_000_000n), refusal("PROOF_INVALID"));
     assert.equal(service.payments.length, 1);
     const sent = spendBody.parse(service.payments[0]);
-    const ciphertexts = sent.ext.ciphertexts.map(mustFromHex);
-    const ext = encodeExt({ kind: "spend", recipient: mustAddress(sent.ext.recipient), ciphertexts });
+    const recipientSent = mustAddress(sent.ext.recipient);
+    const ext = encodeExt({ kind: "spend", recipient: recipientSent, ...readSealed(sent.ext) });
     const signals = sent.public_signals.map((signal) => parseField(signal)!);
     const statement = checkStatement(field.home, "spend", BigInt(sent.deadline), signals, ext);
     assert.ok(typeof statement !== "string");

@@ -15,11 +15,10 @@ import {
   type Pins,
   type Wallet,
 } from "../../shared/client/index.ts";
-import { encryptNote } from "../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
-import { commitmentOf, newNote, npkOf } from "../../shared/notes/note.ts";
+import { commitmentOf, npkOf } from "../../shared/notes/note.ts";
 import { FIELD_ORDER, parseField, ZERO_ADDRESS } from "../../shared/protocol/brands.ts";
-import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
+import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { checkStatement } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
@@ -33,6 +32,7 @@ import {
 } from "../support/adversary.ts";
 import { Bazaar, DOLLAR, notesOf } from "../support/swaps.ts";
 import { LyingService, PREFIX, type Lies } from "./lying-service.ts";
+import { readSealed, sealNote } from "../support/sealed-notes.ts";
 
 type LeafEvent = Extract<StreamEvent, { kind: "leaf" }>;
 type Leaf = LeafEvent["data"];
@@ -174,8 +174,8 @@ describe("P9 a wallet believes of a swap what its leaf bears out", function () {
     const bought = truth.find(
       (event): event is LeafEvent => event.kind === "leaf" && event.data.index === place,
     )!;
-    const { npk, asset, value, ciphertext } = bought.data;
-    const promise = { npk, asset, value, ciphertext } as Partial<Leaf>;
+    const { npk, asset, value, ephemeral_key, output, ciphertext } = bought.data;
+    const promise = { npk, asset, value, ephemeral_key, output, ciphertext } as Partial<Leaf>;
     // On a fee's place, where nothing of ours is: counted once, where it is.
     const dummy = lying((data) => (data.index === place - 1 ? { ...data, ...promise } : data));
     assert.deepEqual(await balances(offered({ events: dummy })), [40n * DOLLAR, 0n, promised]);
@@ -185,13 +185,13 @@ describe("P9 a wallet believes of a swap what its leaf bears out", function () {
   });
 
   it("P9 a bought note invented to fit, beside the pool's root, contradicts the leaves", async () => {
-    const note = newNote(bazaar.token, 0n);
+    const { note, told } = sealNote(keys.viewing.address, bazaar.token, 0n);
     const npk = npkOf(keys.owner, note.blinding);
     const value = 10n ** 24n;
     const invented = {
       ...{ npk: toHex(word(npk)), asset: bazaar.token, value: String(value) },
       commitment: toHex(word(commitmentOf(npk, bazaar.token, value))),
-      ciphertext: toHex(encryptNote(keys.viewing.address, note)),
+      ...told,
     };
     service.lies = offered({ events: about(invented) });
     const wallet = await open();
@@ -328,7 +328,7 @@ describe("P9 a wallet believes of a swap what its leaf bears out", function () {
         npkOut: BigInt(sent.ext.npk_out),
         path: route.path,
       },
-      ciphertexts: sent.ext.ciphertexts.map(mustFromHex),
+      ...readSealed(sent.ext),
     });
     const signals = sent.public_signals.map((signal) => parseField(signal)!);
     const statement = checkStatement(field.home, "private-swap", BigInt(sent.deadline), signals, ext);

@@ -30,6 +30,7 @@ import {
   positionOf,
   restoreFrom,
 } from "../support/adversary.ts";
+import { readSealed } from "../support/sealed-notes.ts";
 
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 const POOL_EXECUTED = new Interface(POOL_ABI).getEvent("Executed")!.topicHash;
@@ -164,7 +165,7 @@ describe("P10 a hostile caller of the real service", function () {
     const bytes = encodeExt({
       kind: "spend",
       recipient: mustAddress(ext.recipient),
-      ciphertexts: ext.ciphertexts.map(mustFromHex),
+      ...readSealed(ext),
     });
     const context = contextOf(home, "spend", BigInt(spend.deadline), bytes);
     return { ...spend, ext, public_signals: spend.public_signals.with(0, String(context)) };
@@ -180,10 +181,11 @@ describe("P10 a hostile caller of the real service", function () {
 
   it("P10 a changed recipient, ciphertext or deadline, with the old context and with one made to fit", async () => {
     const [first, ...others] = spend.ext.ciphertexts;
-    const ciphertext = `0x${Buffer.from(flipped(mustFromHex(first!), 60)).toString("hex")}`;
+    const ciphertext = `0x${Buffer.from(flipped(mustFromHex(first!), 30)).toString("hex")}`;
     for (const ext of [
       { ...spend.ext, recipient: freshAddress() },
       { ...spend.ext, ciphertexts: [ciphertext, ...others] },
+      { ...spend.ext, ephemeral_key: `0x${"09".repeat(32)}` },
     ]) {
       await refuses("CONTEXT_MISMATCH", { ...spend, ext });
       await refuses("PROOF_INVALID", refitted(ext));
@@ -259,7 +261,7 @@ describe("P10 a hostile caller of the real service", function () {
       { signer: stranger.address, signature: stranger.signingKey.sign(`0x${"11".repeat(32)}`).serialized },
     ];
     const claimed = [
-      { signer: stack.network("first").entry.enclave_signer, signature: forged[0]!.signature },
+      { signer: stack.network("first").entry.enclave_signers[0]!, signature: forged[0]!.signature },
     ];
     for (const lie of [forged, claimed, attestations]) {
       const before = await cost();

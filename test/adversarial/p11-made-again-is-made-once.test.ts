@@ -14,12 +14,12 @@ import type { StreamEvent } from "../../shared/api/data.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { spendBody } from "../../shared/api/transactions.ts";
 import { parseField, type Address } from "../../shared/protocol/brands.ts";
-import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { checkStatement } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import { Battlefield, freshAddress, freshKeys, mustAddress } from "../support/adversary.ts";
 import { LyingService, PREFIX } from "./lying-service.ts";
+import { readSealed } from "../support/sealed-notes.ts";
 
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 
@@ -73,8 +73,8 @@ describe("P11 a payment made again is made once", function () {
   /** Carries a payment that the proxy said it had refused. */
   async function carry(payment: unknown): Promise<string> {
     const { deadline, ext, proof, public_signals } = spendBody.parse(payment);
-    const ciphertexts = ext.ciphertexts.map(mustFromHex);
-    const bytes = encodeExt({ kind: "spend", recipient: mustAddress(ext.recipient), ciphertexts });
+    const recipient = mustAddress(ext.recipient);
+    const bytes = encodeExt({ kind: "spend", recipient, ...readSealed(ext) });
     const signals = public_signals.map((signal) => parseField(signal)!);
     const statement = checkStatement(field.home, "spend", BigInt(deadline), signals, bytes);
     assert.ok(typeof statement !== "string");

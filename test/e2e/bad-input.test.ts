@@ -6,7 +6,6 @@ import type { NetworkName } from "../../scripts/product/stack-file.ts";
 import type { DepositBody, SpendBody, SwapBody } from "../../shared/api/transactions.ts";
 import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
 import { FIELD_ORDER, type Address } from "../../shared/protocol/brands.ts";
-import { fromHex } from "../../shared/protocol/bytes.ts";
 import { contextOf } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
@@ -15,6 +14,7 @@ import { capture, capturing } from "../support/captured.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { changedRecords, isEmptyBlock, takeTrace, type Trace } from "../support/traces.ts";
 import { ETHER_TIER, LocalVenue } from "../support/venue.ts";
+import { readSealed } from "../support/sealed-notes.ts";
 
 const DEPOSIT = "/sequence/deposit-shield";
 const SPEND = "/sequence/spend";
@@ -117,7 +117,7 @@ function badInput(name: NetworkName): void {
       const ext = encodeExt({
         kind: "spend",
         recipient: body.ext.recipient.toLowerCase() as Address,
-        ciphertexts: body.ext.ciphertexts.map((text) => fromHex(text)!),
+        ...readSealed(body.ext),
       });
       const home = { chainId: BigInt(chain_id), pool: pool.toLowerCase() as Address };
       body.public_signals[0] = String(contextOf(home, "spend", BigInt(body.deadline), ext));
@@ -133,7 +133,7 @@ function badInput(name: NetworkName): void {
         minAmountOut: BigInt(body.ext.min_amount_out),
         npkOut: BigInt(body.ext.npk_out),
         path: way.path,
-        ciphertexts: body.ext.ciphertexts.map((text) => fromHex(text)!),
+        ...readSealed(body.ext),
       });
       const home = { chainId: BigInt(chain_id), pool: pool.toLowerCase() as Address };
       body.public_signals[0] = String(contextOf(home, "private-swap", BigInt(body.deadline), ext));

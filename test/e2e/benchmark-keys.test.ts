@@ -122,6 +122,6 @@ describe("a stack with the benchmarks' keys", function () {
     await assert.rejects(start(), StackError);
     stack = await start(keys);
     assert.equal(stack.network("first").entry.pool, entry.pool);
-    assert.equal(stack.network("first").entry.enclave_signer, entry.enclave_signer);
+    assert.equal(stack.network("first").entry.enclave_signers[0], entry.enclave_signers[0]);
   });
 });

@@ -146,7 +146,7 @@ describe("commands", function () {
       const network = networkOf(now, name);
       assert.equal(network.pool, networkOf(before, name).pool);
       // The same key again: KMS released it to the enclave of this start.
-      assert.equal(network.enclave_signer, networkOf(before, name).enclave_signer);
+      assert.equal(network.enclave_signers[0], networkOf(before, name).enclave_signers[0]);
       assert.deepEqual(network.enclave, networkOf(before, name).enclave);
       const answer = await documentedFetch(network.base_url)(`${network.base_url}/merkle/root`, {
         headers: { "x-api-key": now.api_key },
@@ -249,6 +249,8 @@ describe("commands", function () {
     assert.equal((await run("stack/start.ts", "--port", "99999").ended).code, 2);
     assert.equal((await run("stack/start.ts", "--network", "third").ended).code, 2);
     assert.equal((await run("stack/start.ts", "--network", "first", "--second-port", "0").ended).code, 2);
+    for (const threshold of ["0", "-1", "1.5", "two", "9", ""])
+      assert.equal((await run("stack/start.ts", `--threshold=${threshold}`).ended).code, 2, threshold);
     assert.equal((await run("stack/demo.ts", "--only", "everything").ended).code, 2);
     const bridges = await run("stack/demo.ts", "--only", "bridges").ended;
     assert.equal(bridges.code, 2);

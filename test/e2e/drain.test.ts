@@ -141,7 +141,7 @@ describe("a proxy that is told to stop", function () {
     const idle = await connect();
     idle.socket.write(get("/whoami"));
     await until("the answer", () => idle.text().endsWith("}"));
-    freeze(on.local.enclave.pid);
+    freeze(on.local.enclave().pid);
     const { answer } = await post(body);
     const proxy = on.local.proxy();
     tell();
@@ -192,7 +192,7 @@ describe("a proxy that is told to stop", function () {
 
   it("does not wait for a silent enclave and a silent chain; who was at them posts again", async () => {
     const body = await aDeposit();
-    freeze(on.local.enclave.pid);
+    freeze(on.local.enclave().pid);
     const { answer } = await post(body);
     freeze(on.local.chain.pid);
     await on.local.proxy().stop();
@@ -212,7 +212,7 @@ describe("a proxy that is told to stop", function () {
       "the first to be sent",
       async () => (await on.client.ticket(sent.ticket.ticket_id)).state === "submitted",
     );
-    freeze(on.local.enclave.pid);
+    freeze(on.local.enclave().pid);
     await on.mine();
     // The turn that sees it mined goes on to the second one, and asks for a root.
     await until(
@@ -233,7 +233,7 @@ describe("a proxy that is told to stop", function () {
 
   it("ends at once when it is told a second time; what was under way can be posted again", async () => {
     const body = await aDeposit();
-    freeze(on.local.enclave.pid);
+    freeze(on.local.enclave().pid);
     const { answer } = await post(body);
     const proxy = on.local.proxy();
     tell();

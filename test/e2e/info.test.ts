@@ -44,7 +44,7 @@ describe("/info?nonce= on a running service", function () {
       assert.equal(enclaves.length, 1);
       assert.equal(threshold, 1);
       const [{ signer, accepted, attestation, measurements }] = enclaves as [Info["enclaves"][number]];
-      assert.equal(signer, on.entry.enclave_signer);
+      assert.equal(signer, on.entry.enclave_signers[0]);
       assert.equal(accepted, true);
 
       const { measurement, attestation_root, configuration_hash } = on.entry.enclave;
@@ -87,7 +87,7 @@ describe("/info?nonce= on a running service", function () {
   }
 
   it("an enclave that is unreachable is left out, the rest is answered, and /health says so", async () => {
-    await on.local.enclave.kill();
+    await on.local.enclave().kill();
     const nonce = randomBytes(16).toString("hex");
     const here = await until("the enclave to be missed", async () => {
       const answer = await info(`?nonce=${nonce}`);

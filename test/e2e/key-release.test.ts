@@ -78,7 +78,7 @@ describe("key release on a running stack", function () {
     return { code, findings: report.findings };
   }
 
-  const signerNow = (): Address => asAddress(network.entry.enclave_signer)!;
+  const signerNow = (): Address => asAddress(network.entry.enclave_signers[0])!;
   const pairFile = (): string => network.folder.secrets.path("signer.json");
 
   async function signers(): Promise<PoolSigner[]> {
@@ -161,7 +161,7 @@ describe("key release on a running stack", function () {
     after(() => next?.stop());
 
     it("gets its key when it is started again", async () => {
-      await network.enclave.kill();
+      await network.enclave().kill();
       await until("the proxy to miss it", async () => (await health()).includes("does not answer"));
       await startNext(original);
       await until("the proxy to be well", async () => (await health()) === "ok");
@@ -174,7 +174,7 @@ describe("key release on a running stack", function () {
         const detail = await health();
         return detail.includes("KMS") && detail;
       });
-      assert.equal(why, "0 of 1 serve; KMS denies the key to this enclave");
+      assert.equal(why, "0 of 1 serve, 1 needed; KMS denies the key to this enclave");
       assert.equal(await phaseAt(vsockPath), "booting");
     });
   });

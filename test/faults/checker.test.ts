@@ -26,7 +26,6 @@ const executionOf = (name: string, firstLeaf: number, at: Partial<Execution> = {
   firstLeaf,
   commitments: ["1", "2"],
   nullifiers: [],
-  ciphertexts: "0x",
   ...at,
 });
 

@@ -53,15 +53,9 @@ import type {
   EnclaveReply,
 } from "../../shared/protocol/enclave-messages.ts";
 import { compressProof, type Proof } from "../../shared/protocol/proof.ts";
+import { readExecuted, type Executed } from "../../shared/protocol/host/executed-log.ts";
 import { encodeProof, parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
-import {
-  CIPHERTEXT_BYTES,
-  kindById,
-  KINDS,
-  type Home,
-  type Kind,
-  type Statement,
-} from "../../shared/protocol/statements.ts";
+import { KINDS, type Home, type Kind, type Statement } from "../../shared/protocol/statements.ts";
 import { Frontier, nextHead } from "../../shared/protocol/tree.ts";
 import { FrameClient } from "../unit/enclave/support/frame-client.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "./chain.ts";
@@ -484,27 +478,31 @@ export async function poolEvents(provider: JsonRpcProvider, pool: Contract): Pro
   const events: StreamEvent[] = [];
   const push = (event: { kind: "leaf" | "nullifier" | "root"; data: unknown }): void =>
     void events.push({ ...event, id: undefined } as StreamEvent);
-  /** Of the `Executed` before: a swap's last one is of the note that `NoteHashed` reports. */
-  let ciphertexts: Uint8Array = new Uint8Array(0);
-  const ciphertext = (place: number): string =>
-    toHex(ciphertexts.slice(place * CIPHERTEXT_BYTES, (place + 1) * CIPHERTEXT_BYTES));
+  /** The one before: a swap's last ciphertext is of the note that `NoteHashed` reports. */
+  let executed: Executed | undefined;
+  const sealed = (output: number) => ({
+    ephemeral_key: toHex(executed!.ephemeralKey),
+    output,
+    ciphertext: toHex(executed!.ciphertexts[output]!),
+  });
   for (const log of logs) {
     const parsed = pool.interface.parseLog(log);
     const at = { tx_hash: log.transactionHash, block_number: log.blockNumber };
     if (parsed?.name === "Executed") {
-      const kind = kindById(Number(parsed.args["kind"]));
+      executed = readExecuted(log);
+      if (executed === undefined) throw new Error("the pool's event does not decode");
+      const { kind, firstLeafIndex, nullifiers, commitments } = executed;
       const source = kind === "deposit-shield" ? "deposit" : kind === "private-swap" ? "swap" : "spend";
-      ciphertexts = mustFromHex(parsed.args["ciphertexts"] as string);
-      for (const nullifier of parsed.args["nullifiers"] as bigint[]) {
+      for (const nullifier of nullifiers) {
         push({ kind: "nullifier", data: { nullifier: toHex(word(nullifier)), ...at } });
       }
-      (parsed.args["commitments"] as bigint[]).forEach((commitment, place) => {
+      commitments.forEach((commitment, output) => {
         push({
           kind: "leaf",
           data: {
-            index: Number(parsed.args["firstLeafIndex"]) + place,
+            index: firstLeafIndex + output,
             commitment: toHex(word(commitment)),
-            ciphertext: ciphertext(place),
+            ...sealed(output),
             source,
             ...at,
           },
@@ -516,7 +514,7 @@ export async function poolEvents(provider: JsonRpcProvider, pool: Contract): Pro
         data: {
           index: Number(parsed.args["leafIndex"]),
           commitment: toHex(word(parsed.args["commitment"] as bigint)),
-          ciphertext: ciphertext(KINDS["private-swap"].outputs),
+          ...sealed(KINDS["private-swap"].outputs),
           source: "swap",
           npk: toHex(word(parsed.args["npk"] as bigint)),
           asset: parsed.args["asset"] as string,

@@ -466,7 +466,8 @@ export class Money {
 
   async executions(made: MadeStatement): Promise<number> {
     const events = await this.events();
-    return events.filter((event) => event.kind === "executed" && event.statement === made.statement.hash)
-      .length;
+    return events.filter(
+      (event) => event.kind === "executed" && event.executed.statement === made.statement.hash,
+    ).length;
   }
 }

@@ -1,13 +1,18 @@
-// SPEC.md in other hands: notes, tree, queue, statements and what is signed, with ethers and poseidon-lite and with
-// nothing of ours, so that an error of ours does not end up on both sides. The vectors are made with it, and the code
+// SPEC.md in other hands: notes, ciphertexts, tree, queue, statements, what is signed and what the pool says, with
+// ethers, node:crypto and poseidon-lite and with nothing of ours, so that an error of ours does not end up on both sides. The vectors are made with it, and the code
 // under test is held against it. It decides nothing: it also spells what nobody may execute.
+import { createCipheriv, createPrivateKey, createPublicKey, diffieHellman, hkdfSync } from "node:crypto";
 import {
   AbiCoder,
   concat,
+  dataSlice,
+  getBytes,
+  hexlify,
   keccak256,
   solidityPacked,
   solidityPackedKeccak256,
   toBeHex,
+  toUtf8Bytes,
   TypedDataEncoder,
   type TypedDataDomain,
   type TypedDataField,
@@ -24,6 +29,13 @@ export function ownerOf(spendingKey: bigint): bigint {
   return poseidon2([poseidon2([spendingKey, 0n]), poseidon2([spendingKey, 1n])]);
 }
 
+/** Section 2. */
+export function viewingSecretOf(spendingKey: bigint): string {
+  return hexlify(
+    new Uint8Array(hkdfSync("sha256", getBytes(word(spendingKey)), "", "cloister/viewing-key/v1", 32)),
+  );
+}
+
 export function npkOf(owner: bigint, blinding: bigint): bigint {
   return poseidon2([owner, blinding]);
 }
@@ -34,6 +46,90 @@ export function commitmentOf(npk: bigint, asset: bigint, value: bigint): bigint 
 
 export function nullifierOf(spendingKey: bigint, commitment: bigint, leafIndex: bigint): bigint {
   return poseidon3([poseidon2([spendingKey, 1n]), commitment, leafIndex]);
+}
+
+// ---------------------------------------------------------------- ciphertexts (section 3)
+
+/** X25519 keys as node:crypto takes them: RFC 8410's DER before the 32 bytes. */
+const PRIVATE_DER = "302e020100300506032b656e04220420";
+const PUBLIC_DER = "302a300506032b656e032100";
+
+/** The public key of any X25519 secret. */
+export function x25519KeyOf(secret: string): string {
+  const { x } = createPublicKey(privateKeyOf(secret)).export({ format: "jwk" });
+  return hexlify(Buffer.from(String(x), "base64url"));
+}
+
+export interface OutputKeys {
+  readonly key: string;
+  readonly nonce: string;
+  readonly viewTag: string;
+  readonly blinding: bigint;
+}
+
+/** What sender and reader derive for one output. */
+export function outputKeys(ephemeralSecret: string, viewingKey: string, output: number): OutputKeys {
+  const der = Buffer.concat([Buffer.from(PUBLIC_DER, "hex"), getBytes(viewingKey)]);
+  const publicKey = createPublicKey({ key: der, format: "der", type: "spki" });
+  const shared = diffieHellman({ privateKey: privateKeyOf(ephemeralSecret), publicKey });
+  const info = concat([
+    toUtf8Bytes("cloister/note/v2"),
+    x25519KeyOf(ephemeralSecret),
+    viewingKey,
+    Uint8Array.of(output),
+  ]);
+  const bytes = hexlify(new Uint8Array(hkdfSync("sha256", shared, "", getBytes(info), 32 + 24 + 1 + 64)));
+  return {
+    key: dataSlice(bytes, 0, 32),
+    nonce: dataSlice(bytes, 32, 56),
+    viewTag: dataSlice(bytes, 56, 57),
+    blinding: BigInt(dataSlice(bytes, 57)) % FIELD_ORDER,
+  };
+}
+
+/** viewTag[1] sealed[36] tag[16]. */
+export function ciphertextOf({ key, nonce, viewTag }: OutputKeys, asset: string, value: bigint): string {
+  // XChaCha20-Poly1305 is ChaCha20-Poly1305 under HChaCha20's key (draft-irtf-cfrg-xchacha-03, section 2.3).
+  const [subkey, left] = [hChaCha20(getBytes(key), getBytes(nonce).slice(0, 16)), getBytes(nonce).slice(16)];
+  const cipher = createCipheriv("chacha20-poly1305", subkey, Buffer.concat([Buffer.alloc(4), left]), {
+    authTagLength: 16,
+  });
+  const plain = getBytes(solidityPacked(["address", "uint128"], [asset, value]));
+  const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
+  return concat([viewTag, sealed, cipher.getAuthTag()]);
+}
+
+function privateKeyOf(secret: string) {
+  const der = Buffer.concat([Buffer.from(PRIVATE_DER, "hex"), getBytes(secret)]);
+  return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+}
+
+/** The same draft, section 2.2: ChaCha20's rounds without the last addition, of which the first and last rows are the key. */
+function hChaCha20(key: Uint8Array, nonce: Uint8Array): Buffer {
+  const state = new Uint32Array(16);
+  const words = Buffer.concat([Buffer.from("expand 32-byte k"), key, nonce]);
+  for (let i = 0; i < 16; i++) state[i] = words.readUInt32LE(4 * i);
+  const mix = (into: number, from: number, turned: number, by: number): void => {
+    state[into]! += state[from]!;
+    const mixed = state[turned]! ^ state[into]!;
+    state[turned] = (mixed << by) | (mixed >>> (32 - by));
+  };
+  const quarter = (a: number, b: number, c: number, d: number): void => {
+    mix(a, b, d, 16);
+    mix(c, d, b, 12);
+    mix(a, b, d, 8);
+    mix(c, d, b, 7);
+  };
+  for (let round = 0; round < 10; round++) {
+    for (let i = 0; i < 4; i++) quarter(i, 4 + i, 8 + i, 12 + i);
+    for (let i = 0; i < 4; i++) quarter(i, 4 + ((i + 1) % 4), 8 + ((i + 2) % 4), 12 + ((i + 3) % 4));
+  }
+  const subkey = Buffer.alloc(32);
+  for (let i = 0; i < 4; i++) {
+    subkey.writeUInt32LE(state[i]!, 4 * i);
+    subkey.writeUInt32LE(state[12 + i]!, 16 + 4 * i);
+  }
+  return subkey;
 }
 
 // ---------------------------------------------------------------- tree and queue (section 4)
@@ -116,11 +212,42 @@ const abi = AbiCoder.defaultAbiCoder();
 export function extOf(
   kind: Kind,
   terms: Readonly<Record<string, unknown>>,
+  ephemeralKey: string,
   ciphertexts: readonly string[],
 ): string {
   const types: Readonly<Record<string, string>> = KINDS[kind].terms;
   const values = Object.keys(types).map((term) => terms[term]);
-  return concat([solidityPacked(Object.values(types), values), ...ciphertexts]);
+  return concat([solidityPacked(Object.values(types), values), ephemeralKey, ...ciphertexts]);
+}
+
+/** A statement as the pool says that it executed it (section 8). */
+export interface Said {
+  readonly statementHash: string;
+  readonly kindId: number;
+  readonly firstLeafIndex: bigint | number;
+  readonly proofHash: string;
+  readonly nullifiers: readonly bigint[];
+  readonly commitments: readonly bigint[];
+  readonly ephemeralKey: string;
+  readonly ciphertexts: readonly string[];
+  /** Where tokens moved; a swap names no party. */
+  readonly moved?: { readonly asset: string; readonly amount: bigint; readonly party?: string };
+}
+
+/** Its log. */
+export function executedLog(said: Said): { topics: string[]; data: string } {
+  const { asset, amount, party } = said.moved ?? {};
+  return {
+    topics: [keccak256(toUtf8Bytes("Executed(bytes32)")), said.statementHash],
+    data: concat([
+      solidityPacked(["uint8", "uint64", "bytes32"], [said.kindId, said.firstLeafIndex, said.proofHash]),
+      ...[...said.nullifiers, ...said.commitments].map(word),
+      said.ephemeralKey,
+      ...said.ciphertexts,
+      ...(asset === undefined ? [] : [solidityPacked(["address", "uint128"], [asset, amount])]),
+      ...(party === undefined ? [] : [solidityPacked(["address"], [party])]),
+    ]),
+  };
 }
 
 export function contextPreimageOf(

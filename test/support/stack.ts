@@ -9,7 +9,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { id, JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { startCluster, type Cluster } from "../../scripts/stack/local-cluster.ts";
-import type { EachProxy, LocalNetwork, NetworkSize } from "../../scripts/stack/local-network.ts";
+import type { EachProxy, LocalNetwork } from "../../scripts/stack/local-network.ts";
+import type { NetworkSize } from "../../scripts/stack/network-size.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
 import type { NetworkEntry, NetworkName } from "../../scripts/product/stack-file.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
@@ -26,7 +27,7 @@ import {
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { documentedFetch } from "./documented.ts";
 
-const EXECUTED = id("Executed(bytes32,uint8,uint64,uint256[],uint256[],bytes)");
+const EXECUTED = id("Executed(bytes32)");
 const FREE_PORTS = { proxy: 0, chain: 0 };
 
 export interface TestNetwork {
@@ -61,18 +62,21 @@ export interface TestStackOptions {
   /** Default: the first network alone. */
   readonly networks?: readonly [NetworkName, ...NetworkName[]];
   readonly proxySettings?: Readonly<Record<string, string>>;
+  /** How many enclaves there are, and of how many the pool asks an attestation. Default 1. */
+  readonly threshold?: number;
   /** Of the first network, for who stands between it and its proxy. Default: a free one. */
   readonly chainPort?: number;
 }
 
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
-  const { networks = ["first"], proxySettings = {}, chainPort = 0 } = options;
+  const { networks = ["first"], proxySettings = {}, threshold, chainPort = 0 } = options;
   const ports = { first: { ...FREE_PORTS, chain: chainPort }, second: FREE_PORTS };
   return inFolder(async (folder) => {
     const stack = await startStack({
       folder,
       networks,
       ports,
+      size: { threshold },
       proxySettings: { ...ROOMY_KEYS, ...proxySettings },
     });
     return { stack, networks, stop: () => stack.stop() };

@@ -1,7 +1,7 @@
 /** The second network with its venue, and wallets that hold dollars there. */
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import type { Wallet } from "../../shared/client/index.ts";
-import { startTestStack, type TestStack } from "./stack.ts";
+import { startTestStack, type TestStack, type TestStackOptions } from "./stack.ts";
 import { LocalVenue } from "./venue.ts";
 
 /** Of the service, for a deposit, transfer or withdrawal of dollars. */
@@ -16,8 +16,10 @@ export interface Trading {
   walletWith(dollars: number): Promise<Wallet>;
 }
 
-export async function startTrading(): Promise<Trading> {
-  const on = await startTestStack({ networks: ["second"] });
+export async function startTrading(
+  options: Omit<TestStackOptions, "networks" | "chainPort"> = {},
+): Promise<Trading> {
+  const on = await startTestStack({ ...options, networks: ["second"] });
   return {
     on,
     venue: new LocalVenue(on),

@@ -11,6 +11,8 @@ type StoredEvent =
       k: "leaf";
       i: number;
       c: Uint8Array;
+      e: Uint8Array;
+      p: number;
       x: Uint8Array;
       s: "deposit" | "spend" | "swap";
       z: boolean;
@@ -79,7 +81,9 @@ export function storeEvent(event: ChainEvent): StoredEvent {
         k: "leaf",
         i: event.index,
         c: word(event.commitment),
-        x: event.ciphertext,
+        e: event.sealed.ephemeralKey,
+        p: event.sealed.output,
+        x: event.sealed.ciphertext,
         s: event.source,
         z: event.isLast,
         ...(event.opening === undefined ? {} : { o: storeOpening(event.opening) }),
@@ -108,7 +112,7 @@ function readEvent(stored: StoredEvent): ChainEvent {
         kind: "leaf",
         index: stored.i,
         commitment: field(stored.c),
-        ciphertext: stored.x,
+        sealed: { ephemeralKey: stored.e, output: stored.p, ciphertext: stored.x },
         source: stored.s,
         isLast: stored.z,
         ...(stored.o === undefined ? {} : { opening: readOpening(stored.o) }),

@@ -60,13 +60,18 @@ async function benchNetwork(
   load: Child<LoadAsk, LoadAnswer>,
   { runs, perSecond, seconds }: SuiteOptions,
 ): Promise<Figures> {
-  const { entry, enclave, chain } = network;
+  const { entry, chain } = network;
   await load.ask({ type: "open", baseUrl: entry.base_url, apiKey, users: USERS, pins: pinsOf(entry) });
   const perRound = perSecond * seconds;
   await load.ask({ type: "prepare", count: WARM_UP + runs * (perRound + BURST) });
   await load.ask({ type: "send", count: WARM_UP, pace: { underWay: UNDER_WAY } });
 
-  const parties = { proxy: network.proxy().pid, enclave: enclave.pid, chain: chain.pid, load: load.pid };
+  const parties = {
+    proxy: network.proxy().pid,
+    enclave: network.enclave().pid,
+    chain: chain.pid,
+    load: load.pid,
+  };
   const before = usagesOf(parties);
   const startedAt = performance.now();
   const steady: LoadAnswer[] = [];

@@ -104,7 +104,7 @@ const G1_B = G1.CURVE().b;
 const G2_B = G2.CURVE().b;
 
 /** `a.x b.x.c1 b.x.c0 c.x`, 32 bytes each; bit 255 of the first, second and fourth is the parity of y (SPEC, section 7). */
-function decompress(compressed: Uint8Array): Points | ProofFault {
+export function decompress(compressed: Uint8Array): Points | ProofFault {
   if (compressed.length !== COMPRESSED_PROOF_BYTES) return "PROOF_MALFORMED";
   const words = new ByteReader(compressed).list(4, 32).map((part) => new ByteReader(part).uint(32));
   const [a, b1, b0, c] = words as [bigint, bigint, bigint, bigint];

@@ -59,7 +59,7 @@ function pass(its: Case): void {
         const claimsPaid = own.filter(({ event }) => event.name === "ClaimPaid");
         if (note !== undefined) notesHashed += 1;
         const span = { from, until, note, isClaim, claimsPaid };
-        judgeExecuted(its, one.event, answered as Member | string, span);
+        judgeExecuted(its, one, answered as Member | string, span);
         break;
       }
       case "RootUpdated":

@@ -20,7 +20,7 @@ import { LeafTree } from "./leaf-tree.ts";
 import { Roots, type Root } from "./roots.ts";
 
 /** A statement's leaves in the queue. */
-export interface Executed {
+export interface Queued {
   readonly statement: Bytes32;
   readonly firstLeaf: number;
   readonly leaves: number;
@@ -57,7 +57,7 @@ export class Ledger {
   readonly #leaves: Field[] = [];
   readonly #void = new Set<number>();
   /** By first leaf; a Map keeps the order of the queue. */
-  readonly #executed = new Map<number, Executed>();
+  readonly #executed = new Map<number, Queued>();
   readonly #marks = new Set<string>();
   /** Deposits whose leaves are void: a proof makes their notes again, and no money moves. */
   readonly #paid = new Set<string>();
@@ -95,10 +95,6 @@ export class Ledger {
     return this.#leaves.slice(from, to);
   }
 
-  /** Statements whose amounts are unknown; with any, `owed` says nothing. */
-  get unseen(): number {
-    return this.#unseen.size;
-  }
   /** Whether a statement was found false, or could not be judged. */
   isDoubtful(firstLeaf: number): boolean {
     const isFalse = (one: Evidence): boolean => one.type === "statement" && one.firstLeaf === firstLeaf;
@@ -110,7 +106,7 @@ export class Ledger {
     return this.leavesBetween(this.#tree.leafCount, leafCount).reduce<Bytes32>(nextHead, this.rootedHead);
   }
 
-  executedAt(firstLeaf: number): Executed | undefined {
+  executedAt(firstLeaf: number): Queued | undefined {
     return this.#executed.get(firstLeaf);
   }
 
@@ -150,7 +146,7 @@ export class Ledger {
 
   /** @returns which of the marks were there before */
   execute(
-    executed: Omit<Executed, "flows" | "firstLeaf" | "leaves"> & { readonly leaves: readonly Field[] },
+    executed: Omit<Queued, "flows" | "firstLeaf" | "leaves"> & { readonly leaves: readonly Field[] },
   ): string[] {
     const { leaves, ...rest } = executed;
     const twice = executed.marks.filter((mark) => this.#marks.has(mark));
@@ -169,7 +165,7 @@ export class Ledger {
     });
   }
 
-  /** Nothing is known of that statement but its leaves and marks. */
+  /** Its proof is not known. */
   countUnseen(firstLeaf: number): void {
     this.#change({ type: "unseen", firstLeaf });
   }
@@ -249,11 +245,13 @@ export class Ledger {
   #apply(change: Change): void {
     switch (change.type) {
       case "executed":
-        return this.#applyExecuted(change);
+        this.#applyExecuted(change);
+        return;
       case "owe": {
         const { asset, amount, firstLeaf } = change;
         if (firstLeaf !== undefined) this.#executed.get(firstLeaf)?.flows.push({ asset, amount });
-        return this.#addOwed(asset, BigInt(amount));
+        this.#addOwed(asset, BigInt(amount));
+        return;
       }
       case "unseen":
         this.#unseen.add(change.firstLeaf);
@@ -263,10 +261,12 @@ export class Ledger {
         this.#tree.append(this.#appended(this.#tree.leafCount, leafCount), nodes.map(toField));
         this.rootedHead = head;
         const [announced, truth] = [BigInt(change.announced), toField(change.truth)];
-        return this.roots.add({ ...change, announced, truth });
+        this.roots.add({ ...change, announced, truth });
+        return;
       }
       case "void":
-        return this.#applyVoid(change.firstLeaf, change.count);
+        this.#applyVoid(change.firstLeaf, change.count);
+        return;
       case "revoke": {
         const newest = this.roots.revoke(change.first, change.last);
         this.#tree.truncate(change.leafCount);
@@ -274,7 +274,8 @@ export class Ledger {
         return;
       }
       case "owner":
-        return this.#applyOwner(change.event);
+        this.#applyOwner(change.event);
+        return;
       case "expire":
         this.#pending = this.#pending.filter(({ expiresAt }) => change.unixSecs < expiresAt);
         return;
@@ -285,7 +286,8 @@ export class Ledger {
         this.isUnsound = true;
         return;
       case "claim":
-        return this.claims.apply(change);
+        this.claims.apply(change);
+        return;
       case "evidence":
         this.#evidence.set(`${change.evidence.digest} ${change.evidence.signers.join()}`, change.evidence);
         return;

@@ -9,7 +9,7 @@ import { asAddress, type Address, type Bytes32, type Field } from "../../../shar
 import { toBytes32, toHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { kindById, type Home, type Kind } from "../../../shared/protocol/statements.ts";
-import { hashOf, type Member, type Update } from "./calls.ts";
+import { hashOf, type Handed } from "./calls.ts";
 
 interface Pins {
   readonly home: Home;
@@ -19,25 +19,25 @@ interface Pins {
 /** Undefined for what is no signature. */
 export type Recovered = readonly (Address | undefined)[];
 
-/** What the signatures are over (EIP-712); undefined for a statement of no kind. */
-export function digestOf(pins: Pins, handed: Member | Update): Bytes32 | undefined {
+/** What the signatures are over (EIP-712); undefined for a statement of no kind, and where nobody signs. */
+export function digestOf(pins: Pins, handed: Handed): Bytes32 | undefined {
   const digest = messageDigest(pins, handed);
   return digest && toBytes32(digest);
 }
 
-export function signersOf(pins: Pins, handed: Member | Update): Recovered {
+export function signersOf(pins: Pins, handed: Handed): Recovered {
   const digest = messageDigest(pins, handed);
-  return digest === undefined ? [] : recoverAll(digest, handed.attestations);
+  return digest === undefined || handed.type === "advance" ? [] : recoverAll(digest, handed.attestations);
 }
 
-function messageDigest({ home, keyHashes }: Pins, handed: Member | Update): Uint8Array | undefined {
+function messageDigest({ home, keyHashes }: Pins, handed: Handed): Uint8Array | undefined {
   if (handed.type === "update") {
     const { oldRoot, newRoot } = handed;
     // Signed as they stand: a forged root need not be below the field order.
     return rootUpdateDigest(home, { ...handed, oldRoot: oldRoot as Field, newRoot: newRoot as Field });
   }
-  const kind = kindById(handed.kindId);
-  if (kind === undefined) return undefined;
+  const kind = handed.type === "member" ? kindById(handed.kindId) : undefined;
+  if (handed.type !== "member" || kind === undefined) return undefined;
   return attestationDigest(home, {
     kind,
     verifyingKeyHash: keyHashes[kind],

@@ -2,9 +2,7 @@
  * Judges a statement that the pool executed: the rules, the proof, whose word stood for it or that it needed nobody's,
  * the root, and the tokens that moved.
  */
-import type { LogDescription } from "ethers";
 import {
-  addressFromField,
   asAddress,
   asField,
   mustField,
@@ -12,18 +10,19 @@ import {
   type Bytes32,
   type Field,
 } from "../../../shared/protocol/brands.ts";
-import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex, poseidon3 } from "../../../shared/protocol/hash.ts";
+import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import { PROOF_BYTES } from "../../../shared/protocol/proof.ts";
 import {
   canonicalSignals,
   checkStatement,
-  KINDS,
   kindById,
   type Statement,
 } from "../../../shared/protocol/statements.ts";
 import { hashOf, type Member } from "./calls.ts";
 import type { Case, Said } from "./case.ts";
+import { amountOf, tells } from "./executed.ts";
 import type { FalseStatement } from "./evidence.ts";
 import type { Code } from "./findings.ts";
 import { movedIn, type Between } from "./moved.ts";
@@ -40,15 +39,6 @@ export interface Span extends Between {
 
 type Report = (code: Code, detail: string) => void;
 
-interface Told {
-  readonly statement: Bytes32;
-  readonly kindId: number;
-  readonly firstLeaf: bigint;
-  readonly nullifiers: readonly bigint[];
-  readonly commitments: readonly bigint[];
-  readonly ciphertexts: string;
-}
-
 interface HashedNote {
   readonly logIndex: number;
   readonly commitment: Field;
@@ -57,51 +47,31 @@ interface HashedNote {
   readonly value: bigint;
 }
 
-/** The one place that reads the event. */
-function toldBy({ args }: LogDescription): Told {
-  return {
-    statement: args["statementHash"] as Bytes32,
-    kindId: Number(args["kind"]),
-    firstLeaf: args["firstLeafIndex"] as bigint,
-    nullifiers: [...(args["nullifiers"] as Iterable<bigint>)],
-    commitments: [...(args["commitments"] as Iterable<bigint>)],
-    ciphertexts: (args["ciphertexts"] as string).toLowerCase(),
-  };
-}
-
 /** @param member a text instead says why it is not known */
-export function judgeExecuted(its: Case, event: LogDescription, member: Member | string, span: Span): void {
+export function judgeExecuted(its: Case, { log }: Said, member: Member | string, span: Span): void {
+  const executed = readExecuted(log);
+  if (executed === undefined) its.contradict("a statement was executed in words that no pool says");
   const { ledger, pool } = its;
-  const told = toldBy(event);
-  const { statement } = told;
+  const { statement } = executed;
   const signers = typeof member === "string" ? [] : signersOf(pool, member);
   const report: Report = (code, detail) => its.report(code, detail, { statement, signers });
   if (ledger.everSigners.size === 0)
     its.contradict("a statement before any signer: the walk begins after the pool was made", "LEAF_GAP");
 
   const isPaid = ledger.isPaid(statement);
-  const note = span.note === undefined ? undefined : hashedNote(its, span.note, told);
-  record(its, told, note, report);
-  if (typeof member === "string") {
-    ledger.countUnseen(Number(told.firstLeaf));
-    report("CALLDATA_UNSEEN", member);
-    return;
+  const note = span.note === undefined ? undefined : hashedNote(its, span.note, executed);
+  if ((note !== undefined) !== executed.commitments.length < executed.ciphertexts.length)
+    its.contradict("the pool hashed a note where it has none to hash, or none where it must");
+  record(its, executed, note, report);
+  let checked: Statement | undefined;
+  if (typeof member !== "string") checked = checkMember(its, member, executed, { signers, isPaid }, report);
+  else {
+    ledger.countUnseen(executed.firstLeafIndex);
+    report("CALLDATA_UNSEEN", `${member}; ${amountOf(executed)}, proof ${executed.proofHash}`);
   }
-  const checked = checkMember(its, member, signers, Number(told.firstLeaf), report);
-  if (checked === undefined) {
-    ledger.countUnseen(Number(told.firstLeaf));
-    return;
-  }
-  const { facts, ext, kind } = checked;
-  if (
-    told.kindId !== member.kindId ||
-    String(told.nullifiers) !== String(facts.nullifiers) ||
-    String(told.commitments) !== String(facts.commitments) ||
-    told.ciphertexts !== toHex(concatBytes(...ext.ciphertexts)) ||
-    (note !== undefined) !== KINDS[kind].leaves > KINDS[kind].outputs
-  )
-    its.contradict("the pool's event is not what was handed to it");
-  if (!isPaid) checkMoney(its, checked, { ...span, hashed: note, firstLeaf: Number(told.firstLeaf) }, report);
+  // What moved stands in the event, so what is owed is known also of a statement that nobody shows.
+  if (!isPaid) checkMoney(its, executed, note, span, report);
+  if (note !== undefined && checked !== undefined) checkNote(its, note, checked, span, report);
 }
 
 /** A member that the pool refused may still carry somebody's word for what is false. */
@@ -119,12 +89,12 @@ export function judgeRejected(its: Case, member: Member): void {
 }
 
 /** Its leaves are in the queue whatever is wrong with it. */
-function record(its: Case, told: Told, note: HashedNote | undefined, report: Report): void {
+function record(its: Case, executed: Executed, note: HashedNote | undefined, report: Report): void {
   const { ledger, header } = its;
-  if (told.firstLeaf !== ledger.leafCount)
-    its.contradict(`leaf ${told.firstLeaf} came where leaf ${ledger.leafCount} belongs`, "LEAF_GAP");
-  const { statement, nullifiers } = told;
-  const leaves = told.commitments.map((commitment) => leafOf(its, commitment));
+  const { statement, nullifiers, firstLeafIndex: first } = executed;
+  if (BigInt(first) !== ledger.leafCount)
+    its.contradict(`leaf ${first} came where leaf ${ledger.leafCount} belongs`, "LEAF_GAP");
+  const leaves = executed.commitments.map((commitment) => leafOf(its, commitment));
   // Deposits have no nullifiers: the statement itself must come once.
   const marks = nullifiers.length > 0 ? nullifiers.map(String) : [statement];
   for (const mark of ledger.execute({
@@ -138,46 +108,42 @@ function record(its: Case, told: Told, note: HashedNote | undefined, report: Rep
 function checkMember(
   its: Case,
   member: Member,
-  signers: Recovered,
-  firstLeaf: number,
+  executed: Executed,
+  { signers, isPaid }: { readonly signers: Recovered; readonly isPaid: boolean },
   report: Report,
 ): Statement | undefined {
   const { ledger, pool, header } = its;
-  const kind = kindById(member.kindId);
-  const statement =
-    kind === undefined
-      ? "UNKNOWN_KIND"
-      : checkStatement(pool.home, kind, member.deadline, member.signals, member.ext);
+  // A trace may show another proof of the same statement: the event says which one the pool was given.
+  if (keccakHex(member.proof) !== executed.proofHash)
+    its.contradict("the proof that was handed to the pool is not the one that its event names");
   const fault = faultOf(its, member);
-  if (fault !== undefined && !isProved(member))
-    ledger.keep(
-      evidenceOf(
-        its,
-        member,
-        signers.filter((one) => one !== undefined),
-        firstLeaf,
-      ),
-    );
+  if (fault !== undefined && !isProved(member)) {
+    const known = signers.filter((one) => one !== undefined);
+    ledger.keep(evidenceOf(its, member, known, executed.firstLeafIndex));
+  }
+  const statement = checkStatement(pool.home, executed.kind, member.deadline, member.signals, member.ext);
   if (typeof statement === "string") {
     report("STATEMENT_INVALID", statement);
     return undefined;
   }
-  if (member.deadline < BigInt(header.timestamp) && !ledger.isPaid(hashOf(member)!))
-    report("STATEMENT_INVALID", "DEADLINE_PASSED");
-  if (fault !== undefined) report("PROOF_FORGED", `${fault}, ${statement.kind}, ${amountOf(statement)}`);
+  if (!tells(executed, statement)) its.contradict("the pool's event is not what was handed to it");
+  // A deposit that was taken in time and voided may be proved later.
+  if (member.deadline < BigInt(header.timestamp) && !isPaid) report("STATEMENT_INVALID", "DEADLINE_PASSED");
+  if (fault !== undefined) report("PROOF_FORGED", `${fault}, ${amountOf(executed)}`);
   // A proof needs nobody's word, and nobody's may stand beside it.
   if (!isProved(member) || member.attestations.length > 0) checkSigners(its, signers, report);
-  checkRoot(its, statement, isProved(member), report);
+  checkRoot(its, statement, isProved(member), (code, detail) =>
+    report(code, `${detail}, ${amountOf(executed)}`),
+  );
   return statement;
 }
 
-function checkRoot(its: Case, statement: Statement, proved: boolean, report: Report): void {
+function checkRoot(its: Case, { facts: { root } }: Statement, proved: boolean, report: Report): void {
   const { ledger, pool, header } = its;
-  const { root } = statement.facts;
   if (root === undefined) return;
   const found = ledger.roots.find(root);
   if (found === undefined || found.truth !== found.announced)
-    report("ROOT_UNKNOWN_TO_LOG", `root ${toHex(word(root))}, ${amountOf(statement)}`);
+    report("ROOT_UNKNOWN_TO_LOG", `root ${toHex(word(root))}`);
   else if (proved && header.timestamp < found.since + pool.provedDelay)
     report("ROOT_YOUNG", `root ${found.sequence} of ${found.since}, ${pool.provedDelay} seconds to wait`);
 }
@@ -227,24 +193,26 @@ function evidenceOf(
 /** What was owed afterwards, and that the tokens moved as they should. The pool may receive more than it must. */
 function checkMoney(
   its: Case,
-  { kind, facts, ext }: Statement,
-  span: Span & { readonly hashed: HashedNote | undefined; readonly firstLeaf: number },
+  { kind, moved: stated, firstLeafIndex: first }: Executed,
+  note: HashedNote | undefined,
+  span: Span,
   report: Report,
 ): void {
   const { ledger, pool, transaction } = its;
-  const { hashed: note, firstLeaf } = span;
-  const asset = addressFromField(facts.asset)!;
-  const amount: bigint = facts.amount;
-  const change = span.isClaim ? 0n : kind === "deposit-shield" ? amount : -amount;
-  if (change !== 0n) ledger.owe(asset, change, firstLeaf);
-  if (amount !== 0n) {
+  if (stated !== undefined) {
+    const { asset, amount } = stated;
+    const change = span.isClaim ? 0n : kind === "deposit-shield" ? amount : -amount;
+    if (change !== 0n) ledger.owe(asset, change, first);
     const moved = movedIn(transaction.logs, pool.home.pool, asset, span) + paidTo(span.claimsPaid, asset);
     if (moved < change) report("TRANSFER_MISMATCH", `${asset}: moved ${moved}, stated ${change}`);
   }
-  if (note === undefined || ext.kind !== "private-swap") return;
-  ledger.owe(note.asset, note.value, firstLeaf);
+  if (note !== undefined) ledger.owe(note.asset, note.value, first);
+}
+
+function checkNote(its: Case, note: HashedNote, { ext }: Statement, span: Span, report: Report): void {
+  if (ext.kind !== "private-swap") return;
   const until = note.logIndex;
-  const received = movedIn(transaction.logs, pool.home.pool, note.asset, { from: span.from, until });
+  const received = movedIn(its.transaction.logs, its.pool.home.pool, note.asset, { from: span.from, until });
   const rules: readonly (readonly [boolean, string])[] = [
     [note.asset === ext.tokenOut && note.npk === ext.npkOut, "another asset or owner than signed"],
     [note.commitment === poseidon3(note.npk, BigInt(note.asset), note.value), "not the hash of its parts"],
@@ -262,7 +230,7 @@ function paidTo(claims: readonly Said[], asset: Address): bigint {
     .reduce((sum, { event }) => sum + (event.args["amount"] as bigint), 0n);
 }
 
-function hashedNote(its: Case, { log, event }: Said, told: Told): HashedNote {
+function hashedNote(its: Case, { log, event }: Said, executed: Executed): HashedNote {
   const { statementHash, leafIndex, commitment, npk, asset, value } = event.args.toObject() as {
     statementHash: Bytes32;
     leafIndex: bigint;
@@ -271,8 +239,8 @@ function hashedNote(its: Case, { log, event }: Said, told: Told): HashedNote {
     asset: string;
     value: bigint;
   };
-  if (statementHash !== told.statement) its.contradict("a hashed note belongs to another statement");
-  if (leafIndex !== told.firstLeaf + BigInt(told.commitments.length))
+  if (statementHash !== executed.statement) its.contradict("a hashed note belongs to another statement");
+  if (leafIndex !== BigInt(executed.firstLeafIndex + executed.commitments.length))
     its.contradict(`a hashed note is leaf ${leafIndex}`, "LEAF_GAP");
   const { logIndex } = log;
   return {
@@ -288,10 +256,4 @@ function leafOf(its: Case, commitment: bigint): Field {
   const leaf = asField(commitment);
   if (leaf === undefined || leaf === 0n) its.contradict("a leaf is zero or not below the field order");
   return leaf;
-}
-
-function amountOf({ facts }: Statement): string {
-  return facts.amount === 0n
-    ? "a private transfer"
-    : `${facts.amount} of ${addressFromField(facts.asset) ?? "?"}`;
 }

@@ -299,8 +299,6 @@ export class Watcher {
     const { node, home } = this.#options;
     const block = this.position;
     const found: Finding[] = [];
-    // With amounts that nobody could read, the sum says nothing; an alarm about those stands already.
-    if (this.#ledger.unseen > 0) return found;
     for (const [asset, owed] of this.#ledger.owed) {
       const [held] = (await ask(node, token, asset, block, "balanceOf", home.pool)) as [bigint];
       if (owed < 0n || held < owed) {

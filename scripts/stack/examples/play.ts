@@ -166,7 +166,7 @@ class Play {
 
   /** Last: the first network is no good afterwards. */
   async degraded(): Promise<void> {
-    await this.#stack.network("first").enclave.stop();
+    await this.#stack.network("first").enclave().stop();
     await this.requests("degraded");
   }
 

@@ -127,7 +127,7 @@ export class TamperStage {
 
   /** The network's enclave ends, and this one takes its place at the proxy's socket. */
   async replaceEnclave(options: Omit<SimulatedEnclaveOptions, "folder"> = {}): Promise<SimulatedEnclave> {
-    await this.network.enclave.stop();
+    await this.network.enclave().stop();
     await this.#inPlace?.stop();
     const folder = this.network.folder.inside("enclave");
     this.#inPlace = await startSimulatedEnclave({ folder, ...options });
@@ -143,7 +143,7 @@ export class TamperStage {
   }
 
   linkToNetwork(): EnclaveLink {
-    return this.#linkTo(String(this.network.enclave.ready["vsockPath"]));
+    return this.#linkTo(String(this.network.enclave().ready["vsockPath"]));
   }
 
   #linkTo(vsockPath: string): EnclaveLink {

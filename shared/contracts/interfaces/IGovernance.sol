@@ -8,8 +8,8 @@ import {IPoolTypes} from "./IPoolTypes.sol";
 /// seconds, then anyone may admit, for seven days; after that it is as if it had not been proposed. One way out:
 /// the owner removes, at once, also what is only proposed. A proposal cannot be changed while it is pending.
 interface IGovernance is IPoolTypes {
-    /// @param image which code holds the key: keccak256(PCR0) of the enclave's image, the measurement's 48 bytes. The
-    /// pool cannot check it (the document is for that); it is what `revokeImage` goes by. 0 where none is known
+    /// @param image which code holds the key: keccak256(PCR0 ‖ PCR1 ‖ PCR2), 48 bytes each, of the genesis document. The
+    /// pool cannot check it (whoever reads the document does); it is what `revokeImage` goes by. 0 where none is known
     /// @param genesisDocument not looked at here, see SignerProposed
     function proposeSigner(address signer, bytes32 image, bytes calldata genesisDocument) external;
     /// @notice The call brings exactly `signerBond` wei: they go to whoever refutes the signer, or back.

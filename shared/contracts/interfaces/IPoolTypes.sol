@@ -95,17 +95,17 @@ interface IPoolTypes {
 
     // ------------------------------------------------------------------ events
 
-    /// @notice A statement was executed. Leaves are firstLeafIndex, firstLeafIndex + 1, … in order of `commitments`.
-    /// @param ciphertexts one of 117 bytes for each leaf, in order; of a swap one more than `commitments`, for
-    /// the leaf that `NoteHashed` reports
-    event Executed(
-        bytes32 indexed statementHash,
-        uint8 indexed kind,
-        uint64 firstLeafIndex,
-        uint256[] nullifiers,
-        uint256[] commitments,
-        bytes ciphertexts
-    );
+    /// @notice A statement was executed. The log's data is not ABI-encoded but tightly packed, integers big-endian;
+    /// how many there are of each follows from `kind`:
+    ///
+    ///   kind[1] firstLeafIndex[8] proofHash[32] nullifiers[32 each] commitments[32 each]
+    ///   ephemeralKey[32] ciphertexts[53 for each leaf]
+    ///   and where the amount is not zero: asset[20] amount[16] party[20]
+    ///
+    /// Leaves are firstLeafIndex, firstLeafIndex + 1, … in order of the commitments; of a swap there is one leaf and
+    /// one ciphertext more than commitments, which `NoteHashed` reports. proofHash is keccak256 of the proof as it
+    /// stands in calldata. party is the depositor of a deposit and the recipient of a spend; a swap has none.
+    event Executed(bytes32 indexed statementHash);
     /// @notice The pool completed a note itself, from the value that it measured: the output of the swap whose
     /// `Executed` stands before in the same call. commitment = Poseidon(npk, asset, value); its ciphertext is
     /// the last one of that event.

@@ -11,18 +11,21 @@ import {StatementSignals} from "./StatementSignals.sol";
 ///   spend, spend9:  recipient[20] ciphertexts
 ///   private-swap:   tokenOut[20] minAmountOut[16] npkOut[32] feeFirst[3] middle[20] feeSecond[3] ciphertexts
 ///
-/// with 117 bytes of ciphertext for each leaf. The readers do not look at the length: it must have been
-/// compared with `length` before.
+/// where the ciphertexts are one ephemeral key[32] and 53 bytes for each leaf. The readers do not look at the
+/// length: it must have been compared with `length` before.
 library Ext {
-    /// 32 ephemeral key, 1 view tag, 68 sealed note, 16 tag; dummies too.
-    uint256 internal constant CIPHERTEXT_BYTES = 117;
+    /// X25519, for all outputs together.
+    uint256 internal constant EPHEMERAL_KEY_BYTES = 32;
+    /// 1 view tag, 36 sealed note, 16 tag; dummies too.
+    uint256 internal constant CIPHERTEXT_BYTES = 53;
 
     function length(uint8 kind, uint256 leaves) internal pure returns (uint256) {
         unchecked {
-            return _head(kind) + leaves * CIPHERTEXT_BYTES;
+            return _head(kind) + EPHEMERAL_KEY_BYTES + leaves * CIPHERTEXT_BYTES;
         }
     }
 
+    /// @dev The ephemeral key and what it opens.
     function ciphertexts(bytes calldata ext, uint8 kind) internal pure returns (bytes calldata tail) {
         uint256 head = _head(kind);
         assembly ("memory-safe") {

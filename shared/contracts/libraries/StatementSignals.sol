@@ -82,6 +82,17 @@ library StatementSignals {
         }
     }
 
+    /// @dev Nullifiers and commitments, which stand one behind the other.
+    function noteHashes(uint256[] calldata signals, uint256 inputs, uint256 outputs)
+        internal
+        pure
+        returns (uint256[] calldata)
+    {
+        unchecked {
+            return _slice(signals, _firstNullifier(inputs), inputs + outputs);
+        }
+    }
+
     /// @notice Position of the first signal at or above r; the number of signals when all are below.
     function firstOutOfRange(uint256[] calldata signals) internal pure returns (uint256 position) {
         uint256 order = FIELD_ORDER;

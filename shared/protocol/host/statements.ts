@@ -7,6 +7,7 @@ import { addressBytes, concatBytes, uintToBytes, word } from "../bytes.ts";
 import {
   canonicalSignals,
   CIPHERTEXT_BYTES,
+  EPHEMERAL_KEY_BYTES,
   KINDS,
   nameSignals,
   type Ext,
@@ -49,15 +50,16 @@ export function writeSignals(kind: Kind, facts: Facts): Field[] {
   });
 }
 
-/** What `decodeExt` reads. Throws when a ciphertext has another length or number; borders check that first. */
+/** What `decodeExt` reads. Throws when key or ciphertexts have another length or number; borders check that first. */
 export function encodeExt(ext: Ext): Uint8Array {
   if (
+    ext.ephemeralKey.length !== EPHEMERAL_KEY_BYTES ||
     ext.ciphertexts.length !== KINDS[ext.kind].leaves ||
     ext.ciphertexts.some((ciphertext) => ciphertext.length !== CIPHERTEXT_BYTES)
   ) {
-    throw new RangeError("an ext carries one full ciphertext for each leaf");
+    throw new RangeError("an ext carries an ephemeral key and one full ciphertext for each leaf");
   }
-  return concatBytes(encodeTerms(ext), ...ext.ciphertexts);
+  return concatBytes(encodeTerms(ext), ext.ephemeralKey, ...ext.ciphertexts);
 }
 
 function encodeTerms(ext: Ext): Uint8Array {

@@ -15,7 +15,6 @@ import { toAddress } from "../../../shared/protocol/bytes.ts";
 import type { EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
 import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import {
-  CIPHERTEXT_BYTES,
   contextOf,
   KIND_NAMES,
   KINDS,
@@ -31,6 +30,7 @@ import { FIELD_ORDER } from "./r1cs.ts";
 import { aDeposit, aSpend, Dice } from "./statements.ts";
 import { depositInputs, spendInputs } from "../../support/oracle.ts";
 import type { Inputs } from "./witness.ts";
+import { anySealed } from "../../support/sealed-notes.ts";
 
 const HOME: Home = { chainId: 31_337n, pool: toAddress(new Uint8Array(20).fill(0xc1)) };
 const SOMEBODY = toAddress(new Uint8Array(20).fill(0x5b));
@@ -38,13 +38,13 @@ const DEADLINE = 1_900_000_000n;
 
 /** What a statement of each kind asks of the pool; value leaves in public wherever a kind lets it. */
 function extOf(kind: Kind): Ext {
-  const ciphertexts = Array.from({ length: KINDS[kind].leaves }, () => new Uint8Array(CIPHERTEXT_BYTES));
+  const sealed = anySealed(kind);
   switch (kind) {
     case "deposit-shield":
-      return { kind, depositor: SOMEBODY, validAfter: 0n, validBefore: DEADLINE, ciphertexts };
+      return { kind, depositor: SOMEBODY, validAfter: 0n, validBefore: DEADLINE, ...sealed };
     case "spend":
     case "spend9":
-      return { kind, recipient: SOMEBODY, ciphertexts };
+      return { kind, recipient: SOMEBODY, ...sealed };
     case "private-swap":
       return {
         kind,
@@ -52,7 +52,7 @@ function extOf(kind: Kind): Ext {
         minAmountOut: 1n,
         npkOut: 1n,
         path: { feeFirst: 500, middle: ZERO_ADDRESS, feeSecond: 0 },
-        ciphertexts,
+        ...sealed,
       };
   }
 }

@@ -1,5 +1,5 @@
 // The chain under the service of these tests: the pool's log in blocks that a test can take back.
-import { Interface } from "ethers";
+import { Interface, keccak256 } from "ethers";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
 import { asAddress, mustField, type Address, type Field } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
@@ -12,6 +12,7 @@ import {
   type Statement,
 } from "../../../shared/protocol/statements.ts";
 import { Frontier } from "../../../shared/protocol/tree.ts";
+import { executedLog } from "../../support/oracle.ts";
 
 export const CHAIN_ID = 31_337;
 export const POOL = "0x00000000000000000000000000000000000000aa" as Address;
@@ -103,8 +104,8 @@ export class TestChain {
       push(block, "nullifier", { nullifier: hex(nullifier), tx_hash: txHash });
     const source = kind === "deposit-shield" ? "deposit" : kind === "private-swap" ? "swap" : "spend";
     const leaf = (at: number, commitment: Field): Record<string, unknown> => ({
-      ...{ index: first + at, commitment: hex(commitment), ciphertext: toHex(ext.ciphertexts[at]!) },
-      ...{ source, tx_hash: txHash },
+      ...{ index: first + at, commitment: hex(commitment), source, tx_hash: txHash },
+      ...{ ephemeral_key: toHex(ext.ephemeralKey), output: at, ciphertext: toHex(ext.ciphertexts[at]!) },
     });
     facts.commitments.forEach((commitment, at) => push(block, "leaf", leaf(at, commitment)));
     if (ext.kind === "private-swap") {
@@ -134,16 +135,25 @@ export class TestChain {
       ext.kind === "deposit-shield" &&
       ext.depositor === from.toLowerCase() &&
       this.allowances.get(key) === facts.amount;
-    const log = (name: string, values: readonly unknown[]): SentReceipt => ({
-      status: 1,
-      logs: [{ address: POOL, ...POOL_INTERFACE.encodeEventLog(name, values) }],
+    const logged = (log: { topics: string[]; data: string }): SentReceipt => ({
+      ...{ status: 1, logs: [{ address: POOL, ...log }] },
     });
-    if (!executes) return log("Rejected", [hash, POOL_INTERFACE.encodeErrorResult("AuthorizationMalformed")]);
+    if (!executes) {
+      const reason = POOL_INTERFACE.encodeErrorResult("AuthorizationMalformed");
+      return logged(POOL_INTERFACE.encodeEventLog("Rejected", [hash, reason]));
+    }
     this.allowances.delete(key);
     const block = this.open();
     const [first = 0] = this.execute(block, statement) ?? [];
     this.close(block);
-    return log("Executed", [hash, KINDS[kind].id, first, [], facts.commitments, "0x"]);
+    return logged(
+      executedLog({
+        ...{ statementHash: hash, kindId: KINDS[kind].id, firstLeafIndex: first, nullifiers: [] },
+        ...{ proofHash: keccak256(member[4]), commitments: facts.commitments },
+        ...{ ephemeralKey: toHex(ext.ephemeralKey), ciphertexts: ext.ciphertexts.map(toHex) },
+        moved: { asset: hexAddress(facts.asset), amount: facts.amount, party: ext.depositor },
+      }),
+    );
   }
 
   /** A root over the first `leafCount` leaves, in a block of its own. */
@@ -160,11 +170,17 @@ export class TestChain {
   }
 
   /** A block of foreign or hand-made leaves. */
+  /** Nobody can read those that bring no ciphertext of their own. */
   addLeaves(leaves: readonly Record<string, unknown>[]): void {
     const block = this.open();
     const first = this.leafCount;
+    const garbage = { ephemeral_key: "0x", output: 0, ciphertext: "0x" };
     leaves.forEach((leaf, at) =>
-      push(block, "leaf", { source: "spend", tx_hash: toHex(word(1n)), index: first + at, ...leaf }),
+      push(block, "leaf", {
+        ...{ source: "spend", tx_hash: toHex(word(1n)), index: first + at },
+        ...garbage,
+        ...leaf,
+      }),
     );
     this.close(block);
   }

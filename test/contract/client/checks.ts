@@ -77,21 +77,24 @@ export function checkAuthorization({ ext, facts, hash }: Statement, untrusted: u
 /** `untrusted` has passed its schema. */
 function readExt(kind: Kind, untrusted: object): Ext {
   const ext = untrusted as Record<string, string> & { ciphertexts: string[] };
-  const ciphertexts = ext.ciphertexts.map(mustFromHex);
+  const sealed = {
+    ephemeralKey: mustFromHex(ext["ephemeral_key"]!),
+    ciphertexts: ext.ciphertexts.map(mustFromHex),
+  };
   switch (kind) {
     case "deposit-shield":
       return {
-        ...{ kind, ciphertexts, depositor: asAddress(ext["depositor"])! },
+        ...{ kind, ...sealed, depositor: asAddress(ext["depositor"])! },
         ...{ validAfter: BigInt(ext["valid_after"]!), validBefore: BigInt(ext["valid_before"]!) },
       };
     case "spend":
     case "spend9":
-      return { kind, ciphertexts, recipient: asAddress(ext["recipient"])! };
+      return { kind, ...sealed, recipient: asAddress(ext["recipient"])! };
     case "private-swap": {
       const route = decodeUniswapPath(ext["path"]!);
       if (typeof route === "string") throw new Refused("INVALID_REQUEST");
       return {
-        ...{ kind, ciphertexts, tokenOut: asAddress(ext["token_out"])!, path: route.path },
+        ...{ kind, ...sealed, tokenOut: asAddress(ext["token_out"])!, path: route.path },
         ...{ minAmountOut: BigInt(ext["min_amount_out"]!), npkOut: BigInt(ext["npk_out"]!) },
       };
     }

@@ -16,7 +16,7 @@ describe("event stream reader", () => {
     service.chain.autoroot = false;
     baseUrl = await service.listen();
     client = createClient({ baseUrl, credential: { apiKey: API_KEY } });
-    service.chain.addLeaves([1n, 2n, 3n].map((leaf) => ({ commitment: hex(leaf), ciphertext: "0x" })));
+    service.chain.addLeaves([1n, 2n, 3n].map((leaf) => ({ commitment: hex(leaf) })));
   });
   afterEach(() => service.close());
 
@@ -53,7 +53,7 @@ describe("event stream reader", () => {
       client,
       (events) => leaves(events).length === 4,
       (event) => {
-        if (event.kind === "synced") service.chain.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+        if (event.kind === "synced") service.chain.addLeaves([{ commitment: hex(4n) }]);
       },
     );
     assert.deepEqual(
@@ -69,7 +69,7 @@ describe("event stream reader", () => {
       (event) => {
         if (event.kind !== "synced" || leaves([event]).length > 0 || service.chain.leafCount > 3) return;
         service.dropStreams();
-        service.chain.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+        service.chain.addLeaves([{ commitment: hex(4n) }]);
       },
     );
     assert.deepEqual(leaves(seen), [0, 1, 2, 3]);
@@ -102,7 +102,7 @@ describe("event stream reader", () => {
   });
 
   it("learns of a reorganisation that happened while it was unreachable, and resumes from the ancestor", async () => {
-    service.chain.addLeaves([{ commitment: hex(4n), ciphertext: "0x" }]);
+    service.chain.addLeaves([{ commitment: hex(4n) }]);
     const seen = await read(
       client,
       (events) => events.filter(({ kind }) => kind === "synced").length === 2,
@@ -110,7 +110,7 @@ describe("event stream reader", () => {
         if (event.kind !== "synced" || service.chain.log.at(-1)!.id.includes("f1")) return;
         service.dropStreams();
         service.chain.reorg(1);
-        service.chain.addLeaves([{ commitment: hex(5n), ciphertext: "0x" }]);
+        service.chain.addLeaves([{ commitment: hex(5n) }]);
       },
     );
     const back = seen.find((event) => event.kind === "reorg");

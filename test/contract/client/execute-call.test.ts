@@ -12,6 +12,7 @@ import { compressProof } from "../../../shared/protocol/proof.ts";
 import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { CHAIN_ID, POOL, USDC } from "./chain.ts";
 import { standInProver } from "./stand-in.ts";
+import { executedLog } from "../../support/oracle.ts";
 
 const POOL_INTERFACE = new Interface(POOL_ABI);
 const { statement, witness } = prepareDeposit({
@@ -26,6 +27,11 @@ const signed = (byte: string) => ({
   signer: `0x${byte.repeat(20)}` as Address,
   signature: `0x${byte.repeat(65)}`,
 });
+
+const sealed = {
+  ephemeralKey: `0x${"11".repeat(32)}`,
+  ciphertexts: [1, 2, 3].map(() => `0x${"22".repeat(53)}`),
+};
 
 describe("execute as the client writes it", () => {
   it("is byte for byte what the proxy's encoder makes of the same", async () => {
@@ -51,20 +57,26 @@ describe("execute as the client writes it", () => {
   });
 
   it("reads the outcome from the pool's own log of this statement, and from no other", () => {
-    const log = (name: string, values: readonly unknown[], address: string = POOL) => ({
+    const executed = (hash: string, address: string = POOL) => ({
       address,
-      ...POOL_INTERFACE.encodeEventLog(name, values),
+      ...executedLog({
+        ...{ statementHash: hash, kindId: 1, firstLeafIndex: 0, proofHash: hash, nullifiers: [] },
+        ...{ commitments: [1n, 2n, 3n], ...sealed, moved: { asset: USDC, amount: 1n, party: USDC } },
+      }),
     });
-    const executed = (hash: string, address?: string) =>
-      log("Executed", [hash, 1, 0, [], [1], "0x"], address);
-    const rejected = (reason: string) => log("Rejected", [statement.hash, reason]);
-    const outcome = (...logs: ReturnType<typeof log>[]): string => outcomeOf({ status: 1, logs }, statement);
+    const rejected = (reason: string) => ({
+      ...{ address: POOL, ...POOL_INTERFACE.encodeEventLog("Rejected", [statement.hash, reason]) },
+    });
+    const outcome = (...logs: ReturnType<typeof executed>[]): string =>
+      outcomeOf({ status: 1, logs }, statement);
     assert.equal(outcome(executed(statement.hash)), "executed");
     assert.equal(
       outcome(rejected(POOL_INTERFACE.encodeErrorResult("DeadlinePassed", [5n]))),
       "DeadlinePassed",
     );
     assert.equal(outcome(rejected("0x12345678")), "rejected");
+    const [cut] = [executed(statement.hash)].map((log) => ({ ...log, data: log.data.slice(0, -2) }));
+    assert.equal(outcome(cut!), "not in this transaction", "words that the pool does not write");
     for (const other of [[executed(`0x${"12".repeat(32)}`)], [executed(statement.hash, USDC)], []])
       assert.equal(outcome(...other), "not in this transaction");
     assert.equal(outcomeOf({ status: 0, logs: [executed(statement.hash)] }, statement), "reverted");

@@ -98,7 +98,7 @@ export class IndexedPool {
     for (const leaf of leaves) this.#tree.append(leaf);
     const events: ChainEvent[] = leaves.map((commitment, at) => ({
       ...{ kind: "leaf", index: first + at, commitment, source: "spend", isLast: true },
-      ciphertext: new Uint8Array(CIPHERTEXT_BYTES),
+      sealed: { ephemeralKey: new Uint8Array(32), output: 0, ciphertext: new Uint8Array(CIPHERTEXT_BYTES) },
     }));
     const sequence = (this.#data.currentRoot()?.sequence ?? 0) + 1;
     events.push({ kind: "root", root: this.root, leafCount: this.#tree.leafCount, sequence });

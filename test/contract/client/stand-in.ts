@@ -3,10 +3,9 @@
 import { Wallet as EthereumWallet } from "ethers";
 import type { Prover, TransactionSender } from "../../../shared/client/index.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
-import { encryptNote } from "../../../shared/notes/encryption.ts";
-import { newNote, noteCommitment } from "../../../shared/notes/note.ts";
+import { noteCommitment } from "../../../shared/notes/note.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
-import { toHex } from "../../../shared/protocol/bytes.ts";
+import { sealNote } from "../../support/sealed-notes.ts";
 import { hex } from "./chain.ts";
 import { PREFIX } from "./checks.ts";
 import type { TestService } from "./service.ts";
@@ -25,9 +24,8 @@ export function give(service: TestService, to: string, asset: Address, values: r
   const receiver = decodeShieldedAddress(to, PREFIX)!;
   service.chain.addLeaves(
     values.map((value) => {
-      const note = newNote(asset, value);
-      const ciphertext = toHex(encryptNote(receiver, note));
-      return { commitment: hex(noteCommitment(receiver.owner, note)), ciphertext };
+      const { note, told } = sealNote(receiver, asset, value);
+      return { commitment: hex(noteCommitment(receiver.owner, note)), ...told };
     }),
   );
 }

@@ -308,8 +308,7 @@ describe("wallet against a service with real proofs", function () {
 
   it("is not held by a service that names another root at every question of that source", async () => {
     let asked = 0;
-    const nameRoot = (): void =>
-      service.chain.addLeaves([{ commitment: hex(BigInt(asked + 1)), ciphertext: "0x" }]);
+    const nameRoot = (): void => service.chain.addLeaves([{ commitment: hex(BigInt(asked + 1)) }]);
     const wallet = await createWallet({
       ...{ key: { seed: seed(1) }, client, storage: memoryStorage(), prover, pins: PINS },
       verifyRoot: async () => {

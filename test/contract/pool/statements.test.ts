@@ -12,10 +12,12 @@ import {
 } from "../../support/drafts.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { addressBytes, concatBytes, toHex } from "../../../shared/protocol/bytes.ts";
-import { CIPHERTEXT_BYTES, KIND_NAMES, KINDS } from "../../../shared/protocol/statements.ts";
+import { addressBytes, concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
+import { KIND_NAMES, KINDS } from "../../../shared/protocol/statements.ts";
 import { TREE_CAPACITY } from "../../../shared/protocol/tree.ts";
-import { fault, freshAddress, World, type Fault } from "./world.ts";
+import { executedLogOf, fault, freshAddress, rawLog, World, type Fault } from "./world.ts";
 
 describe("pool: rules of a statement", () => {
   let world: World;
@@ -62,14 +64,41 @@ describe("pool: rules of a statement", () => {
 
   it("says in the event which statement, what was spent and what was made", async () => {
     const member = world.transfer();
+    const first = world.queue.count;
     const { receipt } = await world.execute([member]);
-    const log = world.pool.interface.parseLog(receipt.logs[0]!);
-    assert.equal(log?.name, "Executed");
-    assert.equal(log.args["statementHash"], member.statementHash);
-    assert.equal(log.args["kind"], 2n);
-    assert.deepEqual([...log.args["nullifiers"]], member.draft.nullifiers);
-    assert.deepEqual([...log.args["commitments"]], member.draft.commitments);
-    assert.equal(log.args["ciphertexts"], toHex(member.draft.ext.slice(20)));
+    assert.deepEqual(rawLog(world, receipt, "Executed"), executedLogOf(member, first));
+    const log = readExecuted(receipt.logs[0]!);
+    assert.equal(log?.statement, member.statementHash);
+    assert.equal(log.kind, "spend");
+    assert.deepEqual(log.nullifiers, member.draft.nullifiers);
+    assert.deepEqual(log.commitments, member.draft.commitments);
+    assert.equal(toHex(concatBytes(log.ephemeralKey, ...log.ciphertexts)), toHex(member.draft.ext.slice(20)));
+    assert.equal(log.moved, undefined);
+    assert.equal(receipt.logs[0]!.data.length, 2 + 2 * 477, "what a private transfer costs in the log");
+  });
+
+  it("names in the event the proof as it stood in calldata, whatever proof that was", async () => {
+    const proof = new Uint8Array(128).fill(0xa5);
+    const { receipt } = await world.execute([seal({ ...world.transfer().draft, proof })]);
+    assert.equal(readExecuted(receipt.logs[0]!)?.proofHash, keccakHex(proof));
+  });
+
+  it("says in the event what moved and whose it is: of a deposit the depositor, of a withdrawal the recipient", async () => {
+    const out = freshAddress();
+    const deposit = await world.deposit();
+    const moved = async (member: Sealed) => {
+      const { receipt } = await world.execute([member]);
+      const raw = rawLog(world, receipt, "Executed");
+      return readExecuted(raw)?.moved;
+    };
+    const { asset, amount } = deposit.draft;
+    assert.deepEqual(await moved(deposit), {
+      ...{ asset: toHex(word(asset).slice(12)), amount, party: toHex(deposit.draft.ext.slice(0, 20)) },
+    });
+    const payment = payout(out);
+    assert.deepEqual(await moved(payment), {
+      ...{ asset: world.usdcAddress, amount: payment.draft.amount, party: out },
+    });
   });
 
   it("UnknownKind: a kind that is not in the table", async () => {
@@ -117,18 +146,19 @@ describe("pool: rules of a statement", () => {
     const { ext } = world.transferDraft();
     const other = world.depositDraft().ext;
     for (const bent of [ext.slice(1), concatBytes(ext, Uint8Array.of(0)), other, new Uint8Array(0)]) {
-      await assertRefused(world.transfer({ ext: bent }), fault("ExtLength", BigInt(bent.length), 488n));
+      await assertRefused(world.transfer({ ext: bent }), fault("ExtLength", BigInt(bent.length), 264n));
     }
     await assertRefused(
       await world.deposit({ ext: other }).then((m) => changed(m, { ext: toHex(ext) })),
-      fault("ExtLength", 488n, 387n),
+      fault("ExtLength", 264n, 227n),
     );
   });
 
-  it("ProofLength: anything but 128 bytes", async () => {
-    for (const length of [0, 127, 129, 256]) {
+  it("ProofLength: anything but 128 bytes, or 256 without an attestation", async () => {
+    for (const length of [0, 127, 129, 255, 257]) {
       await assertRefused(world.transfer({ proof: drawBytes(length) }), fault("ProofLength", BigInt(length)));
     }
+    await assertRefused(world.transfer({ proof: drawBytes(256) }), fault("AttestationLength", 65n));
   });
 
   it("ContextMismatch: terms that the proof did not bind, even when a signer attests them", async () => {
@@ -141,7 +171,7 @@ describe("pool: rules of a statement", () => {
     const richer = changed(member, { signals: member.transaction.signals.with(3, 2_000n) });
     assert.equal(((await world.executeOne(richer)) as Fault).error, "SignerUnknown");
     const ciphertextChanged = Uint8Array.from(member.draft.ext);
-    ciphertextChanged[487]! ^= 1;
+    ciphertextChanged[263]! ^= 1;
     await assertRefused(changed(member, { ext: toHex(ciphertextChanged) }), fault("ContextMismatch"));
   });
 
@@ -193,7 +223,7 @@ describe("pool: rules of a statement", () => {
 
   for (const kind of KIND_NAMES) {
     describe(`of every kind alike: ${kind}`, () => {
-      const size = { "deposit-shield": 387n, spend: 488n, spend9: 488n, "private-swap": 562n }[kind];
+      const size = { "deposit-shield": 227n, spend: 264n, spend9: 264n, "private-swap": 338n }[kind];
       const sender = (): Promise<JsonRpcSigner> => world.account(kind === "deposit-shield" ? 1 : 0);
       const made = (changes: Partial<Draft> = {}): Sealed => seal({ ...world.draftOf(kind), ...changes });
       /** Sent by whoever may send the genuine one. */
@@ -206,13 +236,11 @@ describe("pool: rules of a statement", () => {
         const { members, receipt } = await world.execute([member], undefined, { sender: await sender() });
         assert.deepEqual(members, [first]);
         assert.equal(world.queue.count, first + BigInt(KINDS[kind].leaves));
-        const log = receipt.logs
-          .map((entry) => world.pool.interface.parseLog(entry))
-          .find((parsed) => parsed?.name === "Executed");
-        assert.ok(log);
-        assert.equal(log.args["kind"], BigInt(KINDS[kind].id));
-        assert.equal((String(log.args["ciphertexts"]).length - 2) / 2, KINDS[kind].leaves * CIPHERTEXT_BYTES);
-        assert.deepEqual([...log.args["nullifiers"]], member.draft.nullifiers);
+        const log = rawLog(world, receipt, "Executed");
+        assert.deepEqual(log, executedLogOf(member, first));
+        assert.equal(readExecuted(log)?.kind, kind);
+        assert.equal(readExecuted(log)?.ciphertexts.length, KINDS[kind].leaves);
+        assert.deepEqual(readExecuted(log)?.nullifiers, member.draft.nullifiers);
         assert.deepEqual(
           [...(await world.pool.getFunction("queue")())],
           [world.queue.count, world.queue.head],

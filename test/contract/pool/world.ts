@@ -44,8 +44,17 @@ import {
   type Address,
   type Bytes32,
 } from "../../../shared/protocol/brands.ts";
-import type { Kind } from "../../../shared/protocol/statements.ts";
+import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
+import {
+  CIPHERTEXT_BYTES,
+  EPHEMERAL_KEY_BYTES,
+  KINDS,
+  type Kind,
+} from "../../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { executedLog } from "../../support/oracle.ts";
 import { openMarket, type Market } from "./market.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 
@@ -58,6 +67,9 @@ export interface Bought {
   readonly value: bigint;
 }
 type Hashed = Bought & { readonly statementHash: string };
+
+/** The largest cap there is. */
+const NO_BRAKE = 2n ** 104n - 1n;
 
 /** A fault by the name that its selector has in IPool.sol. */
 export interface Fault {
@@ -82,6 +94,13 @@ export interface WorldOptions {
   readonly attesters?: readonly Attester[];
   readonly threshold?: number;
   readonly changeDelay?: number;
+  readonly provedDelay?: number;
+  readonly signerBond?: bigint;
+  readonly guardian?: Address;
+  /** Of each attester. */
+  readonly images?: readonly Bytes32[];
+  /** Of every asset. Default: so high that nobody meets a brake. */
+  readonly minimumCap?: bigint;
   /** Artifacts to deploy and list beside the test dollar. */
   readonly moreAssets?: readonly string[];
   /** Uniswap v3 with liquidity, its tokens listed, its executor in use. */
@@ -150,11 +169,11 @@ export class World {
     }
   }
 
-  static async #startOn(anvil: Anvil, given: WorldOptions): Promise<World> {
+  static async #startOn(anvil: Anvil, wanted: WorldOptions): Promise<World> {
     const options: WorldOptions =
-      given.forAllKinds === true
-        ? { executor: "ConfigurableExecutor", moreAssets: ["TestUSDC"], ...given }
-        : given;
+      wanted.forAllKinds === true
+        ? { executor: "ConfigurableExecutor", moreAssets: ["TestUSDC"], ...wanted }
+        : wanted;
     const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
       staticNetwork: true,
       cacheTimeout: -1,
@@ -171,12 +190,15 @@ export class World {
       options.executor === undefined
         ? market?.executor
         : (await deployContract(owner, options.executor, [])).address;
+    const assets = [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])];
     const verifyingKeyHashes = await committedKeyHashes();
     const pool = await deployPool(owner, {
       signers: attesters.map(({ address }) => address),
       threshold: options.threshold ?? 1,
       changeDelay: options.changeDelay ?? 100,
-      assets: [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])],
+      ...given(options, "provedDelay", "signerBond", "guardian", "images"),
+      assets,
+      minimumCaps: assets.map(() => options.minimumCap ?? NO_BRAKE),
       ...(executor === undefined ? {} : { executor }),
     });
     const world = new World(anvil, provider, {
@@ -194,7 +216,7 @@ export class World {
       },
     });
     await world.call(world.usdc, "mint", world.depositorAddress, 10n ** 15n);
-    if (given.forAllKinds === true) await world.#prepareForAllKinds();
+    if (options.forAllKinds === true) await world.#prepareForAllKinds();
     return world;
   }
 
@@ -315,17 +337,18 @@ export class World {
       overrides,
     );
     const receipt: ContractTransactionReceipt = await sent.wait();
-    const logs = receipt.logs
-      .filter(({ address }) => mustAddress(address) === this.setting.home.pool)
-      .map((log) => this.pool.interface.parseLog(log));
+    const own = receipt.logs.filter(({ address }) => mustAddress(address) === this.setting.home.pool);
     const byMember: (bigint | Fault)[] = [];
     let updateOutcome: bigint | Fault | undefined;
-    for (const log of logs) {
+    for (const raw of own) {
+      const log = this.pool.interface.parseLog(raw);
       if (log === null) throw new Error("an event that is not in the interface");
       switch (log.name) {
         case "Executed": {
-          byMember.push(log.args["firstLeafIndex"]);
-          for (const commitment of log.args["commitments"] as bigint[]) {
+          const executed = readExecuted(raw);
+          if (executed === undefined) throw new Error("the pool's event does not decode");
+          byMember.push(BigInt(executed.firstLeafIndex));
+          for (const commitment of executed.commitments) {
             this.queue = { count: this.queue.count + 1n, head: nextHead(this.queue.head, commitment) };
           }
           break;
@@ -340,6 +363,8 @@ export class World {
         }
         case "Rejected":
           byMember.push(this.faultOf(log.args["reason"]));
+          break;
+        case "ClaimAdded":
           break;
         case "RootUpdated":
           updateOutcome = log.args["sequence"];
@@ -394,17 +419,17 @@ export class World {
 
   /**
    * Makes the pool believe that its queue is so long, past any promise; found by looking for the slot that
-   * holds leafCount in its lowest 64 bits.
+   * holds leafCount in its lowest 40 bits and the rooted count above them.
    */
   async pretendLeafCount(count: bigint): Promise<void> {
     const pool = this.setting.home.pool;
-    const low = 2n ** 64n - 1n;
+    const low = 2n ** 40n - 1n;
     for (let i = 0n; i < 16n; i++) {
       const slot = zeroPadValue(toBeHex(i), 32);
       const value = BigInt(await this.provider.getStorage(pool, slot));
-      if ((value & low) !== this.queue.count || ((value >> 64n) & low) !== this.rooted.count) continue;
+      if ((value & low) !== this.queue.count || ((value >> 40n) & low) !== this.rooted.count) continue;
       if (value === 0n) continue;
-      const pretended = zeroPadValue(toBeHex(((value >> 64n) << 64n) | count), 32);
+      const pretended = zeroPadValue(toBeHex(((value >> 40n) << 40n) | count), 32);
       await this.provider.send("anvil_setStorageAt", [pool, slot, pretended]);
       this.queue = { ...this.queue, count };
       return;
@@ -416,6 +441,16 @@ export class World {
     await this.provider.send("evm_increaseTime", [seconds]);
     await this.provider.send("evm_mine", []);
   }
+}
+
+/** Those of the options that are given. */
+function given<Name extends keyof WorldOptions>(
+  options: WorldOptions,
+  ...names: Name[]
+): Pick<WorldOptions, Name> {
+  return Object.fromEntries(
+    names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  ) as Pick<WorldOptions, Name>;
 }
 
 /** The same contract, called by somebody else. */
@@ -436,4 +471,25 @@ export function mustAddress(text: string): Address {
 /** An account that nobody used before. */
 export function freshAddress(): Address {
   return mustAddress(HDNodeWallet.createRandom().address);
+}
+
+/** The log that the pool owes for a member, by the oracle. */
+export function executedLogOf({ draft, statementHash }: Sealed, firstLeafIndex: bigint) {
+  const { kind, ext, amount, asset, nullifiers, commitments } = draft;
+  const { id, leaves } = KINDS[kind];
+  const sealed = ext.slice(-(EPHEMERAL_KEY_BYTES + leaves * CIPHERTEXT_BYTES));
+  const party = kind === "private-swap" ? {} : { party: toHex(ext.slice(0, 20)) };
+  return executedLog({
+    ...{ statementHash, kindId: id, firstLeafIndex, proofHash: keccakHex(draft.proof) },
+    ...{ nullifiers, commitments, ephemeralKey: toHex(sealed.slice(0, EPHEMERAL_KEY_BYTES)) },
+    ciphertexts: [toHex(sealed.slice(EPHEMERAL_KEY_BYTES))],
+    ...(amount === 0n ? {} : { moved: { asset: toHex(word(asset).slice(12)), amount, ...party } }),
+  });
+}
+
+/** The pool's first log of that name, as it stands in a receipt. */
+export function rawLog(world: World, receipt: ContractTransactionReceipt, name: string) {
+  const topic = world.pool.interface.getEvent(name)!.topicHash;
+  const found = receipt.logs.find(({ topics }) => topics[0] === topic);
+  return { topics: [...(found?.topics ?? [])], data: found?.data ?? "" };
 }

@@ -11,6 +11,7 @@ import { toSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { decodeExt, type Ext, type Kind, type SwapPath } from "../../../shared/protocol/statements.ts";
 import { refused, type Refused } from "./refusals.ts";
 import { HOME, REFUSALS, STATEMENTS } from "./story.ts";
+import { writeSealed } from "../../support/sealed-notes.ts";
 
 /** A body writes the terms of ext by name and has no place for bytes beyond them, or for fewer. */
 const UNSAYABLE = ["a byte too many", "a byte short"];
@@ -52,7 +53,7 @@ function admitted(kind: Kind, { of, signals, extBytes }: Refused): ReturnType<ty
     public_signals: signals.map(String),
     deadline: Number(of.deadline),
     fees: [],
-    ext: { ...termsOf(ext, tokenIn), ciphertexts: ext.ciphertexts.map(toHex) },
+    ext: { ...termsOf(ext, tokenIn), ...writeSealed(ext) },
   });
   return toTransaction(body, HOME);
 }

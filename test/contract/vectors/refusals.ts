@@ -14,7 +14,7 @@ export function refused(refusal: Refusal): Refused {
   const of = statementCalled(refusal.of);
   const { terms, extTail = "0x", extCut = 0, isBound = true } = refusal;
   const ciphertexts = of.ext["ciphertexts"] as readonly string[];
-  const ext = extOf(of.kind, { ...of.ext, ...terms }, ciphertexts);
+  const ext = extOf(of.kind, { ...of.ext, ...terms }, String(of.ext["ephemeralKey"]), ciphertexts);
   const extBytes = concat([ext.slice(0, ext.length - 2 * extCut), extTail]);
   const signals = of.signals.map(BigInt);
   if (isBound) signals[0] = contextOf(HOME, of.kind, BigInt(of.deadline), extBytes);

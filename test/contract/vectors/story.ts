@@ -18,6 +18,7 @@ export interface StatementStep {
   readonly kind: Kind;
   readonly kindId: number;
   readonly deadline: string;
+  readonly ephemeralSecret: string;
   readonly ext: Readonly<Record<string, string | number | readonly string[]>>;
   readonly extBytes: string;
   readonly contextPreimage: string;
@@ -25,6 +26,8 @@ export interface StatementStep {
   readonly circuitInputs: Readonly<Record<string, Numbers>>;
   readonly signals: readonly string[];
   readonly statementHash: Bytes32;
+  /** What the pool says when it was executed. */
+  readonly executed: { readonly topics: readonly string[]; readonly data: string };
   readonly proof: string;
   readonly compressedProof: string;
   readonly attestation: Signed;
@@ -78,6 +81,7 @@ export interface Story {
   readonly assets: Readonly<Record<"usdc" | "other" | "middle", Address>>;
   readonly keys: Readonly<Record<"deployer" | "depositor" | "attestationSigner", string>> & {
     readonly spendingKey: string;
+    readonly viewingSecret: string;
   };
   readonly domainSeparator: Bytes32;
   readonly steps: readonly (StatementStep | RootStep)[];

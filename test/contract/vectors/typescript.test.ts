@@ -2,9 +2,18 @@ import assert from "node:assert/strict";
 import { attest } from "../../../enclave/attest.ts";
 import { attestRoot } from "../../../enclave/attest-root.ts";
 import type { ServingParts } from "../../../enclave/phase.ts";
-import { commitmentOf, npkOf, nullifierOf } from "../../../shared/notes/note.ts";
+import { openOutput } from "../../../shared/notes/encryption.ts";
+import { IncomingViewingKey } from "../../../shared/notes/keys.ts";
+import { completeNote } from "../../../shared/notes/measured-note.ts";
+import { commitmentOf, noteCommitment, npkOf, nullifierOf } from "../../../shared/notes/note.ts";
 import { domainSeparator } from "../../../shared/protocol/attestation.ts";
-import { mustField, ZERO_BYTES32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import {
+  asAddress,
+  mustField,
+  ZERO_BYTES32,
+  type Address,
+  type Bytes32,
+} from "../../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, toAddress, toHex, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { poseidon2 } from "../../../shared/protocol/hash.ts";
 import { compressProof, decodeProof, proofHashOf } from "../../../shared/protocol/proof.ts";
@@ -12,8 +21,11 @@ import {
   checkStatement,
   contextOf,
   decodeExt,
+  KINDS,
+  nameSignals,
   statementHashOf,
 } from "../../../shared/protocol/statements.ts";
+import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { encodeExt } from "../../../shared/protocol/host/statements.ts";
 import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
 import { aSigner, CONFIGURATION } from "../../unit/enclave/support/key-life.ts";
@@ -21,6 +33,8 @@ import { codeOf } from "../../unit/enclave/support/frame-client.ts";
 import { NO_VERIFIER, verifierHere } from "../../unit/enclave/support/verifiers.ts";
 import { refused } from "./refusals.ts";
 import { fields, HOME, REFUSALS, ROOT_UPDATES, STATEMENTS, STORY, type StatementStep } from "./story.ts";
+
+const SPENDING_KEY = mustField(BigInt(STORY.keys.spendingKey));
 
 const leavesOf = ({ circuitInputs, hashed }: StatementStep): string[] => [
   ...(circuitInputs["commitments"] as string[]),
@@ -55,8 +69,44 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
       );
       const flat = { ...decoded, ...("path" in decoded ? decoded.path : {}) } as Record<string, unknown>;
       for (const [term, value] of Object.entries(step.ext)) {
-        if (term !== "ciphertexts") assert.equal(String(flat[term]), String(value).toLowerCase(), term);
+        if (term === "ephemeralKey") assert.equal(toHex(decoded.ephemeralKey), value);
+        else if (term !== "ciphertexts") assert.equal(String(flat[term]), String(value).toLowerCase(), term);
       }
+    });
+
+    it(`opens every note of ${step.name} with the owner's viewing key, and they are its leaves`, () => {
+      const { ephemeralKey, ciphertexts } = decodeExt(step.kind, ext)!;
+      const owner = poseidon2(poseidon2(SPENDING_KEY, 0n), poseidon2(SPENDING_KEY, 1n));
+      const reader = new IncomingViewingKey(owner, mustFromHex(STORY.keys.viewingSecret));
+      const leaves = ciphertexts.map((ciphertext, output) => {
+        const note = openOutput(reader, { ephemeralKey, output, ciphertext });
+        assert.ok(note !== undefined);
+        if (output < KINDS[step.kind].outputs) return String(noteCommitment(owner, note));
+        const { npk, asset, value } = step.hashed!;
+        const measured = { npk: mustField(BigInt(npk)), asset: asAddress(asset)!, value: BigInt(value) };
+        const leaf = mustField(BigInt(step.hashed!.commitment));
+        return String(
+          leaf === noteCommitment(owner, completeNote(owner, note.blinding, measured, leaf)!) && leaf,
+        );
+      });
+      assert.deepEqual(leaves, leavesOf(step));
+    });
+
+    it(`reads what the pool says of ${step.name}`, () => {
+      const executed = readExecuted(step.executed);
+      assert.ok(executed !== undefined);
+      const facts = nameSignals(step.kind, signals);
+      assert.deepEqual(
+        [executed.statement, executed.kind, executed.firstLeafIndex, executed.proofHash],
+        [step.statementHash, step.kind, step.firstLeafIndex, step.attestation.message["proofHash"]],
+      );
+      assert.deepEqual([executed.nullifiers, executed.commitments], [facts.nullifiers, facts.commitments]);
+      const sealed = decodeExt(step.kind, ext)!;
+      assert.deepEqual(executed.ephemeralKey, sealed.ephemeralKey);
+      assert.deepEqual(executed.ciphertexts, sealed.ciphertexts);
+      const party = step.ext["depositor"] ?? step.ext["recipient"];
+      const moved = { amount: facts.amount, asset: asAddress(STORY.assets.usdc), party: asAddress(party) };
+      assert.deepEqual(executed.moved, facts.amount === 0n ? undefined : moved);
     });
 
     it(`compresses and hashes the proof of ${step.name}`, () => {

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { keccak256 } from "ethers";
 import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { seal, swapDraft } from "../../support/drafts.ts";
 import {
+  type Attester,
   NO_UPDATE,
   type PoolRootUpdate,
   type PoolTransaction,
@@ -22,15 +24,25 @@ import {
   type Field as FieldElement,
 } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
 import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
 import { commitmentsOf, Field } from "./field.ts";
+
+/** What the issuer of a token can do: it takes balances away. */
+async function takeFromPool({ provider, home, usdc, usdcAddress, liar }: Field): Promise<void> {
+  await provider.send("anvil_impersonateAccount", [home.pool]);
+  await provider.send("anvil_setBalance", [home.pool, "0xde0b6b3a7640000"]);
+  const data = usdc.interface.encodeFunctionData("transfer", [liar.address, 1n]);
+  await provider.send("eth_sendTransaction", [{ from: home.pool, to: usdcAddress, data }]);
+  await provider.send("anvil_mine", ["0x1"]);
+}
 
 /** Of the right length, and nobody's. */
 const NO_SIGNATURE = `0x${"11".repeat(65)}`;
 /** Zeros that the ABI puts behind the 65 bytes of one attestation. */
 const PADDING_OF_65 = 31;
-/** No less than before. */
+/** What the pool began with; no asset comes back with less. */
 const MINIMUM_CAP = 10n ** 12n;
 /** How long a proposal may be admitted. */
 const WEEK_SECS = 7 * 86_400;
@@ -308,6 +320,52 @@ describe("watcher", function () {
     });
   });
 
+  describe("given two attestations that must be there", () => {
+    const THRESHOLD = (): string => field.pool.interface.getFunction("threshold")!.selector;
+    const both = (): Attester[] => [field.signer, field.liar];
+
+    /** What is found in one call by a watcher that reads of a pool that asks for two; ours takes one. */
+    async function foundIn(txHash: string): Promise<string[]> {
+      field.node.bend("eth_call", (result, [call]) =>
+        (call as { data: string }).data.startsWith(THRESHOLD()) ? toHex(word(2n)) : result,
+      );
+      return told((await field.alarms()).filter((finding) => finding.txHash === txHash));
+    }
+
+    it("finds nothing where two distinct signers signed members and root", async () => {
+      await field.undone(async () => {
+        const update = await field.rootUpdate(commitmentsOf(transfer), {}, both());
+        assert.deepEqual(await foundIn(await field.execute([field.attested(transfer, both())], update)), []);
+      });
+    });
+
+    it("finds a member and a root that one signer signed", async () => {
+      await field.undone(async () => {
+        const leaves = [transfer, deposit].flatMap(commitmentsOf);
+        const members = [field.attested(transfer, both()), field.attested(deposit)];
+        const txHash = await field.execute(members, await field.rootUpdate(leaves));
+        const lack = "ATTESTATION_INVALID 1 accepted signers of 1, needed 2";
+        assert.deepEqual(await foundIn(txHash), [lack, lack]);
+      });
+    });
+
+    it("finds a member and a root that one signer signed twice", async () => {
+      await field.undone(async () => {
+        const root = (by: readonly Attester[]) => field.rootUpdate(commitmentsOf(transfer), {}, by);
+        const twice = [field.signer, field.signer];
+        const input = calldata([field.attested(transfer, twice)], await root(twice));
+        const txHash = await field.execute([field.attested(transfer, both())], await root(both()));
+        // No pool of ours takes it: the node shows it in the place of what was taken.
+        field.node.bend("eth_getTransactionByHash", (result) => {
+          const transaction = result as { hash: string };
+          return transaction.hash === txHash ? { ...transaction, input } : result;
+        });
+        const lack = "ATTESTATION_INVALID 1 accepted signers of 2, needed 2";
+        assert.deepEqual(await foundIn(txHash), [lack, lack]);
+      });
+    });
+  });
+
   describe("given a swap", () => {
     const swap = async (floor: bigint): Promise<Unsigned> => {
       const setting = {
@@ -383,6 +441,34 @@ describe("watcher", function () {
         const alarms = await field.alarms();
         assert.deepEqual(codes(alarms), ["CALLDATA_UNSEEN", "CALLDATA_UNSEEN"]);
         assert.ok(alarms.every((alarm) => alarm.txHash === txHash));
+        assert.ok(alarms[0]?.detail.includes(`a private transfer, proof ${keccak256(transfer.proof)}`));
+      });
+    });
+
+    it("where the node does not trace, it still knows what moved, to whom, and what the pool owes", async () => {
+      await field.undone(async () => {
+        await field.sendTo(await field.carrier(), calldata([field.attested(withdrawal)]), ["Executed"]);
+        field.node.bend("debug_traceTransaction", () => {
+          throw new Error("the method does not exist");
+        });
+        const [alarm, ...others] = await field.alarms();
+        assert.deepEqual([alarm?.code, others], ["CALLDATA_UNSEEN", []]);
+        const party = withdrawal.ext.slice(0, 42);
+        const moved = `spend, 3000000 of ${field.usdcAddress}, party ${party}, proof ${keccak256(withdrawal.proof)}`;
+        assert.ok(alarm?.detail.endsWith(moved), alarm?.detail);
+        // The payment is in the sum: what is missing now is what was taken besides.
+        await takeFromPool(field);
+        assert.deepEqual(codes(await field.alarms()), ["CALLDATA_UNSEEN", "BALANCE_SHORT"]);
+      });
+    });
+
+    it("does not believe a trace that shows another proof of the same statement", async () => {
+      await field.undone(async () => {
+        const forged = lie({ ...withdrawal, proof: transfer.proof });
+        await field.sendTo(await field.carrier(), calldata([forged]), ["Executed"]);
+        const input = calldata([field.attested(withdrawal)]);
+        field.node.bend("debug_traceTransaction", () => ({ type: "CALL", to: field.home.pool, input }));
+        assert.deepEqual(codes(await field.alarms()), ["LOG_CONTRADICTION"]);
       });
     });
 
@@ -402,14 +488,7 @@ describe("watcher", function () {
         const { watcher, found } = await field.watcher();
         await watcher.pass();
         assert.deepEqual(watcher.alarms, []);
-        // What the issuer of a token can do: it takes balances away.
-        await field.provider.send("anvil_impersonateAccount", [field.home.pool]);
-        await field.provider.send("anvil_setBalance", [field.home.pool, "0xde0b6b3a7640000"]);
-        const confiscated = field.usdc.interface.encodeFunctionData("transfer", [field.liar.address, 1n]);
-        const from = field.home.pool;
-        await field.provider.send("eth_sendTransaction", [
-          { from, to: field.usdcAddress, data: confiscated },
-        ]);
+        await takeFromPool(field);
         for (let time = 0; time < 2; time++) {
           await field.provider.send("anvil_mine", ["0x1"]);
           await watcher.pass();
@@ -466,9 +545,10 @@ describe("watcher", function () {
         const receipt = result as { logs: { topics: string[]; data: string }[] };
         for (const log of receipt.logs) {
           if (!isExecuted(log)) continue;
-          const args = field.pool.interface.decodeEventLog("Executed", log.data, log.topics).toArray();
-          args[4] = [1n, ...(args[4] as bigint[]).slice(1)];
-          log.data = field.pool.interface.encodeEventLog("Executed", args).data;
+          // The last commitment ends before the ephemeral key, the ciphertexts and, here, what moved.
+          const { ciphertexts, moved } = readExecuted(log)!;
+          const end = log.data.length - 2 * (32 + 53 * ciphertexts.length + (moved === undefined ? 0 : 56));
+          log.data = `${log.data.slice(0, end - 64)}${"0".repeat(63)}1${log.data.slice(end)}`;
         }
         return receipt;
       });

@@ -89,7 +89,7 @@ function lineOf(event: Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root
       return leafLine(
         event.data.index,
         BigInt(event.data.commitment),
-        event.data.ciphertext,
+        `${event.data.ephemeral_key} ${String(event.data.output)} ${event.data.ciphertext}`,
         event.data.tx_hash,
         data.block_number,
       );
@@ -103,10 +103,10 @@ function lineOf(event: Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root
 export const leafLine = (
   index: number,
   commitment: bigint,
-  ciphertext: string,
+  sealed: string,
   tx: string,
   block: number,
-): EventLine => `leaf ${String(index)} ${String(commitment)} ${tx} ${String(block)} ${ciphertext}`;
+): EventLine => `leaf ${String(index)} ${String(commitment)} ${tx} ${String(block)} ${sealed}`;
 export const nullifierLine = (nullifier: bigint, tx: string, block: number): EventLine =>
   `nullifier ${String(nullifier)} ${tx} ${String(block)}`;
 export const rootLine = (root: bigint, leaves: number, block: number): EventLine =>

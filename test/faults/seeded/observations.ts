@@ -51,10 +51,9 @@ export interface Execution {
   readonly firstLeaf: number;
   readonly commitments: readonly string[];
   readonly nullifiers: readonly string[];
-  readonly ciphertexts: string;
 }
 
-/** `leaf INDEX COMMITMENT CIPHERTEXT TX`, `nullifier N TX`, `root ROOT LEAVES`: what an event says, in one line. */
+/** `leaf INDEX COMMITMENT TX BLOCK EPHEMERAL_KEY OUTPUT CIPHERTEXT`, `nullifier N TX`, `root ROOT LEAVES`: what an event says, in one line. */
 export type EventLine = string;
 
 export interface StreamedState {

@@ -3,7 +3,8 @@ import { Interface } from "ethers";
 import { openStackWallet } from "../../../scripts/stack/stack-wallet.ts";
 import { createClient, createProver, memoryStorage } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { CIPHERTEXT_BYTES } from "../../../shared/protocol/statements.ts";
+import { toHex } from "../../../shared/protocol/bytes.ts";
+import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import { until } from "../../support/until.ts";
 import type { ChainMoves } from "./chain-moves.ts";
 import { Follower, leafLine, nullifierLine, rootLine } from "./follower.ts";
@@ -109,20 +110,12 @@ async function readChain(
     const [block, tx] = [Number(log.blockNumber), log.transactionHash];
     switch (event?.name) {
       case "Executed": {
-        const { statementHash, firstLeafIndex, nullifiers, commitments, ciphertexts } =
-          event.args.toObject() as {
-            statementHash: string;
-            firstLeafIndex: bigint;
-            nullifiers: Iterable<bigint>;
-            commitments: Iterable<bigint>;
-            ciphertexts: string;
-          };
-        const firstLeaf = Number(firstLeafIndex);
-        const digits = 2 * CIPHERTEXT_BYTES;
+        const executed = readExecuted(log);
+        if (executed === undefined) throw new Error("the pool's event does not decode");
+        const { statement, firstLeafIndex: firstLeaf, nullifiers, commitments } = executed;
         for (const nullifier of nullifiers) events.push(nullifierLine(nullifier, tx, block));
-        for (const [i, commitment] of [...commitments].entries()) {
-          const ciphertext = `0x${ciphertexts.slice(2 + i * digits, 2 + (i + 1) * digits)}`;
-          events.push(leafLine(firstLeaf + i, commitment, ciphertext, tx, block));
+        for (const [i, commitment] of commitments.entries()) {
+          events.push(leafLine(firstLeaf + i, commitment, sealedText(executed, i), tx, block));
           leaves += 1;
         }
         if (block <= world.height) break;
@@ -132,15 +125,14 @@ async function readChain(
           senders.set(tx, from);
         }
         executions.push({
-          statement: statementHash,
+          statement,
           txHash: tx,
           from: from.toLowerCase(),
           block,
           logIndex: Number(log.logIndex),
           firstLeaf,
-          commitments: [...commitments].map(String),
-          nullifiers: [...nullifiers].map(String),
-          ciphertexts,
+          commitments: commitments.map(String),
+          nullifiers: nullifiers.map(String),
         });
         break;
       }
@@ -220,3 +212,8 @@ function before(world: World): Before {
 }
 const balancesBefore = async (world: World): Promise<Before["balances"]> => before(world).balances;
 const walletsBefore = (world: World): Before["wallets"] => before(world).wallets;
+
+/** What a stream says of one leaf besides its commitment. */
+function sealedText({ ephemeralKey, ciphertexts }: Executed, output: number): string {
+  return `${toHex(ephemeralKey)} ${String(output)} ${toHex(ciphertexts[output]!)}`;
+}

@@ -273,7 +273,7 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
     stranger,
     sender: await on.sender(),
     settings,
-    vsockPath: String(local.enclave.ready["vsockPath"]),
+    vsockPath: String(local.enclave().ready["vsockPath"]),
     template,
     folder: folder.path,
     height,

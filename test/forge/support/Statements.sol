@@ -44,7 +44,8 @@ library Statements {
     uint8 internal constant SPEND9 = 3;
     uint8 internal constant SWAP = 4;
 
-    uint256 internal constant CIPHERTEXT_BYTES = 117;
+    uint256 internal constant EPHEMERAL_KEY_BYTES = 32;
+    uint256 internal constant CIPHERTEXT_BYTES = 53;
     uint256 internal constant PROOF_BYTES = 128;
 
     // ------------------------------------------------------------------ the table of kinds
@@ -69,7 +70,12 @@ library Statements {
     }
 
     function extBytesOf(uint8 kind) internal pure returns (uint256) {
-        return termsBytesOf(kind) + leavesOf(kind) * CIPHERTEXT_BYTES;
+        return termsBytesOf(kind) + sealedBytesOf(kind);
+    }
+
+    /// @dev The ephemeral key and one ciphertext a leaf.
+    function sealedBytesOf(uint8 kind) internal pure returns (uint256) {
+        return EPHEMERAL_KEY_BYTES + leavesOf(kind) * CIPHERTEXT_BYTES;
     }
 
     function signalsOf(uint8 kind) internal pure returns (uint256) {
@@ -98,7 +104,7 @@ library Statements {
 
     /// @dev Of the right length, and told apart by `salt`; the pool does not look into them.
     function anyCiphertexts(uint8 kind, uint256 salt) internal pure returns (bytes memory sealed_) {
-        sealed_ = new bytes(leavesOf(kind) * CIPHERTEXT_BYTES);
+        sealed_ = new bytes(sealedBytesOf(kind));
         assembly ("memory-safe") {
             mstore(add(sealed_, 32), salt)
             mstore(add(sealed_, mload(sealed_)), not(salt))

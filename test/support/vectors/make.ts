@@ -1,5 +1,5 @@
 // Writes story.json: one pool's life in statements, with every hash, byte string, proof and signature that
-// SPEC.md defines. Made by the oracle and by snarkjs. Proofs are random: run it only when the protocol or the
+// SPEC.md defines; and ciphertexts.json. Made by the oracle and by snarkjs. Proofs are random: run it only when the protocol or the
 // development keys change.
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -16,31 +16,39 @@ import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import {
   attestationType,
   authorizationType,
+  ciphertextOf,
   commitmentOf,
   compressedProof,
   contextOf,
   contextPreimageOf,
   depositInputs,
   digestOf,
+  x25519KeyOf,
   domainSeparatorOf,
+  executedLog,
   extOf,
   FIELD_ORDER,
   KINDS,
   nextHead,
   npkOf,
+  outputKeys,
   ownerOf,
   proofWords,
   rootUpdateType,
   SparseTree,
   spendInputs,
   statementHashOf,
+  viewingSecretOf,
   word,
   type Home,
   type Kind,
+  type SpendInputs,
   type SpentNote,
 } from "../oracle.ts";
 
 export const STORY_FILE = fileURLToPath(new URL("story.json", import.meta.url));
+
+const CIPHERTEXTS_FILE = fileURLToPath(new URL("ciphertexts.json", import.meta.url));
 
 const CHAIN_ID = 31_337n;
 const DEADLINE = 4_000_000_000n;
@@ -49,11 +57,7 @@ const NOBODY = `0x${"00".repeat(20)}`;
 /** Anybody can compute these keys. */
 const secret = (name: string): string => `0x${createHash("sha256").update(`story/${name}`).digest("hex")}`;
 const number = (name: string): bigint => BigInt(secret(name)) % FIELD_ORDER;
-const bytes = (name: string, length: number): string => {
-  let hex = "";
-  for (let block = 0; hex.length < 2 * length; block++) hex += secret(`${name}/${String(block)}`).slice(2);
-  return `0x${hex.slice(0, 2 * length)}`;
-};
+const ephemeralSecretOf = (name: string): string => secret(`${name}/ephemeral`);
 
 /** The deployer's first contracts, so that addresses follow from a key: three test dollars, then the pool. */
 const deployer = new Wallet(secret("deployer"));
@@ -65,6 +69,8 @@ const recipient = new Wallet(secret("recipient")).address;
 
 const SPENDING_KEY = number("spending key");
 const OWNER = ownerOf(SPENDING_KEY);
+const VIEWING_SECRET = viewingSecretOf(SPENDING_KEY);
+const VIEWING_KEY = x25519KeyOf(VIEWING_SECRET);
 
 const HOME: Home = { chainId: CHAIN_ID, pool: POOL };
 
@@ -100,8 +106,14 @@ async function tell(telling: Telling): Promise<void> {
   const isDeposit = kind === "deposit-shield";
   const { id, inputs: places, leaves: added } = KINDS[kind];
 
-  const ciphertexts = Array.from({ length: added }, (_, i) => bytes(`${name}/ciphertext/${String(i)}`, 117));
-  const ext = extOf(kind, telling.terms, ciphertexts);
+  const ephemeralSecret = ephemeralSecretOf(name);
+  const ephemeralKey = x25519KeyOf(ephemeralSecret);
+  const sealed = Array.from({ length: added }, (_, i) => outputKeys(ephemeralSecret, VIEWING_KEY, i));
+  // The note that the pool hashes is sealed with value 0: what a swap brings is not known before.
+  const ciphertexts = sealed.map((keys, i) =>
+    ciphertextOf(keys, i < values.length ? USDC : OTHER, values[i] ?? 0n),
+  );
+  const ext = extOf(kind, telling.terms, ephemeralKey, ciphertexts);
   const context = contextOf(HOME, kind, DEADLINE, ext);
 
   const spent = Array.from({ length: places }, (_, i): SpentNote => {
@@ -110,7 +122,7 @@ async function tell(telling: Telling): Promise<void> {
       ? { value: 0n, blinding: number(`${name}/unused/${String(i)}`), leafIndex: BigInt(i), leaf: undefined }
       : notes[leafIndex]!;
   });
-  const blindings = values.map((_, i) => number(`${name}/output/${String(i)}`));
+  const blindings = sealed.map(({ blinding }) => blinding);
   const made = values.map((value, i) => ({ npk: npkOf(OWNER, blindings[i]!), value }));
   const inputs = isDeposit
     ? depositInputs({ context, asset, amountIn: amount, made })
@@ -136,7 +148,7 @@ async function tell(telling: Telling): Promise<void> {
   });
   let hashed: unknown;
   if (telling.received !== undefined) {
-    const blinding = number(`${name}/bought`);
+    const blinding = blindings[values.length]!;
     const npk = npkOf(OWNER, blinding);
     const commitment = commitmentOf(npk, BigInt(OTHER), telling.received);
     hashed = { npk, asset: OTHER, value: telling.received, blinding, leafIndex: leaves.length, commitment };
@@ -148,7 +160,8 @@ async function tell(telling: Telling): Promise<void> {
     kind,
     kindId: id,
     deadline: DEADLINE,
-    ext: { ...telling.terms, ciphertexts },
+    ephemeralSecret,
+    ext: { ...telling.terms, ephemeralKey, ciphertexts },
     extBytes: ext,
     contextPreimage: contextPreimageOf(HOME, kind, DEADLINE, ext),
     context,
@@ -163,9 +176,21 @@ async function tell(telling: Telling): Promise<void> {
     attestation: signed(attestationType(HOME), attestation),
     authorization: isDeposit ? authorize(statementHash, amount) : "0x",
     firstLeafIndex,
+    executed: executedLog({
+      ...{ statementHash, kindId: id, firstLeafIndex, proofHash: attestation.proofHash },
+      ...{ nullifiers: isDeposit ? [] : (inputs as SpendInputs).nullifiers, commitments },
+      ...{ ephemeralKey, ciphertexts },
+      ...(amount === 0n ? {} : { moved: { asset: USDC, amount, ...partyOf(telling.terms) } }),
+    }),
     ...(hashed === undefined ? {} : { hashed }),
     queueAfter: { leafCount: leaves.length, head },
   });
+}
+
+/** A swap's terms name none. */
+function partyOf(terms: Telling["terms"]): { party?: string } {
+  const party = terms["depositor"] ?? terms["recipient"];
+  return typeof party === "string" ? { party } : {};
 }
 
 function grow(): void {
@@ -231,11 +256,37 @@ async function keyWords(kind: Kind): Promise<bigint[]> {
   return texts.map((text) => BigInt(text ?? ""));
 }
 
+/** One sender, two readers, every place; among them a reader who is paid twice. */
+function ciphertextVectors(): unknown {
+  const readers = [SPENDING_KEY, number("another spending key")];
+  const ciphertexts = readers.flatMap((spendingKey, reader) =>
+    [0, 1, 2, 3].map((output) => {
+      const viewingSecret = viewingSecretOf(spendingKey);
+      const viewingKey = x25519KeyOf(viewingSecret);
+      const ephemeralSecret = secret(`ciphertext/${String(reader)}`);
+      const value = output === 3 ? 2n ** 128n - 1n : BigInt(output);
+      const keys = outputKeys(ephemeralSecret, viewingKey, output);
+      return {
+        ...{ viewingSecret, viewingKey, owner: ownerOf(spendingKey) },
+        ...{ ephemeralSecret, ephemeralKey: x25519KeyOf(ephemeralSecret), output },
+        ...{ ...keys, asset: USDC, value, ciphertext: ciphertextOf(keys, USDC, value) },
+      };
+    }),
+  );
+  return { origin: "this project; made by make.ts with node:crypto", ciphertexts };
+}
+
+async function write(file: string, content: unknown): Promise<void> {
+  const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+  await writeFile(file, await format(JSON.stringify(content, plain), { parser: "json", printWidth: 110 }));
+}
+
 async function main(): Promise<void> {
+  await write(CIPHERTEXTS_FILE, ciphertextVectors());
   const swapTerms = (name: string, middle: string, feeSecond: number): Telling["terms"] => ({
     tokenOut: OTHER,
     minAmountOut: 1_000n,
-    npkOut: npkOf(OWNER, number(`${name}/bought`)),
+    npkOut: npkOf(OWNER, outputKeys(ephemeralSecretOf(name), VIEWING_KEY, 3).blinding),
     feeFirst: 3_000,
     middle,
     feeSecond,
@@ -285,15 +336,12 @@ async function main(): Promise<void> {
       depositor: depositor.privateKey,
       attestationSigner: signer.privateKey,
       spendingKey: SPENDING_KEY,
+      viewingSecret: VIEWING_SECRET,
     },
     domainSeparator: domainSeparatorOf(HOME),
     steps,
   };
-  const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
-  await writeFile(
-    STORY_FILE,
-    await format(JSON.stringify(story, plain), { parser: "json", printWidth: 110 }),
-  );
+  await write(STORY_FILE, story);
   await releaseCurve();
 }
 

@@ -23,13 +23,13 @@ import {
   aProvenSpend,
   aProvenSpend9,
   aProvenSwap,
-  ciphertexts,
   SOMEBODY,
   withSignals,
 } from "./support/statements.ts";
 import { HOME } from "../../contract/vectors/story.ts";
 import { NO_VERIFIER, verifierHere } from "./support/verifiers.ts";
 import { negate, negateG2, onTwistOutsideSubgroup } from "./support/toy-groth16.ts";
+import { anySealed } from "../../support/sealed-notes.ts";
 
 const BY_VERIFIER: ReadonlySet<Refusal> = new Set<Refusal>([
   "PROOF_AT_INFINITY",
@@ -123,7 +123,7 @@ describe("enclave/attest", function () {
     );
     refuses("CONTEXT_MISMATCH", "one bit of a ciphertext", () => {
       const ext = new Uint8Array(spend.request.ext);
-      ext[300]! ^= 1;
+      ext[200]! ^= 1;
       return { ...spend.request, ext };
     });
     refuses("CONTEXT_MISMATCH", "another chain", () => ({ ...spend.request, chainId: 1n }));
@@ -198,6 +198,6 @@ describe("enclave/attest", function () {
   });
 
   function spendExt(recipient: typeof SOMEBODY): Uint8Array {
-    return encodeExt({ kind: "spend", recipient, ciphertexts: ciphertexts("spend") });
+    return encodeExt({ kind: "spend", recipient, ...anySealed("spend", 1) });
   }
 });

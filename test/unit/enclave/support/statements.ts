@@ -5,7 +5,7 @@ import { asAddress, type Field } from "../../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../../shared/protocol/bytes.ts";
 import type { AttestRequest } from "../../../../shared/protocol/enclave-messages.ts";
 import { poseidon2 } from "../../../../shared/protocol/hash.ts";
-import { CIPHERTEXT_BYTES, contextOf, KINDS, type Kind } from "../../../../shared/protocol/statements.ts";
+import { contextOf, type Kind } from "../../../../shared/protocol/statements.ts";
 import { signalNames } from "../../../../shared/protocol/host/statements.ts";
 import { HOME, statementCalled } from "../../../contract/vectors/story.ts";
 
@@ -46,11 +46,6 @@ export function withSignals(
   const signals = request.signals.map((value, i) => changes[names[i]!] ?? value);
   signals[0] = changes["context"] ?? contextOf(request, kind, request.deadline, request.ext);
   return { ...request, signals };
-}
-
-/** Distinct, and of the right length. */
-export function ciphertexts(kind: Kind): Uint8Array[] {
-  return Array.from({ length: KINDS[kind].leaves }, (_, i) => new Uint8Array(CIPHERTEXT_BYTES).fill(i + 1));
 }
 
 export function leaves(count: number, first = 1n): Field[] {

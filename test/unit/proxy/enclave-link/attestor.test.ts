@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { signalsOf, spendDraft } from "../../../support/drafts.ts";
 import { type Attester, attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { recoverSigner } from "../../../../proxy/chain/recovery.ts";
-import { createAttestor, type Attestor } from "../../../../proxy/enclave-link/attestor.ts";
+import {
+  createAttestor,
+  EnclaveContradicts,
+  type Attestor,
+} from "../../../../proxy/enclave-link/attestor.ts";
 import type { EnclaveLink } from "../../../../proxy/enclave-link/link.ts";
 import { asAddress, type Bytes32 } from "../../../../shared/protocol/brands.ts";
 import type { EnclaveReply, Refusal } from "../../../../shared/protocol/enclave-messages.ts";
@@ -72,6 +76,51 @@ describe("enclave-link/attestor", () => {
       {
         code: "ENCLAVE_UNAVAILABLE",
       },
+    );
+  });
+
+  it("asks as many at once as signatures are missing, and nobody when too few are left", async () => {
+    let isFirstOut = false;
+    let wasSecondAskedMeanwhile = false;
+    const slow: EnclaveLink = {
+      ...bent((reply) => reply),
+      async ask(request) {
+        isFirstOut = true;
+        await new Promise((resolve) => setImmediate(resolve));
+        isFirstOut = false;
+        return signing(attester(1)).ask(request);
+      },
+    };
+    const second: EnclaveLink = {
+      ...slow,
+      ask(request) {
+        wasSecondAskedMeanwhile = isFirstOut;
+        return signing(attester(2)).ask(request);
+      },
+    };
+    const spare = signing(attester(2));
+    assert.equal((await attestorOver([slow, second, spare], 2).attest(statement(), NO_PROOF)).length, 2);
+    assert.ok(wasSecondAskedMeanwhile);
+    assert.equal(spare.asked, 0);
+
+    const last = signing(attester(1));
+    await assert.rejects(
+      attestorOver([unreachable(), unreachable(), last], 2).attest(statement(), NO_PROOF),
+      { code: "ENCLAVE_UNAVAILABLE" },
+    );
+    assert.equal(last.asked, 0);
+  });
+
+  it("passes over one that refuses what was checked, and says so only when too few others sign", async () => {
+    const contradicting = (): EnclaveLink => bent(() => ({ type: "refused", code: "STATEMENT_INVALID" }));
+    for (let i = 0; i < 3; i++) {
+      const links = [contradicting(), signing(attester(1)), signing(attester(2))];
+      const attestor = attestorOver([...links.slice(i), ...links.slice(0, i)], 2);
+      assert.equal((await attestor.attest(statement(), NO_PROOF)).length, 2);
+    }
+    await assert.rejects(
+      attestorOver([signing(attester(1)), contradicting()], 2).attest(statement(), NO_PROOF),
+      EnclaveContradicts,
     );
   });
 

@@ -6,7 +6,7 @@ import { createExpansion } from "../../../../proxy/merkle/expansion.ts";
 import type { ChainEvent } from "../../../../proxy/store/chain-data.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, KINDS } from "../../../../shared/protocol/statements.ts";
-import { ciphertext, executed, hash, logReader, noteHashed } from "./pool-log.ts";
+import { ciphertext, EPHEMERAL_KEY, executed, hash, logReader, noteHashed } from "./pool-log.ts";
 
 const WETH = `0x${"22".repeat(20)}` as Address;
 const BIG = 2n ** 127n + 1n;
@@ -47,7 +47,12 @@ describe("merkle/expansion", () => {
           undefined,
         ]),
       );
-      for (const [i, leaf] of found.entries()) assert.deepEqual(leaf.ciphertext, ciphertext(9 + i));
+      for (const [i, leaf] of found.entries())
+        assert.deepEqual(leaf.sealed, {
+          ephemeralKey: EPHEMERAL_KEY,
+          output: i,
+          ciphertext: ciphertext(9 + i),
+        });
     });
   }
 
@@ -71,7 +76,9 @@ describe("merkle/expansion", () => {
     );
     assert.deepEqual(found.at(-1)?.opening, { npk: 7n, asset: WETH, value: BIG });
     assert.equal(found.at(-1)?.commitment, 111n);
-    assert.deepEqual(found.at(-1)?.ciphertext, ciphertext(12));
+    assert.deepEqual(found.at(-1)?.sealed, {
+      ...{ ephemeralKey: EPHEMERAL_KEY, output: 3, ciphertext: ciphertext(12) },
+    });
     assert.equal(found[2]?.opening, undefined);
   });
 

@@ -4,8 +4,9 @@ import { createPool, type Pool } from "../../../../proxy/chain/pool.ts";
 import type { Chain, RawLog } from "../../../../proxy/chain/provider.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
-import { concatBytes, toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { CIPHERTEXT_BYTES, KINDS, type Kind } from "../../../../shared/protocol/statements.ts";
+import { executedLog, type Said } from "../../../support/oracle.ts";
 
 export const POOL_ADDRESS = `0x${"aa".repeat(20)}` as Address;
 const abi = new Interface(POOL_ABI);
@@ -13,6 +14,17 @@ const abi = new Interface(POOL_ABI);
 export const hash = (n: number): Bytes32 => toHex(word(BigInt(n))) as Bytes32;
 /** Every byte is `n`. */
 export const ciphertext = (n: number): Uint8Array => new Uint8Array(CIPHERTEXT_BYTES).fill(n);
+
+export const EPHEMERAL_KEY = new Uint8Array(32).fill(0xee);
+
+/** Public only where a kind cannot hide it. */
+const [asset, party] = [`0x${"33".repeat(20)}`, `0x${"44".repeat(20)}`];
+const MOVED: Readonly<Record<Kind, Pick<Said, "moved">>> = {
+  "deposit-shield": { moved: { asset, amount: 5n, party } },
+  spend: {},
+  spend9: {},
+  "private-swap": { moved: { asset, amount: 5n } },
+};
 
 /** Reads logs; asks no chain. */
 export function logReader(): Pool {
@@ -25,12 +37,10 @@ interface Where {
   readonly tx?: number;
 }
 
-function log(name: string, args: readonly unknown[], { block = 1, logIndex, tx = 1 }: Where): RawLog {
-  const { topics, data } = abi.encodeEventLog(name, args);
+function rawLog(words: { topics: string[]; data: string }, { block = 1, logIndex, tx = 1 }: Where): RawLog {
   return {
     address: POOL_ADDRESS,
-    topics,
-    data,
+    ...words,
     blockNumber: block,
     blockHash: hash(1_000 + block),
     txHash: hash(2_000 + tx),
@@ -43,10 +53,15 @@ export function executed(kind: Kind, statement: number, first: number, where: Wh
   const { id, inputs, outputs, leaves } = KINDS[kind];
   const numbers = (count: number, from: number): number[] =>
     Array.from({ length: count }, (_, i) => from + i);
-  const ciphertexts = concatBytes(...numbers(leaves, first + 1).map(ciphertext));
-  const nullifiers = numbers(inputs, 500 + 10 * statement);
-  const commitments = numbers(outputs, 100 + first);
-  return log("Executed", [hash(statement), id, first, nullifiers, commitments, toHex(ciphertexts)], where);
+  const said = executedLog({
+    ...{ statementHash: hash(statement), kindId: id, firstLeafIndex: first, proofHash: hash(9) },
+    nullifiers: numbers(inputs, 500 + 10 * statement).map(BigInt),
+    commitments: numbers(outputs, 100 + first).map(BigInt),
+    ephemeralKey: toHex(EPHEMERAL_KEY),
+    ciphertexts: numbers(leaves, first + 1).map((n) => toHex(ciphertext(n))),
+    ...MOVED[kind],
+  });
+  return rawLog(said, where);
 }
 
 export function noteHashed(
@@ -56,5 +71,6 @@ export function noteHashed(
   value: bigint,
   where: Where,
 ): RawLog {
-  return log("NoteHashed", [hash(statement), index, 100 + index, 7, asset, value], where);
+  const args = [hash(statement), index, 100 + index, 7, asset, value];
+  return rawLog(abi.encodeEventLog("NoteHashed", args), where);
 }

@@ -16,6 +16,7 @@ import { Money, NO_PROOF, OWNER, type MadeStatement } from "../../../support/mon
 import { until } from "../../../support/until.ts";
 import { paymentsOn } from "./payments-on.ts";
 import { posted } from "./posted.ts";
+import { writeSealed } from "../../../support/sealed-notes.ts";
 
 describe("payments/admission: each refusal has its code and leaves nothing behind", function () {
   this.timeout(60_000);
@@ -97,8 +98,9 @@ describe("payments/admission: each refusal has its code and leaves nothing behin
   it("CONTEXT_MISMATCH: other ext, other deadline", async () => {
     const made = on.spend(root());
     const other = on.spend(root());
-    const ciphertexts = other.statement.ext.ciphertexts.map(toHex);
+    const { ephemeral_key, ciphertexts } = writeSealed(other.statement.ext);
     await refused(bodyOf(made, {}, { ciphertexts }), "CONTEXT_MISMATCH");
+    await refused(bodyOf(made, {}, { ephemeral_key }), "CONTEXT_MISMATCH");
     await refused(bodyOf(made, { deadline: Number(made.statement.deadline) + 1 }), "CONTEXT_MISMATCH");
   });
 

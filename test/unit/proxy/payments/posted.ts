@@ -7,6 +7,7 @@ import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { toSnarkjsProof } from "../../../../shared/protocol/host/proofs.ts";
 import { decodeExt, type Ext } from "../../../../shared/protocol/statements.ts";
 import { NO_PROOF } from "../../../support/money.ts";
+import { writeSealed } from "../../../support/sealed-notes.ts";
 
 /** `bend` replaces fields of the body, `bendExt` those of its ext. */
 export function posted(
@@ -22,7 +23,7 @@ export function posted(
     deadline: Number(draft.deadline),
     fees: [],
     ...(draft.authorization.length === 0 ? {} : { authorization: toHex(draft.authorization) }),
-    ext: { ...terms(ext, draft.asset), ciphertexts: ext.ciphertexts.map(toHex), ...bendExt },
+    ext: { ...terms(ext, draft.asset), ...writeSealed(ext), ...bendExt },
     ...bend,
   });
 }

@@ -24,6 +24,7 @@ import { Queue } from "../../../../proxy/sequencer/queue.ts";
 import { createMembers } from "../../../../proxy/sequencer/members.ts";
 import type { TermParts } from "../../../../proxy/sequencer/term.ts";
 import type { QueueView } from "../../../../proxy/sequencer/root-update.ts";
+import type { SignedBy } from "../../../../shared/protocol/attestation.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import {
   ZERO_ADDRESS,
@@ -87,6 +88,15 @@ export function readCall(calldata: string): Call {
   };
 }
 
+/** Of all members and of the update. */
+export function attestationBytes(calldata: string): number {
+  const [members, update] = abi.decodeFunctionData("execute", calldata) as unknown as [
+    { attestations: string }[],
+    { attestations: string },
+  ];
+  return [...members, update].reduce((sum, { attestations }) => sum + (attestations.length - 2) / 2, 0);
+}
+
 export class Scene {
   readonly blockage = new Blockage();
   readonly backoff = new Backoff(() => true);
@@ -109,9 +119,17 @@ export class Scene {
   tip = 10;
   readonly #tree = new CommitmentTree();
   readonly #maxBatch: number;
+  /** As many as the pool asks for. */
+  readonly #attestations: readonly SignedBy[];
+  /** What asking for a root update ends with instead of attestations. */
+  rootFault: Error | undefined;
 
-  constructor(maxBatch = 32) {
+  constructor(maxBatch = 32, threshold = 1) {
     this.#maxBatch = maxBatch;
+    this.#attestations = Array.from({ length: threshold }, (_, i) => ({
+      signer: `0x${(0x51 + i).toString(16).repeat(20)}` as Address,
+      signature: new Uint8Array(65).fill(9),
+    }));
   }
 
   accept(kind: Kind): TicketRecord {
@@ -130,8 +148,8 @@ export class Scene {
         signals: statement.signals,
         ext: draft.ext,
         proof: encodeProof(NO_PROOF),
-        authorization: new Uint8Array(65),
-        attestations: [{ signer: SIGNER, signature: new Uint8Array(65).fill(9) }],
+        authorization: new Uint8Array(kind === "deposit-shield" ? 65 : 0),
+        attestations: this.#attestations,
       },
       status: { state: "queued" },
       createdAt: 0,
@@ -194,7 +212,7 @@ export class Scene {
     const real = createPool({ chainId: 1n } as Chain, POOL);
     return {
       ...real,
-      threshold: async () => 1,
+      threshold: async () => this.#attestations.length,
       isSigner: async () => true,
       executor: async () => this.executor,
       memberGas: async (kind) => (kind === "private-swap" ? SWAP_GAS : 500_000n),
@@ -223,7 +241,8 @@ export class Scene {
       accepted: () => Promise.resolve([]),
       attestRoot: async (request) => {
         this.rootRequests.push(request);
-        return [{ signer: SIGNER, signature: new Uint8Array(65) }];
+        if (this.rootFault !== undefined) throw this.rootFault;
+        return [...this.#attestations];
       },
     };
   }

@@ -1,8 +1,10 @@
 // Calls with swaps in them: order, root update, gas, and what a swap that fails does to itself and its neighbours.
 import assert from "node:assert/strict";
+import { EnclaveContradicts } from "../../../../proxy/enclave-link/attestor.ts";
+import { ApiError } from "../../../../proxy/http/errors.ts";
 import type { TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { KIND_NAMES, KINDS } from "../../../../shared/protocol/statements.ts";
-import { readCall, Scene } from "./scene.ts";
+import { attestationBytes, readCall, Scene } from "./scene.ts";
 
 const FLOOR = { name: "FloorMissed", args: [10n, 9n] };
 
@@ -107,13 +109,49 @@ describe("sequencer: calls with swaps", () => {
     }
   });
 
-  it("as many transfers as a call has at most by default fit into it", async () => {
-    const on = new Scene(64);
+  it("as many transfers as a call has at most by default fit into it, with two attestations each too", async () => {
+    for (const threshold of [1, 2]) {
+      const on = new Scene(64, threshold);
+      on.memberCost = 1n;
+      for (let i = 0; i < 64; i++) on.accept("spend");
+      const { calldata, candidates } = (await on.next())!;
+      assert.ok(calldata.length <= 2 + 2 * 100 * 1024);
+      assert.equal(candidates.length, 64);
+      assert.equal(attestationBytes(calldata), 65 * (64 + 1) * threshold);
+    }
+  });
+
+  it("with more attestations fewer go in one call, and it holds as many as fit", async () => {
+    const on = new Scene(64, 4);
     on.memberCost = 1n;
     for (let i = 0; i < 64; i++) on.accept("spend");
     const { calldata, candidates } = (await on.next())!;
     assert.ok(calldata.length <= 2 + 2 * 100 * 1024);
-    assert.equal(candidates.length, 64);
+    const perMember = calldata.length / candidates.length;
+    assert.ok(candidates.length < 64 && calldata.length + 2 * perMember > 2 + 2 * 100 * 1024);
+  });
+
+  for (const [what, fault] of [
+    ["too few enclaves answer", new ApiError("ENCLAVE_UNAVAILABLE", "too few")],
+    ["an enclave refuses what was checked", new EnclaveContradicts("FRONTIER_INVALID")],
+  ] as const)
+    it(`payments go without a root update when ${what}, and it follows later`, async () => {
+      const on = new Scene(32, 2);
+      on.accept("spend");
+      on.rootFault = fault;
+      const without = (await on.next())!;
+      assert.deepEqual(readCall(without.calldata).kinds, ["spend"]);
+      assert.equal(readCall(without.calldata).toIndex, 0n);
+      assert.equal(on.blockage.by, "enclave");
+      on.rootFault = undefined;
+      assert.equal(readCall((await on.next())!.calldata).toIndex, 4n);
+    });
+
+  it("a fault of its own is no enclave's silence", async () => {
+    const on = new Scene();
+    on.accept("spend");
+    on.rootFault = new RangeError("a root update covers 1 to 256 leaves");
+    await assert.rejects(on.next(), RangeError);
   });
 
   it("leaves what comes while it chooses to the next call, and puts others in the place of those left out", async () => {

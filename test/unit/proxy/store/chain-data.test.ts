@@ -6,7 +6,7 @@ import path from "node:path";
 import { createHub } from "../../../../proxy/events/hub.ts";
 import { idOf } from "../../../../proxy/events/position.ts";
 import { createExpansion } from "../../../../proxy/merkle/expansion.ts";
-import type { ChainDataStore, LoggedEvent } from "../../../../proxy/store/chain-data.ts";
+import type { ChainDataStore, LoggedEvent, SealedOutput } from "../../../../proxy/store/chain-data.ts";
 import { openChainDataStore } from "../../../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../../../proxy/store/lmdb/database.ts";
 import type { Tickets } from "../../../../proxy/payments/tickets.ts";
@@ -15,7 +15,15 @@ import { checksumAddress } from "../../../../shared/api/checksum.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { StreamReader } from "../../../support/stream-reader.ts";
-import { ciphertext, executed, hash, logReader, noteHashed, POOL_ADDRESS } from "../merkle/pool-log.ts";
+import {
+  ciphertext,
+  EPHEMERAL_KEY,
+  executed,
+  hash,
+  logReader,
+  noteHashed,
+  POOL_ADDRESS,
+} from "../merkle/pool-log.ts";
 
 const WETH = `0x${"22".repeat(20)}` as Address;
 const VALUE = 2n ** 128n - 1n;
@@ -60,9 +68,12 @@ describe("store/chain-data (LMDB): swaps", () => {
 
   it("gives every event back as it was", () => {
     // The store's bytes are Buffers; here only what is in them counts.
+    const sealedText = ({ ephemeralKey, output, ciphertext: bytes }: SealedOutput) => [
+      ...[toHex(ephemeralKey), output, toHex(bytes)],
+    ];
     const plain = ({ event, ...rest }: LoggedEvent): unknown =>
       event.kind === "leaf"
-        ? { ...rest, event: { ...event, ciphertext: toHex(event.ciphertext) } }
+        ? { ...rest, event: { ...event, sealed: sealedText(event.sealed) } }
         : { ...rest, event };
     assert.deepEqual(data.eventsAfter(undefined, 100).map(plain), logged.map(plain));
   });
@@ -86,6 +97,8 @@ describe("store/chain-data (LMDB): swaps", () => {
     assert.deepEqual(leaves.at(-1)?.data, {
       index: 6,
       commitment: toHex(word(106n)),
+      ephemeral_key: toHex(EPHEMERAL_KEY),
+      output: 3,
       ciphertext: toHex(ciphertext(7)),
       source: "swap",
       npk: toHex(word(7n)),

@@ -22,6 +22,7 @@ const DEPLOYMENT: Deployment = {
   chain_id: 31_337,
   pool: ADDRESS,
   deployment_block: 2,
+  threshold: 1,
   tokens: [{ symbol: "USDC", address: ADDRESS, decimals: 6 }],
   signers: [ADDRESS],
 };
@@ -35,7 +36,8 @@ const ENTRY: NetworkEntry = {
   deployment_block: 2,
   address_prefix: "clodev",
   service_address: "clodev1",
-  enclave_signer: ADDRESS,
+  threshold: 1,
+  enclave_signers: [ADDRESS],
   enclave: {
     measurement: { pcr0: "a0".repeat(48), pcr1: "b1".repeat(48), pcr2: "c2".repeat(48) },
     attestation_root: "0d".repeat(32),

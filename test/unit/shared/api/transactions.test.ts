@@ -7,19 +7,23 @@ import { KIND_NAMES, type Kind } from "../../../../shared/protocol/statements.ts
 const ADDRESS = `0x${"11".repeat(20)}`;
 const FIELD = `0x${"00".repeat(31)}07`;
 const ORDER = "0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001";
-const ciphertexts = (count: number): string[] => Array.from({ length: count }, () => `0x${"ab".repeat(117)}`);
+const ciphertexts = (count: number): string[] => Array.from({ length: count }, () => `0x${"ab".repeat(53)}`);
+const sealed = (count: number) => ({
+  ephemeral_key: `0x${"cd".repeat(32)}`,
+  ciphertexts: ciphertexts(count),
+});
 const SIGNATURE = `0x${"5e".repeat(65)}`;
 
 const EXT: Readonly<Record<Kind, Record<string, unknown>>> = {
-  "deposit-shield": { depositor: ADDRESS, valid_after: 0, valid_before: 1, ciphertexts: ciphertexts(3) },
-  spend: { recipient: ADDRESS, ciphertexts: ciphertexts(4) },
-  spend9: { recipient: ADDRESS, ciphertexts: ciphertexts(4) },
+  "deposit-shield": { depositor: ADDRESS, valid_after: 0, valid_before: 1, ...sealed(3) },
+  spend: { recipient: ADDRESS, ...sealed(4) },
+  spend9: { recipient: ADDRESS, ...sealed(4) },
   "private-swap": {
     token_out: ADDRESS,
     min_amount_out: "1",
     path: `0x${"22".repeat(43)}`,
     npk_out: FIELD,
-    ciphertexts: ciphertexts(4),
+    ...sealed(4),
   },
 };
 
@@ -74,6 +78,13 @@ describe("shared/api/transactions", () => {
   }
 
   const swapFaults: [string, Record<string, unknown>, RegExp][] = [
+    ["no ephemeral key", { ephemeral_key: undefined }, /^ext\.ephemeral_key/],
+    ["an ephemeral key of 31 bytes", { ephemeral_key: `0x${"cd".repeat(31)}` }, /^ext\.ephemeral_key/],
+    [
+      "a ciphertext of 117 bytes",
+      { ciphertexts: [...ciphertexts(3), `0x${"ab".repeat(117)}`] },
+      /^ext\.ciphertexts/,
+    ],
     ["three ciphertexts", { ciphertexts: ciphertexts(3) }, /^ext\.ciphertexts/],
     ["five ciphertexts", { ciphertexts: ciphertexts(5) }, /^ext\.ciphertexts/],
     ["a floor with a sign", { min_amount_out: "-1" }, /^ext\.min_amount_out/],

@@ -5,19 +5,13 @@ import { ClientError } from "../../../../shared/client/errors.ts";
 import { applyEvent, verifiedRoot } from "../../../../shared/client/scanner.ts";
 import { openState, sealState } from "../../../../shared/client/state-codec.ts";
 import { WalletState } from "../../../../shared/client/state.ts";
-import { encryptNote, nobody } from "../../../../shared/notes/encryption.ts";
+import { nobody, OutputSealer } from "../../../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
-import {
-  commitmentOf,
-  newNote,
-  noteCommitment,
-  npkOf,
-  nullifierOf,
-  type Note,
-} from "../../../../shared/notes/note.ts";
+import { commitmentOf, noteCommitment, npkOf, nullifierOf } from "../../../../shared/notes/note.ts";
 import { mustField, type Address, type Field } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { Frontier } from "../../../../shared/protocol/tree.ts";
+import { sealNote } from "../../../support/sealed-notes.ts";
 
 const ASSET = "0x00000000000000000000000000000000000000bb" as Address;
 const HOME = { chainId: 1n, pool: ASSET };
@@ -29,11 +23,12 @@ const TX = hex(1n);
 type Logged = Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root" }>;
 
 // Made once: encryption is the slow part of a random history.
-const ours = Array.from({ length: 24 }, (_, i) => made(me.address, newNote(ASSET, BigInt(i + 1))));
-const theirs = Array.from({ length: 24 }, (_, i) => made(nobody(), newNote(ASSET, BigInt(i + 1))));
+const ours = Array.from({ length: 24 }, (_, i) => made(me.address, i));
+const theirs = Array.from({ length: 24 }, (_, i) => made(nobody(), i));
 
-function made(to: ReturnType<typeof nobody>, note: Note): { commitment: Field; ciphertext: string } {
-  return { commitment: noteCommitment(to.owner, note), ciphertext: toHex(encryptNote(to, note)) };
+function made(to: ReturnType<typeof nobody>, i: number) {
+  const { note, told } = sealNote(to, ASSET, BigInt(i + 1), i % 4);
+  return { commitment: noteCommitment(to.owner, note), told };
 }
 
 type Step = { type: "ours" | "theirs" | "spend" | "root"; pick: number };
@@ -66,11 +61,11 @@ class Chain {
       const id = `${number}-f${this.#fork}-${block.events.length}-0`;
       const leaves = this.leaves();
       if (type === "ours" || type === "theirs") {
-        const { commitment, ciphertext } = (type === "ours" ? ours : theirs)[pick % 24]!;
+        const { commitment, told } = (type === "ours" ? ours : theirs)[pick % 24]!;
         const data = {
           index: leaves.length,
           commitment: hex(commitment),
-          ciphertext,
+          ...told,
           source: "spend" as const,
           tx_hash: TX,
           block_number: number,
@@ -173,7 +168,7 @@ describe("scanner", () => {
     data: {
       index: 0,
       commitment: hex(1n),
-      ciphertext: "0x",
+      ...{ ephemeral_key: "0x", output: 0, ciphertext: "0x" },
       source: "spend",
       tx_hash: TX,
       block_number: 1,
@@ -182,20 +177,18 @@ describe("scanner", () => {
   });
 
   it("does not believe a note whose commitment is another one", () => {
-    const note = newNote(ASSET, 5n);
     const state = new WalletState();
-    const lie = { commitment: hex(77n), ciphertext: toHex(encryptNote(me.address, note)) };
+    const lie = { commitment: hex(77n), ...sealNote(me.address, ASSET, 5n).told };
     assert.equal(applyEvent(state, me, leaf(lie)).type, "nothing");
     assert.equal(state.notes.size, 0);
     assert.equal(state.tree.leafCount, 1);
   });
 
   it("takes value and asset from the event where the pool hashed the note itself", () => {
-    const { blinding } = newNote(ASSET, 0n);
-    const sealed = toHex(encryptNote(me.address, { asset: ASSET, value: 0n, blinding }));
-    const npk = npkOf(me.owner, blinding);
+    const { note, told } = sealNote(me.address, ASSET, 0n, 3);
+    const npk = npkOf(me.owner, note.blinding);
     const event = {
-      ciphertext: sealed,
+      ...told,
       npk: hex(npk),
       asset: ASSET,
       value: "900",
@@ -208,6 +201,46 @@ describe("scanner", () => {
     const another = new WalletState();
     assert.equal(applyEvent(another, me, leaf({ ...event, value: "901" })).type, "nothing");
     assert.equal(applyEvent(new WalletState(), me, leaf({ ...event, npk: hex(3n) })).type, "nothing");
+  });
+
+  it("finds both where a hostile sender gives one ephemeral key twice", () => {
+    const secret = new Uint8Array(32).fill(7);
+    const [once, again] = [new OutputSealer(secret), new OutputSealer(secret)];
+    const [first, second] = [once.seal(me.address, ASSET, 5n), again.seal(me.address, ASSET, 6n)];
+    assert.equal(first.blinding, second.blinding);
+    const state = new WalletState();
+    for (const [index, [sealer, note]] of (
+      [
+        [once, first],
+        [again, second],
+      ] as const
+    ).entries()) {
+      const event = leaf({
+        index,
+        commitment: hex(noteCommitment(me.owner, note)),
+        ...{ ephemeral_key: toHex(sealer.ephemeralKey), ciphertext: toHex(sealer.ciphertexts[0]!) },
+      });
+      assert.equal(applyEvent(state, me, event).type, "received");
+    }
+    const found = [...state.notes.values()];
+    assert.deepEqual(
+      found.map(({ value }) => value),
+      [5n, 6n],
+    );
+    assert.equal(new Set(found.map(({ nullifier }) => nullifier)).size, 2, "each can be spent");
+  });
+
+  it("finds equal notes of one transaction at both places", () => {
+    const sealer = new OutputSealer();
+    const notes = [sealer.seal(me.address, ASSET, 5n), sealer.seal(me.address, ASSET, 5n)];
+    const state = new WalletState();
+    notes.forEach((note, output) => {
+      const told = { ephemeral_key: toHex(sealer.ephemeralKey), output };
+      const ciphertext = toHex(sealer.ciphertexts[output]!);
+      const commitment = hex(noteCommitment(me.owner, note));
+      applyEvent(state, me, leaf({ index: output, commitment, ...told, ciphertext }));
+    });
+    assert.equal(state.notes.size, 2);
   });
 
   it("survives a garbage ciphertext and refuses a missing or contradicting leaf and impossible roots", () => {

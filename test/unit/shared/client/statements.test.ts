@@ -43,7 +43,7 @@ const values = (witness: Readonly<Record<string, unknown>>, name: string): strin
 function assertAsTheOracle({ statement, witness, openings }: Prepared): void {
   const { home, kind, deadline, ext, extBytes, signals, hash } = statement;
   const terms = { ...ext, ...("path" in ext ? ext.path : {}) };
-  const bytes = oracle.extOf(kind, terms, ext.ciphertexts.map(toHex));
+  const bytes = oracle.extOf(kind, terms, toHex(ext.ephemeralKey), ext.ciphertexts.map(toHex));
   assert.equal(toHex(extBytes), bytes);
   assert.equal(hash, oracle.statementHashOf(kind, deadline, signals, bytes));
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { decryptNote } from "../../../../shared/notes/encryption.ts";
+import { openOutput, OutputSealer } from "../../../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { completeNote, sealUnmeasured } from "../../../../shared/notes/measured-note.ts";
 import { commitmentOf, npkOf } from "../../../../shared/notes/note.ts";
@@ -13,16 +13,20 @@ const stranger = SpendingKey.fromSeed(new Uint8Array(32).fill(5)).viewing;
 
 describe("note that the pool measures", () => {
   it("is sealed like any other: its reader finds asset, value 0 and the blinding behind npk", () => {
-    const { npk, blinding, ciphertext } = sealUnmeasured(me.address, ASSET);
-    assert.equal(ciphertext.length, CIPHERTEXT_BYTES);
-    assert.deepEqual(decryptNote(me, ciphertext), { asset: ASSET, value: 0n, blinding });
-    assert.equal(decryptNote(stranger, ciphertext), undefined);
+    const sealer = new OutputSealer();
+    const { npk, blinding } = sealUnmeasured(sealer, me.address, ASSET);
+    const [ciphertext] = sealer.ciphertexts;
+    const sealed = { ephemeralKey: sealer.ephemeralKey, output: 0, ciphertext: ciphertext! };
+    assert.equal(ciphertext!.length, CIPHERTEXT_BYTES);
+    assert.deepEqual(openOutput(me, sealed), { asset: ASSET, value: 0n, blinding });
+    assert.equal(openOutput(stranger, sealed), undefined);
     assert.equal(npk, npkOf(me.owner, blinding));
-    assert.notEqual(sealUnmeasured(me.address, ASSET).npk, npk, "every blinding is fresh");
+    for (const other of [sealer, new OutputSealer()])
+      assert.notEqual(sealUnmeasured(other, me.address, ASSET).npk, npk, "every blinding is fresh");
   });
 
   it("is completed with the pool's asset and value when they give the leaf", () => {
-    const { npk, blinding } = sealUnmeasured(me.address, ASSET);
+    const { npk, blinding } = sealUnmeasured(new OutputSealer(), me.address, ASSET);
     const leaf = commitmentOf(npk, ASSET, 900n);
     const measured = { npk, asset: ASSET, value: 900n };
     assert.deepEqual(completeNote(me.owner, blinding, measured, leaf), {
@@ -33,7 +37,7 @@ describe("note that the pool measures", () => {
   });
 
   it("is refused with another value, asset, npk, leaf, owner or blinding", () => {
-    const { npk, blinding } = sealUnmeasured(me.address, ASSET);
+    const { npk, blinding } = sealUnmeasured(new OutputSealer(), me.address, ASSET);
     const leaf = commitmentOf(npk, ASSET, 900n);
     const measured = { npk, asset: ASSET, value: 900n };
     const complete = (

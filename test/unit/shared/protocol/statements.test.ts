@@ -7,6 +7,7 @@ import {
   CIPHERTEXT_BYTES,
   contextOf,
   decodeExt,
+  EPHEMERAL_KEY_BYTES,
   FEE_TIERS,
   kindById,
   KIND_NAMES,
@@ -28,6 +29,7 @@ import {
   writeSignals,
 } from "../../../../shared/protocol/host/statements.ts";
 import * as oracle from "../../../support/oracle.ts";
+import { anySealed } from "../../../support/sealed-notes.ts";
 
 const HOME: Home = { chainId: 31_337n, pool: `0x${"c1".repeat(20)}` as Address };
 const TOKEN = BigInt(`0x${"0a".repeat(20)}`);
@@ -42,6 +44,10 @@ const ciphertexts = (of: Kind): fc.Arbitrary<Uint8Array[]> =>
     minLength: KINDS[of].leaves,
     maxLength: KINDS[of].leaves,
   });
+const sealedBytes = (of: Kind) => ({
+  ephemeralKey: fc.uint8Array({ minLength: EPHEMERAL_KEY_BYTES, maxLength: EPHEMERAL_KEY_BYTES }),
+  ciphertexts: ciphertexts(of),
+});
 const uint24 = fc.nat({ max: (1 << 24) - 1 });
 /** Objects like ours, to be compared with ours. */
 const PLAIN = { noNullPrototype: true } as const;
@@ -50,7 +56,7 @@ const anExt: fc.Arbitrary<Ext> = fc.oneof(
     {
       kind: fc.constantFrom("spend" as const, "spend9" as const),
       recipient: address,
-      ciphertexts: ciphertexts("spend"),
+      ...sealedBytes("spend"),
     },
     PLAIN,
   ),
@@ -61,7 +67,7 @@ const anExt: fc.Arbitrary<Ext> = fc.oneof(
       minAmountOut: fc.bigInt({ min: 0n, max: (1n << 128n) - 1n }),
       npkOut: fc.bigInt({ min: 0n, max: (1n << 256n) - 1n }),
       path: fc.record({ feeFirst: uint24, middle: address, feeSecond: uint24 }, PLAIN),
-      ciphertexts: ciphertexts("private-swap"),
+      ...sealedBytes("private-swap"),
     },
     PLAIN,
   ),
@@ -71,7 +77,7 @@ const anExt: fc.Arbitrary<Ext> = fc.oneof(
       depositor: address,
       validAfter: uint64,
       validBefore: uint64,
-      ciphertexts: ciphertexts("deposit-shield"),
+      ...sealedBytes("deposit-shield"),
     },
     PLAIN,
   ),
@@ -161,7 +167,10 @@ describe("shared/protocol/statements", () => {
       fc.property(anExt, (ext) => {
         const bytes = encodeExt(ext);
         const terms = { ...ext, ...("path" in ext ? ext.path : {}) };
-        assert.equal(toHex(bytes), oracle.extOf(ext.kind, terms, ext.ciphertexts.map(toHex)));
+        assert.equal(
+          toHex(bytes),
+          oracle.extOf(ext.kind, terms, toHex(ext.ephemeralKey), ext.ciphertexts.map(toHex)),
+        );
         assert.deepEqual(decodeExt(ext.kind, bytes), ext);
         for (const other of KIND_NAMES) {
           const isTwin = other.startsWith("spend") && ext.kind.startsWith("spend");
@@ -173,13 +182,16 @@ describe("shared/protocol/statements", () => {
     );
   });
 
-  it("encodes no ext with another number or length of ciphertexts", () => {
+  it("encodes no ext with another number or length of ciphertexts, or another length of the ephemeral key", () => {
     const full = Array.from({ length: 4 }, () => new Uint8Array(CIPHERTEXT_BYTES));
-    const spend = (sealed: Uint8Array[]): Ext => ({
+    const spend = (sealed: Uint8Array[], keyBytes = EPHEMERAL_KEY_BYTES): Ext => ({
       kind: "spend",
       recipient: SOMEBODY,
+      ephemeralKey: new Uint8Array(keyBytes),
       ciphertexts: sealed,
     });
+    assert.equal(encodeExt(spend(full)).length, 264);
+    for (const bytes of [0, 31, 33]) assert.throws(() => encodeExt(spend(full, bytes)), RangeError);
     for (const sealed of [
       full.slice(1),
       [...full, full[0]!],
@@ -217,19 +229,17 @@ describe("shared/protocol/statements", () => {
       nullifiers: bigint[];
       deadline: bigint;
     }
-    const sealed = (of: Kind): Uint8Array[] =>
-      Array.from({ length: KINDS[of].leaves }, () => new Uint8Array(CIPHERTEXT_BYTES));
     const spendExt = (recipient: Address): SpendExt => ({
       kind: "spend",
       recipient,
-      ciphertexts: sealed("spend"),
+      ...anySealed("spend"),
     });
     const depositExt = (depositor = SOMEBODY, validAfter = 0n, validBefore = 1n): Ext => ({
       kind: "deposit-shield",
       depositor,
       validAfter,
       validBefore,
-      ciphertexts: sealed("deposit-shield"),
+      ...anySealed("deposit-shield"),
     });
     const aSpend: Draft = {
       ext: spendExt(SOMEBODY),
@@ -246,7 +256,7 @@ describe("shared/protocol/statements", () => {
       minAmountOut: 1n,
       npkOut: 9n,
       path: { feeFirst: 3_000, middle: ZERO_ADDRESS, feeSecond: 0, ...path },
-      ciphertexts: sealed("private-swap"),
+      ...anySealed("private-swap"),
       ...changes,
     });
     const aSwap: Draft = { ...aSpend, ext: swapExt() };
