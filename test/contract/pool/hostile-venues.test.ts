@@ -200,7 +200,12 @@ describe("pool: hostile venues", () => {
       const member = swap();
       const statement = {
         ...{ kind: 2, deadline: 1, inputs: 2, outputs: 4, leaves: 4, amount: 1n },
-        ...{ extHash: member.statementHash, hash: member.statementHash, token: other },
+        ...{
+          extHash: member.statementHash,
+          hash: member.statementHash,
+          proofHash: member.statementHash,
+          token: other,
+        },
       };
       for (const [message, expected] of [
         [

@@ -334,6 +334,7 @@ describe("pool: tokens", () => {
         leaves: 3,
         extHash: member.statementHash,
         hash: member.statementHash,
+        proofHash: member.statementHash,
         token: configurableAddress,
         amount: 1n,
       };
