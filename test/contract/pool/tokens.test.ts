@@ -338,6 +338,7 @@ describe("pool: tokens", () => {
         leaves: 3,
         extHash: member.statementHash,
         hash: member.statementHash,
+        proofHash: member.statementHash,
         token: configurableAddress,
         amount: 1n,
         ...{ proofHash: member.statementHash, isProved: false, isPaid: false },

@@ -17,6 +17,7 @@ interface PoolInside {
         uint256 leaves;
         bytes32 extHash;
         bytes32 hash;
+        bytes32 proofHash;
         address token;
         uint256 amount;
     }
@@ -227,6 +228,7 @@ contract BatchesTest is World {
         statement.leaves = Statements.leavesOf(transaction.kind);
         statement.extHash = keccak256(transaction.ext);
         statement.hash = Statements.hashOf(transaction);
+        statement.proofHash = keccak256(transaction.proof);
         statement.token = address(usdc);
         statement.amount = 10;
         vm.record();
