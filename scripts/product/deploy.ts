@@ -5,7 +5,13 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ContractFactory, JsonRpcProvider, NonceManager, Wallet, ZeroAddress, type Signer } from "ethers";
-import { asAddress, asBytes32, ZERO_BYTES32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import {
+  asAddress,
+  asBytes32,
+  ZERO_BYTES32,
+  type Address,
+  type Bytes32,
+} from "../../shared/protocol/brands.ts";
 import { toAddress, toHex } from "../../shared/protocol/bytes.ts";
 import { keccak256 } from "../../shared/protocol/hash.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
@@ -95,6 +101,8 @@ export interface PoolSettings {
   /** Deployed before. Default: new ones. */
   readonly noteHasher?: Address;
   readonly treeHasher?: Address;
+  readonly governance?: Address;
+  readonly recovery?: Address;
 }
 
 export interface Deployed {
@@ -122,8 +130,8 @@ export async function deployPool(wallet: Signer, settings: PoolSettings): Promis
     verifiers: KIND_NAMES.map((kind) => verifiers[kind]),
     noteHasher: settings.noteHasher ?? (await contract("PoseidonNoteHasher")),
     treeHasher: settings.treeHasher ?? (await contract("TreeHasher")),
-    governance: await contract("Governance"),
-    recovery: await contract("Recovery"),
+    governance: settings.governance ?? (await contract("Governance")),
+    recovery: settings.recovery ?? (await contract("Recovery")),
   };
   return deployContract(wallet, "Pool", [configuration], signerBond * BigInt(signers.length));
 }
@@ -281,7 +289,12 @@ export function refuseShortDelays(
   if (changeDelay < provedDelay + HEAD_START_SECS) refuse("--change-delay", provedDelay + HEAD_START_SECS);
 }
 
-function refuseUneven(option: string, given: readonly unknown[], of: string, named: readonly unknown[]): void {
+function refuseUneven(
+  option: string,
+  given: readonly unknown[],
+  of: string,
+  named: readonly unknown[],
+): void {
   if (given.length === named.length) return;
   throw new Error(`${String(given.length)} times ${option} for ${String(named.length)} times ${of}`);
 }

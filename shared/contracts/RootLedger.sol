@@ -32,7 +32,10 @@ abstract contract RootLedger is PoolStorage {
     /// most 256 leaves must reach something that is never overwritten, or the tree stops for ever, however long the
     /// signers are silent or however far a refutation rolls back: that is the checkpoint of each window.
     function _recordEnd(uint256 leafCount, bytes32 head) internal {
-        checkpoints[leafCount % RING] = _checkpoint(leafCount, head);
+        uint256 place = leafCount % RING;
+        // It keeps its time: by calls that add nothing anyone could make the leaves look young, and a root over them late.
+        if (checkpoints[place] & ~TIME_MASK == _mark(leafCount, head)) return;
+        checkpoints[place] = _checkpoint(leafCount, head);
     }
 
     /// @dev At every boundary between two transactions.

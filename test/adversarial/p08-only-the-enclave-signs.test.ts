@@ -18,7 +18,13 @@ import {
   signatureBytes,
 } from "../../scripts/stack/pool-transaction.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
-import { ZERO_ADDRESS, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
+import {
+  ZERO_ADDRESS,
+  ZERO_BYTES32,
+  type Address,
+  type Bytes32,
+  type Field,
+} from "../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
 import { encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import { proofHashOf } from "../../shared/protocol/proof.ts";
@@ -120,7 +126,10 @@ describe("P8 only an accepted enclave's signature counts", function () {
     ]) {
       await refused(under(garbage), "SignatureInvalid");
     }
-    assert.equal(await revertOf(field.pool, "proposeSigner", ZERO_ADDRESS, "0x"), "Inadmissible");
+    assert.equal(
+      await revertOf(field.pool, "proposeSigner", ZERO_ADDRESS, ZERO_BYTES32, "0x"),
+      "Inadmissible",
+    );
     const settings = { threshold: 1, changeDelay: 1, assets: [field.usdcAddress] };
     await assert.rejects(deployPool(field.owner, { ...settings, signers: [ZERO_ADDRESS] }));
     await assert.rejects(
@@ -200,14 +209,14 @@ describe("P8 only an accepted enclave's signature counts", function () {
 
   it("P8 a signer counts from its admission, which only the owner starts and everybody can see coming", async () => {
     const stray = as(field.pool, await field.account(7));
-    assert.equal(await revertOf(stray, "proposeSigner", strangersName, "0x"), "NotOwner");
+    assert.equal(await revertOf(stray, "proposeSigner", strangersName, ZERO_BYTES32, "0x"), "NotOwner");
     assert.equal(await revertOf(stray, "removeSigner", field.signer), "NotOwner");
     assert.equal(await revertOf(stray, "addSigner", strangersName), "NotProposed");
 
     const reply = await second.ask(attestRequest(other));
     const { signature } = reply as { signature: Uint8Array };
     const transaction = poolTransaction(other, signature);
-    await send(field.pool, "proposeSigner", secondSigner, "0x");
+    await send(field.pool, "proposeSigner", secondSigner, ZERO_BYTES32, "0x");
     assert.equal(await revertOf(stray, "addSigner", secondSigner), "TooEarly");
     await refused(transaction, "SignerUnknown");
     await field.provider.send("evm_increaseTime", [100]);
@@ -222,7 +231,10 @@ describe("P8 only an accepted enclave's signature counts", function () {
     await send(field.pool, "removeSigner", field.signer);
     assert.equal(String(await refused(under(honest), "SignerUnknown")).toLowerCase(), field.signer);
     assert.equal((await field.execute([], before)).update, "SignerUnknown");
-    assert.equal(await revertOf(field.pool, "proposeSigner", field.signer, "0x"), "Inadmissible");
+    assert.equal(
+      await revertOf(field.pool, "proposeSigner", field.signer, ZERO_BYTES32, "0x"),
+      "Inadmissible",
+    );
     assert.equal(await revertOf(field.pool, "addSigner", field.signer), "NotProposed");
     // The money is not stuck with it: the other signer attests the same statement.
     const reply = await second.ask(attestRequest(deposit));
@@ -231,7 +243,7 @@ describe("P8 only an accepted enclave's signature counts", function () {
 
   it("P8 a signer proposed and forgotten: whoever has its key can no longer bring it in and empty the pool", async () => {
     const forgotten = { address: mustAddress(strangersName), key: stranger };
-    await send(field.pool, "proposeSigner", forgotten.address, "0x");
+    await send(field.pool, "proposeSigner", forgotten.address, ZERO_BYTES32, "0x");
     const [proposed] = await field.pool.queryFilter(field.pool.filters["SignerProposed"]!(strangersName));
     const { admissibleAt } = (proposed as EventLog).args as unknown as { admissibleAt: bigint };
     const expiresAt = Number(admissibleAt) + WEEK_SECS;
@@ -284,9 +296,12 @@ describe("P8 only an accepted enclave's signature counts", function () {
     await field.provider.send("evm_mine", []);
     assert.equal(await revertOf(stray, "addSigner", forgotten.address), "ProposalExpired");
     // Announced again, it waits again.
-    await send(field.pool, "proposeSigner", forgotten.address, "0x");
+    await send(field.pool, "proposeSigner", forgotten.address, ZERO_BYTES32, "0x");
     assert.equal(await revertOf(stray, "addSigner", forgotten.address), "TooEarly");
     await send(field.pool, "removeSigner", forgotten.address);
-    assert.equal(await revertOf(field.pool, "proposeSigner", forgotten.address, "0x"), "Inadmissible");
+    assert.equal(
+      await revertOf(field.pool, "proposeSigner", forgotten.address, ZERO_BYTES32, "0x"),
+      "Inadmissible",
+    );
   });
 });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Interface } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
+import { ZERO_BYTES32 } from "../../shared/protocol/brands.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -99,7 +100,7 @@ describe("watch", function () {
     const owner = `0x${((await stack.chain.send("eth_call", [call, "latest"])) as string).slice(-40)}`;
     await stack.chain.send("anvil_impersonateAccount", [owner]);
     const signer = `0x${"5c".repeat(20)}`;
-    const data = pool.encodeFunctionData("proposeSigner", [signer, "0x"]);
+    const data = pool.encodeFunctionData("proposeSigner", [signer, ZERO_BYTES32, "0x"]);
     const hash: unknown = await stack.chain.send("eth_sendTransaction", [
       { from: owner, to: stack.entry.pool, data },
     ]);

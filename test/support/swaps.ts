@@ -36,6 +36,8 @@ import {
 
 /** What the pool gives a swap. */
 const SWAP_GAS = 1_000_000n;
+/** Of every token that is listed here: a million of 18 decimals. */
+const MINIMUM_CAP = 10n ** 24n;
 const NO_FEES: Fees = { service: undefined, developer: undefined, total: 0n };
 export const DOLLAR = 1_000_000n;
 
@@ -106,7 +108,7 @@ export class Bazaar {
     { assets = [], executor }: { assets?: readonly Address[]; executor?: Address },
     pool: Contract = this.field.pool,
   ): Promise<void> {
-    for (const asset of assets) await send(pool, "proposeAsset", asset);
+    for (const asset of assets) await send(pool, "proposeAsset", asset, MINIMUM_CAP);
     if (executor !== undefined) await send(pool, "proposeExecutor", executor);
     await this.passTime(Number(await pool.getFunction("changeDelay")()));
     for (const asset of assets) await send(pool, "addAsset", asset);

@@ -5,7 +5,7 @@
  */
 import { Contract, Interface, type Log, type Provider, type Signer, type TransactionReceipt } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import { asAddress, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { eventNamesOf, ownerEventOf, type Change, type OwnerEvent, type Role } from "../owner-events.ts";
 
@@ -73,11 +73,18 @@ export async function timeOf(provider: Provider): Promise<number> {
 
 export type Act = "propose" | "admit" | "remove";
 
+/** What a proposal says beside its subject: of a signer its image and document, of an asset its minimum cap. */
+export type Terms =
+  { readonly image: Bytes32; readonly genesisDocument: Uint8Array } | { readonly minimumCap: bigint };
+
 /** The call that does it, for whoever signs elsewhere. */
-export function callOf(role: Role, act: Act, subject: Address, genesisDocument?: Uint8Array): string {
-  const document =
-    role === "signer" && act === "propose" ? [toHex(genesisDocument ?? new Uint8Array(0))] : [];
-  return POOL.encodeFunctionData(CALLS[role][act], [subject, ...document]);
+export function callOf(role: Role, act: Act, subject: Address, terms?: Terms): string {
+  return POOL.encodeFunctionData(CALLS[role][act], [subject, ...valuesOf(terms)]);
+}
+
+function valuesOf(terms: Terms | undefined): readonly unknown[] {
+  if (terms === undefined) return [];
+  return "minimumCap" in terms ? [terms.minimumCap] : [terms.image, toHex(terms.genesisDocument)];
 }
 
 /** Waits until it is mined; what the pool said then of this subject. Throws PoolRefused. */
@@ -87,12 +94,13 @@ export async function act(
   role: Role,
   what: Act,
   subject: Address,
-  genesisDocument?: Uint8Array,
+  terms?: Terms,
 ): Promise<Change> {
   let receipt: TransactionReceipt | null;
   try {
-    const data = callOf(role, what, subject, genesisDocument);
-    receipt = await (await sender.sendTransaction({ to: pool, data })).wait();
+    const data = callOf(role, what, subject, terms);
+    const value = role === "signer" && what === "admit" ? await bondOf(sender, pool) : 0n;
+    receipt = await (await sender.sendTransaction({ to: pool, data, value })).wait();
   } catch (error) {
     const refusal = refusalIn(error);
     if (refusal === undefined) throw error;
@@ -103,6 +111,11 @@ export async function act(
     if (event?.role === role && event.subject === subject) return event.change;
   }
   throw new Error("the transaction was mined, and the pool said nothing: is this the pool?");
+}
+
+/** Wei that stand for each signer, and come with it. */
+async function bondOf(sender: Signer, pool: Address): Promise<bigint> {
+  return new Contract(pool, POOL_ABI, sender).getFunction("signerBond")() as Promise<bigint>;
 }
 
 /** The pool's own error; anything else passes through. */

@@ -16,6 +16,7 @@ import {
   type Act,
   type Admission,
   type Standing,
+  type Terms,
 } from "./admissions.ts";
 import { dateOf, timeFieldsOf, timesOf } from "../owner-events.ts";
 import { addressOf, walletIn, withPool, type PoolAt } from "./chain.ts";
@@ -31,6 +32,8 @@ The contracts that a pool calls: the tokens it takes, and the one executor of it
 everybody sees it for the pool's delay; then anybody may admit it, for seven days; after that the proposal has expired.
 
   propose ADDRESS    announces it                                                              OWNER_KEY
+                     an asset with --minimum-cap UNITS: what may leave of it in a day at least, also where the
+                     tenth of the pool's balance is less, in the token's smallest units; never less than before
   admit ADDRESS      once its time has come; an executor replaces the one in use, which then
                      has to be proposed again                                     SENDER_KEY or OWNER_KEY
   withdraw ADDRESS   takes back what is proposed                                               OWNER_KEY
@@ -50,6 +53,7 @@ const OPTIONS = {
   json: { type: "boolean" },
   print: { type: "boolean" },
   pending: { type: "boolean" },
+  "minimum-cap": { type: "string" },
   ...POOL_OPTIONS,
 } as const;
 
@@ -79,6 +83,7 @@ async function run(
   if (verb !== "propose" && verb !== "admit" && verb !== "withdraw" && verb !== "remove")
     throw new UsageError("unknown command; see --help");
   const subject = addressOf(need(text, "ADDRESS"), "ADDRESS");
+  const terms = termsOf(listing, verb, values["minimum-cap"]);
   return withPool(values, async (at) => {
     const owner = await ownerOf(at.provider, at.pool);
     const known = (await readAdmissions(at.provider, at.pool, listing, at.fromBlock)).find(
@@ -86,8 +91,23 @@ async function run(
     );
     const name = await CHECKS[verb]({ ...at, listing, subject, known });
     if (typeof name !== "string") return name;
-    return change({ at, listing, verb, subject, name, owner, isPrinted: values.print === true });
+    return change({ at, listing, verb, subject, terms, name, owner, isPrinted: values.print === true });
   });
+}
+
+/** Of a uint104. */
+const LARGEST_CAP = 2n ** 104n - 1n;
+
+/** Without a default: whoever lists a token has to know what a tenth of an almost empty pool would let nobody take out. */
+function termsOf(listing: Listing, verb: Verb, cap: string | undefined): Terms | undefined {
+  if (listing !== "asset" || verb !== "propose") {
+    if (cap !== undefined) throw new UsageError("--minimum-cap is for proposing an asset");
+    return undefined;
+  }
+  const text = need(cap, "--minimum-cap UNITS");
+  const minimumCap = /^\d{1,32}$/u.test(text) ? BigInt(text) : LARGEST_CAP + 1n;
+  if (minimumCap > LARGEST_CAP) throw new UsageError("--minimum-cap is no whole number of units below 2^104");
+  return { minimumCap };
 }
 
 async function list(
@@ -175,12 +195,22 @@ interface Change {
   readonly listing: Listing;
   readonly verb: Verb;
   readonly subject: Address;
+  readonly terms: Terms | undefined;
   readonly name: string;
   readonly owner: Address;
   readonly isPrinted: boolean;
 }
 
-async function change({ at, listing, verb, subject, name, owner, isPrinted }: Change): Promise<Result> {
+async function change({
+  at,
+  listing,
+  verb,
+  subject,
+  terms,
+  name,
+  owner,
+  isPrinted,
+}: Change): Promise<Result> {
   const { provider, pool, fromBlock } = at;
   // The pool has one act for the last two; which of them it was, it says itself.
   const what: Act = verb === "withdraw" ? "remove" : verb;
@@ -192,7 +222,7 @@ async function change({ at, listing, verb, subject, name, owner, isPrinted }: Ch
       ...(from === undefined ? {} : { from }),
       to: getAddress(pool),
       value: "0",
-      data: callOf(listing, what, subject),
+      data: callOf(listing, what, subject, terms),
     };
     const who = from === undefined ? "anybody" : `the owner ${from}`;
     const lines = Object.entries(transaction).map(([field, value]) => `${field}\t${value}`);
@@ -206,7 +236,7 @@ async function change({ at, listing, verb, subject, name, owner, isPrinted }: Ch
     );
   let said: Standing;
   try {
-    said = await act(wallet, pool, listing, what, subject);
+    said = await act(wallet, pool, listing, what, subject, terms);
   } catch (error) {
     if (!(error instanceof PoolRefused)) throw error;
     // Somebody was faster, or a block came between the look and the act.

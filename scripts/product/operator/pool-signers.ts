@@ -3,8 +3,10 @@
  * genesis document; the pool only shows it to everybody.
  */
 import type { Provider, Signer } from "ethers";
-import type { Address } from "../../../shared/protocol/brands.ts";
-import { equalBytes } from "../../../shared/protocol/bytes.ts";
+import { readAttestation } from "../../../shared/protocol/attestation-document.ts";
+import { ZERO_BYTES32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import { equalBytes, mustFromHex } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { act, readAdmissions, type Admission } from "./admissions.ts";
 
 export { PoolRefused, waitForTime } from "./admissions.ts";
@@ -19,6 +21,15 @@ export async function readSigners(provider: Provider, pool: Address, fromBlock =
   return admissions.map(({ subject, ...rest }) => ({ signer: subject, ...rest }));
 }
 
+/**
+ * The image that a document says the key lives in, as the pool names it: keccak256 of PCR0's 48 bytes. Unverified: whoever
+ * proposes has verified the document. 0, none known, without one.
+ */
+export function imageIn(genesisDocument: Uint8Array): Bytes32 {
+  const said = readAttestation(genesisDocument);
+  return said === undefined ? ZERO_BYTES32 : keccakHex(mustFromHex(`0x${said.measurement.pcr0}`));
+}
+
 /** The document goes into the event, for everybody to verify during the delay. Throws PoolRefused. */
 export async function proposeSigner(
   owner: Signer,
@@ -26,10 +37,10 @@ export async function proposeSigner(
   signer: Address,
   genesisDocument: Uint8Array,
 ): Promise<void> {
-  await act(owner, pool, "signer", "propose", signer, genesisDocument);
+  await act(owner, pool, "signer", "propose", signer, { image: imageIn(genesisDocument), genesisDocument });
 }
 
-/** Anybody's act, in the week after the delay. Throws PoolRefused. */
+/** Anybody's act, in the week after the delay; whoever does it pays the signer's bond. Throws PoolRefused. */
 export async function addSigner(anybody: Signer, pool: Address, signer: Address): Promise<void> {
   await act(anybody, pool, "signer", "admit", signer);
 }

@@ -129,6 +129,9 @@ class Judgement {
         case "Rejected":
         case "RootUpdateSkipped":
         case "NoteHashed":
+        // Wei beside a signer's coming and going, which have events of their own.
+        case "BondPosted":
+        case "BondPaid":
           break;
         default:
           this.#governance(event);

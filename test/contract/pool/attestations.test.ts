@@ -9,7 +9,7 @@ import {
   signatureBytes,
 } from "../../../scripts/stack/pool-transaction.ts";
 import { attestationDigest } from "../../../shared/protocol/attestation.ts";
-import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { contextOf, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
@@ -17,6 +17,7 @@ import { deployPool } from "../../../scripts/product/deploy.ts";
 import { startAnvil } from "../../support/chain.ts";
 import { fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 
+/** The least that a root must be old, and by which a change must be slower. */
 const TWO_DAYS_SECS = 2 * 86_400;
 const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const ascending = (...attesters: Attester[]): Attester[] =>
@@ -81,7 +82,11 @@ describe("pool: attestations", () => {
     it("zero is never a signer", async () => {
       assert.equal(await world.pool.getFunction("isSigner")(ZERO_ADDRESS), false);
       assert.equal(
-        asText(await world.revertOf(world.pool.getFunction("proposeSigner").staticCall(ZERO_ADDRESS, "0x"))),
+        asText(
+          await world.revertOf(
+            world.pool.getFunction("proposeSigner").staticCall(ZERO_ADDRESS, ZERO_BYTES32, "0x"),
+          ),
+        ),
         `inadmissible ${ZERO_ADDRESS}`,
       );
     });
@@ -258,6 +263,11 @@ describe("pool: attestations", () => {
         { owner: ZERO_ADDRESS },
         { noteHasher: freshAddress() },
         { noteHasher: ZERO_ADDRESS },
+        { treeHasher: freshAddress() },
+        { governance: freshAddress() },
+        { recovery: ZERO_ADDRESS },
+        { images: [] },
+        { minimumCaps: [] },
         { verifiers: { ...verifiers, spend9: freshAddress() } },
         // Two that changed places would refuse every proof.
         { verifiers: { ...verifiers, spend: verifiers["private-swap"], "private-swap": verifiers.spend } },
@@ -272,7 +282,7 @@ describe("pool: attestations", () => {
       assert.equal(mustAddress(await world.pool.getFunction("owner")()), mustAddress(world.owner.address));
     });
 
-    it("ConfigurationInvalid: a delay below two days where money can be; any on a chain for development", async () => {
+    it("ConfigurationInvalid: delays below two days, and two days apart, where money can be; any on a chain for development", async () => {
       for (const [chainId, shortest] of [
         [1, TWO_DAYS_SECS],
         [31_339, TWO_DAYS_SECS],
@@ -284,10 +294,21 @@ describe("pool: attestations", () => {
         try {
           const owner = await provider.getSigner(0);
           const settings = { signers: [attester(0).address], threshold: 1, assets: [] };
-          const make = (changeDelay: number) => deployPool(owner, { ...settings, changeDelay });
-          assert.ok((await make(shortest)).block > 0, String(chainId));
-          for (const tooShort of [0, 1, TWO_DAYS_SECS - 1].filter((delay) => delay < shortest)) {
-            assert.deepEqual(await world.revertOf(make(tooShort)), fault("ConfigurationInvalid"));
+          const make = (provedDelay: number, changeDelay: number) =>
+            deployPool(owner, { ...settings, provedDelay, changeDelay });
+          assert.ok((await make(shortest, 2 * shortest)).block > 0, String(chainId));
+          assert.ok((await make(2 * shortest, 3 * shortest)).block > 0, String(chainId));
+          if (shortest === 0) continue;
+          for (const [provedDelay, changeDelay] of [
+            [0, 0],
+            [0, 2 * shortest],
+            [shortest - 1, 2 * shortest],
+            [shortest, shortest],
+            [shortest, 2 * shortest - 1],
+            [2 * shortest, 3 * shortest - 1],
+          ] as const) {
+            const short = make(provedDelay, changeDelay);
+            assert.deepEqual(await world.revertOf(short), fault("ConfigurationInvalid"));
           }
         } finally {
           provider.destroy();

@@ -13,8 +13,8 @@ import { PROJECT_ROOT } from "../../support/tree.ts";
 const LIMITS: Readonly<Record<string, number>> = {
   private_transfer_batch16: 92_000,
   private_transfer_alone: 163_500,
-  deposit: 105_000,
-  withdrawal: 108_000,
+  deposit: 108_000,
+  withdrawal: 111_000,
   swap: 192_000,
   swap_two_hops: 225_000,
   spend9_batch16: 258_000,

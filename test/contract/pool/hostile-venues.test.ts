@@ -5,7 +5,7 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/product/deploy.ts";
 import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
 import { NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
-import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { fault, World, type Fault } from "./world.ts";
 
 /** In the order of ConfigurableExecutor.sol. */
@@ -194,13 +194,14 @@ describe("pool: hostile venues", () => {
       assert.deepEqual([...(await world.pool.getFunction("queue")())], [world.queue.count, world.queue.head]);
     });
 
-    it("OnlySelf, NotOwner: that calls any other door of the pool", async () => {
+    it("OnlySelf, NotOwner, NotGuardian, Reentered: that calls any other door of the pool", async () => {
       await venueIs("Calls");
       const inner = new Interface((await loadArtifact("Pool")).abi as never);
       const member = swap();
       const statement = {
         ...{ kind: 2, deadline: 1, inputs: 2, outputs: 4, leaves: 4, amount: 1n },
         ...{ extHash: member.statementHash, hash: member.statementHash, token: other },
+        ...{ proofHash: member.statementHash, isProved: false, isPaid: false },
       };
       for (const [message, expected] of [
         [
@@ -209,7 +210,11 @@ describe("pool: hostile venues", () => {
         ],
         [poolCall("proposeExecutor", world.executor), "NotOwner"],
         [poolCall("delistAsset", other), "NotOwner"],
-        [poolCall("proposeSigner", world.executor, "0x"), "NotOwner"],
+        [poolCall("proposeSigner", world.executor, ZERO_BYTES32, "0x"), "NotOwner"],
+        [poolCall("pause"), "NotGuardian"],
+        [poolCall("payClaim", other, 0n), "Reentered"],
+        [poolCall("advance", [], 1n, ZERO_BYTES32, [1n]), "Reentered"],
+        [poolCall("releaseBond", world.executor), "Reentered"],
       ] as const) {
         await world.call(venue, "setCall", world.setting.home.pool, message);
         assert.equal(typeof (await world.executeOne(swap())), "bigint");

@@ -172,16 +172,14 @@ describe("pool: queue and roots", () => {
 
   it("never strands the tree: after a silence of many calls and a call of many leaves, 256 at a time reach the end", async () => {
     const ends: (typeof world.queue)[] = [];
-    // 37 calls of 32 leaves: far past the 256 places of the ring.
-    for (let i = 0; i < 37; i++) {
-      await world.execute(transfers(8));
-      ends.push(world.queue);
-    }
-    // One call with more leaves than an update may cover: it leaves checkpoints on its way.
-    const many = transfers(100);
-    const inside = many.map((_, i) => world.after(many.slice(0, i + 1)));
-    await world.execute(many, NO_UPDATE, { gasLimit: 30_000_000n });
-    ends.push(...inside);
+    const grow = async (count: number): Promise<void> => {
+      const members = transfers(count);
+      ends.push(...members.map((_, i) => world.after(members.slice(0, i + 1))));
+      await world.execute(members, NO_UPDATE, { gasLimit: 30_000_000n });
+    };
+    // 37 calls of 32 leaves: far past the 256 places of the ring. Then one with more leaves than an update may cover.
+    for (let i = 0; i < 37; i++) await grow(8);
+    await grow(100);
 
     while (world.rooted.count < world.queue.count) {
       const reachable = ends.filter(
@@ -197,6 +195,17 @@ describe("pool: queue and roots", () => {
       assert.ok(isTaken, `no checkpoint within 256 leaves of ${world.rooted.count}`);
     }
     assert.deepEqual([...(await world.pool.getFunction("queue")())], [world.rooted.count, world.rooted.head]);
+  });
+
+  it("the end of a call keeps its time, however many calls add nothing after it", async () => {
+    const { receipt } = await world.execute(transfers(1));
+    const time = BigInt((await world.provider.getBlock(receipt.blockNumber))!.timestamp);
+    await world.increaseTime(1_000);
+    for (const members of [[], [world.transfer({ root: 1n })]]) {
+      await world.execute(members);
+      const { count, head } = world.queue;
+      assert.equal(await world.pool.getFunction("checkpointTime")(count, head), time);
+    }
   });
 
   it("does not take a recycled place of the ring for the position that had it before", async () => {

@@ -125,10 +125,11 @@ describe("pool: rules of a statement", () => {
     );
   });
 
-  it("ProofLength: anything but 128 bytes", async () => {
-    for (const length of [0, 127, 129, 256]) {
+  it("ProofLength: anything but 128 bytes, or 256 without an attestation", async () => {
+    for (const length of [0, 127, 129, 255, 257]) {
       await assertRefused(world.transfer({ proof: drawBytes(length) }), fault("ProofLength", BigInt(length)));
     }
+    await assertRefused(world.transfer({ proof: drawBytes(256) }), fault("AttestationLength", 65n));
   });
 
   it("ContextMismatch: terms that the proof did not bind, even when a signer attests them", async () => {

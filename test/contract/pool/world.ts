@@ -59,6 +59,9 @@ export interface Bought {
 }
 type Hashed = Bought & { readonly statementHash: string };
 
+/** The largest cap there is. */
+const NO_BRAKE = 2n ** 104n - 1n;
+
 /** A fault by the name that its selector has in IPool.sol. */
 export interface Fault {
   readonly error: string;
@@ -82,6 +85,13 @@ export interface WorldOptions {
   readonly attesters?: readonly Attester[];
   readonly threshold?: number;
   readonly changeDelay?: number;
+  readonly provedDelay?: number;
+  readonly signerBond?: bigint;
+  readonly guardian?: Address;
+  /** Of each attester. */
+  readonly images?: readonly Bytes32[];
+  /** Of every asset. Default: so high that nobody meets a brake. */
+  readonly minimumCap?: bigint;
   /** Artifacts to deploy and list beside the test dollar. */
   readonly moreAssets?: readonly string[];
   /** Uniswap v3 with liquidity, its tokens listed, its executor in use. */
@@ -150,11 +160,11 @@ export class World {
     }
   }
 
-  static async #startOn(anvil: Anvil, given: WorldOptions): Promise<World> {
+  static async #startOn(anvil: Anvil, wanted: WorldOptions): Promise<World> {
     const options: WorldOptions =
-      given.forAllKinds === true
-        ? { executor: "ConfigurableExecutor", moreAssets: ["TestUSDC"], ...given }
-        : given;
+      wanted.forAllKinds === true
+        ? { executor: "ConfigurableExecutor", moreAssets: ["TestUSDC"], ...wanted }
+        : wanted;
     const provider = new JsonRpcProvider(anvil.url, anvil.chainId, {
       staticNetwork: true,
       cacheTimeout: -1,
@@ -171,12 +181,15 @@ export class World {
       options.executor === undefined
         ? market?.executor
         : (await deployContract(owner, options.executor, [])).address;
+    const assets = [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])];
     const verifyingKeyHashes = await committedKeyHashes();
     const pool = await deployPool(owner, {
       signers: attesters.map(({ address }) => address),
       threshold: options.threshold ?? 1,
       changeDelay: options.changeDelay ?? 100,
-      assets: [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])],
+      ...given(options, "provedDelay", "signerBond", "guardian", "images"),
+      assets,
+      minimumCaps: assets.map(() => options.minimumCap ?? NO_BRAKE),
       ...(executor === undefined ? {} : { executor }),
     });
     const world = new World(anvil, provider, {
@@ -194,7 +207,7 @@ export class World {
       },
     });
     await world.call(world.usdc, "mint", world.depositorAddress, 10n ** 15n);
-    if (given.forAllKinds === true) await world.#prepareForAllKinds();
+    if (options.forAllKinds === true) await world.#prepareForAllKinds();
     return world;
   }
 
@@ -341,6 +354,8 @@ export class World {
         case "Rejected":
           byMember.push(this.faultOf(log.args["reason"]));
           break;
+        case "ClaimAdded":
+          break;
         case "RootUpdated":
           updateOutcome = log.args["sequence"];
           this.rooted = { count: update.toIndex, head: update.headAfter as Bytes32, root: update.newRoot };
@@ -394,17 +409,17 @@ export class World {
 
   /**
    * Makes the pool believe that its queue is so long, past any promise; found by looking for the slot that
-   * holds leafCount in its lowest 64 bits.
+   * holds leafCount in its lowest 40 bits and the rooted count above them.
    */
   async pretendLeafCount(count: bigint): Promise<void> {
     const pool = this.setting.home.pool;
-    const low = 2n ** 64n - 1n;
+    const low = 2n ** 40n - 1n;
     for (let i = 0n; i < 16n; i++) {
       const slot = zeroPadValue(toBeHex(i), 32);
       const value = BigInt(await this.provider.getStorage(pool, slot));
-      if ((value & low) !== this.queue.count || ((value >> 64n) & low) !== this.rooted.count) continue;
+      if ((value & low) !== this.queue.count || ((value >> 40n) & low) !== this.rooted.count) continue;
       if (value === 0n) continue;
-      const pretended = zeroPadValue(toBeHex(((value >> 64n) << 64n) | count), 32);
+      const pretended = zeroPadValue(toBeHex(((value >> 40n) << 40n) | count), 32);
       await this.provider.send("anvil_setStorageAt", [pool, slot, pretended]);
       this.queue = { ...this.queue, count };
       return;
@@ -416,6 +431,16 @@ export class World {
     await this.provider.send("evm_increaseTime", [seconds]);
     await this.provider.send("evm_mine", []);
   }
+}
+
+/** Those of the options that are given. */
+function given<Name extends keyof WorldOptions>(
+  options: WorldOptions,
+  ...names: Name[]
+): Pick<WorldOptions, Name> {
+  return Object.fromEntries(
+    names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  ) as Pick<WorldOptions, Name>;
 }
 
 /** The same contract, called by somebody else. */

@@ -69,8 +69,14 @@ describe("vectors: the story on a real pool", function () {
     await provider.send("anvil_setBalance", [await deployer.getAddress(), toBeHex(10n ** 20n)]);
 
     const keyed = await deployVerifiers(helper, await readKeys(verificationKeysFolder));
-    const noteHasher = (await deployContract(helper, "PoseidonNoteHasher", [])).address;
-    const venue = (await deployContract(helper, "FixedExecutor", [])).address;
+    const placed = async (name: string): Promise<Address> => (await deployContract(helper, name, [])).address;
+    const parts = {
+      noteHasher: await placed("PoseidonNoteHasher"),
+      treeHasher: await placed("TreeHasher"),
+      governance: await placed("Governance"),
+      recovery: await placed("Recovery"),
+    };
+    const venue = await placed("FixedExecutor");
     const assets: Address[] = [];
     for (let i = 0; i < 3; i++) assets.push((await deployTestUsdc(deployer)).address);
     const { usdc, other, middle } = STORY.assets;
@@ -85,7 +91,7 @@ describe("vectors: the story on a real pool", function () {
       assets,
       executor: venue,
       verifiers: keyed,
-      noteHasher,
+      ...parts,
     });
     assert.equal(address, HOME.pool);
 

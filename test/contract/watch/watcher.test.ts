@@ -15,7 +15,12 @@ import {
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { JournalError, fileJournal, memoryJournal } from "../../../scripts/product/watch/journal.ts";
 import { SetUpError } from "../../../scripts/product/watch/watcher.ts";
-import { mustField, ZERO_ADDRESS, type Field as FieldElement } from "../../../shared/protocol/brands.ts";
+import {
+  mustField,
+  ZERO_ADDRESS,
+  ZERO_BYTES32,
+  type Field as FieldElement,
+} from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
 import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
@@ -119,7 +124,7 @@ describe("watcher", function () {
     it("announces the owner's acts, and does not call them alarms", async () => {
       await field.undone(async () => {
         const [signer, token] = [freshAddress(), mustAddress(await field.otherToken.getAddress())];
-        await send(field.pool, "proposeSigner", signer, "0x1234");
+        await send(field.pool, "proposeSigner", signer, ZERO_BYTES32, "0x1234");
         const { watcher, found } = await field.watcher();
         await watcher.pass();
         const [proposal] = watcher.ledger.pending;
@@ -137,7 +142,7 @@ describe("watcher", function () {
         await send(field.pool, "removeSigner", field.liar.address);
         await send(field.pool, "delistAsset", token);
         await send(field.pool, "removeExecutor", venue);
-        await send(field.pool, "proposeAsset", token);
+        await send(field.pool, "proposeAsset", token, 0n);
         await send(field.pool, "proposeExecutor", venue);
         await send(field.pool, "delistAsset", token);
         await field.passTime(100);
@@ -165,7 +170,7 @@ describe("watcher", function () {
     it("announces once that a proposal has expired, and when it is made again, that it is pending again", async () => {
       await field.undone(async () => {
         const signer = freshAddress();
-        await send(field.pool, "proposeSigner", signer, "0x");
+        await send(field.pool, "proposeSigner", signer, ZERO_BYTES32, "0x");
         const journal = memoryJournal();
         const { watcher, found } = await field.watcher({ journal });
         await watcher.pass();
@@ -187,7 +192,7 @@ describe("watcher", function () {
         const again = await field.watcher({ journal });
         await again.watcher.pass();
         assert.deepEqual([again.watcher.ledger.pending, again.found], [[], []]);
-        await send(field.pool, "proposeSigner", signer, "0x");
+        await send(field.pool, "proposeSigner", signer, ZERO_BYTES32, "0x");
         const fresh = await field.watcher();
         await fresh.watcher.pass();
         assert.deepEqual(
@@ -210,7 +215,7 @@ describe("watcher", function () {
         await watcher.pass();
         assert.deepEqual(told(watcher.alarms), ["SIGNERS_SHORT 0 left, 1 needed"]);
         const successor = freshAddress();
-        await send(field.pool, "proposeSigner", successor, "0x");
+        await send(field.pool, "proposeSigner", successor, ZERO_BYTES32, "0x");
         await field.passTime(100);
         await send(field.pool, "addSigner", successor);
         await watcher.pass();

@@ -40,7 +40,7 @@ describe("sequencer: swaps on a real chain with the real pool", function () {
     weth = (await deployContract(on.owner, "TestToken", ["Wrapped ether", "WETH", 18])).address;
     executor = (await deployContract(on.owner, "FixedExecutor", [])).address;
     await call(weth, tokenAbi, "mint", executor, 10n ** 18n);
-    await call(on.pool.address, POOL_ABI, "proposeAsset", weth);
+    await call(on.pool.address, POOL_ABI, "proposeAsset", weth, 10n ** 24n);
     await call(on.pool.address, POOL_ABI, "proposeExecutor", executor);
     await on.rpc("evm_increaseTime", [2]);
     await call(on.pool.address, POOL_ABI, "addAsset", weth);
