@@ -44,6 +44,7 @@ export interface Settling {
   readonly pairs: readonly SignerPair[];
   /** Signers that the pool asks for; fixed when it is deployed. */
   readonly threshold: number;
+  readonly provedDelaySecs?: number | undefined;
   /** Folder of the keys that the pool goes by. Default: the committed ones. */
   readonly verificationKeys?: string | undefined;
 }
@@ -80,7 +81,7 @@ export async function requireContinuable(
 }
 
 async function deploy(
-  { name, folder, pairs, threshold, blockTimeSecs, verificationKeys }: Settling,
+  { name, folder, pairs, threshold, blockTimeSecs, verificationKeys, provedDelaySecs }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
@@ -95,6 +96,7 @@ async function deploy(
     signers: former,
     threshold,
     changeDelay: CHANGE_DELAY_SECS,
+    ...(provedDelaySecs === undefined ? {} : { provedDelay: provedDelaySecs }),
     assets: tokens.map(({ address }) => address),
     ...(venue === undefined ? {} : { executor: venue.swaps.executor }),
     ...(verificationKeys === undefined

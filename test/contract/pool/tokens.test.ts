@@ -341,7 +341,8 @@ describe("pool: tokens", () => {
         proofHash: member.statementHash,
         token: configurableAddress,
         amount: 1n,
-        ...{ proofHash: member.statementHash, isProved: false, isPaid: false },
+        isProved: false,
+        isPaid: false,
       };
       const args = [member.transaction, statement, world.owner.address];
       assert.deepEqual(
