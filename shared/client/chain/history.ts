@@ -97,11 +97,11 @@ export class History {
     const { nodes, finality, pollMs } = this.#options;
     let target = await nodes.newest(finality, signal);
     this.#requireRecent(target);
+    let next = await this.#resume(from, target, known, signal);
     await this.#requireCircuits(target, signal);
     const { leafCount } = await new PoolView(nodes, this.#options.home, target.number, signal).queue();
     yield this.#ready(target, leafCount);
 
-    let next = await this.#resume(from, target, known, signal);
     for (;;) {
       if (next === undefined) {
         yield reorganised();
@@ -255,6 +255,8 @@ export class History {
       case "root": {
         const { root, leafCount, sequence } = entry;
         if (this.#revoked.some(({ first, last }) => first <= sequence && sequence <= last)) return [];
+        if (leafCount > this.#leafCount)
+          throw doubted(`leaves ${this.#leafCount} to ${leafCount - 1} of a root are missing`);
         return [
           { kind: "root", data: { root: toHex(word(root)), leaf_count: leafCount, block_number: log.block } },
         ];

@@ -10,6 +10,8 @@ import {
   type Field,
 } from "../../protocol/brands.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
+import { ClientError } from "../errors.ts";
+import { NodeRefused } from "./json-rpc.ts";
 import { doubted, type Nodes } from "./nodes.ts";
 
 const POOL = new Interface(POOL_ABI);
@@ -87,17 +89,31 @@ export class PoolView {
   }
 
   async #ask(name: string, args: readonly unknown[]): Promise<readonly unknown[]> {
-    const answer = await this.#nodes.call(
-      this.#pool,
-      POOL.encodeFunctionData(name, args),
-      this.#block,
-      this.#signal,
-    );
+    let answer: string;
+    try {
+      answer = await this.#nodes.call(
+        this.#pool,
+        POOL.encodeFunctionData(name, args),
+        this.#block,
+        this.#signal,
+      );
+    } catch (error) {
+      if (!(error instanceof NodeRefused)) throw error;
+      if (/revert/i.test(error.message)) throw this.#noPool(name);
+      // It has forgotten the state of that block, say.
+      throw new ClientError("NODE_UNREACHABLE", `${name} at block ${this.#block}: ${error.message}`, {
+        cause: error,
+      });
+    }
     try {
       return POOL.decodeFunctionResult(name, answer);
     } catch {
       // No contract at all answers nothing.
-      throw doubted(`no pool of this version answers ${name} at ${this.#pool}`);
+      throw this.#noPool(name);
     }
+  }
+
+  #noPool(name: string): ClientError {
+    return doubted(`no pool of this version answers ${name} at ${this.#pool}`);
   }
 }
