@@ -1,5 +1,5 @@
 /**
- * What was handed to the pool in a transaction: every call of `execute` that took effect, taken from the
+ * What was handed to the pool in a transaction: every call of `execute` and `advance` that took effect, taken from the
  * transaction's own calldata, or from a trace when another contract made the call. Trusts the compiler's ABI.
  */
 import { Interface } from "ethers";
@@ -12,6 +12,7 @@ import type { ChainNode, ChainTransaction, Frame, Log } from "./node.ts";
 
 export const poolInterface = new Interface(POOL_ABI);
 const EXECUTE = poolInterface.getFunction("execute")!.selector;
+const ADVANCE = poolInterface.getFunction("advance")!.selector;
 
 /** One transaction of a batch. Nothing of it has been checked. */
 export interface Member {
@@ -35,8 +36,13 @@ export interface Update {
   readonly attestations: Uint8Array;
 }
 
+/** A call that needs no signer: the pool computes the root itself. */
+export interface Advance {
+  readonly type: "advance";
+}
+
 /** What the pool answers with one event each, in this order: the members, then the update if there is one. */
-export type Handed = Member | Update;
+export type Handed = Member | Update | Advance;
 
 /** Whether judging needs what was handed to the pool: where it only refused, or the owner spoke, nothing was believed. */
 export function needsCalldata(logs: readonly Log[], pool: Address): boolean {
@@ -80,11 +86,15 @@ function decode(inputs: readonly string[]): Handed[] | string {
   try {
     // The pool does not ask for the padding of the last bytes, so anyone may leave it out.
     const padded = inputs.map((input) => input + "00".repeat(32));
-    return padded.filter((input) => input.startsWith(EXECUTE)).flatMap(decodeExecute);
+    return padded.flatMap((input) =>
+      input.startsWith(EXECUTE) ? decodeExecute(input) : input.startsWith(ADVANCE) ? [ADVANCED] : [],
+    );
   } catch {
     return "the calldata does not decode";
   }
 }
+
+const ADVANCED: Advance = { type: "advance" };
 
 /** As ethers decodes it. */
 type Raw<T> = { readonly [Name in keyof T]: T[Name] extends Uint8Array ? string : T[Name] };

@@ -6,6 +6,7 @@
 import { bn254 } from "@noble/curves/bn254.js";
 import { BASE_FIELD_ORDER, type Field } from "../../../shared/protocol/brands.ts";
 import { ByteReader } from "../../../shared/protocol/bytes.ts";
+import { decodeProof, PROOF_BYTES, type Proof } from "../../../shared/protocol/proof.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../../shared/protocol/host/proofs.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";
 import type { VerificationKey } from "../../../shared/protocol/verification-key.ts";
@@ -22,20 +23,20 @@ export type ProofFault =
   "PROOF_MALFORMED" | "PROOF_NOT_ON_CURVE" | "PROOF_NOT_IN_SUBGROUP" | "EQUATION_FAILS";
 
 export interface ProofVerifier {
-  /** Undefined when the 128 compressed bytes prove these signals. */
-  faultOf(kind: Kind, compressed: Uint8Array, signals: readonly Field[]): ProofFault | undefined;
+  /** Undefined when the bytes prove these signals: 128 compressed ones, or 256 in the order of EIP-197. */
+  faultOf(kind: Kind, proof: Uint8Array, signals: readonly Field[]): ProofFault | undefined;
 }
 
 export function createProofVerifier(keys: Readonly<Record<Kind, VerificationKey>>): ProofVerifier {
   // Prepared at first use: a pool may never have seen some kind.
   const prepared = new Map<Kind, PreparedKey>();
   return {
-    faultOf(kind, compressed, signals) {
+    faultOf(kind, bytes, signals) {
       const key = prepared.get(kind) ?? prepareKey(keys[kind]);
       prepared.set(kind, key);
-      const proof = decompress(compressed);
+      const proof = bytes.length === PROOF_BYTES ? readPoints(bytes) : decompress(bytes);
       if (typeof proof === "string") return proof;
-      // On the curve by construction; the twist has a large cofactor, so B needs a look of its own.
+      // On the curve by construction or by a look; the twist has a large cofactor, so B needs a look of its own.
       if (!proof.b.isTorsionFree()) return "PROOF_NOT_IN_SUBGROUP";
       return holds(key, proof, signals) ? undefined : "EQUATION_FAILS";
     },
@@ -120,6 +121,36 @@ export function decompress(compressed: Uint8Array): Points | ProofFault {
     // No square root: no point has this x.
     return "PROOF_NOT_ON_CURVE";
   }
+}
+
+/** As `decompress`, of coordinates that are all there. */
+function readPoints(bytes: Uint8Array): Points | ProofFault {
+  const proof = decodeProof(bytes);
+  if (proof === undefined) return "PROOF_MALFORMED";
+  const [a, b, c] = [toG1(proof.a), toG2(proof.b), toG1(proof.c)];
+  return a === undefined || b === undefined || c === undefined ? "PROOF_NOT_ON_CURVE" : { a, b, c };
+}
+
+function toG1([x, y]: Proof["a"]): Affine | undefined {
+  return Fp.eql(Fp.sqr(y), Fp.add(Fp.mul(Fp.sqr(x), x), G1_B)) ? { x, y } : undefined;
+}
+
+function toG2([x, y]: Proof["b"]): G2Point | undefined {
+  const point = { x: Fp2.fromBigTuple([...x]), y: Fp2.fromBigTuple([...y]) };
+  const right = Fp2.add(Fp2.mul(Fp2.sqr(point.x), point.x), G2_B);
+  return Fp2.eql(Fp2.sqr(point.y), right) ? G2.fromAffine(point) : undefined;
+}
+
+/**
+ * The eight words that 128 compressed bytes stand for, in the order of EIP-197: what a refutation shows beside
+ * them. Undefined where they stand for none.
+ */
+export function wordsOf(compressed: Uint8Array): readonly bigint[] | undefined {
+  const points = decompress(compressed);
+  if (typeof points === "string") return undefined;
+  const { a, c } = points;
+  const { x, y } = points.b.toAffine();
+  return [a.x, a.y, x.c1, x.c0, y.c1, y.c0, c.x, c.y];
 }
 
 function liftG1(x: bigint, isOdd: boolean): Affine {

@@ -8,7 +8,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import type { Bytes32 } from "../../../shared/protocol/brands.ts";
 import type { Home } from "../../../shared/protocol/statements.ts";
-import type { BlockRecord } from "./ledger.ts";
+import type { BlockRecord } from "./changes.ts";
 
 export interface Place {
   readonly number: number;
@@ -56,7 +56,7 @@ export function memoryJournal(): Journal {
   };
 }
 
-const VERSION = 2;
+const VERSION = 3;
 
 export async function fileJournal(folder: string, home: Home, fromBlock: number): Promise<Journal> {
   const recordsFile = path.join(folder, "blocks.jsonl");

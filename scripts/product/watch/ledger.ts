@@ -1,193 +1,342 @@
 /**
- * What the watcher knows by its own computation from the pool's log: the tree, the queue's head, spent
- * nullifiers, accepted signers, and what the pool owes in each asset. Believes no root and no balance it was told.
+ * What the watcher knows by its own computation from the pool's log: the tree, the queue's head, roots and which of
+ * them are revoked, spent nullifiers, accepted signers, claims, and what the pool owes in each asset. Believes no root
+ * and no balance it was told. All of it follows from changes (changes.ts), so that a journal of them is the ledger.
  */
 import {
-  mustField,
   ZERO_BYTES32,
+  mustField,
   type Address,
   type Bytes32,
   type Field,
 } from "../../../shared/protocol/brands.ts";
-import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
-import type { Finding } from "./findings.ts";
+import { nextHead } from "../../../shared/protocol/tree.ts";
 import type { OwnerEvent, Proposal } from "../owner-events.ts";
+import type { BlockRecord, Change, Flow } from "./changes.ts";
+import { Claims } from "./claims.ts";
+import { convictionOf, type Evidence } from "./evidence.ts";
+import type { Finding } from "./findings.ts";
+import { LeafTree } from "./leaf-tree.ts";
+import { Roots, type Root } from "./roots.ts";
 
-/**
- * A block in which the pool said something: what it added, and the small state after it. The records of all
- * blocks, in order, are the ledger; taking back a block means leaving its record out. Numbers are decimal text.
- */
-export interface BlockRecord {
-  readonly number: number;
-  readonly hash: Bytes32;
-  readonly leaves: readonly string[];
-  /** Nullifiers, and hashes of deposits. */
+/** A statement's leaves in the queue. */
+export interface Queued {
+  readonly statement: Bytes32;
+  readonly firstLeaf: number;
+  readonly leaves: number;
+  /** Nullifiers, or the hash of a deposit. */
   readonly marks: readonly string[];
-  /** Roots that the watcher computed where the pool announced one. */
-  readonly roots: readonly string[];
-  readonly findings: readonly Finding[];
-  readonly after: {
-    readonly frontier: readonly string[];
-    readonly rootedCount: string;
-    readonly rootedHead: Bytes32;
-    readonly announced: { readonly root: string; readonly sequence: number };
-    readonly head: Bytes32;
-    readonly signers: readonly Address[];
-    readonly pending: readonly Proposal[];
-    readonly owed: Readonly<Record<string, string>>;
-    readonly statements: number;
-  };
+  readonly flows: Flow[];
+  /** Unix seconds of its block. */
+  readonly time: number;
 }
 
 export class Ledger {
   readonly signers = new Set<Address>();
-  /** Proposed, and not admitted, withdrawn or expired. */
-  #pending: readonly Proposal[] = [];
-  /** By asset: what went in less what went out. */
+  /** All that ever were: a signature of theirs can be refuted. */
+  readonly everSigners = new Set<Address>();
+  /** By asset: what went in less what went out, less what a refutation showed to be nobody's. */
   readonly owed = new Map<Address, bigint>();
   /** Everything found in the blocks that count. */
   readonly findings: Finding[] = [];
+  readonly claims = new Claims();
+  readonly roots: Roots;
   statements = 0;
-  /** The newest root that the pool announced, true or not. */
-  announced: { root: bigint; sequence: number };
   head: Bytes32 = ZERO_BYTES32;
+  /** Over the leaves in the tree. */
   rootedHead: Bytes32 = ZERO_BYTES32;
-  #frontier = Frontier.empty();
-  /** In the queue and not yet in the tree. */
-  readonly #waiting: Field[] = [];
+  /** Unix seconds before which no attestation counts. */
+  attestedFrom = 0;
+  isUnsound = false;
+  /** No leaf from here on is void. */
+  voidUpTo = 0;
+  /** Proposed, and not admitted, withdrawn or expired. */
+  #pending: readonly Proposal[] = [];
+  readonly #tree = new LeafTree();
+  /** All of the queue, void ones as they were queued. */
+  readonly #leaves: Field[] = [];
+  readonly #void = new Set<number>();
+  /** By first leaf; a Map keeps the order of the queue. */
+  readonly #executed = new Map<number, Queued>();
   readonly #marks = new Set<string>();
-  readonly #roots = new Set<string>();
-  #added = noAdditions();
+  /** Deposits whose leaves are void: a proof makes their notes again, and no money moves. */
+  readonly #paid = new Set<string>();
+  /** By first leaf. */
+  readonly #unseen = new Set<number>();
+  readonly #evidence = new Map<string, Evidence>();
+  readonly #convictions = new Set<string>();
+  #added: Change[] = [];
 
   constructor() {
-    const empty = this.#frontier.root();
-    this.announced = { root: empty, sequence: 0 };
-    this.#roots.add(String(empty));
+    this.roots = new Roots(this.#tree.root());
   }
+
+  // ---------------------------------------------------------------- reading
 
   get leafCount(): bigint {
-    return this.#frontier.leafCount + BigInt(this.#waiting.length);
+    return BigInt(this.#leaves.length);
   }
   get rootedCount(): bigint {
-    return this.#frontier.leafCount;
+    return BigInt(this.#tree.leafCount);
   }
-
   get pending(): readonly Proposal[] {
     return this.#pending;
   }
-
-  change({ change, role, subject, proposal }: OwnerEvent): void {
-    const others = this.#pending.filter((one) => one.role !== role || one.subject !== subject);
-    this.#pending = proposal === undefined ? others : [...others, proposal];
-    if (role !== "signer") return;
-    if (change === "admitted") this.signers.add(subject);
-    if (change === "removed") this.signers.delete(subject);
+  /** Whether leaves that are void wait: only `advance` extends the tree then. */
+  get isRolledBack(): boolean {
+    return this.#tree.leafCount < this.voidUpTo;
+  }
+  get tree(): Pick<LeafTree, "frontier" | "path" | "root"> {
+    return this.#tree;
   }
 
-  /** Those that have expired by then; they are pending no more. */
-  expire(unixSecs: number): readonly Proposal[] {
-    const expired = this.#pending.filter(({ expiresAt }) => unixSecs >= expiresAt);
-    this.#pending = this.#pending.filter((one) => !expired.includes(one));
-    return expired;
+  /** As they were queued. */
+  leavesBetween(from: number, to: number): readonly Field[] {
+    return this.#leaves.slice(from, to);
   }
 
-  append(leaf: Field): void {
-    this.#waiting.push(leaf);
-    this.#added.leaves.push(String(leaf));
-    this.head = nextHead(this.head, leaf);
+  /** Whether a statement was found false, or could not be judged. */
+  isDoubtful(firstLeaf: number): boolean {
+    const isFalse = (one: Evidence): boolean => one.type === "statement" && one.firstLeaf === firstLeaf;
+    return this.#unseen.has(firstLeaf) || [...this.#evidence.values()].some(isFalse);
+  }
+
+  /** Of the queue, over its first leaves; no fewer than are in the tree. */
+  headAt(leafCount: number): Bytes32 {
+    return this.leavesBetween(this.#tree.leafCount, leafCount).reduce<Bytes32>(nextHead, this.rootedHead);
+  }
+
+  executedAt(firstLeaf: number): Queued | undefined {
+    return this.#executed.get(firstLeaf);
+  }
+
+  /** Leaf counts at which a statement ended, from `from` on, oldest first. */
+  boundariesAfter(from: number, to: number): number[] {
+    const found: number[] = [];
+    // Few leaves, so this looks at places and not at all statements.
+    for (let place = Math.max(0, from - 4); place < to; place++) {
+      const executed = this.#executed.get(place);
+      const end = executed === undefined ? 0 : place + executed.leaves;
+      if (end > from && end <= to) found.push(end);
+    }
+    return found;
+  }
+
+  isPaid(deposit: Bytes32): boolean {
+    return this.#paid.has(deposit);
+  }
+
+  /** When the last of the first `leafCount` leaves was queued: no root over them can be older. */
+  queuedAt(leafCount: number): number {
+    for (let place = leafCount - 1; place >= 0; place--) {
+      const executed = this.#executed.get(place);
+      if (executed !== undefined) return executed.time;
+    }
+    return 0;
+  }
+
+  /** What is false and not yet shown to the pool for each of its signers. */
+  get openEvidence(): readonly Evidence[] {
+    return [...this.#evidence.values()].filter(({ signers, digest }) =>
+      signers.some((signer) => !this.#convictions.has(convictionOf(signer, digest))),
+    );
+  }
+
+  // ---------------------------------------------------------------- changing
+
+  /** @returns which of the marks were there before */
+  execute(
+    executed: Omit<Queued, "flows" | "firstLeaf" | "leaves"> & { readonly leaves: readonly Field[] },
+  ): string[] {
+    const { leaves, ...rest } = executed;
+    const twice = executed.marks.filter((mark) => this.#marks.has(mark));
+    const head = leaves.reduce<Bytes32>(nextHead, this.head);
+    this.#change({ type: "executed", ...rest, leaves: leaves.map(String), head });
+    return twice;
+  }
+
+  /** The amounts of the statement whose first leaf that is; of a claim's payment, none. */
+  owe(asset: Address, amount: bigint, firstLeaf?: number): void {
+    this.#change({
+      type: "owe",
+      asset,
+      amount: String(amount),
+      ...(firstLeaf === undefined ? {} : { firstLeaf }),
+    });
+  }
+
+  /** Its proof is not known. */
+  countUnseen(firstLeaf: number): void {
+    this.#change({ type: "unseen", firstLeaf });
   }
 
   /** The root and head that the first `leafCount` leaves really have; the tree then stands there. Undefined when it cannot. */
-  advance(leafCount: bigint): { readonly root: Field; readonly head: Bytes32 } | undefined {
-    if (leafCount <= this.rootedCount || leafCount > this.leafCount) return undefined;
-    for (const leaf of this.#waiting.splice(0, Number(leafCount - this.rootedCount))) {
-      this.#frontier.append(leaf);
-      this.rootedHead = nextHead(this.rootedHead, leaf);
-    }
-    const root = this.#frontier.root();
-    this.#roots.add(String(root));
-    this.#added.roots.push(String(root));
-    return { root, head: this.rootedHead };
+  advance(leafCount: bigint, told: Pick<Root, "announced" | "sequence" | "since">): Root | undefined {
+    const [from, to] = [this.#tree.leafCount, Number(leafCount)];
+    if (to <= from || to > this.#leaves.length) return undefined;
+    const head = this.headAt(to);
+    const nodes = this.#tree.append(this.#appended(from, to)).map(String);
+    const root = { ...told, truth: this.#tree.root(), leafCount: to, head };
+    this.#tree.truncate(from);
+    const { announced, truth } = root;
+    this.#change({ type: "root", ...root, announced: String(announced), truth: String(truth), nodes });
+    return root;
   }
 
-  hasRoot(root: bigint): boolean {
-    return this.#roots.has(String(root));
+  voidLeaves(firstLeaf: number, count: number): void {
+    this.#change({ type: "void", firstLeaf, count });
   }
-
-  /** False when it was there before. */
-  mark(nullifierOrDeposit: bigint | Bytes32): boolean {
-    const key = String(nullifierOrDeposit);
-    if (this.#marks.has(key)) return false;
-    this.#marks.add(key);
-    this.#added.marks.push(key);
-    return true;
+  /** The tree stands at `leafCount` then. */
+  revoke(first: number, last: number, leafCount: number): void {
+    this.#change({ type: "revoke", first, last, leafCount });
   }
-
-  owe(asset: Address, change: bigint): void {
-    this.owed.set(asset, (this.owed.get(asset) ?? 0n) + change);
+  /** Something that the owner did. */
+  change(event: OwnerEvent): void {
+    this.#change({ type: "owner", event });
   }
-
+  /** Those that have expired by then; they are pending no more. */
+  expire(unixSecs: number): readonly Proposal[] {
+    const expired = this.#pending.filter(({ expiresAt }) => unixSecs >= expiresAt);
+    if (expired.length > 0) this.#change({ type: "expire", unixSecs });
+    return expired;
+  }
+  closeAttestedPath(until: number): void {
+    this.#change({ type: "close", until });
+  }
+  stopAsUnsound(): void {
+    this.#change({ type: "unsound" });
+  }
+  claim(change: Extract<Change, { type: "claim" }>): void {
+    this.#change(change);
+  }
+  keep(evidence: Evidence): void {
+    this.#change({ type: "evidence", evidence });
+  }
+  convict(signer: Address, digest: Bytes32): void {
+    this.#change({ type: "convict", signer, digest });
+  }
   report(finding: Finding): void {
-    this.findings.push(finding);
-    this.#added.findings.push(finding);
+    this.#change({ type: "finding", finding });
   }
 
   /** Ends a block. */
   seal(number: number, hash: Bytes32): BlockRecord {
-    const added = this.#added;
-    this.#added = noAdditions();
-    return {
-      number,
-      hash,
-      ...added,
-      after: {
-        frontier: this.#frontier.nodes().map(String),
-        rootedCount: String(this.rootedCount),
-        rootedHead: this.rootedHead,
-        announced: { root: String(this.announced.root), sequence: this.announced.sequence },
-        head: this.head,
-        signers: [...this.signers],
-        pending: this.#pending,
-        owed: Object.fromEntries([...this.owed].map(([asset, amount]) => [asset, String(amount)])),
-        statements: this.statements,
-      },
-    };
+    const changes = this.#added;
+    this.#added = [];
+    return { number, hash, changes };
   }
 
   /** The ledger after these blocks. Hashes nothing again: a watcher's own records are believed. */
   static async from(records: AsyncIterable<BlockRecord>): Promise<Ledger> {
     const ledger = new Ledger();
-    let last: BlockRecord | undefined;
-    for await (const record of records) {
-      for (const leaf of record.leaves) ledger.#waiting.push(mustField(BigInt(leaf)));
-      const rooted = BigInt(record.after.rootedCount) - BigInt(last?.after.rootedCount ?? 0);
-      ledger.#waiting.splice(0, Number(rooted));
-      for (const mark of record.marks) ledger.#marks.add(mark);
-      for (const root of record.roots) ledger.#roots.add(root);
-      ledger.findings.push(...record.findings);
-      last = record;
-    }
-    if (last !== undefined) ledger.#stand(last.after);
+    for await (const { changes } of records) for (const change of changes) ledger.#apply(change);
     return ledger;
   }
 
-  #stand({ frontier, rootedCount, announced, ...after }: BlockRecord["after"]): void {
-    const tree = Frontier.from(
-      BigInt(rootedCount),
-      frontier.map((node) => mustField(BigInt(node))),
-    );
-    if (tree === undefined) throw new TypeError("a frontier that fits no tree");
-    this.#frontier = tree;
-    this.rootedHead = after.rootedHead;
-    this.announced = { root: BigInt(announced.root), sequence: announced.sequence };
-    this.head = after.head;
-    for (const signer of after.signers) this.signers.add(signer);
-    this.#pending = after.pending;
-    for (const [asset, amount] of Object.entries(after.owed)) this.owed.set(asset as Address, BigInt(amount));
-    this.statements = after.statements;
+  #change(change: Change): void {
+    this.#added.push(change);
+    this.#apply(change);
+  }
+
+  #appended(from: number, to: number): Field[] {
+    return this.#leaves.slice(from, to).map((leaf, i) => (this.#void.has(from + i) ? mustField(0n) : leaf));
+  }
+
+  #apply(change: Change): void {
+    switch (change.type) {
+      case "executed":
+        this.#applyExecuted(change);
+        return;
+      case "owe": {
+        const { asset, amount, firstLeaf } = change;
+        if (firstLeaf !== undefined) this.#executed.get(firstLeaf)?.flows.push({ asset, amount });
+        this.#addOwed(asset, BigInt(amount));
+        return;
+      }
+      case "unseen":
+        this.#unseen.add(change.firstLeaf);
+        return;
+      case "root": {
+        const { leafCount, head, nodes } = change;
+        this.#tree.append(this.#appended(this.#tree.leafCount, leafCount), nodes.map(toField));
+        this.rootedHead = head;
+        const [announced, truth] = [BigInt(change.announced), toField(change.truth)];
+        this.roots.add({ ...change, announced, truth });
+        return;
+      }
+      case "void":
+        this.#applyVoid(change.firstLeaf, change.count);
+        return;
+      case "revoke": {
+        const newest = this.roots.revoke(change.first, change.last);
+        this.#tree.truncate(change.leafCount);
+        this.rootedHead = newest.head;
+        return;
+      }
+      case "owner":
+        this.#applyOwner(change.event);
+        return;
+      case "expire":
+        this.#pending = this.#pending.filter(({ expiresAt }) => change.unixSecs < expiresAt);
+        return;
+      case "close":
+        this.attestedFrom = change.until;
+        return;
+      case "unsound":
+        this.isUnsound = true;
+        return;
+      case "claim":
+        this.claims.apply(change);
+        return;
+      case "evidence":
+        this.#evidence.set(`${change.evidence.digest} ${change.evidence.signers.join()}`, change.evidence);
+        return;
+      case "convict":
+        this.#convictions.add(convictionOf(change.signer, change.digest));
+        return;
+      case "finding":
+        this.findings.push(change.finding);
+    }
+  }
+
+  #applyExecuted({ statement, leaves, marks, time, head }: Extract<Change, { type: "executed" }>): void {
+    const firstLeaf = this.#leaves.length;
+    for (const leaf of leaves) this.#leaves.push(toField(leaf));
+    for (const mark of marks) this.#marks.add(mark);
+    this.#executed.set(firstLeaf, { statement, firstLeaf, leaves: leaves.length, marks, flows: [], time });
+    this.#paid.delete(statement);
+    this.head = head;
+    this.statements += 1;
+  }
+
+  /** Its nullifiers are unspent again, and what it took out is owed again: to whoever holds the notes that it named. */
+  #applyVoid(firstLeaf: number, count: number): void {
+    const executed = this.#executed.get(firstLeaf);
+    for (let leaf = firstLeaf; leaf < firstLeaf + count; leaf++) this.#void.add(leaf);
+    this.voidUpTo = Math.max(this.voidUpTo, firstLeaf + count);
+    if (executed === undefined) return;
+    for (const mark of executed.marks) this.#marks.delete(mark);
+    const isDeposit = executed.marks.includes(executed.statement);
+    // A deposit's money stays here, for whoever proves the deposit.
+    if (isDeposit) this.#paid.add(executed.statement);
+    else for (const { asset, amount } of executed.flows) this.#addOwed(asset, -BigInt(amount));
+  }
+
+  #applyOwner({ change, role, subject, proposal }: OwnerEvent): void {
+    const others = this.#pending.filter((one) => one.role !== role || one.subject !== subject);
+    this.#pending = proposal === undefined ? others : [...others, proposal];
+    if (role !== "signer") return;
+    if (change === "removed") this.signers.delete(subject);
+    if (change !== "admitted") return;
+    this.signers.add(subject);
+    this.everSigners.add(subject);
+  }
+
+  #addOwed(asset: Address, amount: bigint): void {
+    this.owed.set(asset, (this.owed.get(asset) ?? 0n) + amount);
   }
 }
 
-function noAdditions(): { leaves: string[]; marks: string[]; roots: string[]; findings: Finding[] } {
-  return { leaves: [], marks: [], roots: [], findings: [] };
+function toField(text: string): Field {
+  return mustField(BigInt(text));
 }

@@ -6,7 +6,7 @@ import {
   SIGNATURE_BYTES,
 } from "../../../shared/protocol/attestation.ts";
 import { asAddress, type Address, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
-import { toHex } from "../../../shared/protocol/bytes.ts";
+import { toBytes32, toHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { kindById, type Home, type Kind } from "../../../shared/protocol/statements.ts";
 import { hashOf, type Handed } from "./calls.ts";
@@ -19,23 +19,32 @@ interface Pins {
 /** Undefined for what is no signature. */
 export type Recovered = readonly (Address | undefined)[];
 
-export function signersOf({ home, keyHashes }: Pins, handed: Handed): Recovered {
+/** What the signatures are over (EIP-712); undefined for a statement of no kind, and where nobody signs. */
+export function digestOf(pins: Pins, handed: Handed): Bytes32 | undefined {
+  const digest = messageDigest(pins, handed);
+  return digest && toBytes32(digest);
+}
+
+export function signersOf(pins: Pins, handed: Handed): Recovered {
+  const digest = messageDigest(pins, handed);
+  return digest === undefined || handed.type === "advance" ? [] : recoverAll(digest, handed.attestations);
+}
+
+function messageDigest({ home, keyHashes }: Pins, handed: Handed): Uint8Array | undefined {
   if (handed.type === "update") {
     const { oldRoot, newRoot } = handed;
     // Signed as they stand: a forged root need not be below the field order.
-    const fields = { ...handed, oldRoot: oldRoot as Field, newRoot: newRoot as Field };
-    return recoverAll(rootUpdateDigest(home, fields), handed.attestations);
+    return rootUpdateDigest(home, { ...handed, oldRoot: oldRoot as Field, newRoot: newRoot as Field });
   }
-  const kind = kindById(handed.kindId);
-  if (kind === undefined) return [];
-  const message = {
+  const kind = handed.type === "member" ? kindById(handed.kindId) : undefined;
+  if (handed.type !== "member" || kind === undefined) return undefined;
+  return attestationDigest(home, {
     kind,
     verifyingKeyHash: keyHashes[kind],
     statementHash: hashOf(handed)!,
     proofHash: keccakHex(handed.proof),
     deadline: handed.deadline,
-  };
-  return recoverAll(attestationDigest(home, message), handed.attestations);
+  });
 }
 
 function recoverAll(digest: Uint8Array, attestations: Uint8Array): Recovered {

@@ -12,7 +12,9 @@ import { handedTo, needsCalldata, poolInterface } from "./calls.ts";
 import { Contradiction, isAlarm, jsonOf, type Finding } from "./findings.ts";
 import { createProofVerifier, type ProofVerifier } from "./groth16.ts";
 import type { Journal, Place, Progress } from "./journal.ts";
-import { expire, judge, type SeenTransaction, type WatchedPool } from "./judge.ts";
+import { closureText } from "./aftermath.ts";
+import type { SeenTransaction, WatchedPool } from "./case.ts";
+import { expire, judge } from "./judge.ts";
 import { Ledger } from "./ledger.ts";
 import { pause, type ChainNode, type Header, type Log } from "./node.ts";
 
@@ -45,6 +47,8 @@ const FEW_LOGS = 1_000;
 /** Blocks whose transactions are asked for at once. */
 const BLOCKS_AT_ONCE = 8;
 const ATTEMPTS = 3;
+/** Among the pool's answers; the third thing that it says of its brakes is no state of its own. */
+const BRAKES = 2;
 
 const token = new Interface(TOKEN_ABI);
 
@@ -65,6 +69,7 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
   const pool = {
     home,
     threshold: Number(await read("threshold")),
+    provedDelay: Number(await read("provedDelay")),
     keyHashes: keyHashes as Record<Kind, Bytes32>,
   };
   return new Watcher(options, pool, await Ledger.from(options.journal.records()));
@@ -99,7 +104,7 @@ export class Watcher {
   get position(): number {
     return this.#progress.position.number;
   }
-  get ledger(): Pick<Ledger, "statements" | "leafCount" | "announced" | "pending"> {
+  get ledger(): Ledger {
     return this.#ledger;
   }
 
@@ -235,31 +240,52 @@ export class Watcher {
     const { node, home } = this.#options;
     const { position } = this.#progress;
     const ledger = this.#ledger;
-    const read = (name: string): Promise<readonly unknown[]> =>
-      ask(node, poolInterface, home.pool, position.number, name);
-    let queue: readonly unknown[];
-    let current: readonly unknown[];
+    const read = (name: string, ...args: unknown[]): Promise<readonly unknown[]> =>
+      ask(node, poolInterface, home.pool, position.number, name, ...args);
+    let theirs: readonly unknown[];
     try {
-      queue = await read("queue");
-      current = await read("currentRoot");
+      const lines = ledger.claims.assets.map((asset) => read("claimLine", asset));
+      theirs = (await Promise.all([read("queue"), read("currentRoot"), read("brakes"), ...lines])).flatMap(
+        (answer, i) => (i === BRAKES ? answer.slice(0, 2) : answer),
+      );
     } catch (error) {
       if (error instanceof ChainUnreachable || isEnd) throw error;
       return;
     }
+    const { roots, claims, leafCount, head, rootedCount, attestedFrom, isUnsound } = ledger;
     const ours = [
-      ledger.leafCount,
-      ledger.head,
-      ledger.announced.root,
-      ledger.rootedCount,
-      ledger.announced.sequence,
+      ...[leafCount, head, roots.newest.announced, rootedCount, roots.sequence, attestedFrom, isUnsound],
+      ...claims.assets.flatMap((asset) => [claims.line(asset).length, claims.first(asset)]),
     ];
-    if (String([...queue, ...current]) !== String(ours)) {
-      const detail = `the pool has ${String(queue[0])} leaves and ${String(current[2])} roots, its log ${ledger.leafCount} and ${ledger.announced.sequence}, or others`;
+    if (String(theirs) !== String(ours)) {
+      const detail = `the pool has ${String(theirs[0])} leaves and ${String(theirs[4])} roots, its log ${leafCount} and ${roots.sequence}, or others`;
       throw new Contradiction({ code: "LOG_CONTRADICTION", block: position.number, detail });
     }
     this.#progress = { position, sound: position };
     await this.#options.journal.append([], this.#progress);
-    if (isEnd) this.#stand([...this.#missingSigners(), ...(await this.#shortfalls())]);
+    if (isEnd)
+      this.#stand([...this.#missingSigners(), ...(await this.#brakes()), ...(await this.#shortfalls())]);
+  }
+
+  /** What stops the usual way for now. */
+  async #brakes(): Promise<Finding[]> {
+    const { attestedFrom, isRolledBack, voidUpTo, rootedCount } = this.#ledger;
+    const block = this.position;
+    const now = (await this.#options.node.header(block))?.timestamp ?? 0;
+    return [
+      ...(now < attestedFrom
+        ? [{ code: "ATTESTED_PATH_CLOSED", block, detail: closureText(attestedFrom) } as const]
+        : []),
+      ...(isRolledBack
+        ? [
+            {
+              code: "TREE_ROLLED_BACK",
+              block,
+              detail: `at leaf ${rootedCount}, void up to ${voidUpTo}`,
+            } as const,
+          ]
+        : []),
+    ];
   }
 
   /** The owner may remove any signer at once, so the pool cannot keep enough of them. */

@@ -8,19 +8,18 @@ import {
   proposalText,
   type OwnerEvent,
 } from "../../../../scripts/product/owner-events.ts";
-import { Ledger, type BlockRecord } from "../../../../scripts/product/watch/ledger.ts";
+import { AFTERMATH } from "../../../../scripts/product/watch/aftermath.ts";
+import type { BlockRecord } from "../../../../scripts/product/watch/changes.ts";
+import { Ledger } from "../../../../scripts/product/watch/ledger.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import { asAddress, ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
 
 const subject = asAddress(`0x${"5c".repeat(20)}`)!;
 const other = asAddress(`0x${"5d".repeat(20)}`)!;
 const OTHERS = new Set([
-  // Of payments and roots.
   ...["Executed", "NoteHashed", "Rejected", "RootUpdated", "RootUpdateSkipped"],
-  ...["ClaimAdded", "ClaimPaid", "ClaimSetAside"],
-  // Of what the guardian or anybody did, or what follows from another event of the same call.
-  ...["AttestedPathClosed", "Refuted", "LeavesVoided", "RootsRevoked", "Unsound"],
-  ...["ImageRevoked", "BondPosted", "BondPaid"],
+  // Of claims, and of what the guardian or anybody did, or what follows from another event of the same call.
+  ...AFTERMATH,
 ]);
 
 const times = { admissibleAt: 100n, expiresAt: 200n };
@@ -40,6 +39,7 @@ describe("scripts: the watcher's view of the owner", () => {
     const owners = names.filter((name) => !OTHERS.has(name));
     assert.equal(owners.length, 12);
     for (const name of owners) assert.notEqual(change(name), undefined, name);
+    for (const name of OTHERS) assert.ok(names.includes(name), name);
     for (const name of OTHERS) assert.equal(ownerEventOf(name, { signer: subject }), undefined);
     assert.equal(ownerEventOf("SignerProposed", { signer: "0x12", ...times }), undefined);
   });
