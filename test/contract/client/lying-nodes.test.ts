@@ -9,7 +9,7 @@ import {
   type Wallet,
   type WithoutService,
 } from "../../../shared/client/index.ts";
-import { readExecuted } from "../../../shared/client/chain/executed-log.ts";
+import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { LonePool, SILENCE_SECS, type LoneWallet } from "../../support/lone-pool.ts";
 import { startBentNode, type BentNode } from "../watch/bent-node.ts";
 
