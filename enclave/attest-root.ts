@@ -1,6 +1,6 @@
 /**
- * Recomputes both ends of a root update and signs them. Nothing here knows the chain: a frontier or
- * head that is not the pool's gives an old root or head that the pool does not have, and no effect.
+ * Recomputes both ends of a root update and signs them. Nothing here knows the chain: a frontier, index or
+ * head that is not the pool's gives an old root, index or head that the pool does not have, and no effect.
  */
 import { rootUpdateDigest } from "../shared/protocol/attestation.ts";
 import { asField, type Field } from "../shared/protocol/brands.ts";

@@ -31,17 +31,18 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
     enclave: async () => {
       const phases = await directory.phases();
       const serving = phases.filter((phase) => phase === "serving").length;
-      if (serving === phases.length) return { state: "ok", ageMs: 0 };
+      // Of a pool that was never reached nobody knows how many it asks for.
+      const needed = await threshold().catch(() => undefined);
+      const isEnough = serving >= (needed ?? 1);
+      if (serving === phases.length && isEnough) return { state: "ok", ageMs: 0 };
       // Only of those that do not serve: the courier may not have looked since one came back.
       const reasons = courier
         .faults()
         .filter((fault, enclave) => fault !== undefined && phases[enclave] !== "serving")
         .map((fault) => COURIER_FAULTS[fault!]);
-      // Of a pool that was never reached nobody knows how many it asks for.
-      const needed = await threshold().catch(() => undefined);
       const counted = `${serving} of ${phases.length} serve`;
       return {
-        state: serving < (needed ?? 1) ? "down" : "degraded",
+        state: isEnough ? "degraded" : "down",
         ageMs: 0,
         detail: [needed === undefined ? counted : `${counted}, ${needed} needed`, ...new Set(reasons)].join(
           "; ",

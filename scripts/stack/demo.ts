@@ -4,7 +4,8 @@ import { developmentProver } from "../../shared/client/node/development.ts";
 import { UsageError } from "../build/command.ts";
 import { messageOf, runStackCommand, speaker, stoppingOnce } from "./command.ts";
 import { showPayments } from "./demo/payments.ts";
-import { Stage, type Check, type Result, type StageOptions } from "./demo/stage.ts";
+import { asData, report } from "./demo/report.ts";
+import { Stage, type Result, type StageOptions } from "./demo/stage.ts";
 import { showSwap } from "./demo/swap.ts";
 import { startStack, type Stack } from "./local-stack.ts";
 import {
@@ -15,7 +16,6 @@ import {
   StackError,
 } from "../product/stack-file.ts";
 import { StackFolder } from "./stack-folder.ts";
-import { showUnits } from "./usdc.ts";
 
 const HELP = `Usage: npm run demo -- [options]
 
@@ -109,39 +109,6 @@ function together(results: readonly Result[]): Result {
     checks: results.flatMap(({ checks }) => checks),
     timings: results.flatMap(({ timings }) => timings),
     transactions: results.flatMap(({ transactions }) => transactions),
-  };
-}
-
-function report({ checks, timings }: Result, exact: boolean, say: (text: string) => void): void {
-  const width = Math.max(...checks.map(({ name }) => name.length));
-  const shown = ({ unit }: Check, amount: bigint): string => showUnits(amount, unit.decimals);
-  say("\nBalances");
-  for (const check of checks) {
-    const { name, unit, expected, actual } = check;
-    const verdict = expected === actual ? "exact" : `WRONG, expected ${shown(check, expected)}`;
-    say(`  ${name.padEnd(width)}  ${shown(check, actual).padStart(22)} ${unit.symbol.padEnd(5)}  ${verdict}`);
-  }
-  const proofs = timings
-    .filter(({ step }) => step === "prove")
-    .map(({ operation, ms }) => `${operation} ${(ms / 1000).toFixed(2)} s`);
-  say(`\nProofs: ${proofs.join(", ")}.`);
-  say(exact ? "Every balance is exact." : "A balance is not what it should be.");
-}
-
-function asData({ checks, timings, transactions }: Result, exact: boolean): unknown {
-  return {
-    ok: exact,
-    balances: checks.map(({ network, name, unit, expected, actual }) => ({
-      network,
-      name,
-      unit: unit.symbol,
-      decimals: unit.decimals,
-      expected: String(expected),
-      actual: String(actual),
-      exact: expected === actual,
-    })),
-    timings,
-    transactions,
   };
 }
 

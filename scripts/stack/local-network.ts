@@ -32,6 +32,8 @@ export interface NetworkChoices {
   readonly blockTimeSecs?: number;
   /** Other terms of a new pool than the stack's. */
   readonly poolTerms?: PoolTerms;
+  /** How old a root must be before a proof may use it. Default: as deploy.ts has it for this stack. */
+  readonly provedDelaySecs?: number;
   /** A built enclave other than enclave/, as after an upgrade. */
   readonly enclaveFolder?: string;
   /**
@@ -83,6 +85,8 @@ export interface LocalNetwork {
   readonly failed: Promise<string>;
   /** Of the proxy's figures and probes; undefined where its settings have no port for them. */
   operationsUrl(number?: number): string | undefined;
+  /** Proxies and enclaves, in this order; the chain goes on. */
+  stopServices(): Promise<void>;
   /** Proxy first, so that nothing is accepted that could not be carried out; the chain last. */
   stop(): Promise<void>;
 }
@@ -162,6 +166,10 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     operationsUrl: (number) => {
       const port = proxy(number).ready["operations_port"];
       return typeof port === "number" ? `http://127.0.0.1:${String(port)}` : undefined;
+    },
+    stopServices: async () => {
+      await Promise.all(proxies.map((one) => one.stop()));
+      await Promise.all(enclaves.map(({ service }) => service.stop()));
     },
     stop: () => parties.stop(),
   };

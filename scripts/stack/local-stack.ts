@@ -41,6 +41,8 @@ export interface Stack {
   network(name: NetworkName): LocalNetwork;
   /** Resolves with what happened when a party ends that nobody stopped. */
   readonly failed: Promise<string>;
+  /** Every process of the service: proxies, enclaves, KMS, with their stores. The chains go on. */
+  stopServices(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -100,6 +102,10 @@ async function startAll(options: StackOptions, folder: StackFolder, parties: Par
       const found = networks.find(({ name }) => name === wanted);
       if (found === undefined) throw new StackError(`the ${wanted} network does not run`);
       return found;
+    },
+    stopServices: async () => {
+      await Promise.all(networks.map((network) => network.stopServices()));
+      await kms.stop();
     },
     failed: Promise.race([...networks.map(({ failed }) => failed), parties.failed]),
     stop: () => parties.stop(),

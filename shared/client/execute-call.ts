@@ -8,6 +8,7 @@ import { POOL_ABI, TOKEN_ABI } from "../contracts/abi.ts";
 import { asAddress, ZERO_BYTES32, type Address } from "../protocol/brands.ts";
 import { concatBytes, fromHex, toHex } from "../protocol/bytes.ts";
 import { readExecuted } from "../protocol/host/executed-log.ts";
+import { encodeProof } from "../protocol/host/proofs.ts";
 import { compressProof, type Proof } from "../protocol/proof.ts";
 import { KINDS, type Statement } from "../protocol/statements.ts";
 
@@ -41,6 +42,15 @@ export function executeCall(
   return POOL.encodeFunctionData("execute", [[member], NO_ROOT_UPDATE]);
 }
 
+/**
+ * Calldata of `execute` with this statement alone, which the pool verifies itself: the proof uncompressed and nobody's
+ * word for it. A deposit's depositor is its sender.
+ */
+export function provedCall({ kind, deadline, signals, extBytes }: Statement, proof: Proof): string {
+  const member = [KINDS[kind].id, deadline, signals, toHex(extBytes), toHex(encodeProof(proof)), "0x", "0x"];
+  return POOL.encodeFunctionData("execute", [[member], NO_ROOT_UPDATE]);
+}
+
 /** ERC-20 approval of exactly this amount. */
 export function approveCall(spender: Address, amount: bigint): string {
   return TOKEN.encodeFunctionData("approve", [spender, amount]);
@@ -58,7 +68,10 @@ export interface Receipt {
 }
 
 /** `executed`, or why not: the name of the pool's error where it has one. */
-export function outcomeOf({ status, logs }: Receipt, { home, hash }: Statement): string {
+export function outcomeOf(
+  { status, logs }: Receipt,
+  { home, hash }: Pick<Statement, "home" | "hash">,
+): string {
   if (status === 0) return "reverted";
   for (const { address, topics, data } of logs) {
     if (asAddress(address) !== home.pool || topics[1] !== hash) continue;
@@ -67,4 +80,26 @@ export function outcomeOf({ status, logs }: Receipt, { home, hash }: Statement):
     if (event?.name === "Rejected") return POOL.parseError(String(event.args["reason"]))?.name ?? "rejected";
   }
   return "not in this transaction";
+}
+
+/** Money that its window had no room for. */
+export interface Claim {
+  readonly asset: Address;
+  readonly id: bigint;
+  readonly amount: bigint;
+}
+
+/** What the pool owes by this statement instead of having paid it. */
+export function claimOf(
+  { logs }: Receipt,
+  { home, hash }: Pick<Statement, "home" | "hash">,
+): Claim | undefined {
+  for (const { address, topics, data } of logs) {
+    if (asAddress(address) !== home.pool || topics[1] !== hash) continue;
+    const event = POOL.parseLog({ topics, data });
+    if (event?.name !== "ClaimAdded") continue;
+    const { asset, id, amount } = event.args as unknown as { asset: unknown; id: bigint; amount: bigint };
+    return { asset: asAddress(asset)!, id, amount };
+  }
+  return undefined;
 }

@@ -5,8 +5,8 @@
 import type { StreamEvent } from "../api/data.ts";
 import type { Ticket } from "../api/transactions.ts";
 import { orAborted } from "./aborting.ts";
-import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
+import type { EventsOptions } from "./events.ts";
 import type { WalletState } from "./state.ts";
 
 export interface WaitOptions {
@@ -21,8 +21,13 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
+/** Where events come from: a service's stream, or a chain's nodes. */
+export interface EventSource {
+  events(options?: EventsOptions): AsyncIterable<StreamEvent>;
+}
+
 export class Feed {
-  readonly #client: Client;
+  readonly #source: EventSource;
   readonly #state: Pick<WalletState, "lastEventId">;
   /** Returns when the event is part of the wallet's state. */
   readonly #apply: (event: StreamEvent) => Promise<void>;
@@ -36,11 +41,11 @@ export class Feed {
   #closed: Error | undefined;
 
   constructor(
-    client: Client,
+    source: EventSource,
     state: Pick<WalletState, "lastEventId">,
     apply: (event: StreamEvent) => Promise<void>,
   ) {
-    this.#client = client;
+    this.#source = source;
     this.#state = state;
     this.#apply = apply;
   }
@@ -126,7 +131,7 @@ export class Feed {
     const left = (): boolean => connection.signal.aborted;
     try {
       const from = this.#state.lastEventId;
-      for await (const event of this.#client.events({ from, signal: connection.signal })) {
+      for await (const event of this.#source.events({ from, signal: connection.signal })) {
         // What an aborted connection still had in its buffer belongs to a state that is gone.
         if (left()) return;
         await this.#apply(event);

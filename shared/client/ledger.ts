@@ -9,8 +9,10 @@ import type { SpendingKey } from "../notes/keys.ts";
 import { orAborted } from "./aborting.ts";
 import { adoptNote } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
+import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { ClientError, hasCode, underCode } from "./errors.ts";
+import type { EventsOptions } from "./events.ts";
 import {
   executedAfterRefusal,
   exposedPayments,
@@ -26,12 +28,14 @@ import { confirms, type RootVerifier } from "./root-verifier.ts";
 import { applyEvent, verifiedRoot } from "./scanner.ts";
 import { selectNotes } from "./selection.ts";
 import { openState, sealState } from "./state-codec.ts";
-import { WalletState, type OwnedNote, type Reservation } from "./state.ts";
+import { WalletState, type Origin, type OwnedNote, type Reservation } from "./state.ts";
 import type { Prepared } from "./statements.ts";
 import type { WalletStorage } from "./storage.ts";
 
 export interface LedgerOptions {
   readonly client: Client;
+  /** Absent where the wallet knows no node to read from. */
+  readonly chain: PoolChain | undefined;
   readonly storage: WalletStorage;
   readonly pins: Pins;
   readonly home: Home;
@@ -59,12 +63,27 @@ export class Ledger {
   #asked: Promise<void> = Promise.resolve();
   /** Of a question that has not begun. */
   #nextAsked: Promise<void> | undefined;
+  #origin: Origin = "service";
 
   private constructor(options: LedgerOptions, state: WalletState, version: string | undefined) {
     this.#options = options;
     this.state = state;
     this.#version = version;
-    this.feed = new Feed(options.client, state, (event) => this.#apply(event));
+    this.feed = new Feed({ events: (call) => this.#events(call) }, state, (event) => this.#apply(event));
+  }
+
+  /** From here on history is read there. */
+  readFrom(origin: Origin): void {
+    if (this.#origin === origin) return;
+    this.#origin = origin;
+    this.feed.restart();
+  }
+
+  #events(call: EventsOptions = {}): AsyncIterable<StreamEvent> {
+    const { client, chain } = this.#options;
+    if (this.#origin === "service" || chain === undefined) return client.events(call);
+    const { from, signal } = call;
+    return chain.events({ from, signal, known: () => this.state.tree });
   }
 
   /** Throws STORAGE_FAILED, STORAGE_CORRUPT or STORAGE_FOREIGN; a storage that holds something else is never overwritten. */
@@ -75,6 +94,8 @@ export class Ledger {
 
   /** Reads the stream up to now and checks that the leaves give the pool's root. */
   async sync(options: WaitOptions = {}): Promise<void> {
+    // What a service told is not believed where the chain is asked: it is read anew.
+    if (this.#origin === "chain" && this.state.origin !== "chain") this.state.clear();
     try {
       await this.#catchUp(options);
     } catch (error) {
@@ -127,9 +148,10 @@ export class Ledger {
   async #ask(): Promise<void> {
     const { verifyRoot } = this.#options;
     const mark = this.state.latestRoot;
-    if (verifyRoot === undefined || mark === undefined || mark.leafCount <= this.state.confirmedLeaves)
-      return;
-    const isPools = await confirms(verifyRoot, mark.root);
+    if (mark === undefined || mark.leafCount <= this.state.confirmedLeaves) return;
+    if (verifyRoot === undefined && this.state.origin !== "chain") return;
+    // What comes from the chain was held against the pool's own root already.
+    const isPools = this.state.origin === "chain" || (await confirms(verifyRoot!, mark.root));
     // What was asked about may have been rolled back while we waited.
     const { tree } = this.state;
     if (!isPools || mark.leafCount > tree.leafCount || tree.root(mark.leafCount) !== mark.root) return;
@@ -141,6 +163,7 @@ export class Ledger {
   async #apply(event: StreamEvent): Promise<void> {
     if (event.kind === "ready") checkPins(this.#options.pins, event.data);
     const finding = applyEvent(this.state, this.#options.keys.viewing, event);
+    this.state.origin = this.#origin;
     if (finding.type === "nothing") return;
     this.#dirty = true;
     // While catching up the save comes at the end, not after each of a hundred thousand events.
@@ -203,8 +226,10 @@ export class Ledger {
     this.#version = found?.version;
     // Emptied by somebody: what this tab knows is all there is.
     if (found === undefined) return;
-    // What is read again must not be replaced by what it is read again for.
-    if (mergeState(this.state, found.state, this.#changes, !this.#rescanning)) this.feed.restart();
+    // What is read again must not be replaced by what it is read again for, nor the chain's by a service's word.
+    const isAsGood = this.#origin === "service" || found.state.origin === "chain";
+    if (mergeState(this.state, found.state, this.#changes, !this.#rescanning && isAsGood))
+      this.feed.restart();
     this.#tell();
   }
 
@@ -253,6 +278,8 @@ export class Ledger {
       const isPromised = others.some((one) => one.leafIndexes.includes(index) && holdsNotes(one, now));
       return note === undefined || note.spent !== undefined || isPromised;
     };
+    // A deposit spends nothing, so it can neither take a note nor exclude a payment.
+    if (leafIndexes.length === 0) return true;
     return (
       !leafIndexes.some(isTaken) &&
       this.exposed(asset).every((exposure) => leafIndexes.some((at) => exposure.leafIndexes.includes(at))) &&
@@ -264,6 +291,14 @@ export class Ledger {
   release(statement: Bytes32): Promise<void> {
     this.state.picked = [];
     return this.#amend(statement, { released: true });
+  }
+
+  /** Its caller knows of it. */
+  told(statement: Bytes32): Promise<void> {
+    const proved = this.state.reservations.get(statement)?.proved;
+    return proved === undefined
+      ? Promise.resolve()
+      : this.#amend(statement, { proved: { ...proved, told: true } });
   }
 
   /** The service said no: the notes are free, but it has the proof. */
@@ -294,10 +329,15 @@ export class Ledger {
   }
 
   spendable(asset: Address): OwnedNote[] {
+    return this.free(asset).filter(({ leafIndex }) => leafIndex < (this.state.latestRoot?.leafCount ?? 0));
+  }
+
+  /** Neither spent nor promised, whether or not a root covers them. */
+  free(asset: Address): OwnedNote[] {
     const now = this.#options.now();
-    return [...this.state.notes.values()].filter(
-      (note) => note.asset === asset && stateOfNote(this.state, note, now) === "spendable",
-    );
+    const isFree = (note: OwnedNote): boolean =>
+      ["spendable", "pending"].includes(stateOfNote(this.state, note, now));
+    return [...this.state.notes.values()].filter((note) => note.asset === asset && isFree(note));
   }
 
   /** At most `limit` notes that cover `needed`; waits for change that is on its way when that would be enough. */
@@ -365,6 +405,12 @@ export class Ledger {
       return note === undefined || note.spent !== undefined;
     });
     return leaves && spent && (prepared.boughtBlinding === undefined || this.bought(prepared) !== undefined);
+  }
+
+  /** The same of a statement that an earlier run has made. */
+  hasAll(reservation: Reservation): boolean {
+    const isSpent = (index: number): boolean => this.state.notes.get(index)?.spent !== undefined;
+    return isExecuted(this.state, reservation) && reservation.leafIndexes.every(isSpent);
   }
 
   /**

@@ -4,6 +4,7 @@
  * be a secret.
  */
 import * as z from "zod";
+import { KIND_NAMES } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
 
 /** Said where a schema is used for a type: an option that the schema does not list does not compile there. */
@@ -51,6 +52,7 @@ export const plainDepositOptions = z.strictObject({ ...statement, until: untilSe
 const spending = { ...statement, until, consolidate: z.boolean().optional() };
 export const spendOptions = z.strictObject(spending);
 export const paymentOptions = z.strictObject({ ...spending, asset });
+export const provedOptions = z.strictObject({ ...statement, until: untilSent, asset });
 export const ticketState = z.enum(["queued", "submitted", "confirmed", "finalized", "failed", "expired"]);
 
 export const depositSigner = methods(["getAddress", "signTypedData"], "an ethers Signer or eip1193Signer(…)");
@@ -102,17 +104,37 @@ export const pinsOptions = z.strictObject({
   feeCeilings: z.record(publicAddress, ceiling).optional(),
   feeSinks: z.array(z.string("a shielded address")).optional(),
   tokenDomains: z.record(publicAddress, z.strictObject({ name: z.string(), version: z.string() })).optional(),
+  verifyingKeys: z
+    .partialRecord(
+      z.enum(KIND_NAMES),
+      z.string().regex(/^0x[0-9a-f]{64}$/, "0x and 64 lower-case hex digits"),
+    )
+    .optional(),
 });
 
 export const walletOptions = z.strictObject({
   key: z.custom((value) => typeof value === "object" && value !== null, "{ seed } or { phrase }"),
-  client: methods(["events", "info", "whoami"], "what createClient returns"),
+  client: methods(["events", "info", "whoami"], "what createClient returns").optional(),
+  chain: methods(["open"], "what poolChain returns").optional(),
   storage: methods(["load", "save"], "a WalletStorage such as indexedDbStorage(…)"),
   prover: methods(["prove", "prepare", "checkInfo"], "what createProver returns"),
   pins: anObject,
   verifyRoot: aFunction.optional(),
   changeTimeoutMs: ms.optional(),
   now: aFunction.optional(),
+});
+
+export const chainOptions = z.strictObject({
+  // Read by json-rpc.ts, which says more.
+  rpc: z.union([z.string(), z.array(z.string()).min(1)], "the address of a node, or several"),
+  fromBlock: z.number("a block's number").int().min(0).optional(),
+  finality: z
+    .union([z.number().int().min(0).max(100_000), z.literal("finalized")], 'blocks on top, or "finalized"')
+    .optional(),
+  maxAgeSecs: z.number("seconds").min(1).optional(),
+  pollMs: ms.min(1).optional(),
+  fetch: aFunction.optional(),
+  onProgress: aFunction.optional(),
 });
 
 // ---------------------------------------------------------------- what a client is made of

@@ -6,7 +6,8 @@ import type { Info } from "../api/service.ts";
 import { hasGoodChecksum } from "../api/checksum.ts";
 import { asAddress, type Address } from "../protocol/brands.ts";
 import type { FeeOperation, FeeRule } from "../protocol/host/fees.ts";
-import type { Home } from "../protocol/statements.ts";
+import type { Home, Kind } from "../protocol/statements.ts";
+import { decodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
 import type { EnclavePins } from "./attestation.ts";
 import { ClientError } from "./errors.ts";
 
@@ -30,6 +31,11 @@ export interface Pins {
   readonly feeSinks?: readonly string[];
   /** EIP-712 names of tokens that are deposited by EIP-3009, by address. Default for all: "USD Coin", version "2". */
   readonly tokenDomains?: Readonly<Record<string, TokenDomain>>;
+  /**
+   * By kind, the hash by which the pool names its circuit (`verifyingKeyHash`). When given, a pool with another one is
+   * not believed to be this one where the chain is read.
+   */
+  readonly verifyingKeys?: Readonly<Partial<Record<Kind, string>>>;
 }
 
 export interface TokenDomain {
@@ -75,6 +81,17 @@ export function feeCeilingOf(pins: Pins, asset: Address, operation: FeeOperation
 /** Whatever the case of the configuration's addresses. */
 function byToken<T>(table: Readonly<Record<string, T>> | undefined, asset: Address): T | undefined {
   return Object.entries(table ?? {}).find(([token]) => asAddress(token) === asset)?.[1];
+}
+
+/** ADDRESS_INVALID for what is no shielded address of this network. */
+export function requireShielded(untrusted: unknown, prefix: string): ShieldedAddress {
+  const to = typeof untrusted === "string" ? decodeShieldedAddress(untrusted, prefix) : undefined;
+  if (to !== undefined) return to;
+  const isPublic = asAddress(untrusted) !== undefined;
+  throw new ClientError(
+    "ADDRESS_INVALID",
+    isPublic ? "a public address is paid by withdraw" : `not a shielded address that begins with ${prefix}1`,
+  );
 }
 
 /** ADDRESS_INVALID for what is no public address, and for a mixed case that is not its checksum: money sent there is lost. */

@@ -11,6 +11,8 @@ export interface OutgoingTransaction {
   readonly data: string;
   readonly value: bigint;
   readonly chainId: number;
+  /** Absent where the account's own wallet reckons it. */
+  readonly gasLimit?: bigint;
 }
 
 export interface SentTransaction {
@@ -44,13 +46,18 @@ export function eip1193Sender(
   }
   return {
     getAddress: async () => account,
-    async sendTransaction({ to, data, value, chainId }) {
+    async sendTransaction({ to, data, value, chainId, gasLimit }) {
       const chain = await provider.request({ method: "eth_chainId", params: [] });
       if (typeof chain !== "string" || Number(chain) !== chainId)
         throw new ClientError("PIN_MISMATCH", "the browser wallet is on another chain");
       const hash = await provider.request({
         method: "eth_sendTransaction",
-        params: [{ from: account, to, data, value: hex(value), chainId: hex(chainId) }],
+        params: [
+          {
+            ...{ from: account, to, data, value: hex(value), chainId: hex(chainId) },
+            ...(gasLimit === undefined ? {} : { gas: hex(gasLimit) }),
+          },
+        ],
       });
       if (typeof hash !== "string")
         throw new ClientError("UNEXPECTED_ANSWER", "the browser wallet gave no transaction hash");

@@ -13,7 +13,7 @@ import { bytesToUint, concatBytes, equalBytes, uintToBytes } from "../protocol/b
 import type { Home } from "../protocol/statements.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import { ClientError } from "./errors.ts";
-import { WalletState, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
+import { WalletState, type Origin, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
 
 const MAGIC = new TextEncoder().encode("CLSTRWLT");
 const VERSION = 2;
@@ -35,6 +35,8 @@ interface Stored {
   readonly chainId: string;
   readonly pool: string;
   readonly lastEventId: string | null;
+  /** Absent in what an earlier release wrote. */
+  readonly origin?: Origin;
   readonly notes: readonly Text<OwnedNote>[];
   readonly roots: readonly Text<RootMark>[];
   readonly rootsDropped: boolean;
@@ -50,6 +52,7 @@ export function sealState(state: WalletState, home: Home, key: Uint8Array): Uint
     chainId: String(home.chainId),
     pool: home.pool,
     lastEventId: state.lastEventId ?? null,
+    origin: state.origin,
     notes: [...state.notes.values()],
     roots: state.roots,
     rootsDropped: state.rootsDropped,
@@ -124,6 +127,7 @@ function restore(stored: Stored, nodes: Uint8Array): WalletState {
   state.rootsDropped = stored.rootsDropped;
   state.blocks = [...stored.blocks];
   state.lastEventId = stored.lastEventId ?? undefined;
+  state.origin = stored.origin ?? "service";
   for (const reservation of stored.reservations) {
     state.reservations.set(must(asBytes32(reservation.statement)), {
       ...reservation,

@@ -3,6 +3,7 @@
  * follows from the event stream and the keys alone, so losing it costs a rescan and no money.
  */
 import type { Address, Bytes32, Field } from "../protocol/brands.ts";
+import type { Kind } from "../protocol/statements.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import type { Note } from "../notes/note.ts";
 
@@ -43,7 +44,25 @@ export interface Reservation {
   /** What comes back as change. */
   readonly change: bigint;
   readonly asset: Address;
+  /** Of a statement that no service carries. */
+  readonly proved?: ProvedCall;
 }
+
+/** A statement with its proof, as it goes to the pool: sent again, it can still happen only once. */
+export interface ProvedCall {
+  /** What was asked for, in words: whoever asks for it again gets this statement. */
+  readonly intent: string;
+  readonly kind: Kind;
+  /** What it moves, decimal. */
+  readonly amount: string;
+  /** Calldata of `execute`. */
+  readonly data: string;
+  /** Its caller has learnt that it was sent: what is asked for after its execution is another payment. */
+  readonly told?: true;
+}
+
+/** Who told what follows from the chain. What nodes tell is held against the pool; what a service tells is not. */
+export type Origin = "service" | "chain";
 
 /** Roots kept for rolling back; a reorganisation deeper than this starts the scan again. */
 const KEPT_ROOTS = 256;
@@ -57,6 +76,7 @@ export class WalletState {
   /** First leaf of each block that has leaves, ascending. */
   blocks: { readonly block: number; readonly firstLeaf: number }[] = [];
   lastEventId: string | undefined;
+  origin: Origin = "service";
   /** So many leaves are under a root that somebody else than the service confirmed. Not stored: asked again. */
   confirmedLeaves = 0;
   readonly reservations = new Map<Bytes32, Reservation>();
@@ -126,6 +146,7 @@ export class WalletState {
     this.rootsDropped = other.rootsDropped;
     this.blocks = other.blocks;
     this.lastEventId = other.lastEventId;
+    this.origin = other.origin;
     // A confirmation stays where both have the same leaves below it.
     const isShared = confirmed <= this.tree.leafCount && this.tree.root(confirmed) === tree.root(confirmed);
     this.confirmedLeaves = isShared ? confirmed : 0;

@@ -4,12 +4,11 @@
  */
 import * as z from "zod";
 import type { Ticket, TicketState } from "../api/transactions.ts";
-import { asAddress } from "../protocol/brands.ts";
-import { decodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
 import { SEED_BYTES, SpendingKey } from "../notes/keys.ts";
 import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "./balances.ts";
+import type { ChainAccess, PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { Core, requireAmount } from "./core.ts";
 import {
@@ -38,19 +37,23 @@ import {
   type Lists,
 } from "./options.ts";
 import type { Payment, PaymentOptions, SpendOptions } from "./payment.ts";
-import { assetsOf, homeOf, requireAddress, type Pins } from "./pins.ts";
+import { assetsOf, homeOf, requireAddress, requireShielded, type Pins } from "./pins.ts";
 import type { Prover } from "./prover.ts";
 import { quoteSwap, type QuoteRequest, type SwapOffer } from "./quote.ts";
 import type { RootVerifier } from "./root-verifier.ts";
 import type { TransactionSender } from "./sender.ts";
 import { Spending, type Swap, type SwapOrder } from "./spending.ts";
-import type { OwnedNote } from "./state.ts";
+import type { Origin, OwnedNote } from "./state.ts";
 import type { WalletStorage } from "./storage.ts";
+import type { WithoutService } from "./without-service.ts";
 
 export interface WalletOptions {
   /** 32 random bytes, or a BIP-39 phrase. */
   readonly key: { readonly seed: Uint8Array } | { readonly phrase: string; readonly passphrase?: string };
-  readonly client: Client;
+  /** May be absent where `chain` is given: the wallet then reads the chain, and pays `withoutService`. */
+  readonly client?: Client;
+  /** `poolChain(…)`: nodes from which the pool itself is read, for `withoutService`. */
+  readonly chain?: ChainAccess;
   readonly storage: WalletStorage;
   readonly prover: Prover;
   readonly pins: Pins;
@@ -103,6 +106,11 @@ export interface Wallet {
   quote(request: QuoteRequest, options?: WaitOptions): Promise<SwapOffer>;
   /** Gives one token and takes another at a price not below `floor`; the pool makes the bought note. */
   swap(order: SwapOrder, options?: SpendOptions): Promise<Swap>;
+  /**
+   * The same wallet, paying without its service: it reads the chain's nodes, proves over roots that are old enough,
+   * and `sender` sends to the pool and pays the gas. Throws OPTIONS_INVALID where `createWallet` was given no `chain`.
+   */
+  withoutService(sender: TransactionSender): Promise<WithoutService>;
   /** Merges the largest notes into one, nine at most (two where the service has no `spend9`), for a transfer's fee. */
   consolidate(options?: PaymentOptions): Promise<Payment>;
   /**
@@ -126,15 +134,36 @@ export interface Wallet {
 export async function createWallet(options: WalletOptions): Promise<Wallet> {
   checkOptions(walletOptions satisfies Lists<WalletOptions>, options, "createWallet");
   checkOptions(pinsOptions satisfies Lists<Pins>, options.pins, "createWallet.pins");
-  const { key, client, storage, prover, pins, verifyRoot } = options;
+  const { key, storage, prover, pins, verifyRoot } = options;
   for (const [place, text] of addressesOf(pins)) requireAddress(text, place);
   const keys = keysOf(key);
   const home = homeOf(pins);
   const assets = assetsOf(pins);
   const now = options.now ?? ((): number => Math.floor(Date.now() / 1000));
-  const ledger = await Ledger.open({ client, storage, pins, home, keys, verifyRoot, now });
+  const chain = options.chain?.open(home, pins.verifyingKeys ?? {}, now);
+  if (options.client === undefined && chain === undefined)
+    throw new ClientError("OPTIONS_INVALID", "createWallet: a client, or a chain, or both");
+  const client = options.client ?? absentClient();
+  const ledger = await Ledger.open({ client, chain, storage, pins, home, keys, verifyRoot, now });
   const core = new Core({ client, prover, pins, home, keys, assets, ledger, now });
-  return new LiveWallet(core, options.changeTimeoutMs ?? 120_000);
+  const usual: Origin = options.client === undefined ? "chain" : "service";
+  ledger.readFrom(usual);
+  return new LiveWallet(core, { chain, usual, changeTimeoutMs: options.changeTimeoutMs ?? 120_000 });
+}
+
+/** Nothing of a wallet without a service asks one by mistake. */
+function absentClient(): Client {
+  const refuse = (): never => {
+    throw new ClientError("OPTIONS_INVALID", "createWallet was given no client: see withoutService");
+  };
+  return new Proxy({}, { get: () => refuse }) as Client;
+}
+
+interface LiveOptions {
+  readonly chain: PoolChain | undefined;
+  /** Where history is read unless a call says otherwise. */
+  readonly usual: Origin;
+  readonly changeTimeoutMs: number;
 }
 
 /** Nothing of the key is ever said: an error ends up in a log. */
@@ -161,13 +190,15 @@ class LiveWallet implements Wallet {
   readonly #core: Core;
   readonly #depositing: Depositing;
   readonly #spending: Spending;
+  readonly #options: LiveOptions;
   #closing: Promise<void> | undefined;
 
-  constructor(core: Core, changeTimeoutMs: number) {
+  constructor(core: Core, options: LiveOptions) {
     const { keys, pins } = core.parts;
     this.#core = core;
     this.#depositing = new Depositing(core);
-    this.#spending = new Spending(core, changeTimeoutMs);
+    this.#options = options;
+    this.#spending = new Spending(core, options.changeTimeoutMs);
     this.address = keys.viewing.addressText(pins.addressPrefix);
   }
 
@@ -256,6 +287,15 @@ class LiveWallet implements Wallet {
     return this.#spending.pay({ type: "withdraw", recipient, value: amount }, options);
   }
 
+  async withoutService(sender: TransactionSender): Promise<WithoutService> {
+    this.#open();
+    const { chain } = this.#options;
+    if (chain === undefined) throw new ClientError("OPTIONS_INVALID", "createWallet.chain: poolChain(…)");
+    // Only these payments need the pool's ABI.
+    const { WithoutService } = await import("./without-service.ts");
+    return new WithoutService(() => this.#open(), chain, sender);
+  }
+
   async quote(request: QuoteRequest, options: WaitOptions = {}): Promise<SwapOffer> {
     this.#check(waitOptions, options, "quote");
     checkOptions(anObject, request, "quote");
@@ -308,19 +348,9 @@ class LiveWallet implements Wallet {
   }
 
   #check(schema: z.ZodType, options: unknown, name: string): void {
-    this.#open();
+    this.#open().parts.ledger.readFrom(this.#options.usual);
     checkOptions(schema, options, name);
   }
-}
-
-function requireShielded(untrusted: unknown, prefix: string): ShieldedAddress {
-  const to = typeof untrusted === "string" ? decodeShieldedAddress(untrusted, prefix) : undefined;
-  if (to !== undefined) return to;
-  const isPublic = asAddress(untrusted) !== undefined;
-  throw new ClientError(
-    "ADDRESS_INVALID",
-    isPublic ? "a public address is paid by withdraw" : `not a shielded address that begins with ${prefix}1`,
-  );
 }
 
 /** A key of a table is an address, too. */

@@ -54,8 +54,9 @@ export class Frontier {
   }
 
   /**
-   * From the flat list of `nodes()`; undefined when the count does not fit the index, the tree is full, or a node is
-   * empty: what is left of the next leaf is complete, and a subtree of empty leaves was never appended.
+   * From the flat list of `nodes()`; undefined when the count does not fit the index or the tree is full. A node may be
+   * empty: four void leaves side by side are. So an index that is too great can look like the same tree; whoever
+   * uses the root also has to know the index.
    */
   static from(leafCount: bigint, nodes: readonly Field[]): Frontier | undefined {
     if (leafCount < 0n || leafCount >= TREE_CAPACITY) return undefined;
@@ -63,9 +64,7 @@ export class Frontier {
     let at = 0;
     for (let level = 0; level < TREE_DEPTH; level++) {
       const count = digitAt(leafCount, level);
-      const row = nodes.slice(at, at + count);
-      if (row.includes(emptyNode(level))) return undefined;
-      siblings.push(row);
+      siblings.push(nodes.slice(at, at + count));
       at += count;
     }
     return at === nodes.length ? new Frontier(leafCount, siblings) : undefined;

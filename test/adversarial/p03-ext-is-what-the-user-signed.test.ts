@@ -31,8 +31,9 @@ import { codeOf, FrameClient } from "../unit/enclave/support/frame-client.ts";
 
 const AMOUNT = positionOf("spend", "amountOut");
 const CONTEXT = positionOf("spend", "context");
-/** In an ext: 20 bytes of recipient and 32 of ephemeral key come first. */
-const FIRST_CIPHERTEXT = 52;
+/** In an ext: 20 bytes of recipient come first. */
+const EPHEMERAL_KEY = 20;
+const FIRST_CIPHERTEXT = EPHEMERAL_KEY + 32;
 /** In a frame: version, length, request id and type come first. */
 const REQUEST_BODY = 10;
 
@@ -73,7 +74,9 @@ describe("P3 a payment is executed as its user signed it, or not at all", functi
     withSignal(signals, CONTEXT, contextOf(field.home, "spend", payment.statement.deadline, ext));
 
   const payTo = (thief: Address): Uint8Array => withParty(payment.statement.extBytes, thief);
-  const otherCiphertext = (): Uint8Array => flipped(payment.statement.extBytes, FIRST_CIPHERTEXT + 40);
+  /** A ciphertext, and the ephemeral key under which all of them stand. */
+  const otherwiseSealed = (): Uint8Array[] =>
+    [FIRST_CIPHERTEXT + 40, EPHEMERAL_KEY].map((at) => flipped(payment.statement.extBytes, at));
   const doubled = (): bigint[] => withSignal(payment.statement.signals, AMOUNT, 25_000_000n);
 
   describe("the enclave refuses", () => {
@@ -118,10 +121,11 @@ describe("P3 a payment is executed as its user signed it, or not at all", functi
       );
     });
 
-    it("P3 enclave: a changed ciphertext, with the old context and with one recomputed for it", async () => {
-      const ext = otherCiphertext();
-      assert.equal(await ask({ ext }), "CONTEXT_MISMATCH");
-      assert.equal(await ask({ ext, signals: recomputed(ext) }), "PROOF_INVALID");
+    it("P3 enclave: a changed ciphertext or ephemeral key, with the old context and with one recomputed for it", async () => {
+      for (const ext of otherwiseSealed()) {
+        assert.equal(await ask({ ext }), "CONTEXT_MISMATCH");
+        assert.equal(await ask({ ext, signals: recomputed(ext) }), "PROOF_INVALID");
+      }
     });
 
     it("P3 enclave: a changed deadline, with the old context and with one recomputed for it", async () => {
@@ -229,12 +233,13 @@ describe("P3 a payment is executed as its user signed it, or not at all", functi
       await refusedForged(changed);
     });
 
-    it("P3 pool: a changed ciphertext, attested for another one or by a stranger", async () => {
-      const ext = otherCiphertext();
-      await refused(honest({ ext: toHex(ext) }), "ContextMismatch");
-      const changed = honest({ ext: toHex(ext), signals: recomputed(ext) });
-      await refusedUnderHonestAttestation(changed);
-      await refusedForged(changed);
+    it("P3 pool: a changed ciphertext or ephemeral key, attested for another one or by a stranger", async () => {
+      for (const ext of otherwiseSealed()) {
+        await refused(honest({ ext: toHex(ext) }), "ContextMismatch");
+        const changed = honest({ ext: toHex(ext), signals: recomputed(ext) });
+        await refusedUnderHonestAttestation(changed);
+        await refusedForged(changed);
+      }
     });
 
     it("P3 pool: a changed deadline, attested for another one or by a stranger", async () => {

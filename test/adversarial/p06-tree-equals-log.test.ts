@@ -87,6 +87,13 @@ describe("P6 the tree equals the log of leaves", function () {
       await fate({ ...honest, fromIndex: BigInt(all.length), frontier: frontier.nodes() }),
       "RootUpdateStale",
     );
+    // An index too great, with empty leaves in the places that nobody filled: the same old root.
+    const padded = Frontier.from(honest.fromIndex, honest.frontier.map(mustField))!;
+    padded.append(mustField(0n));
+    assert.equal(
+      await fate({ ...honest, fromIndex: padded.leafCount, frontier: padded.nodes() }),
+      "RootUpdateStale",
+    );
   });
 
   it("P6 what is no history at all the enclave does not sign", async () => {

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { Contract } from "ethers";
+import { Contract, parseEther, toBeHex } from "ethers";
 import { committedKeyHashes } from "../../scripts/product/deploy.ts";
 import { handedTo } from "../../scripts/product/watch/calls.ts";
 import { connectNode } from "../../scripts/product/watch/node.ts";
@@ -142,12 +142,15 @@ describe("a pool that asks for two attestations", function () {
     const quoted = await venue.quote(path, SWAPPED - SWAP_FEE);
     const order = { tokenIn: venue.usdc, tokenOut: venue.weth, amount: SWAPPED, floor: quoted, path };
     assert.equal((await trader.swap(order)).received, quoted);
-    await payee.sync();
+    // Sent by its owner's account, with what /attest gave.
+    const account = await on.depositor(usd(7));
+    await on.chain.send("anvil_setBalance", [account.address, toBeHex(parseEther("1"))]);
+    await payee.depositPlain(usd(7), account);
     await payee.withdraw(PUBLIC, usd(10));
 
     assert.equal(trader.balance(venue.usdc).total, usd(100 - 30) - SWAPPED - FLAT);
     assert.equal(trader.balance(venue.weth).total, quoted);
-    assert.equal(payee.balance(venue.usdc).total, usd(30 - 10) - FLAT);
+    assert.equal(payee.balance(venue.usdc).total, usd(30 + 7 - 10) - 2n * FLAT);
     assert.equal(await on.usdc.balanceOf(PUBLIC), usd(10));
   });
 
@@ -204,7 +207,7 @@ describe("a pool that asks for two attestations", function () {
     await until("a root over all leaves", async () => (await unrooted()) === 0);
     const signers = on.entry.enclave_signers.map((signer) => signer.toLowerCase()).toSorted();
     const { members, updates, kinds } = await handedToPool();
-    assert.ok(members.length === 10 && updates.length >= 5, `${members.length}, ${updates.length}`);
+    assert.ok(members.length === 11 && updates.length >= 5, `${members.length}, ${updates.length}`);
     for (const signed of [...members, ...updates]) assert.deepEqual(signed.toSorted(), signers);
     assert.deepEqual(kinds, new Set(["deposit-shield", "spend", "private-swap"]));
 

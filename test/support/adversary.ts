@@ -130,7 +130,8 @@ export class Battlefield {
     this.#folder = folder;
   }
 
-  static async start(): Promise<Battlefield> {
+  /** With signers beside the enclave's the pool asks for an attestation of each. */
+  static async start(beside: readonly Address[] = []): Promise<Battlefield> {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-adversary-"));
     const platform = await startServingEnclave({ folder: path.join(folder, "enclave") });
     const chain = await startAnvil();
@@ -140,7 +141,7 @@ export class Battlefield {
     const provider = connect(chain);
     const owner = await provider.getSigner(0);
     const usdcAddress = (await deployTestUsdc(owner)).address;
-    const pool = await deployPoolFor(owner, signer, usdcAddress);
+    const pool = await deployPoolFor(owner, [signer, ...beside], usdcAddress);
     const usdc = new Contract(usdcAddress, (await loadArtifact("TestUSDC")).abi as never, owner);
     const home = { chainId: BigInt(chain.chainId), pool: mustAddress(await pool.getAddress()) };
     const parts = {
@@ -386,12 +387,13 @@ export function connect(chain: Anvil): JsonRpcProvider {
 
 export async function deployPoolFor(
   owner: JsonRpcSigner,
-  signer: Address,
+  signers: Address | readonly Address[],
   asset: Address,
 ): Promise<Contract> {
+  const all = [signers].flat();
   const { address } = await deployPool(owner, {
-    signers: [signer],
-    threshold: 1,
+    signers: all,
+    threshold: all.length,
     changeDelay: 100,
     assets: [asset],
   });

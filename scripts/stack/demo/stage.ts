@@ -157,7 +157,10 @@ export class Stage {
   }
 
   async run<
-    T extends { readonly ticket?: { ticket_id: string; tx_hash: string | null }; transactionHash?: string },
+    T extends {
+      readonly ticket?: { ticket_id: string; tx_hash: string | null };
+      transactionHash?: string | undefined;
+    },
   >(operation: string, work: (progress: Progress) => Promise<T>): Promise<T> {
     const { network } = this.#options;
     const steps: string[] = [];

@@ -338,9 +338,11 @@ describe("pool: tokens", () => {
         leaves: 3,
         extHash: member.statementHash,
         hash: member.statementHash,
+        proofHash: member.statementHash,
         token: configurableAddress,
         amount: 1n,
-        ...{ proofHash: member.statementHash, isProved: false, isPaid: false },
+        isProved: false,
+        isPaid: false,
       };
       const args = [member.transaction, statement, world.owner.address];
       assert.deepEqual(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {Statements} from "../support/Statements.sol";
 
 /// @title What the pool should be after everything that happened: the reference model
@@ -59,10 +59,12 @@ abstract contract Model {
 
     /// heads[n]: over the first n leaves.
     bytes32[] internal heads;
-    /// Where a call ended: an update that ends there is always taken.
-    mapping(uint256 leafCount => bool) internal isCallEnd;
-    /// Where a member ended inside a call: an update may end there later, if the pool kept the place.
-    mapping(uint256 leafCount => bool) internal isMemberEnd;
+    /// Where a member ended, in whatever call.
+    mapping(uint256 leafCount => bool) private isBoundary;
+    /// By leaf count modulo 256: where the last call ended that left leaves waiting.
+    mapping(uint256 place => uint256) private ends;
+    /// By leaf count over 252: the first boundary there.
+    mapping(uint256 window => uint256) private firstBoundary;
     uint256[] internal roots;
     /// What each root covers.
     uint256[] internal rootCounts;
@@ -93,27 +95,44 @@ abstract contract Model {
 
     function _addRoot(uint256 root, uint256 count) internal {
         require(count > _rooted() && count - _rooted() <= 256, "model: more than 256 leaves, or none");
-        require(count <= _leafCount() && (isCallEnd[count] || isMemberEnd[count]), "model: no real boundary");
+        require(count <= _leafCount() && isBoundary[count], "model: no real boundary");
         roots.push(root);
         rootCounts.push(count);
         isRoot[root] = true;
     }
 
-    /// @dev The error that an update has to be skipped with; zero when it has to be taken. `isOpen` when the pool
-    /// may do either: the place is a real boundary, inside a call of the past.
-    function _updateFault(IPool.RootUpdate memory update) internal view returns (bytes4 fault, bool isOpen) {
+    function _addBoundary() internal {
+        uint256 count = _leafCount();
+        isBoundary[count] = true;
+        if (firstBoundary[count / 252] == 0) firstBoundary[count / 252] = count;
+    }
+
+    function _addCallEnd() internal {
+        if (_leafCount() > _rooted()) ends[_leafCount() % 256] = _leafCount();
+    }
+
+    /// @dev Whether an update of any later call may end there.
+    function _isCheckpoint(uint256 count) internal view returns (bool) {
+        if (count == 0) return false;
+        bool isFirst = count >= 252 && firstBoundary[count / 252] == count;
+        return isFirst || ends[count % 256] == count || count == _leafCount();
+    }
+
+    /// @dev The error that an update has to be skipped with; zero when it has to be taken, if it is signed.
+    /// @param start leaves before the call: it may end at any boundary of its own call
+    function _updateFault(IPoolTypes.RootUpdate memory update, uint256 start) internal view returns (bytes4 fault) {
         if (update.oldRoot != _newestRoot() || update.fromIndex != _rooted() || isRoot[update.newRoot]) {
-            return (IPool.RootUpdateStale.selector, false);
+            return IPoolTypes.RootUpdateStale.selector;
         }
         if (update.toIndex <= update.fromIndex || update.toIndex - update.fromIndex > 256) {
-            return (IPool.RootUpdateSize.selector, false);
+            return IPoolTypes.RootUpdateSize.selector;
         }
         if (
             update.toIndex > _leafCount() || update.headBefore != heads[update.fromIndex]
                 || update.headAfter != heads[update.toIndex]
-        ) return (IPool.RootUpdateHead.selector, false);
-        if (isCallEnd[update.toIndex]) return (0, false);
-        return (IPool.RootUpdateHead.selector, isMemberEnd[update.toIndex]);
+        ) return IPoolTypes.RootUpdateHead.selector;
+        bool isOwn = update.toIndex > start && isBoundary[update.toIndex];
+        return isOwn || _isCheckpoint(update.toIndex) ? bytes4(0) : IPoolTypes.RootUpdateHead.selector;
     }
 
     // ------------------------------------------------------------------ permissions

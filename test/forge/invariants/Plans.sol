@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {UniswapWorld} from "../support/UniswapWorld.sol";
 import {Draft, Statements, SwapTerms} from "../support/Statements.sol";
@@ -9,7 +9,7 @@ import {Model} from "./Model.sol";
 
 /// @dev A member of a call, and what it has to become.
 struct Plan {
-    IPool.Transaction transaction;
+    IPoolTypes.Transaction transaction;
     /// The error it has to be rejected with; zero when it has to be executed.
     bytes4 expected;
     address asset;
@@ -148,7 +148,7 @@ abstract contract Plans is Model, UniswapWorld {
         draft.ext = Statements.depositExt(
             _payer(seed, flaw, sender), 0, DEADLINE, Statements.anyCiphertexts(Statements.DEPOSIT, drawn)
         );
-        if (!assetOf[asset].isAdmitted) plan.expected = IPool.AssetUnsupported.selector;
+        if (!assetOf[asset].isAdmitted) plan.expected = IPoolTypes.AssetUnsupported.selector;
     }
 
     /// @dev Who pays: the sender himself when the deposit is to be a plain one.
@@ -167,13 +167,13 @@ abstract contract Plans is Model, UniswapWorld {
             // Authorized for another amount.
             draft.amount += 1;
             plan.transaction = _authorize(plan.transaction, key, draft);
-            plan.expected = IPool.TransferRefused.selector;
+            plan.expected = IPoolTypes.TransferRefused.selector;
             return;
         }
         TestToken(plan.asset).mint(payer, plan.amount);
         if (flaw == Flaw.ByAnother) {
             // An approval that lies there, and somebody else's call.
-            plan.expected = IPool.AuthorizationMalformed.selector;
+            plan.expected = IPoolTypes.AuthorizationMalformed.selector;
         } else if (payer != sender || seed / 17 % 2 == 0) {
             plan.transaction = _authorize(plan.transaction, key, draft);
         }
@@ -211,9 +211,9 @@ abstract contract Plans is Model, UniswapWorld {
         draft = _newDraft(Statements.SWAP, asset, plan.amount);
         draft.ext = Statements.swapExt(terms, Statements.anyCiphertexts(Statements.SWAP, drawn));
         if (!assetOf[terms.tokenOut].isAdmitted || (terms.middle != address(0) && !assetOf[terms.middle].isAdmitted)) {
-            plan.expected = IPool.AssetUnsupported.selector;
+            plan.expected = IPoolTypes.AssetUnsupported.selector;
         } else if (currentExecutor == address(venue) && venueFails) {
-            plan.expected = IPool.SwapFailed.selector;
+            plan.expected = IPoolTypes.SwapFailed.selector;
         }
     }
 
@@ -287,25 +287,25 @@ abstract contract Plans is Model, UniswapWorld {
         bool isSwap = draft.kind == Statements.SWAP;
         if (flaw == Flaw.TooLate) {
             draft.deadline = uint64(block.timestamp - 1 - seed % 1000);
-            plan.expected = IPool.DeadlinePassed.selector;
+            plan.expected = IPoolTypes.DeadlinePassed.selector;
         } else if (flaw == Flaw.SpentAgain && !isDeposit && _aSpentNote(seed) != type(uint256).max) {
             draft.nullifiers[seed % draft.nullifiers.length] = _nullifierOf(_aSpentNote(seed));
-            plan.expected = IPool.NullifierSpent.selector;
+            plan.expected = IPoolTypes.NullifierSpent.selector;
         } else if (flaw == Flaw.NamedTwice && !isDeposit) {
             draft.nullifiers[1] = draft.nullifiers[0];
-            plan.expected = IPool.NullifiersNotDistinct.selector;
+            plan.expected = IPoolTypes.NullifiersNotDistinct.selector;
         } else if (flaw == Flaw.RootUnknown && !isDeposit) {
             draft.root = Statements.field("no root", seed);
-            plan.expected = IPool.RootUnknown.selector;
+            plan.expected = IPoolTypes.RootUnknown.selector;
         } else if (flaw == Flaw.EmptyLeaf) {
             draft.commitments[seed % draft.commitments.length] = 0;
-            plan.expected = IPool.CommitmentZero.selector;
+            plan.expected = IPoolTypes.CommitmentZero.selector;
         } else if (flaw == Flaw.Unlisted && plan.amount != 0) {
             draft.asset = uint160(address(unlisted));
-            plan.expected = IPool.AssetUnsupported.selector;
+            plan.expected = IPoolTypes.AssetUnsupported.selector;
         } else if (flaw == Flaw.ToNobody && !isDeposit && !isSwap && plan.amount != 0) {
             draft.ext = Statements.spendExt(address(0), Statements.anyCiphertexts(draft.kind, seed));
-            plan.expected = IPool.RecipientMismatch.selector;
+            plan.expected = IPoolTypes.RecipientMismatch.selector;
         } else if (isSwap && (flaw == Flaw.FloorZero || flaw == Flaw.FloorMissed || flaw == Flaw.PathInvalid)) {
             _spoilSwap(plan, draft, flaw);
         } else {
@@ -318,14 +318,14 @@ abstract contract Plans is Model, UniswapWorld {
         bytes memory ext = draft.ext;
         if (flaw == Flaw.PathInvalid) {
             ext[68] ^= 0x80;
-            plan.expected = IPool.PathInvalid.selector;
+            plan.expected = IPoolTypes.PathInvalid.selector;
             return;
         }
         bytes1 filling = flaw == Flaw.FloorZero ? bytes1(0x00) : bytes1(0xff);
         for (uint256 i = 20; i < 36; ++i) {
             ext[i] = filling;
         }
-        plan.expected = flaw == Flaw.FloorZero ? IPool.FloorZero.selector : IPool.FloorMissed.selector;
+        plan.expected = flaw == Flaw.FloorZero ? IPoolTypes.FloorZero.selector : IPoolTypes.FloorMissed.selector;
     }
 
     function _aSpentNote(uint256 seed) private view returns (uint256) {
@@ -338,40 +338,40 @@ abstract contract Plans is Model, UniswapWorld {
 
     /// @dev Attestations, and what somebody on the way can do to a statement.
     function _sign(Plan memory plan, uint256 seed, Flaw flaw) private view {
-        IPool.Transaction memory transaction = plan.transaction;
+        IPoolTypes.Transaction memory transaction = plan.transaction;
         uint256[] memory by = _signing(seed / 47);
         if (plan.expected != 0 || flaw == Flaw.None) {
             _attest(transaction, by);
         } else if (flaw == Flaw.SignedByStranger) {
             by[0] = _strangersKey(seed);
             _attest(transaction, by);
-            plan.expected = IPool.SignerUnknown.selector;
+            plan.expected = IPoolTypes.SignerUnknown.selector;
         } else if (flaw == Flaw.SignedByTooFew) {
             uint256 tooFew = threshold - 1;
             assembly ("memory-safe") {
                 mstore(by, tooFew)
             }
             _attest(transaction, by);
-            plan.expected = IPool.TooFewAttestations.selector;
+            plan.expected = IPoolTypes.TooFewAttestations.selector;
         } else if (flaw == Flaw.SignedForAnother) {
             transaction.deadline ^= 1;
             _attest(transaction, by);
             transaction.deadline ^= 1;
-            plan.expected = IPool.SignerUnknown.selector;
+            plan.expected = IPoolTypes.SignerUnknown.selector;
         } else if (flaw == Flaw.ExtChanged) {
             _attest(transaction, by);
             transaction.ext[seed % transaction.ext.length] ^= bytes1(uint8(1 << (seed / 1024 % 8)));
-            plan.expected = IPool.ContextMismatch.selector;
+            plan.expected = IPoolTypes.ContextMismatch.selector;
         } else if (flaw == Flaw.Alias) {
             transaction.signals[seed % transaction.signals.length] += Statements.R;
             _attest(transaction, by);
-            plan.expected = IPool.SignalOutOfRange.selector;
+            plan.expected = IPoolTypes.SignalOutOfRange.selector;
         } else if (flaw == Flaw.ProofCut) {
             transaction.proof = _head(transaction.proof, 127);
             _attest(transaction, by);
-            plan.expected = IPool.ProofLength.selector;
+            plan.expected = IPoolTypes.ProofLength.selector;
         } else {
-            plan.expected = IPool.TooFewAttestations.selector;
+            plan.expected = IPoolTypes.TooFewAttestations.selector;
         }
     }
 }

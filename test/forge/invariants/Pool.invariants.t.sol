@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {Cheats} from "../support/Vm.sol";
 import {PoolHandler} from "./PoolHandler.sol";
 
@@ -103,32 +103,32 @@ contract PoolHandlerTest is Cheats {
         }
         vm.assertGe(handler.done(0), 20, "roots taken");
         bytes4[23] memory refusals = [
-            IPool.TooFewAttestations.selector,
-            IPool.SignerUnknown.selector,
-            IPool.DeadlinePassed.selector,
-            IPool.ContextMismatch.selector,
-            IPool.SignalOutOfRange.selector,
-            IPool.NullifierSpent.selector,
-            IPool.NullifiersNotDistinct.selector,
-            IPool.RootUnknown.selector,
-            IPool.CommitmentZero.selector,
-            IPool.ProofLength.selector,
-            IPool.TransferRefused.selector,
-            IPool.AuthorizationMalformed.selector,
-            IPool.AssetUnsupported.selector,
-            IPool.RecipientMismatch.selector,
-            IPool.FloorZero.selector,
-            IPool.FloorMissed.selector,
-            IPool.PathInvalid.selector,
-            IPool.StatementRepeated.selector,
-            IPool.RootUpdateStale.selector,
-            IPool.RootUpdateSize.selector,
-            IPool.RootUpdateHead.selector,
-            IPool.AttestationLength.selector,
-            IPool.SwapFailed.selector
+            IPoolTypes.TooFewAttestations.selector,
+            IPoolTypes.SignerUnknown.selector,
+            IPoolTypes.DeadlinePassed.selector,
+            IPoolTypes.ContextMismatch.selector,
+            IPoolTypes.SignalOutOfRange.selector,
+            IPoolTypes.NullifierSpent.selector,
+            IPoolTypes.NullifiersNotDistinct.selector,
+            IPoolTypes.RootUnknown.selector,
+            IPoolTypes.CommitmentZero.selector,
+            IPoolTypes.ProofLength.selector,
+            IPoolTypes.TransferRefused.selector,
+            IPoolTypes.AuthorizationMalformed.selector,
+            IPoolTypes.AssetUnsupported.selector,
+            IPoolTypes.RecipientMismatch.selector,
+            IPoolTypes.FloorZero.selector,
+            IPoolTypes.FloorMissed.selector,
+            IPoolTypes.PathInvalid.selector,
+            IPoolTypes.StatementRepeated.selector,
+            IPoolTypes.RootUpdateStale.selector,
+            IPoolTypes.RootUpdateSize.selector,
+            IPoolTypes.RootUpdateHead.selector,
+            IPoolTypes.AttestationLength.selector,
+            IPoolTypes.SwapFailed.selector
         ];
         for (uint256 i = 0; i < refusals.length; ++i) {
-            if (refusals[i] == IPool.SwapFailed.selector && !hasBehaviours) continue;
+            if (refusals[i] == IPoolTypes.SwapFailed.selector && !hasBehaviours) continue;
             vm.assertGe(
                 handler.done(bytes32(refusals[i])), 1, string(abi.encodePacked("never refused for ", _hex(refusals[i])))
             );

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {IGovernance} from "../../../shared/contracts/interfaces/IGovernance.sol";
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {Statements} from "../support/Statements.sol";
 import {Outcome, Result, WorldOptions} from "../support/World.sol";
@@ -71,7 +73,7 @@ contract PoolHandler is Plans {
         seed = _mix(seed, "batch");
         address sender = [SENDER, SENDER, depositors[0], depositors[1]][seed % 4];
         bool hasRacer = seed / 4 % 4 == 0;
-        IPool.RootUpdate memory raced;
+        IPoolTypes.RootUpdate memory raced;
         if (hasRacer) {
             // Made for a queue that the racer changes before it arrives.
             raced = _anyUpdate(_mix(seed, "update"));
@@ -83,7 +85,7 @@ contract PoolHandler is Plans {
         }
         // A copy of the first behind all others.
         if (plans.length > 1 && seed / 128 % 8 == 0) _copyFirst(plans);
-        IPool.RootUpdate memory update = hasRacer ? raced : _updateBehind(plans, _mix(seed, "update"));
+        IPoolTypes.RootUpdate memory update = hasRacer ? raced : _updateBehind(plans, _mix(seed, "update"));
         _run(plans, update, sender);
     }
 
@@ -105,8 +107,8 @@ contract PoolHandler is Plans {
         Plan memory copy;
         copy.transaction = plans[0].transaction;
         copy.expected = copy.transaction.kind == Statements.DEPOSIT
-            ? IPool.StatementRepeated.selector
-            : IPool.NullifierSpent.selector;
+            ? IPoolTypes.StatementRepeated.selector
+            : IPoolTypes.NullifierSpent.selector;
         plans[last] = copy;
     }
 
@@ -134,7 +136,7 @@ contract PoolHandler is Plans {
     }
 
     /// @dev To where this call's members will have ended, as far as that is known before; or as any other.
-    function _updateBehind(Plan[] memory plans, uint256 seed) private view returns (IPool.RootUpdate memory) {
+    function _updateBehind(Plan[] memory plans, uint256 seed) private view returns (IPoolTypes.RootUpdate memory) {
         if (seed % 4 == 0) return _noUpdate();
         if (seed % 4 == 1) return _anyUpdate(seed / 4);
         bytes32 head = heads[_leafCount()];
@@ -153,9 +155,9 @@ contract PoolHandler is Plans {
         return _updateTo(count, head, seed);
     }
 
-    function _updateTo(uint256 count, bytes32 head, uint256 seed) private view returns (IPool.RootUpdate memory) {
+    function _updateTo(uint256 count, bytes32 head, uint256 seed) private view returns (IPoolTypes.RootUpdate memory) {
         return _signed(
-            IPool.RootUpdate(
+            IPoolTypes.RootUpdate(
                 _newestRoot(),
                 Statements.field("root", seed),
                 uint64(_rooted()),
@@ -169,13 +171,13 @@ contract PoolHandler is Plans {
     }
 
     /// @dev Over leaves that are mined: to the end of any call or member, or with something wrong.
-    function _anyUpdate(uint256 seed) private view returns (IPool.RootUpdate memory update) {
+    function _anyUpdate(uint256 seed) private view returns (IPoolTypes.RootUpdate memory update) {
         uint256 waiting = _leafCount() - _rooted();
         uint256 count = _rooted() + (waiting == 0 ? 0 : seed / 8 % (waiting + 1));
         if (seed % 2 == 0) {
             // Mostly where a call ended and within reach.
             for (uint256 i = 0; i < 256 && count > _rooted(); ++i) {
-                if (isCallEnd[count] && count <= _rooted() + 256) break;
+                if (_isCheckpoint(count) && count <= _rooted() + 256) break;
                 --count;
             }
         }
@@ -194,19 +196,19 @@ contract PoolHandler is Plans {
     }
 
     /// @dev What the signatures of `_anyUpdate` amount to.
-    function _signatureFault(IPool.RootUpdate memory update) private view returns (bytes4) {
+    function _signatureFault(IPoolTypes.RootUpdate memory update) private view returns (bytes4) {
         uint256 length = update.attestations.length;
-        if (length % 65 != 0) return IPool.AttestationLength.selector;
-        if (length / 65 < threshold) return IPool.TooFewAttestations.selector;
+        if (length % 65 != 0) return IPoolTypes.AttestationLength.selector;
+        if (length / 65 < threshold) return IPoolTypes.TooFewAttestations.selector;
         (bytes32 r, bytes32 s) = abi.decode(update.attestations, (bytes32, bytes32));
         address signer = ecrecover(Statements.digestOf(home.domain, update), uint8(update.attestations[64]), r, s);
-        return signerOf[signer].isAdmitted ? bytes4(0) : IPool.SignerUnknown.selector;
+        return signerOf[signer].isAdmitted ? bytes4(0) : IPoolTypes.SignerUnknown.selector;
     }
 
     // ------------------------------------------------------------------ running
 
-    function _run(Plan[] memory plans, IPool.RootUpdate memory update, address sender) private {
-        IPool.Transaction[] memory list = new IPool.Transaction[](plans.length);
+    function _run(Plan[] memory plans, IPoolTypes.RootUpdate memory update, address sender) private {
+        IPoolTypes.Transaction[] memory list = new IPoolTypes.Transaction[](plans.length);
         bool mayTouch = false;
         for (uint256 i = 0; i < plans.length; ++i) {
             list[i] = plans[i].transaction;
@@ -215,25 +217,25 @@ contract PoolHandler is Plans {
         uint256 start = _leafCount();
         vm.record();
         Result memory result = _execute(list, update, sender);
-        if (!mayTouch && !result.isRooted) _assertUnwritten();
+        if (!mayTouch && !result.isRooted) _assertOnlyMarked();
         for (uint256 i = 0; i < plans.length; ++i) {
             _settle(plans[i], result.members[i]);
         }
-        isCallEnd[_leafCount()] = true;
         _settleUpdate(update, result, start);
+        _addCallEnd();
         _assertQueue();
         // The lock is open, and a call of nothing does nothing.
         vm.record();
         vm.prank(SENDER);
-        pool.execute(new IPool.Transaction[](0), _noUpdate());
-        _assertUnwritten();
+        pool.execute(new IPoolTypes.Transaction[](0), _noUpdate());
+        _assertOnlyMarked();
     }
 
     /// @dev Refused by a look, before any token: then nothing at all may be written.
     function _isRefusedAtTheDoor(bytes4 expected, uint8 kind) private pure returns (bool) {
-        if (expected == IPool.AuthorizationMalformed.selector) return kind != Statements.DEPOSIT;
-        return expected != 0 && expected != IPool.TransferRefused.selector && expected != IPool.SwapFailed.selector
-            && expected != IPool.FloorMissed.selector;
+        if (expected == IPoolTypes.AuthorizationMalformed.selector) return kind != Statements.DEPOSIT;
+        return expected != 0 && expected != IPoolTypes.TransferRefused.selector && expected != IPoolTypes.SwapFailed.selector
+            && expected != IPoolTypes.FloorMissed.selector;
     }
 
     function _settle(Plan memory plan, Outcome memory outcome) private {
@@ -249,7 +251,7 @@ contract PoolHandler is Plans {
             _addLeaf(signals[signals.length - plan.values.length + i]);
         }
         if (plan.transaction.kind == Statements.SWAP) _settleSwap(plan, outcome);
-        isMemberEnd[_leafCount()] = true;
+        _addBoundary();
         for (uint256 i = 0; i < plan.inputs.length; ++i) {
             vm.assertTrue(pool.isSpent(_nullifierOf(plan.inputs[i])), "spent");
         }
@@ -265,19 +267,14 @@ contract PoolHandler is Plans {
         _addLeaf(outcome.note.commitment);
     }
 
-    function _settleUpdate(IPool.RootUpdate memory update, Result memory result, uint256 start) private {
+    function _settleUpdate(IPoolTypes.RootUpdate memory update, Result memory result, uint256 start) private {
         if (update.toIndex == 0 && update.fromIndex == 0 && update.attestations.length == 0) {
             vm.assertFalse(result.isRooted || result.isSkipped, "no update");
             return;
         }
-        (bytes4 fault, bool isOpen) = _updateFault(update);
-        bytes4 signatures = _signatureFault(update);
+        bytes4 fault = _updateFault(update, start);
         bytes4 reason = Statements.selectorOf(result.skipReason);
-        // Of this call, the end of every member counts; of an older one, those that the pool kept. Which it kept
-        // shows in what it did: it took the update, or had nothing against it but the signatures.
-        bool isKept = result.isRooted || (signatures != 0 && reason == signatures);
-        if (isOpen && (update.toIndex > start || isKept)) fault = 0;
-        if (fault == 0) fault = signatures;
+        if (fault == 0) fault = _signatureFault(update);
         vm.assertEq(bytes32(reason), bytes32(fault), "why the update was skipped");
         vm.assertEq(result.isRooted, fault == 0, "taken when it fits");
         ++done[bytes32(fault)];
@@ -317,7 +314,7 @@ contract PoolHandler is Plans {
         if (seed % 4 == 2) venue.willPay(venuePays);
         if (seed % 4 == 3) {
             venue.willCall(
-                address(pool), abi.encodeCall(IPool.execute, (new IPool.Transaction[](0), _noUpdate())), venuePays
+                address(pool), abi.encodeCall(IPool.execute, (new IPoolTypes.Transaction[](0), _noUpdate())), venuePays
             );
         }
     }
@@ -329,10 +326,10 @@ contract PoolHandler is Plans {
         if (step == 0) {
             if (permission.isAdmitted || _isPending(permission) || permission.wasRemoved) return;
             vm.prank(OWNER);
-            pool.proposeSigner(subject, "its genesis");
+            pool.proposeSigner(subject, 0, "its genesis");
             permission.admissibleAt = block.timestamp + DELAY;
         } else if (step == 1) {
-            _tryToAdmit(permission, abi.encodeCall(IPool.addSigner, (subject)));
+            _tryToAdmit(permission, abi.encodeCall(IGovernance.addSigner, (subject)));
         } else if (seed / 64 % 4 == 0) {
             // A pool without enough signers would only stand still.
             if (!permission.isAdmitted || _acceptedCount() <= threshold) return;
@@ -350,10 +347,10 @@ contract PoolHandler is Plans {
         if (step == 0) {
             if (permission.isAdmitted || _isPending(permission)) return;
             vm.prank(OWNER);
-            pool.proposeAsset(subject);
+            pool.proposeAsset(subject, minimumCap);
             permission.admissibleAt = block.timestamp + DELAY;
         } else if (step == 1) {
-            _tryToAdmit(permission, abi.encodeCall(IPool.addAsset, (subject)));
+            _tryToAdmit(permission, abi.encodeCall(IGovernance.addAsset, (subject)));
         } else if (seed / 64 % 8 == 0) {
             if (!permission.isAdmitted && !_isPending(permission)) return;
             vm.prank(OWNER);
@@ -374,7 +371,7 @@ contract PoolHandler is Plans {
             pool.proposeExecutor(subject);
             permission.admissibleAt = block.timestamp + DELAY;
         } else if (step == 1) {
-            if (_tryToAdmit(permission, abi.encodeCall(IPool.setExecutor, (subject)))) {
+            if (_tryToAdmit(permission, abi.encodeCall(IGovernance.setExecutor, (subject)))) {
                 if (currentExecutor != address(0)) _drop(executorOf[currentExecutor]);
                 _admit(permission);
                 currentExecutor = subject;
@@ -410,12 +407,12 @@ contract PoolHandler is Plans {
     function garbage(uint256 seed, bytes calldata tail, address sender) external {
         bytes4[8] memory entries = [
             IPool.execute.selector,
-            IPool.proposeSigner.selector,
-            IPool.removeSigner.selector,
-            IPool.delistAsset.selector,
-            IPool.proposeExecutor.selector,
-            IPool.removeExecutor.selector,
-            IPool.addSigner.selector,
+            IGovernance.proposeSigner.selector,
+            IGovernance.removeSigner.selector,
+            IGovernance.delistAsset.selector,
+            IGovernance.proposeExecutor.selector,
+            IGovernance.removeExecutor.selector,
+            IGovernance.addSigner.selector,
             bytes4(uint32(seed >> 8))
         ];
         if (sender == OWNER || sender == address(pool)) return;
@@ -484,10 +481,10 @@ contract PoolHandler is Plans {
         uint256 from = _rooted();
         uint256 most = _leafCount() < from + 256 ? _leafCount() : from + 256;
         for (uint256 to = most; to > from; --to) {
-            if (!isCallEnd[to] && !isMemberEnd[to]) continue;
+            if (!_isCheckpoint(to)) continue;
             _run(new Plan[](0), _updateTo(to, heads[to], _draw()), SENDER);
-            if (_rooted() == to) return;
-            vm.assertFalse(isCallEnd[to], "a call's end is always reached");
+            vm.assertEq(_rooted(), to, "a checkpoint is always reached");
+            return;
         }
         revert("no update of at most 256 leaves makes progress");
     }

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {Draft, Statements} from "../support/Statements.sol";
 import {Outcome, Result, World, WorldOptions} from "../support/World.sol";
 
@@ -48,7 +49,7 @@ contract AttestationsTest is World {
         uint256[] memory by = _anyKeys(uint256(keccak256(abi.encode(seed))), isSorted);
         bytes memory fault = _expectedFault(by);
         if (isUpdate) {
-            IPool.RootUpdate memory update = _update(4, _leafs(), 7);
+            IPoolTypes.RootUpdate memory update = _update(4, _leafs(), 7);
             update = _signed(update, by);
             Result memory result = _execute(_one(_plainTransfer()), update, SENDER);
             vm.assertEq(result.isRooted, fault.length == 0, "rooted when enough signed");
@@ -60,7 +61,7 @@ contract AttestationsTest is World {
         else _assertRejected(outcome, fault);
     }
 
-    function _plainTransfer() private view returns (IPool.Transaction memory) {
+    function _plainTransfer() private view returns (IPoolTypes.Transaction memory) {
         return _attest(_bind(_draft(Statements.SPEND, 1)), _accepted(threshold));
     }
 
@@ -86,13 +87,13 @@ contract AttestationsTest is World {
 
     function _expectedFault(uint256[] memory by) private view returns (bytes memory) {
         if (by.length < threshold) {
-            return abi.encodeWithSelector(IPool.TooFewAttestations.selector, by.length, threshold);
+            return abi.encodeWithSelector(IPoolTypes.TooFewAttestations.selector, by.length, threshold);
         }
         address last = address(0);
         for (uint256 i = 0; i < by.length; ++i) {
             address signer = vm.addr(by[i]);
-            if (signer <= last) return abi.encodeWithSelector(IPool.SignersNotAscending.selector);
-            if (!_isAccepted(signer)) return abi.encodeWithSelector(IPool.SignerUnknown.selector, signer);
+            if (signer <= last) return abi.encodeWithSelector(IPoolTypes.SignersNotAscending.selector);
+            if (!_isAccepted(signer)) return abi.encodeWithSelector(IPoolTypes.SignerUnknown.selector, signer);
             last = signer;
         }
         return "";
@@ -110,15 +111,15 @@ contract AttestationsTest is World {
     function testFuzz_refusesBytesThatNobodySigned(uint8 kindSeed, bytes calldata attestations) external {
         _useThreshold(1);
         uint8 kind = uint8(_within(kindSeed, 1, 4));
-        IPool.Transaction memory transaction = _bind(_draft(kind, 1));
+        IPoolTypes.Transaction memory transaction = _bind(_draft(kind, 1));
         transaction.attestations = attestations;
         vm.record();
         Outcome memory outcome = _executeOne(transaction);
         _assertUnwritten();
         if (attestations.length % 65 != 0) {
-            _assertRejected(outcome, abi.encodeWithSelector(IPool.AttestationLength.selector, attestations.length));
+            _assertRejected(outcome, abi.encodeWithSelector(IPoolTypes.AttestationLength.selector, attestations.length));
         } else if (attestations.length == 0) {
-            _assertRejected(outcome, abi.encodeWithSelector(IPool.TooFewAttestations.selector, 0, 1));
+            _assertRejected(outcome, abi.encodeWithSelector(IPoolTypes.TooFewAttestations.selector, 0, 1));
         } else {
             vm.assertFalse(outcome.isExecuted, "nobody signed");
         }
@@ -127,7 +128,7 @@ contract AttestationsTest is World {
     /// @dev From one good signature: every v, both s, with what is left over or missing.
     function testFuzz_takesOneSpellingOfASignature(uint256 seed, uint8 v, bool isMirrored, int8 extra) external {
         _useThreshold(1);
-        IPool.Transaction memory transaction = _bind(_draft(Statements.SPEND, seed));
+        IPoolTypes.Transaction memory transaction = _bind(_draft(Statements.SPEND, seed));
         uint256 key = _accepted(3)[seed % 3];
         bytes32 digest = Statements.digestOf(home.domain, _keyHash(transaction.kind), transaction);
         (uint8 rightV, bytes32 r, bytes32 s) = vm.sign(key, digest);
@@ -139,18 +140,18 @@ contract AttestationsTest is World {
 
         Outcome memory outcome = _executeOne(transaction);
         if (attestations.length == 0) {
-            _assertRejected(outcome, IPool.TooFewAttestations.selector);
+            _assertRejected(outcome, IPoolTypes.TooFewAttestations.selector);
         } else if (attestations.length % 65 != 0) {
-            _assertRejected(outcome, IPool.AttestationLength.selector);
+            _assertRejected(outcome, IPoolTypes.AttestationLength.selector);
         } else if (isMirrored || (v != 27 && v != 28)) {
-            _assertRejected(outcome, IPool.SignatureInvalid.selector);
+            _assertRejected(outcome, IPoolTypes.SignatureInvalid.selector);
         } else if (v != rightV) {
             vm.assertFalse(outcome.isExecuted, "the other v is somebody else's signature");
         } else if (attestations.length == 65) {
             _assertExecuted(outcome);
         } else {
             // A second signature of zeros.
-            _assertRejected(outcome, IPool.SignatureInvalid.selector);
+            _assertRejected(outcome, IPoolTypes.SignatureInvalid.selector);
         }
     }
 
@@ -169,7 +170,7 @@ contract AttestationsTest is World {
     function testFuzz_refusesASignatureUnderAnotherMessage(uint8 kindSeed, uint8 field, uint8 bit) external {
         _useThreshold(2);
         uint8 kind = uint8(_within(kindSeed, 1, 4));
-        IPool.Transaction memory transaction = _bind(_draft(kind, bit));
+        IPoolTypes.Transaction memory transaction = _bind(_draft(kind, bit));
         bytes32[6] memory message = [
             home.domain,
             bytes32(uint256(kind)),
@@ -187,7 +188,7 @@ contract AttestationsTest is World {
         message[field % 6] ^= bytes32(uint256(1) << bit);
         transaction.attestations = _signatures(_attestationDigest(message), _accepted(2));
         vm.record();
-        _assertRejected(_executeOne(transaction), IPool.SignerUnknown.selector);
+        _assertRejected(_executeOne(transaction), IPoolTypes.SignerUnknown.selector);
         _assertUnwritten();
     }
 
@@ -213,10 +214,10 @@ contract AttestationsTest is World {
     function testFuzz_refusesAnotherProofThanTheSignedOne(uint8 kindSeed, uint16 bit) external {
         _useThreshold(1);
         uint8 kind = uint8(_within(kindSeed, 1, 4));
-        IPool.Transaction memory transaction = _attest(_bind(_draft(kind, bit)), _accepted(1));
+        IPoolTypes.Transaction memory transaction = _attest(_bind(_draft(kind, bit)), _accepted(1));
         transaction.proof[bit % 128] ^= bytes1(uint8(1 << (bit >> 7) % 8));
         vm.record();
-        _assertRejected(_executeOne(transaction), IPool.SignerUnknown.selector);
+        _assertRejected(_executeOne(transaction), IPoolTypes.SignerUnknown.selector);
         _assertUnwritten();
     }
 
@@ -224,17 +225,17 @@ contract AttestationsTest is World {
     function testFuzz_hasADomainOnEveryChain(uint64 chain) external {
         _useThreshold(1);
         uint256 chainId = _within(chain, 1, type(uint64).max);
-        IPool.Transaction memory transaction = _attest(_bind(_draft(Statements.SPEND, chain)), _accepted(1));
+        IPoolTypes.Transaction memory transaction = _attest(_bind(_draft(Statements.SPEND, chain)), _accepted(1));
         vm.chainId(chainId);
         vm.assertEq(pool.domainSeparator(), Statements.domainOf(chainId, address(pool)), "the domain");
         if (chainId == home.chainId) _assertExecuted(_executeOne(transaction));
-        else _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPool.ContextMismatch.selector));
+        else _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPoolTypes.ContextMismatch.selector));
         // Bound to the other chain, but signed for this one.
         home.chainId = chainId;
         Draft memory draft = _draft(Statements.SPEND, uint256(chain) + 1);
         transaction = _attest(_bind(draft), _accepted(1));
         if (pool.domainSeparator() == home.domain) return;
-        _assertRejected(_executeOne(transaction), IPool.SignerUnknown.selector);
+        _assertRejected(_executeOne(transaction), IPoolTypes.SignerUnknown.selector);
         home.domain = pool.domainSeparator();
         _assertExecuted(_executeOne(_attest(_bind(draft), _accepted(1))));
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {IGovernance} from "../../../shared/contracts/interfaces/IGovernance.sol";
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {TokenStandIn} from "../support/StandIns.sol";
 import {Draft, Statements} from "../support/Statements.sol";
 import {Outcome, Result, World, WorldOptions} from "../support/World.sol";
@@ -17,11 +19,14 @@ interface PoolInside {
         uint256 leaves;
         bytes32 extHash;
         bytes32 hash;
+        bytes32 proofHash;
+        bool isProved;
+        bool isPaid;
         address token;
         uint256 amount;
     }
 
-    function executeMember(IPool.Transaction calldata transaction, Statement calldata statement, address sender)
+    function executeMember(IPoolTypes.Transaction calldata transaction, Statement calldata statement, address sender)
         external;
 }
 
@@ -35,7 +40,7 @@ contract BatchesTest is World {
         _build(WorldOptions({signers: 1, threshold: 1, changeDelay: 100}));
         odd = new TokenStandIn();
         vm.prank(OWNER);
-        pool.proposeAsset(address(odd));
+        pool.proposeAsset(address(odd), minimumCap);
         vm.warp(block.timestamp + 100);
         pool.addAsset(address(odd));
         odd.mint(address(pool), 1 << 100);
@@ -47,7 +52,7 @@ contract BatchesTest is World {
     }
 
     /// @dev One of each kind, of value or without.
-    function _good(uint256 what, uint256 salt) private view returns (IPool.Transaction memory) {
+    function _good(uint256 what, uint256 salt) private view returns (IPoolTypes.Transaction memory) {
         what %= 5;
         if (what == 0) return _seal(_draft(Statements.SPEND, salt));
         if (what == 1) return _seal(_draft(Statements.SPEND9, salt));
@@ -58,7 +63,7 @@ contract BatchesTest is World {
     }
 
     /// @dev Each breaks at another place: form, state, attestation, token, venue, gas.
-    function _bad(uint256 what, uint256 salt) private view returns (IPool.Transaction memory transaction) {
+    function _bad(uint256 what, uint256 salt) private view returns (IPoolTypes.Transaction memory transaction) {
         what %= BAD;
         if (what == 0) {
             transaction = _good(0, salt);
@@ -86,7 +91,7 @@ contract BatchesTest is World {
 
     /// @dev The good ones alone, and the good ones among bad ones: the same in every respect.
     function testFuzz_leavesNeighboursAsIfBadOnesWereNotThere(uint256 seed) external {
-        (IPool.Transaction[] memory all, IPool.Transaction[] memory good) = _mixed(seed);
+        (IPoolTypes.Transaction[] memory all, IPoolTypes.Transaction[] memory good) = _mixed(seed);
         uint256 copy = vm.snapshotState();
         Result memory alone = _execute(good, _noUpdate(), SENDER);
         bytes32 expected = _fingerprint();
@@ -112,10 +117,10 @@ contract BatchesTest is World {
     function _mixed(uint256 seed)
         private
         view
-        returns (IPool.Transaction[] memory all, IPool.Transaction[] memory good)
+        returns (IPoolTypes.Transaction[] memory all, IPoolTypes.Transaction[] memory good)
     {
-        all = new IPool.Transaction[](seed % 3 + 2);
-        good = new IPool.Transaction[](all.length);
+        all = new IPoolTypes.Transaction[](seed % 3 + 2);
+        good = new IPoolTypes.Transaction[](all.length);
         uint256 count = 0;
         for (uint256 i = 0; i < all.length; ++i) {
             uint256 salt = uint256(keccak256(abi.encode(seed, i)));
@@ -129,7 +134,7 @@ contract BatchesTest is World {
 
     /// @dev The root update of the call too: skipped or taken by what became a leaf, whoever failed.
     function testFuzz_roundsOffWithTheRootOfWhatSucceeded(uint256 seed, uint8 upTo) external {
-        (IPool.Transaction[] memory all,) = _mixed(seed);
+        (IPoolTypes.Transaction[] memory all,) = _mixed(seed);
         bytes32[] memory heads = _headsOf(all);
         uint256 toIndex = upTo % (heads.length + 2);
         bytes32 headAfter = toIndex < heads.length ? heads[toIndex] : bytes32(uint256(1));
@@ -145,7 +150,7 @@ contract BatchesTest is World {
     }
 
     /// @dev The head after each leaf, found by executing on a copy of the world.
-    function _headsOf(IPool.Transaction[] memory all) private returns (bytes32[] memory heads) {
+    function _headsOf(IPoolTypes.Transaction[] memory all) private returns (bytes32[] memory heads) {
         uint256 copy = vm.snapshotState();
         Result memory result = _execute(all, _noUpdate(), SENDER);
         (uint64 leafCount, bytes32 last) = pool.queue();
@@ -167,7 +172,7 @@ contract BatchesTest is World {
         vm.assertTrue(vm.revertToStateAndDelete(copy), "back");
     }
 
-    function _isEndOfGood(uint256 seed, IPool.Transaction[] memory all, uint256 place) private pure returns (bool) {
+    function _isEndOfGood(uint256 seed, IPoolTypes.Transaction[] memory all, uint256 place) private pure returns (bool) {
         uint256 end = 0;
         for (uint256 i = 0; i < all.length; ++i) {
             if (!_isGood(seed, i)) continue;
@@ -180,7 +185,7 @@ contract BatchesTest is World {
     /// @dev Anyone may carry anyone's statement. With any gas at all, the call reverts as a whole, or does for
     /// each good member all that it would have done with plenty.
     function testFuzz_noGasLimitFailsAGoodMember(uint256 seed, uint256 gasLimit) external {
-        (IPool.Transaction[] memory all,) = _mixed(seed);
+        (IPoolTypes.Transaction[] memory all,) = _mixed(seed);
         gasLimit = seed % 3 == 0 ? _within(gasLimit, 20_000, 400_000) : _within(gasLimit, 400_000, 8_000_000);
         bytes memory data = abi.encodeCall(IPool.execute, (all, _noUpdate()));
         bytes32 before = _fingerprint();
@@ -200,7 +205,7 @@ contract BatchesTest is World {
     /// @dev The same where it matters most: the member's need is nearly all that the caller sends, so little is
     /// missing when it runs out, and the sixty-fourth that the EVM keeps back would pay for saying that it failed.
     function testFuzz_carriesAMemberWithEnoughOrNotAtAll(uint256 what, uint256 salt, uint256 cut) external {
-        IPool.Transaction memory transaction = what % 2 == 0
+        IPoolTypes.Transaction memory transaction = what % 2 == 0
             ? _seal(_withdrawal(Statements.SPEND9, salt, address(usdc), 10, RECIPIENT))
             : _good(2 + what / 2 % 3, salt);
         bytes memory data = abi.encodeCall(IPool.execute, (_one(transaction), _noUpdate()));
@@ -218,7 +223,7 @@ contract BatchesTest is World {
     /// @dev The pool's call to itself is no door for others, however well formed and signed for.
     function testFuzz_hasNoBackDoor(uint256 what, uint256 salt, address sender) external {
         vm.assume(sender != address(pool));
-        IPool.Transaction memory transaction = _good(what, salt);
+        IPoolTypes.Transaction memory transaction = _good(what, salt);
         PoolInside.Statement memory statement;
         statement.kind = transaction.kind;
         statement.deadline = transaction.deadline;
@@ -227,6 +232,7 @@ contract BatchesTest is World {
         statement.leaves = Statements.leavesOf(transaction.kind);
         statement.extHash = keccak256(transaction.ext);
         statement.hash = Statements.hashOf(transaction);
+        statement.proofHash = keccak256(transaction.proof);
         statement.token = address(usdc);
         statement.amount = 10;
         vm.record();
@@ -234,22 +240,22 @@ contract BatchesTest is World {
         (bool isDone, bytes memory answer) =
             address(pool).call(abi.encodeCall(PoolInside.executeMember, (transaction, statement, sender)));
         vm.assertFalse(isDone, "entered");
-        vm.assertEq(answer, abi.encodeWithSelector(IPool.OnlySelf.selector), "for that reason");
+        vm.assertEq(answer, abi.encodeWithSelector(IPoolTypes.OnlySelf.selector), "for that reason");
         _assertUnwritten();
     }
 
     function testFuzz_takesNothingFromGarbage(uint256 selectorSeed, bytes calldata tail, address sender) external {
         bytes4[12] memory entries = [
             IPool.execute.selector,
-            IPool.proposeSigner.selector,
-            IPool.addSigner.selector,
-            IPool.removeSigner.selector,
-            IPool.proposeAsset.selector,
-            IPool.addAsset.selector,
-            IPool.delistAsset.selector,
-            IPool.proposeExecutor.selector,
-            IPool.setExecutor.selector,
-            IPool.removeExecutor.selector,
+            IGovernance.proposeSigner.selector,
+            IGovernance.addSigner.selector,
+            IGovernance.removeSigner.selector,
+            IGovernance.proposeAsset.selector,
+            IGovernance.addAsset.selector,
+            IGovernance.delistAsset.selector,
+            IGovernance.proposeExecutor.selector,
+            IGovernance.setExecutor.selector,
+            IGovernance.removeExecutor.selector,
             PoolInside.executeMember.selector,
             bytes4(uint32(selectorSeed >> 8))
         ];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {Draft, Statements, SwapTerms} from "../support/Statements.sol";
 import {Outcome, World, WorldOptions} from "../support/World.sol";
@@ -30,13 +30,13 @@ contract StatementsTest is World {
     }
 
     /// @dev Authorized when it is a deposit, so that only the rule at stake can refuse it.
-    function _sealAll(Draft memory draft) private view returns (IPool.Transaction memory) {
-        IPool.Transaction memory transaction = _seal(draft);
+    function _sealAll(Draft memory draft) private view returns (IPoolTypes.Transaction memory) {
+        IPoolTypes.Transaction memory transaction = _seal(draft);
         if (draft.kind != Statements.DEPOSIT || draft.asset != uint160(address(usdc))) return transaction;
         return _authorize(transaction, DEPOSITOR_KEY, draft);
     }
 
-    function _judge(IPool.Transaction memory transaction) private {
+    function _judge(IPoolTypes.Transaction memory transaction) private {
         bytes32 before = _fingerprint();
         Outcome memory outcome = _executeOne(transaction);
         if (broken.length == 0) return _assertExecuted(outcome);
@@ -59,7 +59,7 @@ contract StatementsTest is World {
     function testFuzz_refusesTheContextOfAnotherPlace(uint256 kindSeed, uint8 field, uint16 bit) external {
         uint8 kind = _anyKind(kindSeed);
         Draft memory draft = _draft(kind, kindSeed);
-        IPool.Transaction memory transaction = _bind(draft);
+        IPoolTypes.Transaction memory transaction = _bind(draft);
         vm.assertEq(transaction.signals[0], _contextWith(draft, 0, 0, 0, 0), "the same place has the same context");
         uint256 flip = 1 << (bit % 256);
         field %= 5;
@@ -73,7 +73,7 @@ contract StatementsTest is World {
             _flip(draft.ext, bit);
         }
         transaction = _attest(transaction, _firstKeys(1));
-        _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPool.ContextMismatch.selector));
+        _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPoolTypes.ContextMismatch.selector));
     }
 
     function _contextWith(Draft memory draft, uint256 chainFlip, uint160 poolFlip, uint8 kindFlip, uint64 timeFlip)
@@ -99,7 +99,7 @@ contract StatementsTest is World {
         external
     {
         uint8 kind = _anyKind(kindSeed);
-        IPool.Transaction memory transaction = _sealAll(_draft(kind, kindSeed));
+        IPoolTypes.Transaction memory transaction = _sealAll(_draft(kind, kindSeed));
         what %= 4;
         if (what == 0) _flip(transaction.ext, bit);
         if (what == 1) transaction.deadline ^= uint64(1 << (bit % 64));
@@ -117,12 +117,12 @@ contract StatementsTest is World {
     function testFuzz_refusesEveryAliasOfEverySignal(uint256 kindSeed, uint256 position, uint8 multiple) external {
         uint8 kind = _anyKind(kindSeed);
         Draft memory draft = _draft(kind, kindSeed);
-        IPool.Transaction memory transaction = _bind(draft);
+        IPoolTypes.Transaction memory transaction = _bind(draft);
         position %= transaction.signals.length;
         uint256 room = (type(uint256).max - transaction.signals[position]) / Statements.R;
         transaction.signals[position] += Statements.R * _within(multiple, 1, room);
         transaction = _attest(transaction, _firstKeys(1));
-        _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPool.SignalOutOfRange.selector, position));
+        _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPoolTypes.SignalOutOfRange.selector, position));
     }
 
     /// @dev The nullifiers are any of twelve, of which four are spent.
@@ -136,8 +136,8 @@ contract StatementsTest is World {
             uint256 choice = seed % 8 != 0 ? 4 + (i + seed / 8) % 8 : seed % 12;
             if (draft.nullifiers.length == 9 && seed % 4 != 0) choice = i + 3;
             draft.nullifiers[i] = _nullifier(choice);
-            _rule(choice >= 4, IPool.NullifierSpent.selector);
-            _rule(!isNamed[choice], IPool.NullifiersNotDistinct.selector);
+            _rule(choice >= 4, IPoolTypes.NullifierSpent.selector);
+            _rule(!isNamed[choice], IPoolTypes.NullifiersNotDistinct.selector);
             isNamed[choice] = true;
             seed = uint256(keccak256(abi.encode(seed)));
         }
@@ -165,11 +165,11 @@ contract StatementsTest is World {
         uint256 place = position % (draft.commitments.length + 1);
         if (place < draft.commitments.length) {
             draft.commitments[place] = 0;
-            broken.push(IPool.CommitmentZero.selector);
+            broken.push(IPoolTypes.CommitmentZero.selector);
         }
         if (kind != Statements.DEPOSIT) {
             draft.root = root % 4 == 0 ? EMPTY_ROOT : root % Statements.R;
-            _rule(draft.root == EMPTY_ROOT, IPool.RootUnknown.selector);
+            _rule(draft.root == EMPTY_ROOT, IPoolTypes.RootUnknown.selector);
         }
         _judge(_sealAll(draft));
     }
@@ -181,9 +181,10 @@ contract StatementsTest is World {
         Draft memory draft = _draft(uint8(kindSeed % 3 + 2), kindSeed);
         draft.deadline = deadline;
         uint256 timestamp = isNear ? uint256(deadline) + time % 3 : uint256(time) + 1;
-        vm.warp(timestamp == 0 ? 1 : timestamp);
+        // On the first day of all the caps are none: windows are counted from there.
+        vm.warp(timestamp < 1 days ? 1 days : timestamp);
         if (block.timestamp <= deadline) return _assertExecuted(_executeOne(_seal(draft)));
-        _assertRefusedUntouched(_seal(draft), abi.encodeWithSelector(IPool.DeadlinePassed.selector, deadline));
+        _assertRefusedUntouched(_seal(draft), abi.encodeWithSelector(IPoolTypes.DeadlinePassed.selector, deadline));
     }
 
     function testFuzz_refusesOtherLengths(uint256 kindSeed, uint8 signalCount, uint16 extLength, uint8 proofLength)
@@ -192,14 +193,14 @@ contract StatementsTest is World {
         uint8 kind = _anyKind(kindSeed);
         Draft memory draft = _draft(kind, kindSeed);
         uint256 right = Statements.signalsOf(kind);
-        IPool.Transaction memory transaction = _bind(draft);
+        IPoolTypes.Transaction memory transaction = _bind(draft);
         if (signalCount % 2 == 0) transaction.signals = new uint256[](signalCount / 2 % 32);
         if (extLength % 2 == 0) transaction.ext = new bytes(extLength / 2 % 1024);
         if (proofLength % 2 == 0) transaction.proof = new bytes(proofLength);
-        _rule(transaction.signals.length == right, IPool.SignalCount.selector);
-        _rule(transaction.ext.length == Statements.extBytesOf(kind), IPool.ExtLength.selector);
-        _rule(transaction.proof.length == 128, IPool.ProofLength.selector);
-        if (signalCount % 2 == 0 || extLength % 2 == 0) broken.push(IPool.ContextMismatch.selector);
+        _rule(transaction.signals.length == right, IPoolTypes.SignalCount.selector);
+        _rule(transaction.ext.length == Statements.extBytesOf(kind), IPoolTypes.ExtLength.selector);
+        _rule(transaction.proof.length == 128, IPoolTypes.ProofLength.selector);
+        if (signalCount % 2 == 0 || extLength % 2 == 0) broken.push(IPoolTypes.ContextMismatch.selector);
         transaction = _attest(transaction, _firstKeys(1));
         if (kind == Statements.DEPOSIT) transaction = _authorize(transaction, DEPOSITOR_KEY, draft);
         _judge(transaction);
@@ -214,12 +215,12 @@ contract StatementsTest is World {
         vm.assertEq(pool.verifier(kind), address(0), "no verifier");
         vm.assertEq(pool.memberGas(kind), 0, "no gas");
         // Signed with no key and with the key of the kind whose shape it has.
-        IPool.Transaction memory transaction = _bind(draft);
+        IPoolTypes.Transaction memory transaction = _bind(draft);
         transaction.attestations = _signatures(
             Statements.digestOf(home.domain, shapeSeed % 2 == 0 ? bytes32(0) : _keyHash(shape), transaction),
             _firstKeys(1)
         );
-        _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPool.UnknownKind.selector, kind));
+        _assertRefusedUntouched(transaction, abi.encodeWithSelector(IPoolTypes.UnknownKind.selector, kind));
     }
 
     // ------------------------------------------------------------------ terms
@@ -236,25 +237,26 @@ contract StatementsTest is World {
         draft.asset = _anyAsset(assetSeed);
         draft.amount = _anyAmount(amountSeed);
         address party = _anyParty(partySeed, draft.asset);
-        _rule(draft.asset <= type(uint160).max, IPool.AssetOutOfRange.selector);
-        _rule(draft.amount <= type(uint128).max, IPool.AmountOutOfRange.selector);
+        _rule(draft.asset <= type(uint160).max, IPoolTypes.AssetOutOfRange.selector);
+        _rule(draft.amount <= type(uint128).max, IPoolTypes.AmountOutOfRange.selector);
         if (kind == Statements.DEPOSIT) {
-            _rule(draft.amount != 0, IPool.ZeroAmount.selector);
-            _rule(draft.asset == uint160(address(usdc)), IPool.AssetUnsupported.selector);
+            _rule(draft.amount != 0, IPoolTypes.ZeroAmount.selector);
+            _rule(draft.asset == uint160(address(usdc)), IPoolTypes.AssetUnsupported.selector);
             return _judge(_sealAll(draft));
         }
         draft.ext = Statements.spendExt(party, Statements.anyCiphertexts(kind, kindSeed));
-        _rule((draft.asset == 0) == (draft.amount == 0), IPool.AssetMismatch.selector);
-        _rule((party == address(0)) == (draft.amount == 0), IPool.RecipientMismatch.selector);
+        _rule((draft.asset == 0) == (draft.amount == 0), IPoolTypes.AssetMismatch.selector);
+        _rule((party == address(0)) == (draft.amount == 0), IPoolTypes.RecipientMismatch.selector);
         if (draft.amount != 0) {
-            _rule(party != address(pool), IPool.RecipientForbidden.selector);
-            _rule(uint160(party) != draft.asset, IPool.RecipientForbidden.selector);
-            _rule(draft.asset == uint160(address(usdc)), IPool.AssetUnsupported.selector);
+            _rule(party != address(pool), IPoolTypes.RecipientForbidden.selector);
+            _rule(uint160(party) != draft.asset, IPoolTypes.RecipientForbidden.selector);
+            _rule(draft.asset == uint160(address(usdc)), IPoolTypes.AssetUnsupported.selector);
+            _rule(draft.amount <= ROOM, IPoolTypes.CapReached.selector);
         }
-        IPool.Transaction memory transaction = _seal(draft);
+        IPoolTypes.Transaction memory transaction = _seal(draft);
         if (isAuthorized) {
             transaction.authorization = new bytes(65);
-            broken.push(IPool.AuthorizationMalformed.selector);
+            broken.push(IPoolTypes.AuthorizationMalformed.selector);
         }
         _judge(transaction);
     }
@@ -301,29 +303,30 @@ contract StatementsTest is World {
         }
         if (seed / (1 << 20) % 8 == 0) terms.middle = address(0);
         draft.ext = Statements.swapExt(terms, Statements.anyCiphertexts(Statements.SWAP, seed));
+        _rule(draft.amount <= ROOM, IPoolTypes.CapReached.selector);
         _ruleSwap(draft, terms);
         _judge(_seal(draft));
     }
 
     function _ruleSwap(Draft memory draft, SwapTerms memory terms) private {
-        _rule(draft.asset <= type(uint160).max, IPool.AssetOutOfRange.selector);
-        _rule(draft.amount <= type(uint128).max, IPool.AmountOutOfRange.selector);
-        _rule(draft.amount != 0, IPool.ZeroAmount.selector);
-        _rule((draft.asset == 0) == (draft.amount == 0), IPool.AssetMismatch.selector);
-        _rule(draft.asset == uint160(address(usdc)), IPool.AssetUnsupported.selector);
+        _rule(draft.asset <= type(uint160).max, IPoolTypes.AssetOutOfRange.selector);
+        _rule(draft.amount <= type(uint128).max, IPoolTypes.AmountOutOfRange.selector);
+        _rule(draft.amount != 0, IPoolTypes.ZeroAmount.selector);
+        _rule((draft.asset == 0) == (draft.amount == 0), IPoolTypes.AssetMismatch.selector);
+        _rule(draft.asset == uint160(address(usdc)), IPoolTypes.AssetUnsupported.selector);
         address token = address(uint160(draft.asset));
-        _rule(terms.tokenOut != address(0) && terms.tokenOut != token, IPool.TokenOutInvalid.selector);
-        _rule(pool.isAsset(terms.tokenOut), IPool.AssetUnsupported.selector);
-        _rule(terms.floor != 0, IPool.FloorZero.selector);
-        _rule(terms.npk < Statements.R, IPool.NpkOutOfRange.selector);
-        _rule(_isTier(terms.feeFirst), IPool.PathInvalid.selector);
+        _rule(terms.tokenOut != address(0) && terms.tokenOut != token, IPoolTypes.TokenOutInvalid.selector);
+        _rule(pool.isAsset(terms.tokenOut), IPoolTypes.AssetUnsupported.selector);
+        _rule(terms.floor != 0, IPoolTypes.FloorZero.selector);
+        _rule(terms.npk < Statements.R, IPoolTypes.NpkOutOfRange.selector);
+        _rule(_isTier(terms.feeFirst), IPoolTypes.PathInvalid.selector);
         if (terms.middle == address(0)) {
-            _rule(terms.feeSecond == 0, IPool.PathInvalid.selector);
+            _rule(terms.feeSecond == 0, IPoolTypes.PathInvalid.selector);
             return;
         }
-        _rule(_isTier(terms.feeSecond), IPool.PathInvalid.selector);
-        _rule(terms.middle != token && terms.middle != terms.tokenOut, IPool.PathInvalid.selector);
-        _rule(pool.isAsset(terms.middle), IPool.AssetUnsupported.selector);
+        _rule(_isTier(terms.feeSecond), IPoolTypes.PathInvalid.selector);
+        _rule(terms.middle != token && terms.middle != terms.tokenOut, IPoolTypes.PathInvalid.selector);
+        _rule(pool.isAsset(terms.middle), IPoolTypes.AssetUnsupported.selector);
     }
 
     function _anyToken(uint256 seed) private view returns (address) {
@@ -353,7 +356,7 @@ contract StatementsTest is World {
     function testFuzz_executesWhatKeepsEveryRuleOnce(uint256 kindSeed, uint256 salt) external {
         uint8 kind = _anyKind(kindSeed);
         Draft memory draft = _draft(kind, salt);
-        IPool.Transaction memory transaction = _sealAll(draft);
+        IPoolTypes.Transaction memory transaction = _sealAll(draft);
         Outcome memory outcome = _executeOne(transaction);
         _assertExecuted(outcome);
         vm.assertEq(outcome.firstLeafIndex, uint256(0), "from the first leaf on");
@@ -367,7 +370,7 @@ contract StatementsTest is World {
         }
         _assertRejected(
             _executeOne(transaction),
-            kind == Statements.DEPOSIT ? IPool.StatementRepeated.selector : IPool.NullifierSpent.selector
+            kind == Statements.DEPOSIT ? IPoolTypes.StatementRepeated.selector : IPoolTypes.NullifierSpent.selector
         );
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {IGovernance} from "../../../shared/contracts/interfaces/IGovernance.sol";
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {TokenStandIn} from "../support/StandIns.sol";
 import {Draft, Statements} from "../support/Statements.sol";
 import {Outcome, World, WorldOptions} from "../support/World.sol";
@@ -16,7 +18,7 @@ contract TokensTest is World {
         _build(WorldOptions({signers: 1, threshold: 1, changeDelay: 100}));
         odd = new TokenStandIn();
         vm.prank(OWNER);
-        pool.proposeAsset(address(odd));
+        pool.proposeAsset(address(odd), minimumCap);
         vm.warp(block.timestamp + 100);
         pool.addAsset(address(odd));
         odd.mint(address(pool), 1 << 140);
@@ -37,7 +39,7 @@ contract TokensTest is World {
         _tame(behaviour, seed / 4);
         odd.behave(behaviour);
         Draft memory draft = _oddDraft(kind, amount);
-        IPool.Transaction memory transaction = _seal(draft);
+        IPoolTypes.Transaction memory transaction = _seal(draft);
         if (kind == Statements.DEPOSIT) transaction.authorization = new bytes(65);
         bytes32 before = _oddFingerprint(draft);
         uint256 held = odd.balanceOf(address(pool));
@@ -79,13 +81,14 @@ contract TokensTest is World {
         pure
         returns (bytes4)
     {
-        if (behaviour.burnsGas || behaviour.reverts) return IPool.TransferRefused.selector;
+        if (kind != Statements.DEPOSIT && amount > ROOM) return IPoolTypes.CapReached.selector;
+        if (behaviour.burnsGas || behaviour.reverts) return IPoolTypes.TransferRefused.selector;
         bytes memory answer = behaviour.answer;
         if (answer.length != 0 && (answer.length < 32 || abi.decode(answer, (uint256)) != 1)) {
-            return IPool.TransferRefused.selector;
+            return IPoolTypes.TransferRefused.selector;
         }
         uint256 thousandths = kind == Statements.DEPOSIT ? behaviour.given : behaviour.taken;
-        return amount * thousandths / 1000 == amount ? bytes4(0) : IPool.TransferMismatch.selector;
+        return amount * thousandths / 1000 == amount ? bytes4(0) : IPoolTypes.TransferMismatch.selector;
     }
 
     function _oddFingerprint(Draft memory draft) private view returns (bytes32) {
@@ -98,10 +101,10 @@ contract TokensTest is World {
         uint8 kind = uint8(kindSeed % 3 + 1);
         bytes memory long = bytes.concat(reason, new bytes(more % 2048));
         odd.behave(TokenStandIn.Behaviour(1000, 1000, false, true, false, long));
-        IPool.Transaction memory transaction = _seal(_oddDraft(kind, 7));
+        IPoolTypes.Transaction memory transaction = _seal(_oddDraft(kind, 7));
         if (kind == Statements.DEPOSIT) transaction.authorization = new bytes(65);
         bytes memory kept = long.length > 128 ? _head(long, 128) : long;
-        _assertRejected(_executeOne(transaction), abi.encodeWithSelector(IPool.TransferRefused.selector, kept));
+        _assertRejected(_executeOne(transaction), abi.encodeWithSelector(IPoolTypes.TransferRefused.selector, kept));
     }
 
     /// @dev Whatever the token calls while the pool's effects are half done, it finds a closed door.
@@ -110,7 +113,7 @@ contract TokensTest is World {
         (bytes memory message, bytes4 refusal) = _comeBack(entry, salt);
         odd.setCall(address(pool), message);
         odd.behave(TokenStandIn.Behaviour(1000, 1000, true, false, false, TRUE));
-        IPool.Transaction memory transaction = _seal(_oddDraft(kind, 7));
+        IPoolTypes.Transaction memory transaction = _seal(_oddDraft(kind, 7));
         if (kind == Statements.DEPOSIT) transaction.authorization = new bytes(65);
         Outcome memory outcome = _executeOne(transaction);
         _assertExecuted(outcome);
@@ -124,14 +127,14 @@ contract TokensTest is World {
 
     function _comeBack(uint8 entry, uint256 salt) private returns (bytes memory, bytes4) {
         entry %= 4;
-        IPool.Transaction memory good = _seal(_draft(Statements.SPEND, salt));
-        if (entry == 0) return (abi.encodeCall(IPool.execute, (_one(good), _noUpdate())), IPool.Reentered.selector);
+        IPoolTypes.Transaction memory good = _seal(_draft(Statements.SPEND, salt));
+        if (entry == 0) return (abi.encodeCall(IPool.execute, (_one(good), _noUpdate())), IPoolTypes.Reentered.selector);
         if (entry == 1) {
             good = _goodDeposit(salt);
-            return (abi.encodeCall(IPool.execute, (_one(good), _noUpdate())), IPool.Reentered.selector);
+            return (abi.encodeCall(IPool.execute, (_one(good), _noUpdate())), IPoolTypes.Reentered.selector);
         }
-        if (entry == 2) return (abi.encodeCall(IPool.delistAsset, (address(usdc))), IPool.NotOwner.selector);
-        return (abi.encodeCall(IPool.execute, (new IPool.Transaction[](0), _noUpdate())), IPool.Reentered.selector);
+        if (entry == 2) return (abi.encodeCall(IGovernance.delistAsset, (address(usdc))), IPoolTypes.NotOwner.selector);
+        return (abi.encodeCall(IPool.execute, (new IPoolTypes.Transaction[](0), _noUpdate())), IPoolTypes.Reentered.selector);
     }
 
     // ------------------------------------------------------------------ who may move whose money
@@ -140,7 +143,7 @@ contract TokensTest is World {
     function testFuzz_refusesAnAuthorizationForSomethingElse(uint8 field, uint8 bit, uint256 salt) external {
         Draft memory draft = _draft(Statements.DEPOSIT, salt);
         usdc.mint(depositor, type(uint128).max);
-        IPool.Transaction memory transaction = _seal(draft);
+        IPoolTypes.Transaction memory transaction = _seal(draft);
         bytes32[6] memory message = [
             bytes32(uint256(uint160(depositor))),
             bytes32(uint256(uint160(address(pool)))),
@@ -154,7 +157,7 @@ contract TokensTest is World {
         transaction.authorization = _signature(_receiveDigest(message), DEPOSITOR_KEY);
         if (field == 6) transaction.authorization[bit % 65] ^= bytes1(uint8(1 << (bit / 65 % 8)));
         bytes32 before = _fingerprint();
-        _assertRejected(_executeOne(transaction), IPool.TransferRefused.selector);
+        _assertRejected(_executeOne(transaction), IPoolTypes.TransferRefused.selector);
         vm.assertEq(_fingerprint(), before, "nothing changed");
         // Beside it, the right one.
         _assertExecuted(_executeOne(_authorize(transaction, DEPOSITOR_KEY, draft)));
@@ -167,18 +170,22 @@ contract TokensTest is World {
         return Statements.typed(usdc.DOMAIN_SEPARATOR(), keccak256(abi.encodePacked(typeHash, message)));
     }
 
-    /// @dev Of any length but 65, also for a sender who has approved.
+    /// @dev Of any length but 65, also for a sender who has approved: of a deposit it is the depositor's code that
+    /// would know it, and here there is none.
     function testFuzz_refusesAuthorizationsOfOtherLengths(uint8 kindSeed, bytes calldata authorization) external {
         vm.assume(authorization.length != 65 && authorization.length != 0);
         uint8 kind = uint8(kindSeed % 4 + 1);
         usdc.mint(depositor, 1000);
         vm.prank(depositor);
         usdc.approve(address(pool), 1000);
-        IPool.Transaction memory transaction = _seal(_draft(kind, kindSeed));
+        IPoolTypes.Transaction memory transaction = _seal(_draft(kind, kindSeed));
         transaction.authorization = authorization;
         bytes32 before = _fingerprint();
         _assertRejected(
-            _execute(_one(transaction), _noUpdate(), depositor).members[0], IPool.AuthorizationMalformed.selector
+            _execute(_one(transaction), _noUpdate(), depositor).members[0],
+            kind == Statements.DEPOSIT
+                ? IPoolTypes.TransferRefused.selector
+                : IPoolTypes.AuthorizationMalformed.selector
         );
         vm.assertEq(_fingerprint(), before, "nothing changed");
     }
@@ -210,7 +217,7 @@ contract TokensTest is World {
             return;
         }
         _assertRejected(
-            outcome, sender == depositor ? IPool.TransferRefused.selector : IPool.AuthorizationMalformed.selector
+            outcome, sender == depositor ? IPoolTypes.TransferRefused.selector : IPoolTypes.AuthorizationMalformed.selector
         );
         vm.assertEq(_fingerprint(), before, "nothing changed");
     }
@@ -222,8 +229,12 @@ contract TokensTest is World {
         uint256 owned = usdc.balanceOf(recipient);
         Draft memory draft = _withdrawal(kind, amount, address(usdc), amount, recipient);
         Outcome memory outcome = _executeOne(_seal(draft));
+        if (amount > ROOM) {
+            _assertRejected(outcome, abi.encodeWithSelector(IPoolTypes.CapReached.selector, address(usdc), ROOM));
+            return vm.assertFalse(pool.isSpent(draft.nullifiers[0]), "the notes are unspent");
+        }
         if (amount > held) {
-            _assertRejected(outcome, IPool.TransferRefused.selector);
+            _assertRejected(outcome, IPoolTypes.TransferRefused.selector);
             vm.assertFalse(pool.isSpent(draft.nullifiers[0]), "the notes are unspent");
             usdc.mint(address(pool), amount);
             _assertExecuted(_executeOne(_seal(draft)));
@@ -243,7 +254,7 @@ contract TokensTest is World {
         pool.delistAsset(address(usdc));
         if (proposal % 4 != 0) {
             vm.prank(OWNER);
-            pool.proposeAsset(address(usdc));
+            pool.proposeAsset(address(usdc), minimumCap);
         }
         if (proposal % 4 == 1) vm.warp(block.timestamp + 100 + 7 days);
         if (proposal % 4 == 2) {
@@ -254,7 +265,7 @@ contract TokensTest is World {
         if (kind == Statements.DEPOSIT) {
             _assertRejected(
                 _executeOne(_goodDeposit(amount)),
-                abi.encodeWithSelector(IPool.AssetUnsupported.selector, address(usdc))
+                abi.encodeWithSelector(IPoolTypes.AssetUnsupported.selector, address(usdc))
             );
         } else {
             _assertExecuted(_executeOne(_seal(_withdrawal(kind, amount, address(usdc), amount, RECIPIENT))));

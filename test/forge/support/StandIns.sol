@@ -3,17 +3,51 @@ pragma solidity ^0.8.28;
 
 import {IExecutor} from "../../../shared/contracts/interfaces/IExecutor.sol";
 import {IToken} from "../../../shared/contracts/interfaces/IToken.sol";
+import {ITreeHasher} from "../../../shared/contracts/interfaces/ITreeHasher.sol";
+import {IVerifier} from "../../../shared/contracts/interfaces/IVerifier.sol";
+import {Proofs} from "./Proofs.sol";
+import {Statements} from "./Statements.sol";
 
-/// @title Names a circuit's key
-/// @notice The attested path reads a verifier's key hash once and never calls it again; what real verifiers do
-/// is tested elsewhere.
-contract VerifierStandIn {
+/// @title Names a circuit's key, and says yes to a statement that was registered as true when the proof is the good one
+/// @notice So a test decides what is true, and what is forged exists. What real verifiers do is tested elsewhere.
+contract VerifierStandIn is IVerifier {
     uint256 public immutable signalCount;
     bytes32 public immutable verifyingKeyHash;
+    mapping(bytes32 signals => bool) private isTrue;
 
     constructor(uint256 signalCount_, bytes32 verifyingKeyHash_) {
         signalCount = signalCount_;
         verifyingKeyHash = verifyingKeyHash_;
+    }
+
+    function register(uint256[] calldata signals) external {
+        isTrue[keccak256(abi.encode(signals))] = true;
+    }
+
+    function verify(uint256[8] calldata proof, uint256[] calldata signals) external view returns (bool) {
+        return isTrue[keccak256(abi.encode(signals))] && keccak256(abi.encode(proof)) == keccak256(Proofs.good());
+    }
+}
+
+/// @title A tree whose root is a chain over index and leaf of every leaf that is not empty
+/// @notice It says as much of the leaves as a real root does, for a thousandth of its price: other leaves, another order
+/// or another index have another root, and empty leaves leave it as it is. The frontier is the old root itself.
+contract TreeStandIn is ITreeHasher {
+    function append(uint256[] calldata frontier, uint64 fromIndex, uint256[] calldata leaves)
+        external
+        pure
+        returns (uint256 oldRoot, uint256 newRoot)
+    {
+        if (frontier.length != 1) revert FrontierLength(frontier.length);
+        oldRoot = newRoot = frontier[0];
+        for (uint256 i = 0; i < leaves.length; ++i) {
+            newRoot = next(newRoot, fromIndex + i, leaves[i]);
+        }
+    }
+
+    function next(uint256 root, uint256 index, uint256 leaf) public pure returns (uint256) {
+        if (leaf == 0) return root;
+        return uint256(keccak256(abi.encode(root, index, leaf))) % Statements.R;
     }
 }
 

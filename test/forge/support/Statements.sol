@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
-import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 
 /// @dev Everything that a statement says, before the pool's address and the chain are bound into it.
 struct Draft {
@@ -137,7 +137,7 @@ library Statements {
         }
     }
 
-    function hashOf(IPool.Transaction memory transaction) internal pure returns (bytes32) {
+    function hashOf(IPoolTypes.Transaction memory transaction) internal pure returns (bytes32) {
         return
             keccak256(
                 abi.encode(transaction.kind, transaction.deadline, transaction.signals, keccak256(transaction.ext))
@@ -158,7 +158,7 @@ library Statements {
         );
     }
 
-    function digestOf(bytes32 domain, bytes32 keyHash, IPool.Transaction memory transaction)
+    function digestOf(bytes32 domain, bytes32 keyHash, IPoolTypes.Transaction memory transaction)
         internal
         pure
         returns (bytes32)
@@ -180,7 +180,7 @@ library Statements {
         );
     }
 
-    function digestOf(bytes32 domain, IPool.RootUpdate memory update) internal pure returns (bytes32) {
+    function digestOf(bytes32 domain, IPoolTypes.RootUpdate memory update) internal pure returns (bytes32) {
         return typed(
             domain,
             keccak256(

@@ -27,7 +27,7 @@ abstract contract UniswapWorld is World {
     /// @dev Three pools of the 0.3 % tier at a price of one, with liquidity around it but not everywhere.
     /// The executor is announced and set as an owner would.
     function _useUniswap() internal {
-        UniswapFactory factory = UniswapFactory(_deploy(FACTORY, ""));
+        UniswapFactory factory = UniswapFactory(_deploy(FACTORY, "", 0));
         _provide(UniswapPool(factory.createPool(address(usdc), address(euro), 3000)));
         _provide(UniswapPool(factory.createPool(address(usdc), address(yen), 3000)));
         _provide(UniswapPool(factory.createPool(address(yen), address(euro), 3000)));

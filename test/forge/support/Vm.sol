@@ -59,15 +59,19 @@ abstract contract Cheats {
 
     /// @dev Deploys what scripts/build/contracts.ts made: the very bytes that go to a chain. The folder can be
     /// another one only for the check that these tests notice a broken pool.
-    function _deployBuilt(string memory name, bytes memory arguments) internal returns (address) {
+    function _deployBuilt(string memory name, bytes memory arguments, uint256 value) internal returns (address) {
         string memory folder = vm.envOr("CLOISTER_FORGE_CONTRACTS", ".cloister/build/contracts");
-        return _deploy(string.concat(folder, "/", name, ".json"), arguments);
+        return _deploy(string.concat(folder, "/", name, ".json"), arguments, value);
     }
 
-    function _deploy(string memory file, bytes memory arguments) internal returns (address deployed) {
+    function _deployBuilt(string memory name, bytes memory arguments) internal returns (address) {
+        return _deployBuilt(name, arguments, 0);
+    }
+
+    function _deploy(string memory file, bytes memory arguments, uint256 value) internal returns (address deployed) {
         bytes memory code = bytes.concat(vm.getCode(file), arguments);
         assembly ("memory-safe") {
-            deployed := create(0, add(code, 32), mload(code))
+            deployed := create(value, add(code, 32), mload(code))
             if iszero(deployed) {
                 // The constructor's own refusal.
                 returndatacopy(0, 0, returndatasize())

@@ -3,8 +3,10 @@ pragma solidity ^0.8.28;
 
 import {INoteHasher} from "../../../shared/contracts/interfaces/INoteHasher.sol";
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {ITreeHasher} from "../../../shared/contracts/interfaces/ITreeHasher.sol";
 import {TestToken} from "./TestToken.sol";
-import {VenueStandIn, VerifierStandIn} from "./StandIns.sol";
+import {TreeStandIn, VenueStandIn, VerifierStandIn} from "./StandIns.sol";
 import {Draft, Home, Statements, SwapTerms} from "./Statements.sol";
 import {Cheats, Vm} from "./Vm.sol";
 
@@ -16,6 +18,8 @@ struct Outcome {
     uint64 firstLeafIndex;
     /// Of a swap: what `NoteHashed` said.
     bool hasNote;
+    /// What a claim was made for instead of a payment.
+    uint256 claimed;
     Hashed note;
 }
 
@@ -46,6 +50,7 @@ struct WorldOptions {
 /// the test.
 abstract contract World is Cheats {
     address internal constant OWNER = address(0x0117E2);
+    address internal constant GUARDIAN = address(0x60A7D1A);
     address internal constant SENDER = address(0x5E17DE2);
     uint64 internal constant DEADLINE = 4_000_000_000;
     uint256 internal constant EMPTY_ROOT = 0x151399c724e17408a7a43cdadba2fc000da9339c56e4d49c6cdee6c4356fbc68;
@@ -70,6 +75,15 @@ abstract contract World is Cheats {
     Home internal home;
     uint256 internal threshold;
 
+    /// Of the pools that are made; a test may set others before it makes one. Caps are out of the way.
+    uint64 internal provedDelay = 2 days;
+    uint96 internal signerBond;
+    uint104 internal minimumCap = type(uint104).max;
+    /// What one signer lets out of the largest cap.
+    uint256 internal constant ROOM = 3 << 102;
+    ITreeHasher internal tree;
+    VerifierStandIn[5] internal verifiers;
+
     function _build(WorldOptions memory options) internal {
         vm.warp(1_800_000_000);
         _makeKeys();
@@ -79,6 +93,8 @@ abstract contract World is Cheats {
         yen = TestToken(_deployBuilt("TestUSDC", ""));
         venue = new VenueStandIn();
         hasher = INoteHasher(_deployBuilt("PoseidonNoteHasher", ""));
+        if (address(tree) == address(0)) tree = new TreeStandIn();
+        _deployVerifiers();
         _usePool(_deployPool(options));
     }
 
@@ -89,25 +105,47 @@ abstract contract World is Cheats {
     }
 
     function _deployPool(WorldOptions memory options) internal returns (IPool) {
-        IPool.Configuration memory configuration;
+        IPoolTypes.Configuration memory configuration;
         configuration.owner = OWNER;
+        configuration.guardian = GUARDIAN;
         configuration.signers = new address[](options.signers);
+        configuration.images = new bytes32[](options.signers);
         for (uint256 i = 0; i < options.signers; ++i) {
-            configuration.signers[i] = signers[i];
+            (configuration.signers[i], configuration.images[i]) = (signers[i], _imageOf(i));
         }
         configuration.threshold = options.threshold;
+        configuration.signerBond = signerBond;
         configuration.changeDelay = options.changeDelay;
+        configuration.provedDelay = provedDelay;
         configuration.assets = new address[](3);
-        configuration.assets[0] = address(usdc);
-        configuration.assets[1] = address(euro);
-        configuration.assets[2] = address(yen);
+        configuration.minimumCaps = new uint104[](3);
+        for (uint256 i = 0; i < 3; ++i) {
+            configuration.assets[i] = [address(usdc), address(euro), address(yen)][i];
+            configuration.minimumCaps[i] = minimumCap;
+        }
         configuration.executor = address(venue);
         configuration.verifiers = new address[](4);
         for (uint8 kind = 1; kind <= 4; ++kind) {
-            configuration.verifiers[kind - 1] = address(new VerifierStandIn(Statements.signalsOf(kind), _keyHash(kind)));
+            configuration.verifiers[kind - 1] = address(verifiers[kind]);
         }
         configuration.noteHasher = address(hasher);
-        return IPool(_deployBuilt("Pool", abi.encode(configuration)));
+        configuration.treeHasher = address(tree);
+        configuration.governance = _deployBuilt("Governance", "");
+        configuration.recovery = _deployBuilt("Recovery", "");
+        uint256 bonds = options.signers * signerBond;
+        vm.deal(address(this), address(this).balance + bonds);
+        return IPool(_deployBuilt("Pool", abi.encode(configuration), bonds));
+    }
+
+    /// @dev Of the first signers; 0 for one that shares its image with nobody.
+    function _imageOf(uint256) internal view virtual returns (bytes32) {
+        return 0;
+    }
+
+    function _deployVerifiers() private {
+        for (uint8 kind = 1; kind <= 4; ++kind) {
+            verifiers[kind] = new VerifierStandIn(Statements.signalsOf(kind), _keyHash(kind));
+        }
     }
 
     function _makeKeys() private {
@@ -171,12 +209,12 @@ abstract contract World is Cheats {
     }
 
     /// @dev As a device and honest enclaves make it: bound to the pool, signed by the first signers.
-    function _seal(Draft memory draft) internal view returns (IPool.Transaction memory) {
+    function _seal(Draft memory draft) internal view returns (IPoolTypes.Transaction memory) {
         return _attest(_bind(draft), _firstKeys(threshold));
     }
 
     /// @dev Without attestations.
-    function _bind(Draft memory draft) internal view returns (IPool.Transaction memory transaction) {
+    function _bind(Draft memory draft) internal view returns (IPoolTypes.Transaction memory transaction) {
         transaction.kind = draft.kind;
         transaction.deadline = draft.deadline;
         transaction.signals = Statements.signals(
@@ -187,10 +225,10 @@ abstract contract World is Cheats {
         transaction.authorization = draft.authorization;
     }
 
-    function _attest(IPool.Transaction memory transaction, uint256[] memory by)
+    function _attest(IPoolTypes.Transaction memory transaction, uint256[] memory by)
         internal
         view
-        returns (IPool.Transaction memory)
+        returns (IPoolTypes.Transaction memory)
     {
         transaction.attestations =
             _signatures(Statements.digestOf(home.domain, _keyHash(transaction.kind), transaction), by);
@@ -216,10 +254,10 @@ abstract contract World is Cheats {
     }
 
     /// @dev The depositor's EIP-3009 authorization, made for the statement's hash.
-    function _authorize(IPool.Transaction memory transaction, uint256 key, Draft memory draft)
+    function _authorize(IPoolTypes.Transaction memory transaction, uint256 key, Draft memory draft)
         internal
         view
-        returns (IPool.Transaction memory)
+        returns (IPoolTypes.Transaction memory)
     {
         transaction.authorization = _signature(
             Statements.typed(
@@ -255,7 +293,7 @@ abstract contract World is Cheats {
     }
 
     /// @dev A deposit of usdc that will be executed: paid for, authorized, attested.
-    function _goodDeposit(uint256 salt) internal returns (IPool.Transaction memory) {
+    function _goodDeposit(uint256 salt) internal returns (IPoolTypes.Transaction memory) {
         Draft memory draft = _draft(Statements.DEPOSIT, salt);
         usdc.mint(depositor, draft.amount);
         return _authorize(_seal(draft), DEPOSITOR_KEY, draft);
@@ -266,23 +304,23 @@ abstract contract World is Cheats {
     function _update(uint64 toIndex, bytes32 headAfter, uint256 newRoot)
         internal
         view
-        returns (IPool.RootUpdate memory)
+        returns (IPoolTypes.RootUpdate memory)
     {
         return _signed(
-            IPool.RootUpdate(EMPTY_ROOT, newRoot, 0, toIndex, bytes32(0), headAfter, ""), _firstKeys(threshold)
+            IPoolTypes.RootUpdate(EMPTY_ROOT, newRoot, 0, toIndex, bytes32(0), headAfter, ""), _firstKeys(threshold)
         );
     }
 
-    function _signed(IPool.RootUpdate memory update, uint256[] memory by)
+    function _signed(IPoolTypes.RootUpdate memory update, uint256[] memory by)
         internal
         view
-        returns (IPool.RootUpdate memory)
+        returns (IPoolTypes.RootUpdate memory)
     {
         update.attestations = _signatures(Statements.digestOf(home.domain, update), by);
         return update;
     }
 
-    function _noUpdate() internal pure returns (IPool.RootUpdate memory update) {}
+    function _noUpdate() internal pure returns (IPoolTypes.RootUpdate memory update) {}
 
     /// @dev The head of the queue after this statement's leaves, for one whose commitments are all known.
     function _headAfter(bytes32 head, Draft memory draft) internal pure returns (bytes32) {
@@ -294,23 +332,24 @@ abstract contract World is Cheats {
 
     // ------------------------------------------------------------------ execution
 
-    function _one(IPool.Transaction memory transaction) internal pure returns (IPool.Transaction[] memory list) {
-        list = new IPool.Transaction[](1);
+    function _one(IPoolTypes.Transaction memory transaction) internal pure returns (IPoolTypes.Transaction[] memory list) {
+        list = new IPoolTypes.Transaction[](1);
         list[0] = transaction;
     }
 
-    function _executeOne(IPool.Transaction memory transaction) internal returns (Outcome memory) {
+    function _executeOne(IPoolTypes.Transaction memory transaction) internal returns (Outcome memory) {
         return _execute(_one(transaction), _noUpdate(), SENDER).members[0];
     }
 
-    function _execute(IPool.Transaction[] memory transactions, IPool.RootUpdate memory update, address sender)
+    function _execute(IPoolTypes.Transaction[] memory transactions, IPoolTypes.RootUpdate memory update, address sender)
         internal
         returns (Result memory result)
     {
         (uint256 leafCount,) = pool.queue();
         vm.recordLogs();
         vm.prank(sender);
-        pool.execute(transactions, update);
+        // Enough for each, and not all there is: what burns its gas burns an equal part of what the call brings.
+        pool.execute{gas: 3_000_000 * (1 + transactions.length)}(transactions, update);
         result = _read(vm.getRecordedLogs(), transactions);
         for (uint256 i = 0; i < transactions.length; ++i) {
             if (!result.members[i].isExecuted) continue;
@@ -326,7 +365,7 @@ abstract contract World is Cheats {
     ///
     /// Forge also reports what was said in a call that failed. A member that failed in the middle of its tokens
     /// has therefore said Executed before Rejected; which of the two stands, the reason tells.
-    function _read(Vm.Log[] memory logs, IPool.Transaction[] memory transactions)
+    function _read(Vm.Log[] memory logs, IPoolTypes.Transaction[] memory transactions)
         internal
         view
         returns (Result memory result)
@@ -336,19 +375,21 @@ abstract contract World is Cheats {
         for (uint256 i = 0; i < logs.length; ++i) {
             if (logs[i].emitter != address(pool)) continue;
             bytes32 topic = logs[i].topics[0];
-            if (topic == IPool.Executed.selector || topic == IPool.Rejected.selector) {
+            if (topic == IPoolTypes.Executed.selector || topic == IPoolTypes.Rejected.selector) {
                 if (result.isRooted || result.isSkipped) revert("a member after the root update");
                 if (next > 0 && _isTakenBack(logs[i], transactions[next - 1], result.members[next - 1])) --next;
                 result.members[next] = _readMember(logs[i], transactions[next]);
                 ++next;
-            } else if (topic == IPool.NoteHashed.selector) {
+            } else if (topic == IPoolTypes.NoteHashed.selector) {
                 _readNote(logs[i], transactions[next - 1], result.members[next - 1]);
-            } else if (topic == IPool.RootUpdated.selector) {
+            } else if (topic == IPoolTypes.RootUpdated.selector) {
                 result.isRooted = true;
                 (, result.rootSequence) = abi.decode(logs[i].data, (uint64, uint64));
-            } else if (topic == IPool.RootUpdateSkipped.selector) {
+            } else if (topic == IPoolTypes.RootUpdateSkipped.selector) {
                 result.isSkipped = true;
                 (,, result.skipReason) = abi.decode(logs[i].data, (uint64, uint64, bytes));
+            } else if (topic == IPoolTypes.ClaimAdded.selector) {
+                result.members[next - 1].claimed = _readClaim(logs[i], transactions[next - 1]);
             } else {
                 revert("an event that no execution has");
             }
@@ -358,27 +399,27 @@ abstract contract World is Cheats {
 
     /// @dev Whether this event rejects the member that said Executed just before: for a reason that only the
     /// moving of its tokens can have, so it is no second copy of the statement that follows the first.
-    function _isTakenBack(Vm.Log memory log, IPool.Transaction memory transaction, Outcome memory outcome)
+    function _isTakenBack(Vm.Log memory log, IPoolTypes.Transaction memory transaction, Outcome memory outcome)
         private
         pure
         returns (bool)
     {
-        if (log.topics[0] != IPool.Rejected.selector || !outcome.isExecuted) return false;
+        if (log.topics[0] != IPoolTypes.Rejected.selector || !outcome.isExecuted) return false;
         if (log.topics[1] != Statements.hashOf(transaction)) return false;
         bytes4 reason = Statements.selectorOf(abi.decode(log.data, (bytes)));
-        if (reason == IPool.AuthorizationMalformed.selector) return transaction.kind == Statements.DEPOSIT;
-        return reason == IPool.TransferRefused.selector || reason == IPool.TransferMismatch.selector
-            || reason == IPool.SwapFailed.selector || reason == IPool.FloorMissed.selector
-            || reason == IPool.AmountOutOfRange.selector || reason == IPool.GasExhausted.selector;
+        if (reason == IPoolTypes.AuthorizationMalformed.selector) return transaction.kind == Statements.DEPOSIT;
+        return reason == IPoolTypes.TransferRefused.selector || reason == IPoolTypes.TransferMismatch.selector
+            || reason == IPoolTypes.SwapFailed.selector || reason == IPoolTypes.FloorMissed.selector
+            || reason == IPoolTypes.CapReached.selector || reason == IPoolTypes.AmountOutOfRange.selector || reason == IPoolTypes.GasExhausted.selector;
     }
 
-    function _readMember(Vm.Log memory log, IPool.Transaction memory transaction)
+    function _readMember(Vm.Log memory log, IPoolTypes.Transaction memory transaction)
         private
         pure
         returns (Outcome memory outcome)
     {
         if (log.topics[1] != Statements.hashOf(transaction)) revert("another statement's name");
-        if (log.topics[0] == IPool.Rejected.selector) {
+        if (log.topics[0] == IPoolTypes.Rejected.selector) {
             outcome.reason = abi.decode(log.data, (bytes));
             if (outcome.reason.length < 4 || outcome.reason.length > 256) {
                 revert("a reason is a selector and little more");
@@ -399,7 +440,7 @@ abstract contract World is Cheats {
     }
 
     /// @dev The whole of what the pool must say, by the specification.
-    function _said(IPool.Transaction memory transaction, uint64 firstLeafIndex)
+    function _said(IPoolTypes.Transaction memory transaction, uint64 firstLeafIndex)
         private
         pure
         returns (bytes memory said)
@@ -418,6 +459,13 @@ abstract contract World is Cheats {
         if (kind != Statements.SWAP) said = bytes.concat(said, bytes20(transaction.ext));
     }
 
+    function _readClaim(Vm.Log memory log, IPoolTypes.Transaction memory transaction) private pure returns (uint256 amount) {
+        vm.assertEq(log.topics[1], Statements.hashOf(transaction), "the claim's statement");
+        vm.assertEq(uint256(log.topics[2]), transaction.signals[2], "the claim's asset");
+        (,, amount) = abi.decode(log.data, (uint256, address, uint256));
+        vm.assertEq(amount, transaction.signals[3], "the claim's amount");
+    }
+
     function _head(bytes memory data, uint256 length) internal pure returns (bytes memory head) {
         head = new bytes(length);
         assembly ("memory-safe") {
@@ -432,7 +480,7 @@ abstract contract World is Cheats {
         }
     }
 
-    function _readNote(Vm.Log memory log, IPool.Transaction memory transaction, Outcome memory outcome) private view {
+    function _readNote(Vm.Log memory log, IPoolTypes.Transaction memory transaction, Outcome memory outcome) private view {
         vm.assertTrue(outcome.isExecuted && transaction.kind == Statements.SWAP, "a note stands after its swap");
         vm.assertFalse(outcome.hasNote, "one note a swap");
         vm.assertEq(log.topics[1], Statements.hashOf(transaction), "the note's statement");
@@ -483,10 +531,18 @@ abstract contract World is Cheats {
     }
 
     /// @dev Runs the one member, which must be refused for that reason, and not one slot of the pool may be written.
-    function _assertRefusedUntouched(IPool.Transaction memory transaction, bytes memory reason) internal {
+    function _assertRefusedUntouched(IPoolTypes.Transaction memory transaction, bytes memory reason) internal {
         vm.record();
         _assertRejected(_executeOne(transaction), reason);
         _assertUnwritten();
+    }
+
+    /// @dev While leaves wait, every call says again where the queue ends; nothing else may be written.
+    function _assertOnlyMarked() internal {
+        (, bytes32[] memory writes) = vm.accesses(address(pool));
+        (uint64 leafCount,) = pool.queue();
+        (, uint64 rooted,) = pool.currentRoot();
+        vm.assertEq(writes.length, leafCount == rooted ? 0 : 1, "slots written beside the checkpoint");
     }
 
     /// @dev Since the last `vm.record()`.

@@ -85,17 +85,41 @@ describe("enclave/attest-root", () => {
     assert.equal(answer({ fromIndex: 1n, frontier: [leaf!] }).type, "attest-root");
   });
 
-  it("FRONTIER_INVALID: an empty node where a complete one stands, at any level", () => {
+  it("signs behind void leaves, which are empty nodes of the frontier at any level", () => {
     for (let level = 0; level < TREE_DEPTH; level++) {
       const fromIndex = 2n * 4n ** BigInt(level);
       for (const frontier of [
-        [emptyNode(level), 1n],
-        [1n, emptyNode(level)],
+        [emptyNode(level), mustField(1n)],
+        [mustField(1n), emptyNode(level)],
+        [emptyNode(level), emptyNode(level)],
       ]) {
-        assert.equal(codeOf(answer({ fromIndex, frontier })), "FRONTIER_INVALID", String(level));
+        const reply = answer({ fromIndex, frontier, leaves: [7n] });
+        assert.ok(reply.type === "attest-root", String(level));
+        const tree = Frontier.from(fromIndex, frontier)!;
+        assert.equal(reply.oldRoot, tree.root());
+        assert.ok(tree.append(mustField(7n)));
+        assert.equal(reply.newRoot, tree.root());
       }
-      assert.equal(answer({ fromIndex, frontier: [1n, 2n] }).type, "attest-root");
     }
+    const tree = grown([1n, 2n, 0n, 0n, 0n, 0n, 0n, 0n].map(mustField));
+    const reply = answer({ fromIndex: 8n, frontier: tree.nodes(), leaves: [9n] });
+    assert.ok(reply.type === "attest-root");
+    assert.ok(tree.append(mustField(9n)));
+    assert.equal(reply.newRoot, tree.root());
+  });
+
+  it("names the index that it was given: one too great has the same old root, and is another update", () => {
+    const tree = grown(leaves(4));
+    const honest = answer({ fromIndex: 4n, frontier: tree.nodes() });
+    const later = answer({ fromIndex: 8n, frontier: [...tree.nodes(), emptyNode(1)] });
+    assert.ok(honest.type === "attest-root" && later.type === "attest-root");
+    assert.equal(later.oldRoot, honest.oldRoot);
+    const { oldRoot, newRoot, toIndex, headAfter } = later;
+    const terms = { oldRoot, newRoot, toIndex, headBefore: ZERO_BYTES32, headAfter };
+    const signerOf = (fromIndex: bigint): string =>
+      verifyTypedData(...rootUpdateType(HOME), { ...terms, fromIndex }, toHex(later.signature)).toLowerCase();
+    assert.equal(signerOf(8n), signer.address);
+    assert.notEqual(signerOf(4n), signer.address);
   });
 
   it("FRONTIER_INVALID: an index beyond the tree", () => {

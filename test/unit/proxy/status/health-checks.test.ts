@@ -30,6 +30,7 @@ describe("health checks: enclaves", () => {
 
   it("are down when fewer serve than the pool asks for, and degraded when enough do", async () => {
     assert.deepEqual(await saidOf(["serving", undefined], two), ["down", "1 of 2 serve, 2 needed"]);
+    assert.deepEqual(await saidOf(["serving"], two), ["down", "1 of 1 serve, 2 needed"]);
     assert.deepEqual(await saidOf([undefined, "serving", "serving"], two), [
       "degraded",
       "2 of 3 serve, 2 needed",
@@ -52,5 +53,6 @@ describe("health checks: enclaves", () => {
     const away = (): Promise<number> => Promise.reject(new Error("the node's own words"));
     assert.deepEqual(await saidOf(["serving", undefined], away), ["degraded", "1 of 2 serve"]);
     assert.deepEqual(await saidOf([undefined], away), ["down", "0 of 1 serve"]);
+    assert.deepEqual(await saidOf(["serving"], away), ["ok", undefined]);
   });
 });

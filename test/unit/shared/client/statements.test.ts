@@ -8,13 +8,13 @@ import {
   type SpendInput,
   type SpendPlan,
 } from "../../../../shared/client/statements.ts";
-import { nobody } from "../../../../shared/notes/encryption.ts";
-import { SpendingKey } from "../../../../shared/notes/keys.ts";
+import { nobody, openOutput } from "../../../../shared/notes/encryption.ts";
+import { SpendingKey, type IncomingViewingKey } from "../../../../shared/notes/keys.ts";
 import { NoteTree } from "../../../../shared/notes/merkle.ts";
-import { newNote, noteCommitment, npkOf } from "../../../../shared/notes/note.ts";
+import { newNote, noteCommitment, npkOf, type Note } from "../../../../shared/notes/note.ts";
 import { ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
-import { toHex } from "../../../../shared/protocol/bytes.ts";
-import { KINDS } from "../../../../shared/protocol/statements.ts";
+import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { KINDS, type Ciphertexts } from "../../../../shared/protocol/statements.ts";
 import * as oracle from "../../../support/oracle.ts";
 
 const keys = SpendingKey.fromSeed(new Uint8Array(32).fill(4));
@@ -38,6 +38,16 @@ function spent(values: readonly bigint[]): Pick<SpendPlan, "root" | "inputs"> {
 }
 const values = (witness: Readonly<Record<string, unknown>>, name: string): string[] =>
   witness[name] as string[];
+
+/** By their places. */
+function openedBy(reader: IncomingViewingKey, { ephemeralKey, ciphertexts }: Ciphertexts): Map<number, Note> {
+  const found = new Map<number, Note>();
+  for (const [output, ciphertext] of ciphertexts.entries()) {
+    const note = openOutput(reader, { ephemeralKey, output, ciphertext });
+    if (note !== undefined) found.set(output, note);
+  }
+  return found;
+}
 
 /** What the oracle makes of the secrets in a witness, and of the terms. */
 function assertAsTheOracle({ statement, witness, openings }: Prepared): void {
@@ -105,6 +115,23 @@ describe("statements from notes", () => {
     assert.throws(() =>
       prepareSpend({ ...COMMON, ...spent(Array.from({ length: 10 }, () => 20n)), payment }),
     );
+  });
+
+  it("let every reader find its note and no other, and open fees with the blinding that their sink derives", () => {
+    const [payee, sink] = [5, 6].map((n) => SpendingKey.fromSeed(new Uint8Array(32).fill(n)).viewing);
+    const readers = [payee!, keys.viewing, sink!];
+    const fees = { service: { ...fee(3n), to: sink!.address }, developer: undefined, total: 3n };
+    const to = payee!.address;
+    const { statement, openings } = prepareSpend({
+      ...{ ...COMMON, fees, ...spent([50n]), payment: { type: "transfer", to, value: 10n } },
+    });
+    for (const [place, reader] of readers.entries()) {
+      const found = openedBy(reader, statement.ext);
+      assert.deepEqual([...found.keys()], [place]);
+      const note = found.get(place)!;
+      assert.equal(noteCommitment(reader.owner, note), statement.facts.commitments[place]);
+      if (reader === sink) assert.equal(openings[0]?.blinding, toHex(word(note.blinding)));
+    }
   });
 
   describe("are what the oracle makes of the same secrets", () => {
@@ -180,6 +207,8 @@ describe("statements from notes", () => {
       for (const { statement, boughtBlinding } of [first, second]) {
         assert.ok(statement.ext.kind === "private-swap" && boughtBlinding !== undefined);
         assert.equal(statement.ext.npkOut, npkOf(keys.owner, boughtBlinding));
+        const bought = { asset: TOKEN_OUT, value: 0n, blinding: boughtBlinding };
+        assert.deepEqual(openedBy(keys.viewing, statement.ext).get(3), bought);
         assert.equal(statement.ext.ciphertexts.length, statement.facts.commitments.length + 1);
       }
       assert.notEqual(first.boughtBlinding, second.boughtBlinding);

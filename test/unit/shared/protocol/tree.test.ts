@@ -81,6 +81,16 @@ describe("shared/protocol/tree beside a whole tree with another Poseidon", () =>
     assert.equal(Frontier.from(TREE_CAPACITY, []), undefined);
   });
 
+  it("takes empty nodes, and goes on as a tree with void leaves in it", () => {
+    const withVoid = [mustField(5n), ...Array.from({ length: 7 }, () => mustField(0n)), mustField(6n)];
+    for (let cut = 1; cut <= withVoid.length; cut++) {
+      const second = Frontier.from(BigInt(cut), grown(withVoid.slice(0, cut)).nodes());
+      assert.ok(second, String(cut));
+      for (const each of withVoid.slice(cut)) second.append(each);
+      assert.equal(second.root(), naiveRoot(withVoid));
+    }
+  });
+
   it("leaves its last place empty", () => {
     const tree = Frontier.from(
       TREE_CAPACITY - 1n,

@@ -1,0 +1,357 @@
+/**
+ * The pool's history from chain nodes, as the stream of events that a wallet reads: what the service tells, without the
+ * service. Of a node nothing is believed that can be computed: leaves must give the head of the pool's queue, and its
+ * root. What is wrong is taken back before the error is thrown, so that nobody goes on from it.
+ */
+import type { StreamEvent } from "../../api/data.ts";
+import { ZERO_BYTES32, type Bytes32, type Field } from "../../protocol/brands.ts";
+import { toHex, word } from "../../protocol/bytes.ts";
+import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
+import { nextHead } from "../../protocol/tree.ts";
+import type { NoteTree } from "../../notes/merkle.ts";
+import { delay } from "../aborting.ts";
+import { hasCode } from "../errors.ts";
+import type { Executed } from "../../protocol/host/executed-log.ts";
+import { doubted, type Block, type Finality, type Nodes, type PoolLog } from "./nodes.ts";
+import { LEAVES_VOIDED, readEntry, ROOTS_REVOKED, type NoteHashed, type PoolEntry } from "./pool-log.ts";
+import { PoolView } from "./pool-view.ts";
+
+export interface HistoryOptions {
+  readonly nodes: Nodes;
+  readonly home: Home;
+  /** At or before the pool's first block. */
+  readonly fromBlock: number;
+  readonly finality: Finality;
+  readonly pollMs: number;
+  /** How old the newest block may be, in seconds; an older one is a node that stands still. */
+  readonly maxAgeSecs: number;
+  /** Unix seconds. */
+  readonly now: () => number;
+  /** Of the circuits that this wallet proves by. */
+  readonly keyHashes: Readonly<Partial<Record<Kind, string>>>;
+  readonly onProgress?: ((at: HistoryProgress) => void) | undefined;
+}
+
+export interface HistoryProgress {
+  readonly block: number;
+  readonly target: number;
+  readonly leafCount: number;
+}
+
+export interface ReadOptions {
+  /** Resume after this event. */
+  readonly from?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** What the reader has made of the leaves so far. */
+  readonly known: () => NoteTree;
+}
+
+/** An event before it has its id. */
+type Told = Omit<Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root" }>, "id">;
+
+const SOURCES = {
+  "deposit-shield": "deposit",
+  spend: "spend",
+  spend9: "spend",
+  "private-swap": "swap",
+} as const;
+const EMPTY_LEAF = toHex(word(0n));
+
+export class History {
+  readonly #options: HistoryOptions;
+  /** Commitments as they were queued, of leaves that are empty in the tree. */
+  readonly voids = new Map<number, Field>();
+  #voidRanges: { readonly first: number; readonly count: number }[] = [];
+  #revoked: { readonly first: number; readonly last: number }[] = [];
+  #leafCount = 0;
+  #head: Bytes32 = ZERO_BYTES32;
+  /** Of the position that the two above belong to. */
+  #lastId: string | undefined;
+  #owed: { readonly executed: Executed; readonly txHash: Bytes32 } | undefined;
+  #synced: Block | undefined;
+
+  constructor(options: HistoryOptions) {
+    this.#options = options;
+  }
+
+  /** The block up to which everything was read and found right. Throws CHAIN_DOUBTED before there is one. */
+  get synced(): Block {
+    if (this.#synced === undefined) throw doubted("nothing was read yet");
+    return this.#synced;
+  }
+
+  /** Head of the queue over the first leaves. */
+  headOver(tree: NoteTree, leafCount: number): Bytes32 {
+    let head = ZERO_BYTES32;
+    for (let index = 0; index < leafCount; index++) head = nextHead(head, this.queued(tree, index));
+    return head;
+  }
+
+  /** A leaf as it was queued. */
+  queued(tree: NoteTree, index: number): Field {
+    return this.voids.get(index) ?? tree.leaf(index)!;
+  }
+
+  /** Never ends by itself: after `synced` it waits for more blocks. Throws CHAIN_DOUBTED and NODE_UNREACHABLE. */
+  async *events({ from, signal, known }: ReadOptions): AsyncGenerator<StreamEvent, void, undefined> {
+    const { nodes, finality, pollMs } = this.#options;
+    let target = await nodes.newest(finality, signal);
+    this.#requireRecent(target);
+    let next = await this.#resume(from, target, known, signal);
+    await this.#requireCircuits(target, signal);
+    const { leafCount } = await new PoolView(nodes, this.#options.home, target.number, signal).queue();
+    yield this.#ready(target, leafCount);
+
+    for (;;) {
+      if (next === undefined) {
+        yield reorganised();
+        await this.#begin(target, signal);
+        next = this.#options.fromBlock;
+      }
+      const goesOn: boolean = yield* this.#read(next, target, known, signal);
+      if (!goesOn) {
+        next = undefined;
+        target = await nodes.newest(finality, signal);
+        continue;
+      }
+      yield synced(target, this.#leafCount);
+      const last: Block = target;
+      // One node of a provider's may be a little behind another: what is older than what was read is passed over.
+      while (target.number < last.number || target.hash === last.hash) {
+        await delay(pollMs, signal);
+        target = await nodes.newest(finality, signal);
+      }
+      const isSame: boolean = (await nodes.block(last.number, signal)).hash === last.hash;
+      next = isSame ? last.number + 1 : undefined;
+    }
+  }
+
+  #ready({ number }: Block, leafCount: number): StreamEvent {
+    const { chainId, pool } = this.#options.home;
+    const data = { chain_id: Number(chainId), pool, block_number: number, leaf_count: leafCount };
+    return { kind: "ready", id: undefined, data };
+  }
+
+  #requireRecent({ number, timestamp }: Block): void {
+    const age = this.#options.now() - timestamp;
+    if (age > this.#options.maxAgeSecs)
+      throw doubted(`its newest block that counts, ${number}, is ${age} s old: it lags, or stands still`);
+  }
+
+  async #requireCircuits({ number }: Block, signal: AbortSignal | undefined): Promise<void> {
+    const { nodes, home, keyHashes } = this.#options;
+    const view = new PoolView(nodes, home, number, signal);
+    for (const [kind, expected] of Object.entries(keyHashes)) {
+      if ((await view.verifyingKeyHash(kind as Kind)) !== expected.toLowerCase())
+        throw doubted(`the pool at ${home.pool} verifies ${kind} by another key`);
+    }
+  }
+
+  /** The first block to read; undefined to begin anew. */
+  async #resume(
+    from: string | undefined,
+    target: Block,
+    known: () => NoteTree,
+    signal: AbortSignal | undefined,
+  ): Promise<number | undefined> {
+    const [, digits, prefix] = /^([0-9]{1,15})-([0-9a-f]{8})-/.exec(from ?? "") ?? [];
+    if (digits === undefined || prefix === undefined) return undefined;
+    const block = Number(digits);
+    if (block > target.number)
+      throw doubted(
+        `its newest block that counts, ${target.number}, is older than block ${block}, which was read before`,
+      );
+    const found = await this.#options.nodes.block(block, signal);
+    if (!found.hash.startsWith(`0x${prefix}`)) return undefined;
+    const tree = known();
+    if (this.#lastId !== from || this.#leafCount !== tree.leafCount) {
+      // What an empty leaf was queued as, only the beginning tells.
+      if (tree.includes(0n as Field)) return undefined;
+      this.#forget();
+      this.#leafCount = tree.leafCount;
+      this.#head = this.headOver(tree, tree.leafCount);
+    }
+    // Once more: the reader may have been in the middle of it.
+    return block;
+  }
+
+  #forget(): void {
+    this.voids.clear();
+    this.#voidRanges = [];
+    this.#revoked = [];
+    this.#leafCount = 0;
+    this.#head = ZERO_BYTES32;
+    this.#owed = undefined;
+    this.#synced = undefined;
+  }
+
+  /** Learns first which leaves and roots are none any more. */
+  async #begin(target: Block, signal: AbortSignal | undefined): Promise<void> {
+    const { nodes, home, fromBlock } = this.#options;
+    this.#forget();
+    const topics = [[LEAVES_VOIDED, ROOTS_REVOKED]];
+    for await (const { logs } of nodes.logs(home.pool, fromBlock, target.number, { topics, signal })) {
+      for (const log of logs) {
+        const entry = readEntry(log);
+        if (entry?.type === "voided") this.#voidRanges.push(entry);
+        else if (entry?.type === "revoked") this.#revoked.push(entry);
+        else throw doubted("a log that was not asked for");
+      }
+    }
+  }
+
+  /** False: something changed behind what was told, so begin anew. */
+  async *#read(
+    from: number,
+    target: Block,
+    known: () => NoteTree,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<StreamEvent, boolean, undefined> {
+    const { nodes, home, onProgress } = this.#options;
+    let hasTold = false;
+    try {
+      for await (const { to, logs } of nodes.logs(home.pool, from, target.number, { signal })) {
+        for (const log of logs) {
+          const entry = readEntry(log);
+          if (entry !== undefined && this.#isNewRefutation(entry)) {
+            if (from === this.#options.fromBlock) throw doubted("it says two things about the same logs");
+            return false;
+          }
+          const told = entry === undefined ? [] : this.#take(entry, log, known());
+          for (const [part, event] of told.entries()) {
+            const id = `${log.block}-${log.blockHash.slice(2, 10)}-${log.index}.${part}`;
+            hasTold = true;
+            yield { ...event, id } as StreamEvent;
+            this.#lastId = id;
+          }
+        }
+        onProgress?.({ block: to, target: target.number, leafCount: this.#leafCount });
+      }
+      if ((await nodes.block(target.number, signal)).hash !== target.hash) return false;
+      await this.#requireRight(target, known(), signal);
+      this.#synced = target;
+      return true;
+    } catch (error) {
+      this.#lastId = undefined;
+      if (hasTold && hasCode(error, "CHAIN_DOUBTED")) yield reorganised();
+      throw error;
+    }
+  }
+
+  /** What the first reading did not say. At the beginning it did. */
+  #isNewRefutation(entry: PoolEntry): boolean {
+    const isKnown = (list: readonly { readonly first: number }[], first: number): boolean =>
+      list.some((one) => one.first === first);
+    if (entry.type === "voided") return !isKnown(this.#voidRanges, entry.first);
+    return entry.type === "revoked" && !isKnown(this.#revoked, entry.first);
+  }
+
+  #take(entry: PoolEntry, log: PoolLog, tree: NoteTree): Told[] {
+    switch (entry.type) {
+      case "executed":
+        return this.#takeExecuted(entry.executed, log, tree);
+      case "note-hashed":
+        return this.#takeHashed(entry.note, log, tree);
+      case "root": {
+        const { root, leafCount, sequence } = entry;
+        if (this.#revoked.some(({ first, last }) => first <= sequence && sequence <= last)) return [];
+        if (leafCount > this.#leafCount)
+          throw doubted(`leaves ${this.#leafCount} to ${leafCount - 1} of a root are missing`);
+        return [
+          { kind: "root", data: { root: toHex(word(root)), leaf_count: leafCount, block_number: log.block } },
+        ];
+      }
+      case "voided":
+      case "revoked":
+        return [];
+    }
+  }
+
+  #takeExecuted(executed: Executed, log: PoolLog, tree: NoteTree): Told[] {
+    this.#requireNothingOwed();
+    const { kind, firstLeafIndex, nullifiers, commitments } = executed;
+    if (commitments.length < KINDS[kind].leaves) this.#owed = { executed, txHash: log.txHash };
+    const leaves = commitments.map((commitment, at) => this.#leaf(executed, at, commitment, log, tree));
+    // Of a refuted statement they are unspent again.
+    const spent = this.#isVoid(firstLeafIndex) ? [] : nullifiers;
+    return [
+      ...spent.map((nullifier) => ({
+        kind: "nullifier" as const,
+        data: { nullifier: toHex(word(nullifier)), tx_hash: log.txHash, block_number: log.block },
+      })),
+      ...leaves,
+    ];
+  }
+
+  #takeHashed(note: NoteHashed, log: PoolLog, tree: NoteTree): Told[] {
+    const owed = this.#owed;
+    const at = owed?.executed.commitments.length ?? 0;
+    if (
+      owed?.executed.statement !== note.statement ||
+      owed.txHash !== log.txHash ||
+      owed.executed.firstLeafIndex + at !== note.leafIndex
+    )
+      throw doubted(`it leaves out the swap of the note in block ${log.block}`);
+    this.#owed = undefined;
+    const { kind, data } = this.#leaf(owed.executed, at, note.commitment, log, tree);
+    const measured = { npk: toHex(word(note.npk)), asset: note.asset, value: String(note.value) };
+    return [{ kind, data: { ...data, ...measured } }];
+  }
+
+  #leaf(executed: Executed, at: number, commitment: Field, log: PoolLog, tree: NoteTree) {
+    const index = executed.firstLeafIndex + at;
+    const isVoid = this.#isVoid(index);
+    if (isVoid) this.voids.set(index, commitment);
+    if (index > this.#leafCount) throw doubted(`leaves ${this.#leafCount} to ${index - 1} are missing`);
+    if (index === this.#leafCount) {
+      this.#head = nextHead(this.#head, commitment);
+      this.#leafCount += 1;
+    } else if (this.queued(tree, index) !== commitment) {
+      throw doubted(`leaf ${index} is another one than before`);
+    }
+    const data = {
+      index,
+      ephemeral_key: toHex(executed.ephemeralKey),
+      output: at,
+      ciphertext: toHex(executed.ciphertexts[at]!),
+      // A leaf that is void is nobody's note.
+      ...(isVoid ? { ciphertext: "0x" } : {}),
+      commitment: isVoid ? EMPTY_LEAF : toHex(word(commitment)),
+      source: SOURCES[executed.kind],
+      tx_hash: log.txHash,
+      block_number: log.block,
+    };
+    return { kind: "leaf" as const, data };
+  }
+
+  #isVoid(index: number): boolean {
+    return this.#voidRanges.some(({ first, count }) => first <= index && index < first + count);
+  }
+
+  #requireNothingOwed(): void {
+    if (this.#owed !== undefined) throw doubted("it leaves out the note that a swap made");
+  }
+
+  /** What was told gives the pool's own queue and root at that block. */
+  async #requireRight(target: Block, tree: NoteTree, signal: AbortSignal | undefined): Promise<void> {
+    this.#requireNothingOwed();
+    const view = new PoolView(this.#options.nodes, this.#options.home, target.number, signal);
+    const queue = await view.queue();
+    if (queue.leafCount !== this.#leafCount)
+      throw doubted(`the pool's queue has ${queue.leafCount} leaves, and its logs ${this.#leafCount}`);
+    if (queue.head !== this.#head)
+      throw doubted("the leaves that it shows do not give the head of the pool's queue");
+    const { root, leafCount } = await view.currentRoot();
+    if (leafCount > tree.leafCount || tree.root(leafCount) !== root)
+      throw doubted("the leaves that it shows do not give the pool's root");
+  }
+}
+
+/** All that was told is taken back. */
+function reorganised(): StreamEvent {
+  return { kind: "reorg", id: undefined, data: { from_id: null } };
+}
+
+function synced({ number }: Block, leafCount: number): StreamEvent {
+  return { kind: "synced", id: undefined, data: { block_number: number, leaf_count: leafCount } };
+}

@@ -1,0 +1,161 @@
+/**
+ * The pool as chain nodes show it, for a wallet that has no service or does not want to ask it: history, the roots that a
+ * proof may use, and the calls that need nobody's help. Never sends anything: that is its caller's account's to do.
+ */
+import { Interface } from "ethers";
+import { POOL_ABI } from "../../contracts/abi.ts";
+import type { Address } from "../../protocol/brands.ts";
+import type { Home, Kind } from "../../protocol/statements.ts";
+import type { NoteTree } from "../../notes/merkle.ts";
+import { checkOptions, chainOptions, type Lists } from "../options.ts";
+import { planAdvance, type AdvancePlan } from "./advance.ts";
+import { History, type HistoryProgress, type ReadOptions } from "./history.ts";
+import { createJsonRpc } from "./json-rpc.ts";
+import { hex, Nodes, type Block, type Finality } from "./nodes.ts";
+import { CLAIM_ADDED, readClaim, type ClaimAdded } from "./pool-log.ts";
+import { PoolView } from "./pool-view.ts";
+import { RootFinder, type Roots } from "./roots.ts";
+
+export interface ChainOptions {
+  /** One node's address, or several: then every answer must be the same from all of them. */
+  readonly rpc: string | readonly string[];
+  /** A block at or before the pool's first one: nothing is read below it. Default 0. */
+  readonly fromBlock?: number;
+  /** How many blocks lie on top of one that counts (default 12), or the chain's own word. */
+  readonly finality?: Finality;
+  /** How old the newest block may be, in seconds. Default 900; on chains for development it does not matter. */
+  readonly maxAgeSecs?: number;
+  /** Default 4 s. */
+  readonly pollMs?: number;
+  readonly fetch?: typeof fetch;
+  /** While the history is read. */
+  readonly onProgress?: (at: HistoryProgress) => void;
+}
+
+/** What `poolChain` gives to `createWallet`, which says what it pins. */
+export interface ChainAccess {
+  open(home: Home, keyHashes: Readonly<Partial<Record<Kind, string>>>, now: () => number): PoolChain;
+}
+
+const CONFIRMATIONS = 12;
+const MAX_AGE_SECS = 900;
+const POLL_MS = 4_000;
+/** The same as in PoolSettings.sol: they mine when they are asked to. */
+const DEVELOPMENT_CHAINS = [31_337n, 31_338n, 1_337n];
+
+/** Throws OPTIONS_INVALID. Nothing is asked before the wallet reads. */
+export function poolChain(options: ChainOptions): ChainAccess {
+  checkOptions(chainOptions satisfies Lists<ChainOptions>, options, "poolChain");
+  const { rpc, fetch } = options;
+  const all = (typeof rpc === "string" ? [rpc] : rpc).map((url) => createJsonRpc(url, { fetch }));
+  return {
+    open: (home, keyHashes, now) =>
+      new PoolChain(options, new Nodes(all, Number(home.chainId)), { home, keyHashes, now }),
+  };
+}
+
+interface Pinned {
+  readonly home: Home;
+  readonly keyHashes: Readonly<Partial<Record<Kind, string>>>;
+  readonly now: () => number;
+}
+
+const POOL = new Interface(POOL_ABI);
+
+export class PoolChain {
+  readonly #nodes: Nodes;
+  readonly #home: Home;
+  readonly #fromBlock: number;
+  readonly #history: History;
+  readonly #roots: RootFinder;
+  #found: { readonly at: Block; readonly tree: NoteTree; readonly roots: Promise<Roots> } | undefined;
+
+  constructor(options: ChainOptions, nodes: Nodes, { home, keyHashes, now }: Pinned) {
+    const { fromBlock = 0, finality = CONFIRMATIONS, pollMs = POLL_MS, onProgress } = options;
+    const isDevelopment = DEVELOPMENT_CHAINS.includes(home.chainId);
+    const maxAgeSecs = options.maxAgeSecs ?? (isDevelopment ? Infinity : MAX_AGE_SECS);
+    this.#nodes = nodes;
+    this.#home = home;
+    this.#fromBlock = fromBlock;
+    this.#history = new History({
+      nodes,
+      home,
+      keyHashes,
+      now,
+      fromBlock,
+      finality,
+      pollMs,
+      maxAgeSecs,
+      onProgress,
+    });
+    this.#roots = new RootFinder(nodes, home, fromBlock);
+  }
+
+  events(options: ReadOptions): ReturnType<History["events"]> {
+    return this.#history.events(options);
+  }
+
+  /** The chain's own clock at the last block that was read, Unix seconds. */
+  get time(): number {
+    return this.#history.synced.timestamp;
+  }
+
+  /** As of the last block that was read; `tree` is what was read. */
+  roots(tree: NoteTree, signal?: AbortSignal): Promise<Roots> {
+    const at = this.#history.synced;
+    if (this.#found?.at !== at || this.#found.tree !== tree) {
+      const found = { at, tree, roots: this.#roots.find(at, tree, signal) };
+      this.#found = found;
+      found.roots.catch(() => {
+        if (this.#found === found) this.#found = undefined;
+      });
+    }
+    return this.#found.roots;
+  }
+
+  /** Undefined when every leaf is in the tree. */
+  advance(tree: NoteTree, signal?: AbortSignal): Promise<AdvancePlan | undefined> {
+    return planAdvance(this.#history, tree, this.view(signal));
+  }
+
+  /** Of the pool at the last block that was read. */
+  view(signal?: AbortSignal): PoolView {
+    return new PoolView(this.#nodes, this.#home, this.#history.synced.number, signal);
+  }
+
+  /** What the call takes, and `besides`. Throws NodeRefused where it reverts. */
+  async gasLimit(from: string, data: string, besides = 0n, signal?: AbortSignal): Promise<bigint> {
+    const call = { from, to: this.#home.pool, data, value: hex(0) };
+    const taken = await this.#nodes.estimate(call, signal);
+    return taken + taken / 4n + besides;
+  }
+
+  /** Claims to a public account, whoever made them. */
+  async claimsOf(asset: Address, recipient: Address, signal?: AbortSignal): Promise<ClaimAdded[]> {
+    const token = `0x${asset.slice(2).padStart(64, "0")}`;
+    const topics = [CLAIM_ADDED, null, token];
+    const found: ClaimAdded[] = [];
+    const { number } = this.#history.synced;
+    for await (const { logs } of this.#nodes.logs(this.#home.pool, this.#fromBlock, number, {
+      topics,
+      signal,
+    }))
+      found.push(
+        ...logs.map(readClaim).filter((claim) => claim.recipient === recipient && claim.asset === asset),
+      );
+    return found;
+  }
+}
+
+/** The name of the pool's error, where a revert's data is one. */
+export function refusalOf(data: string | undefined): string | undefined {
+  try {
+    return data === undefined ? undefined : POOL.parseError(data)?.name;
+  } catch {
+    return undefined;
+  }
+}
+
+export function payClaimCall(asset: Address, id: bigint): string {
+  return POOL.encodeFunctionData("payClaim", [asset, id]);
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { leaveAll, type Left } from "../../../scripts/product/exit/leaving.ts";
+import {
+  memoryStorage,
+  type Prover,
+  type TransactionSender,
+  type Wallet,
+  type WalletStorage,
+} from "../../../shared/client/index.ts";
+import { developmentProver } from "../../../shared/client/node/development.ts";
+import { asAddress } from "../../../shared/protocol/brands.ts";
+import { LonePool, SILENCE_SECS } from "../../support/lone-pool.ts";
+
+const DAY_SECS = 86_400;
+/** A quarter of it is what proofs can take out in a day; all that is left of it while the signers are silent. */
+const CAP = 1_000n;
+
+describe("exit: the whole way out", function () {
+  this.timeout(600_000);
+  let prover: Prover;
+  let lone: LonePool;
+  before(async () => {
+    prover = await developmentProver();
+    lone = await LonePool.start(prover, CAP);
+  });
+  after(async () => {
+    await lone.stop();
+    await prover.close();
+  });
+
+  async function leave(wallet: Wallet, sender: TransactionSender, to: string): Promise<Left> {
+    return leaveAll({
+      ...{ alone: await wallet.withoutService(sender), to: asAddress(to)!, assets: [lone.asset] },
+      ...{ say: () => undefined, waits: false, pauseMs: 1, signal: new AbortController().signal },
+    });
+  }
+
+  /** A wallet with notes of these values, under a root that is old enough. */
+  async function holding(seed: number, values: readonly bigint[], storage: WalletStorage): Promise<Wallet> {
+    const wallet = await lone.wallet({ seed, storage });
+    const payer = await lone.account(values.reduce((sum, value) => sum + value));
+    const alone = await wallet.withoutService(payer);
+    for (const value of values) await alone.deposit(value);
+    await lone.pass(SILENCE_SECS);
+    await alone.advance();
+    assert.equal((await alone.outlook())[0]?.provable, wallet.balance().total);
+    return wallet;
+  }
+
+  it("takes eleven notes out in two withdrawals, and a second run finds nothing to do", async () => {
+    const values = Array.from({ length: 11 }, (_, at) => BigInt(at + 1));
+    const wallet = await holding(1, values, memoryStorage());
+    const [account, to] = [await lone.account(), await lone.account()];
+    const first = await leave(wallet, account, to.address);
+    assert.deepEqual(first.waitingFor, []);
+    assert.deepEqual([...first.amounts.values()], [66n]);
+    assert.equal(await lone.publicBalance(to.address), 66n);
+    assert.equal(await lone.provider.getTransactionCount(account.address), 2);
+    assert.deepEqual((await leave(wallet, account, to.address)).amounts.size, 0);
+    assert.equal(await lone.provider.getTransactionCount(account.address), 2);
+    await wallet.close();
+  });
+
+  it("killed before or after its transaction left, goes on and pays nothing twice", async () => {
+    const storage = memoryStorage();
+    const wallet = await holding(2, [40n, 2n], storage);
+    const [account, to] = [await lone.account(), await lone.account()];
+    const lost = new Error("the connection broke");
+    let statements = 0;
+    const before: TransactionSender = {
+      getAddress: () => account.getAddress(),
+      sendTransaction: () => {
+        statements += 1;
+        return Promise.reject(lost);
+      },
+    };
+    await assert.rejects(leave(wallet, before, to.address), { code: "SIGNER_FAILED" });
+    // As a process that was killed: this wallet says nothing any more.
+    const calls: string[] = [];
+    const after: TransactionSender = {
+      getAddress: () => account.getAddress(),
+      async sendTransaction(transaction) {
+        calls.push(transaction.data);
+        await (await account.sendTransaction(transaction)).wait();
+        throw lost;
+      },
+    };
+    const second = await lone.wallet({ seed: 2, storage });
+    await assert.rejects(leave(second, after, to.address), { code: "SIGNER_FAILED" });
+    assert.equal(await lone.publicBalance(to.address), 42n);
+
+    const third = await lone.wallet({ seed: 2, storage });
+    assert.deepEqual((await leave(third, account, to.address)).waitingFor, []);
+    assert.equal(await lone.publicBalance(to.address), 42n);
+    assert.deepEqual([statements, calls.length], [1, 1]);
+    assert.equal(await lone.provider.getTransactionCount(account.address), 1);
+    assert.equal(third.balance().total, 0n);
+    for (const one of [wallet, second, third]) await one.close();
+  });
+
+  it("has a claim paid in parts as days pass, behind one of somebody else's", async () => {
+    const [strangers, own] = [
+      await holding(3, [1_500n], memoryStorage()),
+      await holding(4, [1_200n], memoryStorage()),
+    ];
+    const [account, other, to] = [await lone.account(), await lone.account(), await lone.account()];
+    await lone.pass(DAY_SECS);
+    const theirs = await (await strangers.withoutService(account)).leave(other.address);
+    assert.equal(theirs.claim?.amount, 1_500n);
+    let left = await leave(own, account, to.address);
+    assert.deepEqual([...left.amounts.values()], [1_200n]);
+    for (let days = 0; left.waitingFor.length > 0; days++) {
+      assert.ok(days < 6, "it does not end");
+      const [{ until, what } = { until: 0, what: "" }] = left.waitingFor;
+      assert.match(what, /which the pool owes/);
+      const block = await lone.provider.getBlock("latest");
+      await lone.pass(until! - block!.timestamp);
+      left = await leave(own, account, to.address);
+    }
+    assert.equal(await lone.publicBalance(other.address), 1_500n);
+    assert.equal(await lone.publicBalance(to.address), 1_200n);
+    for (const one of [strangers, own]) await one.close();
+  });
+});
