@@ -5,7 +5,7 @@ import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { Account, memoryBook, type SentBook } from "../../../scripts/product/watch/account.ts";
 import type { FalseStatement } from "../../../scripts/product/watch/evidence.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
-import { memoryJournal } from "../../../scripts/product/watch/journal.ts";
+import { memoryJournal, type Journal } from "../../../scripts/product/watch/journal.ts";
 import {
   Refuter,
   reportLine,
@@ -60,6 +60,7 @@ describe("refuter", function () {
 
   interface Hand {
     readonly watcher: Watcher;
+    readonly journal: Journal;
     readonly found: Finding[];
     readonly reports: Report[];
     follow(): Promise<void>;
@@ -67,7 +68,8 @@ describe("refuter", function () {
   }
 
   async function hand(advanceTo?: RefuterOptions["advanceTo"], book: SentBook = memoryBook()): Promise<Hand> {
-    const { watcher, found } = await field.watcher();
+    const journal = memoryJournal();
+    const { watcher, found } = await field.watcher({ journal });
     const reports: Report[] = [];
     const refuter = new Refuter({
       account: new Account(account.privateKey, provider, field.home.pool, book),
@@ -79,7 +81,7 @@ describe("refuter", function () {
       do await watcher.pass();
       while (await work());
     };
-    return { watcher, found, reports, follow, work };
+    return { watcher, journal, found, reports, follow, work };
   }
 
   const ask = (name: string, ...args: unknown[]): Promise<unknown> =>
@@ -166,7 +168,7 @@ describe("refuter", function () {
           );
           const short = kind === "private-swap" ? ["BALANCE_SHORT"] : [];
           assert.deepEqual(standing, ["ATTESTED_PATH_CLOSED", ...short, "TREE_ROLLED_BACK"]);
-          // From the beginning, and from the records alone, it comes to the same.
+          // From the beginning it comes to the same.
           assert.deepEqual(codes(await field.alarms()), codes(watcher.alarms));
         });
       });
@@ -240,7 +242,7 @@ describe("refuter", function () {
           [field.attested(otherDeposit)],
           await field.rootUpdate(commitmentsOf(otherDeposit)),
         );
-        const { watcher, follow, reports } = await hand("void");
+        const { watcher, journal, follow, reports } = await hand("void");
         await follow();
         assert.deepEqual(
           reports.map(({ act }) => act),
@@ -259,6 +261,19 @@ describe("refuter", function () {
         await field.sendTo(field.home.pool, executeOf(early), ["Rejected"]);
         await field.passTime(PROVED_DELAY_SECS);
         await field.sendTo(field.home.pool, executeOf(early), ["Executed"]);
+        // From the records alone it comes to the same.
+        const kept = await Ledger.from(journal.records());
+        assert.deepEqual(
+          [
+            kept.tree.root(),
+            kept.rootedHead,
+            kept.rootedCount,
+            kept.owed,
+            kept.openEvidence,
+            kept.roots.sequence,
+          ],
+          [tree.root(), watcher.ledger.rootedHead, 10n, watcher.ledger.owed, [], roots.sequence],
+        );
         const before = codes(watcher.alarms);
         await watcher.pass();
         assert.deepEqual(codes(watcher.alarms), before);
