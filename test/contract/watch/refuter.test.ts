@@ -237,6 +237,7 @@ describe("refuter", function () {
   describe("given honest leaves behind void ones", () => {
     it("`advance` goes past the void ones, the root has them empty, and a proof on it is taken when it is old enough", async () => {
       await field.undone(async () => {
+        const [note] = (await field.restore(alice)).notes;
         await field.execute([lie({ ...transfer, proof: deposit.proof }), field.attested(deposit)]);
         await field.execute(
           [field.attested(otherDeposit)],
@@ -254,7 +255,6 @@ describe("refuter", function () {
         assert.deepEqual([voidUpTo, rootedCount], [7, 10n]);
         assert.equal(((await ask("currentRoot")) as [bigint])[0], tree.root());
 
-        const [note] = (await field.restore(alice)).notes;
         const input = { note: note!, path: tree.path(note!.leafIndex) };
         const payment = { type: "withdraw", recipient: freshAddress(), value: 7n } as const;
         const early = await field.provedOn(alice, mustField(roots.newest.announced), [input], payment);
