@@ -1,17 +1,20 @@
 /**
  * `npm run watch`: follows a pool on a node of one's own and judges again all that the pool took on an enclave's
- * word. Needs no help from the service and trusts none of its answers. Exit codes: 0 all good, 2 alarm, 1 not finished.
+ * word; with --refute it shows the pool what is false. Needs no help from the service and trusts none of its answers. Exit codes: 0 all good, 2 alarm, 1 not finished.
  */
 import { parseArgs } from "node:util";
+import { JsonRpcProvider } from "ethers";
 import { ChainRefused, ChainUnreachable } from "../../proxy/chain/json-rpc.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts";
 import { UsageError, wholeNumber } from "../build/command.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-file.ts";
+import { Account, fileBook, memoryBook } from "./watch/account.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
 import { proposalJson, proposalText } from "./owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
 import { connectNode, pause } from "./watch/node.ts";
+import { Refuter, reportJson, reportLine } from "./watch/refuter.ts";
 import { createWatcher } from "./watch/watcher.ts";
 
 const HELP = `Usage: npm run watch -- [--once] [options]
@@ -27,10 +30,14 @@ Follows a pool and judges every accepted statement and root again: proof, rules,
   --keys <folder>      verification keys, one JSON file a kind (default: the committed ones)
   --state <folder>     remember what was read, and go on from there
   --confirmations <n>  blocks on top of a block before it is read (default 0)
+  --refute             show the pool what is false: signers out, forged leaves void, their bond to the account whose
+                       private key is in the environment as REFUTER_KEY, and which pays the gas
+  --advance            with --refute: then extend the tree from the last good root until the void leaves are behind
   --json               JSON lines on standard output
   --help               this text
 
-Exit code: 0 all good, 2 an alarm stands, 1 not finished (node unreachable, wrong options).
+Exit code: 0 all good, 2 an alarm stands, 1 not finished (node unreachable, wrong options). What was refuted stays an
+alarm: its money may have left.
 
 Alarms, each with block, transaction, statement and who signed it:
 ${table(true)}
@@ -55,6 +62,7 @@ async function main(): Promise<number> {
     console.log(HELP);
     return 0;
   }
+  if (values.advance && !values.refute) throw new UsageError("--advance belongs to --refute");
   const { rpc, pool, fromBlock } = await whereToLook(values);
   const confirmations = wholeNumber("--confirmations", values.confirmations);
   const ending = new AbortController();
@@ -92,6 +100,7 @@ async function main(): Promise<number> {
       say(`block ${block} of ${target}, ${statements} statements, ${rate(statements)} a second`);
     },
   });
+  const refuter = values.refute ? await createRefuter(values, { rpc, pool }, { say, tell }) : undefined;
   statementsBefore = watcher.ledger.statements;
   say(`Watching pool ${pool} on chain ${String(home.chainId)} from block ${watcher.position + 1}.`);
   // Announced in an earlier run, perhaps weeks ago.
@@ -99,7 +108,8 @@ async function main(): Promise<number> {
 
   do {
     try {
-      await watcher.pass();
+      do await watcher.pass();
+      while (!ending.signal.aborted && (await refuter?.work(watcher.ledger)) === true);
     } catch (error) {
       if (ending.signal.aborted) break;
       if (values.once || !(error instanceof ChainUnreachable || error instanceof ChainRefused)) throw error;
@@ -108,13 +118,13 @@ async function main(): Promise<number> {
     if (!values.once) await pause(POLL_MS, ending.signal);
   } while (!values.once && !ending.signal.aborted);
 
-  const { statements, leafCount, announced, pending } = watcher.ledger;
+  const { statements, leafCount, roots, pending } = watcher.ledger;
   const alarms = watcher.alarms.length;
   const counts = {
     block: watcher.position,
     statements,
     leaves: Number(leafCount),
-    roots: announced.sequence,
+    roots: roots.sequence,
     alarms,
     statements_per_second: rate(statements),
   };
@@ -127,6 +137,31 @@ async function main(): Promise<number> {
     for (const proposal of pending) console.log(`Pending: ${proposalText(proposal)}`);
   }
   return alarms === 0 ? 0 : 2;
+}
+
+interface Voices {
+  readonly say: (text: string) => void;
+  readonly tell: (object: Record<string, unknown>) => void;
+}
+
+async function createRefuter(
+  { state, advance, json }: ReturnType<typeof readArguments>,
+  { rpc, pool }: { readonly rpc: string; readonly pool: Address },
+  { say, tell }: Voices,
+): Promise<Refuter> {
+  const key = process.env["REFUTER_KEY"];
+  if (key === undefined || !/^0x[0-9a-fA-F]{64}$/.test(key))
+    throw new UsageError(
+      "--refute needs a private key in the environment's REFUTER_KEY, 0x and 64 hex digits",
+    );
+  const book = state === undefined ? memoryBook() : await fileBook(state);
+  const account = new Account(key, new JsonRpcProvider(rpc, undefined, { cacheTimeout: -1 }), pool, book);
+  say(`Refuting from ${account.address}.`);
+  return new Refuter({
+    account,
+    advanceTo: advance ? "void" : undefined,
+    onReport: (report) => (json ? tell(reportJson(report)) : say(reportLine(report))),
+  });
 }
 
 async function whereToLook(
@@ -163,6 +198,8 @@ function readArguments() {
         keys: { type: "string", default: verificationKeysFolder },
         state: { type: "string" },
         confirmations: { type: "string", default: "0" },
+        refute: { type: "boolean", default: false },
+        advance: { type: "boolean", default: false },
         json: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },

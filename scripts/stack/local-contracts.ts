@@ -14,6 +14,7 @@ import {
   deployVerifiers,
   keyHashesIn,
   nobodies,
+  type PoolSettings,
   readKeys,
 } from "../product/deploy.ts";
 import {
@@ -44,10 +45,15 @@ export interface Settling {
   readonly pairs: readonly SignerPair[];
   /** Signers that the pool asks for; fixed when it is deployed. */
   readonly threshold: number;
-  readonly provedDelaySecs?: number | undefined;
   /** Folder of the keys that the pool goes by. Default: the committed ones. */
   readonly verificationKeys?: string | undefined;
+  readonly poolTerms?: PoolTerms | undefined;
 }
+
+/** What a demonstration wants otherwise of its pool. A longer delay passes by the chain's clock, not by ours. */
+export type PoolTerms = Partial<
+  Pick<PoolSettings, "changeDelay" | "provedDelay" | "minimumCaps" | "signerBond">
+>;
 
 export async function settleContracts(settling: Settling): Promise<Deployment> {
   const { chain, folder, existing } = settling;
@@ -81,7 +87,7 @@ export async function requireContinuable(
 }
 
 async function deploy(
-  { name, folder, pairs, threshold, blockTimeSecs, verificationKeys, provedDelaySecs }: Settling,
+  { name, folder, pairs, threshold, blockTimeSecs, verificationKeys, poolTerms = {} }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
@@ -96,14 +102,18 @@ async function deploy(
     signers: former,
     threshold,
     changeDelay: CHANGE_DELAY_SECS,
-    ...(provedDelaySecs === undefined ? {} : { provedDelay: provedDelaySecs }),
     assets: tokens.map(({ address }) => address),
+    ...poolTerms,
     ...(venue === undefined ? {} : { executor: venue.swaps.executor }),
     ...(verificationKeys === undefined
       ? {}
       : { verifiers: await deployVerifiers(owner, await readKeys(verificationKeys)) }),
   });
-  await registerSigners(provider, owner, pool.address, pairs, former, () => provider.send("evm_mine", []));
+  const { changeDelay = CHANGE_DELAY_SECS } = poolTerms;
+  await registerSigners(provider, owner, pool.address, pairs, former, async () => {
+    if (changeDelay > CHANGE_DELAY_SECS) await provider.send("evm_increaseTime", [changeDelay]);
+    await provider.send("evm_mine", []);
+  });
   await provider.send("evm_setAutomine", [false]);
   await provider.send("evm_setIntervalMining", [blockTimeSecs]);
   return {

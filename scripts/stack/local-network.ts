@@ -14,7 +14,7 @@ import type { NetworkEntry, NetworkName } from "../product/stack-file.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
 import { startBalancer } from "./balancer.ts";
 import { keptOrNewPair, type KeptPair, type KnownImage } from "./development-signer.ts";
-import { settleContracts } from "./local-contracts.ts";
+import { settleContracts, type PoolTerms } from "./local-contracts.ts";
 import { settledSize, type NetworkSize } from "./network-size.ts";
 import { NETWORKS } from "./networks.ts";
 import { Parties } from "./parties.ts";
@@ -30,8 +30,8 @@ export const SERVICE_WALLET_SECRET = "service-wallet.seed";
 export interface NetworkChoices {
   /** Seconds between blocks. Default 1. */
   readonly blockTimeSecs?: number;
-  /** How old a root must be before a proof may use it. Default: as deploy.ts has it for this stack. */
-  readonly provedDelaySecs?: number;
+  /** Other terms of a new pool than the stack's. */
+  readonly poolTerms?: PoolTerms;
   /** A built enclave other than enclave/, as after an upgrade. */
   readonly enclaveFolder?: string;
   /**

@@ -44,11 +44,11 @@ export interface Advance {
 /** What the pool answers with one event each, in this order: the members, then the update if there is one. */
 export type Handed = Member | Update | Advance;
 
-/** Whether judging needs what was handed to the pool: where it only refused, or the owner spoke, nothing was believed. */
+/** Whether judging needs what was handed to the pool. What it refused may still be false and signed; the owner signs nothing. */
 export function needsCalldata(logs: readonly Log[], pool: Address): boolean {
-  return logs.some(({ address, topics }) => address === pool && BELIEVED.has(topics[0] ?? ""));
+  return logs.some(({ address, topics }) => address === pool && HANDED_IN.has(topics[0] ?? ""));
 }
-const BELIEVED = new Set(["Executed", "RootUpdated"].map((name) => poolInterface.getEvent(name)!.topicHash));
+const HANDED_IN = new Set(["Executed", "Rejected", "RootUpdated"].map((name) => poolInterface.getEvent(name)!.topicHash));
 
 /** Undefined for a kind that is not in the table, which no pool executes. */
 export function hashOf({ kindId, deadline, signals, ext }: Member): Bytes32 | undefined {

@@ -36,9 +36,10 @@ import {
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
+import { toBytes32, word } from "../../../shared/protocol/bytes.ts";
 import { mustField, ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
-import { compressProof } from "../../../shared/protocol/proof.ts";
-import { parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
+import { compressProof, type Proof } from "../../../shared/protocol/proof.ts";
+import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { kindById, KINDS, type Home, type Kind } from "../../../shared/protocol/statements.ts";
 import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
 import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
@@ -55,6 +56,10 @@ import {
 import { startAnvil, DEVELOPMENT_MNEMONIC, type Anvil } from "../../support/chain.ts";
 import { startBentNode, type BentNode } from "./bent-node.ts";
 
+/** Of the signer and of the liar. */
+export const IMAGES = [1n, 2n].map((image) => toBytes32(word(image)));
+export const BOND = 10n ** 18n;
+export const PROVED_DELAY_SECS = 50;
 const NO_FEES: Fees = { service: undefined, developer: undefined, total: 0n };
 
 export class Field {
@@ -124,8 +129,11 @@ export class Field {
     const executor = await place("FixedExecutor");
     const { address, block } = await deployPool(owner, {
       signers: [attester(1).address, attester(2).address],
+      images: IMAGES,
+      signerBond: BOND,
       threshold: 1,
       changeDelay: 100,
+      provedDelay: PROVED_DELAY_SECS,
       assets: [usdcAddress, mustAddress(await otherToken.getAddress())],
       executor: mustAddress(await executor.getAddress()),
     });
@@ -193,10 +201,35 @@ export class Field {
     );
   }
 
-  async prove({ statement, witness }: Prepared, authorization = "0x"): Promise<Unsigned> {
+  async prove(
+    { statement, witness }: Prepared,
+    authorization = "0x",
+    encode: (proof: Proof) => Uint8Array = compressProof,
+  ): Promise<Unsigned> {
     const proof = parseSnarkjsProof(await this.prover.prove(statement, witness));
     if (proof === undefined) throw new Error("the prover gave no proof");
-    return unsigned(statement, compressProof(proof), authorization);
+    return unsigned(statement, encode(proof), authorization);
+  }
+
+  /** With the proof that the pool verifies itself. */
+  async proved(
+    from: Restored,
+    payment: SpendPlan["payment"],
+    notes: Restored["notes"],
+  ): Promise<PoolTransaction> {
+    const { keys, root, inputs } = this.#fromNotes(from, notes);
+    return this.provedOn(keys, root, inputs, payment);
+  }
+
+  /** On a root and paths that a wallet of today would not find: void leaves are empty there. */
+  async provedOn(
+    keys: SpendingKey,
+    root: SpendPlan["root"],
+    inputs: SpendPlan["inputs"],
+    payment: SpendPlan["payment"],
+  ): Promise<PoolTransaction> {
+    const prepared = prepareSpend({ ...this.#common(keys), root, inputs, payment });
+    return { ...(await this.prove(prepared, "0x", encodeProof)), attestations: "0x" };
   }
 
   #common(keys: SpendingKey) {

@@ -27,7 +27,7 @@ import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
 import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
-import { commitmentsOf, Field } from "./field.ts";
+import { BOND, commitmentsOf, Field } from "./field.ts";
 
 /** What the issuer of a token can do: it takes balances away. */
 async function takeFromPool({ provider, home, usdc, usdcAddress, liar }: Field): Promise<void> {
@@ -231,7 +231,7 @@ describe("watcher", function () {
         const successor = freshAddress();
         await send(field.pool, "proposeSigner", successor, ZERO_BYTES32, "0x");
         await field.passTime(100);
-        await send(field.pool, "addSigner", successor);
+        await send(field.pool, "addSigner", successor, { value: BOND });
         await watcher.pass();
         assert.deepEqual(watcher.alarms, []);
       });

@@ -1,0 +1,34 @@
+// `npm run demo:stolen-key`, whose own checks are the assertions: here that it made all of them and that they held.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { PROJECT_ROOT } from "../support/tree.ts";
+
+describe("demo:stolen-key", function () {
+  this.timeout(240_000);
+
+  it("loses no more than a window's cap, and honest people pay and leave alone", async () => {
+    const child = spawn(process.execPath, ["--import", "tsx", "scripts/stack/stolen-key.ts", "--json"], {
+      cwd: PROJECT_ROOT,
+    });
+    let [out, said] = ["", ""];
+    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    const [code] = (await once(child, "close")) as [number | null];
+    assert.equal(code, 0, said);
+    const { ok, checks } = JSON.parse(out) as {
+      readonly ok: boolean;
+      readonly checks: readonly {
+        readonly name: string;
+        readonly expected: string;
+        readonly actual: string;
+      }[];
+    };
+    assert.equal(ok, true);
+    for (const { name, expected, actual } of checks) assert.equal(actual, expected, name);
+    const named = new Map(checks.map(({ name, actual }) => [name, actual]));
+    assert.equal(named.get("honest notes less what the pool holds: the loss"), "75 USDC");
+    assert.equal(named.get("what the watcher found"), "PROOF_FORGED PROOF_FORGED ROOT_FORGED");
+    assert.equal(named.get("a withdrawal by proof"), "Executed");
+  });
+});
