@@ -39,7 +39,13 @@ await runStackCommand(COMMAND, async ({ values: { json } }) => {
   const beganAt = performance.now();
   try {
     const ports = { first: { proxy: 0, chain: 0 } };
-    stack = await startStack({ folder, networks: ["first"], provedDelaySecs: PROVED_DELAY_SECS, ports, say });
+    stack = await startStack({
+      folder,
+      networks: ["first"],
+      poolTerms: { provedDelay: PROVED_DELAY_SECS },
+      ports,
+      say,
+    });
     const prover = await developmentProver();
     let result;
     try {

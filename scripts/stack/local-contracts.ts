@@ -45,14 +45,15 @@ export interface Settling {
   readonly pairs: readonly SignerPair[];
   /** Signers that the pool asks for; fixed when it is deployed. */
   readonly threshold: number;
-  readonly provedDelaySecs?: number | undefined;
   /** Folder of the keys that the pool goes by. Default: the committed ones. */
   readonly verificationKeys?: string | undefined;
   readonly poolTerms?: PoolTerms | undefined;
 }
 
 /** What a demonstration wants otherwise of its pool. A longer delay passes by the chain's clock, not by ours. */
-export type PoolTerms = Partial<Pick<PoolSettings, "changeDelay" | "minimumCaps" | "signerBond">>;
+export type PoolTerms = Partial<
+  Pick<PoolSettings, "changeDelay" | "provedDelay" | "minimumCaps" | "signerBond">
+>;
 
 export async function settleContracts(settling: Settling): Promise<Deployment> {
   const { chain, folder, existing } = settling;
@@ -86,12 +87,10 @@ export async function requireContinuable(
 }
 
 async function deploy(
-  settling: Settling,
+  { name, folder, pairs, threshold, blockTimeSecs, verificationKeys, poolTerms = {} }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
-  const { name, folder, pairs, threshold, blockTimeSecs, verificationKeys } = settling;
-  const { provedDelaySecs, poolTerms = {} } = settling;
   await giveCoins(provider, await owner.getAddress(), RICH);
   const sender = new Wallet(await folder.secrets.text("sender.key"));
   await giveCoins(provider, sender.address, RICH);
@@ -103,7 +102,6 @@ async function deploy(
     signers: former,
     threshold,
     changeDelay: CHANGE_DELAY_SECS,
-    ...(provedDelaySecs === undefined ? {} : { provedDelay: provedDelaySecs }),
     assets: tokens.map(({ address }) => address),
     ...poolTerms,
     ...(venue === undefined ? {} : { executor: venue.swaps.executor }),

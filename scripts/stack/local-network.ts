@@ -32,8 +32,6 @@ export interface NetworkChoices {
   readonly blockTimeSecs?: number;
   /** Other terms of a new pool than the stack's. */
   readonly poolTerms?: PoolTerms;
-  /** How old a root must be before a proof may use it. Default: as deploy.ts has it for this stack. */
-  readonly provedDelaySecs?: number;
   /** A built enclave other than enclave/, as after an upgrade. */
   readonly enclaveFolder?: string;
   /**

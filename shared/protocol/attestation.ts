@@ -4,13 +4,13 @@ import { mustFromHex, word } from "./bytes.ts";
 import { keccak256 } from "./hash.ts";
 import { KINDS, type Home, type Kind } from "./statements.ts";
 
-export const DOMAIN_NAME = "Cloister";
-export const DOMAIN_VERSION = "1";
+const DOMAIN_NAME = "Cloister";
+const DOMAIN_VERSION = "1";
 
 const DOMAIN_TYPE = "EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)";
-export const ATTESTATION_TYPE =
+const ATTESTATION_TYPE =
   "Attestation(uint8 kind,bytes32 verifyingKeyHash,bytes32 statementHash,bytes32 proofHash,uint64 deadline)";
-export const ROOT_UPDATE_TYPE =
+const ROOT_UPDATE_TYPE =
   "RootUpdate(uint256 oldRoot,uint256 newRoot,uint64 fromIndex,uint64 toIndex,bytes32 headBefore,bytes32 headAfter)";
 
 const ascii = (text: string): Uint8Array => new TextEncoder().encode(text);

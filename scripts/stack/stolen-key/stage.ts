@@ -93,8 +93,10 @@ export class Stage {
           ports: { first: { proxy: 0, chain: 0 } },
           // Fees are another matter: without them the balances are easy to follow.
           proxySettings: { ...ROOMY_KEYS, CLOISTER_FEE_SCHEDULE: "[]" },
-          provedDelaySecs: PROVED_DELAY_SECS,
-          poolTerms: { changeDelay: CHANGE_DELAY_SECS, minimumCaps: [CAP], signerBond: BOND },
+          poolTerms: {
+            ...{ changeDelay: CHANGE_DELAY_SECS, provedDelay: PROVED_DELAY_SECS },
+            ...{ minimumCaps: [CAP], signerBond: BOND },
+          },
           say,
         }),
       );
