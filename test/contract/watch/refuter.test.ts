@@ -1,5 +1,10 @@
 /** What the watcher shows the pool, and what both make of it: see refuter.tree. The pool, its verifiers and every honest proof are real. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { HDNodeWallet, JsonRpcProvider } from "ethers";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { Account, memoryBook, type SentBook } from "../../../scripts/product/watch/account.ts";
@@ -19,7 +24,17 @@ import { mustField, ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { kindById, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
-import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
+import { Frontier } from "../../../shared/protocol/tree.ts";
+import {
+  FAR_DEADLINE,
+  freshAddress,
+  freshKeys,
+  leavesOf,
+  mustAddress,
+  poolEvents,
+  send,
+} from "../../support/adversary.ts";
+import { PROJECT_ROOT } from "../../support/tree.ts";
 import { DEVELOPMENT_MNEMONIC } from "../../support/chain.ts";
 import { seal, spendDraft, swapDraft } from "../../support/drafts.ts";
 import { BOND, commitmentsOf, Field, PROVED_DELAY_SECS } from "./field.ts";
@@ -349,6 +364,67 @@ describe("refuter", function () {
         assert.equal(await ask("isSigner", field.liar.address), false);
       });
     });
+  });
+
+  describe("given the command", () => {
+    /** Of a child: its exit code, and the objects that it printed. */
+    async function watch(args: readonly string[], key?: string) {
+      const child = spawn(
+        process.execPath,
+        [
+          ...["--import", "tsx", "scripts/product/watch.ts", "--once", "--json", "--rpc", field.chain.url],
+          ...["--pool", field.home.pool, "--from-block", String(field.fromBlock), ...args],
+        ],
+        { cwd: PROJECT_ROOT, env: { ...process.env, ...(key === undefined ? {} : { REFUTER_KEY: key }) } },
+      );
+      let out = "";
+      child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+      const [code] = (await once(child, "close")) as [number | null];
+      const lines = out.split("\n").filter((line) => line.startsWith("{"));
+      return { code, said: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+    }
+
+    it("refutes with a key of the environment and goes past the void leaves; the next run has nothing to do", async () => {
+      const folder = await mkdtemp(path.join(tmpdir(), "cloister-refuter-"));
+      try {
+        await field.undone(async () => {
+          await field.execute(
+            [lie({ ...transfer, proof: deposit.proof })],
+            await field.rootUpdate(commitmentsOf(transfer)),
+          );
+          const options = ["--refute", "--advance", "--state", folder];
+          const acts = (said: readonly Record<string, unknown>[]) =>
+            said
+              .filter(({ type }) => type === "refutation" || type === "advance")
+              .map(({ type, outcome }) => [type, outcome]);
+          const first = await watch(options, account.privateKey);
+          assert.deepEqual(acts(first.said), [
+            ["refutation", "mined"],
+            ["advance", "mined"],
+          ]);
+          // What was found stays an alarm.
+          assert.equal(first.code, 2);
+          const [root, rooted] = (await ask("currentRoot")) as [bigint, bigint];
+          assert.deepEqual([rooted, root], [7n, await emptyBehind(3)]);
+          assert.deepEqual(acts((await watch(options, account.privateKey)).said), []);
+        });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+
+    it("does not begin without a key, and pays for nothing unasked", async () => {
+      assert.equal((await watch(["--refute"])).code, 1);
+      assert.equal((await watch(["--advance"], account.privateKey)).code, 1);
+    });
+
+    /** The root of the first leaves with nothing behind them, void or not there: an empty leaf is an empty leaf. */
+    async function emptyBehind(count: number): Promise<bigint> {
+      const frontier = Frontier.empty();
+      for (const leaf of leavesOf(await poolEvents(field.provider, field.pool)).slice(0, count))
+        frontier.append(mustField(leaf));
+      return frontier.root();
+    }
   });
 
   describe("given proofs that need no signer", () => {
