@@ -28,7 +28,7 @@ describe("demo:stolen-key", function () {
     for (const { name, expected, actual } of checks) assert.equal(actual, expected, name);
     const named = new Map(checks.map(({ name, actual }) => [name, actual]));
     assert.equal(named.get("honest notes less what the pool holds: the loss"), "75 USDC");
-    assert.equal(named.get("what the watcher found"), "PROOF_FORGED PROOF_FORGED ROOT_FORGED");
+    assert.match(named.get("what the watcher found") ?? "", /^(PROOF_FORGED ){4}ROOT_FORGED$/);
     assert.equal(named.get("a withdrawal by proof"), "Executed");
   });
 });

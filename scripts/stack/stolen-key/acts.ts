@@ -19,6 +19,8 @@ const PAID = usd(50);
 const PAID_ALONE = usd(20);
 const LEFT_ALONE = usd(15);
 const PATIENCE_MS = 30_000;
+/** Two executed, and two that only the cap stopped: the key vouched for all of them. */
+const FORGED = ["PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED"];
 const FORGED_NOTE = usd(1_000_000);
 
 type Person = ReturnType<Stage["person"]>;
@@ -126,7 +128,7 @@ async function refutation(stage: Stage, thief: Thief) {
   await watcher.pass();
   const forged = stage.findings.filter(({ signers }) => signers?.includes(thief.signer.address) === true);
   const codes = forged.map(({ code }) => code).sort();
-  stage.check("what the watcher found", "PROOF_FORGED PROOF_FORGED ROOT_FORGED", codes.join(" "));
+  stage.check("what the watcher found", [...FORGED, "ROOT_FORGED"].join(" "), codes.join(" "));
   const before = await stage.chain.getBalance(account.address);
   await stage.follow(watcher, refuter);
 
