@@ -13,8 +13,9 @@ import {PoseidonTreeTable} from "./PoseidonTreeTable.sol";
 ///
 ///     first' = z1 + m·x      zi' = z(i+1) + Ai·z1 + Bi·x      z4' = A4·z1 + B4·x
 ///
-/// where N^4 = A1·N^3 + A2·N^2 + A3·N + A4. So a partial round takes nine products instead of 25, by numbers that are
-/// the same in every round; P and its inverse stand around the 60. test/support/poseidon-recurrence.ts derives them.
+/// where N^4 = A1·N^3 + A2·N^2 + A3·N + A4. So a partial round takes nine products instead of 25, by numbers that
+/// are the same in every round; P and its inverse stand around the 60. test/support/poseidon-recurrence.ts derives
+/// all of it.
 contract TreeHasher is ITreeHasher {
     uint256 private constant R = 0x30644e72e131a029b85045b68181585d2833e84879b9709143e1f593f0000001;
     uint256 private constant DEPTH = 16;
@@ -95,7 +96,7 @@ contract TreeHasher is ITreeHasher {
         uint256 count = leaves.length;
         uint256 index = fromIndex;
         uint256 used = 0;
-        // On the way up, the two roots are this level's ancestors of the next free leaf, before and after. It is empty.
+        // On the way up, the two roots are the ancestors of the next free leaf, before and after. That leaf is 0.
         for (uint256 level = 0; level < DEPTH; ++level) {
             uint256 siblings = index % 4;
             index /= 4;
@@ -171,7 +172,7 @@ contract TreeHasher is ITreeHasher {
                 x := mulmod(s, s, R)
                 x := mulmod(mulmod(x, x, R), s, R)
             }
-            // Five products, not reduced.
+            // What comes out are sums of five products.
             function fullRounds(from, a, b, c, d, e) -> a_, b_, c_, d_, e_ {
                 for { let end := add(from, 640) } lt(from, end) { from := add(from, 160) } {
                     a := power(a, mload(from))
@@ -211,6 +212,7 @@ contract TreeHasher is ITreeHasher {
                 d_ := d
                 e_ := e
             }
+            // Other coordinates for the last four words, reduced.
             function change(rows, a, b, c, d) -> a_, b_, c_, d_ {
                 a_ := row(rows, a, b, c, d)
                 b_ := row(add(rows, 128), a, b, c, d)
@@ -230,7 +232,7 @@ contract TreeHasher is ITreeHasher {
             s1, s2, s3, s4 := change(here, s1, s2, s3, s4)
             here := add(here, 512)
             for { let end := add(here, 1920) } lt(here, end) { here := add(here, 32) } {
-                // Below 4, 3, 1, 4 and 2 times R, so no sum is of six.
+                // s1 to s4 are z1 to z4 here. A round leaves s0 to s4 below 4, 3, 1, 4 and 2 times R.
                 let x := power(s0, mload(here))
                 let z1 := s1
                 s0 := add(z1, mulmod(M00, x, R))
