@@ -2,12 +2,11 @@
  * The pool's `Executed` log, read here and nowhere else in this library: what it looks like is known to this file alone.
  * The pool is what was deployed, the node is not: whatever does not fit is refused.
  */
-import { Interface } from "ethers";
-import { POOL_ABI } from "../../contracts/abi.ts";
 import { asBytes32, asField, type Bytes32, type Field } from "../../protocol/brands.ts";
 import { toHex } from "../../protocol/bytes.ts";
 import { CIPHERTEXT_BYTES, kindById, KINDS, type Kind } from "../../protocol/statements.ts";
 import { mustFromHex } from "../../protocol/bytes.ts";
+import { POOL } from "../execute-call.ts";
 
 export interface Executed {
   readonly statement: Bytes32;
@@ -20,8 +19,7 @@ export interface Executed {
   readonly sealed: readonly { readonly ciphertext: string }[];
 }
 
-const EVENT = new Interface(POOL_ABI).getEvent("Executed")!;
-const POOL = new Interface([EVENT]);
+const EVENT = POOL.getEvent("Executed")!;
 
 /** Undefined for any other log, and for one that the pool would not write. */
 export function readExecuted({

@@ -1,6 +1,4 @@
 /** The pool's other logs that say something about leaves and roots. */
-import { Interface } from "ethers";
-import { POOL_ABI } from "../../contracts/abi.ts";
 import {
   asAddress,
   asBytes32,
@@ -9,10 +7,10 @@ import {
   type Bytes32,
   type Field,
 } from "../../protocol/brands.ts";
+import { POOL } from "../execute-call.ts";
 import { readExecuted, type Executed } from "./executed-log.ts";
 import { doubted, type PoolLog } from "./nodes.ts";
 
-const POOL = new Interface(POOL_ABI);
 const topicOf = (name: string): string => POOL.getEvent(name)!.topicHash;
 
 export const ROOT_UPDATED = topicOf("RootUpdated");
