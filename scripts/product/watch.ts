@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { JsonRpcProvider } from "ethers";
 import { ChainRefused, ChainUnreachable } from "../../proxy/chain/json-rpc.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Home } from "../../shared/protocol/statements.ts";
 import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts";
 import { UsageError, wholeNumber } from "../build/command.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-file.ts";
@@ -100,7 +101,7 @@ async function main(): Promise<number> {
       say(`block ${block} of ${target}, ${statements} statements, ${rate(statements)} a second`);
     },
   });
-  const refuter = values.refute ? await createRefuter(values, { rpc, pool }, { say, tell }) : undefined;
+  const refuter = values.refute ? await createRefuter(values, { rpc, home }, { say, tell }) : undefined;
   statementsBefore = watcher.ledger.statements;
   say(`Watching pool ${pool} on chain ${String(home.chainId)} from block ${watcher.position + 1}.`);
   // Announced in an earlier run, perhaps weeks ago.
@@ -146,7 +147,7 @@ interface Voices {
 
 async function createRefuter(
   { state, advance, json }: ReturnType<typeof readArguments>,
-  { rpc, pool }: { readonly rpc: string; readonly pool: Address },
+  { rpc, home: { chainId, pool } }: { readonly rpc: string; readonly home: Home },
   { say, tell }: Voices,
 ): Promise<Refuter> {
   const key = process.env["REFUTER_KEY"];
@@ -155,7 +156,8 @@ async function createRefuter(
       "--refute needs a private key in the environment's REFUTER_KEY, 0x and 64 hex digits",
     );
   const book = state === undefined ? memoryBook() : await fileBook(state);
-  const account = new Account(key, new JsonRpcProvider(rpc, undefined, { cacheTimeout: -1 }), pool, book);
+  const provider = new JsonRpcProvider(rpc, chainId, { staticNetwork: true, cacheTimeout: -1 });
+  const account = new Account(key, provider, pool, book);
   say(`Refuting from ${account.address}.`);
   return new Refuter({
     account,

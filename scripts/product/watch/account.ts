@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { isError, type JsonRpcProvider, Transaction, type TransactionReceipt, Wallet } from "ethers";
+import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { poolInterface } from "./calls.ts";
 
@@ -50,12 +51,21 @@ export class Account {
     return this.#wallet.provider as JsonRpcProvider;
   }
 
-  /** Does it once, however often it is asked. */
+  /** Does it once, however often it is asked. Throws ChainUnreachable when node or purse do not allow it now. */
   async act(name: string, data: string): Promise<Outcome> {
+    try {
+      return await this.#act(name, data);
+    } catch (error) {
+      throw new ChainUnreachable(`${name}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  async #act(name: string, data: string): Promise<Outcome> {
     const earlier = this.#book.get(name);
     if (earlier !== undefined) {
       const outcome = await this.#follow(earlier);
-      if (outcome !== undefined) return outcome;
+      if (outcome !== undefined && outcome.type !== "refused") return outcome;
+      // It can never be mined, or was and did nothing: another look, and another transaction if that finds a reason.
       await this.#book.set(name, undefined);
     }
     const gas = await this.#estimate(data);
@@ -100,6 +110,11 @@ export class Account {
       ? { type: "mined", receipt }
       : { type: "refused", reason: `the pool refused it in transaction ${hash}` };
   }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error && "shortMessage" in error) return String(error.shortMessage);
+  return error instanceof Error ? error.message : String(error);
 }
 
 function hashOf(raw: string): string {

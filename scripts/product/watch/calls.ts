@@ -48,7 +48,9 @@ export type Handed = Member | Update | Advance;
 export function needsCalldata(logs: readonly Log[], pool: Address): boolean {
   return logs.some(({ address, topics }) => address === pool && HANDED_IN.has(topics[0] ?? ""));
 }
-const HANDED_IN = new Set(["Executed", "Rejected", "RootUpdated"].map((name) => poolInterface.getEvent(name)!.topicHash));
+const HANDED_IN = new Set(
+  ["Executed", "Rejected", "RootUpdated"].map((name) => poolInterface.getEvent(name)!.topicHash),
+);
 
 /** Undefined for a kind that is not in the table, which no pool executes. */
 export function hashOf({ kindId, deadline, signals, ext }: Member): Bytes32 | undefined {

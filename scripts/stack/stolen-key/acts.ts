@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Wallet as Account } from "ethers";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Watcher } from "../../product/watch/watcher.ts";
 import { poll } from "../poll.ts";
 import { show } from "../usdc.ts";
 import { balanceOf, payAlone, proved } from "./honest.ts";
@@ -32,9 +33,11 @@ export async function play(stage: Stage): Promise<void> {
   const thief = await admitTheKey(stage);
   const stolen = await theft(stage, thief);
   const { watcher, refuter, account } = await refutation(stage, thief);
-  await stage.stopServices();
-  stage.say("\n  5. Proxy and enclave are stopped. Alice pays Bob in private, and leaves, by proofs alone.");
-  await leaving(stage, people, () => stage.follow(watcher, refuter), watcher.ledger);
+  await stage.stack.stopServices();
+  stage.say(
+    "\n  5. Every process of the service is stopped. Alice pays Bob in private, and leaves, by proofs alone.",
+  );
+  await leaving(stage, people, () => stage.follow(watcher, refuter), watcher);
   await reckoning(stage, people, stolen, account);
 }
 
@@ -147,17 +150,17 @@ async function leaving(
   stage: Stage,
   { alice, bob }: People,
   follow: () => Promise<void>,
-  ledger: Parameters<typeof payAlone>[1],
+  watcher: Watcher,
 ): Promise<void> {
   await stage.passTime(PROVED_DELAY_SECS);
   const payment = { type: "transfer", to: bob.keys.viewing.address, value: PAID_ALONE } as const;
-  const paid = await stage.execute([await payAlone(stage, ledger, alice.keys, payment)]);
+  const paid = await stage.execute([await payAlone(stage, watcher.ledger, alice.keys, payment)]);
   stage.check("a private payment by proof", "Executed", paid[0]);
   await follow();
   await stage.passTime(PROVED_DELAY_SECS);
   const recipient = asAddress((await stage.account()).address)!;
   const way = { type: "withdraw", recipient, value: LEFT_ALONE } as const;
-  const left = await stage.execute([await payAlone(stage, ledger, alice.keys, way)]);
+  const left = await stage.execute([await payAlone(stage, watcher.ledger, alice.keys, way)]);
   stage.check("a withdrawal by proof", "Executed", left[0]);
   stage.check("public balance of who left", money(LEFT_ALONE), money(await stage.token.balanceOf(recipient)));
   await follow();

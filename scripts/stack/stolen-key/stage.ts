@@ -26,7 +26,7 @@ import { Refuter, reportLine } from "../../product/watch/refuter.ts";
 import { createWatcher, type Watcher } from "../../product/watch/watcher.ts";
 import { chainOf, giveCoins } from "../local-chain.ts";
 import type { LocalNetwork } from "../local-network.ts";
-import { startStack } from "../local-stack.ts";
+import { startStack, type Stack } from "../local-stack.ts";
 import { Parties } from "../parties.ts";
 import { NO_UPDATE, type PoolRootUpdate, type PoolTransaction } from "../pool-transaction.ts";
 import { ROOMY_KEYS } from "../proxy-settings.ts";
@@ -52,6 +52,7 @@ export interface Check {
 
 export class Stage {
   readonly say: (text: string) => void;
+  readonly stack: Stack;
   readonly network: LocalNetwork;
   readonly chain: JsonRpcProvider;
   readonly pool: Contract;
@@ -64,16 +65,11 @@ export class Stage {
   readonly #client: Client;
   readonly #parties: Parties;
 
-  private constructor(
-    parties: Parties,
-    network: LocalNetwork,
-    apiKey: string,
-    prover: Prover,
-    say: Stage["say"],
-  ) {
-    const { entry } = network;
+  private constructor(parties: Parties, stack: Stack, prover: Prover, say: Stage["say"]) {
+    this.network = stack.network("first");
+    const { entry } = this.network;
     this.#parties = parties;
-    this.network = network;
+    this.stack = stack;
     this.say = say;
     this.prover = prover;
     this.chain = chainOf(entry, 50);
@@ -83,7 +79,7 @@ export class Stage {
     const anybody = Account.createRandom().connect(this.chain);
     this.pool = new Contract(entry.pool, POOL_ABI, anybody);
     this.token = TestUsdc.with(entry.usdc, anybody);
-    this.#client = createClient({ baseUrl: entry.base_url, credential: { apiKey } });
+    this.#client = createClient({ baseUrl: entry.base_url, credential: { apiKey: stack.file.api_key } });
   }
 
   static open(say: (text: string) => void): Promise<Stage> {
@@ -106,7 +102,7 @@ export class Stage {
       );
       const prover = await developmentProver();
       parties.add({ stop: () => prover.close() });
-      const stage = new Stage(parties, stack.network("first"), stack.file.api_key, prover, say);
+      const stage = new Stage(parties, stack, prover, say);
       parties.add({ stop: () => stage.chain.destroy() });
       await giveCoins(stage.chain, await (stage.pool.runner as Account).getAddress(), COINS);
       return stage;
@@ -140,12 +136,6 @@ export class Stage {
 
   async poolsOwner(): Promise<Account> {
     return new Account(await this.network.folder.secrets.text("owner.key"), this.chain);
-  }
-
-  /** The proxy and the enclave; nothing of the service is left but the KMS, which serves enclaves alone. */
-  async stopServices(): Promise<void> {
-    await this.network.proxy().stop();
-    await this.network.enclave().stop();
   }
 
   // ---------------------------------------------------------------- the chain

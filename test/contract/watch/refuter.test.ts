@@ -1,11 +1,16 @@
 /** What the watcher shows the pool, and what both make of it: see refuter.tree. The pool, its verifiers and every honest proof are real. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { HDNodeWallet, JsonRpcProvider } from "ethers";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { Account, memoryBook, type SentBook } from "../../../scripts/product/watch/account.ts";
 import type { FalseStatement } from "../../../scripts/product/watch/evidence.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
-import { memoryJournal } from "../../../scripts/product/watch/journal.ts";
+import { memoryJournal, type Journal } from "../../../scripts/product/watch/journal.ts";
 import {
   Refuter,
   reportLine,
@@ -19,7 +24,17 @@ import { mustField, ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { kindById, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
-import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
+import { Frontier } from "../../../shared/protocol/tree.ts";
+import {
+  FAR_DEADLINE,
+  freshAddress,
+  freshKeys,
+  leavesOf,
+  mustAddress,
+  poolEvents,
+  send,
+} from "../../support/adversary.ts";
+import { PROJECT_ROOT } from "../../support/tree.ts";
 import { DEVELOPMENT_MNEMONIC } from "../../support/chain.ts";
 import { seal, spendDraft, swapDraft } from "../../support/drafts.ts";
 import { BOND, commitmentsOf, Field, PROVED_DELAY_SECS } from "./field.ts";
@@ -60,6 +75,7 @@ describe("refuter", function () {
 
   interface Hand {
     readonly watcher: Watcher;
+    readonly journal: Journal;
     readonly found: Finding[];
     readonly reports: Report[];
     follow(): Promise<void>;
@@ -67,7 +83,8 @@ describe("refuter", function () {
   }
 
   async function hand(advanceTo?: RefuterOptions["advanceTo"], book: SentBook = memoryBook()): Promise<Hand> {
-    const { watcher, found } = await field.watcher();
+    const journal = memoryJournal();
+    const { watcher, found } = await field.watcher({ journal });
     const reports: Report[] = [];
     const refuter = new Refuter({
       account: new Account(account.privateKey, provider, field.home.pool, book),
@@ -79,7 +96,7 @@ describe("refuter", function () {
       do await watcher.pass();
       while (await work());
     };
-    return { watcher, found, reports, follow, work };
+    return { watcher, journal, found, reports, follow, work };
   }
 
   const ask = (name: string, ...args: unknown[]): Promise<unknown> =>
@@ -166,7 +183,7 @@ describe("refuter", function () {
           );
           const short = kind === "private-swap" ? ["BALANCE_SHORT"] : [];
           assert.deepEqual(standing, ["ATTESTED_PATH_CLOSED", ...short, "TREE_ROLLED_BACK"]);
-          // From the beginning, and from the records alone, it comes to the same.
+          // From the beginning it comes to the same.
           assert.deepEqual(codes(await field.alarms()), codes(watcher.alarms));
         });
       });
@@ -235,12 +252,13 @@ describe("refuter", function () {
   describe("given honest leaves behind void ones", () => {
     it("`advance` goes past the void ones, the root has them empty, and a proof on it is taken when it is old enough", async () => {
       await field.undone(async () => {
+        const [note] = (await field.restore(alice)).notes;
         await field.execute([lie({ ...transfer, proof: deposit.proof }), field.attested(deposit)]);
         await field.execute(
           [field.attested(otherDeposit)],
           await field.rootUpdate(commitmentsOf(otherDeposit)),
         );
-        const { watcher, follow, reports } = await hand("void");
+        const { watcher, journal, follow, reports } = await hand("void");
         await follow();
         assert.deepEqual(
           reports.map(({ act }) => act),
@@ -252,13 +270,25 @@ describe("refuter", function () {
         assert.deepEqual([voidUpTo, rootedCount], [7, 10n]);
         assert.equal(((await ask("currentRoot")) as [bigint])[0], tree.root());
 
-        const [note] = (await field.restore(alice)).notes;
         const input = { note: note!, path: tree.path(note!.leafIndex) };
         const payment = { type: "withdraw", recipient: freshAddress(), value: 7n } as const;
         const early = await field.provedOn(alice, mustField(roots.newest.announced), [input], payment);
         await field.sendTo(field.home.pool, executeOf(early), ["Rejected"]);
         await field.passTime(PROVED_DELAY_SECS);
         await field.sendTo(field.home.pool, executeOf(early), ["Executed"]);
+        // From the records alone it comes to the same.
+        const kept = await Ledger.from(journal.records());
+        assert.deepEqual(
+          [
+            kept.tree.root(),
+            kept.rootedHead,
+            kept.rootedCount,
+            kept.owed,
+            kept.openEvidence,
+            kept.roots.sequence,
+          ],
+          [tree.root(), watcher.ledger.rootedHead, 10n, watcher.ledger.owed, [], roots.sequence],
+        );
         const before = codes(watcher.alarms);
         await watcher.pass();
         assert.deepEqual(codes(watcher.alarms), before);
@@ -334,6 +364,67 @@ describe("refuter", function () {
         assert.equal(await ask("isSigner", field.liar.address), false);
       });
     });
+  });
+
+  describe("given the command", () => {
+    /** Of a child: its exit code, and the objects that it printed. */
+    async function watch(args: readonly string[], key?: string) {
+      const child = spawn(
+        process.execPath,
+        [
+          ...["--import", "tsx", "scripts/product/watch.ts", "--once", "--json", "--rpc", field.chain.url],
+          ...["--pool", field.home.pool, "--from-block", String(field.fromBlock), ...args],
+        ],
+        { cwd: PROJECT_ROOT, env: { ...process.env, ...(key === undefined ? {} : { REFUTER_KEY: key }) } },
+      );
+      let out = "";
+      child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+      const [code] = (await once(child, "close")) as [number | null];
+      const lines = out.split("\n").filter((line) => line.startsWith("{"));
+      return { code, said: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
+    }
+
+    it("refutes with a key of the environment and goes past the void leaves; the next run has nothing to do", async () => {
+      const folder = await mkdtemp(path.join(tmpdir(), "cloister-refuter-"));
+      try {
+        await field.undone(async () => {
+          await field.execute(
+            [lie({ ...transfer, proof: deposit.proof })],
+            await field.rootUpdate(commitmentsOf(transfer)),
+          );
+          const options = ["--refute", "--advance", "--state", folder];
+          const acts = (said: readonly Record<string, unknown>[]) =>
+            said
+              .filter(({ type }) => type === "refutation" || type === "advance")
+              .map(({ type, outcome }) => [type, outcome]);
+          const first = await watch(options, account.privateKey);
+          assert.deepEqual(acts(first.said), [
+            ["refutation", "mined"],
+            ["advance", "mined"],
+          ]);
+          // What was found stays an alarm.
+          assert.equal(first.code, 2);
+          const [root, rooted] = (await ask("currentRoot")) as [bigint, bigint];
+          assert.deepEqual([rooted, root], [7n, await emptyBehind(3)]);
+          assert.deepEqual(acts((await watch(options, account.privateKey)).said), []);
+        });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+
+    it("does not begin without a key, and pays for nothing unasked", async () => {
+      assert.equal((await watch(["--refute"])).code, 1);
+      assert.equal((await watch(["--advance"], account.privateKey)).code, 1);
+    });
+
+    /** The root of the first leaves with nothing behind them, void or not there: an empty leaf is an empty leaf. */
+    async function emptyBehind(count: number): Promise<bigint> {
+      const frontier = Frontier.empty();
+      for (const leaf of leavesOf(await poolEvents(field.provider, field.pool)).slice(0, count))
+        frontier.append(mustField(leaf));
+      return frontier.root();
+    }
   });
 
   describe("given proofs that need no signer", () => {
