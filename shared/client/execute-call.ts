@@ -12,7 +12,8 @@ import { encodeProof } from "../protocol/host/proofs.ts";
 import { compressProof, type Proof } from "../protocol/proof.ts";
 import { KINDS, type Statement } from "../protocol/statements.ts";
 
-const POOL = new Interface(POOL_ABI);
+/** The one place of this library where ethers is: the package brings the part of it that is used here in this file. */
+export const POOL = new Interface(POOL_ABI);
 const TOKEN = new Interface(TOKEN_ABI);
 const NO_ROOT_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"] as const;
 

@@ -8,7 +8,8 @@ import { SEED_BYTES, SpendingKey } from "../notes/keys.ts";
 import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "./balances.ts";
-import type { ChainAccess, PoolChain } from "./chain/pool-chain.ts";
+import type { ChainAccess } from "./chain/access.ts";
+import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { Core, requireAmount } from "./core.ts";
 import {
@@ -140,7 +141,7 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   const home = homeOf(pins);
   const assets = assetsOf(pins);
   const now = options.now ?? ((): number => Math.floor(Date.now() / 1000));
-  const chain = options.chain?.open(home, pins.verifyingKeys ?? {}, now);
+  const chain = await options.chain?.open(home, pins.verifyingKeys ?? {}, now);
   if (options.client === undefined && chain === undefined)
     throw new ClientError("OPTIONS_INVALID", "createWallet: a client, or a chain, or both");
   const client = options.client ?? absentClient();

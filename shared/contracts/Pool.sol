@@ -72,7 +72,8 @@ contract Pool is Genesis, SwapDesk, IPool {
     /// which fails as a whole. The caller must leave it its full share of gas: anyone may carry anyone's
     /// transaction, and carrying it with too little would otherwise mark it as failed. Whoever leaves more gives each of
     /// those that remain an equal part, so that none fails because prices of gas have changed since this was
-    /// written, and a token that burns gas burns its own part alone.
+    /// written, and a token that burns gas burns its own part alone. One part more is for the end of the call: else the
+    /// last member could burn what the root update needs, and revert its neighbours with it.
     function _executeWithTokens(Transaction calldata transaction, Statement memory statement, uint256 remaining)
         private
         returns (bytes memory fault)
@@ -83,7 +84,7 @@ contract Pool is Genesis, SwapDesk, IPool {
         uint256 needed = share + share / 63 + 5_000;
         uint256 left = gasleft();
         if (left < needed) revert GasShort(needed);
-        uint256 equal = (left - left / 64) / remaining;
+        uint256 equal = (left - left / 64) / (remaining + 1);
         if (share < equal) share = equal;
         bool isDone;
         (isDone, fault) = address(this).call{gas: share}(data);

@@ -21,7 +21,7 @@ import { keccak256, keccakHex } from "./hash.ts";
 export type Kind = "deposit-shield" | "spend" | "spend9" | "private-swap";
 
 export interface KindShape {
-  /** On the wire, in `context`, in `statementHash` and in Solidity. 5 exit-spend and 6 exit-spend9 are reserved. */
+  /** On the wire, in `context`, in `statementHash` and in Solidity. */
   readonly id: number;
   /** Notes spent: one nullifier each. */
   readonly inputs: number;

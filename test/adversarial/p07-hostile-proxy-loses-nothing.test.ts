@@ -123,7 +123,8 @@ describe("P7 a stopped or hostile proxy loses nothing", function () {
       poolTransaction(payment, attestation),
       {
         ...{ kind: 2, deadline: payment.statement.deadline, inputs: 2, outputs: 4, leaves: 4 },
-        ...{ extHash: nothing, hash: nothing, proofHash: nothing, token: field.usdcAddress, amount: 1n },
+        ...{ extHash: nothing, hash: nothing, token: field.usdcAddress, amount: 1n },
+        ...{ proofHash: nothing, isProved: false, isPaid: false },
       },
       out,
     );

@@ -80,6 +80,7 @@ for (const noun of ["assets", "executor"] as const) {
           chain.url,
           "--pool",
           poolAddress,
+          ...(noun === "assets" && words[0] === "propose" ? ["--minimum-cap", "1000000"] : []),
           ...words,
         ],
         { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "", ...keys } },
@@ -138,6 +139,18 @@ for (const noun of ["assets", "executor"] as const) {
         [2, /unknown command/, OWNER, ["dance", subject]],
         [1, /does not answer as a token does/, OWNER, ["propose", poolAddress]],
         [1, /is no pool on this chain/, OWNER, ["propose", subject, "--pool", other]],
+        [2, /--minimum-cap UNITS is missing/, OWNER, ["propose", subject, "--minimum-cap="]],
+        ...["1.5", "1e6", String(2n ** 104n)].map(
+          (cap) =>
+            [2, /no whole number of units/, OWNER, ["propose", subject, "--minimum-cap", cap]] as const,
+        ),
+        [2, /is for proposing an asset/, OWNER, ["admit", subject, "--minimum-cap", "1"]],
+      ];
+      const outOfPlace: Refusal = [
+        2,
+        /is for proposing an asset/,
+        OWNER,
+        ["propose", subject, "--minimum-cap", "1"],
       ];
       const refusals: readonly Refusal[] = [
         [1, /is no contract on this chain/, OWNER, ["propose", nobody]],
@@ -145,7 +158,7 @@ for (const noun of ["assets", "executor"] as const) {
         [1, /is not proposed/, OWNER, ["withdraw", subject]],
         [1, /is not admitted/, OWNER, ["remove", subject]],
         [1, /to take it out: remove/, OWNER, ["withdraw", first]],
-        ...(noun === "assets" ? common : []),
+        ...(noun === "assets" ? common : [outOfPlace]),
       ];
       for (const [code, reason, keys, words] of refusals) {
         const ended = await operator(keys, ...words);

@@ -1,14 +1,12 @@
 /** How the tree grows without the signers: the pool's `advance`, from one's own copy of the leaves. */
-import { Interface } from "ethers";
-import { POOL_ABI } from "../../contracts/abi.ts";
 import type { Bytes32, Field } from "../../protocol/brands.ts";
 import { digitAt, MAX_UPDATE_LEAVES, nextHead, TREE_DEPTH } from "../../protocol/tree.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
+import { POOL } from "../execute-call.ts";
 import type { History } from "./history.ts";
 import { doubted } from "./nodes.ts";
 import type { PoolView } from "./pool-view.ts";
 
-const POOL = new Interface(POOL_ABI);
 /** In each window of so many leaves the pool keeps a checkpoint for ever; see RootLedger.sol. */
 const WINDOW_LEAVES = 252;
 /** A transaction adds at most so many, and its end is the checkpoint. */

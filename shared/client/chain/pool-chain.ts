@@ -2,40 +2,17 @@
  * The pool as chain nodes show it, for a wallet that has no service or does not want to ask it: history, the roots that a
  * proof may use, and the calls that need nobody's help. Never sends anything: that is its caller's account's to do.
  */
-import { Interface } from "ethers";
-import { POOL_ABI } from "../../contracts/abi.ts";
 import type { Address } from "../../protocol/brands.ts";
 import type { Home, Kind } from "../../protocol/statements.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
-import { checkOptions, chainOptions, type Lists } from "../options.ts";
+import { POOL } from "../execute-call.ts";
 import { planAdvance, type AdvancePlan } from "./advance.ts";
-import { History, type HistoryProgress, type ReadOptions } from "./history.ts";
-import { createJsonRpc } from "./json-rpc.ts";
-import { hex, Nodes, type Block, type Finality } from "./nodes.ts";
+import type { ChainOptions } from "./access.ts";
+import { History, type ReadOptions } from "./history.ts";
+import { hex, type Block, type Nodes } from "./nodes.ts";
 import { CLAIM_ADDED, readClaim, type ClaimAdded } from "./pool-log.ts";
 import { PoolView } from "./pool-view.ts";
 import { RootFinder, type Roots } from "./roots.ts";
-
-export interface ChainOptions {
-  /** One node's address, or several: then every answer must be the same from all of them. */
-  readonly rpc: string | readonly string[];
-  /** A block at or before the pool's first one: nothing is read below it. Default 0. */
-  readonly fromBlock?: number;
-  /** How many blocks lie on top of one that counts (default 12), or the chain's own word. */
-  readonly finality?: Finality;
-  /** How old the newest block may be, in seconds. Default 900; on chains for development it does not matter. */
-  readonly maxAgeSecs?: number;
-  /** Default 4 s. */
-  readonly pollMs?: number;
-  readonly fetch?: typeof fetch;
-  /** While the history is read. */
-  readonly onProgress?: (at: HistoryProgress) => void;
-}
-
-/** What `poolChain` gives to `createWallet`, which says what it pins. */
-export interface ChainAccess {
-  open(home: Home, keyHashes: Readonly<Partial<Record<Kind, string>>>, now: () => number): PoolChain;
-}
 
 const CONFIRMATIONS = 12;
 const MAX_AGE_SECS = 900;
@@ -43,24 +20,11 @@ const POLL_MS = 4_000;
 /** The same as in PoolSettings.sol: they mine when they are asked to. */
 const DEVELOPMENT_CHAINS = [31_337n, 31_338n, 1_337n];
 
-/** Throws OPTIONS_INVALID. Nothing is asked before the wallet reads. */
-export function poolChain(options: ChainOptions): ChainAccess {
-  checkOptions(chainOptions satisfies Lists<ChainOptions>, options, "poolChain");
-  const { rpc, fetch } = options;
-  const all = (typeof rpc === "string" ? [rpc] : rpc).map((url) => createJsonRpc(url, { fetch }));
-  return {
-    open: (home, keyHashes, now) =>
-      new PoolChain(options, new Nodes(all, Number(home.chainId)), { home, keyHashes, now }),
-  };
-}
-
-interface Pinned {
+export interface Pinned {
   readonly home: Home;
   readonly keyHashes: Readonly<Partial<Record<Kind, string>>>;
   readonly now: () => number;
 }
-
-const POOL = new Interface(POOL_ABI);
 
 export class PoolChain {
   readonly #nodes: Nodes;

@@ -1,6 +1,4 @@
 /** The pool's other logs that say something about leaves and roots. */
-import { Interface } from "ethers";
-import { POOL_ABI } from "../../contracts/abi.ts";
 import {
   asAddress,
   asBytes32,
@@ -10,9 +8,9 @@ import {
   type Field,
 } from "../../protocol/brands.ts";
 import { EXECUTED_TOPIC, readExecuted, type Executed } from "../../protocol/host/executed-log.ts";
+import { POOL } from "../execute-call.ts";
 import { doubted, type PoolLog } from "./nodes.ts";
 
-const POOL = new Interface(POOL_ABI);
 const topicOf = (name: string): string => POOL.getEvent(name)!.topicHash;
 
 export const ROOT_UPDATED = topicOf("RootUpdated");

@@ -1,6 +1,4 @@
 /** What the pool itself answers, at one block. Whatever has another form than the pool's is not believed. */
-import { Interface } from "ethers";
-import { POOL_ABI } from "../../contracts/abi.ts";
 import {
   asAddress,
   asBytes32,
@@ -11,10 +9,9 @@ import {
 } from "../../protocol/brands.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { ClientError } from "../errors.ts";
+import { POOL } from "../execute-call.ts";
 import { NodeRefused } from "./json-rpc.ts";
 import { doubted, type Nodes } from "./nodes.ts";
-
-const POOL = new Interface(POOL_ABI);
 
 export interface RootRecord {
   readonly leafCount: number;

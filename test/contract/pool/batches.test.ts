@@ -5,7 +5,7 @@ import { depositDraft, drawField, seal, type Sealed } from "../../support/drafts
 import { NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
-import { freshAddress, mustAddress, World } from "./world.ts";
+import { freshAddress, mustAddress, World, type Fault } from "./world.ts";
 
 const BURNS_GAS = 7;
 
@@ -100,6 +100,19 @@ describe("pool: batches", () => {
     assert.equal(typeof update, "bigint");
     // Two burners of at most 500,000 each, and three honest neighbours.
     assert.ok(receipt.gasUsed < 1_500_000n, `${receipt.gasUsed} gas`);
+    await world.call(configurable, "setBehaviour", 0);
+  });
+
+  it("lets a last member that burns gas leave enough for the root update, whatever the caller gives", async () => {
+    await world.call(configurable, "setBehaviour", BURNS_GAS);
+    for (const gasLimit of [1_200_000n, 3_000_000n, 16_000_000n]) {
+      const members = [world.transfer(), configurableDeposit()];
+      const update = world.updateTo(world.after(members.slice(0, 1)));
+      const outcome = await world.execute(members, update, { gasLimit });
+      assert.equal(typeof outcome.members[0], "bigint");
+      assert.equal((outcome.members[1] as Fault).error, "TransferRefused");
+      assert.equal(typeof outcome.update, "bigint", String(gasLimit));
+    }
     await world.call(configurable, "setBehaviour", 0);
   });
 

@@ -32,6 +32,7 @@ import {
   deployContract,
   deployPool,
   deployTestUsdc,
+  deployVerifiers,
 } from "../../../scripts/product/deploy.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
@@ -50,12 +51,15 @@ import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import {
   CIPHERTEXT_BYTES,
   EPHEMERAL_KEY_BYTES,
+  KIND_NAMES,
   KINDS,
   type Kind,
 } from "../../../shared/protocol/statements.ts";
+import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { executedLog } from "../../support/oracle.ts";
 import { openMarket, type Market } from "./market.ts";
+import { toldDeployer, toldParts } from "./told-deployment.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 
 /** What `NoteHashed` says of the output of a swap. */
@@ -107,6 +111,13 @@ export interface WorldOptions {
   readonly withMarket?: boolean;
   /** Artifact of another executor to begin with. */
   readonly executor?: string;
+  /**
+   * Where the test vectors' pool stands, with their three test dollars, so that their statements and real proofs are for
+   * this one: told-world.ts plays them.
+   */
+  readonly asTold?: boolean;
+  /** Instead of the committed ones. */
+  readonly keys?: Readonly<Record<Kind, VerificationKey>>;
   /** With what `draftOf` needs for every kind: a venue that pays, a second dollar, an approval, some money. */
   readonly forAllKinds?: boolean;
 }
@@ -127,6 +138,8 @@ export class World {
   readonly depositorAddress: Address;
   queue: Place = { count: 0n, head: ZERO_BYTES32 };
   rooted: Place & { root: bigint } = { count: 0n, head: ZERO_BYTES32, root: emptyNode(TREE_DEPTH) };
+  /** Everything that is in the queue. */
+  readonly leaves: bigint[] = [];
   /** Values of the notes that the pool hashed itself, by statement. */
   readonly bought = new Map<string, Bought>();
   readonly #anvil: Anvil;
@@ -181,18 +194,24 @@ export class World {
     });
     const owner = await provider.getSigner(0);
     const attesters = options.attesters ?? [attester(0)];
-    const usdc = (await deployTestUsdc(owner)).address;
+    const deployer = options.asTold === true ? await toldDeployer(provider) : owner;
+    const usdc = (await deployTestUsdc(deployer)).address;
     const moreAssets: Address[] = [];
     for (const name of options.moreAssets ?? [])
-      moreAssets.push((await deployContract(owner, name, [])).address);
+      moreAssets.push((await deployContract(deployer, name, [])).address);
     const market = options.withMarket === true ? await openMarket(owner, usdc) : undefined;
     const executor =
       options.executor === undefined
         ? market?.executor
         : (await deployContract(owner, options.executor, [])).address;
     const assets = [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])];
-    const verifyingKeyHashes = await committedKeyHashes();
-    const pool = await deployPool(owner, {
+    const { keys } = options;
+    const verifyingKeyHashes =
+      keys === undefined ? await committedKeyHashes() : eachKind((kind) => verificationKeyHash(keys[kind]));
+    const pool = await deployPool(deployer, {
+      owner: mustAddress(owner.address),
+      ...(options.asTold === true ? await toldParts(owner) : {}),
+      ...(keys === undefined ? {} : { verifiers: await deployVerifiers(owner, keys) }),
       signers: attesters.map(({ address }) => address),
       threshold: options.threshold ?? 1,
       changeDelay: options.changeDelay ?? 100,
@@ -349,7 +368,7 @@ export class World {
           if (executed === undefined) throw new Error("the pool's event does not decode");
           byMember.push(BigInt(executed.firstLeafIndex));
           for (const commitment of executed.commitments) {
-            this.queue = { count: this.queue.count + 1n, head: nextHead(this.queue.head, commitment) };
+            this.#append(commitment);
           }
           break;
         }
@@ -357,7 +376,7 @@ export class World {
           const { statementHash, leafIndex, commitment, npk, asset, value } = log.args.toObject() as Hashed;
           // Executed of the same statement stands before it.
           if (leafIndex !== this.queue.count) throw new Error("a note was hashed into another place");
-          this.queue = { count: this.queue.count + 1n, head: nextHead(this.queue.head, commitment) };
+          this.#append(commitment);
           this.bought.set(statementHash, { leafIndex, commitment, npk, asset: mustAddress(asset), value });
           break;
         }
@@ -378,6 +397,11 @@ export class World {
       }
     }
     return { members: byMember, update: updateOutcome, receipt };
+  }
+
+  #append(commitment: bigint): void {
+    this.queue = { count: this.queue.count + 1n, head: nextHead(this.queue.head, commitment) };
+    this.leaves.push(commitment);
   }
 
   /** The one member's outcome. */
@@ -410,10 +434,12 @@ export class World {
   async remember(): Promise<() => Promise<void>> {
     const id = (await this.provider.send("evm_snapshot", [])) as string;
     const { queue, rooted } = this;
+    const { length } = this.leaves;
     return async () => {
       await this.provider.send("evm_revert", [id]);
       this.queue = queue;
       this.rooted = rooted;
+      this.leaves.length = length;
     };
   }
 
@@ -441,6 +467,10 @@ export class World {
     await this.provider.send("evm_increaseTime", [seconds]);
     await this.provider.send("evm_mine", []);
   }
+}
+
+function eachKind<T>(of: (kind: Kind) => T): Record<Kind, T> {
+  return Object.fromEntries(KIND_NAMES.map((kind) => [kind, of(kind)])) as Record<Kind, T>;
 }
 
 /** Those of the options that are given. */
