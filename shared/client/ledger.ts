@@ -251,7 +251,7 @@ export class Ledger {
     const isTaken = (index: number): boolean => {
       const note = this.state.notes.get(index);
       const isPromised = others.some((one) => one.leafIndexes.includes(index) && holdsNotes(one, now));
-      return note === undefined || note.spent !== undefined || isPromised;
+      return note === undefined || note.spent !== undefined || note.voided !== undefined || isPromised;
     };
     return (
       !leafIndexes.some(isTaken) &&

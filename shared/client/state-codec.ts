@@ -16,7 +16,7 @@ import { ClientError } from "./errors.ts";
 import { WalletState, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
 
 const MAGIC = new TextEncoder().encode("CLSTRWLT");
-const VERSION = 2;
+const VERSION = 3;
 const HEADER_BYTES = MAGIC.length + 1;
 const SUM_BYTES = 32;
 const NONCE_BYTES = 24;
@@ -35,6 +35,7 @@ interface Stored {
   readonly chainId: string;
   readonly pool: string;
   readonly lastEventId: string | null;
+  readonly voidedIn: number | null;
   readonly notes: readonly Text<OwnedNote>[];
   readonly roots: readonly Text<RootMark>[];
   readonly rootsDropped: boolean;
@@ -50,6 +51,7 @@ export function sealState(state: WalletState, home: Home, key: Uint8Array): Uint
     chainId: String(home.chainId),
     pool: home.pool,
     lastEventId: state.lastEventId ?? null,
+    voidedIn: state.voidedIn ?? null,
     notes: [...state.notes.values()],
     roots: state.roots,
     rootsDropped: state.rootsDropped,
@@ -124,6 +126,7 @@ function restore(stored: Stored, nodes: Uint8Array): WalletState {
   state.rootsDropped = stored.rootsDropped;
   state.blocks = [...stored.blocks];
   state.lastEventId = stored.lastEventId ?? undefined;
+  state.voidedIn = stored.voidedIn ?? undefined;
   for (const reservation of stored.reservations) {
     state.reservations.set(must(asBytes32(reservation.statement)), {
       ...reservation,
