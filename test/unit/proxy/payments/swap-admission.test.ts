@@ -90,6 +90,9 @@ function admission({ pool, tokens, data, reserved = false, isFresh = false }: Wo
       isSpent: async () => false,
       isAsset: async () => true,
       executor: async () => EXECUTOR,
+      threshold: async () => 1,
+      brakes: async () => ({ attestedFrom: 0, isUnsound: false }),
+      attestedRoom: async () => 10n ** 30n,
       ...pool,
     } as Pool,
     tokens: {
