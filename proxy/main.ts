@@ -261,7 +261,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     status,
     balances: createBalances(chain, tokens, config.assets[0]),
     handlers: {
-      ...merkleRoutes(createMerkle(indexer, data, config.confirmations)),
+      ...merkleRoutes(createMerkle(indexer, data)),
       ...eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
       ...paymentRoutes(payments, tickets),
       ...swapRoutes(quotes),

@@ -32,6 +32,21 @@ export type PoolEvent =
     }
   | { readonly kind: "rejected"; readonly statement: Bytes32; readonly reason: string }
   | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
+  /** The statement that made these leaves is refuted. */
+  | {
+      readonly kind: "voided";
+      readonly statement: Bytes32;
+      readonly firstLeafIndex: number;
+      readonly leafCount: number;
+    }
+  /** The roots numbered so are none any more; the tree goes on from `root`. */
+  | {
+      readonly kind: "revoked";
+      readonly first: number;
+      readonly last: number;
+      readonly root: Field;
+      readonly leafCount: number;
+    }
   | {
       readonly kind: "root-skipped";
       readonly fromIndex: number;
@@ -57,6 +72,9 @@ export interface SimulatedCall {
 
 /** `reverted`: the call would fail as a whole. Undefined: the node cannot simulate. */
 export type Simulated = SimulatedCall | "reverted" | undefined;
+
+/** As Refutations.sol writes it. */
+export const PATH_CLOSED_FOR_EVER = 2 ** 40 - 1;
 
 export type Pool = ReturnType<typeof createPool>;
 
@@ -97,10 +115,26 @@ export function createPool(chain: Chain, address: Address) {
       return { leafCount: Number(leafCount), head: head as Bytes32 };
     },
     isKnownRoot: async (root: Field, at?: BlockTag) => (await read("rootSequence", [root], at))[0] !== 0n,
+    /** Its number, as long as it is not revoked. */
+    async rootSequence(root: Field, at?: BlockTag) {
+      const plusOne = (await read("rootSequence", [root], at))[0] as bigint;
+      return plusOne === 0n ? undefined : Number(plusOne) - 1;
+    },
+    isVoid: async (leafIndex: number, at?: BlockTag) => (await read("isVoid", [leafIndex], at))[0] === true,
     isSpent: async (nullifier: Field) => (await read("isSpent", [nullifier]))[0] === true,
     isSigner: async (signer: Address) => (await read("isSigner", [signer]))[0] === true,
     /** Whether it may be deposited now, and swapped into or through. */
     isAsset: async (asset: Address) => (await read("isAsset", [asset]))[0] === true,
+    /** Until when the attested path is closed, Unix seconds: PATH_CLOSED_FOR_EVER once false statements were proved. */
+    async brakes() {
+      const [attestedFrom, isUnsound] = await read("brakes", []);
+      return { attestedFrom: Number(attestedFrom), isUnsound: isUnsound === true };
+    },
+    /** What may still leave today by attestations of so many signers. */
+    async attestedRoom(asset: Address, signatures: number) {
+      const [byOne, byTwo] = (await read("room", [asset])) as readonly bigint[];
+      return signatures < 2 ? byOne! : byTwo!;
+    },
     /** The venue for swaps; undefined while there is none. */
     async executor() {
       const executor = asAddress((await read("executor", []))[0]);
@@ -179,6 +213,21 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
         root: mustField(args["root"] as bigint),
         leafCount: Number(args["leafCount"]),
         sequence: Number(args["sequence"]),
+      };
+    case "LeavesVoided":
+      return {
+        kind: "voided",
+        statement: args["statementHash"] as Bytes32,
+        firstLeafIndex: Number(args["firstLeafIndex"]),
+        leafCount: Number(args["count"]),
+      };
+    case "RootsRevoked":
+      return {
+        kind: "revoked",
+        first: Number(args["first"]),
+        last: Number(args["last"]),
+        root: mustField(args["root"] as bigint),
+        leafCount: Number(args["leafCount"]),
       };
     case "RootUpdateSkipped":
       return {

@@ -66,6 +66,20 @@ function streamEvent(logged: LoggedEvent): StreamEvent | undefined {
         id,
         data: { nullifier: toHex(word(event.nullifier)), tx_hash: txHash, block_number: position.block },
       };
+    case "voided":
+      return {
+        kind: "void",
+        id,
+        data: {
+          first_leaf_index: event.firstLeafIndex,
+          count: event.leafCount,
+          nullifiers: event.nullifiers.map((nullifier) => toHex(word(nullifier))),
+          tx_hash: txHash,
+          block_number: position.block,
+        },
+      };
+    // Of a revocation a reader needs what is left: the tree is back at that root.
+    case "revoked":
     case "root":
       return {
         kind: "root",

@@ -31,7 +31,7 @@ const PIECE_BYTES = 32_768;
 /** New events taken into the ring at once: more would hold up everything else, and a page does it in turns. */
 const MOST_NEW = 512;
 const NONE = Buffer.alloc(0);
-const KINDS = ["leaf", "nullifier", "root", "executed", "rejected"] as const;
+const KINDS = ["leaf", "nullifier", "root", "voided", "revoked", "executed", "rejected"] as const;
 
 interface Entry {
   readonly position: Position;

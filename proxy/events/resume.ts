@@ -3,7 +3,13 @@ import type { ChainDataStore, ChainEvent, Position } from "../store/chain-data.t
 import { frameOf } from "./frames.ts";
 import { hashPrefixOf, idOf, START, type EventId } from "./position.ts";
 
-const SHOWN = ["leaf", "nullifier", "root"] as const satisfies readonly ChainEvent["kind"][];
+const SHOWN = [
+  "leaf",
+  "nullifier",
+  "root",
+  "voided",
+  "revoked",
+] as const satisfies readonly ChainEvent["kind"][];
 
 /** Of a block that we do not have yet, and not of one that we had and left. */
 export function isAhead(data: ChainDataStore, { position, hashPrefix }: EventId): boolean {

@@ -1,16 +1,17 @@
 /**
  * The pool's logs, in order, as the events they carry. The last leaf of a swap is spread over two logs: its
  * ciphertext comes with the statement, its commitment with the note that the pool made afterwards. A node that
- * leaves out one of the two is not believed.
+ * leaves out one of the two is not believed, nor one that voids leaves of a statement that it never showed.
  */
 import type { Pool } from "../chain/pool.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { RawLog } from "../chain/provider.ts";
-import type { ChainEvent, LoggedEvent, SealedOutput } from "../store/chain-data.ts";
+import type { ChainDataStore, ChainEvent, LoggedEvent, SealedOutput } from "../store/chain-data.ts";
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import { KINDS, type Kind } from "../../shared/protocol/statements.ts";
 
 type Leaf = Extract<ChainEvent, { kind: "leaf" }>;
+type Executed = Extract<ChainEvent, { kind: "executed" }>;
 
 const SOURCES: Readonly<Record<Kind, Leaf["source"]>> = {
   "deposit-shield": "deposit",
@@ -27,8 +28,10 @@ interface Owed {
   readonly sealed: SealedOutput;
 }
 
-export function createExpansion(pool: Pick<Pool, "parseLog">) {
+/** @param madeAt the statement whose leaves begin there, of those before the first log that is taken */
+export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataStore["madeAt"]) {
   let owed: Owed | undefined;
+  const made = new Map<number, Executed>();
 
   function requireNothingOwed(): void {
     if (owed !== undefined) throw new ChainUnreachable("the node left out the note that a swap made");
@@ -50,8 +53,12 @@ export function createExpansion(pool: Pick<Pool, "parseLog">) {
           const i = commitments.length;
           owed = { statement, txHash: log.txHash, index: firstLeafIndex + i, sealed: sealedOf(i) };
         }
+        const entry: Executed = {
+          ...{ kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers },
+        };
+        made.set(firstLeafIndex, entry);
         return [
-          { kind: "executed", statement, firstLeafIndex, leafCount: leaves, nullifiers },
+          entry,
           ...nullifiers.map((nullifier) => ({ kind: "nullifier" as const, nullifier })),
           ...commitments.map((commitment, i) => ({
             kind: "leaf" as const,
@@ -81,6 +88,15 @@ export function createExpansion(pool: Pick<Pool, "parseLog">) {
         const { root, leafCount, sequence } = parsed;
         return [{ kind: "root", root, leafCount, sequence }];
       }
+      case "voided": {
+        const { statement, firstLeafIndex, leafCount } = parsed;
+        const executed = made.get(firstLeafIndex) ?? madeAt(firstLeafIndex);
+        if (executed?.statement !== statement || executed.leafCount !== leafCount)
+          throw new ChainUnreachable("the node left out the statement that was refuted");
+        return [{ ...executed, kind: "voided" }];
+      }
+      case "revoked":
+        return [parsed];
       case "root-skipped":
       case undefined:
         return [];

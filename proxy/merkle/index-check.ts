@@ -13,7 +13,7 @@ import { ZERO_BYTES32, type Bytes32, type Field } from "../../shared/protocol/br
 import { toHex } from "../../shared/protocol/bytes.ts";
 import { nextHead } from "../../shared/protocol/tree.ts";
 import { createExpansion } from "./expansion.ts";
-import { CommitmentTree } from "./tree.ts";
+import { CommitmentTree, inTree } from "./tree.ts";
 
 export interface IndexReport {
   /** The index's last block: both sides are read at it. Undefined for an empty index. */
@@ -58,15 +58,19 @@ export async function checkIndex(
     return { ...report, sampled: nothing, differences };
   }
 
-  const [queue, poolRoot] = await atBlock(tip.number, () =>
-    Promise.all([pool.queue(tip.number), pool.currentRoot(tip.number)]),
+  const [queue, poolRoot, sequence] = await atBlock(tip.number, () =>
+    Promise.all([
+      pool.queue(tip.number),
+      pool.currentRoot(tip.number),
+      pool.rootSequence(root.root, tip.number),
+    ]),
   );
   const computed = await recompute(data, leafCount, root.leafCount);
   compare(differ, "leaves", leafCount, queue.leafCount);
   compare(differ, "queue's head, from the stored leaves,", computed.head, queue.head);
   compare(differ, "stored queue's head", data.headAt(leafCount), queue.head);
   compare(differ, "rooted leaves", root.leafCount, poolRoot.leafCount);
-  compare(differ, "root's number", root.sequence, poolRoot.sequence);
+  compare(differ, "root's number", root.sequence, sequence);
   compare(differ, "root, from the stored leaves,", String(computed.root), String(poolRoot.root));
   compare(differ, "stored root", String(root.root), String(poolRoot.root));
   const sampled = await compareSample(pool, data, Math.min(leafCount, queue.leafCount), sample, differ);
@@ -97,7 +101,7 @@ async function recompute(
   let head: Bytes32 = ZERO_BYTES32;
   for (let from = 0; from < leafCount; from += SLICE) {
     for (const leaf of data.leaves(from, Math.min(from + SLICE, leafCount))) {
-      tree.append(leaf.commitment);
+      tree.append(inTree(leaf));
       head = nextHead(head, leaf.commitment);
     }
     await yieldToEventLoop();
@@ -117,13 +121,17 @@ async function compareSample(
   const count = Math.min(sample, leafCount);
   for (let i = 0; i < count; i++) {
     const index = count === 1 ? leafCount - 1 : Math.floor((i * (leafCount - 1)) / (count - 1));
-    const block = data.leaf(index)?.block;
-    if (block === undefined) differ(`leaf ${String(index)} is missing`);
-    else blocks.add(block);
+    const leaf = data.leaf(index);
+    if (leaf === undefined) differ(`leaf ${String(index)} is missing`);
+    else {
+      blocks.add(leaf.block);
+      if ((await pool.isVoid(index)) !== leaf.isVoid)
+        differ(`leaf ${String(index)} is void on one side only`);
+    }
   }
   const found: LoggedEvent[] = [];
   for (const block of blocks) {
-    const expansion = createExpansion(pool);
+    const expansion = createExpansion(pool, (firstLeafIndex) => data.madeAt(firstLeafIndex));
     const logs = await pool.logs({ fromBlock: block, toBlock: block });
     const ordered = [...logs].sort((a, b) => a.logIndex - b.logIndex);
     found.push(...ordered.flatMap((log) => expansion.take(log)));
@@ -134,8 +142,9 @@ async function compareSample(
     compareEvent(data, logged, differ);
     if (logged.event.kind !== "nullifier" || nullifiers >= sample) continue;
     nullifiers += 1;
-    if (!(await pool.isSpent(logged.event.nullifier)))
-      differ(`a nullifier of block ${String(logged.position.block)} is not spent in the pool`);
+    // Of a refuted statement it is unspent again, on both sides.
+    if ((await pool.isSpent(logged.event.nullifier)) !== (data.spender(logged.event.nullifier) !== undefined))
+      differ(`a nullifier of block ${String(logged.position.block)} is spent on one side only`);
   }
   return { blocks: blocks.size, events: found.length, nullifiers };
 }
@@ -153,6 +162,7 @@ function compareEvent(data: ChainDataStore, found: LoggedEvent, differ: (sentenc
         differ(`${where}: leaf ${String(event.index)} is another one`);
       return;
     case "executed": {
+      if (data.leaf(event.firstLeafIndex)?.isVoid === true) return;
       const execution = data.execution(event.statement);
       if (execution?.txHash !== txHash || execution.block !== position.block)
         differ(`${where}: the index does not know that ${event.statement} was executed there`);
@@ -164,6 +174,8 @@ function compareEvent(data: ChainDataStore, found: LoggedEvent, differ: (sentenc
     }
     case "nullifier":
     case "root":
+    case "voided":
+    case "revoked":
     case "rejected":
       return;
   }

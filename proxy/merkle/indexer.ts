@@ -6,12 +6,13 @@
 import { yieldToEventLoop } from "../event-loop.ts";
 import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
-import type { Bytes32 } from "../../shared/protocol/brands.ts";
+import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import { emptyNode } from "../../shared/protocol/tree.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Chain, Header, RawLog } from "../chain/provider.ts";
-import type { ChainDataStore, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
+import type { ChainDataStore, ChainEvent, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
 import { createExpansion } from "./expansion.ts";
-import { CommitmentTree } from "./tree.ts";
+import { CommitmentTree, inTree } from "./tree.ts";
 
 export type IndexChange =
   | { readonly type: "advanced"; readonly tip: IndexedBlock }
@@ -74,7 +75,7 @@ export function createIndexer(
 
   async function rebuild(): Promise<void> {
     for (let from = 0; from < store.leafCount(); from += REBUILD_SLICE) {
-      for (const leaf of store.leaves(from, from + REBUILD_SLICE)) tree.append(leaf.commitment);
+      for (const leaf of store.leaves(from, from + REBUILD_SLICE)) tree.append(inTree(leaf));
       await yieldToEventLoop();
     }
     const current = store.currentRoot();
@@ -118,9 +119,10 @@ export function createIndexer(
     }
     const ancestor = candidate?.number ?? deploymentBlock - 1;
     logger.warn({ from: tip.number, to: ancestor }, "the chain was reorganised");
-    await store.rollbackTo(ancestor);
+    const restored = await store.rollbackTo(ancestor);
     tree.truncate(store.leafCount());
-    fault = undefined;
+    for (const index of restored) tree.replace(index, inTree(store.leaf(index)!));
+    fault = faultOf(store.currentRoot());
     emit({ type: "reorg", tip, ancestor });
   }
 
@@ -170,7 +172,7 @@ export function createIndexer(
     const events: LoggedEvent[] = [];
     const ordered = [...logs].sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
     let leafCount = tree.leafCount;
-    const expand = createExpansion(pool);
+    const expand = createExpansion(pool, (firstLeafIndex) => store.madeAt(firstLeafIndex));
     for (const log of ordered) {
       if (hashes.get(log.blockNumber) !== log.blockHash)
         throw new ChainUnreachable("a log is of another block");
@@ -184,16 +186,43 @@ export function createIndexer(
     expand.done();
     const blocks = headers.map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
     await store.append(blocks, events);
-    for (const { event } of events) {
-      if (event.kind === "leaf") tree.append(event.commitment);
-      if (event.kind === "root" && tree.root(event.leafCount) !== event.root) {
-        // An enclave attested a root that is not the root: never serve paths that end nowhere.
-        fault = "the pool's root is not the root of its leaves";
-        logger.fatal({ leafCount: event.leafCount, sequence: event.sequence }, fault);
-      }
-    }
+    for (const { event } of events) follow(event);
     const tip = blocks.at(-1);
     if (tip !== undefined) emit({ type: "advanced", tip });
+  }
+
+  function follow(event: ChainEvent): void {
+    switch (event.kind) {
+      case "leaf":
+        tree.append(event.commitment);
+        return;
+      case "voided":
+        for (let i = 0; i < event.leafCount; i++) tree.replace(event.firstLeafIndex + i, emptyNode(0));
+        logger.error({ statement: event.statement, count: event.leafCount }, "a statement was refuted");
+        return;
+      case "revoked":
+        fault = faultOf(event);
+        logger.error(
+          { first: event.first, last: event.last, leafCount: event.leafCount },
+          "roots are revoked",
+        );
+        return;
+      case "root":
+        fault ??= faultOf(event);
+        if (fault !== undefined)
+          logger.fatal({ leafCount: event.leafCount, sequence: event.sequence }, fault);
+        return;
+      case "nullifier":
+      case "executed":
+      case "rejected":
+        return;
+    }
+  }
+
+  /** Whoever signed a root that is not the root: paths that end nowhere are never served. Whatever stands on it is no better. */
+  function faultOf(stand: { readonly root: Field; readonly leafCount: number } | undefined) {
+    if (stand === undefined || tree.root(stand.leafCount) === stand.root) return undefined;
+    return "the pool's root is not the root of its leaves";
   }
 
   /**

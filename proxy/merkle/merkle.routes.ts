@@ -37,9 +37,8 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
       const isPacked = type === PACKED_TYPE;
       const { body, etag } = isPacked ? packed(page) : json(page);
       ctx.vary("Accept");
-      // JSON says where the next page begins, and the last page will have a next one some day.
-      const isImmutable = page.isImmutable && (isPacked || page.next !== undefined);
-      ctx.set("Cache-Control", isImmutable ? "private, max-age=31536000, immutable" : "no-cache");
+      // Not even a full page of final leaves is for ever: a refutation empties leaves, however old they are.
+      ctx.set("Cache-Control", "no-cache");
       answer(ctx, type, body, etag);
     },
   };

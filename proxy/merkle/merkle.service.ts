@@ -3,7 +3,7 @@ import type { Field } from "../../shared/protocol/brands.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { TREE_ARITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { ApiError } from "../http/errors.ts";
-import type { ChainDataStore, IndexedBlock, StoredRoot } from "../store/chain-data.ts";
+import type { ChainDataStore, IndexedBlock, StoredRoot, VoidLeaves } from "../store/chain-data.ts";
 import type { Indexer } from "./indexer.ts";
 import { CommitmentTree } from "./tree.ts";
 
@@ -27,19 +27,17 @@ export interface TreePage {
   /** Names the nodes by what they are made of: two pages of one id have the same. */
   readonly id: string;
   readonly next: number | undefined;
-  /** Nothing that can still happen changes these nodes. */
-  readonly isImmutable: boolean;
 }
 
 export type Merkle = ReturnType<typeof createMerkle>;
 
 export function createMerkle(
   indexer: Pick<Indexer, "state" | "onChange"> & { readonly tree: Pick<CommitmentTree, "nodes"> },
-  store: Pick<ChainDataStore, "currentRoot" | "leafCount" | "leaf">,
-  confirmations: number,
+  store: Pick<ChainDataStore, "currentRoot" | "leafCount" | "leaf" | "voids">,
 ) {
   let known: RootView | undefined;
-  indexer.onChange(() => (known = undefined));
+  let voids: readonly VoidLeaves[] | undefined;
+  indexer.onChange(() => (known = voids = undefined));
 
   function current(): { root: StoredRoot; tip: IndexedBlock } {
     const { fault, tip } = indexer.state();
@@ -54,26 +52,25 @@ export function createMerkle(
     /** The same object until something changes. */
     root: (): RootView => (known ??= view()),
     page(level: number, from: number, limit: number): TreePage {
-      const { root, tip } = current();
+      const { root } = current();
       const width = CommitmentTree.width(level, root.leafCount);
       const begin = Math.min(from, width);
       const end = Math.min(begin + limit, width);
       const leavesBelow = end * TREE_ARITY ** level;
-      // The head of the queue is a hash over every leaf up to there, so it names complete nodes whatever the root
-      // is; the node at the edge, which is not complete, is named by the root.
+      // The head of the queue is a hash over every leaf up to there, so together with the void ones it names complete
+      // nodes whatever the root is; the node at the edge, which is not complete, is named by the root.
       const lastLeaf = end > begin && leavesBelow <= root.leafCount ? store.leaf(leavesBelow - 1) : undefined;
       const content = lastLeaf?.head ?? `${toHex(word(root.root))} ${String(root.leafCount)}`;
-      const isFull = end - begin === limit;
+      voids ??= store.voids();
+      const emptied = voids.filter(({ firstLeafIndex }) => firstLeafIndex < leavesBelow);
       return {
         root: root.root,
         leafCount: root.leafCount,
         level,
         from: begin,
         nodes: () => indexer.tree.nodes(level, begin, end, root.leafCount),
-        id: `${content} ${String(level)} ${String(begin)} ${String(end)}`,
+        id: `${content} ${emptied.map((range) => range.firstLeafIndex).join()} ${String(level)} ${String(begin)} ${String(end)}`,
         next: end < width ? end : undefined,
-        isImmutable:
-          isFull && lastLeaf !== undefined && lastLeaf.block <= tip.number - Math.max(confirmations, 1) + 1,
       };
     },
   };

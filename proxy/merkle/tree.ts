@@ -1,6 +1,6 @@
 /**
  * The commitment tree in memory: each level one packed array of 32-byte nodes, complete nodes only, so
- * appending never changes a kept node and a page is a slice. Answers for any prefix of its leaves, because
+ * appending never changes a kept node and a page is a slice. Only a leaf that becomes void changes those above it. Answers for any prefix of its leaves, because
  * the pool's root covers a prefix of the queue. Believes its leaves; roots are compared by the indexer.
  */
 import { mustField, type Field } from "../../shared/protocol/brands.ts";
@@ -8,8 +8,14 @@ import { bytesToUint, word } from "../../shared/protocol/bytes.ts";
 import { poseidon4 } from "../../shared/protocol/hash.ts";
 import { emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { yieldToEventLoop } from "../event-loop.ts";
+import type { StoredLeaf } from "../store/chain-data.ts";
 
 export const NODE_BYTES = 32;
+
+/** What stands in the tree for a leaf of the queue. */
+export function inTree({ commitment, isVoid }: Pick<StoredLeaf, "commitment" | "isVoid">): Field {
+  return isVoid ? emptyNode(0) : commitment;
+}
 type Children = [Field, Field, Field, Field];
 /** Those of some twenty calls: a megabyte. */
 const PARENTS_KEPT = 2_048;
@@ -31,6 +37,19 @@ export class CommitmentTree {
       row.push(node);
       if (level === TREE_DEPTH || row.length % TREE_ARITY !== 0) return;
       node = this.#parents.of(this.#complete(level, row.length - TREE_ARITY, row.length));
+    }
+  }
+
+  /** Another leaf in the place of one that is there. */
+  replace(index: number, leaf: Field): void {
+    this.#require(index + 1);
+    this.#levels[0]!.set(index, leaf);
+    for (let level = 1, place = index; level <= TREE_DEPTH; level++) {
+      place = Math.floor(place / TREE_ARITY);
+      const row = this.#levels[level]!;
+      if (place >= row.length) return;
+      const first = place * TREE_ARITY;
+      row.set(place, this.#parents.of(this.#complete(level - 1, first, first + TREE_ARITY)));
     }
   }
 
@@ -157,6 +176,10 @@ class PackedNodes {
     }
     this.#bytes.set(word(node), this.length * NODE_BYTES);
     this.length += 1;
+  }
+
+  set(index: number, node: Field): void {
+    this.#bytes.set(word(node), index * NODE_BYTES);
   }
 
   at(index: number): Field {

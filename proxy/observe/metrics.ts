@@ -37,7 +37,7 @@ const POLICIES = [
 const CAPS = ["all", "address"] as const;
 const OPEN_STATES = ["queued", "submitted", "confirmed"] as const;
 const ENDINGS = ["finalized", "failed", "expired"] as const;
-const BLOCKERS = ["chain", "enclave", "gas"] as const;
+const BLOCKERS = ["chain", "enclave", "gas", "pause"] as const;
 const TRANSACTION_EVENTS = [
   "sent",
   "replaced",

@@ -4,7 +4,7 @@
  */
 import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import type { DepositExt, Statement, SwapExt } from "../../shared/protocol/statements.ts";
-import type { Pool } from "../chain/pool.ts";
+import { PATH_CLOSED_FOR_EVER, type Pool } from "../chain/pool.ts";
 import { recoverInTurn } from "../chain/recovery.ts";
 import { authorizationDigest, type Tokens } from "../chain/token.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
@@ -40,6 +40,10 @@ const MAX_AHEAD_SECS = 24 * 3600;
 /** Callers' clocks differ; a deadline meant as exactly 24 h is not refused for a second. */
 const AHEAD_SLACK_SECS = 60;
 const EXECUTOR_RETRY_SECS = 60;
+/** The pool's window for what leaves. */
+const DAY_SECS = 24 * 3600;
+/** Nobody should sleep through what may end sooner. */
+const MAX_RETRY_SECS = 3600;
 
 export type Admission = ReturnType<typeof createAdmission>;
 
@@ -120,6 +124,39 @@ export function createAdmission(parts: AdmissionParts) {
     }
   }
 
+  /** Neither the operator nor the caller can hasten it; the proved way needs neither. */
+  async function requireOpenPath(): Promise<void> {
+    const { attestedFrom } = await pool.brakes();
+    if (attestedFrom === PATH_CLOSED_FOR_EVER) {
+      throw new ApiError(
+        "FEATURE_DISABLED",
+        "the pool takes no attested transaction any more; notes leave by proofs",
+      );
+    }
+    const wait = attestedFrom - nowSecs();
+    if (wait <= 0) return;
+    const until = new Date(attestedFrom * 1000).toISOString();
+    throw new ApiError(
+      "CHAIN_UNAVAILABLE",
+      `the pool takes no attested transaction before ${until}; no money has moved`,
+      {
+        retryAfterSecs: Math.min(wait, MAX_RETRY_SECS),
+      },
+    );
+  }
+
+  /** A ticket would hold its notes for a place that others may take first; a proof makes a claim that keeps its turn. */
+  async function requireRoom(statement: Statement): Promise<void> {
+    const { kind, facts } = statement;
+    if (facts.amount <= (await pool.attestedRoom(assetOf(statement), await pool.threshold()))) return;
+    const isSwap = kind === "private-swap";
+    throw new ApiError(
+      isSwap ? "ROUTE_UNAVAILABLE" : "CHAIN_UNAVAILABLE",
+      "the pool lets no more of this asset out today than it has; less may still go, and no money has moved",
+      { retryAfterSecs: Math.min(DAY_SECS - (nowSecs() % DAY_SECS), MAX_RETRY_SECS) },
+    );
+  }
+
   /** Listed by the pool now, for what comes in. What leaves only has to be listed by us, see `fees.check`. */
   async function requireTaken(asset: Address, path: string): Promise<void> {
     if (!(await pool.isAsset(asset))) throw unsupported(path, "the pool does not take this asset now");
@@ -182,7 +219,9 @@ export function createAdmission(parts: AdmissionParts) {
     }
     if (ext.kind === "private-swap") requireListed(ext);
     const paid = await fees.check({ developerId, kind, facts, openings });
+    await orUnavailable(requireOpenPath());
     await orUnavailable(requireSpendable(statement));
+    if (ext.kind !== "deposit-shield" && facts.amount > 0n) await orUnavailable(requireRoom(statement));
     if (ext.kind === "deposit-shield") {
       await orUnavailable(requireDepositable(statement, ext, authorization));
     } else if (ext.kind === "private-swap") await orUnavailable(requireTradable(ext));

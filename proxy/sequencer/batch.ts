@@ -18,7 +18,8 @@ export interface Batch {
 
 /** Bounds of one call, however many members it has. */
 const MAX_DATA_CHARS = 2 + 2 * 100 * 1024;
-const MAX_GAS = 12_000_000n;
+/** Of any transaction: EIP-7825. */
+const MAX_GAS = 2n ** 24n;
 
 export function createBatches(term: TermParts, members: Members) {
   const { chain, pool, attestor, data, tree, wallet, blockage, logger } = term;

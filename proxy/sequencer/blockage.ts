@@ -1,10 +1,10 @@
 /** What holds waiting tickets and the operator can fix; each part of the sequencer reports what it meets. */
 import type { Kind } from "../../shared/protocol/statements.ts";
 
-const BLOCKED = ["chain", "enclave", "gas"] as const;
+const BLOCKED = ["chain", "enclave", "gas", "pause"] as const;
 const NO_EXECUTOR = "executor";
 
-/** Holds every waiting ticket. */
+/** Holds every waiting ticket. `pause`: the pool's attested path is closed, by its guardian or after a refutation. */
 export type Blocked = (typeof BLOCKED)[number];
 
 export class Blockage {

@@ -13,7 +13,7 @@ import { ApiError } from "../http/errors.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
 import type { TicketChange, TicketRecord } from "../store/tickets.ts";
 import type { OpenTicket } from "./queue.ts";
-import { explainRefusal } from "./refusals.ts";
+import { explainRefusal, PATH_SHUT, TICKET_ERRORS } from "./refusals.ts";
 import { memberOf, proofOf, statementOf, UnreadableTicket } from "./pool-transaction.ts";
 import type { TermParts } from "./term.ts";
 import { withError } from "./transitions.ts";
@@ -118,9 +118,14 @@ export function createMembers(term: TermParts) {
         good.push(candidate);
         continue;
       }
+      const why = pool.readReason(reason);
+      if (why.name === PATH_SHUT) {
+        blockage.report("pause");
+        continue;
+      }
       // What the pool says changes with blocks only: nobody is simulated again and again, nor in every block.
       backoff.wouldBeRefused(ticket.id, tip.number);
-      const error = await explainRefusal(tokens, ticket, pool.readReason(reason), tip.timestamp);
+      const error = await explainRefusal(tokens, ticket, why, tip.timestamp);
       const status = error === undefined ? ticket.status : withError(ticket.status, error);
       if (status !== ticket.status) changes.push({ id: ticket.id, status });
     }
@@ -152,6 +157,16 @@ export function createMembers(term: TermParts) {
     return isThere;
   }
 
+  /** Its proof is worth nothing: who attested it at first was wrong, or lied. */
+  async function setAside({ id, status }: TicketRecord): Promise<void> {
+    backoff.refused(id, term.data.tip()?.number ?? 0);
+    const next = withError(status, TICKET_ERRORS.proofInvalid);
+    if (next === status) return;
+    const at = now();
+    await writes.change([{ id, status: next }], at);
+    queue.apply([{ id, status: next }], at);
+  }
+
   async function attestAgain(ticket: TicketRecord): Promise<readonly SignedBy[] | undefined> {
     const statement = statementOf(ticket, pool.home);
     const proof = proofOf(ticket);
@@ -165,6 +180,7 @@ export function createMembers(term: TermParts) {
         logger.warn({ ticket: ticket.id, code: error.code }, "a ticket could not be attested again");
       else throw error;
       if (!(error instanceof ApiError) || error.code === "ENCLAVE_UNAVAILABLE") blockage.report("enclave");
+      if (error instanceof ApiError && error.code === "PROOF_INVALID") await setAside(ticket);
       return undefined;
     }
   }

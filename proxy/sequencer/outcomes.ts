@@ -84,7 +84,7 @@ export function createOutcomes({ data, queue, store, writes, tokens, logger, met
       metrics.reorganisedOut();
       logger.fatal(
         { ...traceOf(ticket), tx, block },
-        "the chain took a final ticket back; it goes on as if it had not been mined",
+        "the chain, or a refutation, took a final ticket back; it goes on as if it had not been mined",
       );
     }
     // Written first: whoever is killed in between finds them open already.

@@ -28,6 +28,12 @@ export const TICKET_ERRORS = {
     "ROUTE_UNAVAILABLE",
     "the venue does not execute the swap; it is tried again until its deadline",
   ),
+  noRoom: again(
+    "TRANSFER_REFUSED",
+    "the pool lets no more of this asset out today; it is tried again until its deadline, and no money has moved",
+  ),
+  depositsStopped: never("ASSET_UNSUPPORTED", "the pool takes no deposits any more; no money has moved"),
+  proofInvalid: never("REJECTED", "the proof does not verify; it was attested by a signer that is out"),
   rejected: never("REJECTED", "the pool refused the statement"),
 };
 
@@ -38,7 +44,14 @@ type Verdict =
   /** The token said no; the token's state tells why. */
   | "ask-token"
   /** Token or venue used up the gas that its kind allows. */
-  | "too-dear";
+  | "too-dear"
+  /** Today's cap is used up: a withdrawal waits for tomorrow's, and for a swap there is no route. */
+  | "no-room"
+  /** The pool takes nothing attested now, whatever it is: nothing is wrong with the ticket. */
+  | "shut";
+
+/** The reason for which the pool refuses everything attested. */
+export const PATH_SHUT = "AttestedPathShut";
 
 /** By the name of the pool's error. */
 const VERDICTS = new Map<string, Verdict>([
@@ -51,6 +64,9 @@ const VERDICTS = new Map<string, Verdict>([
   ["FloorMissed", TICKET_ERRORS.slippageExceeded],
   // The venue's own reason is the pool's to log; it may hold anything.
   ["SwapFailed", TICKET_ERRORS.routeUnavailable],
+  ["CapReached", "no-room"],
+  ["DepositsStopped", TICKET_ERRORS.depositsStopped],
+  [PATH_SHUT, "shut"],
   ["ExecutorAbsent", TICKET_ERRORS.routeUnavailable],
   ["GasExhausted", "too-dear"],
   // A deposit of this statement is in: the index will say so, and until then the token's state does.
@@ -62,7 +78,7 @@ const VERDICTS = new Map<string, Verdict>([
   ["AttestationLength", "attest-again"],
 ]);
 
-/** Undefined when the attestation is to blame. `tipTime`: the newest block's, Unix seconds. */
+/** Undefined when the attestation is to blame, or the attested path is closed. `tipTime`: the newest block's, Unix seconds. */
 export async function explainRefusal(
   tokens: Tokens,
   { kind, statement, deposit }: Pick<OpenTicket, "kind" | "statement" | "deposit">,
@@ -75,7 +91,10 @@ export async function explainRefusal(
   };
   switch (verdict) {
     case "attest-again":
+    case "shut":
       return undefined;
+    case "no-room":
+      return kind === "private-swap" ? TICKET_ERRORS.routeUnavailable : TICKET_ERRORS.noRoom;
     case "too-dear":
       return kind === "private-swap" ? TICKET_ERRORS.routeUnavailable : TICKET_ERRORS.transferRefused;
     case "ask-token": {

@@ -8,10 +8,15 @@ import { MAX_UPDATE_LEAVES, nextHead } from "../../shared/protocol/tree.ts";
 import type { RootRequest } from "../enclave-link/attestor.ts";
 import type { ChainDataStore } from "../store/chain-data.ts";
 
-/** Most outputs of any kind: the pool keeps a checkpoint whenever the next transaction could open a wider gap. */
-const MAX_OUTPUTS = 4;
+/** Ends of calls share so many checkpoints at the pool, by leaf count: a later one takes an earlier one's place. */
+const RING = 256;
+/** The first end of a transaction in each window of so many leaves is a checkpoint for ever. */
+const WINDOW_LEAVES = 252;
 
-export type QueueView = Pick<ChainDataStore, "currentRoot" | "leafCount" | "leaves" | "leaf" | "headAt">;
+export type QueueView = Pick<
+  ChainDataStore,
+  "currentRoot" | "leafCount" | "leaves" | "leaf" | "headAt" | "awaitsAdvance"
+>;
 
 /** The tree over the queue. */
 export interface TreeView {
@@ -31,6 +36,7 @@ export async function planRootUpdate(
   batch: readonly (readonly Field[])[],
   avoid: ReadonlySet<number> = new Set(),
 ): Promise<RootRequest | undefined> {
+  if (queue.awaitsAdvance()) return undefined;
   const root = queue.currentRoot();
   const headBefore = root === undefined ? undefined : queue.headAt(root.leafCount);
   if (root === undefined || headBefore === undefined) return undefined;
@@ -74,33 +80,49 @@ export async function planRootUpdate(
 }
 
 /**
- * Positions in (from, most] that the pool may accept as an end, best last. First its checkpoints as it keeps
- * them when each chain transaction makes one call; when one of those was skipped (a contract called the pool
- * twice in a transaction), every end of a statement is tried in turn.
+ * Positions in (from, most] that the pool may accept as an end, best last: ends of calls as it keeps them, and
+ * checkpoints that stay for ever. When one was skipped (a contract called the pool twice in a transaction, or the pool
+ * had no reason to keep an end that was rooted then and is not now), first those that stay, then whatever is left.
  */
 function endsOf(queue: QueueView, from: number, most: number, avoid: ReadonlySet<number>): number[] {
-  const begin = startOfCall(queue, from);
-  const leaves = queue.leaves(begin, Math.min(most + 1, queue.leafCount()));
-  const checkpoints: number[] = [];
   const boundaries: number[] = [];
-  let lastCheckpoint = begin;
-  for (const [i, leaf] of leaves.entries()) {
-    if (!leaf.isLast) continue;
-    const end = leaf.index + 1;
-    const next = leaves[i + 1];
-    const endsCall = next === undefined ? end === queue.leafCount() : next.txHash !== leaf.txHash;
-    if (end > from && end <= most) boundaries.push(end);
-    if (!endsCall && end + MAX_OUTPUTS - lastCheckpoint <= MAX_UPDATE_LEAVES) continue;
-    lastCheckpoint = end;
-    if (end > from && end <= most) checkpoints.push(end);
+  const calls: number[] = [];
+  const lasting: number[] = [];
+  let before = startOfTransaction(queue, from);
+  for (const { index, isLast } of queue.leaves(before, most)) {
+    if (!isLast) continue;
+    const end = index + 1;
+    const isLasting = windowOf(before) !== windowOf(end);
+    before = end;
+    if (end <= from) continue;
+    boundaries.push(end);
+    if (isLasting) lasting.push(end);
+    if (isLasting || isKeptEnd(queue, end)) calls.push(end);
   }
-  const fresh = checkpoints.filter((end) => !avoid.has(end));
-  return fresh.length > 0 ? fresh : boundaries.filter((end) => !avoid.has(end));
+  const tiers = avoid.size === 0 ? [calls, boundaries] : [lasting, calls, boundaries];
+  const fresh = tiers.map((ends) => ends.filter((end) => !avoid.has(end)));
+  return fresh.find((ends) => ends.length > 0) ?? [];
 }
 
-function startOfCall(queue: QueueView, index: number): number {
-  const call = queue.leaf(index)?.txHash;
+const windowOf = (leafCount: number): number => Math.floor(leafCount / WINDOW_LEAVES);
+
+/** `advance` may have stopped in the middle of one. */
+function startOfTransaction(queue: QueueView, index: number): number {
   let start = index;
-  while (start > 0 && queue.leaf(start - 1)?.txHash === call) start--;
+  while (start > 0 && queue.leaf(start - 1)?.isLast === false) start--;
   return start;
+}
+
+/** A call ended there, and no later one in the same place of the ring. */
+function isKeptEnd(queue: QueueView, end: number): boolean {
+  if (!isEndOfCall(queue, end)) return false;
+  for (let later = end + RING; later <= queue.leafCount(); later += RING) {
+    if (isEndOfCall(queue, later)) return false;
+  }
+  return true;
+}
+
+function isEndOfCall(queue: QueueView, end: number): boolean {
+  const last = queue.leaf(end - 1);
+  return last?.isLast === true && queue.leaf(end)?.txHash !== last.txHash;
 }

@@ -126,7 +126,8 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
 
   /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
   function hasWork({ queue }: Term): boolean {
-    return queue.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
+    if (queue.waiting().length > 0) return true;
+    return !data.awaitsAdvance() && data.currentRoot()?.leafCount !== data.leafCount();
   }
 
   /** Whether something was sent. */
@@ -138,6 +139,12 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       return false;
     }
     blockage.clear();
+    // Nothing attested is taken, not even a root: what waits goes on by itself afterwards.
+    const { attestedFrom } = await parts.pool.brakes();
+    if (attestedFrom > Math.max(head.timestamp, Math.floor(now() / 1000))) {
+      blockage.report("pause");
+      return false;
+    }
     const batch = await term.batches.next(tip, term.outgoing.oldestBehindHole());
     if (batch === undefined) return false;
     const nonce = await chain.nonce(parts.wallet.address);

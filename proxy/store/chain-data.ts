@@ -54,7 +54,24 @@ export type ChainEvent =
       readonly opening?: NoteOpening;
     }
   | { readonly kind: "nullifier"; readonly nullifier: Field }
+  /** The same root and number once more, with more leaves, where `advance` went over void leaves only. */
   | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
+  /** A statement was refuted: its leaves are empty in the tree, its nullifiers unspent. */
+  | {
+      readonly kind: "voided";
+      readonly statement: Bytes32;
+      readonly firstLeafIndex: number;
+      readonly leafCount: number;
+      readonly nullifiers: readonly Field[];
+    }
+  /** The roots numbered so are none any more, both ends included; the tree stands at `root`. */
+  | {
+      readonly kind: "revoked";
+      readonly first: number;
+      readonly last: number;
+      readonly root: Field;
+      readonly leafCount: number;
+    }
   /** The two below are for tickets; no stream shows them. */
   | {
       readonly kind: "executed";
@@ -94,10 +111,18 @@ export interface StoredLeaf {
   readonly txHash: Bytes32;
   /** The last leaf of its statement. */
   readonly isLast: boolean;
+  /** Of a refuted statement: in the queue it is what it was, in the tree it is the empty leaf. */
+  readonly isVoid: boolean;
+}
+
+export interface VoidLeaves {
+  readonly firstLeafIndex: number;
+  readonly leafCount: number;
 }
 
 export interface StoredRoot {
   readonly root: Field;
+  /** Leaves that it covers. */
   readonly leafCount: number;
   readonly sequence: number;
   readonly block: number;
@@ -113,9 +138,12 @@ export interface ChainDataStore {
    * gap have no event of the pool.
    */
   append(blocks: readonly IndexedBlock[], events: readonly LoggedEvent[]): Promise<void>;
-  /** Forgets every block above `number`, and remembers that they were orphaned from there. */
-  rollbackTo(number: number): Promise<void>;
-  /** Statements whose execution a rollback took back, until `forgetReorganisedOut`; they may be executed again by now. */
+  /**
+   * Forgets every block above `number`, and remembers that they were orphaned from there. Gives the leaves that are
+   * left and void no more.
+   */
+  rollbackTo(number: number): Promise<readonly number[]>;
+  /** Statements whose execution a rollback or a refutation took back, until `forgetReorganisedOut`; they may be executed again by now. */
   reorganisedOut(): Bytes32[];
   forgetReorganisedOut(statements: readonly Bytes32[]): Promise<void>;
   /** Forgets everything. */
@@ -136,12 +164,23 @@ export interface ChainDataStore {
   /** Head of the queue after `count` leaves. */
   headAt(count: number): Bytes32 | undefined;
 
-  /** The statement that spent a nullifier. */
+  /** The statement whose leaves begin there, refuted or not. */
+  madeAt(firstLeafIndex: number): Extract<ChainEvent, { kind: "executed" }> | undefined;
+  /** Every void leaf, in order. */
+  voids(): VoidLeaves[];
+
+  /** The statement that spent a nullifier. Here and below: not one that is refuted. */
   spender(nullifier: Field): { readonly statement: Bytes32; readonly block: number } | undefined;
   execution(statement: Bytes32): Execution | undefined;
   /** The newest rejection of a statement. */
   rejection(statement: Bytes32): Rejection | undefined;
-  /** The newest root. */
+  /** Where the tree stands. */
   currentRoot(): StoredRoot | undefined;
+  /** Undefined for one that is revoked, too. */
   root(root: Field): StoredRoot | undefined;
+  /**
+   * After a refutation, until `advance` has gone past every void leaf: no attested update fits before, since the pool
+   * itself does not know the head over the rooted leaves.
+   */
+  awaitsAdvance(): boolean;
 }

@@ -53,6 +53,7 @@ export const EVENT_KINDS = [
   "leaf",
   "nullifier",
   "root",
+  "void",
   "reorg",
   "synced",
   "ticket",
@@ -96,7 +97,18 @@ export const EVENTS = {
     block_number: count,
   }),
   nullifier: z.object({ nullifier: fieldElement, tx_hash: bytes32, block_number: count }),
-  root: z.object({ root: fieldElement, leaf_count: count, block_number: count }),
+  root: z.object({ root: fieldElement, leaf_count: count, block_number: count }).meta({
+    description: "The newest root. With fewer leaves than the one before, those behind it are revoked",
+  }),
+  void: z.object({
+    first_leaf_index: count,
+    count,
+    nullifiers: z
+      .array(fieldElement)
+      .meta({ description: "Of the refuted statement that made the leaves: unspent again" }),
+    tx_hash: bytes32,
+    block_number: count,
+  }),
   reorg: z.object({ from_id: z.string().nullable() }),
   synced: z.object({ block_number: count, leaf_count: count }),
   ticket,

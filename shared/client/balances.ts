@@ -3,13 +3,13 @@ import type { Address } from "../protocol/brands.ts";
 import { holdsNotes } from "./exposure.ts";
 import type { OwnedNote, WalletState } from "./state.ts";
 
-/** total = spendable + pending + inFlight, in the token's smallest units. */
+/** total = spendable + pending + inFlight, in the token's smallest units. Notes that are void count nowhere. */
 export interface Balance {
   readonly asset: Address;
   readonly total: bigint;
   /** In the tree under a root of the pool, and not promised to a payment. */
   readonly spendable: bigint;
-  /** Received, but no root covers it yet. */
+  /** Received, but no root covers it yet, or none any more: after a refutation until the tree has grown again. */
   readonly pending: bigint;
   /** Notes of payments under way; part of it comes back as change. */
   readonly inFlight: bigint;
@@ -20,9 +20,10 @@ export interface Balance {
   readonly unverified: bigint;
 }
 
-type NoteState = "spent" | "inFlight" | "pending" | "spendable";
+type NoteState = "spent" | "void" | "inFlight" | "pending" | "spendable";
 
 export function stateOfNote(state: WalletState, note: OwnedNote, nowSecs: number): NoteState {
+  if (note.voided !== undefined) return "void";
   if (note.spent !== undefined) return "spent";
   if (state.picked.includes(note.leafIndex)) return "inFlight";
   for (const reservation of state.reservations.values()) {
@@ -40,7 +41,7 @@ export function balancesOf(state: WalletState, nowSecs: number): Balance[] {
     const sums = byAsset.get(note.asset) ?? { ...ZEROS };
     byAsset.set(note.asset, sums);
     const where = stateOfNote(state, note, nowSecs);
-    if (where === "spent") continue;
+    if (where === "spent" || where === "void") continue;
     sums[where] += note.value;
     if (note.leafIndex >= state.confirmedLeaves) sums.unverified += note.value;
   }

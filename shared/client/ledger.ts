@@ -276,7 +276,7 @@ export class Ledger {
     const isTaken = (index: number): boolean => {
       const note = this.state.notes.get(index);
       const isPromised = others.some((one) => one.leafIndexes.includes(index) && holdsNotes(one, now));
-      return note === undefined || note.spent !== undefined || isPromised;
+      return note === undefined || note.spent !== undefined || note.voided !== undefined || isPromised;
     };
     // A deposit spends nothing, so it can neither take a note nor exclude a payment.
     if (leafIndexes.length === 0) return true;

@@ -5,6 +5,7 @@
 import type { StreamEvent } from "../api/data.ts";
 import { asAddress, asField, type Field } from "../protocol/brands.ts";
 import { mustFromHex } from "../protocol/bytes.ts";
+import { emptyNode } from "../protocol/tree.ts";
 import { openOutput } from "../notes/encryption.ts";
 import type { FullViewingKey } from "../notes/keys.ts";
 import { completeNote } from "../notes/measured-note.ts";
@@ -16,7 +17,7 @@ type LeafData = Extract<StreamEvent, { kind: "leaf" }>["data"];
 
 /** What an event meant for this wallet. */
 export interface Finding {
-  readonly type: "received" | "spent" | "rooted" | "rolled-back" | "nothing";
+  readonly type: "received" | "spent" | "rooted" | "voided" | "rolled-back" | "nothing";
 }
 
 const NOTHING: Finding = { type: "nothing" };
@@ -46,11 +47,18 @@ function apply(state: WalletState, keys: FullViewingKey, event: StreamEvent): Fi
         block: event.data.block_number,
       };
       if (mark.leafCount > state.tree.leafCount) throw inconsistent("a root covers leaves that never came");
-      // Sent twice after a reorganisation that began inside this block.
-      if (state.roots.some((known) => known.leafCount === mark.leafCount && known.root === mark.root))
-        return NOTHING;
+      // Only the newest: one that was there before is the newest again where those behind it are revoked.
+      const newest = state.latestRoot;
+      if (newest?.leafCount === mark.leafCount && newest.root === mark.root) return NOTHING;
       state.addRoot(mark);
       return { type: "rooted" };
+    }
+    case "void": {
+      const { first_leaf_index: first, count, nullifiers } = event.data;
+      if (first + count > state.tree.leafCount) throw inconsistent("leaves are void that never came");
+      const { block_number: block, tx_hash: txHash } = event.data;
+      state.voidStatement(first, count, nullifiers.map(field), { block, txHash });
+      return { type: "voided" };
     }
     case "reorg": {
       const block = event.data.from_id === null ? -1 : blockOf(event.data.from_id);
@@ -71,7 +79,8 @@ function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Fi
   const commitment = field(data.commitment);
   const known = state.tree.leaf(data.index);
   if (known !== undefined) {
-    if (known !== commitment) throw inconsistent("two leaves claim one place");
+    // Sent again after it became void, by a reorganisation that began inside its block.
+    if (known !== commitment && known !== emptyNode(0)) throw inconsistent("two leaves claim one place");
     return NOTHING;
   }
   if (data.index !== state.tree.leafCount) throw inconsistent("a leaf is missing");

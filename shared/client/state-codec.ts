@@ -16,7 +16,7 @@ import { ClientError } from "./errors.ts";
 import { WalletState, type Origin, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
 
 const MAGIC = new TextEncoder().encode("CLSTRWLT");
-const VERSION = 2;
+const VERSION = 3;
 const HEADER_BYTES = MAGIC.length + 1;
 const SUM_BYTES = 32;
 const NONCE_BYTES = 24;
@@ -37,6 +37,7 @@ interface Stored {
   readonly lastEventId: string | null;
   /** Absent in what an earlier release wrote. */
   readonly origin?: Origin;
+  readonly voidedIn: number | null;
   readonly notes: readonly Text<OwnedNote>[];
   readonly roots: readonly Text<RootMark>[];
   readonly rootsDropped: boolean;
@@ -53,6 +54,7 @@ export function sealState(state: WalletState, home: Home, key: Uint8Array): Uint
     pool: home.pool,
     lastEventId: state.lastEventId ?? null,
     origin: state.origin,
+    voidedIn: state.voidedIn ?? null,
     notes: [...state.notes.values()],
     roots: state.roots,
     rootsDropped: state.rootsDropped,
@@ -128,6 +130,7 @@ function restore(stored: Stored, nodes: Uint8Array): WalletState {
   state.blocks = [...stored.blocks];
   state.lastEventId = stored.lastEventId ?? undefined;
   state.origin = stored.origin ?? "service";
+  state.voidedIn = stored.voidedIn ?? undefined;
   for (const reservation of stored.reservations) {
     state.reservations.set(must(asBytes32(reservation.statement)), {
       ...reservation,

@@ -4,6 +4,7 @@
  */
 import type { Address, Bytes32, Field } from "../protocol/brands.ts";
 import type { Kind } from "../protocol/statements.ts";
+import { emptyNode } from "../protocol/tree.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import type { Note } from "../notes/note.ts";
 
@@ -16,7 +17,15 @@ export interface OwnedNote extends Note {
   /** Empty for an adopted note: its opening does not tell. */
   readonly txHash: string;
   /** Where its nullifier was seen; absent while unspent. */
-  readonly spent?: { readonly block: number; readonly txHash: string };
+  readonly spent?: Sighting;
+  /** Where the statement that made it was refuted: the note is worth nothing. Absent for one that stands. */
+  readonly voided?: Sighting;
+}
+
+/** Where on the chain something was seen. */
+export interface Sighting {
+  readonly block: number;
+  readonly txHash: string;
 }
 
 /** A root that the pool has, over a prefix of the leaves. */
@@ -77,6 +86,8 @@ export class WalletState {
   blocks: { readonly block: number; readonly firstLeaf: number }[] = [];
   lastEventId: string | undefined;
   origin: Origin = "service";
+  /** Block of the newest refutation that emptied leaves. What stood in them is not remembered. */
+  voidedIn: number | undefined;
   /** So many leaves are under a root that somebody else than the service confirmed. Not stored: asked again. */
   confirmedLeaves = 0;
   readonly reservations = new Map<Bytes32, Reservation>();
@@ -94,11 +105,30 @@ export class WalletState {
     this.tree.append(leaf);
   }
 
+  /** One with fewer leaves than the one before says that those behind it are revoked; what confirmed them counts no more. */
   addRoot(mark: RootMark): void {
+    if (mark.leafCount < (this.latestRoot?.leafCount ?? 0))
+      this.confirmedLeaves = Math.min(this.confirmedLeaves, mark.leafCount);
     this.roots.push(mark);
     if (this.roots.length > KEPT_ROOTS) {
       this.roots.shift();
       this.rootsDropped = true;
+    }
+  }
+
+  /** A statement was refuted: its leaves are empty, and what it spent is unspent. */
+  voidStatement(first: number, count: number, nullifiers: readonly Field[], seen: Sighting): void {
+    this.voidedIn = seen.block;
+    for (let index = first; index < first + count; index++) {
+      this.tree.replace(index, emptyNode(0));
+      const note = this.notes.get(index);
+      if (note !== undefined) this.notes.set(index, { ...note, voided: seen });
+    }
+    for (const nullifier of nullifiers) {
+      const note = this.noteOf(nullifier);
+      if (note === undefined) continue;
+      const { spent: _undone, ...unspent } = note;
+      this.notes.set(note.leafIndex, unspent);
     }
   }
 
@@ -119,6 +149,7 @@ export class WalletState {
   rollBack(block: number): boolean {
     const roots = this.roots.filter((mark) => mark.block <= block);
     if (roots.length === 0 && this.rootsDropped) return false;
+    if (this.voidedIn !== undefined && this.voidedIn > block) return false;
     this.roots = roots;
     const first = this.blocks.find((entry) => entry.block > block);
     if (first !== undefined) this.tree.truncate(first.firstLeaf);
@@ -147,6 +178,7 @@ export class WalletState {
     this.blocks = other.blocks;
     this.lastEventId = other.lastEventId;
     this.origin = other.origin;
+    this.voidedIn = other.voidedIn;
     // A confirmation stays where both have the same leaves below it.
     const isShared = confirmed <= this.tree.leafCount && this.tree.root(confirmed) === tree.root(confirmed);
     this.confirmedLeaves = isShared ? confirmed : 0;

@@ -81,6 +81,19 @@ export class NoteTree {
     }
   }
 
+  /** Another leaf in the place of one that is there: a leaf whose statement was refuted is empty. */
+  replace(index: number, leaf: Field): void {
+    this.#require(index + 1);
+    this.#levels[0]![index] = leaf;
+    for (let level = 1, place = index; level < TREE_DEPTH; level++) {
+      place = Math.floor(place / TREE_ARITY);
+      const row = this.#levels[level]!;
+      if (place >= row.length) return;
+      const first = place * TREE_ARITY;
+      row[place] = poseidon4(...(this.#levels[level - 1]!.slice(first, first + TREE_ARITY) as Children));
+    }
+  }
+
   /** Forgets every leaf from `leafCount` on: their blocks were reorganised out. */
   truncate(leafCount: number): void {
     let keep = Math.min(leafCount, this.leafCount);

@@ -4,7 +4,7 @@
  */
 import { ZERO_BYTES32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, word } from "../../../shared/protocol/bytes.ts";
-import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { nextHead } from "../../../shared/protocol/tree.ts";
 import {
   HASH_PREFIX_DIGITS,
   type ChainDataStore,
@@ -13,18 +13,10 @@ import {
   type LoggedEvent,
   type Rejection,
   type StoredLeaf,
-  type StoredRoot,
+  type VoidLeaves,
 } from "../chain-data.ts";
-import {
-  field,
-  readLeaf,
-  readRow,
-  storeEvent,
-  type Key,
-  type LeafRow,
-  type LogRow,
-  type RootRow,
-} from "./chain-rows.ts";
+import { openChainRoots } from "./chain-roots.ts";
+import { readLeaf, readRow, storeEvent, type Key, type LeafRow, type LogRow } from "./chain-rows.ts";
 import { servedIndex, type ChainTable } from "./chain-tables.ts";
 import { THOUGH_FULL, type Database } from "./database.ts";
 
@@ -38,8 +30,6 @@ const BYTES_OF_EVENT = 16 << 10;
 /** Orphaned blocks are remembered this far back, for readers that come back with an id of theirs. */
 const KEPT_ORPHANS = 10_000;
 
-const EMPTY_ROOT: StoredRoot = { root: emptyNode(TREE_DEPTH), leafCount: 0, sequence: 0, block: 0 };
-
 /** The index that is served. */
 export function openChainDataStore(database: Database): ChainDataStore {
   return openChainDataStoreIn(database, servedIndex(database));
@@ -48,6 +38,7 @@ export function openChainDataStore(database: Database): ChainDataStore {
 export function openChainDataStoreIn(database: Database, name: ChainTable): ChainDataStore {
   const table = database.table(name);
   const reorganisedOut = database.table<true, Bytes32>(REORGANISED_OUT);
+  const roots = openChainRoots(table);
   const get = (key: Key): unknown => table.get(key);
 
   const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
@@ -60,16 +51,21 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
 
   const headAt = (count: number): Bytes32 | undefined => (count === 0 ? ZERO_BYTES32 : leaf(count - 1)?.head);
 
-  function root(sequence: number): StoredRoot | undefined {
-    // The pool begins with the empty tree's root and says so in no event.
-    if (sequence === 0) return EMPTY_ROOT;
-    const row = get(["root", sequence]) as RootRow | undefined;
-    return row === undefined ? undefined : { root: field(row.r), leafCount: row.l, sequence, block: row.b };
+  const voids = (): VoidLeaves[] =>
+    [...table.getRange({ start: ["void", -1], end: ["void", LAST] })].map(({ key, value }) => ({
+      firstLeafIndex: (key as Key)[1] as number,
+      leafCount: value as number,
+    }));
+
+  function mark({ firstLeafIndex, leafCount: count }: VoidLeaves, isVoid: boolean): void {
+    for (let index = firstLeafIndex; index < firstLeafIndex + count; index++) {
+      const { v: _before, ...row } = get(["leaf", index]) as LeafRow;
+      table.putSync(["leaf", index], isVoid ? { ...row, v: true } : row);
+    }
   }
 
-  /** The pool is born with it, whether or not its creation said so in an event. */
-  function emptyRoot(): StoredRoot | undefined {
-    return tip() === undefined ? undefined : EMPTY_ROOT;
+  function spend(statement: Bytes32, block: number, nullifiers: readonly Field[]): void {
+    for (const nullifier of nullifiers) table.putSync(["nullifier", hex(nullifier)], { statement, block });
   }
 
   function write({ position, blockHash, txHash, event }: LoggedEvent): void {
@@ -96,20 +92,23 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
       case "nullifier":
         return;
       case "root":
-        table.putSync(["root", event.sequence], {
-          r: word(event.root),
-          l: event.leafCount,
-          b: block,
-        } satisfies RootRow);
-        table.putSync(["root-sequence", hex(event.root)], event.sequence);
-        table.putSync(["current-root"], event.sequence);
+        roots.writeRoot(event, position);
+        return;
+      case "revoked":
+        roots.writeRevoked(event, position);
+        return;
+      case "voided":
+        mark(event, true);
+        table.putSync(["void", event.firstLeafIndex], event.leafCount);
+        table.removeSync(["execution", event.statement]);
+        for (const nullifier of event.nullifiers) table.removeSync(["nullifier", hex(nullifier)]);
+        // Its ticket may be over.
+        reorganisedOut.putSync(event.statement, true);
         return;
       case "executed": {
-        const leafIndexes = Array.from({ length: event.leafCount }, (_, i) => event.firstLeafIndex + i);
+        const leafIndexes = indexesOf(event);
         table.putSync(["execution", event.statement], { txHash, block, leafIndexes } satisfies Execution);
-        for (const nullifier of event.nullifiers) {
-          table.putSync(["nullifier", hex(nullifier)], { statement: event.statement, block });
-        }
+        spend(event.statement, block, event.nullifiers);
         return;
       }
       case "rejected":
@@ -132,11 +131,21 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
       case "nullifier":
         return;
       case "root":
-        table.removeSync(["root", event.sequence]);
-        table.removeSync(["root-sequence", hex(event.root)]);
-        if (event.sequence === 0) table.removeSync(["current-root"]);
-        else table.putSync(["current-root"], event.sequence - 1);
+        roots.eraseRoot(event, position);
         return;
+      case "revoked":
+        roots.eraseRevoked(event, position);
+        return;
+      case "voided": {
+        mark(event, false);
+        table.removeSync(["void", event.firstLeafIndex]);
+        const made = leaf(event.firstLeafIndex)!;
+        table.putSync(["execution", event.statement], {
+          ...{ txHash: made.txHash, block: made.block, leafIndexes: indexesOf(event) },
+        } satisfies Execution);
+        spend(event.statement, made.block, event.nullifiers);
+        return;
+      }
       case "executed":
         reorganisedOut.putSync(event.statement, true);
         table.removeSync(["execution", event.statement]);
@@ -182,7 +191,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
     },
 
     async rollbackTo(number) {
-      await database.transaction(() => {
+      return database.transaction(() => {
         const doomed = [
           ...table.getRange({
             start: ["log", LAST, LAST, LAST],
@@ -191,6 +200,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
           }),
         ].map(({ key, value }) => readRow(key as Key, value as LogRow));
         for (const event of doomed) erase(event);
+        const restored = doomed.flatMap(({ event }) => (event.kind === "voided" ? indexesOf(event) : []));
         for (const { key, value } of [
           ...table.getRange({ start: ["block", number + 1], end: ["block", LAST] }),
         ]) {
@@ -209,6 +219,8 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         const newTip = this.blockAtOrBelow(number);
         if (newTip === undefined) table.removeSync(["tip"]);
         else table.putSync(["tip"], newTip);
+        const left = leafCount();
+        return restored.filter((index) => index < left);
       }, THOUGH_FULL);
     },
 
@@ -264,15 +276,23 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
       get(["nullifier", hex(nullifier)]) as { statement: Bytes32; block: number } | undefined,
     execution: (statement) => get(["execution", statement]) as Execution | undefined,
     rejection: (statement) => get(["rejection", statement]) as Rejection | undefined,
-    currentRoot() {
-      const sequence = get(["current-root"]) as number | undefined;
-      return sequence === undefined ? emptyRoot() : root(sequence);
+    madeAt(firstLeafIndex) {
+      const block = leaf(firstLeafIndex)?.block;
+      if (block === undefined) return undefined;
+      for (const { key, value } of table.getRange({ start: ["log", block], end: ["log", block + 1] })) {
+        const { event } = readRow(key as Key, value as LogRow);
+        if (event.kind === "executed" && event.firstLeafIndex === firstLeafIndex) return event;
+      }
+      return undefined;
     },
-    root(value) {
-      const sequence = get(["root-sequence", hex(value)]) as number | undefined;
-      if (sequence !== undefined) return root(sequence);
-      const empty = emptyRoot();
-      return empty?.root === value ? empty : undefined;
+    voids,
+    currentRoot: () => (tip() === undefined ? undefined : roots.current()),
+    root: (value) => (tip() === undefined ? undefined : roots.find(value)),
+    awaitsAdvance() {
+      const rooted = roots.current()?.leafCount ?? 0;
+      return (
+        roots.isRevokedBack() || voids().some((range) => rooted < range.firstLeafIndex + range.leafCount)
+      );
     },
   };
 
@@ -286,6 +306,10 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
 
 function prefixOf(hash: string): string {
   return hash.slice(2, 2 + HASH_PREFIX_DIGITS);
+}
+
+function indexesOf({ firstLeafIndex, leafCount }: VoidLeaves): number[] {
+  return Array.from({ length: leafCount }, (_, i) => firstLeafIndex + i);
 }
 
 function hex(value: Field): string {

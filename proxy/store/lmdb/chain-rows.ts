@@ -20,6 +20,8 @@ type StoredEvent =
     }
   | { k: "nullifier"; n: Uint8Array }
   | { k: "root"; r: Uint8Array; l: number; q: number }
+  | { k: "voided"; s: string; f: number; l: number; n: Uint8Array[] }
+  | { k: "revoked"; a: number; z: number; r: Uint8Array; l: number }
   | { k: "executed"; s: string; f: number; l: number; n: Uint8Array[] }
   | { k: "rejected"; s: string; r: string };
 
@@ -36,11 +38,15 @@ export interface LeafRow {
   readonly b: number;
   readonly t: string;
   readonly z: boolean;
+  /** Absent unless it is void. */
+  readonly v?: true;
 }
 export interface RootRow {
   readonly r: Uint8Array;
   readonly l: number;
   readonly b: number;
+  /** Its number before, which is revoked; absent for the first. */
+  readonly p?: number;
 }
 
 export function field(bytes: Uint8Array): Field {
@@ -57,6 +63,7 @@ export function readLeaf(index: number, row: LeafRow): StoredLeaf {
     block: row.b,
     txHash: row.t as Bytes32,
     isLast: row.z,
+    isVoid: row.v === true,
   };
 }
 
@@ -92,6 +99,16 @@ export function storeEvent(event: ChainEvent): StoredEvent {
       return { k: "nullifier", n: word(event.nullifier) };
     case "root":
       return { k: "root", r: word(event.root), l: event.leafCount, q: event.sequence };
+    case "voided":
+      return {
+        k: "voided",
+        s: event.statement,
+        f: event.firstLeafIndex,
+        l: event.leafCount,
+        n: event.nullifiers.map(word),
+      };
+    case "revoked":
+      return { k: "revoked", a: event.first, z: event.last, r: word(event.root), l: event.leafCount };
     case "executed":
       return {
         k: "executed",
@@ -121,6 +138,16 @@ function readEvent(stored: StoredEvent): ChainEvent {
       return { kind: "nullifier", nullifier: field(stored.n) };
     case "root":
       return { kind: "root", root: field(stored.r), leafCount: stored.l, sequence: stored.q };
+    case "voided":
+      return {
+        kind: "voided",
+        statement: stored.s as Bytes32,
+        firstLeafIndex: stored.f,
+        leafCount: stored.l,
+        nullifiers: stored.n.map(field),
+      };
+    case "revoked":
+      return { kind: "revoked", first: stored.a, last: stored.z, root: field(stored.r), leafCount: stored.l };
     case "executed":
       return {
         kind: "executed",

@@ -66,7 +66,6 @@ export class IndexedPool {
         },
       },
       pool.#data,
-      1,
     );
     pool.#edge = await startEdge({ handlers: merkleRoutes(merkle) });
     await new Promise<void>((resolve) => pool.#between.listen(0, "127.0.0.1", resolve));

@@ -41,10 +41,11 @@ answer(async (): Promise<number> => {
         block: 1,
         txHash: hash,
         isLast: true,
+        isVoid: false,
       }),
       currentRoot: () => ({ root: mustField(1n), leafCount: LEAVES, sequence: 1, block: 1 }),
+      voids: () => [],
     },
-    1,
   );
   const app = new Koa<RequestState>();
   app.use(compression());

@@ -12,7 +12,7 @@ const WETH = `0x${"22".repeat(20)}` as Address;
 const BIG = 2n ** 127n + 1n;
 
 function expand(...logs: RawLog[]): ChainEvent[] {
-  const expansion = createExpansion(logReader());
+  const expansion = createExpansion(logReader(), () => undefined);
   const events = logs.flatMap((log) => expansion.take(log)).map(({ event }) => event);
   expansion.done();
   return events;
@@ -83,7 +83,7 @@ describe("merkle/expansion", () => {
   });
 
   it("gives each event the chain's own position, so that every proxy gives it the same id", () => {
-    const expansion = createExpansion(logReader());
+    const expansion = createExpansion(logReader(), () => undefined);
     const logged = [
       executed("private-swap", 1, 0, { logIndex: 4 }),
       noteHashed(1, 3, WETH, 5n, { logIndex: 9 }),

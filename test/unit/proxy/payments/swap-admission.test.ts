@@ -90,6 +90,9 @@ function admission({ pool, tokens, data, reserved = false, isFresh = false }: Wo
       isSpent: async () => false,
       isAsset: async () => true,
       executor: async () => EXECUTOR,
+      threshold: async () => 1,
+      brakes: async () => ({ attestedFrom: 0, isUnsound: false }),
+      attestedRoom: async () => 10n ** 30n,
       ...pool,
     } as Pool,
     tokens: {
@@ -340,9 +343,51 @@ describe("payments/admission: private swaps", () => {
     });
   });
 
+  it("CHAIN_UNAVAILABLE while the attested path is closed, with a time to come back, and no more after it", async () => {
+    const closed = (secs: number, isUnsound = false): World => ({
+      pool: { brakes: async () => ({ attestedFrom: NOW_SECS + secs, isUnsound }) },
+    });
+    for (const [secs, retryAfterSecs] of [
+      [5, 5],
+      [3 * 86_400, 3_600],
+    ] as const) {
+      await assert.rejects(check(post(swap()), closed(secs)), { code: "CHAIN_UNAVAILABLE", retryAfterSecs });
+    }
+    await check(post(swap()), closed(0));
+  });
+
+  it("FEATURE_DISABLED where it is closed for ever: a repetition does not help", async () => {
+    const brakes = async () => ({ attestedFrom: 2 ** 40 - 1, isUnsound: true });
+    await refused("FEATURE_DISABLED", () => post(swap()), { pool: { brakes } });
+  });
+
+  it("ROUTE_UNAVAILABLE: more than may leave today by so many signatures as the pool asks for", async () => {
+    const asked: number[] = [];
+    const roomFor = (room: bigint): World => ({
+      pool: {
+        threshold: async () => 2,
+        attestedRoom: async (asset, signatures) => {
+          assert.equal(asset, USDC);
+          asked.push(signatures);
+          return room;
+        },
+      },
+    });
+    await refused("ROUTE_UNAVAILABLE", () => post(swap()), roomFor(99_849_999n));
+    await check(post(swap()), roomFor(99_850_000n));
+    assert.deepEqual(asked, [2, 2]);
+  });
+
   it("CHAIN_UNAVAILABLE when the pool cannot be asked, never a refusal", async () => {
     const away = (): Promise<never> => Promise.reject(new ChainUnreachable("gone"));
-    for (const pool of [{ executor: away }, { isAsset: away }, { isSpent: away }, { isKnownRoot: away }]) {
+    for (const pool of [
+      { executor: away },
+      { isAsset: away },
+      { isSpent: away },
+      { isKnownRoot: away },
+      { brakes: away },
+      { attestedRoom: away },
+    ]) {
       await refused("CHAIN_UNAVAILABLE", () => post(swap()), { pool });
     }
   });

@@ -27,6 +27,7 @@ function queueOf(
         block: call,
         txHash,
         isLast: i % size === size - 1,
+        isVoid: false,
       });
     }
   }
@@ -35,6 +36,7 @@ function queueOf(
     leafCount: () => leaves.length,
     leaves: (from, to) => leaves.slice(from, to),
     leaf: (index) => leaves[index],
+    awaitsAdvance: () => false,
     headAt: (count) => (count === 0 ? ZERO_BYTES32 : leaves[count - 1]?.head),
   };
   return { view, tree };
@@ -77,9 +79,39 @@ describe("sequencer/root-update", () => {
 
   it("ends inside a call of more than 256 leaves where the pool keeps its checkpoint", async () => {
     const { view, tree } = queueOf([80], 4);
-    // Before the member that could open a gap above 256: 252 + 4 is not above, 256 + 4 is.
+    // The first end of a transaction in its second window of 252.
     const plan = (await planRootUpdate(view, tree, []))!;
-    assert.equal(plan.expected.toIndex, 256n);
+    assert.equal(plan.expected.toIndex, 252n);
+  });
+
+  it("knows which end of a call a later one has replaced", async () => {
+    // Ends at 4, 8 … 40, then 260, which is in the place of 4 in the ring.
+    const { view, tree } = queueOf([...Array<number>(10).fill(1), 55], 4);
+    const plan = (await planRootUpdate(view, tree, []))!;
+    // 252 stays for ever; without it the last end of a call within reach would be 40.
+    assert.equal(plan.expected.toIndex, 252n);
+    const ends = [252n];
+    const avoid = new Set([252]);
+    for (;;) {
+      const next = await planRootUpdate(view, tree, [], avoid);
+      if (next === undefined) break;
+      ends.push(next.expected.toIndex);
+      avoid.add(Number(next.expected.toIndex));
+    }
+    assert.equal(ends[1], 40n);
+    // Last of all what the pool may have kept for another reason.
+    assert.ok(ends.indexOf(4n) > ends.indexOf(8n) + 1);
+  });
+
+  it("goes on in the middle of a transaction where advance has stopped there", async () => {
+    const { view, tree } = queueOf([1, 1], 4, 2);
+    const plan = (await planRootUpdate(view, tree, []))!;
+    assert.deepEqual([plan.fromIndex, plan.expected.toIndex], [2, 8n]);
+  });
+
+  it("asks for nothing while only advance may extend the tree", async () => {
+    const { view, tree } = queueOf([1, 1], 4, 4);
+    assert.equal(await planRootUpdate({ ...view, awaitsAdvance: () => true }, tree, batchOf(4)), undefined);
   });
 
   it("tries lower ends when the pool has skipped one", async () => {

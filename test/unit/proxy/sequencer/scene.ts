@@ -264,6 +264,7 @@ export class Scene {
       leafCount: () => 0,
       leaves: () => [],
       leaf: () => undefined,
+      awaitsAdvance: () => false,
       headAt: (count) => (count === 0 ? ZERO_BYTES32 : undefined),
     };
   }

@@ -38,7 +38,7 @@ describe("store/chain-data (LMDB): swaps", () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-chain-data-"));
     database = openDatabase(folder);
     data = openChainDataStore(database);
-    const expansion = createExpansion(logReader());
+    const expansion = createExpansion(logReader(), () => undefined);
     logged = [
       executed("deposit-shield", 1, 0, { logIndex: 0 }),
       executed("private-swap", 2, 3, { block: 2, logIndex: 0 }),

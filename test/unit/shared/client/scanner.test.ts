@@ -10,6 +10,7 @@ import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { commitmentOf, noteCommitment, npkOf, nullifierOf } from "../../../../shared/notes/note.ts";
 import { mustField, type Address, type Field } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { balanceOf, stateOfNote } from "../../../../shared/client/balances.ts";
 import { Frontier } from "../../../../shared/protocol/tree.ts";
 import { sealNote } from "../../../support/sealed-notes.ts";
 
@@ -241,6 +242,54 @@ describe("scanner", () => {
       applyEvent(state, me, leaf({ index: output, commitment, ...told, ciphertext }));
     });
     assert.equal(state.notes.size, 2);
+  });
+
+  it("offers nothing that is void or under a revoked root, and takes back what a refuted statement spent", () => {
+    const state = new WalletState();
+    const [first, second] = [ours[0]!, ours[1]!];
+    const own = ({ commitment, told }: (typeof ours)[number], index: number): StreamEvent =>
+      leaf({ index, commitment: hex(commitment), ...told, block_number: index + 1 });
+    const rootOver = (leaf_count: number, block_number: number): StreamEvent => ({
+      kind: "root",
+      id: `${String(block_number)}-f-1`,
+      data: { root: hex(state.tree.root(leaf_count)), leaf_count, block_number },
+    });
+    const states = (): string[] => [...state.notes.values()].map((note) => stateOfNote(state, note, 0));
+    applyEvent(state, me, own(first, 0));
+    applyEvent(state, me, rootOver(1, 1));
+    applyEvent(state, me, own(second, 1));
+    applyEvent(state, me, rootOver(2, 2));
+    const nullifier = hex(nullifierOf(me.nullifierKey, first.commitment, 0));
+    applyEvent(state, me, {
+      kind: "nullifier",
+      id: "3-f-0",
+      data: { nullifier, tx_hash: TX, block_number: 3 },
+    });
+    state.confirmedLeaves = 2;
+    assert.deepEqual(states(), ["spent", "spendable"]);
+
+    const seen = { tx_hash: TX, block_number: 4 };
+    const voided = { first_leaf_index: 1, count: 1, nullifiers: [nullifier], ...seen };
+    assert.equal(applyEvent(state, me, { kind: "void", id: "4-f-0", data: voided }).type, "voided");
+    assert.equal(applyEvent(state, me, rootOver(1, 4)).type, "rooted");
+    assert.deepEqual(states(), ["spendable", "void"]);
+    assert.equal(state.confirmedLeaves, 1);
+    assert.deepEqual(verifiedRoot(state)?.leafCount, 1);
+    const empty = Frontier.empty();
+    for (const each of [first.commitment, mustField(0n)]) empty.append(each);
+    assert.equal(state.tree.root(2), empty.root());
+    assert.equal(balanceOf(state, ASSET, 0).total, state.notes.get(0)!.value);
+
+    // Sent again, as after a reorganisation inside its block.
+    assert.equal(applyEvent(state, me, own(second, 1)).type, "nothing");
+    const far = { ...voided, first_leaf_index: 2 };
+    assert.throws(() => applyEvent(state, me, { kind: "void", id: "5-f-0", data: far }), {
+      code: "STREAM_INCONSISTENT",
+    });
+    // What stood in the leaves is forgotten: from before the refutation the stream is read anew.
+    const back = { kind: "reorg" as const, id: undefined, data: { from_id: "3-f-0" } };
+    assert.equal(applyEvent(state, me, back).type, "rolled-back");
+    assert.deepEqual([state.tree.leafCount, state.notes.size, state.voidedIn], [0, 0, undefined]);
   });
 
   it("survives a garbage ciphertext and refuses a missing or contradicting leaf and impossible roots", () => {
