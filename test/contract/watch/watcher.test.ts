@@ -142,7 +142,7 @@ describe("watcher", function () {
         await send(field.pool, "removeSigner", field.liar.address);
         await send(field.pool, "delistAsset", token);
         await send(field.pool, "removeExecutor", venue);
-        await send(field.pool, "proposeAsset", token, 0n);
+        await send(field.pool, "proposeAsset", token, 10n ** 12n);
         await send(field.pool, "proposeExecutor", venue);
         await send(field.pool, "delistAsset", token);
         await field.passTime(100);
