@@ -181,9 +181,9 @@ describe("pool: claims", function () {
     const ready = begun + 10n * BigInt(DAY);
     const again = async () => world.revertOf(guardian.getFunction("pause").staticCall());
     assert.deepEqual(await again(), fault("GuardianResting", ready));
-    await nextBlockAt(world, until! - 1n);
+    await nextBlockAt(world, until - 1n);
     assert.deepEqual(await outcome(world, world.transfer()), fault("AttestedPathShut", until));
-    await nextBlockAt(world, until!);
+    await nextBlockAt(world, until);
     assert.equal(typeof (await outcome(world, world.transfer())), "bigint");
     await nextBlockAt(world, ready - 1n);
     await world.provider.send("evm_mine", []);

@@ -98,7 +98,7 @@ describe("pool: refuting a statement", function () {
       await outcome(world, byHonest("a private transfer")),
       fault("AttestedPathShut", attestedFrom),
     );
-    await nextBlockAt(world, attestedFrom!);
+    await nextBlockAt(world, attestedFrom);
     assert.equal(await outcome(world, byHonest("a private transfer")), 10n);
   });
 

@@ -20,22 +20,8 @@ import {
   spendDraft,
   swapDraft,
 } from "../../support/drafts.ts";
-import {
-  attester,
-  type Attester,
-  NO_UPDATE,
-  type PoolRootUpdate,
-  sealUpdate,
-} from "../../../scripts/stack/pool-transaction.ts";
-import {
-  committedKeyHashes,
-  deployContract,
-  deployPool,
-  deployTestUsdc,
-  deployVerifiers,
-} from "../../../scripts/product/deploy.ts";
+import { NO_UPDATE, type PoolRootUpdate, sealUpdate } from "../../../scripts/stack/pool-transaction.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
 import {
   asAddress,
@@ -48,19 +34,14 @@ import {
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
-import {
-  CIPHERTEXT_BYTES,
-  EPHEMERAL_KEY_BYTES,
-  KIND_NAMES,
-  KINDS,
-  type Kind,
-} from "../../../shared/protocol/statements.ts";
-import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
+import { CIPHERTEXT_BYTES, EPHEMERAL_KEY_BYTES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { executedLog } from "../../support/oracle.ts";
-import { openMarket, type Market } from "./market.ts";
-import { toldDeployer, toldParts } from "./told-deployment.ts";
+import type { Market } from "./market.ts";
+import { deployWorld, type Deployment, type WorldOptions } from "./world-deployment.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
+
+export type { WorldOptions } from "./world-deployment.ts";
 
 /** What `NoteHashed` says of the output of a swap. */
 export interface Bought {
@@ -71,9 +52,6 @@ export interface Bought {
   readonly value: bigint;
 }
 type Hashed = Bought & { readonly statementHash: string };
-
-/** The largest cap there is. */
-const NO_BRAKE = 2n ** 104n - 1n;
 
 /** A fault by the name that its selector has in IPool.sol. */
 export interface Fault {
@@ -92,34 +70,6 @@ export interface Outcome {
 interface Place {
   readonly count: bigint;
   readonly head: Bytes32;
-}
-
-export interface WorldOptions {
-  readonly attesters?: readonly Attester[];
-  readonly threshold?: number;
-  readonly changeDelay?: number;
-  readonly provedDelay?: number;
-  readonly signerBond?: bigint;
-  readonly guardian?: Address;
-  /** Of each attester. */
-  readonly images?: readonly Bytes32[];
-  /** Of every asset. Default: so high that nobody meets a brake. */
-  readonly minimumCap?: bigint;
-  /** Artifacts to deploy and list beside the test dollar. */
-  readonly moreAssets?: readonly string[];
-  /** Uniswap v3 with liquidity, its tokens listed, its executor in use. */
-  readonly withMarket?: boolean;
-  /** Artifact of another executor to begin with. */
-  readonly executor?: string;
-  /**
-   * Where the test vectors' pool stands, with their three test dollars, so that their statements and real proofs are for
-   * this one: told-world.ts plays them.
-   */
-  readonly asTold?: boolean;
-  /** Instead of the committed ones. */
-  readonly keys?: Readonly<Record<Kind, VerificationKey>>;
-  /** With what `draftOf` needs for every kind: a venue that pays, a second dollar, an approval, some money. */
-  readonly forAllKinds?: boolean;
 }
 
 export class World {
@@ -145,19 +95,7 @@ export class World {
   readonly #anvil: Anvil;
   readonly #market: Market | undefined;
 
-  private constructor(
-    anvil: Anvil,
-    provider: JsonRpcProvider,
-    parts: {
-      pool: Contract;
-      usdc: Contract;
-      owner: JsonRpcSigner;
-      moreAssets: readonly Address[];
-      executor: Address | undefined;
-      market: Market | undefined;
-      setting: Setting;
-    },
-  ) {
+  private constructor(anvil: Anvil, provider: JsonRpcProvider, parts: Deployment) {
     this.#anvil = anvil;
     this.provider = provider;
     this.pool = parts.pool;
@@ -192,48 +130,7 @@ export class World {
       cacheTimeout: -1,
       pollingInterval: 10,
     });
-    const owner = await provider.getSigner(0);
-    const attesters = options.attesters ?? [attester(0)];
-    const deployer = options.asTold === true ? await toldDeployer(provider) : owner;
-    const usdc = (await deployTestUsdc(deployer)).address;
-    const moreAssets: Address[] = [];
-    for (const name of options.moreAssets ?? [])
-      moreAssets.push((await deployContract(deployer, name, [])).address);
-    const market = options.withMarket === true ? await openMarket(owner, usdc) : undefined;
-    const executor =
-      options.executor === undefined
-        ? market?.executor
-        : (await deployContract(owner, options.executor, [])).address;
-    const assets = [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])];
-    const { keys } = options;
-    const verifyingKeyHashes =
-      keys === undefined ? await committedKeyHashes() : eachKind((kind) => verificationKeyHash(keys[kind]));
-    const pool = await deployPool(deployer, {
-      owner: mustAddress(owner.address),
-      ...(options.asTold === true ? await toldParts(owner) : {}),
-      ...(keys === undefined ? {} : { verifiers: await deployVerifiers(owner, keys) }),
-      signers: attesters.map(({ address }) => address),
-      threshold: options.threshold ?? 1,
-      changeDelay: options.changeDelay ?? 100,
-      ...given(options, "provedDelay", "signerBond", "guardian", "images"),
-      assets,
-      minimumCaps: assets.map(() => options.minimumCap ?? NO_BRAKE),
-      ...(executor === undefined ? {} : { executor }),
-    });
-    const world = new World(anvil, provider, {
-      pool: new Contract(pool.address, POOL_ABI, owner),
-      usdc: new Contract(usdc, (await loadArtifact("TestUSDC")).abi as never, owner),
-      owner,
-      moreAssets,
-      executor,
-      market,
-      setting: {
-        home: { chainId: BigInt(anvil.chainId), pool: pool.address },
-        deadline: 4_000_000_000n,
-        verifyingKeyHashes,
-        attesters,
-      },
-    });
+    const world = new World(anvil, provider, await deployWorld(provider, BigInt(anvil.chainId), options));
     await world.call(world.usdc, "mint", world.depositorAddress, 10n ** 15n);
     if (options.forAllKinds === true) await world.#prepareForAllKinds();
     return world;
@@ -467,20 +364,6 @@ export class World {
     await this.provider.send("evm_increaseTime", [seconds]);
     await this.provider.send("evm_mine", []);
   }
-}
-
-function eachKind<T>(of: (kind: Kind) => T): Record<Kind, T> {
-  return Object.fromEntries(KIND_NAMES.map((kind) => [kind, of(kind)])) as Record<Kind, T>;
-}
-
-/** Those of the options that are given. */
-function given<Name extends keyof WorldOptions>(
-  options: WorldOptions,
-  ...names: Name[]
-): Pick<WorldOptions, Name> {
-  return Object.fromEntries(
-    names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
-  ) as Pick<WorldOptions, Name>;
 }
 
 /** The same contract, called by somebody else. */
