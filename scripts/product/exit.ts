@@ -9,6 +9,7 @@ import {
   type TransactionSender,
   type WalletOptions,
 } from "../../shared/client/index.ts";
+import { createJsonRpc } from "../../shared/client/chain/json-rpc.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { fromHex } from "../../shared/protocol/bytes.ts";
 import { verificationKeysFolder } from "../build/circuits/artefacts.ts";
@@ -90,29 +91,22 @@ await runCommand(COMMAND, async ({ values }) => {
   const ending = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
   await mkdir(values.state, { recursive: true, mode: 0o700 });
-  const provider = new JsonRpcProvider(rpc, undefined, { polling: true });
+  const chainId = wholeNumber("--chain-id", values["chain-id"] ?? (await chainIdOf(rpc)), 1);
+  const provider = new JsonRpcProvider(rpc, chainId, { staticNetwork: true });
   const prover = await proverFrom(values.keys);
   try {
-    const said = values["chain-id"] ?? String((await provider.getNetwork()).chainId);
-    const chainId = wholeNumber("--chain-id", said, 1);
     const chain = { rpc: values.rpc, fromBlock, finality, onProgress: reporting() };
     const sender: TransactionSender = gasKey === undefined ? nobodysSender : await funded(gasKey, provider);
     const { wallet, alone, assets } = await openWallet({
-      ...{ key, chain, chainId, pool, prover, sender },
+      ...{ key, chain, chainId, pool, prover, sender, signal: ending.signal },
       ...{ state: values.state, verificationKeys: values["verification-keys"] },
     });
     try {
+      const outlook = await alone.outlook({ signal: ending.signal });
       console.log(`Pool ${pool} on chain ${chainId}, as of ${new Date(alone.time * 1000).toISOString()}.`);
-      const outlook = await alone.outlook();
       for (const one of outlook) console.log(outlookText(one));
       if (assets.length === 0) console.log("This key owns nothing here.");
-      if (isDry)
-        return outlook.some(
-          ({ provable, later, uncovered, inFlight }) =>
-            provable + uncovered + inFlight > 0n || later.length > 0,
-        )
-          ? TIME_ONLY
-          : DONE;
+      if (isDry) return outlook.some(isLeft) ? TIME_ONLY : DONE;
       const { waitingFor } = await leaveAll({
         ...{ alone, to, assets, say: console.log, signal: ending.signal },
         ...{ waits: !values["no-wait"], pauseMs: PAUSE_MS },
@@ -140,6 +134,10 @@ function finished(waitingFor: readonly Waiting[]): number {
   if (waitingFor.length > 0) return TIME_ONLY;
   console.log("Everything is out.");
   return DONE;
+}
+
+function isLeft({ provable, later, uncovered, inFlight }: Outlook): boolean {
+  return provable + uncovered + inFlight > 0n || later.length > 0;
 }
 
 function outlookText({ asset, provable, provableNotes, later, uncovered, inFlight }: Outlook): string {
@@ -189,6 +187,12 @@ function reporting(): (at: { block: number; target: number; leafCount: number })
     saidAt = performance.now();
     console.log(`Reading: block ${block} of ${target}, ${leafCount} leaves`);
   };
+}
+
+/** By a question that ends: ethers waits for a node without end. */
+async function chainIdOf(rpc: string): Promise<string> {
+  const answer = await createJsonRpc(rpc).ask("eth_chainId", []);
+  return typeof answer === "string" && /^0x[0-9a-f]{1,13}$/i.test(answer) ? String(Number(answer)) : "";
 }
 
 function address(text: string | undefined, option: string): Address {

@@ -70,7 +70,7 @@ export const CLIENT_ERRORS = {
   TREE_INCONSISTENT: "the nodes that the service gives do not lead to its root",
   ROOT_UNVERIFIED: "nobody but the service says that the pool has this root",
   NODE_UNREACHABLE: "no answer from a chain node",
-  CHAIN_DOUBTED: "what the chain node says is not believed; nothing was sent",
+  CHAIN_DOUBTED: "what the chain node says is not believed",
   NOTES_YOUNG: "the money is there, but no proof may use it yet; nothing was sent",
   ADVANCE_EARLY: "the pool does not let anybody else extend its tree yet; nothing was sent",
   NOT_EXECUTED: "the transaction was mined or tried, and the pool did not do it",

@@ -11,6 +11,7 @@ import { adoptNote } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
+import { awaits, expected } from "./coming.ts";
 import { ClientError, hasCode, underCode } from "./errors.ts";
 import type { EventsOptions } from "./events.ts";
 import {
@@ -352,11 +353,11 @@ export class Ledger {
     };
     let chosen = attempt();
     if (Array.isArray(chosen)) return chosen;
-    if (this.#expected(asset) < needed) throw this.#withReason(chosen, asset);
+    if (expected(this.state, asset, this.#options.now()) < needed) throw this.#withReason(chosen, asset);
     await this.feed.until(() => {
       chosen = attempt();
       // Nothing more is on its way: waiting on would be in vain.
-      return Array.isArray(chosen) || !this.#awaits(asset);
+      return Array.isArray(chosen) || !awaits(this.state, asset, this.#options.now());
     }, options);
     if (Array.isArray(chosen)) return chosen;
     throw this.#withReason(chosen, asset);
@@ -368,32 +369,6 @@ export class Ledger {
     return error.code === "INSUFFICIENT_FUNDS" && inFlight > 0n
       ? new ClientError("INSUFFICIENT_FUNDS", "notes of payments under way, here or elsewhere, not counted")
       : error;
-  }
-
-  /** What could be spendable once everything under way has arrived. */
-  #expected(asset: Address): bigint {
-    const { spendable, pending } = balanceOf(this.state, asset, this.#options.now());
-    return this.#coming(asset).reduce((sum, { change }) => sum + change, spendable + pending);
-  }
-
-  #awaits(asset: Address): boolean {
-    const { pending, inFlight } = balanceOf(this.state, asset, this.#options.now());
-    return pending > 0n || inFlight > 0n || this.#coming(asset).length > 0;
-  }
-
-  /** Payments under way whose leaves may still come: the stream tells of a block's nullifiers before its leaves. */
-  #coming(asset: Address): Reservation[] {
-    const { state } = this;
-    const now = this.#options.now();
-    const seen = Math.max(state.blocks.at(-1)?.block ?? 0, state.latestRoot?.block ?? 0);
-    const isLost = (index: number): boolean => (state.notes.get(index)?.spent?.block ?? Infinity) < seen;
-    return [...state.reservations.values()].filter(
-      (one) =>
-        one.asset === asset &&
-        holdsNotes(one, now) &&
-        !isExecuted(state, one) &&
-        !one.leafIndexes.some(isLost),
-    );
   }
 
   /** The stream has brought every leaf of a statement and the end of every note it spent. */

@@ -182,13 +182,17 @@ export class WithoutService {
       const { ledger } = core.parts;
       await ledger.sync(call);
       const transactionHashes: string[] = [];
+      // What the node's newest block says is newer than what was read.
+      const gone = new Set<bigint>();
       for (const id of await this.#payable(asset, await this.#owed(asset, recipient, call), call)) {
         const hash = await this.#payOne(core, asset, id, call);
         if (hash === "no room") break;
-        if (hash !== "paid before") transactionHashes.push(hash);
+        if (hash === "paid before") gone.add(id);
+        else transactionHashes.push(hash);
       }
       if (transactionHashes.length > 0) await ledger.sync(call);
-      const owed = (await this.#owed(asset, recipient, call)).reduce((sum, { amount }) => sum + amount, 0n);
+      const left = (await this.#owed(asset, recipient, call)).filter(({ id }) => !gone.has(id));
+      const owed = left.reduce((sum, { amount }) => sum + amount, 0n);
       const nextFrom = (Math.floor(this.#chain.time / WINDOW_SECS) + 1) * WINDOW_SECS;
       return { transactionHashes, owed, nextFrom: owed === 0n ? undefined : nextFrom };
     });
@@ -217,7 +221,6 @@ export class WithoutService {
     return [...ids.filter((id) => id < first), ...line];
   }
 
-  /** What the node's newest block says about it counts, which is newer than what was read. */
   async #payOne(core: Core, asset: Address, id: bigint, call: Operation): Promise<string> {
     try {
       return await this.#send(core, payClaimCall(asset, id), call);

@@ -35,13 +35,13 @@ const MOST_REFUSALS = 3;
 
 export async function leaveAll(leaving: Leaving): Promise<Left> {
   const { alone, say, waits, pauseMs, signal } = leaving;
-  const amounts = new Map<Address, bigint>();
+  const course: Course = { amounts: new Map(), claims: new Map() };
   let refusals = 0;
   for (let said = ""; ;) {
     signal.throwIfAborted();
     let round: Round;
     try {
-      round = await playRound(leaving, amounts);
+      round = await playRound(leaving, course);
       refusals = 0;
     } catch (error) {
       if (!mayPass(error, waits) || ++refusals > MOST_REFUSALS) throw error;
@@ -50,7 +50,8 @@ export async function leaveAll(leaving: Leaving): Promise<Left> {
       continue;
     }
     if (round.hasMoved) continue;
-    if (round.waitingFor.length === 0 || !waits) return { amounts, waitingFor: round.waitingFor };
+    if (round.waitingFor.length === 0 || !waits)
+      return { amounts: course.amounts, waitingFor: round.waitingFor };
     const text = round.waitingFor.map(waitingText).join("\n");
     if (text !== said) say((said = text));
     const next = Math.min(...round.waitingFor.map(({ until }) => until ?? Infinity));
@@ -62,24 +63,31 @@ export function waitingText({ what, until }: Waiting): string {
   return `Waiting: ${what}${until === undefined ? "" : `, until ${new Date(until * 1000).toISOString()}`}`;
 }
 
+/** What a run knows by now. */
+interface Course {
+  readonly amounts: Map<Address, bigint>;
+  /** By token, what the pool owes; absent where nobody has looked since there may be more. */
+  readonly claims: Map<Address, Waiting | "none">;
+}
+
 interface Round {
   readonly hasMoved: boolean;
   readonly waitingFor: readonly Waiting[];
 }
 
-async function playRound(leaving: Leaving, amounts: Map<Address, bigint>): Promise<Round> {
+async function playRound(leaving: Leaving, course: Course): Promise<Round> {
   const { alone, assets, signal } = leaving;
   const outlook = await alone.outlook({ signal });
   let hasMoved = false;
   const waitingFor: Waiting[] = [];
   for (const one of outlook) {
-    const step = await leaveWith(one, leaving, amounts);
+    const step = await leaveWith(one, leaving, course);
     if (step === "moved") hasMoved = true;
     else if (step !== "nothing") waitingFor.push(step);
   }
   if (!hasMoved) waitingFor.push(...outlook.flatMap(waitsOf));
   for (const asset of assets) {
-    const step = await claimed(asset, leaving);
+    const step = await claimed(asset, leaving, course);
     if (step === "moved") hasMoved = true;
     else if (step !== "nothing") waitingFor.push(step);
   }
@@ -95,12 +103,14 @@ async function playRound(leaving: Leaving, amounts: Map<Address, bigint>): Promi
 async function leaveWith(
   { asset, provable, inFlight }: Outlook,
   { alone, to, say, signal }: Leaving,
-  amounts: Map<Address, bigint>,
+  { amounts, claims }: Course,
 ): Promise<"moved" | "nothing" | Waiting> {
   if (provable === 0n && inFlight === 0n) return "nothing";
   try {
     const { amount, transactionHash, claim } = await alone.leave(to, { asset, signal });
     amounts.set(asset, (amounts.get(asset) ?? 0n) + amount);
+    // Of what an earlier run had sent nobody knows here how it ended.
+    if (claim !== undefined || transactionHash === undefined) claims.delete(asset);
     const how =
       claim === undefined ? "left" : `are owed now, claim ${claim.id}: the window has no room for them`;
     say(`${amount} of ${asset} ${how} (${transactionHash ?? "sent by an earlier run"})`);
@@ -117,15 +127,28 @@ async function leaveWith(
   }
 }
 
+/** To find claims takes the whole history, so it is looked for them only where there may be new ones or new room. */
 async function claimed(
   asset: Address,
   { alone, to, say, signal }: Leaving,
+  { claims }: Course,
 ): Promise<"moved" | "nothing" | Waiting> {
+  const known = claims.get(asset);
+  if (known === "none") return "nothing";
+  if (known !== undefined && alone.time < (known.until ?? 0)) return known;
   const { transactionHashes, owed, nextFrom } = await alone.payClaims(to, { asset, signal });
   for (const hash of transactionHashes) say(`A claim on ${asset} is paid as far as there is room (${hash})`);
-  if (transactionHashes.length > 0) return "moved";
-  if (owed === 0n) return "nothing";
-  return { what: `${owed} of ${asset}, which the pool owes and its window has no room for`, until: nextFrom };
+  const waiting = {
+    what: `${owed} of ${asset}, which the pool owes and its window has no room for`,
+    until: nextFrom,
+  };
+  if (transactionHashes.length > 0) {
+    // What is owed now, only a later block says.
+    claims.delete(asset);
+    return "moved";
+  }
+  claims.set(asset, owed === 0n ? "none" : waiting);
+  return owed === 0n ? "nothing" : waiting;
 }
 
 function waitsOf({ asset, later, inFlight }: Outlook): Waiting[] {

@@ -27,6 +27,7 @@ export interface Opening {
   readonly verificationKeys: string;
   readonly prover: Prover;
   readonly sender: TransactionSender;
+  readonly signal: AbortSignal;
 }
 
 export interface Opened {
@@ -37,11 +38,11 @@ export interface Opened {
 
 /** Reads everything once, and then knows which tokens there are. */
 export async function openWallet(opening: Opening): Promise<Opened> {
-  const { pool, sender } = opening;
+  const { pool, sender, signal } = opening;
   const first = await walletOf(opening, [pool]);
   let assets: Address[];
   try {
-    assets = (await (await first.withoutService(sender)).outlook()).map(({ asset }) => asset);
+    assets = (await (await first.withoutService(sender)).outlook({ signal })).map(({ asset }) => asset);
   } finally {
     await first.close();
   }

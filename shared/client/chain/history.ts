@@ -218,8 +218,10 @@ export class History {
             return false;
           }
           const told = entry === undefined ? [] : this.#take(entry, log, known());
+          // As the service numbers them, whose stream may go on from here: it counts the statement itself, too.
+          const first = entry?.type === "executed" ? 1 : 0;
           for (const [part, event] of told.entries()) {
-            const id = `${log.block}-${log.blockHash.slice(2, 10)}-${log.index}.${part}`;
+            const id = `${log.block}-${log.blockHash.slice(2, 10)}-${log.index}.${first + part}`;
             hasTold = true;
             yield { ...event, id } as StreamEvent;
             this.#lastId = id;

@@ -34,7 +34,7 @@ const TIMEOUT_MS = 20_000;
 const TRIES = 4;
 const FIRST_PAUSE_MS = 250;
 const MAX_ANSWER_BYTES = 32 << 20;
-/** What a boundless body is read in. */
+/** Characters of what a node says about a refusal. */
 const MOST_OF_AN_ERROR = 300;
 
 /** Throws OPTIONS_INVALID at once for what is no address. */

@@ -7,7 +7,7 @@ import type { Home, Kind } from "../../protocol/statements.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
 import { POOL } from "../execute-call.ts";
 import { planAdvance, type AdvancePlan } from "./advance.ts";
-import type { ChainOptions } from "./access.ts";
+import type { ChainOptions } from "./chain-options.ts";
 import { History, type ReadOptions } from "./history.ts";
 import { hex, type Block, type Nodes } from "./nodes.ts";
 import { CLAIM_ADDED, readClaim, type ClaimAdded } from "./pool-log.ts";
