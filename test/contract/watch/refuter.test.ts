@@ -11,6 +11,7 @@ import { Account, memoryBook, type SentBook } from "../../../scripts/product/wat
 import type { FalseStatement } from "../../../scripts/product/watch/evidence.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { memoryJournal, type Journal } from "../../../scripts/product/watch/journal.ts";
+import { Ledger } from "../../../scripts/product/watch/ledger.ts";
 import {
   Refuter,
   reportLine,
