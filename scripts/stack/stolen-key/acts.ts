@@ -1,6 +1,7 @@
 // The story of the stolen key, act by act, with what must hold after each.
 import { randomBytes } from "node:crypto";
-import type { Wallet as Account } from "ethers";
+import { Contract, type Wallet as Account } from "ethers";
+import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import type { Watcher } from "../../product/watch/watcher.ts";
@@ -64,7 +65,7 @@ async function honestDays(stage: Stage, { alice, bob }: People): Promise<void> {
 async function admitTheKey(stage: Stage): Promise<Thief> {
   const thief = await Thief.of(stage);
   const owner = await stage.poolsOwner();
-  const asOwner = stage.pool.connect(owner) as Stage["pool"];
+  const asOwner = new Contract(stage.home.pool, POOL_ABI, owner);
   const image = toHex(randomBytes(32));
   const done = async (sent: Promise<unknown>): Promise<unknown> =>
     ((await sent) as { wait(): Promise<unknown> }).wait();

@@ -12,6 +12,7 @@ import { Account, memoryBook, type SentBook } from "../../../scripts/product/wat
 import type { FalseStatement } from "../../../scripts/product/watch/evidence.ts";
 import type { Finding } from "../../../scripts/product/watch/findings.ts";
 import { memoryJournal, type Journal } from "../../../scripts/product/watch/journal.ts";
+import { Ledger } from "../../../scripts/product/watch/ledger.ts";
 import {
   Refuter,
   reportLine,
@@ -178,7 +179,7 @@ describe("refuter", function () {
             "IMAGE_REVOKED",
             "BOND",
           ])
-            assert.ok(told.has(code as never), code);
+            assert.ok(told.has(code), code);
           const standing = codes(watcher.alarms).filter(
             (code) => code !== "PROOF_FORGED" && code !== "REFUTED",
           );
