@@ -23,6 +23,13 @@ export interface ReceiveAuthorization {
   readonly nonce: Bytes32;
 }
 
+/** As TokenCalls.sol: 65 bytes are a key's, any other length is for the account's code. */
+export const KEY_SIGNATURE_BYTES = 65;
+const TERMS = "address,address,uint256,uint256,uint256,bytes32";
+const BY_KEY = `receiveWithAuthorization(${TERMS},uint8,bytes32,bytes32)`;
+const BY_CODE = `receiveWithAuthorization(${TERMS},bytes)`;
+const received = new Interface([`function ${BY_KEY}`, `function ${BY_CODE}`]);
+
 export type Tokens = ReturnType<typeof createTokens>;
 
 export function createTokens(chain: Chain) {
@@ -62,6 +69,27 @@ export function createTokens(chain: Chain) {
     /** Undefined for a token without EIP-712. */
     domainSeparator: async (token: Address) =>
       (await ask(token, "DOMAIN_SEPARATOR", [])) as Bytes32 | undefined,
+    /**
+     * Whether the token would take the authorization now, asked as the pool asks: a smart account alone knows what its
+     * signatures are (EIP-1271).
+     */
+    async takesAuthorization(token: Address, message: ReceiveAuthorization, signature: Uint8Array) {
+      const { from, to, value, validAfter, validBefore, nonce } = message;
+      const terms = [from, to, value, validAfter, validBefore, nonce];
+      const data =
+        signature.length === KEY_SIGNATURE_BYTES
+          ? received.encodeFunctionData(BY_KEY, [
+              ...[...terms, signature[64], signature.subarray(0, 32), signature.subarray(32, 64)],
+            ])
+          : received.encodeFunctionData(BY_CODE, [...terms, signature]);
+      try {
+        await chain.call({ from: to, to: token, data }, "latest");
+        return true;
+      } catch (error) {
+        if (error instanceof ChainRefused && /revert/i.test(error.message)) return false;
+        throw error;
+      }
+    },
     /** A contract signs by EIP-1271, which no signature check of ours can foresee. */
     isContract: async (account: Address) => (await chain.code(account)) !== "0x",
   };

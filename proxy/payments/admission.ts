@@ -6,7 +6,12 @@ import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
 import type { DepositExt, Statement, SwapExt } from "../../shared/protocol/statements.ts";
 import { PATH_CLOSED_FOR_EVER, type Pool } from "../chain/pool.ts";
 import { recoverInTurn } from "../chain/recovery.ts";
-import { authorizationDigest, type Tokens } from "../chain/token.ts";
+import {
+  authorizationDigest,
+  KEY_SIGNATURE_BYTES,
+  type ReceiveAuthorization,
+  type Tokens,
+} from "../chain/token.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Asset } from "../config.ts";
 import type { Fees, PaidNote } from "../fees/fee-rules.ts";
@@ -53,29 +58,35 @@ export function createAdmission(parts: AdmissionParts) {
   /** The chain may be ahead of our clock; nothing executes after its time. Unix seconds. */
   const nowSecs = (): number => Math.max(Math.floor(now() / 1000), data.tip()?.timestamp ?? 0);
 
+  function messageOf({ facts, hash }: Statement, ext: DepositExt): ReceiveAuthorization {
+    const { depositor: from, validAfter, validBefore } = ext;
+    return { from, to: pool.address, value: facts.amount, validAfter, validBefore, nonce: hash };
+  }
+
+  /** By the depositor's key; what a smart account signs only its own code knows, see `requireTakenByCode`. */
   async function requireSignature(
     statement: Statement,
     ext: DepositExt,
     signature: Uint8Array,
-  ): Promise<void> {
-    const token = assetOf(statement);
-    const domainSeparator = await tokens.domainSeparator(token);
+  ): Promise<"key" | "code"> {
+    const domainSeparator = await tokens.domainSeparator(assetOf(statement));
     if (domainSeparator === undefined) throw needsDepositor();
-    const message = {
-      from: ext.depositor,
-      to: pool.address,
-      value: statement.facts.amount,
-      validAfter: ext.validAfter,
-      validBefore: ext.validBefore,
-      nonce: statement.hash,
-    };
-    const digest = authorizationDigest(domainSeparator, message);
-    if (
-      (await recoverInTurn(digest, signature)) !== ext.depositor &&
-      !(await tokens.isContract(ext.depositor))
-    ) {
-      throw unauthorized("authorization", "the depositor did not sign this statement");
-    }
+    const digest = authorizationDigest(domainSeparator, messageOf(statement, ext));
+    const isKey =
+      signature.length === KEY_SIGNATURE_BYTES && (await recoverInTurn(digest, signature)) === ext.depositor;
+    if (isKey) return "key";
+    if (await tokens.isContract(ext.depositor)) return "code";
+    throw unauthorized("authorization", "the depositor did not sign this statement");
+  }
+
+  /** Asked of the token as the pool will ask it. It may be another answer by then, which costs gas and no money. */
+  async function requireTakenByCode(
+    statement: Statement,
+    ext: DepositExt,
+    signature: Uint8Array,
+  ): Promise<void> {
+    if (await tokens.takesAuthorization(assetOf(statement), messageOf(statement, ext), signature)) return;
+    throw unauthorized("authorization", "the token does not take this authorization of a smart account");
   }
 
   async function requireAuthorization(statement: Statement, ext: DepositExt): Promise<void> {
@@ -102,12 +113,20 @@ export function createAdmission(parts: AdmissionParts) {
     const token = assetOf(statement);
     await requireTaken(token, "public_signals");
     if (signature.length > 0) {
-      await requireSignature(statement, ext, signature);
+      const signedBy = await requireSignature(statement, ext, signature);
       await requireAuthorization(statement, ext);
+      await requireFunds(statement, ext);
+      if (signedBy === "code") await requireTakenByCode(statement, ext, signature);
+      return;
     } else if (data.execution(statement.hash) !== undefined) {
       // Its depositor sends it: there is no authorization that would be used up, the pool remembers the statement.
       throw unauthorized("public_signals", "the deposit was executed before");
     }
+    await requireFunds(statement, ext);
+  }
+
+  async function requireFunds(statement: Statement, ext: DepositExt): Promise<void> {
+    const token = assetOf(statement);
     if ((await tokens.balanceOf(token, ext.depositor)) < statement.facts.amount) {
       throw unauthorized("ext.depositor", "the depositor does not hold the amount");
     }

@@ -93,6 +93,8 @@ export const feeOpening = z
 /** r ‖ s ‖ v. */
 const SIGNATURE = /^0x([0-9a-fA-F]{2}){65}$/;
 const SIGNATURE_FORM = "0x and 65 bytes of hex";
+/** A key's 65 bytes, or what a smart account takes; none that is known comes near the bound. */
+const AUTHORIZATION = /^0x([0-9a-fA-F]{2}){1,4096}$/;
 const signature = z.string().regex(SIGNATURE, SIGNATURE_FORM);
 
 const common = {
@@ -109,8 +111,11 @@ const authorization = z
         ? "is needed: this service is not the depositor (POST /attest/deposit-shield does without, and the depositor sends the transaction)"
         : undefined,
   })
-  .regex(SIGNATURE, SIGNATURE_FORM)
-  .meta({ description: "The depositor's EIP-3009 signature; its nonce is the statement hash" });
+  .regex(AUTHORIZATION, "0x and 1 to 4096 bytes of hex")
+  .meta({
+    description:
+      "The depositor's EIP-3009 signature; its nonce is the statement hash. 65 bytes, or any other length that a smart account's own check (EIP-1271) takes",
+  });
 
 const depositParts = { ...common, ext: depositExt, authorization };
 const spendParts = { ...common, ext: spendExt };

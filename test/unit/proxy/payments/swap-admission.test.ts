@@ -100,6 +100,7 @@ function admission({ pool, tokens, data, reserved = false, isFresh = false }: Wo
       isAuthorizationUsed: async () => false,
       domainSeparator: async () => toHex(word(7n)) as Bytes32,
       isContract: async () => false,
+      takesAuthorization: () => assert.fail("only a smart account's is asked about"),
       ...tokens,
     },
     assets,
@@ -454,6 +455,27 @@ describe("payments/admission: deposits that the depositor sends", () => {
   it("ASSET_UNSUPPORTED: an asset that the pool does not take now", async () => {
     const pool = { isAsset: async () => false };
     assert.equal(await refused("ASSET_UNSUPPORTED", () => posted(plain()), { pool }), "public_signals");
+  });
+
+  it("a smart account's authorization, of any length, is the token's to judge, asked as the pool asks", async () => {
+    for (const length of [1, 64, 65, 66, 4_096]) {
+      const signature = new Uint8Array(length).fill(1);
+      const signed = (): Body => posted({ ...plain(), authorization: signature });
+      const account = (isTaken: boolean): World => ({
+        tokens: {
+          isContract: async () => true,
+          takesAuthorization: async (token, message, given) => {
+            assert.deepEqual([token, message.from, message.to], [WETH, DEPOSITOR, POOL]);
+            assert.deepEqual([message.value, message.nonce.length, given], [5n, 66, signature]);
+            return isTaken;
+          },
+        },
+      });
+      await check(signed(), account(true));
+      assert.equal(await refused("AUTHORIZATION_INVALID", signed, account(false)), "authorization");
+      // Without code at the depositor's address nothing could take it.
+      assert.equal(await refused("AUTHORIZATION_INVALID", signed), "authorization");
+    }
   });
 
   it("AUTHORIZATION_INVALID: an authorization for a token that knows none, and says how it goes", async () => {

@@ -117,7 +117,9 @@ describe("shared/api/transactions", () => {
       assert.equal(refusal.length, 1);
       assert.match(refusal[0] ?? "", /^authorization: is needed/);
     }
-    for (const bad of ["", "0x", `0x${"5e".repeat(64)}`, 1]) {
+    const smart = { ...bare, authorization: `0x${"5e".repeat(64)}` };
+    assert.deepEqual(faults(ATTEST_BODIES["deposit-shield"], smart), []);
+    for (const bad of ["", "0x", "0x5", `0x${"5e".repeat(4_097)}`, 1]) {
       assert.notDeepEqual(faults(ATTEST_BODIES["deposit-shield"], { ...bare, authorization: bad }), []);
     }
   });
