@@ -11,7 +11,7 @@ import { breakPool, MUTATIONS } from "./forge-mutations.ts";
 
 const HELP = `Usage: npm run forge [-- OPTIONS]
 
-Runs the forge tests of the pool: every property over random cases, and two campaigns of random steps beside a
+Runs the forge tests of the pool: every property over random cases, and three campaigns of random steps beside a
 reference model. Prints the seed first; the same seed gives the same cases.
 
   --fuzz-runs N       cases of each property (default 10,000)

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {TestToken} from "../support/TestToken.sol";
+import {Statements} from "../support/Statements.sol";
+import {World} from "../support/World.sol";
+
+/// @dev A statement that was sent, with what it is in truth.
+struct Act {
+    IPoolTypes.Transaction transaction;
+    bool isAttested;
+    /// Vouched for, and its proof does not show it.
+    bool isForged;
+    /// Registered: a good proof of it exists.
+    bool isTrue;
+    bool isExecuted;
+    bool isRefuted;
+    address asset;
+    uint256 amount;
+    uint256[] inputs;
+    uint256[] values;
+    uint256 firstLeaf;
+    uint256 firstNote;
+}
+
+struct Note {
+    address asset;
+    uint256 value;
+    uint256 leafIndex;
+    bool isSpent;
+    /// The act that spent it.
+    uint256 by;
+}
+
+struct Root {
+    uint256 root;
+    uint256 count;
+    uint256 since;
+    /// Its number among the roots is the sequence; this is the one it was built on.
+    uint256 parent;
+    bool isRevoked;
+    /// Forged, or built on a forged one.
+    bool isFalse;
+    bool isAttested;
+    bool isForged;
+    IPoolTypes.RootUpdate update;
+}
+
+struct Signer {
+    uint256 key;
+    address account;
+    bytes32 image;
+    bool isAdmitted;
+    bool wasAdmitted;
+    bool isRemoved;
+    uint256 admissibleAt;
+    uint256 bond;
+}
+
+struct Day {
+    uint256 number;
+    uint256 cap;
+    int256 net;
+    uint256 proved;
+    bool isByTwo;
+    /// When it began.
+    uint256 balance;
+}
+
+struct Waiting {
+    address recipient;
+    uint256 left;
+}
+
+/// @title What refutations, brakes, claims and the tree should be after everything that happened
+/// @notice Naive on purpose: every root, leaf and claim has an entry of its own, and nothing is packed or merged.
+abstract contract RecoveryModel is World {
+    uint64 internal constant CHANGE_DELAY = 4 days;
+    uint256 internal constant NEVER = type(uint40).max;
+
+    Act[] internal acts;
+    Note[] internal notes;
+    Signer[] internal people;
+    mapping(bytes32 image => bool) internal isImageRevoked;
+
+    // ------------------------------------------------------------------ money
+
+    /// Unspent notes that are not void.
+    mapping(address asset => uint256) internal worth;
+    mapping(address asset => uint256) internal owed;
+    mapping(address asset => uint256) internal donated;
+    /// By how much notes, claims and gifts are more than the money: what was forged and moved on. Less than nothing when
+    /// money is there whose notes are void.
+    mapping(address asset => int256) internal excess;
+    mapping(address asset => Day) internal days_;
+    mapping(address asset => Waiting[]) internal line;
+    mapping(address asset => uint256) internal firstWaiting;
+
+    function _addNote(address asset, uint256 value, uint256 leafIndex) internal {
+        notes.push(Note(asset, value, leafIndex, false, 0));
+        worth[asset] += value;
+    }
+
+    function _spend(uint256 id, uint256 by) internal {
+        Note storage note = notes[id];
+        require(!note.isSpent && !isVoid[note.leafIndex], "model: spent twice, or void");
+        (note.isSpent, note.by) = (true, by);
+        worth[note.asset] -= note.value;
+    }
+
+    function _nullifierOf(uint256 id) internal pure returns (uint256) {
+        return Statements.field("nullifier of note", id);
+    }
+
+    /// @dev What becomes undone when an executed act is refuted; money that has left has left.
+    function _undo(uint256 which) internal {
+        Act storage act = acts[which];
+        act.isRefuted = true;
+        uint256 leaves = Statements.leavesOf(act.transaction.kind);
+        for (uint256 id = act.firstNote; id < notes.length && notes[id].leafIndex < act.firstLeaf + leaves; ++id) {
+            if (notes[id].isSpent) continue;
+            worth[notes[id].asset] -= notes[id].value;
+            excess[notes[id].asset] -= int256(notes[id].value);
+        }
+        for (uint256 i = 0; i < leaves; ++i) {
+            isVoid[act.firstLeaf + i] = true;
+        }
+        if (voidUpTo < act.firstLeaf + leaves) voidUpTo = act.firstLeaf + leaves;
+        for (uint256 i = 0; i < act.inputs.length; ++i) {
+            Note storage note = notes[act.inputs[i]];
+            note.isSpent = false;
+            if (isVoid[note.leafIndex]) continue;
+            worth[note.asset] += note.value;
+            excess[note.asset] += int256(note.value);
+        }
+    }
+
+    // ------------------------------------------------------------------ brakes
+
+    uint256 internal attestedFrom;
+    uint256 internal guardianReadyAt;
+    bool internal isUnsound;
+
+    function _isOpen() internal view returns (bool) {
+        return block.timestamp >= attestedFrom;
+    }
+
+    function _isSilent() internal view returns (bool) {
+        return block.timestamp >= rootedAt + 6 hours;
+    }
+
+    /// @dev The running window, or the one that would begin now.
+    function _today(address asset) internal view returns (Day memory day) {
+        day = days_[asset];
+        if (day.number == block.timestamp / 1 days) return day;
+        uint256 balance = TestToken(asset).balanceOf(address(pool));
+        uint256 cap = balance / 10 < minimumCap ? minimumCap : balance / 10;
+        return Day(block.timestamp / 1 days, cap, 0, 0, false, balance);
+    }
+
+    function _attestedRoom(Day memory day, uint256 signatures) internal pure returns (uint256) {
+        uint256 reserved = day.proved > day.cap / 4 ? day.proved : day.cap / 4;
+        int256 left = int256(signatures > 1 ? 2 * day.cap : day.cap) - int256(reserved) - day.net;
+        return left > 0 ? uint256(left) : 0;
+    }
+
+    function _provedRoom(Day memory day) internal view returns (uint256) {
+        uint256 share = day.cap / 4;
+        if (isUnsound) {
+            share = day.cap / 16;
+        } else if (!_isOpen() || _isSilent()) {
+            // All that the attested way left.
+            int256 left = int256(day.cap) - (day.net > 0 ? day.net : int256(0));
+            if (left > int256(share)) share = uint256(left);
+        }
+        return share > day.proved ? share - day.proved : 0;
+    }
+
+    // ------------------------------------------------------------------ the queue and its tree
+
+    uint256[] internal leaves_;
+    bytes32[] internal heads;
+    mapping(uint256 index => bool) internal isVoid;
+    uint256 internal voidUpTo;
+    Root[] internal roots;
+    /// By root: its last number and one.
+    mapping(uint256 root => uint256) internal numberOf;
+    uint256 internal newest;
+    uint256 internal rooted;
+    uint256 internal rootedAt;
+    bool internal isHeadUnknown;
+    mapping(uint256 place => uint256) private ends;
+    mapping(uint256 place => uint256) private endTimes;
+    mapping(uint256 window => uint256) private firsts;
+    mapping(uint256 window => uint256) private firstTimes;
+
+    function _addLeaf(uint256 commitment) internal {
+        leaves_.push(commitment);
+        heads.push(Statements.nextHead(heads[heads.length - 1], commitment));
+    }
+
+    /// @dev At the end of every call; of all calls here one member ends.
+    function _addEnd() internal {
+        uint256 count = leaves_.length;
+        if (firsts[count / 252] == 0 && count >= 252) (firsts[count / 252], firstTimes[count / 252]) = (count, block.timestamp);
+        if (count > rooted) (ends[count % 256], endTimes[count % 256]) = (count, block.timestamp);
+    }
+
+    function _checkpointTime(uint256 count) internal view returns (uint256) {
+        if (count == 0) return 0;
+        if (ends[count % 256] == count) return endTimes[count % 256];
+        return firsts[count / 252] == count ? firstTimes[count / 252] : 0;
+    }
+
+    function _record(Root memory root) internal {
+        numberOf[root.root] = roots.length + 1;
+        newest = roots.length;
+        rooted = root.count;
+        rootedAt = block.timestamp;
+        roots.push(root);
+    }
+
+    function _isRoot(uint256 number) internal view returns (bool) {
+        return !roots[number].isRevoked && numberOf[roots[number].root] == number + 1;
+    }
+
+    /// @dev Every one from that number on.
+    function _revokeFrom(uint256 number) internal {
+        newest = roots[number].parent;
+        rooted = roots[newest].count;
+        isHeadUnknown = true;
+        for (; number < roots.length; ++number) {
+            roots[number].isRevoked = true;
+        }
+    }
+
+    /// @dev The root over `from` to `to` on top of another, void leaves empty.
+    function _above(uint256 root, uint256 from, uint256 to) internal view returns (uint256) {
+        for (uint256 i = from; i < to; ++i) {
+            if (isVoid[i]) continue;
+            root = uint256(keccak256(abi.encode(root, i, leaves_[i]))) % Statements.R;
+        }
+        return root;
+    }
+
+    function _slice(uint256 from, uint256 to) internal view returns (uint256[] memory part) {
+        part = new uint256[](to - from);
+        for (uint256 i = from; i < to; ++i) {
+            part[i - from] = leaves_[i];
+        }
+    }
+
+    // ------------------------------------------------------------------ who signs
+
+    function _dismiss(Signer storage signer) internal {
+        (signer.isAdmitted, signer.isRemoved, signer.admissibleAt) = (false, true, 0);
+    }
+
+    function _revokeImage(bytes32 image) internal {
+        isImageRevoked[image] = true;
+        for (uint256 i = 0; i < people.length; ++i) {
+            if (people[i].image == image && !people[i].isRemoved) _dismiss(people[i]);
+        }
+    }
+
+    /// @dev Who signed these bytes is out, with all of the image.
+    /// @return bonds that come free
+    function _convict(bytes32 digest, bytes memory attestations) internal returns (uint256 bonds) {
+        for (uint256 i = 0; i < attestations.length / 65; ++i) {
+            Signer storage signer = _signerOf(digest, _tail(attestations, 65 * i));
+            if (signer.isAdmitted) {
+                if (attestedFrom < block.timestamp + CHANGE_DELAY) attestedFrom = block.timestamp + CHANGE_DELAY;
+                _dismiss(signer);
+            }
+            if (signer.image != 0 && !isImageRevoked[signer.image]) _revokeImage(signer.image);
+            bonds += signer.bond;
+            signer.bond = 0;
+        }
+    }
+
+    function _signerOf(bytes32 digest, bytes memory signature) internal view returns (Signer storage) {
+        (bytes32 r, bytes32 s) = abi.decode(_head(signature, 64), (bytes32, bytes32));
+        address account = ecrecover(digest, uint8(signature[64]), r, s);
+        for (uint256 i = 0; i < people.length; ++i) {
+            if (people[i].account == account) return people[i];
+        }
+        revert("model: nobody's signature");
+    }
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+pragma solidity ^0.8.28;
+
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {Proofs} from "../support/Proofs.sol";
+import {Draft, Statements, SwapTerms} from "../support/Statements.sol";
+import {TestToken} from "../support/TestToken.sol";
+import {Outcome} from "../support/World.sol";
+import {Act, Day, RecoveryModel, Root, Signer, Waiting} from "./RecoveryModel.sol";
+
+/// @title Statements of both ways, true and forged, and what has to become of each
+/// @notice Any signer may be robbed: then it vouches for a true statement with a false proof, or for one that makes money.
+abstract contract RecoveryPlans is RecoveryModel {
+    uint256 private constant MOST = 4e14;
+    uint256 internal constant PAYOUT = 1e12;
+    address internal constant RECIPIENT = address(0x4EC1);
+    uint256 private drawn;
+
+    /// How often each thing was done.
+    mapping(bytes32 what => uint256) public done;
+
+    function _draw() internal returns (uint256) {
+        return uint256(keccak256(abi.encode("drawn", ++drawn)));
+    }
+
+    function _asset(uint256 seed) internal view returns (address) {
+        return [address(usdc), address(euro), address(yen)][seed % 3];
+    }
+
+    // ------------------------------------------------------------------ what is said
+
+    function _planDeposit(uint256 seed) internal returns (Act memory act) {
+        _choose(act, seed);
+        act.asset = _asset(seed / 64);
+        act.amount = seed / 256 % MOST + 4;
+        act.values = _split(act.isTrue ? act.amount : 2 * act.amount, 3);
+        Draft memory draft = _draft(Statements.DEPOSIT, _draw());
+        (draft.asset, draft.amount) = (uint160(act.asset), act.amount);
+        TestToken(act.asset).mint(depositor, act.amount);
+        _say(act, draft);
+    }
+
+    /// @param kind SPEND, SPEND9 or SWAP
+    function _planSpend(uint8 kind, uint256 seed) internal returns (Act memory act) {
+        _choose(act, seed);
+        act.asset = _asset(seed / 64);
+        uint256 root = _chooseRoot(seed / 256);
+        uint256 sum = _chooseInputs(act, kind, root, seed >> 32);
+        // Over a false root a good proof makes money. So does a robbed signer.
+        bool isFromNothing = roots[root].isFalse || !act.isTrue;
+        if (isFromNothing) sum += (seed >> 64) % MOST;
+        uint256 part = (seed >> 40) % 4;
+        if (part != 0) act.amount = part == 1 ? sum : sum / (1 << (part * 2));
+        if (kind == Statements.SWAP && act.amount == 0) kind = Statements.SPEND;
+        act.values = _split(sum - act.amount, Statements.outputsOf(kind));
+        Draft memory draft = _draft(kind, _draw());
+        draft.root = roots[root].root;
+        for (uint256 i = 0; i < act.inputs.length; ++i) {
+            draft.nullifiers[i] = _nullifierOf(act.inputs[i]);
+        }
+        (draft.asset, draft.amount) = (act.amount == 0 ? 0 : uint160(act.asset), act.amount);
+        draft.ext = _ext(kind, act.amount, _asset(seed / 64 + 1));
+        _say(act, draft);
+    }
+
+    function _ext(uint8 kind, uint256 amount, address tokenOut) private view returns (bytes memory) {
+        bytes memory sealed_ = Statements.anyCiphertexts(kind, drawn);
+        if (kind != Statements.SWAP) return Statements.spendExt(amount == 0 ? address(0) : RECIPIENT, sealed_);
+        SwapTerms memory terms = _terms(drawn);
+        terms.tokenOut = tokenOut;
+        return Statements.swapExt(terms, sealed_);
+    }
+
+    /// @dev Somebody proves nine notes at once and takes all.
+    function _planLeave(address asset) internal returns (Act memory act) {
+        (act.isTrue, act.asset) = (true, asset);
+        act.inputs = new uint256[](9);
+        uint256 count = 0;
+        for (uint256 id = 0; id < notes.length && count < 9; ++id) {
+            bool isThere = !notes[id].isSpent && !isVoid[notes[id].leafIndex] && notes[id].asset == asset;
+            if (!isThere) continue;
+            act.inputs[count++] = id;
+            act.amount += notes[id].value;
+        }
+        uint256[] memory inputs = act.inputs;
+        assembly ("memory-safe") {
+            mstore(inputs, count)
+        }
+        act.values = new uint256[](4);
+        Draft memory draft = _withdrawal(Statements.SPEND9, _draw(), asset, act.amount, RECIPIENT);
+        draft.root = roots[newest].root;
+        for (uint256 i = 0; i < count; ++i) {
+            draft.nullifiers[i] = _nullifierOf(act.inputs[i]);
+        }
+        draft.proof = Proofs.good();
+        act.transaction = _bind(draft);
+        verifiers[Statements.SPEND9].register(act.transaction.signals);
+    }
+
+    /// @dev Half attested, half proved; a quarter of the attested forged, some of the proved with a bad proof.
+    function _choose(Act memory act, uint256 seed) private pure {
+        act.isAttested = seed % 2 == 0;
+        act.isForged = act.isAttested && seed / 2 % 4 == 0;
+        // A true statement with a false proof, or a false one.
+        act.isTrue = !act.isForged || seed / 8 % 2 == 0;
+    }
+
+    /// @dev Any, and mostly one of those that stand.
+    function _chooseRoot(uint256 seed) private view returns (uint256 which) {
+        which = seed % roots.length;
+        if (seed >> 16 & 15 == 0) return which;
+        if (seed >> 20 & 1 == 0) which = newest;
+        while (!_isRoot(which)) which = which == 0 ? newest : which - 1;
+    }
+
+    /// @dev Unspent notes that this root truly covers, up to two of them.
+    function _chooseInputs(Act memory act, uint8 kind, uint256 root, uint256 seed) private view returns (uint256 sum) {
+        act.inputs = new uint256[](Statements.inputsOf(kind));
+        uint256 count = 0;
+        uint256 most = roots[root].isFalse ? 0 : notes.length;
+        for (uint256 i = 0; i < most && i < 40 && count < act.inputs.length; ++i) {
+            uint256 id = (seed % most + i) % most;
+            bool isThere = notes[id].leafIndex < roots[root].count && !isVoid[notes[id].leafIndex];
+            if (notes[id].asset != act.asset || notes[id].isSpent || !isThere) continue;
+            act.inputs[count++] = id;
+            sum += notes[id].value;
+        }
+        uint256[] memory inputs = act.inputs;
+        assembly ("memory-safe") {
+            mstore(inputs, count)
+        }
+    }
+
+    function _split(uint256 sum, uint256 count) private pure returns (uint256[] memory parts) {
+        parts = new uint256[](count);
+        parts[0] = sum / 2;
+        parts[1] = sum - sum / 2;
+    }
+
+    function _say(Act memory act, Draft memory draft) private {
+        draft.proof = act.isAttested ? Proofs.compressed(!act.isForged || !act.isTrue) : Proofs.good();
+        if (act.isForged && act.isTrue && drawn % 3 == 0) draft.proof = Proofs.pointless();
+        if (!act.isAttested && drawn % 16 == 0) draft.proof = Proofs.bad();
+        act.transaction = _bind(draft);
+        if (act.isTrue) verifiers[draft.kind].register(act.transaction.signals);
+        if (!act.isAttested) return;
+        bytes32 digest = Statements.digestOf(home.domain, _keyHash(draft.kind), act.transaction);
+        act.transaction.attestations = _signatures(digest, _signing(_draw()));
+    }
+
+    /// @dev One or two of those who are admitted; now and then somebody who was.
+    function _signing(uint256 seed) internal view returns (uint256[] memory by) {
+        by = new uint256[](2);
+        uint256 count = 0;
+        bool isAny = seed % 16 == 0;
+        for (uint256 i = 0; i < people.length && count < (seed / 16 % 3 == 0 ? 2 : 1); ++i) {
+            Signer storage signer = people[(seed / 64 + i) % people.length];
+            if (isAny ? signer.wasAdmitted : signer.isAdmitted) by[count++] = signer.key;
+        }
+        if (count == 0) by[count++] = people[0].key;
+        if (count == 2 && vm.addr(by[0]) > vm.addr(by[1])) (by[0], by[1]) = (by[1], by[0]);
+        assembly ("memory-safe") {
+            mstore(by, count)
+        }
+    }
+
+    // ------------------------------------------------------------------ what has to become of it
+
+    function _attestationFault(bytes32 digest, bytes memory attestations) internal view returns (bytes4) {
+        if (!_isOpen()) return IPoolTypes.AttestedPathShut.selector;
+        for (uint256 i = 0; i < attestations.length / 65; ++i) {
+            if (!_signerOf(digest, _tail(attestations, 65 * i)).isAdmitted) return IPoolTypes.SignerUnknown.selector;
+        }
+        return 0;
+    }
+
+    /// @param isPaid a deposit whose leaves are void: proved again it brings no money
+    function _expectedFault(Act memory act, bool isPaid) internal view returns (bytes4) {
+        IPoolTypes.Transaction memory transaction = act.transaction;
+        bool isDeposit = transaction.kind == Statements.DEPOSIT;
+        if (isDeposit && isUnsound) return IPoolTypes.DepositsStopped.selector;
+        if (!isDeposit) {
+            uint256 number = numberOf[transaction.signals[1]];
+            if (number == 0 || !_isRoot(number - 1)) return IPoolTypes.RootUnknown.selector;
+            if (!act.isAttested && block.timestamp < roots[number - 1].since + provedDelay) {
+                return IPoolTypes.RootYoung.selector;
+            }
+        }
+        if (!act.isAttested) {
+            bytes32 proof = keccak256(transaction.proof);
+            if (proof != keccak256(Proofs.good())) return IPoolTypes.ProofRejected.selector;
+        } else {
+            bytes32 digest = Statements.digestOf(home.domain, _keyHash(transaction.kind), transaction);
+            bytes4 fault = _attestationFault(digest, transaction.attestations);
+            if (fault != 0) return fault;
+        }
+        return isPaid || isDeposit || act.amount == 0 ? bytes4(0) : _capFault(act);
+    }
+
+    function _capFault(Act memory act) private view returns (bytes4) {
+        Day memory day = _today(act.asset);
+        uint256 room =
+            act.isAttested ? _attestedRoom(day, act.transaction.attestations.length / 65) : _provedRoom(day);
+        bool isSwap = act.transaction.kind == Statements.SWAP;
+        bool isHeld = !act.isAttested && firstWaiting[act.asset] < line[act.asset].length;
+        if (act.amount > room || isHeld) {
+            return act.isAttested || isSwap ? IPoolTypes.CapReached.selector : bytes4(IPoolTypes.ClaimAdded.selector);
+        }
+        // Only what was forged can leave the pool without enough.
+        bool isEnough = act.amount <= TestToken(act.asset).balanceOf(address(pool));
+        return isEnough ? bytes4(0) : IPoolTypes.TransferRefused.selector;
+    }
+
+    // ------------------------------------------------------------------ what became of it
+
+    function _run(Act memory act, bool isPaid) internal {
+        bytes4 expected = _expectedFault(act, isPaid);
+        // A claim is no refusal.
+        bool isClaim = expected == bytes4(IPoolTypes.ClaimAdded.selector);
+        Day memory day = _today(act.asset);
+        address tokenOut = act.transaction.kind == Statements.SWAP ? address(bytes20(_head(act.transaction.ext, 20))) : address(0);
+        Day memory dayOut = _today(tokenOut == address(0) ? act.asset : tokenOut);
+        Outcome memory outcome = _execute(_one(act.transaction), _noUpdate(), depositor).members[0];
+        ++done[isClaim ? bytes32("claims made") : bytes32(expected)];
+        if (expected != 0 && !isClaim) {
+            _assertRejected(outcome, expected);
+        } else {
+            _assertExecuted(outcome);
+            vm.assertEq(outcome.claimed, isClaim ? act.amount : 0, "a claim where there is no room");
+            ++done[act.isAttested ? act.isForged ? bytes32("forged") : bytes32("attested") : bytes32("proved")];
+            act.isExecuted = true;
+            act.firstLeaf = leaves_.length;
+            act.firstNote = notes.length;
+            if (!isPaid && act.amount != 0) _settleMoney(act, day, isClaim);
+            if (isPaid) excess[act.asset] += int256(act.amount);
+            _settleNotes(act);
+            if (tokenOut != address(0)) _settleSwap(tokenOut, dayOut, outcome);
+        }
+        if (act.isExecuted || act.isAttested) acts.push(act);
+        _addEnd();
+    }
+
+    function _settleMoney(Act memory act, Day memory day, bool isClaim) private {
+        if (act.transaction.kind == Statements.DEPOSIT) {
+            day.net -= int256(act.amount);
+        } else if (isClaim) {
+            line[act.asset].push(Waiting(RECIPIENT, act.amount));
+            owed[act.asset] += act.amount;
+        } else if (act.isAttested) {
+            day.net += int256(act.amount);
+            if (act.transaction.attestations.length > 65) day.isByTwo = true;
+        } else {
+            day.proved += act.amount;
+        }
+        days_[act.asset] = day;
+    }
+
+    /// @dev The leaves, the notes, and by how much they are more than what was there.
+    function _settleNotes(Act memory act) private {
+        bool isDeposit = act.transaction.kind == Statements.DEPOSIT;
+        int256 made = isDeposit ? -int256(act.amount) : int256(act.amount);
+        for (uint256 i = 0; i < act.inputs.length; ++i) {
+            _spend(act.inputs[i], acts.length);
+            made -= int256(notes[act.inputs[i]].value);
+        }
+        uint256[] memory signals = act.transaction.signals;
+        for (uint256 i = 0; i < act.values.length; ++i) {
+            if (act.values[i] != 0) _addNote(act.asset, act.values[i], leaves_.length);
+            made += int256(act.values[i]);
+            _addLeaf(signals[signals.length - act.values.length + i]);
+        }
+        excess[act.asset] += made;
+    }
+
+    function _settleSwap(address tokenOut, Day memory day, Outcome memory outcome) private {
+        vm.assertEq(outcome.note.value, PAYOUT, "what the venue paid");
+        day.net -= int256(PAYOUT);
+        days_[tokenOut] = day;
+        _addNote(tokenOut, PAYOUT, leaves_.length);
+        _addLeaf(outcome.note.commitment);
+    }
+}
