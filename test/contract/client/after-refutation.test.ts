@@ -6,7 +6,7 @@ import {
   sealUpdate,
   type PoolRootUpdate,
 } from "../../../scripts/stack/pool-transaction.ts";
-import { readExecuted } from "../../../shared/client/chain/executed-log.ts";
+import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import type { Prover } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";

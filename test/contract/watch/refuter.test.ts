@@ -1,6 +1,5 @@
 /** What the watcher shows the pool, and what both make of it: see refuter.tree. The pool, its verifiers and every honest proof are real. */
 import assert from "node:assert/strict";
-import { Ledger } from "../../../scripts/product/watch/ledger.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

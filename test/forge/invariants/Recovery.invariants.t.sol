@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {Cheats} from "../support/Vm.sol";
 import {RecoveryHandler} from "./RecoveryHandler.sol";
 
 /// @notice A campaign of both ways in, forgeries, refutations, silence, pauses, removals, caps and claims.
@@ -48,5 +50,91 @@ contract RecoveryInvariants {
 
     function afterInvariant() external {
         handler.finish();
+    }
+}
+
+/// @notice That the campaign is about something: a few hundred fixed steps of the same handler do everything.
+contract RecoveryHandlerTest is Cheats {
+    function test_doesEverythingThatCanGoWrong() external {
+        string[11] memory deeds = [
+            "attested",
+            "proved",
+            "forged",
+            "claims made",
+            "claims paid",
+            "roots",
+            "advanced",
+            "passed over",
+            "refuted",
+            "refuted roots",
+            "proved again"
+        ];
+        uint256[11] memory count;
+        uint256 refusals = 0;
+        // Several short lives: in a long one everybody is out, or the circuits are broken.
+        for (uint256 life = 0; life < 12; ++life) {
+            RecoveryHandler handler = new RecoveryHandler();
+            handler.begin();
+            _drive(handler, life);
+            for (uint256 i = 0; i < deeds.length; ++i) {
+                count[i] += handler.done(bytes32(bytes(deeds[i])));
+            }
+            refusals += _refusals(handler);
+        }
+        bytes memory missing;
+        for (uint256 i = 0; i < deeds.length; ++i) {
+            if (count[i] == 0) missing = bytes.concat(missing, bytes(deeds[i]), ", ");
+        }
+        vm.assertEq(missing, "", "never done");
+        vm.assertEq(refusals, (1 << 13) - 1, "every refusal was met");
+    }
+
+    function _drive(RecoveryHandler handler, uint256 life) private {
+        for (uint256 i = 0; i < 120; ++i) {
+            uint256 seed = uint256(keccak256(abi.encode("step", life, i)));
+            uint256 what = seed >> 128;
+            if (what % 16 < 3) handler.deposit(seed);
+            else if (what % 16 < 6) handler.spend(seed);
+            else if (what % 16 == 6) handler.swap(seed);
+            else if (what % 16 == 7) handler.proveAgain(seed);
+            else if (what % 16 < 10) handler.root(seed);
+            else if (what % 16 == 10) handler.advance(seed);
+            else if (what % 16 == 11 && i > 40) handler.refute(seed);
+            else if (what % 16 == 12 && i > 40) handler.refuteRoot(seed);
+            else if (what % 16 == 13) handler.payClaim(seed);
+            else if (what % 16 == 14) handler.changeSigners(seed);
+            else if (what % 48 == 15) handler.pause();
+            else if (what % 4 != 0) handler.time(seed);
+            if (what % 16 == 11) handler.advance(seed);
+            if (life % 4 == 3 && i >= 80) handler.reportUnsound(seed);
+            handler.check();
+        }
+        handler.finish();
+    }
+
+    uint256 private met;
+
+    /// @dev A bit for each refusal that some life has met so far; only new ones are returned.
+    function _refusals(RecoveryHandler handler) private returns (uint256 fresh) {
+        bytes4[13] memory refusals = [
+            IPoolTypes.RootYoung.selector,
+            IPoolTypes.RootUnknown.selector,
+            IPoolTypes.ProofRejected.selector,
+            IPoolTypes.AttestedPathShut.selector,
+            IPoolTypes.SignerUnknown.selector,
+            IPoolTypes.CapReached.selector,
+            IPoolTypes.TransferRefused.selector,
+            IPoolTypes.StatementTrue.selector,
+            IPoolTypes.RootsNotAdjacent.selector,
+            IPoolTypes.RootUpdateStale.selector,
+            IPoolTypes.RootUpdateSize.selector,
+            IPoolTypes.RootUpdateHead.selector,
+            IPoolTypes.DepositsStopped.selector
+        ];
+        for (uint256 i = 0; i < refusals.length; ++i) {
+            if (met >> i & 1 == 1 || handler.done(bytes32(refusals[i])) == 0) continue;
+            met |= 1 << i;
+            fresh |= 1 << i;
+        }
     }
 }

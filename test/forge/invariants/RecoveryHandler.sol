@@ -129,6 +129,10 @@ contract RecoveryHandler is RecoveryPlans {
         uint256 to = _end(seed);
         uint256 count = to == rooted ? 0 : (seed >> 32) % (to - rooted) + 1;
         if (seed >> 24 & 3 != 0) count = to - rooted;
+        // Void leaves alone leave the root as it is.
+        if (seed >> 28 & 1 == 0 && to != rooted && isVoid[rooted]) {
+            for (count = 1; rooted + count < to && isVoid[rooted + count]; ++count) {}
+        }
         _advance(to, count);
     }
 
