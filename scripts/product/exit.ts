@@ -75,6 +75,12 @@ const PAUSE_MS = 30_000;
 const PROGRESS_EVERY_MS = 2_000;
 const [DONE, TIME_ONLY, NOT_BELIEVED, INTERRUPTED] = [0, 3, 4, 130];
 
+/** Of a run that sends nothing. */
+const nobodysSender: TransactionSender = {
+  getAddress: () => Promise.reject(new Error("a dry run sends nothing")),
+  sendTransaction: () => Promise.reject(new Error("a dry run sends nothing")),
+};
+
 await runCommand(COMMAND, async ({ values }) => {
   const [rpc] = values.rpc;
   if (rpc === undefined) throw new UsageError("--rpc is needed");
@@ -173,12 +179,6 @@ async function funded(gasKey: string, provider: JsonRpcProvider): Promise<Transa
     throw new UsageError(`the account of EXIT_GAS_KEY, ${account.address}, has no coins for gas`);
   return account;
 }
-
-/** Of a run that sends nothing. */
-const nobodysSender: TransactionSender = {
-  getAddress: () => Promise.reject(new Error("a dry run sends nothing")),
-  sendTransaction: () => Promise.reject(new Error("a dry run sends nothing")),
-};
 
 function reporting(): (at: { block: number; target: number; leafCount: number }) => void {
   let saidAt = performance.now();

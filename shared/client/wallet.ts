@@ -143,7 +143,10 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   const now = options.now ?? ((): number => Math.floor(Date.now() / 1000));
   const chain = await options.chain?.open(home, pins.verifyingKeys ?? {}, now);
   if (options.client === undefined && chain === undefined)
-    throw new ClientError("OPTIONS_INVALID", "createWallet: a client, or a chain, or both");
+    throw new ClientError(
+      "OPTIONS_INVALID",
+      "createWallet.client: what createClient returns, unless there is a chain",
+    );
   const client = options.client ?? absentClient();
   const ledger = await Ledger.open({ client, chain, storage, pins, home, keys, verifyRoot, now });
   const core = new Core({ client, prover, pins, home, keys, assets, ledger, now });

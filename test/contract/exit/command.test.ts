@@ -37,7 +37,9 @@ describe("exit: the command", function () {
     ...more: readonly string[]
   ): Promise<Ended> {
     const { pool = lone.pool, to = lone.asset, rpc = lone.anvil.url } = where;
-    const args = ["--rpc", rpc, "--pool", pool, "--to", to, "--finality", "0", "--state", folder, ...more];
+    // One key, one state.
+    const state = path.join(folder, secrets["EXIT_SEED"]?.slice(2, 8) ?? "none");
+    const args = ["--rpc", rpc, "--pool", pool, "--to", to, "--finality", "0", "--state", state, ...more];
     const child = spawn(process.execPath, ["--import", "tsx", "scripts/product/exit.ts", ...args], {
       cwd: PROJECT_ROOT,
       env: { PATH: process.env["PATH"], ...secrets },
