@@ -54,7 +54,8 @@ abstract contract Brakes is PoolStorage {
     function _countAttested(address asset, uint256 amount, uint256 signatures) internal {
         uint256 room = _attestedRoom(windows[asset].cap, flows[asset], signatures);
         if (amount > room) revert CapReached(asset, room);
-        flows[asset].net += int128(uint128(amount));
+        // No more than the cap, so it fits; the amount alone may be wider than an int128.
+        flows[asset].net = int128(int256(flows[asset].net) + int256(amount));
     }
 
     /// @dev For what is proved.

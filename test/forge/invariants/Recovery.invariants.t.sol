@@ -72,7 +72,7 @@ contract RecoveryHandlerTest is Cheats {
         uint256[11] memory count;
         uint256 refusals = 0;
         // Several short lives: in a long one everybody is out, or the circuits are broken.
-        for (uint256 life = 0; life < 12; ++life) {
+        for (uint256 life = 0; life < 40; ++life) {
             RecoveryHandler handler = new RecoveryHandler();
             handler.begin();
             _drive(handler, life);

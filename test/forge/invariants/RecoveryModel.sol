@@ -204,7 +204,10 @@ abstract contract RecoveryModel is World {
     function _addEnd() internal {
         uint256 count = leaves_.length;
         if (firsts[count / 252] == 0 && count >= 252) (firsts[count / 252], firstTimes[count / 252]) = (count, block.timestamp);
-        if (count > rooted) (ends[count % 256], endTimes[count % 256]) = (count, block.timestamp);
+        // The end keeps its time while nothing is added.
+        if (count > rooted && ends[count % 256] != count) {
+            (ends[count % 256], endTimes[count % 256]) = (count, block.timestamp);
+        }
     }
 
     function _checkpointTime(uint256 count) internal view returns (uint256) {
