@@ -17,7 +17,12 @@ describe("leaving when the service is gone", function () {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-exit-"));
     prover = await developmentProver();
     const ports = { first: { proxy: 0, chain: 0 } };
-    stack = await startStack({ folder, networks: ["first"], poolTerms: { provedDelay: PROVED_DELAY_SECS }, ports });
+    stack = await startStack({
+      folder,
+      networks: ["first"],
+      poolTerms: { provedDelay: PROVED_DELAY_SECS },
+      ports,
+    });
   });
   after(async () => {
     await stack.stop();

@@ -34,7 +34,12 @@ import {
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
-import { CIPHERTEXT_BYTES, EPHEMERAL_KEY_BYTES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
+import {
+  CIPHERTEXT_BYTES,
+  EPHEMERAL_KEY_BYTES,
+  KINDS,
+  type Kind,
+} from "../../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { executedLog } from "../../support/oracle.ts";
 import type { Market } from "./market.ts";
