@@ -13,7 +13,19 @@ import { compressProof, type Proof } from "../protocol/proof.ts";
 import { KINDS, type Statement } from "../protocol/statements.ts";
 
 /** The one place of this library where ethers is: the package brings the part of it that is used here in this file. */
-export const POOL = new Interface(POOL_ABI);
+/** The part of an ethers `Interface` that is used, in words of our own: the package's declarations must not name ethers. */
+interface PoolAbi {
+  encodeFunctionData(name: string, args: readonly unknown[]): string;
+  decodeFunctionResult(name: string, data: string): readonly unknown[];
+  parseLog(log: {
+    readonly topics: readonly string[];
+    readonly data: string;
+  }): { readonly name: string; readonly args: Readonly<Record<string, unknown>> } | null;
+  parseError(data: string): { readonly name: string } | null;
+  getEvent(name: string): { readonly topicHash: string } | null;
+}
+
+export const POOL: PoolAbi = new Interface(POOL_ABI);
 const TOKEN = new Interface(TOKEN_ABI);
 const NO_ROOT_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"] as const;
 

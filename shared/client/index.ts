@@ -24,8 +24,7 @@ export type {
   Step,
   StepEvent,
 } from "./payment.ts";
-export { poolChain, type ChainAccess } from "./chain/access.ts";
-export type { ChainOptions } from "./chain/chain-options.ts";
+export type { ChainAccess, ChainOptions } from "./chain/index.ts";
 export type { Advanced, AdvanceEarly, ClaimsPaid, Outlook, WithoutService } from "./without-service.ts";
 export type { NotesYoung, ProvedOptions, ProvedPayment } from "./proved-payments.ts";
 export { AbortError, PaymentInterrupted, type Standing } from "./operation.ts";

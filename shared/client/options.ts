@@ -115,7 +115,7 @@ export const pinsOptions = z.strictObject({
 export const walletOptions = z.strictObject({
   key: z.custom((value) => typeof value === "object" && value !== null, "{ seed } or { phrase }"),
   client: methods(["events", "info", "whoami"], "what createClient returns").optional(),
-  chain: methods(["open"], "what poolChain returns").optional(),
+  chain: methods(["open", "withoutService"], "what poolChain returns").optional(),
   storage: methods(["load", "save"], "a WalletStorage such as indexedDbStorage(…)"),
   prover: methods(["prove", "prepare", "checkInfo"], "what createProver returns"),
   pins: anObject,

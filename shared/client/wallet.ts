@@ -8,7 +8,7 @@ import { SEED_BYTES, SpendingKey } from "../notes/keys.ts";
 import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "./balances.ts";
-import type { ChainAccess } from "./chain/access.ts";
+import type { ChainAccess } from "./chain/index.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { Core, requireAmount } from "./core.ts";
@@ -141,7 +141,8 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   const home = homeOf(pins);
   const assets = assetsOf(pins);
   const now = options.now ?? ((): number => Math.floor(Date.now() / 1000));
-  const chain = await options.chain?.open(home, pins.verifyingKeys ?? {}, now);
+  const access = options.chain;
+  const chain = access?.open(home, pins.verifyingKeys ?? {}, now);
   if (options.client === undefined && chain === undefined)
     throw new ClientError(
       "OPTIONS_INVALID",
@@ -152,7 +153,7 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   const core = new Core({ client, prover, pins, home, keys, assets, ledger, now });
   const usual: Origin = options.client === undefined ? "chain" : "service";
   ledger.readFrom(usual);
-  return new LiveWallet(core, { chain, usual, changeTimeoutMs: options.changeTimeoutMs ?? 120_000 });
+  return new LiveWallet(core, { access, chain, usual, changeTimeoutMs: options.changeTimeoutMs ?? 120_000 });
 }
 
 /** Nothing of a wallet without a service asks one by mistake. */
@@ -164,6 +165,7 @@ function absentClient(): Client {
 }
 
 interface LiveOptions {
+  readonly access: ChainAccess | undefined;
   readonly chain: PoolChain | undefined;
   /** Where history is read unless a call says otherwise. */
   readonly usual: Origin;
@@ -293,11 +295,10 @@ class LiveWallet implements Wallet {
 
   async withoutService(sender: TransactionSender): Promise<WithoutService> {
     this.#open();
-    const { chain } = this.#options;
-    if (chain === undefined) throw new ClientError("OPTIONS_INVALID", "createWallet.chain: poolChain(…)");
-    // Only these payments need the pool's ABI.
-    const { WithoutService } = await import("./without-service.ts");
-    return new WithoutService(() => this.#open(), chain, sender);
+    const { access, chain } = this.#options;
+    if (access === undefined || chain === undefined)
+      throw new ClientError("OPTIONS_INVALID", "createWallet.chain: poolChain(…)");
+    return access.withoutService(() => this.#open(), chain, sender);
   }
 
   async quote(request: QuoteRequest, options: WaitOptions = {}): Promise<SwapOffer> {

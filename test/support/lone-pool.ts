@@ -1,4 +1,5 @@
 /** A pool on a chain of its own, without any service: wallets read it from a node, and its time passes on demand. */
+import { poolChain } from "../../shared/client/chain/index.ts";
 import { Contract, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
 import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
@@ -7,7 +8,6 @@ import { attester } from "../../scripts/stack/pool-transaction.ts";
 import {
   createWallet,
   memoryStorage,
-  poolChain,
   type ChainOptions,
   type Prover,
   type Wallet,

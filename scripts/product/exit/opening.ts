@@ -1,10 +1,10 @@
 // The wallet of a key on nodes alone, for the way out: its storage in a folder, its assets those that it has notes of.
 import path from "node:path";
+import { poolChain } from "../../../shared/client/chain/index.ts";
 import { pathToFileURL } from "node:url";
 import {
   createProver,
   createWallet,
-  poolChain,
   type ChainOptions,
   type Prover,
   type TransactionSender,

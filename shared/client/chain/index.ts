@@ -1,0 +1,33 @@
+/**
+ * `cloister-client/chain`: a pool on chain nodes, as an application names it. An entry of its own, since it brings the pool's
+ * ABI, and few applications need it before their service is gone.
+ */
+import type { Home, Kind } from "../../protocol/statements.ts";
+import type { Core } from "../core.ts";
+import { chainOptions, checkOptions, type Lists } from "../options.ts";
+import type { TransactionSender } from "../sender.ts";
+import { WithoutService } from "../without-service.ts";
+import type { ChainOptions } from "./chain-options.ts";
+import { createJsonRpc } from "./json-rpc.ts";
+import { Nodes } from "./nodes.ts";
+import { PoolChain } from "./pool-chain.ts";
+
+export type { ChainOptions } from "./chain-options.ts";
+
+/** What `poolChain` gives to `createWallet`, which says what it pins. */
+export interface ChainAccess {
+  open(home: Home, keyHashes: Readonly<Partial<Record<Kind, string>>>, now: () => number): PoolChain;
+  withoutService(open: () => Core, chain: PoolChain, sender: TransactionSender): WithoutService;
+}
+
+/** Throws OPTIONS_INVALID. Nothing is asked before a wallet reads. */
+export function poolChain(options: ChainOptions): ChainAccess {
+  checkOptions(chainOptions satisfies Lists<ChainOptions>, options, "poolChain");
+  const { rpc, fetch } = options;
+  const all = (typeof rpc === "string" ? [rpc] : rpc).map((url) => createJsonRpc(url, { fetch }));
+  return {
+    open: (home, keyHashes, now) =>
+      new PoolChain(options, new Nodes(all, Number(home.chainId)), { home, keyHashes, now }),
+    withoutService: (open, chain, sender) => new WithoutService(open, chain, sender),
+  };
+}
