@@ -344,9 +344,9 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       ];
       return [...wrong, `${value.slice(0, -1)}g`, "0x"].map((other): Fault => {
         const fault = invalid(`${other.slice(0, 90)} for ${way.join(".")}`, text(good, way, other));
-        // A smart account's may have any length; of this depositor it is another signature.
+        // A smart account may sign in any length; whether this depositor is one, the chain says.
         const isOther = way.at(-1) === "authorization" && /^0x([0-9a-fA-F]{2})+$/u.test(other);
-        return isOther ? { ...fault, codes: ["AUTHORIZATION_INVALID"] } : fault;
+        return isOther ? { ...fault, codes: ["AUTHORIZATION_INVALID", "CHAIN_UNAVAILABLE"] } : fault;
       });
     }),
   ),
