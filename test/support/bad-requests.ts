@@ -342,12 +342,12 @@ export const KINDS: Readonly<Record<string, Kind>> = {
         value.slice(2),
         `0X${value.slice(2)}`,
       ];
-      return [...wrong, `${value.slice(0, -1)}g`, "0x"].map((other): Fault => {
-        const fault = invalid(`${other.slice(0, 90)} for ${way.join(".")}`, text(good, way, other));
-        // A smart account may sign in any length; whether this depositor is one, the chain says.
-        const isOther = way.at(-1) === "authorization" && /^0x([0-9a-fA-F]{2})+$/u.test(other);
-        return isOther ? { ...fault, codes: ["AUTHORIZATION_INVALID", "CHAIN_UNAVAILABLE"] } : fault;
-      });
+      // A smart account may sign in any length; whether this depositor is one, the chain says and not the form.
+      const isForm = (other: string): boolean =>
+        way.at(-1) !== "authorization" || !/^0x([0-9a-fA-F]{2})+$/u.test(other);
+      return [...wrong, `${value.slice(0, -1)}g`, "0x"]
+        .filter(isForm)
+        .map((other) => invalid(`${other.slice(0, 90)} for ${way.join(".")}`, text(good, way, other)));
     }),
   ),
 
