@@ -2,6 +2,7 @@
  * `cloister-client/chain`: a pool on chain nodes, as an application names it. An entry of its own, since it brings the pool's
  * ABI, and few applications need it before their service is gone.
  */
+import "../without-eval.ts";
 import type { Home, Kind } from "../../protocol/statements.ts";
 import type { Core } from "../core.ts";
 import { chainOptions, checkOptions, type Lists } from "../options.ts";

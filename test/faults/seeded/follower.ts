@@ -70,6 +70,8 @@ export class Follower {
       case "root":
         if (event.id !== undefined) this.#standing.push({ id: event.id, line: lineOf(event) });
         return;
+      case "void":
+        throw new Error("nobody refutes a statement in these scenarios");
       case "ready":
       case "session_expired":
       case "credential_revoked":

@@ -122,7 +122,7 @@ describe("sequencer: calls with swaps", () => {
   });
 
   it("with more attestations fewer go in one call, and it holds as many as fit", async () => {
-    const on = new Scene(64, 4);
+    const on = new Scene(64, 8);
     on.memberCost = 1n;
     for (let i = 0; i < 64; i++) on.accept("spend");
     const { calldata, candidates } = (await on.next())!;
