@@ -43,7 +43,7 @@ from the environment, never from the command line, where other users of the mach
   --keys <folder>            verification keys of a ceremony: <kind>.json for each of the four kinds
   --signer <address>         an enclave's signing address; may be given several times (default: nobody's, so that
                              the first one comes with its genesis document: operator signer register)
-  --image <hash>             keccak256 of the measurement of the image that holds that signer's key; one for each
+  --image <hash>             keccak256(PCR0 ‖ PCR1 ‖ PCR2) of the image that holds that signer's key; one for each
                              --signer, in the same order (default: none known, so that no image can be revoked)
   --bond <wei>               what stands for each signer and goes to whoever refutes it (default 0); paid by the deployer
                              for those of --signer
@@ -84,7 +84,7 @@ export interface PoolSettings {
   readonly assets: readonly Address[];
   /** Seconds that a root must be old before a proof may use it. Default: half of `changeDelay`. */
   readonly provedDelay?: number;
-  /** keccak256 of each signer's measurement. Default: unknown. */
+  /** keccak256(PCR0 ‖ PCR1 ‖ PCR2) of each signer's image. Default: unknown. */
   readonly images?: readonly Bytes32[];
   /** Wei that stand for each signer. Default: none. */
   readonly signerBond?: bigint;

@@ -7,12 +7,13 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { HDNodeWallet, JsonRpcProvider } from "ethers";
+import { Contract, HDNodeWallet, JsonRpcProvider, keccak256 } from "ethers";
 import { readPair } from "../../proxy/enclave-link/signer-pair.ts";
 import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
 import { DEVELOPMENT_KEY_ARN } from "../../scripts/stack/kms/operations.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
+import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
@@ -115,6 +116,11 @@ describe("operator signer", function () {
 
   it("register proposes with the document, and admits after the delay; list judges every document", async () => {
     const proposed = await register(...image(), "--challenge", CHALLENGE);
+    const { pcr0, pcr1, pcr2 } = enclave.measurement;
+    const named = new Contract(pool, POOL_ABI, provider);
+    const [event] = await named.queryFilter(named.filters["SignerProposed"]!());
+    // By this, `revokeImage` finds it.
+    assert.equal(event?.topics[2], keccak256(`0x${pcr0}${pcr1}${pcr2}`));
     assert.equal(proposed.code, 0, proposed.error);
     assert.equal(proposed.data["standing"], "proposed");
     assert.equal((await register(...image())).data["standing"], "proposed");

@@ -22,12 +22,14 @@ export async function readSigners(provider: Provider, pool: Address, fromBlock =
 }
 
 /**
- * The image that a document says the key lives in, as the pool names it: keccak256 of PCR0's 48 bytes. Unverified: whoever
+ * The image that a document says the key lives in, as the pool names it: keccak256(PCR0 ‖ PCR1 ‖ PCR2). Unverified: whoever
  * proposes has verified the document. 0, none known, without one.
  */
 export function imageIn(genesisDocument: Uint8Array): Bytes32 {
   const said = readAttestation(genesisDocument);
-  return said === undefined ? ZERO_BYTES32 : keccakHex(mustFromHex(`0x${said.measurement.pcr0}`));
+  if (said === undefined) return ZERO_BYTES32;
+  const { pcr0, pcr1, pcr2 } = said.measurement;
+  return keccakHex(mustFromHex(`0x${pcr0}${pcr1}${pcr2}`));
 }
 
 /** The document goes into the event, for everybody to verify during the delay. Throws PoolRefused. */
