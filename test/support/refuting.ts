@@ -1,4 +1,4 @@
-// Refutes what Money's link has signed without looking, and extends the tree as anybody may, on a real pool.
+// Refutes statements that the test's signer attested without verifying their proof, and calls `advance`, on a real pool.
 import { Contract } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { attestationDigest } from "../../shared/protocol/attestation.ts";

@@ -19,7 +19,7 @@ export const CODES = {
   SIGNERS_SHORT: "fewer signers are left than the pool asks for: only proofs move money",
   REFUTED: "a signer vouched for what is false, as somebody showed the pool",
   REFUTATION_FALSE: "leaves were voided, or roots revoked, whose statement or update is true",
-  ATTESTED_PATH_CLOSED: "the pool takes no attestations for now: only proofs move money",
+  ATTESTED_PATH_CLOSED: "the pool takes no attestations: only proofs move money",
   TREE_ROLLED_BACK: "void leaves wait: only `advance` extends the tree until they are behind",
   UNSOUND:
     "somebody proved a false statement: circuits or keys are broken, and the pool takes nothing in any more",

@@ -267,7 +267,7 @@ export class Watcher {
       this.#stand([...this.#missingSigners(), ...(await this.#brakes()), ...(await this.#shortfalls())]);
   }
 
-  /** What stops the usual way for now. */
+  /** What stops attested transactions, or attested roots alone, at the block that was judged. */
   async #brakes(): Promise<Finding[]> {
     const { attestedFrom, isRolledBack, voidUpTo, rootedCount } = this.#ledger;
     const block = this.position;

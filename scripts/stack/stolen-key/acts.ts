@@ -61,7 +61,7 @@ async function honestDays(stage: Stage, { alice, bob }: People): Promise<void> {
   );
 }
 
-/** As any other signer comes in: by the owner's word, in the sight of all, after the delay, with a bond. */
+/** The way of every signer: the owner proposes it, the delay passes, anybody adds it with its bond. */
 async function admitTheKey(stage: Stage): Promise<Thief> {
   const thief = await Thief.of(stage);
   const owner = await stage.poolsOwner();

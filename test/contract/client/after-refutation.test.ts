@@ -87,7 +87,7 @@ describe("a wallet without its service, after a signer lied and was refuted", fu
     const update = await rootUpdate();
     await send("execute", [[], update]);
     await alone.deposit(20n);
-    // It believes what the pool does, for now.
+    // The wallet believes the pool: nobody has refuted anything yet.
     assert.deepEqual([wallet.balance().total, wallet.balance().pending], [20n, 20n]);
 
     const { kind, deadline, signals, proof, attestations } = lie.transaction;

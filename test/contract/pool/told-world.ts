@@ -79,7 +79,7 @@ export function proved(world: World, name: string, changes: Partial<Sealed["tran
   return { ...member, transaction: { ...member.transaction, proof, attestations: "0x", ...changes } };
 }
 
-/** With another statement's proof: points as good as any, of which nothing about this one is true. */
+/** Attested with the proof of another statement: its points are valid, and it does not show this statement. */
 export function lie(world: World, name: string, of: string, attesters?: readonly Attester[]): Sealed {
   const step = { ...statementCalled(name), compressedProof: statementCalled(of).compressedProof };
   return attestedStep(world, step, attesters ?? world.setting.attesters);
