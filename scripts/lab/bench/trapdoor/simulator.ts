@@ -16,7 +16,11 @@ export interface Simulator {
   prove(kind: Kind, signals: readonly Field[]): Proof;
 }
 
-export async function openSimulator(phrase = BENCHMARK_PHRASE): Promise<Simulator> {
+/** `drawScalar`, from 1 to r − 1, makes the proofs repeatable. */
+export async function openSimulator(
+  phrase = BENCHMARK_PHRASE,
+  drawScalar = randomScalar,
+): Promise<Simulator> {
   const { G1, G2 } = await buildBn128(true);
   const g1 = (scalar: bigint): Proof["a"] => timesGenerator(G1, scalar);
   const g2 = (scalar: bigint): Proof["b"] => timesGenerator(G2, scalar);
@@ -31,7 +35,7 @@ export async function openSimulator(phrase = BENCHMARK_PHRASE): Promise<Simulato
       if (signals.length !== signalCount(kind)) throw new RangeError("another number of signals");
       const { trapdoor, perDelta } = secrets.get(kind)!;
       for (;;) {
-        const [a, b] = [randomScalar(), randomScalar()];
+        const [a, b] = [drawScalar(), drawScalar()];
         const c = (remainder(trapdoor, a, b, signals) * perDelta) % FIELD_ORDER;
         // A zero C has no affine form; it comes once in 2^254 proofs.
         if (c !== 0n) return { a: g1(a), b: g2(b), c: g1(c) };
