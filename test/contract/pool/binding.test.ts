@@ -1,9 +1,9 @@
 // Every byte of an accepted call means something: changed, it is refused, or the call does exactly the same. Payments of both
-// ways, advance, a refutation, a claim. See binding.tree.
+// ways, advance, both refutations, a claim. See binding.tree.
 import assert from "node:assert/strict";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
-import { advanceOver, falseStatement, recover } from "./recovery.ts";
+import { advanceOver, falseStatement, falseUpdate, recover } from "./recovery.ts";
 import { simulate, type Tried } from "./simulation.ts";
 import {
   DAY,
@@ -19,7 +19,7 @@ import {
   trueUpdate,
   wordsOf,
 } from "./told-world.ts";
-import { seal } from "../../support/drafts.ts";
+import { drawField, seal } from "../../support/drafts.ts";
 import { freshAddress, type World } from "./world.ts";
 
 describe("pool: binding of calldata", function () {
@@ -127,6 +127,14 @@ describe("pool: binding of calldata", function () {
     const around = [good, world.rooted.root] as const;
     const args = falseStatement(lied, wordsOf("a private transfer"), around);
     await assertBound("refuteStatement", args, { nullifiers: lied.draft.nullifiers });
+  });
+
+  it("refuteRootUpdate", async () => {
+    assert.equal(typeof (await outcome(world, told(world, "a withdrawal", [honest]))), "bigint");
+    const forged = world.updateTo(world.queue, { newRoot: drawField() }, [thief]);
+    await world.execute([], forged);
+    assert.equal(world.rooted.root, forged.newRoot);
+    await assertBound("refuteRootUpdate", falseUpdate(world, forged));
   });
 
   it("payClaim", async () => {
