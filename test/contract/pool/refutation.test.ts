@@ -182,6 +182,25 @@ describe("pool: refuting a statement", function () {
     });
   }
 
+  it("however little gas there is, a true statement convicts nobody, and a false one is refuted or nothing happens", async () => {
+    const name = "a private transfer";
+    const lied = lie(world, name, PROOF, [thief]);
+    const atAnyGas = async (shown: readonly unknown[]): Promise<readonly string[]> => {
+      const data = world.pool.interface.encodeFunctionData("refuteStatement", shown);
+      const met = new Set<string>();
+      for (let gas = 60_000n; gas <= 1_200_000n; gas += 12_000n) {
+        const tried = await simulate(world, { data, gas });
+        const isOut = tried.said.some((each) => each.name === "Refuted");
+        assert.equal(isOut, tried.isDone, `${String(gas)} gas`);
+        met.add(tried.isDone ? "refuted" : "reverted");
+      }
+      return [...met];
+    };
+    const truth = falseStatement(told(world, name, [thief]), wordsOf(name));
+    assert.deepEqual(await atAnyGas(truth), ["reverted"]);
+    assert.deepEqual(await atAnyGas(falseStatement(lied, wordsOf(PROOF))), ["reverted", "refuted"]);
+  });
+
   it("bytes that are no points at all are refuted with any words; true ones with wrong words are not", async () => {
     const member = told(world, "a private transfer", [thief]);
     const words = wordsOf("a private transfer");
