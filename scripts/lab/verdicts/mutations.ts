@@ -90,13 +90,14 @@ const INFINITIES = [
 ];
 /** The y of A, of B, of C. */
 const SIGNS = [[1], [4, 5], [7]];
-const HALVES: readonly Words[] = [
+/** Where each word comes from: halves of x or y of B, A and C, x and y. */
+const SWAPS = [
   [0, 1, 3, 2, 5, 4, 6, 7],
   [0, 1, 3, 2, 4, 5, 6, 7],
   [6, 7, 2, 3, 4, 5, 0, 1],
   [1, 0, 2, 3, 4, 5, 6, 7],
   [0, 1, 4, 5, 2, 3, 6, 7],
-].map((places) => places.map(BigInt));
+];
 
 const flipped = (bytes: Uint8Array, bit: number): Uint8Array =>
   bytes.map((byte, i) => (i === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
@@ -108,11 +109,11 @@ const someOf = <T>(items: readonly T[], draw: Draw): T[] => {
   return items.filter((_, i) => ((mask >> i) & 1) === 1);
 };
 
-/** A word of the bytes changed, its parity kept, lost or turned. */
-function changedX(origin: Origin, draw: Draw, to: (x: bigint, place: number) => bigint): Shown {
+/** A word of the bytes changed, with either parity. */
+function changedX(origin: Origin, draw: Draw, to: (x: bigint) => bigint): Shown {
   const words = packed(origin);
   const place = draw.below(4);
-  const x = to(words[place]! & ~PARITY, place) & (LIMIT - 1n);
+  const x = to(words[place]! & ~PARITY) & (LIMIT - 1n);
   const parity = FLAGGED.includes(place) && draw.below(2) === 0 ? PARITY : 0n;
   return byBytes(origin, bytesOf(words.with(place, x | parity)), draw);
 }
@@ -260,7 +261,7 @@ const MUTATIONS: readonly (readonly [name: string, share: number, mutate: Mutati
     (origin, draw) =>
       byWords(
         origin,
-        draw.oneOf(HALVES).map((from) => origin.words[Number(from)]!),
+        draw.oneOf(SWAPS).map((from) => origin.words[from]!),
         draw,
       ),
   ],
