@@ -1,7 +1,14 @@
 // SPEC.md in other hands: notes, ciphertexts, tree, queue, statements, what is signed and what the pool says, with
 // ethers, node:crypto and poseidon-lite and with nothing of ours, so that an error of ours does not end up on both sides. The vectors are made with it, and the code
 // under test is held against it. It decides nothing: it also spells what nobody may execute.
-import { createCipheriv, createPrivateKey, createPublicKey, diffieHellman, hkdfSync } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createPrivateKey,
+  createPublicKey,
+  diffieHellman,
+  hkdfSync,
+} from "node:crypto";
 import {
   AbiCoder,
   concat,
@@ -67,18 +74,29 @@ export interface OutputKeys {
   readonly blinding: bigint;
 }
 
-/** What sender and reader derive for one output. */
+/** The X25519 function; the sender's ephemeral secret and V, or the reader's viewing secret and the ephemeral key. */
+export function sharedSecretOf(secret: string, publicKey: string): string {
+  const der = Buffer.concat([Buffer.from(PUBLIC_DER, "hex"), getBytes(publicKey)]);
+  const key = createPublicKey({ key: der, format: "der", type: "spki" });
+  return hexlify(diffieHellman({ privateKey: privateKeyOf(secret), publicKey: key }));
+}
+
+/** As the sender derives them for one output. */
 export function outputKeys(ephemeralSecret: string, viewingKey: string, output: number): OutputKeys {
-  const der = Buffer.concat([Buffer.from(PUBLIC_DER, "hex"), getBytes(viewingKey)]);
-  const publicKey = createPublicKey({ key: der, format: "der", type: "spki" });
-  const shared = diffieHellman({ privateKey: privateKeyOf(ephemeralSecret), publicKey });
-  const info = concat([
-    toUtf8Bytes("cloister/note/v2"),
-    x25519KeyOf(ephemeralSecret),
-    viewingKey,
-    Uint8Array.of(output),
-  ]);
-  const bytes = hexlify(new Uint8Array(hkdfSync("sha256", shared, "", getBytes(info), 32 + 24 + 1 + 64)));
+  const shared = sharedSecretOf(ephemeralSecret, viewingKey);
+  return outputKeysFrom(shared, x25519KeyOf(ephemeralSecret), viewingKey, output);
+}
+
+/** As either side derives them from what both know. */
+export function outputKeysFrom(
+  shared: string,
+  ephemeralKey: string,
+  viewingKey: string,
+  output: number,
+): OutputKeys {
+  const info = concat([toUtf8Bytes("cloister/note/v2"), ephemeralKey, viewingKey, Uint8Array.of(output)]);
+  const length = 32 + 24 + 1 + 64;
+  const bytes = hexlify(new Uint8Array(hkdfSync("sha256", getBytes(shared), "", getBytes(info), length)));
   return {
     key: dataSlice(bytes, 0, 32),
     nonce: dataSlice(bytes, 32, 56),
@@ -88,15 +106,34 @@ export function outputKeys(ephemeralSecret: string, viewingKey: string, output: 
 }
 
 /** viewTag[1] sealed[36] tag[16]. */
-export function ciphertextOf({ key, nonce, viewTag }: OutputKeys, asset: string, value: bigint): string {
-  // XChaCha20-Poly1305 is ChaCha20-Poly1305 under HChaCha20's key (draft-irtf-cfrg-xchacha-03, section 2.3).
-  const [subkey, left] = [hChaCha20(getBytes(key), getBytes(nonce).slice(0, 16)), getBytes(nonce).slice(16)];
-  const cipher = createCipheriv("chacha20-poly1305", subkey, Buffer.concat([Buffer.alloc(4), left]), {
-    authTagLength: 16,
-  });
+export function ciphertextOf(keys: OutputKeys, asset: string, value: bigint): string {
+  const [subkey, nonce] = chaChaOf(keys);
+  const cipher = createCipheriv("chacha20-poly1305", subkey, nonce, { authTagLength: 16 });
   const plain = getBytes(solidityPacked(["address", "uint128"], [asset, value]));
   const sealed = Buffer.concat([cipher.update(plain), cipher.final()]);
-  return concat([viewTag, sealed, cipher.getAuthTag()]);
+  return concat([keys.viewTag, sealed, cipher.getAuthTag()]);
+}
+
+/** Undefined for what is somebody else's. */
+export function openedBy(keys: OutputKeys, ciphertext: string): { asset: string; value: bigint } | undefined {
+  if (dataSlice(ciphertext, 0, 1) !== keys.viewTag) return undefined;
+  const [subkey, nonce] = chaChaOf(keys);
+  const cipher = createDecipheriv("chacha20-poly1305", subkey, nonce, { authTagLength: 16 });
+  cipher.setAuthTag(getBytes(dataSlice(ciphertext, 37)));
+  try {
+    const plain = hexlify(
+      Buffer.concat([cipher.update(getBytes(dataSlice(ciphertext, 1, 37))), cipher.final()]),
+    );
+    return { asset: dataSlice(plain, 0, 20), value: BigInt(dataSlice(plain, 20)) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** XChaCha20-Poly1305 is ChaCha20-Poly1305 under HChaCha20's key (draft-irtf-cfrg-xchacha-03, section 2.3). */
+function chaChaOf({ key, nonce }: OutputKeys): [key: Buffer, nonce: Buffer] {
+  const bytes = getBytes(nonce);
+  return [hChaCha20(getBytes(key), bytes.slice(0, 16)), Buffer.concat([Buffer.alloc(4), bytes.slice(16)])];
 }
 
 function privateKeyOf(secret: string) {
