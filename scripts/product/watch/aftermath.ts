@@ -4,6 +4,7 @@
  */
 import { asAddress, asBytes32, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import { kindById } from "../../../shared/protocol/statements.ts";
 import { dateOf, ownerEventOf, proposalText, type Change } from "../owner-events.ts";
 import type { Case, Said } from "./case.ts";
 import type { Code } from "./findings.ts";
@@ -95,7 +96,7 @@ function attestedPathClosed(its: Case, { until }: Args): void {
 
 function unsound(its: Case, { kind }: Args): void {
   its.ledger.stopAsUnsound();
-  its.report("UNSOUND", `a false statement of kind ${String(kind)} was proved`);
+  its.report("UNSOUND", `money out of the empty tree was proved, of kind ${kindById(Number(kind))!}`);
 }
 
 /** Where a pool asks for none, its signers come with nothing. */

@@ -6,6 +6,8 @@ contract RefusingToken {
     mapping(address account => uint256) public balanceOf;
     mapping(address account => bool) public isRefused;
 
+    event Transfer(address indexed from, address indexed to, uint256 value);
+
     error Refused(address account);
 
     function mint(address to, uint256 value) external {
@@ -33,6 +35,7 @@ contract RefusingToken {
         if (isRefused[to]) revert Refused(to);
         balanceOf[from] -= value;
         balanceOf[to] += value;
+        emit Transfer(from, to, value);
         return true;
     }
 }

@@ -1,0 +1,142 @@
+/**
+ * What the watcher says of the guardian's pause, of broken circuits and of a claim that is set aside: see brakes.tree. The
+ * pool's keys are toys, whose trapdoor the test knows: only so can it prove what is false.
+ */
+import assert from "node:assert/strict";
+import { Contract } from "ethers";
+import { loadArtifact } from "../../../scripts/build/contracts.ts";
+import type { Finding } from "../../../scripts/product/watch/findings.ts";
+import { memoryJournal, type Journal } from "../../../scripts/product/watch/journal.ts";
+import { connectNode } from "../../../scripts/product/watch/node.ts";
+import { createWatcher, type Watcher } from "../../../scripts/product/watch/watcher.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
+import { toyKeys, toyProof, toyProved } from "../../support/toy-keys.ts";
+import { recover } from "../pool/recovery.ts";
+import { DAY, nextBlockAt, now, outcome } from "../pool/told-world.ts";
+import { actingAs, freshAddress, mustAddress, World } from "../pool/world.ts";
+
+const HELD = 100_000n;
+const [PAUSE_SECS, LONG_SECS] = [3 * DAY, 3_000 * DAY];
+const GUARDIAN = mustAddress("0x70997970C51812dc3A010C7d01b50e0d17dc79C8");
+const KEYS = toyKeys();
+
+describe("watcher: brakes and claims", function () {
+  this.timeout(120_000);
+  let world: World;
+  let token: Address;
+  let contract: Contract;
+  let restore: () => Promise<void>;
+  before(async () => {
+    world = await World.start({
+      ...{ keys: KEYS, minimumCap: 1_000n, moreAssets: ["RefusingToken"], guardian: GUARDIAN },
+    });
+    token = world.moreAssets[0]!;
+    contract = new Contract(token, (await loadArtifact("RefusingToken")).abi as never, world.owner);
+    await world.call(contract, "mint", world.owner.address, HELD);
+    const terms = { asset: token, amount: HELD, depositor: mustAddress(world.owner.address) };
+    assert.equal(await outcome(world, toyProved(seal(depositDraft(world.setting, terms)))), 0n);
+    await tomorrow();
+  });
+  beforeEach(async () => {
+    restore = await world.remember();
+  });
+  afterEach(() => restore());
+  after(() => world.stop());
+
+  const tomorrow = async (): Promise<void> => {
+    await nextBlockAt(world, (Math.floor((await now(world)) / DAY) + 1) * DAY);
+    await world.provider.send("evm_mine", []);
+  };
+  const later = async (seconds: number): Promise<void> => {
+    await nextBlockAt(world, (await now(world)) + seconds);
+    await world.provider.send("evm_mine", []);
+  };
+  /** On the root of the empty tree, which is old. */
+  const withdrawal = (amount: bigint, recipient: Address): Sealed => {
+    const root = emptyNode(TREE_DEPTH);
+    return toyProved(seal({ ...world.withdrawalDraft(recipient, amount, token), root }));
+  };
+
+  interface Eyes {
+    readonly watcher: Watcher;
+    readonly found: Finding[];
+    alarms(): Promise<string[]>;
+  }
+  async function look(journal: Journal = memoryJournal()): Promise<Eyes> {
+    const found: Finding[] = [];
+    const watcher = await createWatcher({
+      node: connectNode(world.provider._getConnection().url),
+      ...{ home: world.setting.home, fromBlock: 0, confirmations: 0, keys: KEYS, journal },
+      onFinding: (finding) => found.push(finding),
+      retryDelayMs: 1,
+    });
+    const alarms = async (): Promise<string[]> => {
+      await watcher.pass();
+      return watcher.alarms.map(({ code, detail }) => `${code} ${detail}`);
+    };
+    return { watcher, found, alarms };
+  }
+
+  it("alarms while the guardian's pause lasts, with its end, and is content after it", async () => {
+    const { found, alarms } = await look();
+    assert.deepEqual(await alarms(), []);
+    await world.call(actingAs(world.pool, await world.account(1)), "pause");
+    const until = new Date(((await now(world)) + PAUSE_SECS) * 1_000).toISOString();
+    const standing = [`ATTESTED_PATH_CLOSED until ${until}`];
+    assert.deepEqual(await alarms(), standing);
+    await later(PAUSE_SECS - 2);
+    assert.deepEqual(await alarms(), standing);
+    assert.equal(found.filter(({ code }) => code === "ATTESTED_PATH_CLOSED").length, 1, "told once");
+    await later(2);
+    assert.deepEqual(await alarms(), []);
+  });
+
+  it("names the kind and the transaction of a proof of money out of the empty tree, and alarms for ever", async () => {
+    const journal = memoryJournal();
+    const { watcher, found, alarms } = await look(journal);
+    await watcher.pass();
+    const { kind, signals } = withdrawal(1n, freshAddress()).transaction;
+    const { said, receipt } = await recover(world, "reportUnsound", [kind, signals, toyProof(signals)]);
+    assert.deepEqual(said, ["Unsound", "AttestedPathClosed"]);
+    const standing = [
+      "UNSOUND money out of the empty tree was proved, of kind spend",
+      "ATTESTED_PATH_CLOSED for ever",
+    ];
+    assert.deepEqual(await alarms(), standing);
+    const named = found.find(({ code }) => code === "UNSOUND");
+    assert.deepEqual([named?.txHash, named?.block], [receipt.hash, receipt.blockNumber]);
+
+    await later(LONG_SECS);
+    assert.deepEqual(await alarms(), standing);
+    assert.deepEqual(await (await look(journal)).alarms(), standing);
+  });
+
+  it("says that a claim was set aside, follows the line past it and its payment, and its sums are exact", async () => {
+    const [blocked, next] = [freshAddress(), freshAddress()];
+    const [, , room] = (await world.pool.getFunction("room")(token)) as bigint[];
+    const first = withdrawal(room!, freshAddress());
+    for (const member of [first, withdrawal(300n, blocked), withdrawal(200n, next)])
+      assert.equal(typeof (await outcome(world, member)), "bigint");
+    await tomorrow();
+    await world.call(contract, "setRefused", blocked, true);
+    const { watcher, found, alarms } = await look();
+    const { receipt } = await recover(world, "payClaim", [token, 0n]);
+    assert.deepEqual(await alarms(), []);
+    const aside = found.find(({ code }) => code === "CLAIM_SET_ASIDE");
+    assert.equal(aside?.detail, `claim 0: 300 of ${token} wait for a recipient that the token takes`);
+    assert.equal(aside.txHash, receipt.hash);
+    const { claims, owed } = watcher.ledger;
+    assert.deepEqual([claims.first(token), claims.waiting(token)], [1, 500n]);
+    assert.equal(owed.get(token), HELD - room!);
+
+    await recover(world, "payClaim", [token, 1n]);
+    assert.deepEqual([await alarms(), claims.first(token), claims.waiting(token)], [[], 2, 300n]);
+    await world.call(contract, "setRefused", blocked, false);
+    await recover(world, "payClaim", [token, 0n]);
+    assert.deepEqual([await alarms(), claims.waiting(token)], [[], 0n]);
+    assert.equal(owed.get(token), HELD - room! - 500n);
+    assert.equal(await contract.getFunction("balanceOf")(world.setting.home.pool), HELD - room! - 500n);
+  });
+});
