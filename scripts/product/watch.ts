@@ -11,6 +11,7 @@ import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts
 import { UsageError, wholeNumber } from "../build/command.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-file.ts";
 import { Account, fileBook, memoryBook } from "./watch/account.ts";
+import { openEvidenceFolder } from "./watch/evidence-folder.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
 import { proposalJson, proposalText } from "./owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
@@ -34,11 +35,19 @@ Follows a pool and judges every accepted statement and root again: proof, rules,
   --refute             show the pool what is false: signers out, forged leaves void, their bond to the account whose
                        private key is in the environment as REFUTER_KEY, and which pays the gas
   --advance            with --refute: then extend the tree from the last good root until the void leaves are behind
+  --evidence <folder>  write a file for each alarm: all that somebody else needs to check it, and to show the pool what
+                       is false
   --json               JSON lines on standard output
   --help               this text
 
 Exit code: 0 all good, 2 an alarm stands, 1 not finished (node unreachable, wrong options). What was refuted stays an
 alarm: its money may have left.
+
+A file of evidence is JSON, written once and never again: the finding, its block and transaction with input and logs, and
+of a false attestation what was signed (EIP-712 data, signers, signatures), the statement with its proof, or the leaves of
+the root; under "refutation" the call that shows it to the pool, for any account, with no value ("to", "data"). Roots that come
+later are named in the call: a second file with the same name and an ending says what to send then. Nothing in them is
+secret: all of it stood on the chain.
 
 Alarms, each with block, transaction, statement and who signed it:
 ${table(true)}
@@ -81,6 +90,10 @@ async function main(): Promise<number> {
   const rate = (statements: number): number =>
     Math.round((10_000 * (statements - statementsBefore)) / (performance.now() - beganAt)) / 10;
 
+  const evidence =
+    values.evidence === undefined
+      ? undefined
+      : await openEvidenceFolder({ folder: values.evidence, node, say });
   const watcher = await createWatcher({
     node,
     home,
@@ -91,6 +104,7 @@ async function main(): Promise<number> {
     journal: values.state === undefined ? memoryJournal() : await fileJournal(values.state, home, fromBlock),
     signal: ending.signal,
     onFinding(finding) {
+      evidence?.add(finding);
       if (values.json) tell(jsonOf(finding));
       else say(lineOf(finding));
     },
@@ -109,8 +123,10 @@ async function main(): Promise<number> {
 
   do {
     try {
-      do await watcher.pass();
-      while (!ending.signal.aborted && (await refuter?.work(watcher.ledger)) === true);
+      do {
+        await watcher.pass();
+        await evidence?.write(watcher);
+      } while (!ending.signal.aborted && (await refuter?.work(watcher.ledger)) === true);
     } catch (error) {
       if (ending.signal.aborted) break;
       if (values.once || !(error instanceof ChainUnreachable || error instanceof ChainRefused)) throw error;
@@ -119,6 +135,8 @@ async function main(): Promise<number> {
     if (!values.once) await pause(POLL_MS, ending.signal);
   } while (!values.once && !ending.signal.aborted);
 
+  if (evidence !== undefined && evidence.missing > 0)
+    say(`${evidence.missing} alarms have no file in ${values.evidence!}.`);
   const { statements, leafCount, roots, pending } = watcher.ledger;
   const alarms = watcher.alarms.length;
   const counts = {
@@ -199,6 +217,7 @@ function readArguments() {
         network: { type: "string", default: "first" },
         keys: { type: "string", default: verificationKeysFolder },
         state: { type: "string" },
+        evidence: { type: "string" },
         confirmations: { type: "string", default: "0" },
         refute: { type: "boolean", default: false },
         advance: { type: "boolean", default: false },

@@ -51,7 +51,7 @@ export function judgeAftermath(its: Case, said: Said, before: Said | undefined):
 function refuted(its: Case, { signer, digest }: Args): void {
   const [who, what] = [asAddress(signer)!, digest as Bytes32];
   its.ledger.convict(who, what);
-  its.report("REFUTED", `what it signed: ${what}`, { signers: [who] });
+  its.report("REFUTED", `what it signed: ${what}`, { signers: [who], digest: what });
 }
 
 /** The pool recomputed it, and so did we when it was executed: the two must agree. */

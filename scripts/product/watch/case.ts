@@ -35,6 +35,8 @@ export interface Named {
   readonly statement?: Bytes32;
   /** Undefined for what is no signature. */
   readonly signers?: readonly (Address | undefined)[];
+  /** Of what they signed, where that is false. */
+  readonly digest?: Bytes32;
 }
 
 export interface CaseParts {

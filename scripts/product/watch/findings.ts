@@ -62,6 +62,8 @@ export interface Finding {
   readonly statement?: Bytes32;
   /** Whose signatures stand under what is wrong. */
   readonly signers?: readonly Address[];
+  /** Of what they signed (EIP-712), where that is false. */
+  readonly digest?: Bytes32;
   readonly detail: string;
 }
 
@@ -85,7 +87,7 @@ export function lineOf(finding: Finding): string {
 
 /** The same for programs. */
 export function jsonOf(finding: Finding): Record<string, unknown> {
-  const { code, block, txHash, statement, signers, detail } = finding;
+  const { code, block, txHash, statement, signers, digest, detail } = finding;
   return {
     type: isAlarm(finding) ? "alarm" : "notice",
     code,
@@ -93,6 +95,7 @@ export function jsonOf(finding: Finding): Record<string, unknown> {
     tx_hash: txHash,
     statement,
     signers,
+    digest,
     detail,
   };
 }

@@ -142,6 +142,11 @@ export class Ledger {
     );
   }
 
+  /** What those who are named signed, where a finding says that it is false. */
+  evidenceBehind({ digest, signers = [] }: Finding): Evidence | undefined {
+    return digest && this.#evidence.get(evidenceKey(digest, signers));
+  }
+
   // ---------------------------------------------------------------- changing
 
   /** @returns which of the marks were there before */
@@ -289,7 +294,7 @@ export class Ledger {
         this.claims.apply(change);
         return;
       case "evidence":
-        this.#evidence.set(`${change.evidence.digest} ${change.evidence.signers.join()}`, change.evidence);
+        this.#evidence.set(evidenceKey(change.evidence.digest, change.evidence.signers), change.evidence);
         return;
       case "convict":
         this.#convictions.add(convictionOf(change.signer, change.digest));
@@ -335,6 +340,10 @@ export class Ledger {
   #addOwed(asset: Address, amount: bigint): void {
     this.owed.set(asset, (this.owed.get(asset) ?? 0n) + amount);
   }
+}
+
+function evidenceKey(digest: Bytes32, signers: readonly Address[]): string {
+  return `${digest} ${signers.join()}`;
 }
 
 function toField(text: string): Field {

@@ -43,8 +43,11 @@ export function judgeRoot(its: Case, event: LogDescription, handed: Update | Adv
     its.contradict("the pool's queue holds other leaves than the log");
   if (root !== truth.truth) {
     const [said, real] = [root, truth.truth].map((value) => toHex(word(value)));
-    its.report("ROOT_FORGED", `${said} for ${leafCount} leaves, whose root is ${real}`, { signers });
-    if (update !== undefined) ledger.keep(evidenceOf(its, update, before, truth));
+    const evidence = update && evidenceOf(its, update, before, truth);
+    its.report("ROOT_FORGED", `${said} for ${leafCount} leaves, whose root is ${real}`, {
+      ...{ signers, ...(evidence && { digest: evidence.digest }) },
+    });
+    if (evidence !== undefined) ledger.keep(evidence);
   }
   if (update !== undefined)
     checkSigners(its, signers, (code, detail) => its.report(code, detail, { signers }));

@@ -84,8 +84,11 @@ export function judgeRejected(its: Case, member: Member): void {
   if (!isSigned) return;
   const fault = faultOf(its, member);
   if (fault === undefined) return;
-  its.report("PROOF_FORGED", `${fault}, refused by the pool`, { statement, signers });
-  its.ledger.keep(evidenceOf(its, member, signers as readonly Address[], undefined));
+  const evidence = evidenceOf(its, member, signers as readonly Address[], undefined);
+  its.report("PROOF_FORGED", `${fault}, refused by the pool`, {
+    ...{ statement, signers, digest: evidence.digest },
+  });
+  its.ledger.keep(evidence);
 }
 
 /** Its leaves are in the queue whatever is wrong with it. */
@@ -117,10 +120,12 @@ function checkMember(
   if (keccakHex(member.proof) !== executed.proofHash)
     its.contradict("the proof that was handed to the pool is not the one that its event names");
   const fault = faultOf(its, member);
-  if (fault !== undefined && !isProved(member)) {
-    const known = signers.filter((one) => one !== undefined);
-    ledger.keep(evidenceOf(its, member, known, executed.firstLeafIndex));
-  }
+  const known = signers.filter((one) => one !== undefined);
+  const evidence =
+    fault === undefined || isProved(member)
+      ? undefined
+      : evidenceOf(its, member, known, executed.firstLeafIndex);
+  if (evidence !== undefined) ledger.keep(evidence);
   const statement = checkStatement(pool.home, executed.kind, member.deadline, member.signals, member.ext);
   if (typeof statement === "string") {
     report("STATEMENT_INVALID", statement);
@@ -129,7 +134,11 @@ function checkMember(
   if (!tells(executed, statement)) its.contradict("the pool's event is not what was handed to it");
   // A deposit that was taken in time and voided may be proved later.
   if (member.deadline < BigInt(header.timestamp) && !isPaid) report("STATEMENT_INVALID", "DEADLINE_PASSED");
-  if (fault !== undefined) report("PROOF_FORGED", `${fault}, ${amountOf(executed)}`);
+  if (fault !== undefined)
+    its.report("PROOF_FORGED", `${fault}, ${amountOf(executed)}`, {
+      ...{ statement: executed.statement, signers },
+      ...(evidence && { digest: evidence.digest }),
+    });
   // A proof needs nobody's word, and nobody's may stand beside it.
   if (!isProved(member) || member.attestations.length > 0) checkSigners(its, signers, report);
   checkRoot(its, statement, isProved(member), (code, detail) =>

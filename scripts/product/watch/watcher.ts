@@ -104,6 +104,9 @@ export class Watcher {
   get position(): number {
     return this.#progress.position.number;
   }
+  get pool(): WatchedPool {
+    return this.#pool;
+  }
   get ledger(): Ledger {
     return this.#ledger;
   }
