@@ -9,6 +9,7 @@ import { isError, type JsonRpcProvider, Transaction, type TransactionReceipt, Wa
 import { ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { poolInterface } from "./calls.ts";
+import { pause } from "./node.ts";
 
 /** What was signed for one act. */
 interface Signed {
@@ -104,11 +105,21 @@ export class Account {
       if ((await this.#provider.getTransactionCount(this.address, "latest")) > nonce) return undefined;
       await this.#provider.send("eth_sendRawTransaction", [raw]).catch(refuseUnlessKnown);
     }
-    const receipt = mined ?? (await this.#provider.waitForTransaction(hash, 1, PATIENCE_MS).catch(orNothing));
+    const receipt = mined ?? (await this.#receiptOf(hash));
     if (receipt === null) return { type: "waiting", hash };
     return receipt.status === 1
       ? { type: "mined", receipt }
       : { type: "refused", reason: `the pool refused it in transaction ${hash}` };
+  }
+
+  /** Asked for again and again, and not at the next higher block: after a reorganisation that may be long in coming. */
+  async #receiptOf(hash: string): Promise<TransactionReceipt | null> {
+    const until = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const receipt = await this.#provider.getTransactionReceipt(hash);
+      if (receipt !== null || performance.now() >= until) return receipt;
+      await pause(this.#provider.pollingInterval);
+    }
   }
 }
 
@@ -126,11 +137,6 @@ const HAVE_IT = /already known|already imported|already exists|known transaction
 
 function refuseUnlessKnown(error: unknown): void {
   if (!HAVE_IT.test(String(error))) throw error;
-}
-
-function orNothing(error: unknown): null {
-  if (isError(error, "TIMEOUT")) return null;
-  throw error;
 }
 
 export function memoryBook(): SentBook {
