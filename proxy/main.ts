@@ -59,6 +59,7 @@ import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
+import { createPoolWatch } from "./status/pool-watch.ts";
 import { createSnapshots } from "./status/snapshots.ts";
 import { createStatus } from "./status/status.service.ts";
 import { openChainDataStore } from "./store/lmdb/chain-data.ts";
@@ -135,6 +136,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   const wallet = createGasWallet(senderKey, chain.chainId);
   const balance = createBalanceWatch(chain, wallet.address);
+  const poolWatch = createPoolWatch(
+    pool,
+    config.assets.map(({ address }) => address),
+  );
   const sequencer = createSequencer(
     {
       chain,
@@ -237,7 +242,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   const hops = ownHops(config.trustedHops, config.trustedProxies);
   const cap = createConnectionCap(config.connections, hops, (by) => metrics.connectionRefused(by));
-  metrics.observe(createSnapshots({ sequencer, indexer, prices, limits, balance, cap, now }));
+  metrics.observe(createSnapshots({ sequencer, indexer, prices, limits, balance, poolWatch, cap, now }));
   const app = createApp({
     config,
     hops,
@@ -282,6 +287,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   if (operations !== undefined) {
     metrics.watchProcess();
     balance.start();
+    poolWatch.start();
     logger.info({ host: "127.0.0.1", port: operations.port }, "metrics and probes");
   }
 
@@ -318,7 +324,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       leaving.abort();
       for (const link of links) link.close();
     }, PARTIES_MS);
-    await Promise.all([sequencer.stop(), indexer.stop(), prices.stop(), balance.stop()]);
+    await Promise.all([sequencer.stop(), indexer.stop(), prices.stop(), balance.stop(), poolWatch.stop()]);
     clearTimeout(hurry);
     const restored = courier.stop();
     // What the courier still waits for ends with its connection.

@@ -135,6 +135,15 @@ export function createPool(chain: Chain, address: Address) {
       const [byOne, byTwo] = (await read("room", [asset])) as readonly bigint[];
       return signatures < 2 ? byOne! : byTwo!;
     },
+    /** What may still leave today by proofs. */
+    provedRoom: async (asset: Address) => ((await read("room", [asset])) as readonly bigint[])[2]!,
+    /** Claims ever made, and the first that waits in line. */
+    async claimLine(asset: Address) {
+      const [made, first] = await read("claimLine", [asset]);
+      return { made: Number(made), first: Number(first) };
+    },
+    /** What of a claim is not paid. */
+    claimLeft: async (asset: Address, id: number) => (await read("claim", [asset, id]))[1] as bigint,
     /** The venue for swaps; undefined while there is none. */
     async executor() {
       const executor = asAddress((await read("executor", []))[0]);

@@ -83,6 +83,10 @@ const ENCLAVE_REQUESTS = [
 ] as const satisfies readonly EnclaveRequest["type"][];
 /** By place in the configuration. */
 const ENCLAVES = Array.from({ length: 16 }, (_, i) => String(i));
+const ASSETS = Array.from({ length: 32 }, (_, i) => String(i));
+const WAYS = ["attested", "proved"] as const;
+/** `aside`: a token refused its recipient. */
+const CLAIM_STATES = ["waiting", "aside"] as const;
 
 const ANSWER_SECS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const TICKET_SECS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900, 3600];
@@ -183,6 +187,19 @@ export const METRICS = {
     request: ENCLAVE_REQUESTS,
   }),
 
+  cloister_attested_path_closed_until_timestamp_seconds: gauge(
+    "Until when the pool takes no attestations; passed, or 0, while it takes them",
+  ),
+  cloister_unsound: gauge("1 once somebody has proved a false statement to the pool"),
+  cloister_room_units: gauge("What may still leave the pool today, in the asset's smallest units", {
+    asset: ASSETS,
+    way: WAYS,
+  }),
+  cloister_claims: gauge("Proved withdrawals that the pool owes, by whether they stand in line", {
+    asset: ASSETS,
+    state: CLAIM_STATES,
+  }),
+
   cloister_redis_unreachable: gauge("1 while a Redis does not serve; absent for a use that has none", {
     use: REDIS_USES,
   }),
@@ -207,6 +224,23 @@ export type RedisUse = (typeof REDIS_USES)[number];
 export type RpcOutcome = (typeof RPC_OUTCOMES)[number];
 export type EnclaveOutcome = (typeof ENCLAVE_OUTCOMES)[number];
 
+export interface AssetBrakes {
+  /** What may still leave today, in the asset's smallest units. */
+  readonly attestedRoom: bigint;
+  readonly provedRoom: bigint;
+  readonly waitingClaims: number;
+  /** As far as they were looked for. */
+  readonly claimsSetAside: number;
+}
+
+export interface PoolBrakes {
+  /** Unix seconds; may have passed. */
+  readonly attestedFrom: number;
+  readonly isUnsound: boolean;
+  /** In the order of the configuration. */
+  readonly assets: readonly AssetBrakes[];
+}
+
 /** What is read when somebody asks, rather than counted when it happens. Must not throw and asks nobody. */
 export interface Snapshot {
   /** Undefined where another proxy submits. */
@@ -224,6 +258,7 @@ export interface Snapshot {
   readonly hasIndexFault: boolean;
   /** Wei. */
   readonly gasWalletBalance: bigint | undefined;
+  readonly brakes: PoolBrakes | undefined;
   readonly warnings: number;
 }
 
@@ -362,6 +397,23 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
   show(figures.cloister_index_fault, Number(now.hasIndexFault));
   show(figures.cloister_gas_wallet_balance_ether, now.gasWalletBalance, 1e18);
   show(figures.cloister_warnings, now.warnings);
+  showBrakes(figures, now.brakes);
+}
+
+function showBrakes(figures: Figures, brakes: PoolBrakes | undefined): void {
+  const { cloister_room_units: room, cloister_claims: claims } = figures;
+  show(figures.cloister_attested_path_closed_until_timestamp_seconds, brakes?.attestedFrom);
+  show(figures.cloister_unsound, brakes && Number(brakes.isUnsound));
+  for (const figure of [room, claims]) figure.reset();
+  // Those of no place are left out: added up they would say nothing.
+  for (const [i, asset] of ASSETS.entries()) {
+    const its = brakes?.assets[i];
+    if (its === undefined) break;
+    room.set({ asset, way: "attested" }, Number(its.attestedRoom));
+    room.set({ asset, way: "proved" }, Number(its.provedRoom));
+    claims.set({ asset, state: "waiting" }, its.waitingClaims);
+    claims.set({ asset, state: "aside" }, its.claimsSetAside);
+  }
 }
 
 /** What is not known is absent: a zero would be a figure like any other. */

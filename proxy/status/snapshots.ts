@@ -6,6 +6,7 @@ import type { Snapshot } from "../observe/metrics.ts";
 import type { Prices } from "../prices/prices.ts";
 import type { BalanceWatch } from "../sequencer/balance-watch.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
+import type { PoolWatch } from "./pool-watch.ts";
 
 export interface SnapshotParts {
   readonly sequencer: Pick<Sequencer, "state">;
@@ -13,13 +14,14 @@ export interface SnapshotParts {
   readonly prices: Pick<Prices, "warnings">;
   readonly limits: Pick<Limits, "openStreams">;
   readonly balance: Pick<BalanceWatch, "balance">;
+  readonly poolWatch: Pick<PoolWatch, "brakes">;
   readonly cap: Pick<ConnectionCap, "open">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export function createSnapshots(parts: SnapshotParts): () => Snapshot {
-  const { sequencer, indexer, prices, limits, balance, cap, now } = parts;
+  const { sequencer, indexer, prices, limits, balance, poolWatch, cap, now } = parts;
   return () => {
     const { queue, hasLease, blockedBy, lastTurnAt } = sequencer.state();
     const index = indexer.state();
@@ -37,6 +39,7 @@ export function createSnapshots(parts: SnapshotParts): () => Snapshot {
       syncedAt: index.syncedAt,
       hasIndexFault: index.fault !== undefined,
       gasWalletBalance: balance.balance(),
+      brakes: poolWatch.brakes(),
       warnings: prices.warnings().length,
     };
   };

@@ -131,6 +131,7 @@ describe("the operator's port", () => {
       syncedAt: undefined,
       hasIndexFault: false,
       gasWalletBalance: undefined,
+      brakes: undefined,
       warnings: 0,
     }));
     const user = {

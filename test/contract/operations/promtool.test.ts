@@ -36,6 +36,12 @@ const attested = (withinOne: string): Series => {
 };
 const gauge = (name: string, values: string): Series => ({ [`${name}{${AT}}`]: values });
 const unreachable = (use: string): Series => ({ [`cloister_redis_unreachable{use="${use}",${AT}}`]: "1x20" });
+const room = (values: string, way = "attested"): Series => ({
+  [`cloister_room_units{asset="1",way="${way}",${AT}}`]: values,
+});
+const claims = (state: string, values: string): Series => ({
+  [`cloister_claims{asset="1",state="${state}",${AT}}`]: values,
+});
 
 const CASES: Readonly<Record<string, Case>> = {
   CloisterUnreachable: { on: {}, at: "3m", labels: {}, notOn: gauge("cloister_warnings", "0x20") },
@@ -146,6 +152,36 @@ const CASES: Readonly<Record<string, Case>> = {
     at: "5m",
     labels: { ...INSTANCE, ...JOB },
     notOn: { [`cloister_final_tickets_reorganised_out_total{${AT}}`]: "1x20" },
+  },
+  CloisterUnsound: {
+    on: gauge("cloister_unsound", "0x2 1x20"),
+    at: "4m",
+    labels: JOB,
+    notOn: gauge("cloister_unsound", "0x20"),
+  },
+  CloisterAttestedPathClosed: {
+    on: gauge("cloister_attested_path_closed_until_timestamp_seconds", "0x2 301x20"),
+    at: "5m",
+    labels: JOB,
+    notOn: gauge("cloister_attested_path_closed_until_timestamp_seconds", "0x2 300x20"),
+  },
+  CloisterRoomNearlyUsedUp: {
+    on: room("1000x3 99x20"),
+    at: "11m",
+    labels: { ...JOB, asset: "1" },
+    notOn: { ...room("1000x3 100x20"), ...room("1000x3 0x20", "proved") },
+  },
+  CloisterClaimsWait: {
+    on: claims("waiting", "1x80"),
+    at: "61m",
+    labels: { ...JOB, asset: "1" },
+    notOn: claims("waiting", "1x50 0 1x80"),
+  },
+  CloisterClaimSetAside: {
+    on: claims("aside", "0x2 1x20"),
+    at: "4m",
+    labels: { ...JOB, asset: "1" },
+    notOn: { ...claims("aside", "0x20"), ...claims("waiting", "9x20") },
   },
   CloisterOurFaults: {
     on: refusals("STORE_UNAVAILABLE"),

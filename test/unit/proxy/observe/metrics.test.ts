@@ -14,6 +14,13 @@ const STANDING: Snapshot = {
   syncedAt: 3_500,
   hasIndexFault: true,
   gasWalletBalance: 25n * 10n ** 17n,
+  brakes: {
+    ...{ attestedFrom: 4_000, isUnsound: true },
+    assets: [
+      { attestedRoom: 75n, provedRoom: 25n, waitingClaims: 3, claimsSetAside: 1 },
+      { attestedRoom: 10n ** 30n, provedRoom: 0n, waitingClaims: 0, claimsSetAside: 0 },
+    ],
+  },
   warnings: 2,
 };
 
@@ -117,6 +124,14 @@ describe("observe/metrics", () => {
     assert.equal(first.value("cloister_open_streams"), 4);
     assert.equal(first.value("cloister_lease_held"), 1);
     assert.equal(first.value("cloister_warnings"), 2);
+    assert.equal(first.value("cloister_attested_path_closed_until_timestamp_seconds"), 4_000);
+    assert.equal(first.value("cloister_unsound"), 1);
+    const rooms = ["0", "1"].flatMap((asset) =>
+      ["attested", "proved"].map((way) => first.value("cloister_room_units", { asset, way })),
+    );
+    assert.deepEqual(rooms, [75, 25, 1e30, 0]);
+    const claims = ["waiting", "aside"].map((state) => first.value("cloister_claims", { asset: "0", state }));
+    assert.deepEqual(claims, [3, 1]);
     standing = {
       ...STANDING,
       queue: undefined,
@@ -124,6 +139,7 @@ describe("observe/metrics", () => {
       blockedBy: undefined,
       lastTurnAt: undefined,
       gasWalletBalance: undefined,
+      brakes: undefined,
       hasIndexFault: false,
     };
     const second = await scrape(metrics);
@@ -135,6 +151,8 @@ describe("observe/metrics", () => {
     assert.ok(!names.includes("cloister_tickets"));
     assert.ok(!names.includes("cloister_oldest_waiting_ticket_seconds"));
     assert.ok(!names.includes("cloister_gas_wallet_balance_ether"));
+    for (const name of ["cloister_room_units", "cloister_claims", "cloister_unsound"])
+      assert.ok(!names.includes(name), name);
     assert.ok(!names.includes("cloister_sequencer_last_turn_timestamp_seconds"));
     assert.ok(names.includes("cloister_indexed_block"));
   });

@@ -1,0 +1,81 @@
+/**
+ * Asks now and then how the pool's brakes stand, for the operator's figures; nothing is decided by it. Claims that a token
+ * refused are told by no reader of the pool, so they are looked for: behind the first that waits, and not paid.
+ */
+import { ChainRefused, ChainUnreachable } from "../chain/json-rpc.ts";
+import type { Pool } from "../chain/pool.ts";
+import type { AssetBrakes, PoolBrakes } from "../observe/metrics.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+
+const EVERY_MS = 15_000;
+/** Most claims that one look asks for: after a start there may be many. */
+const MOST_ASKED = 50;
+
+/** Of an asset's claims, which were found unpaid behind the first that waits; those from `next` on were not looked at. */
+interface Seen {
+  next: number;
+  aside: readonly number[];
+}
+
+export type PoolWatch = ReturnType<typeof createPoolWatch>;
+
+export function createPoolWatch(
+  pool: Pick<Pool, "brakes" | "attestedRoom" | "provedRoom" | "claimLine" | "claimLeft" | "threshold">,
+  assets: readonly Address[],
+  everyMs = EVERY_MS,
+) {
+  const seen = new Map<Address, Seen>();
+  let known: PoolBrakes | undefined;
+  let asking: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function ask(): Promise<void> {
+    try {
+      const [brakes, threshold] = await Promise.all([pool.brakes(), pool.threshold()]);
+      known = { ...brakes, assets: await Promise.all(assets.map((asset) => ofAsset(asset, threshold))) };
+    } catch (error) {
+      if (!(error instanceof ChainUnreachable || error instanceof ChainRefused)) throw error;
+      known = undefined;
+    }
+  }
+
+  async function ofAsset(asset: Address, threshold: number): Promise<AssetBrakes> {
+    const [attestedRoom, provedRoom, { made, first }] = await Promise.all([
+      pool.attestedRoom(asset, threshold),
+      pool.provedRoom(asset),
+      pool.claimLine(asset),
+    ]);
+    const claimsSetAside = await countSetAside(asset, first);
+    return { attestedRoom, provedRoom, waitingClaims: made - first, claimsSetAside };
+  }
+
+  /** What is paid stays paid: each is asked for until then, and no more. */
+  async function countSetAside(asset: Address, first: number): Promise<number> {
+    const earlier = seen.get(asset);
+    // A reorganisation may have made the line shorter.
+    const { next, aside } = earlier !== undefined && earlier.next <= first ? earlier : { next: 0, aside: [] };
+    const end = Math.min(first, next + MOST_ASKED);
+    const ids = [...aside, ...Array.from({ length: end - next }, (_, i) => next + i)];
+    const left = await Promise.all(ids.map((id) => pool.claimLeft(asset, id)));
+    const unpaid = ids.filter((_, i) => left[i]! > 0n);
+    seen.set(asset, { next: end, aside: unpaid });
+    return unpaid.length;
+  }
+
+  const look = (): void => {
+    asking ??= ask().finally(() => (asking = undefined));
+  };
+
+  return {
+    start(): void {
+      timer = setInterval(look, everyMs);
+      look();
+    },
+    async stop(): Promise<void> {
+      clearInterval(timer);
+      await asking;
+    },
+    /** At most one interval old; undefined when the node did not say when it was last asked. */
+    brakes: () => known,
+  };
+}
