@@ -125,11 +125,21 @@ export function createPool(chain: Chain, address: Address) {
     isSigner: async (signer: Address) => (await read("isSigner", [signer]))[0] === true,
     /** Whether it may be deposited now, and swapped into or through. */
     isAsset: async (asset: Address) => (await read("isAsset", [asset]))[0] === true,
-    /** Until when the attested path is closed, Unix seconds: PATH_CLOSED_FOR_EVER once false statements were proved. */
+    /**
+     * Until when the attested path is closed, Unix seconds: PATH_CLOSED_FOR_EVER once false statements were proved; and
+     * from when `advance` is allowed although it is open and nothing was refuted.
+     */
     async brakes() {
-      const [attestedFrom, isUnsound] = await read("brakes", []);
-      return { attestedFrom: Number(attestedFrom), isUnsound: isUnsound === true };
+      const [attestedFrom, isUnsound, advanceableFrom] = await read("brakes", []);
+      return {
+        attestedFrom: Number(attestedFrom),
+        isUnsound: isUnsound === true,
+        advanceableFrom: Number(advanceableFrom),
+      };
     },
+    /** Whether the pool can name that place in its queue. */
+    isCheckpoint: async (leafCount: number, head: Bytes32) =>
+      (await read("checkpointTime", [leafCount, head]))[0] !== 0n,
     /** What may still leave today by attestations of so many signers. */
     async attestedRoom(asset: Address, signatures: number) {
       const [byOne, byTwo] = (await read("room", [asset])) as readonly bigint[];
@@ -158,6 +168,9 @@ export function createPool(chain: Chain, address: Address) {
     /** Undefined for an event that is no business of ours (signers). */
     parseLog: (log: LogData) => parseLog(abi, log),
     encodeExecute,
+    /** All of these leaves into the tree, void ones as empty: `frontier` of what is in it, `headBefore` of the queue there. */
+    encodeAdvance: (frontier: readonly Field[], headBefore: Bytes32, leaves: readonly Field[]) =>
+      abi.encodeFunctionData("advance", [frontier, leaves.length, headBefore, leaves]),
     async simulate(calldata: string, sender: Address): Promise<Simulated> {
       const simulated = await chain.simulate({ from: sender, to: address, data: calldata });
       if (simulated === undefined || simulated === "reverted") return simulated;

@@ -38,8 +38,10 @@ const CAPS = ["all", "address"] as const;
 const OPEN_STATES = ["queued", "submitted", "confirmed"] as const;
 const ENDINGS = ["finalized", "failed", "expired"] as const;
 const BLOCKERS = ["chain", "enclave", "gas", "pause"] as const;
+/** `advance`: one that was sent, too, and extends the tree without the signers. */
 const TRANSACTION_EVENTS = [
   "sent",
+  "advance",
   "replaced",
   "repeated",
   "mined",
@@ -147,7 +149,7 @@ export const METRICS = {
     event: TRANSACTION_EVENTS,
   }),
   cloister_batch_tickets: histogram(
-    "Tickets in a transaction that was sent; 0 is a root update alone",
+    "Tickets in a transaction that was sent; 0 is a root update or an advance alone",
     BATCH_SIZES,
   ),
   cloister_gas_used_total: counter("Gas of mined transactions", { carries: CARGOES }),

@@ -9,11 +9,13 @@ import { commitmentsOf } from "./pool-transaction.ts";
 import { planRootUpdate } from "./root-update.ts";
 import type { TermParts } from "./term.ts";
 
-/** Ready to be signed, members in the order in which they go. Without candidates it is a root update alone. */
+/** Ready to be signed, members in the order in which they go. Without candidates it is a root update or an `advance`. */
 export interface Batch {
   readonly candidates: readonly Candidate[];
   readonly calldata: string;
   readonly gasLimit: bigint;
+  /** Of an `advance`: leaves in the tree afterwards. */
+  readonly advancesTo?: number;
 }
 
 /** Bounds of one call, however many members it has. */

@@ -71,7 +71,8 @@ export function createSending(term: TermParts) {
     },
 
     /** A batch under `nonce`, the wallet's next one on the chain for which it was chosen. False when there is no gas for it. */
-    async send({ candidates, calldata, gasLimit }: Batch, nonce: number, head: Header): Promise<boolean> {
+    async send(batch: Batch, nonce: number, head: Header): Promise<boolean> {
+      const { candidates, calldata, gasLimit, advancesTo } = batch;
       const [priorityFee, balance] = await Promise.all([chain.priorityFee(), chain.balance(wallet.address)]);
       const fees = firstFees(head.baseFee, priorityFee, feeCap);
       if (balance < gasLimit * fees.maxFeePerGas) {
@@ -89,7 +90,12 @@ export function createSending(term: TermParts) {
       if (attempt === undefined) throw new Error("an entry came under a nonce that was free a moment ago");
       metrics.sent(candidates.length);
       const carries = candidates.map(({ ticket }) => traceOf(ticket));
-      logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
+      if (advancesTo === undefined)
+        logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
+      else {
+        metrics.transaction("advance");
+        logger.info({ nonce, leaves: advancesTo, tx: attempt.hash }, "an advance of the tree is sent");
+      }
       await broadcast(attempt, nonce);
       return true;
     },

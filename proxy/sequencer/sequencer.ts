@@ -9,8 +9,9 @@ import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
 import { LeaseLost, type Fence } from "../store/sequencer-lease.ts";
 import { StoreUnavailable } from "../store/unavailable.ts";
+import { createAdvances } from "./advance.ts";
 import { Backoff } from "./backoff.ts";
-import { createBatches } from "./batch.ts";
+import { createBatches, type Batch } from "./batch.ts";
 import { Blockage } from "./blockage.ts";
 import { createLeaseKeeper } from "./lease.ts";
 import { createMembers } from "./members.ts";
@@ -51,6 +52,7 @@ async function openTerm(parts: SequencerParts, limits: SequencerLimits, blockage
     outcomes: createOutcomes(shared),
     outgoing: createOutgoing(shared, sending),
     batches: createBatches(shared, createMembers(shared)),
+    advances: createAdvances(shared),
   };
 }
 type Term = Awaited<ReturnType<typeof openTerm>>;
@@ -126,8 +128,26 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
 
   /** Whether anything could go into a call; read here, so that an idle proxy asks its node for nothing. */
   function hasWork({ queue }: Term): boolean {
-    if (queue.waiting().length > 0) return true;
-    return !data.awaitsAdvance() && data.currentRoot()?.leafCount !== data.leafCount();
+    return queue.waiting().length > 0 || data.currentRoot()?.leafCount !== data.leafCount();
+  }
+
+  /**
+   * Tickets and an attested root, or an `advance` where the pool takes no attested root, or nobody signs one. While void
+   * leaves wait it goes first: every payment behind it makes leaves that no root can cover.
+   */
+  async function nextBatch(term: Term, tip: IndexedBlock): Promise<Batch | undefined> {
+    const { attestedFrom, advanceableFrom } = await parts.pool.brakes();
+    const isShut = attestedFrom > Math.max(tip.timestamp, Math.floor(now() / 1000));
+    // Nothing attested is taken: what waits goes on by itself afterwards.
+    if (isShut) blockage.report("pause");
+    if (data.awaitsAdvance() || (isShut && term.advances.isDue(tip))) {
+      const advance = await term.advances.next();
+      if (advance !== undefined) return advance;
+    }
+    if (isShut) return undefined;
+    const batch = await term.batches.next(tip, term.outgoing.oldestBehindHole());
+    if (batch !== undefined || blockage.by !== "enclave" || tip.timestamp < advanceableFrom) return batch;
+    return term.advances.isDue(tip) ? term.advances.next() : undefined;
   }
 
   /** Whether something was sent. */
@@ -139,13 +159,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       return false;
     }
     blockage.clear();
-    // Nothing attested is taken, not even a root: what waits goes on by itself afterwards.
-    const { attestedFrom } = await parts.pool.brakes();
-    if (attestedFrom > Math.max(head.timestamp, Math.floor(now() / 1000))) {
-      blockage.report("pause");
-      return false;
-    }
-    const batch = await term.batches.next(tip, term.outgoing.oldestBehindHole());
+    const batch = await nextBatch(term, tip);
     if (batch === undefined) return false;
     const nonce = await chain.nonce(parts.wallet.address);
     await newestBlock(term);

@@ -198,6 +198,7 @@ export class Money {
       threshold: 1,
       changeDelay: 1,
       assets: [usdc.address],
+      guardian: asAddress(owner.address)!,
     });
     const contract = new Contract(usdc.address, (await loadArtifact("TestUSDC")).abi as never, owner);
     return new Money(

@@ -2,6 +2,7 @@
  * The calls that show the pool what is false, and that extend the tree afterwards: their calldata, from evidence and
  * ledger alone. Whether the pool agrees is its own affair.
  */
+import { advanceEnd, MOST_ADVANCED } from "../../../shared/notes/advance.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { poolInterface } from "./calls.ts";
 import type { Evidence, FalseStatement } from "./evidence.ts";
@@ -31,9 +32,6 @@ function rootsAround({ firstLeaf }: FalseStatement, { roots }: Ledger) {
   return { lastGood: around?.lastGood.announced ?? 0n, firstBad: around?.firstBad.announced ?? 0n };
 }
 
-/** Most leaves of one call: a checkpoint that stays is never farther, and so many cost a third of a block's limit. */
-const MOST_LEAVES = 255;
-
 export interface Step {
   readonly from: number;
   readonly to: number;
@@ -41,8 +39,7 @@ export interface Step {
 }
 
 /**
- * The next call of `advance`: up to the farthest place that the pool can name, since a root is as old as the
- * checkpoint that it reaches; else to the end of the queue. Undefined when all leaves are in the tree.
+ * The next call of `advance`. Undefined when all leaves are in the tree.
  * @param isCheckpoint whether the pool has one at that place
  */
 export async function nextStep(
@@ -51,14 +48,10 @@ export async function nextStep(
 ): Promise<Step | undefined> {
   const [from, end] = [Number(ledger.rootedCount), Number(ledger.leafCount)];
   if (from === end) return undefined;
-  const within = ledger.boundariesAfter(from, Math.min(end, from + MOST_LEAVES));
-  let to: number | undefined;
-  for (const place of within.reverse()) {
-    if (!(await isCheckpoint(place, ledger.headAt(place)))) continue;
-    to = place;
-    break;
-  }
-  if (to === undefined && end - from <= MOST_LEAVES) to = end;
+  const boundaries = ledger.boundariesAfter(from, Math.min(end, from + MOST_ADVANCED));
+  const to = await advanceEnd({ from, end, boundaries }, (place) =>
+    isCheckpoint(place, ledger.headAt(place)),
+  );
   if (to === undefined) throw new RangeError(`no checkpoint after leaf ${from}`);
   const leaves = ledger.leavesBetween(from, to);
   const shown = [ledger.tree.frontier(), leaves.length, ledger.rootedHead, leaves];

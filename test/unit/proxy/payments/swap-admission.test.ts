@@ -346,7 +346,7 @@ describe("payments/admission: private swaps", () => {
 
   it("CHAIN_UNAVAILABLE while the attested path is closed, with a time to come back, and no more after it", async () => {
     const closed = (secs: number, isUnsound = false): World => ({
-      pool: { brakes: async () => ({ attestedFrom: NOW_SECS + secs, isUnsound }) },
+      pool: { brakes: async () => ({ attestedFrom: NOW_SECS + secs, isUnsound, advanceableFrom: NOW_SECS }) },
     });
     for (const [secs, retryAfterSecs] of [
       [5, 5],
@@ -358,7 +358,7 @@ describe("payments/admission: private swaps", () => {
   });
 
   it("FEATURE_DISABLED where it is closed for ever: a repetition does not help", async () => {
-    const brakes = async () => ({ attestedFrom: 2 ** 40 - 1, isUnsound: true });
+    const brakes = async () => ({ attestedFrom: 2 ** 40 - 1, isUnsound: true, advanceableFrom: 0 });
     await refused("FEATURE_DISABLED", () => post(swap()), { pool: { brakes } });
   });
 
