@@ -186,11 +186,11 @@ export class Stage {
     });
   }
 
-  /** Whoever watches, with an account of its own; all of the tree is followed up, since the signers will not. */
-  async refuter(account: Account): Promise<Refuter> {
+  /** Whoever watches, with an account of its own. `advanceTo`: how far it pays for the tree, too. */
+  async refuter(account: Account, advanceTo?: "end"): Promise<Refuter> {
     return new Refuter({
       account: new RefutersAccount(account.privateKey, this.chain, this.home.pool, memoryBook()),
-      advanceTo: "end",
+      advanceTo,
       onReport: (report) => this.say(`     ${reportLine(report)}`),
     });
   }
