@@ -8,7 +8,7 @@ import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
 import type { Outgoing, TicketChange } from "../store/tickets.ts";
 import type { OpenTicket } from "./queue.ts";
-import { explainRefusal, TICKET_ERRORS } from "./refusals.ts";
+import { explainRefusal, PATH_SHUT, TICKET_ERRORS } from "./refusals.ts";
 import { traceOf } from "./reporting.ts";
 import type { Sending } from "./sending.ts";
 import type { TermParts } from "./term.ts";
@@ -93,9 +93,10 @@ export function createOutgoing(term: TermParts, sending: Sending) {
         reason === undefined
           ? TICKET_ERRORS.rejected
           : await explainRefusal(tokens, ticket, reason, tip.timestamp);
-      const status = refused(ticket.status, error ?? TICKET_ERRORS.rejected);
+      const status = refused(ticket.status, error);
       if (status === undefined) continue;
-      backoff.refused(ticket.id, tip.number);
+      // Closed for all alike: no ticket is put off behind others for it, and the next turn says what holds them.
+      if (reason?.name !== PATH_SHUT) backoff.refused(ticket.id, tip.number);
       logger.warn({ ticket: ticket.id, reason: reason?.name }, "the pool refused a member of a batch");
       changes.push({ id: ticket.id, status });
     }

@@ -82,9 +82,10 @@ export function sent(status: TicketStatus, carrier: number, txHash: Bytes32): Ti
     : undefined;
 }
 
-/** Its carrier was mined and the pool refused this member: it waits, with a reason, to be sent again. */
-export function refused(status: TicketStatus, error: TicketError): TicketStatus | undefined {
-  return status.state === "submitted" ? { state: "submitted", txHash: status.txHash, error } : undefined;
+/** Its carrier was mined and the pool refused this member: it waits, with a reason if it is to blame, to be sent again. */
+export function refused(status: TicketStatus, error: TicketError | undefined): TicketStatus | undefined {
+  if (status.state !== "submitted") return undefined;
+  return { state: "submitted", txHash: status.txHash, ...(error === undefined ? {} : { error }) };
 }
 
 /** Its carrier can never be mined: another transaction took the nonce. */

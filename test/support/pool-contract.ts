@@ -6,16 +6,21 @@ import type { Address } from "../../shared/protocol/brands.ts";
 import { compressProof } from "../../shared/protocol/proof.ts";
 import { NO_PROOF, type MadeStatement, type Money } from "./money.ts";
 
+interface Fees {
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+}
+
 interface PoolCaller {
-  /** Hash of the transaction that carried it. */
-  execute(made: MadeStatement, attestations: readonly SignedBy[]): Promise<string>;
+  /** Hash of the transaction that carried it, once it is mined. */
+  execute(made: MadeStatement, attestations: readonly SignedBy[], fees?: Fees): Promise<string>;
   removeSigner(signer: Address): Promise<void>;
 }
 
 export function poolContract(on: Money): PoolCaller {
   const contract = new Contract(on.pool.address, POOL_ABI, on.owner);
   return {
-    async execute({ statement, authorization }, attestations) {
+    async execute({ statement, authorization }, attestations, fees) {
       const data = on.pool.encodeExecute([
         {
           statement: statement.hash,
@@ -28,7 +33,12 @@ export function poolContract(on: Money): PoolCaller {
           attestations,
         },
       ]);
-      const sent = await on.owner.sendTransaction({ to: on.pool.address, data, gasLimit: 3_000_000n });
+      const sent = await on.owner.sendTransaction({
+        to: on.pool.address,
+        data,
+        gasLimit: 3_000_000n,
+        ...fees,
+      });
       await sent.wait();
       return sent.hash;
     },

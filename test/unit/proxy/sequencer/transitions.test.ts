@@ -142,6 +142,7 @@ describe("sequencer/transitions: every state against every finding", () => {
     const onItsWay = sent({ state: "queued", error }, 7, HASH);
     assert.deepEqual(onItsWay, { state: "submitted", carrier: 7, txHash: HASH });
     assert.deepEqual(refused(STATES.submitted, error), { state: "submitted", txHash: HASH, error });
+    assert.deepEqual(refused(STATES.submitted, undefined), { state: "submitted", txHash: HASH });
     assert.deepEqual(dropped(STATES.submitted), { state: "queued" });
     assert.equal(refused(STATES.queued, error), undefined);
     assert.equal(dropped(STATES.queued), undefined);
