@@ -105,7 +105,7 @@ describe("pool-watch: what it asks", () => {
   function lineOf(line: { made: number; first: number; unpaid: Set<number> }) {
     const asked: number[] = [];
     const pool: Asked = {
-      brakes: async () => ({ attestedFrom: 0, isUnsound: false }),
+      brakes: async () => ({ attestedFrom: 0, isUnsound: false, advanceableFrom: 0 }),
       threshold: async () => 1,
       attestedRoom: async () => 1n,
       provedRoom: async () => 1n,
