@@ -12,6 +12,7 @@ import { createBalances } from "./balances/balances.service.ts";
 import { acceptedSigners } from "./chain/accepted-signers.ts";
 import { checkChain } from "./chain/check-chain.ts";
 import { createConcurrencyLimit } from "./chain/concurrency-limit.ts";
+import { brakesOfBlock } from "./chain/pool-brakes.ts";
 import { createPool } from "./chain/pool.ts";
 import { createChain } from "./chain/provider.ts";
 import { recoverInTurn } from "./chain/recovery.ts";
@@ -188,7 +189,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     onFault: (error) => logger.error({ err: error }, "a key's use was not recorded"),
   });
   const admission = createAdmission({
-    pool,
+    pool: { ...pool, ...brakesOfBlock(pool, tipIfFresh) },
     tokens,
     assets: config.assets,
     fees,
