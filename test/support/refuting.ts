@@ -1,13 +1,13 @@
-// Refutes statements that the test's signer attested without verifying their proof, and calls `advance`, on a real pool.
+// Refutes statements and roots that the test's signer attested without verifying them, and calls `advance`, on a real pool.
 import { Contract } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import { attestationDigest } from "../../shared/protocol/attestation.ts";
+import { attestationDigest, rootUpdateDigest, type RootUpdate } from "../../shared/protocol/attestation.ts";
 import type { Field } from "../../shared/protocol/brands.ts";
 import { toHex } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import { compressProof, proofHashOf } from "../../shared/protocol/proof.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
-import { signAll, type Attester } from "../../scripts/stack/pool-transaction.ts";
+import { sealUpdate, signAll, signatureBytes, type Attester } from "../../scripts/stack/pool-transaction.ts";
 import { NO_PROOF, type MadeStatement, type Money } from "./money.ts";
 
 export function poolOf(on: Money): Contract {
@@ -34,6 +34,33 @@ export async function refute(
   const sent = (await poolOf(on).getFunction("refuteStatement")(shown, lastGood, firstBad)) as {
     wait(): Promise<unknown>;
   };
+  await sent.wait();
+}
+
+/** A root that is nobody's, over all leaves that wait; the pool takes it on the signer's word. */
+export async function forgeRoot(on: Money, signer: Attester, newRoot: Field): Promise<RootUpdate> {
+  const { root: oldRoot, leafCount } = on.rooted();
+  const to = on.data.leafCount();
+  const [headBefore, headAfter] = [on.data.headAt(leafCount)!, on.data.headAt(to)!];
+  const places = { fromIndex: BigInt(leafCount), toIndex: BigInt(to) };
+  const update = { oldRoot, newRoot, ...places, headBefore, headAfter };
+  const signature = signatureBytes(signer.key, rootUpdateDigest(on.home, update));
+  const attestations = [{ signer: signer.address, signature }];
+  const data = on.pool.encodeExecute([], { ...update, attestations });
+  await (await on.owner.sendTransaction({ to: on.pool.address, data, gasLimit: 3_000_000n })).wait();
+  return update;
+}
+
+/** `on` knows the leaves, and still those before them as they were then. */
+export async function refuteRoot(on: Money, update: RootUpdate, signer: Attester): Promise<void> {
+  const [from, to] = [Number(update.fromIndex), Number(update.toIndex)];
+  const leaves = on.data.leaves(from, to).map(({ commitment }) => commitment);
+  const sent = (await poolOf(on).getFunction("refuteRootUpdate")(
+    sealUpdate(on.home, update, [signer]),
+    on.indexer.tree.frontier(from),
+    leaves,
+    { gasLimit: 10_000_000n },
+  )) as { wait(): Promise<unknown> };
   await sent.wait();
 }
 

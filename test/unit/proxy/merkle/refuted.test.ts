@@ -5,8 +5,10 @@ import { createMerkle } from "../../../../proxy/merkle/merkle.service.ts";
 import type { StoredRoot } from "../../../../proxy/store/chain-data.ts";
 import { attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { emptyNode, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
-import { Money, type MadeStatement } from "../../../support/money.ts";
-import { advance, refute } from "../../../support/refuting.ts";
+import { drawField } from "../../../support/drafts.ts";
+import { Money, NO_PROOF, type MadeStatement } from "../../../support/money.ts";
+import { poolContract } from "../../../support/pool-contract.ts";
+import { advance, forgeRoot, refute, refuteRoot } from "../../../support/refuting.ts";
 import { until } from "../../../support/until.ts";
 
 describe("merkle/indexer through refutations, on a real pool", function () {
@@ -108,6 +110,60 @@ describe("merkle/indexer through refutations, on a real pool", function () {
       await agrees();
       assert.deepEqual([on.rooted(), on.data.voids(), on.data.awaitsAdvance()], before);
     }
+  });
+
+  describe("where a root was forged", () => {
+    /** Four true leaves that wait, and a root over them that is nobody's. */
+    async function forged() {
+      const { root } = await deposited();
+      await on.sequencer.stop();
+      const stranger = on.spend(root.root);
+      await poolContract(on).execute(stranger, await on.attestor.attest(stranger.statement, NO_PROOF));
+      await until("its leaves to be indexed", () => on.data.leafCount() === 7);
+      const update = await forgeRoot(on, attester(1), drawField());
+      await until("the root to be indexed", () => on.data.root(update.newRoot) !== undefined);
+      return { root, stranger, update };
+    }
+
+    it("serves no tree while it stands; refuted, it is revoked, no leaf is void, and the service goes on", async () => {
+      const { root, stranger, update } = await forged();
+      assert.match(on.indexer.state().fault ?? "", /not the root of its leaves/);
+      assert.throws(() => createMerkle(on.indexer, on.data).root());
+      await refuteRoot(on, update, attester(1));
+      await until("the refutation to be indexed", () => on.data.awaitsAdvance());
+      assert.equal(on.data.root(update.newRoot), undefined);
+      assert.deepEqual([on.rooted().root, on.rooted().leafCount], [root.root, 3]);
+      assert.deepEqual(on.data.voids(), []);
+      assert.notEqual(on.data.execution(stranger.statement.hash), undefined);
+      assert.equal(createMerkle(on.indexer, on.data).root().pending, 4);
+      await agrees();
+
+      on.link.signer = attester(2);
+      await on.restart();
+      await on.run();
+      await until("the service to have gone on", () => on.rooted().leafCount === 7);
+      await agrees();
+      assert.equal(on.data.leaves(0, 7).filter(({ isVoid }) => isVoid).length, 0);
+    });
+
+    it("is the same after a restart before the refutation, and when the chain goes back across it", async () => {
+      const { root, update } = await forged();
+      await on.restart();
+      await on.indexer.start();
+      await until("the root to be indexed again", () => on.data.root(update.newRoot) !== undefined);
+      await until("it to be known for false", () => on.indexer.state().fault !== undefined);
+      await refuteRoot(on, update, attester(1));
+      await until("the refutation to be indexed", () => on.data.awaitsAdvance());
+      await agrees();
+      await on.rpc("anvil_reorg", [1, []]);
+      await until("the refutation to be gone", () => !on.data.awaitsAdvance());
+      assert.equal(on.rooted().root, update.newRoot);
+      assert.match(on.indexer.state().fault ?? "", /not the root of its leaves/);
+      await refuteRoot(on, update, attester(1));
+      await until("it to be refuted again", () => on.data.awaitsAdvance());
+      await agrees();
+      assert.equal(on.rooted().root, root.root);
+    });
   });
 
   it("goes back across all of it with the chain, and forward again", async () => {
