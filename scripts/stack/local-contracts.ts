@@ -52,7 +52,7 @@ export interface Settling {
 
 /** What a demonstration wants otherwise of its pool. A longer delay passes by the chain's clock, not by ours. */
 export type PoolTerms = Partial<
-  Pick<PoolSettings, "changeDelay" | "provedDelay" | "minimumCaps" | "signerBond">
+  Pick<PoolSettings, "changeDelay" | "provedDelay" | "minimumCaps" | "signerBond" | "guardian">
 >;
 
 export async function settleContracts(settling: Settling): Promise<Deployment> {

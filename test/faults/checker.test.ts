@@ -1,7 +1,7 @@
 /** The checker must bite: each thing that can go wrong, put into a story that is right, is named. */
 import assert from "node:assert/strict";
 import { check, type Violation } from "./seeded/checker.ts";
-import type { Asked, Execution, Observations, TicketView } from "./seeded/observations.ts";
+import type { Asked, Execution, Foreign, Observations, TicketView } from "./seeded/observations.ts";
 
 const SENDER = "0x5e";
 const STRANGER = "0x57";
@@ -41,6 +41,7 @@ function askedFor(
     statement: name,
     rivals: [],
     effects: { pool: 10n, accounts: { payer: -10n }, wallets: { owner: 9n, service: 1n } },
+    deadline: 1_000,
     answers: [{ is: "ticket", id: ticket.id, sentAt: 2 * order, answeredAt: 2 * order + 1 }],
     ticket,
     ...at,
@@ -65,7 +66,7 @@ function story(): Observations {
     loser,
   ];
   return {
-    excuses: { deadlinesPassed: false, wentBack: false, hidReceipts: false },
+    excuses: { time: 900, wentBack: false, hidReceipts: false },
     asked,
     foreign: [],
     executions: [executionOf("one", 0), executionOf("two", 2), executionOf("winner", 4)],
@@ -84,7 +85,9 @@ function story(): Observations {
       after: { pool: 130n, accounts: { payer: 20n } },
     },
     wallets: { before: { owner: 5n, service: 0n }, after: { owner: 32n, service: 3n } },
-    tree: { leaves: 6, covered: 6 },
+    forged: [],
+    voids: new Set(),
+    tree: { leaves: 6, covered: 6, root: 7n, shouldBe: 7n, told: 7n },
     nonces: { mined: 3, pending: 3 },
     outgoing: [],
     stored: new Map(
@@ -109,6 +112,12 @@ function told(name: string, at: Partial<Asked>, besides: Partial<Observations> =
 const right = story();
 const [one, two, winner] = right.executions as [Execution, Execution, Execution];
 const refused = (code: string): Asked["answers"] => [{ is: "refused", status: 409, code }];
+
+const PROVED: Foreign = {
+  ...{ name: "proved", statement: "proved", rivals: ["one"], proved: "withdrawal" },
+  effects: { pool: -5n, accounts: {}, wallets: {} },
+};
+const FORGED = { name: "forged", statement: "forged" };
 
 const WRONG: readonly (readonly [what: string, code: Violation["code"], seen: Observations])[] = [
   ["a ticket that the service does not know any more", "TICKET_LOST", told("one", { ticket: undefined })],
@@ -269,7 +278,99 @@ const WRONG: readonly (readonly [what: string, code: Violation["code"], seen: Ob
   ],
   ["a nonce that was left open", "NONCE_HOLE", { ...right, nonces: { mined: 3, pending: 4 } }],
   ["something of ours still under way", "OUTGOING_LEFT", { ...right, outgoing: [3] }],
-  ["leaves that no root covers", "TREE_BEHIND", { ...right, tree: { leaves: 6, covered: 4 } }],
+  [
+    "a note that both the service and its owner spent",
+    "BOTH_WON",
+    {
+      ...told("one", { rivals: ["proved"] }),
+      foreign: [PROVED],
+      executions: [...right.executions, executionOf("proved", 6)],
+    },
+  ],
+  [
+    "a failure for a rival of its owner's that was never executed",
+    "UNJUSTIFIED_FAILURE",
+    {
+      ...told("one", {
+        rivals: ["proved"],
+        ticket: ticketOf("one", { state: "failed", error: "NULLIFIER_SPENT" }),
+      }),
+      foreign: [PROVED],
+      executions: [two, winner],
+    },
+  ],
+  [
+    "a unit that left by a proof and that nobody has",
+    "BALANCE_WRONG",
+    { ...right, foreign: [PROVED], executions: [...right.executions, executionOf("proved", 6)] },
+  ],
+  [
+    "a payment that only had to wait for the end of a pause, and is late",
+    "UNJUSTIFIED_FAILURE",
+    told(
+      "one",
+      { deadline: 2_000, ticket: ticketOf("one", { state: "expired", error: "DEADLINE_PASSED" }) },
+      { executions: [two, winner], excuses: { ...right.excuses, time: 1_500 } },
+    ),
+  ],
+  [
+    "a forged note that nobody refuted",
+    "FORGED_STANDS",
+    { ...right, forged: [FORGED], executions: [...right.executions, executionOf("forged", 6)] },
+  ],
+  [
+    "a forged note of which half is void",
+    "FORGED_STANDS",
+    {
+      ...right,
+      forged: [FORGED],
+      executions: [...right.executions, executionOf("forged", 6)],
+      voids: new Set([6]),
+    },
+  ],
+  [
+    "an honest payment that went with a forged one",
+    "HONEST_VOID",
+    {
+      ...right,
+      forged: [FORGED],
+      executions: [...right.executions, executionOf("forged", 6)],
+      voids: new Set([5, 6, 7]),
+    },
+  ],
+  [
+    "a forged note that a wallet believes",
+    "WALLET_WRONG",
+    {
+      ...right,
+      forged: [FORGED],
+      executions: [...right.executions, executionOf("forged", 6)],
+      voids: new Set([6, 7]),
+      wallets: { ...right.wallets, after: { owner: 1_032n } },
+    },
+  ],
+  [
+    "void leaves that a reader was not told of",
+    "FOLLOWER_DIFFERS",
+    {
+      ...right,
+      chainEvents: [...right.chainEvents, "void 0 1", "root b"],
+      streamEvents: [...right.chainEvents, "void 0 1", "root b"],
+      followedEvents: [...right.chainEvents, "root b"],
+    },
+  ],
+  [
+    "roots that were revoked and that the stream did not take back",
+    "EVENTS_DIFFER",
+    { ...right, chainEvents: [...right.chainEvents, "root a"] },
+  ],
+  [
+    "a root in which a forged leaf is not empty",
+    "TREE_WRONG",
+    { ...right, tree: { ...right.tree, shouldBe: 8n } },
+  ],
+  ["a service that names another root", "TREE_WRONG", { ...right, tree: { ...right.tree, told: 8n } }],
+  ["leaves that no root covers", "TREE_BEHIND", { ...right, tree: { ...right.tree, covered: 4 } }],
 ];
 
 describe("the checker of the seeded scenarios", () => {
@@ -311,6 +412,33 @@ describe("the checker of the seeded scenarios", () => {
     );
   });
 
+  it("excuses a payment whose note its owner spent by himself", () => {
+    const lost = told(
+      "one",
+      { rivals: ["proved"], ticket: ticketOf("one", { state: "failed", error: "NULLIFIER_SPENT" }) },
+      {
+        foreign: [PROVED],
+        executions: [two, winner, executionOf("proved", 6, { from: STRANGER })],
+        balances: { before: right.balances.before, after: { pool: 115n, accounts: { payer: 30n } } },
+        wallets: { before: right.wallets.before, after: { owner: 23n, service: 2n } },
+      },
+    );
+    const stored = new Map(lost.stored);
+    stored.set("ticket of one", { sequence: 1, statement: "one", state: "failed" });
+    assert.deepEqual(check({ ...lost, stored }), []);
+  });
+
+  it("takes nothing of what is forged and void for anybody's", () => {
+    const refuted = {
+      ...right,
+      forged: [FORGED],
+      executions: [...right.executions, executionOf("forged", 6, { from: STRANGER })],
+      voids: new Set([6, 7]),
+      tree: { ...right.tree, leaves: 8, covered: 8 },
+    };
+    assert.deepEqual(check(refuted), []);
+  });
+
   it("excuses what was given up because its receipt was hidden", () => {
     const streamedStates = [
       { ticket: "ticket of one", state: "submitted" },
@@ -328,7 +456,7 @@ describe("the checker of the seeded scenarios", () => {
       { ticket: ticketOf("one", { state: "expired", error: "DEADLINE_PASSED" }) },
       {
         executions: [two, winner],
-        excuses: { deadlinesPassed: true, wentBack: false, hidReceipts: false },
+        excuses: { time: 1_001, wentBack: false, hidReceipts: false },
         balances: {
           before: right.balances.before,
           after: { pool: 120n, accounts: { payer: 30n } },

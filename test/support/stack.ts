@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { id, JsonRpcProvider, Wallet as EthereumWallet } from "ethers";
 import { startCluster, type Cluster } from "../../scripts/stack/local-cluster.ts";
+import type { PoolTerms } from "../../scripts/stack/local-contracts.ts";
 import type { EachProxy, LocalNetwork } from "../../scripts/stack/local-network.ts";
 import type { NetworkSize } from "../../scripts/stack/network-size.ts";
 import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
@@ -36,8 +37,14 @@ export interface TestNetwork {
   readonly client: Client;
   readonly chain: JsonRpcProvider;
   readonly usdc: TestUsdc;
+  /** Of these wallets; loaded when it is first asked for. */
+  prover(): Promise<Prover>;
   /** A wallet of the client library, by default with a fresh key and through this network's `client`. */
-  wallet(options?: { readonly seed?: Uint8Array; readonly through?: Client }): Promise<Wallet>;
+  wallet(options?: {
+    readonly seed?: Uint8Array;
+    readonly through?: Client;
+    readonly now?: () => number;
+  }): Promise<Wallet>;
   /** A fresh public account that holds so much USDC and no gas. */
   depositor(amount: bigint): Promise<EthereumWallet>;
   /** Blocks come on their own, or only when `mine` is called. */
@@ -62,6 +69,8 @@ export interface TestStackOptions {
   /** Default: the first network alone. */
   readonly networks?: readonly [NetworkName, ...NetworkName[]];
   readonly proxySettings?: Readonly<Record<string, string>>;
+  /** Other terms of the pool than the stack's. */
+  readonly poolTerms?: PoolTerms;
   /** How many enclaves there are, and of how many the pool asks an attestation. Default 1. */
   readonly threshold?: number;
   /** Of the first network, for who stands between it and its proxy. Default: a free one. */
@@ -69,7 +78,7 @@ export interface TestStackOptions {
 }
 
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
-  const { networks = ["first"], proxySettings = {}, threshold, chainPort = 0 } = options;
+  const { networks = ["first"], proxySettings = {}, poolTerms, threshold, chainPort = 0 } = options;
   const ports = { first: { ...FREE_PORTS, chain: chainPort }, second: FREE_PORTS };
   return inFolder(async (folder) => {
     const stack = await startStack({
@@ -77,6 +86,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
       networks,
       ports,
       size: { threshold },
+      ...(poolTerms === undefined ? {} : { poolTerms }),
       proxySettings: { ...ROOMY_KEYS, ...proxySettings },
     });
     return { stack, networks, stop: () => stack.stop() };
@@ -169,9 +179,10 @@ async function testNetwork(
     client,
     chain,
     usdc,
-    async wallet({ seed = newSeed(), through = client } = {}) {
+    prover: getProver,
+    async wallet({ seed = newSeed(), through = client, now: clock = now } = {}) {
       const prover = await getProver();
-      return openStackWallet(entry, { seed, client: through, prover, storage: memoryStorage(), now });
+      return openStackWallet(entry, { seed, client: through, prover, storage: memoryStorage(), now: clock });
     },
     async depositor(amount) {
       const account = new EthereumWallet(EthereumWallet.createRandom().privateKey, chain);

@@ -22,7 +22,7 @@ import { deadlineOf, NO_FEES } from "./honest.ts";
 import type { Stage } from "./stage.ts";
 
 /** Points of the curve that satisfy no equation: the form is right, so only a pairing tells. */
-const NO_PROOF = compressProof({
+export const NO_PROOF = compressProof({
   a: [1n, 2n],
   b: [pair(bn254.G2.Point.BASE.x), pair(bn254.G2.Point.BASE.y)],
   c: [1n, 2n],

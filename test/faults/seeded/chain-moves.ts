@@ -52,7 +52,7 @@ export class ChainMoves {
       this.#racing -= 1;
       const foreign = this.#foreign.shift();
       if (foreign !== undefined) {
-        await this.#send(foreign.call);
+        await this.#send(this.#world.stranger, foreign.call);
         this.races += 1;
       }
       await this.#world.rpc("anvil_mine", ["0x1"]);
@@ -64,14 +64,40 @@ export class ChainMoves {
     this.#racing += blocks;
   }
 
-  #send(data: string): Promise<unknown> {
-    const {
-      stranger: from,
-      entry: { pool: to },
-    } = this.#world;
-    return this.#world.rpc("eth_sendTransaction", [
+  /** Of the newest block, Unix seconds. */
+  async time(): Promise<number> {
+    const block = (await this.#world.rpc("eth_getBlockByNumber", ["latest", false])) as { timestamp: string };
+    return Number(block.timestamp);
+  }
+
+  /** From the newest block on, also where the chain's clock is ahead of the machine's. */
+  async passTime(secs: number): Promise<void> {
+    await this.#world.rpc("evm_setNextBlockTimestamp", [(await this.time()) + secs]);
+    await this.mine(1);
+  }
+
+  async #send(from: string, data: string): Promise<string> {
+    const { pool: to } = this.#world.entry;
+    return (await this.#world.rpc("eth_sendTransaction", [
       { from, to, data, gas: STRANGERS_GAS, ...STRANGERS_FEES },
-    ]);
+    ])) as string;
+  }
+
+  /** Somebody's call of the pool, first in the next block, which is made. False when it reverted. */
+  async act(from: string, data: string): Promise<boolean> {
+    await this.#world.rpc("anvil_impersonateAccount", [from]);
+    const hash = await this.#send(from, data);
+    await this.mine(1);
+    const receipt = (await this.#world.rpc("eth_getTransactionReceipt", [hash])) as { status: string } | null;
+    return receipt?.status === "0x1";
+  }
+
+  /** Their owner's transaction, proved; mined with the next block. */
+  async prove(name: string): Promise<void> {
+    const proved = this.#world.proved.find((each) => each.name === name);
+    if (proved === undefined) throw new RangeError(`nothing proved is ${name}`);
+    await this.#world.rpc("anvil_impersonateAccount", [this.#world.lone]);
+    await this.#send(this.#world.lone, proved.call);
   }
 
   /** Our transaction that waits to be mined with the lowest nonce, once there is one. */
@@ -94,7 +120,7 @@ export class ChainMoves {
   async copy(part: "whole" | "last-member"): Promise<boolean> {
     const waiting = await this.waiting();
     if (waiting === undefined) return false;
-    await this.#send(part === "whole" ? waiting.input : lastMemberOf(waiting.input));
+    await this.#send(this.#world.stranger, part === "whole" ? waiting.input : lastMemberOf(waiting.input));
     await this.mine(1);
     return true;
   }

@@ -27,6 +27,9 @@ export interface Violation {
     | "NONCE_HOLE"
     | "OUTGOING_LEFT"
     | "TREE_BEHIND"
+    | "TREE_WRONG"
+    | "FORGED_STANDS"
+    | "HONEST_VOID"
     | "STOP_FAILED";
   readonly text: string;
 }
@@ -39,7 +42,9 @@ export function check(seen: Observations): Violation[] {
     if (executed.has(execution.statement)) say("EXECUTED_TWICE", execution.statement);
     executed.set(execution.statement, execution);
   }
-  const mayExecute = new Set([...seen.asked, ...seen.foreign].map(({ statement }) => statement));
+  const mayExecute = new Set(
+    [...seen.asked, ...seen.foreign, ...seen.forged].map(({ statement }) => statement),
+  );
   for (const statement of executed.keys()) if (!mayExecute.has(statement)) say("EXECUTED_UNASKED", statement);
 
   for (const asked of seen.asked) checkAnswers(asked, seen, executed, say);
@@ -54,9 +59,12 @@ export function check(seen: Observations): Violation[] {
   if (mined !== pending)
     say("NONCE_HOLE", `${String(pending - mined)} transactions of the gas wallet still wait`);
   if (seen.outgoing.length > 0) say("OUTGOING_LEFT", `under the nonces ${seen.outgoing.join(", ")}`);
-  const { leaves, covered } = seen.tree;
+  checkForged(seen, executed, say);
+  const { leaves, covered, root, shouldBe, told } = seen.tree;
   if (leaves !== covered)
     say("TREE_BEHIND", `${String(covered)} of ${String(leaves)} leaves are in the tree`);
+  if (root !== shouldBe || told !== root)
+    say("TREE_WRONG", `the leaves give ${shouldBe}, the pool has ${root}, the service says ${told}`);
   return found;
 }
 
@@ -130,14 +138,16 @@ const SPENT = new Set(["NULLIFIER_SPENT", "NULLIFIER_PENDING"]);
 
 function isJustified(
   code: string | null,
-  { rivals }: Asked,
+  { rivals, deadline }: Asked,
   seen: Observations,
   executed: ReadonlyMap<string, Execution>,
 ): boolean {
   if (code === null) return false;
-  if (LATE.has(code)) return seen.excuses.deadlinesPassed;
+  if (LATE.has(code)) return deadline < seen.excuses.time;
   if (!SPENT.has(code)) return false;
-  return seen.asked.some(({ name, statement }) => rivals.includes(name) && executed.has(statement));
+  return [...seen.asked, ...seen.foreign].some(
+    ({ name, statement }) => rivals.includes(name) && executed.has(statement),
+  );
 }
 
 /** The last answer is of a healthy service. */
@@ -155,17 +165,32 @@ function checkRefusal(
   );
 }
 
-/** Of those that spend one note, one wins; all lose only when there was no time left. */
+/** Of those that spend one note, one wins, whoever carried it; all lose only when there was no time left. */
 function checkRivals(seen: Observations, executed: ReadonlyMap<string, Execution>, say: Say): void {
-  for (const { name, statement, rivals } of seen.asked) {
-    const others = seen.asked.filter((other) => rivals.includes(other.name));
+  for (const { name, statement, rivals, deadline } of seen.asked) {
+    const others = [...seen.asked, ...seen.foreign].filter((other) => rivals.includes(other.name));
     const winners = [statement, ...others.map((other) => other.statement)].filter((each) =>
       executed.has(each),
     );
     if (winners.length > 1) say("BOTH_WON", `${name} and its rival`);
-    if (winners.length === 0 && rivals.length > 0 && !seen.excuses.deadlinesPassed)
+    if (winners.length === 0 && rivals.length > 0 && deadline >= seen.excuses.time)
       say("NOBODY_WON", `${name}, ${others.length === 0 ? "alone" : "nor its rival"}`);
   }
+}
+
+/** Nothing else is void, and nothing of it is left: its leaves count for nobody. */
+function checkForged(seen: Observations, executed: ReadonlyMap<string, Execution>, say: Say): void {
+  const forged = new Set<number>();
+  for (const { name, statement } of seen.forged) {
+    const execution = executed.get(statement);
+    if (execution === undefined) continue;
+    const leaves = execution.commitments.map((_, i) => execution.firstLeaf + i);
+    for (const leaf of leaves) forged.add(leaf);
+    if (!leaves.every((leaf) => seen.voids.has(leaf)))
+      say("FORGED_STANDS", `${name}: not all of its leaves ${leaves.join(", ")} are void`);
+  }
+  const honest = [...seen.voids].filter((leaf) => !forged.has(leaf));
+  if (honest.length > 0) say("HONEST_VOID", `leaves ${honest.join(", ")}`);
 }
 
 /**

@@ -68,10 +68,9 @@ export class Follower {
       case "leaf":
       case "nullifier":
       case "root":
+      case "void":
         if (event.id !== undefined) this.#standing.push({ id: event.id, line: lineOf(event) });
         return;
-      case "void":
-        throw new Error("nobody refutes a statement in these scenarios");
       case "ready":
       case "session_expired":
       case "credential_revoked":
@@ -84,7 +83,7 @@ export class Follower {
   }
 }
 
-function lineOf(event: Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root" }>): EventLine {
+function lineOf(event: Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root" | "void" }>): EventLine {
   const { data } = event;
   switch (event.kind) {
     case "leaf":
@@ -99,6 +98,10 @@ function lineOf(event: Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root
       return nullifierLine(BigInt(event.data.nullifier), event.data.tx_hash, data.block_number);
     case "root":
       return rootLine(BigInt(event.data.root), event.data.leaf_count, data.block_number);
+    case "void": {
+      const { first_leaf_index, count, nullifiers, tx_hash } = event.data;
+      return voidLine(first_leaf_index, count, nullifiers.map(BigInt), tx_hash, data.block_number);
+    }
   }
 }
 
@@ -111,5 +114,12 @@ export const leafLine = (
 ): EventLine => `leaf ${String(index)} ${String(commitment)} ${tx} ${String(block)} ${sealed}`;
 export const nullifierLine = (nullifier: bigint, tx: string, block: number): EventLine =>
   `nullifier ${String(nullifier)} ${tx} ${String(block)}`;
+export const voidLine = (
+  first: number,
+  count: number,
+  nullifiers: readonly bigint[],
+  tx: string,
+  block: number,
+): EventLine => `void ${String(first)} ${String(count)} ${nullifiers.join(",")} ${tx} ${String(block)}`;
 export const rootLine = (root: bigint, leaves: number, block: number): EventLine =>
   `root ${String(root)} ${String(leaves)} ${String(block)}`;

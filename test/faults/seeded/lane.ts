@@ -86,6 +86,7 @@ async function open({
   await place!.stop();
   const supply = {
     transactions: world.prebuilt.map(({ name }) => name),
+    proved: world.proved,
     wallets: [...world.wallets.keys()],
   };
   return {

@@ -8,7 +8,8 @@ import { defaultWorkers, hasRedis, runSuite, type StoreReport } from "./suite.ts
 const HELP = `Usage: npm run test:faults [-- OPTIONS]
 
 Plays seeded scenarios against real proxies, an enclave, a chain and real proofs: kills, reorganisations, lost and
-lying answers, moved clocks, strangers. At the end of each one, tickets, chain, wallets and event stream are compared.
+lying answers, moved clocks, strangers, owners who pay by proofs, pauses, forged notes and their refutation. At the end
+of each one, tickets, chain, wallets and event stream are compared.
 Exit code 1 when something was violated, or when in a hundred scenarios or more a kind of fault never struck.
 
   --seed N       repeats a run (drawn, and printed, when absent)

@@ -36,10 +36,22 @@ export interface Asked {
   readonly statement: string;
   readonly rivals: readonly string[];
   readonly effects: Effects;
+  /** Unix seconds. */
+  readonly deadline: number;
   /** In order; the last one is of a healthy service, after everything was final. */
   readonly answers: readonly Answer[];
   /** As the service shows it at the end; undefined when it never had one. */
   readonly ticket: TicketView | undefined;
+}
+
+/** What strangers and owners sent to the pool themselves, or may have. */
+export interface Foreign {
+  readonly name: string;
+  readonly statement: string;
+  readonly rivals: readonly string[];
+  readonly effects: Effects;
+  /** What of it its owner proved himself; undefined where a signer vouches for it. */
+  readonly proved?: "transfer" | "withdrawal" | "deposit";
 }
 
 export interface Execution {
@@ -53,7 +65,7 @@ export interface Execution {
   readonly nullifiers: readonly string[];
 }
 
-/** `leaf INDEX COMMITMENT TX BLOCK EPHEMERAL_KEY OUTPUT CIPHERTEXT`, `nullifier N TX`, `root ROOT LEAVES`: what an event says, in one line. */
+/** `leaf INDEX COMMITMENT TX BLOCK EPHEMERAL_KEY OUTPUT CIPHERTEXT`, `nullifier N TX`, `root ROOT LEAVES`, `void FIRST COUNT NULLIFIERS TX BLOCK`: what an event says, in one line. */
 export type EventLine = string;
 
 export interface StreamedState {
@@ -64,16 +76,20 @@ export interface StreamedState {
 export interface Observations {
   /** Of the plan, what may excuse something. */
   readonly excuses: {
-    /** The chain's clock was moved past every deadline. */
-    readonly deadlinesPassed: boolean;
+    /** The chain's clock at the end, Unix seconds: what had to be executed before may be too late. */
+    readonly time: number;
     /** Blocks were reorganised out, or a node answered for an older one. */
     readonly wentBack: boolean;
     /** A node hid receipts: our nonce then looks as if a stranger had used it, and what it carried waits again. */
     readonly hidReceipts: boolean;
   };
   readonly asked: readonly Asked[];
-  /** Foreign deposits, whether they were mined or not. */
-  readonly foreign: readonly { readonly statement: string; readonly effects: Effects }[];
+  /** Whether they were mined or not. */
+  readonly foreign: readonly Foreign[];
+  /** What only a thief's key vouched for. */
+  readonly forged: readonly { readonly name: string; readonly statement: string }[];
+  /** Leaves that the pool calls void. */
+  readonly voids: ReadonlySet<number>;
   /** Of the canonical chain since the snapshot, in its order. */
   readonly executions: readonly Execution[];
   /** Statements that the pool refused in some block, canonical at the end or not. */
@@ -94,7 +110,14 @@ export interface Observations {
     readonly before: Readonly<Record<string, bigint>>;
     readonly after: Readonly<Record<string, bigint>>;
   };
-  readonly tree: { readonly leaves: number; readonly covered: number };
+  readonly tree: {
+    readonly leaves: number;
+    readonly covered: number;
+    /** The pool's newest root, what its leaves give with the void ones empty, and what the service names. */
+    readonly root: bigint;
+    readonly shouldBe: bigint;
+    readonly told: bigint;
+  };
   readonly nonces: { readonly mined: number; readonly pending: number };
   readonly outgoing: readonly number[];
   readonly stored: ReadonlyMap<string, StoredTicket>;

@@ -2,18 +2,15 @@
 import { Interface } from "ethers";
 import { openStackWallet } from "../../../scripts/stack/stack-wallet.ts";
 import { createClient, createProver, memoryStorage } from "../../../shared/client/index.ts";
-import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { toHex } from "../../../shared/protocol/bytes.ts";
-import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import { until } from "../../support/until.ts";
+import { readChain, treeOf } from "./chain-log.ts";
 import type { ChainMoves } from "./chain-moves.ts";
-import { Follower, leafLine, nullifierLine, rootLine } from "./follower.ts";
+import { Follower } from "./follower.ts";
 import type { Place } from "./hosts.ts";
-import type { Asked, EventLine, Execution, Observations } from "./observations.ts";
+import type { Asked, EventLine, Observations } from "./observations.ts";
 import type { Stage } from "./stage.ts";
 import type { World } from "./world.ts";
 
-const POOL = new Interface(POOL_ABI);
 const TOKEN = new Interface(["function balanceOf(address) view returns (uint256)"]);
 
 /** A wallet waits until the service says that it has told all. */
@@ -38,11 +35,18 @@ export async function observe(looking: Looking): Promise<Observations> {
   const { world, store } = stage;
   await moves.noteRejected();
   const chain = await readChain(world, moves);
+  const newest = chain.roots.at(-1);
+  const told = await createClient({
+    baseUrl: place.baseUrl,
+    credential: { apiKey: world.apiKey },
+  }).merkleRoot();
   const reader = new Follower(() => place.baseUrl, world.apiKey);
   let streamEvents: EventLine[];
   let walletsAfter: Readonly<Record<string, bigint>>;
   try {
-    await until("the whole stream", () => reader.syncedAt === chain.leaves, 10_000).catch(() => undefined);
+    await until("the whole stream", () => reader.syncedAt === chain.leaves.length, 10_000).catch(
+      () => undefined,
+    );
     streamEvents = reader.lines;
     const length = streamEvents.length;
     await until("the follower to be there", () => follower.lines.length === length, 10_000).catch(
@@ -68,7 +72,9 @@ export async function observe(looking: Looking): Promise<Observations> {
   return {
     excuses,
     asked,
-    foreign: world.foreign,
+    foreign: [...world.foreign, ...world.proved],
+    forged: world.forgeries,
+    voids: chain.voids,
     executions: chain.executions,
     rejected: moves.rejected,
     sender: world.sender.toLowerCase(),
@@ -78,7 +84,13 @@ export async function observe(looking: Looking): Promise<Observations> {
     streamedStates,
     balances: { before: await balancesBefore(world), after },
     wallets: { before: walletsBefore(world), after: walletsAfter },
-    tree: { leaves: chain.leaves, covered: chain.covered },
+    tree: {
+      leaves: chain.leaves.length,
+      covered: newest?.leafCount ?? 0,
+      root: newest?.root ?? 0n,
+      shouldBe: treeOf(chain, newest?.leafCount ?? 0).root(),
+      told: BigInt(told.root),
+    },
     nonces,
     outgoing: kept.outgoing,
     stored: kept.tickets,
@@ -89,63 +101,6 @@ export async function observe(looking: Looking): Promise<Observations> {
 function acceptedIn(line: string): string[] {
   if (!line.includes('"msg":"a ticket is accepted"')) return [];
   return [(JSON.parse(line) as { ticket: string }).ticket];
-}
-
-async function readChain(
-  world: World,
-  moves: ChainMoves,
-): Promise<{
-  readonly executions: Execution[];
-  readonly events: EventLine[];
-  readonly leaves: number;
-  readonly covered: number;
-}> {
-  const executions: Execution[] = [];
-  const events: EventLine[] = [];
-  const senders = new Map<string, string>();
-  let leaves = 0;
-  let covered = 0;
-  for (const log of await moves.logs(world.entry.deployment_block)) {
-    const event = POOL.parseLog({ topics: [...log.topics], data: log.data });
-    const [block, tx] = [Number(log.blockNumber), log.transactionHash];
-    switch (event?.name) {
-      case "Executed": {
-        const executed = readExecuted(log);
-        if (executed === undefined) throw new Error("the pool's event does not decode");
-        const { statement, firstLeafIndex: firstLeaf, nullifiers, commitments } = executed;
-        for (const nullifier of nullifiers) events.push(nullifierLine(nullifier, tx, block));
-        for (const [i, commitment] of commitments.entries()) {
-          events.push(leafLine(firstLeaf + i, commitment, sealedText(executed, i), tx, block));
-          leaves += 1;
-        }
-        if (block <= world.height) break;
-        let from = senders.get(tx);
-        if (from === undefined) {
-          ({ from } = (await world.rpc("eth_getTransactionByHash", [tx])) as { from: string });
-          senders.set(tx, from);
-        }
-        executions.push({
-          statement,
-          txHash: tx,
-          from: from.toLowerCase(),
-          block,
-          logIndex: Number(log.logIndex),
-          firstLeaf,
-          commitments: commitments.map(String),
-          nullifiers: nullifiers.map(String),
-        });
-        break;
-      }
-      case "RootUpdated": {
-        const { root, leafCount } = event.args.toObject() as { root: bigint; leafCount: bigint };
-        covered = Number(leafCount);
-        events.push(rootLine(root, covered, block));
-        break;
-      }
-      case undefined:
-    }
-  }
-  return { executions, events, leaves, covered };
 }
 
 async function readBalances(world: World): Promise<Observations["balances"]["after"]> {
@@ -212,8 +167,3 @@ function before(world: World): Before {
 }
 const balancesBefore = async (world: World): Promise<Before["balances"]> => before(world).balances;
 const walletsBefore = (world: World): Before["wallets"] => before(world).wallets;
-
-/** What a stream says of one leaf besides its commitment. */
-function sealedText({ ephemeralKey, ciphertexts }: Executed, output: number): string {
-  return `${toHex(ephemeralKey)} ${String(output)} ${toHex(ciphertexts[output]!)}`;
-}

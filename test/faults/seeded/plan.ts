@@ -40,6 +40,18 @@ export type Step =
   | { readonly do: "proxy-clock"; readonly ms: number }
   /** A stranger lands our waiting call first, or a call with its last member alone. */
   | { readonly do: "copycat"; readonly part: "whole" | "last-member" }
+  /** An owner sends what he has proved himself, without the service. */
+  | { readonly do: "prove"; readonly what: string }
+  /** The guardian closes the attested path for three days. */
+  | { readonly do: "pause" }
+  /** A thief has a forged transfer executed. */
+  | { readonly do: "forge" }
+  /** Somebody refutes it: at once, or when a root covers its leaves and what stands behind them. */
+  | { readonly do: "refute"; readonly isRooted: boolean }
+  /** A stranger puts waiting leaves into the tree. */
+  | { readonly do: "advance" }
+  /** Time passes until the attested path is open again. */
+  | { readonly do: "reopen" }
   /** In each of the next blocks a stranger's deposit goes first. */
   | { readonly do: "race"; readonly blocks: number };
 
@@ -73,6 +85,14 @@ export const FAULT_NAMES = [
   "race",
   "hang-up",
   "double-spend",
+  "proved-transfer",
+  "proved-withdrawal",
+  "proved-deposit",
+  "proved-rival",
+  "pause",
+  "forge",
+  "refute-fresh",
+  "refute-rooted",
 ] as const;
 /** Of two proxies around one Redis. */
 export const FAULT_NAMES_OF_TWO = ["freeze", "freeze-past-lease", "second-proxy"] as const;
@@ -109,6 +129,9 @@ const STUCK_MS = 31_000;
 export const MAX_DEPTH = 6;
 
 const KILLING_PERCENT = 36;
+const PROVING_PERCENT = 35;
+const PAUSING_PERCENT = 8;
+const FORGING_PERCENT = 14;
 const TWO_PROXIES_PERCENT = 30;
 /** Restoring all of them takes longer than all the rest of a scenario. */
 const SOME_WALLETS = 1;
@@ -117,6 +140,8 @@ const ALL_WALLETS_EVERY = 50;
 /** What there is to draw from. */
 export interface Supply {
   readonly transactions: readonly string[];
+  /** That their owners send themselves, with the rivals among the transactions. */
+  readonly proved: readonly { readonly name: string; readonly rivals: readonly string[] }[];
   readonly wallets: readonly string[];
 }
 
@@ -141,6 +166,15 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
 
   for (let i = random.between(2, 6); i > 0; i--) put({ do: "mine", blocks: random.between(1, 3) });
   for (let i = random.between(3, 6); i > 0; i--) put(drawFault(random, via));
+  if (random.chance(PROVING_PERCENT))
+    for (const { name, rivals } of random.some(supply.proved, random.between(1, 3))) {
+      put({ do: "prove", what: name });
+      for (const what of rivals)
+        if (!sends.some((send) => send.do === "send" && send.what === what))
+          put({ do: "send", what, via: via(), cutMs: undefined, waits: random.chance(70) });
+    }
+  if (random.chance(PAUSING_PERCENT)) put({ do: "pause" });
+  if (random.chance(FORGING_PERCENT)) putForgery(random, steps);
   if (random.chance(KILLING_PERCENT)) {
     for (let i = random.chance(20) ? 2 : 1; i > 0; i--) put(drawKill(random, via()));
   }
@@ -157,6 +191,20 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
     wallets: number % ALL_WALLETS_EVERY === 0 ? supply.wallets : random.some(supply.wallets, SOME_WALLETS),
     steps: steps.map((step) => ({ ...step, thenMs: random.chance(60) ? random.between(0, 60) : 0 })),
   };
+}
+
+/** With the others of the plan before, between and behind. */
+function putForgery(random: Random, steps: Step[]): void {
+  const acts: Step[] = [{ do: "forge" }];
+  if (random.chance(25)) acts.push({ do: "forge" });
+  if (random.chance(85)) acts.push({ do: "refute", isRooted: random.chance(50) });
+  if (random.chance(60)) acts.push({ do: "advance" });
+  if (random.chance(30)) acts.push({ do: "reopen" });
+  let at = random.between(0, steps.length);
+  for (const act of acts) {
+    steps.splice(at, 0, act);
+    at = random.between(at + 1, steps.length);
+  }
 }
 
 function drawKill(random: Random, via: Via): Step {

@@ -1,16 +1,15 @@
 /** Plays one plan against real proxies, then heals everything, waits until all is final, and has the checker judge what was seen. */
-import { createHash } from "node:crypto";
-import { ERRORS, type ErrorCode } from "../../../shared/api/errors.ts";
-import type { Ticket } from "../../../shared/api/transactions.ts";
 import { ChainMoves } from "./chain-moves.ts";
 import { check, type Violation } from "./checker.ts";
+import { Desk } from "./desk.ts";
+import { Disputes } from "./disputes.ts";
 import { Follower } from "./follower.ts";
 import type { Place } from "./hosts.ts";
-import type { Answer, Asked, TicketView } from "./observations.ts";
+import type { Observations } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { PAST_DEADLINES_SECS, type FaultName, type Plan, type Step } from "./plan.ts";
 import type { Stage } from "./stage.ts";
-import { calmFees, CONFIRMATIONS, type Prebuilt } from "./world.ts";
+import { calmFees } from "./world.ts";
 
 export interface Outcome {
   readonly violations: readonly Violation[];
@@ -22,42 +21,20 @@ export interface Outcome {
 }
 
 const GWEI = 1_000_000_000;
-const ANSWER_WITHIN_MS = 8_000;
-/** Rounds of a block each in which everything has to become final. */
-const MAX_ROUNDS = 80;
-const CLOCK_EVERY_ROUNDS = 8;
-const STUCK_MS = 31_000;
-const MAX_SETTLINGS = 6;
-const MAX_LOOKS = 100;
-
+/** The pool is closed for so long by its guardian alone. */
+const PAST_PAUSE_SECS = 86_400;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const isOver = (state: Ticket["state"]): boolean =>
-  state === "finalized" || state === "failed" || state === "expired";
-
-function isAnswered(answer: Answer | undefined): boolean {
-  if (answer === undefined || answer.is === "lost") return false;
-  return answer.is === "ticket" || !ERRORS[answer.code as ErrorCode].retryable;
-}
-
-interface Asking {
-  readonly prebuilt: Prebuilt;
-  readonly answers: Answer[];
-  ticket: TicketView | undefined;
-}
-
 export class Scenario {
   /** What is done now, for one that does not come to its end. */
   at = "start";
   readonly #stage: Stage;
   readonly #plan: Plan;
   readonly #moves: ChainMoves;
-  readonly #asked = new Map<string, Asking>();
   readonly #struck = new Map<FaultName, number>();
-  readonly #posts = new Set<Promise<unknown>>();
+  readonly #disputes: Disputes;
+  #desk: Desk | undefined;
   #places: Place[] = [];
-  #tick = 0;
   #aheadMs = 0;
-  #deadlinesPassed = false;
   #wentBack = false;
   #hidReceipts = false;
   #isStopped = false;
@@ -69,6 +46,7 @@ export class Scenario {
       stage.world,
       () => new Map(stage.between.flatMap(({ rpc }) => [...rpc.sent])),
     );
+    this.#disputes = new Disputes(stage.world, this.#moves);
   }
 
   /** Of each proxy, so far. */
@@ -79,6 +57,11 @@ export class Scenario {
   async run(): Promise<Outcome> {
     const { world } = this.#stage;
     this.#places = await this.#stage.places(this.#plan.proxies);
+    const desk = (this.#desk = new Desk({
+      ...{ stage: this.#stage, number: this.#plan.number, moves: this.#moves, places: this.#places },
+      count: (name) => this.#count(name),
+      moveClock: (ms) => this.#moveClock(ms),
+    }));
     let follower: Follower | undefined;
     const { logs } = this;
     const violations: Violation[] = [];
@@ -95,7 +78,7 @@ export class Scenario {
       this.at = "healing";
       await this.#heal();
       this.at = "settling";
-      const settled = await this.#settleAll();
+      const settled = await desk.settleAll();
       if (settled !== undefined) violations.push(settled);
       this.at = "observing";
       const seen = await observe({
@@ -103,13 +86,9 @@ export class Scenario {
         place: first,
         follower,
         moves: this.#moves,
-        asked: [...this.#asked.values()].map(
-          ({ prebuilt: { name, statement, rivals, effects }, answers, ticket }): Asked => ({
-            ...{ name, statement, rivals, effects, answers, ticket },
-          }),
-        ),
+        asked: desk.asked,
         excuses: {
-          deadlinesPassed: this.#deadlinesPassed,
+          time: await this.#moves.time(),
           wentBack: this.#wentBack,
           hidReceipts: this.#hidReceipts,
         },
@@ -118,7 +97,8 @@ export class Scenario {
         stop: () => this.#stop(violations),
       });
       violations.push(...check(seen));
-      this.#countRivalries();
+      desk.countRivalries();
+      for (const name of provedIn(seen)) this.#count(name);
     } catch (error) {
       violations.push({ code: "NOT_SETTLED", text: error instanceof Error ? (error.stack ?? "") : "" });
     } finally {
@@ -153,14 +133,8 @@ export class Scenario {
   async #do(step: Step): Promise<void> {
     const moves = this.#moves;
     switch (step.do) {
-      case "send": {
-        const asking = this.#asking(step.what);
-        const post = this.#post(asking, this.#place(step.via), step.cutMs);
-        this.#posts.add(post);
-        void post.finally(() => this.#posts.delete(post));
-        if (step.waits) await post;
-        return;
-      }
+      case "send":
+        return this.#desk!.send(step.what, this.#place(step.via), step);
       case "mine":
         return moves.mine(step.blocks);
       case "rpc":
@@ -213,10 +187,8 @@ export class Scenario {
         this.#count("base-fee");
         return;
       case "chain-clock":
-        await this.#stage.world.rpc("evm_increaseTime", [step.secs]);
-        await moves.mine(1);
+        await moves.passTime(step.secs);
         this.#count(step.secs === PAST_DEADLINES_SECS ? "deadlines-pass" : "chain-clock");
-        if (step.secs === PAST_DEADLINES_SECS) this.#deadlinesPassed = true;
         return;
       case "proxy-clock":
         this.#moveClock(step.ms);
@@ -227,6 +199,25 @@ export class Scenario {
         return;
       case "race":
         moves.race(step.blocks);
+        return;
+      case "prove":
+        return moves.prove(step.what);
+      case "pause":
+        if (await this.#disputes.pause()) this.#count("pause");
+        return;
+      case "forge":
+        if (await this.#disputes.forge()) this.#count("forge");
+        return;
+      case "refute": {
+        const found = await this.#disputes.refute(step.isRooted);
+        if (found !== undefined) this.#count(`refute-${found}`);
+        return;
+      }
+      case "advance":
+        await this.#disputes.advance();
+        return;
+      case "reopen":
+        return this.#reopen();
     }
   }
 
@@ -235,53 +226,17 @@ export class Scenario {
     for (const place of this.#places) place.setClock(this.#aheadMs);
   }
 
+  /** What was signed for before a pause is too late after it; what is signed for later goes on. */
+  async #reopen(): Promise<void> {
+    const secs = await this.#disputes.closedFor();
+    if (secs > 0) await this.#moves.passTime(secs);
+    if (secs < PAST_PAUSE_SECS) return;
+    for (const { name } of this.#stage.world.late)
+      await this.#desk!.send(name, this.#place(0), { waits: false });
+  }
+
   #place(via: number): Place {
     return this.#places[via] ?? this.#places[0]!;
-  }
-
-  #asking(name: string): Asking {
-    const known = this.#asked.get(name);
-    if (known !== undefined) return known;
-    const prebuilt = this.#stage.world.prebuilt.find((each) => each.name === name);
-    if (prebuilt === undefined) throw new RangeError(`no transaction ${name}`);
-    const made: Asking = { prebuilt, answers: [], ticket: undefined };
-    this.#asked.set(name, made);
-    return made;
-  }
-
-  /** Once; whatever goes wrong is an answer that was lost. */
-  async #post({ prebuilt, answers }: Asking, place: Place, cutMs?: number): Promise<Answer> {
-    const sentAt = ++this.#tick;
-    const hangUp = new AbortController();
-    const timer = setTimeout(() => {
-      if (cutMs !== undefined) this.#count("hang-up");
-      hangUp.abort();
-    }, cutMs ?? ANSWER_WITHIN_MS);
-    let answer: Answer = { is: "lost" };
-    try {
-      const { apiKey } = this.#stage.world;
-      const response = await fetch(`${place.baseUrl}${prebuilt.path}`, {
-        method: "POST",
-        headers: {
-          "X-API-Key": apiKey,
-          "Content-Type": "application/json",
-          // Every other scenario does without: the statement itself is the key then.
-          ...(this.#plan.number % 2 === 0 ? { "Idempotency-Key": keyOf(prebuilt.name, answers) } : {}),
-        },
-        body: JSON.stringify(prebuilt.body),
-        signal: hangUp.signal,
-      });
-      const told = (await response.json()) as Partial<Ticket> & { readonly code?: string };
-      if (response.ok && told.ticket_id !== undefined)
-        answer = { is: "ticket", id: told.ticket_id, sentAt, answeredAt: ++this.#tick };
-      else answer = { is: "refused", status: response.status, code: told.code ?? "" };
-    } catch {
-      // Lost.
-    } finally {
-      clearTimeout(timer);
-    }
-    answers.push(answer);
-    return answer;
   }
 
   /** Faults off, everybody alive, and a block costs what it did. */
@@ -294,150 +249,20 @@ export class Scenario {
       if (atRpc || atEnclave) this.#place(i).kill();
     }
     await Promise.all(this.#places.map((place) => place.serving()));
-    await Promise.all(this.#posts);
+    await this.#desk!.answered();
     await Promise.all(this.#places.map((place) => place.serving()));
-  }
-
-  /** Everything that was asked is asked again until it is answered, and again when all is final: one ticket each. */
-  async #settleAll(): Promise<Violation | undefined> {
-    for (const asking of this.#asked.values()) {
-      let answer = asking.answers.at(-1);
-      if (answer?.is === "lost") await this.#find(asking);
-      // Under its first key: what a killed proxy had claimed is free.
-      for (let i = 0; i < 40 && !isAnswered(answer); i++) {
-        answer = await this.#post(asking, this.#places[i % this.#places.length]!);
-        if (i > 0) await sleep(25);
-      }
-    }
-    for (let i = 0; i < MAX_SETTLINGS; i++) {
-      if (!(await this.#settle())) {
-        const left = [...this.#asked.values()]
-          .filter(({ ticket }) => ticket !== undefined && !isOver(ticket.state))
-          .map(({ prebuilt, ticket }) => `${prebuilt.name} ${ticket!.state} ${ticket!.error ?? ""}`);
-        return { code: "NOT_SETTLED", text: `after ${String(MAX_ROUNDS)} rounds: ${left.join(", ")}` };
-      }
-      const before = this.#ids().size;
-      for (const asking of this.#asked.values())
-        await this.#post(asking, this.#places[i % this.#places.length]!);
-      if (this.#ids().size === before) return this.#unfound();
-    }
-    return { code: "NOT_SETTLED", text: "asked again, there is always another ticket" };
-  }
-
-  /** By its statement, as who has lost the answer may. */
-  async #find({ prebuilt, answers }: Asking): Promise<boolean> {
-    const sentAt = ++this.#tick;
-    const found = await this.#get<Ticket>(`/sequence/ticket/${prebuilt.statement}`);
-    if (found !== undefined)
-      answers.push({ is: "ticket", id: found.ticket_id, sentAt, answeredAt: ++this.#tick });
-    return found !== undefined;
-  }
-
-  async #unfound(): Promise<Violation | undefined> {
-    for (const asking of this.#asked.values())
-      if (asking.answers.at(-1)?.is === "ticket" && !(await this.#find(asking)))
-        return { code: "TICKET_LOST", text: `${asking.prebuilt.name} is not found by its statement` };
-    return undefined;
-  }
-
-  #ids(): Set<string> {
-    return new Set(
-      [...this.#asked.values()].flatMap(({ answers }) =>
-        answers.flatMap((answer) => (answer.is === "ticket" ? [answer.id] : [])),
-      ),
-    );
-  }
-
-  async #settle(): Promise<boolean> {
-    for (let round = 1; round <= MAX_ROUNDS; round++) {
-      await this.#readTickets();
-      const states = [...this.#asked.values()].flatMap(({ ticket }) => ticket?.state ?? []);
-      const isQuiet = (await this.#moves.waiting(0)) === undefined && (await this.#treeIsWhole());
-      if (states.every(isOver) && isQuiet && round > 1) {
-        // The last transaction becomes final, too.
-        await this.#moves.mine(CONFIRMATIONS);
-        await this.#synced();
-        return this.#nothingOutgoing();
-      }
-      const onlyWaits = isQuiet && states.every((state) => isOver(state) || state === "confirmed");
-      await this.#moves.mine(onlyWaits ? CONFIRMATIONS : round > MAX_ROUNDS / 2 ? 8 : 1);
-      await this.#synced();
-      await sleep(onlyWaits ? 20 : 50);
-      if (round % CLOCK_EVERY_ROUNDS === 0) this.#moveClock(STUCK_MS);
-    }
-    return false;
-  }
-
-  /** What was sent is forgotten in the turn after it has become final. */
-  async #nothingOutgoing(): Promise<boolean> {
-    for (let i = 1; i <= MAX_LOOKS; i++) {
-      if ((await this.#stage.store.read(this.#stage.dataDir(), [])).outgoing.length === 0) return true;
-      await sleep(40);
-      if (i % 10 === 0) await this.#moves.mine(CONFIRMATIONS);
-    }
-    // The checker says so.
-    return true;
-  }
-
-  async #treeIsWhole(): Promise<boolean> {
-    const root = await this.#get<{ pending: number }>("/merkle/root");
-    return root?.pending === 0;
-  }
-
-  /** Until the first proxy has read the chain to its head. */
-  async #synced(): Promise<void> {
-    const height = await this.#moves.height();
-    for (let i = 0; i < 100; i++) {
-      const root = await this.#get<{ block_number: number }>("/merkle/root");
-      if (root?.block_number === height) return;
-      await sleep(15);
-    }
-  }
-
-  async #readTickets(): Promise<void> {
-    for (const asking of this.#asked.values()) {
-      const last = asking.answers.findLast((answer) => answer.is === "ticket");
-      if (last === undefined || (asking.ticket?.id === last.id && isOver(asking.ticket.state))) continue;
-      const ticket = await this.#get<Ticket>(`/sequence/ticket/${last.id}`);
-      asking.ticket = ticket === undefined ? undefined : viewOf(ticket);
-    }
-  }
-
-  async #get<T>(path: string): Promise<T | undefined> {
-    const { apiKey } = this.#stage.world;
-    const response = await fetch(`${this.#places[0]!.baseUrl}${path}`, {
-      headers: { "X-API-Key": apiKey },
-    }).catch(() => undefined);
-    if (response?.ok !== true) {
-      await response?.body?.cancel();
-      return undefined;
-    }
-    return (await response.json()) as T;
-  }
-
-  #countRivalries(): void {
-    for (const { prebuilt } of this.#asked.values())
-      if (prebuilt.rivals.some((rival) => this.#asked.has(rival))) this.#count("double-spend");
+    await this.#disputes.heal();
+    await this.#reopen();
+    await this.#desk!.answered();
   }
 }
 
-/** A refusal that is no invitation to try again is what the same key gets for a day: who tries again takes another. */
-function keyOf(name: string, answers: readonly Answer[]): string {
-  const refusals = answers.filter((answer) => answer.is === "refused" && isAnswered(answer)).length;
-  return createHash("sha256")
-    .update(`${name} ${String(refusals)}`)
-    .digest("hex")
-    .slice(0, 32);
-}
-
-function viewOf(ticket: Ticket): TicketView {
-  return {
-    id: ticket.ticket_id,
-    state: ticket.state,
-    statement: ticket.statement,
-    txHash: ticket.tx_hash,
-    block: ticket.block_number,
-    leaves: ticket.leaf_index,
-    error: ticket.error?.code ?? null,
-  };
+/** What owners had executed by themselves. */
+function provedIn({ foreign, executions, asked }: Observations): FaultName[] {
+  const done = new Set(executions.map(({ statement }) => statement));
+  return foreign.flatMap(({ statement, rivals, proved }): FaultName[] => {
+    if (proved === undefined || !done.has(statement)) return [];
+    const isRival = asked.some((each) => rivals.includes(each.name));
+    return [`proved-${proved}`, ...(isRival ? (["proved-rival"] as const) : [])];
+  });
 }

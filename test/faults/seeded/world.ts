@@ -10,14 +10,27 @@ import { localProxySettings } from "../../../scripts/stack/proxy-settings.ts";
 import type { NetworkEntry } from "../../../scripts/product/stack-file.ts";
 import { pepperFile } from "../../../scripts/stack/development-credential.ts";
 import type { DepositBody, SpendBody } from "../../../shared/api/transactions.ts";
-import { newSeed, type Wallet } from "../../../shared/client/index.ts";
+import { executeCall } from "../../../shared/client/execute-call.ts";
+import { newSeed, type Client, type Wallet } from "../../../shared/client/index.ts";
+import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { capture, capturing } from "../../support/captured.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
+import { toTransaction } from "../../../proxy/payments/transaction.ts";
+import { giveCoins } from "../../../scripts/stack/local-chain.ts";
+import { admitThief, forge, prove, type Forgery, type Proved } from "./alone.ts";
 import type { Effects } from "./observations.ts";
 
+export type { Forgery } from "./alone.ts";
+
 const UNIT = 1_000_000n;
+/** The attested path is closed for so long after a refutation, which no deadline here passes in. */
+const CHANGE_DELAY_SECS = 600;
+const PROVED_DELAY_SECS = 60;
+/** The deadlines of what is signed for after a pause of three days lie so much later. */
+const AFTER_PAUSE_SECS = 70 * 3_600;
+const COINS = 10n ** 22n;
 const DEADLINE_SECS = 23 * 3_600;
 /** Empty blocks above the world's transactions; a scenario takes back none but its own (`ChainMoves`). */
 const REST_BLOCKS = 3;
@@ -44,13 +57,21 @@ export interface WorldFacts {
   readonly stackFolder: string;
   /** For the proxy to carry. */
   readonly prebuilt: readonly Prebuilt[];
+  /** For the proxy, too, when a pause is over: its deadlines lie too far ahead before. */
+  readonly late: readonly Prebuilt[];
   /** Deposits that a stranger sends to the pool himself. */
   readonly foreign: readonly Prebuilt[];
+  /** Some are rivals of what the proxy carries. */
+  readonly proved: readonly Proved[];
+  readonly forgeries: readonly Forgery[];
   /** Seeds by name; together they own every note. */
   readonly wallets: ReadonlyMap<string, Uint8Array>;
   /** Public accounts whose dollars are counted, by name. */
   readonly accounts: ReadonlyMap<string, string>;
   readonly stranger: string;
+  readonly guardian: string;
+  /** Who sends what is proved. */
+  readonly lone: string;
   readonly sender: string;
   /** Of a proxy on the embedded store, without where its data and relays are. */
   readonly settings: Readonly<Record<string, string>>;
@@ -78,12 +99,19 @@ const WITHDRAWALS = 2;
 /** Pairs that spend the same note. */
 const RIVALRIES = 2;
 const FOREIGN = 8;
+/** Payers whose notes nobody but they spend. */
+const ALONE = 2;
+const LATE = 2;
+const FORGERIES = 2;
 const RECIPIENTS = 3;
 
 export async function makeWorld(say: (text: string) => void): Promise<World> {
-  const on = await startTestStack();
+  const guardian = EthereumWallet.createRandom().address.toLowerCase() as Address;
+  const on = await startTestStack({
+    poolTerms: { changeDelay: CHANGE_DELAY_SECS, provedDelay: PROVED_DELAY_SECS, guardian },
+  });
   try {
-    const facts = await fill(on, say);
+    const facts = await fill(on, guardian, say);
     return openWorld(facts, { stop: () => on.stop() });
   } catch (error) {
     await on.stop();
@@ -122,7 +150,7 @@ export function openWorld(
   };
 }
 
-async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFacts> {
+async function fill(on: TestStack, guardian: string, say: (text: string) => void): Promise<WorldFacts> {
   const { chain, entry, local } = on;
   const wallets = new Map<string, Uint8Array>();
   const accounts = new Map<string, string>();
@@ -134,17 +162,38 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
   const open = (name: string): Promise<Wallet> =>
     on.wallet({ seed: seedOf(name), through: capturing(on.client) });
   const terms = { deadlineSecs: DEADLINE_SECS };
+  const ALONE_TERMS = { ...terms, until: "sent" } as const;
   wallets.set("service", mustFromHex(await local.folder.secrets.text(SERVICE_WALLET_SECRET)));
 
   const feeOf = (body: DepositBody | SpendBody): bigint =>
     body.fees.reduce((sum, { value }) => sum + BigInt(value), 0n);
 
-  async function deposit(name: string, owner: string, amount: bigint): Promise<Prebuilt> {
-    const wallet = await open(owner);
+  /** Too far ahead for the service to attest it now. */
+  const openLater = (name: string): Promise<Wallet> => {
+    // A wallet compares its clock with the enclave's, and asks for its fees when that is done.
+    let aheadSecs = 0;
+    const client: Client = {
+      ...capturing(on.client),
+      whoami(options) {
+        aheadSecs = AFTER_PAUSE_SECS;
+        return on.client.whoami(options);
+      },
+    };
+    const now = (): number => Math.floor(Date.now() / 1_000) + aheadSecs;
+    return on.wallet({ seed: seedOf(name), through: client, now });
+  };
+  const home = { chainId: BigInt(entry.chain_id), pool: asAddress(entry.pool)! };
+  const unattested = (body: DepositBody): Pick<Prebuilt, "statement" | "call"> => {
+    const { statement, proof } = toTransaction({ kind: "deposit-shield", ...body }, home);
+    return { statement: statement.hash, call: executeCall(statement, proof, [])! };
+  };
+
+  async function deposit(name: string, owner: string, amount: bigint, isLate = false): Promise<Prebuilt> {
+    const wallet = await (isLate ? openLater(owner) : open(owner));
     const depositor = await on.depositor(amount);
     accounts.set(name, depositor.address);
     const body = await capture<DepositBody>(wallet, () => wallet.deposit(amount, depositor, terms));
-    const { statement, transaction } = await on.client.attestDeposit(body);
+    const { statement, call } = isLate ? unattested(body) : await attestedDeposit(body);
     const fee = feeOf(body);
     return {
       name,
@@ -157,8 +206,13 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
         accounts: { [name]: -amount },
         wallets: { [owner]: amount - fee, service: fee },
       },
-      call: transaction.data,
+      call,
     };
+  }
+
+  async function attestedDeposit(body: DepositBody): Promise<Pick<Prebuilt, "statement" | "call">> {
+    const { statement, transaction } = await on.client.attestDeposit(body);
+    return { statement, call: transaction.data };
   }
 
   async function spend(
@@ -189,12 +243,13 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
   }
 
   const payers = Array.from(
-    { length: PAYMENTS + WITHDRAWALS + RIVALRIES },
+    { length: PAYMENTS + WITHDRAWALS + RIVALRIES + ALONE },
     (_, i) => `payer ${String(i + 1)}`,
   );
   say(`notes for ${String(payers.length)} payers`);
   const funding: Prebuilt[] = [];
   for (const payer of payers) funding.push(await deposit(`fund ${payer}`, payer, 20n * UNIT));
+  await admitThief(on, CHANGE_DELAY_SECS);
   const tickets = [];
   for (const { body } of funding) tickets.push(await on.client.sequenceDeposit(body as DepositBody));
   for (const { ticket_id } of tickets)
@@ -232,6 +287,55 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
   for (let i = 0; i < FOREIGN; i++)
     foreign.push(await deposit(`foreign ${String(i + 1)}`, recipient(i), (30n + BigInt(i)) * UNIT));
 
+  const late: Prebuilt[] = [];
+  for (let i = 0; i < LATE; i++)
+    late.push(await deposit(`late ${String(i + 1)}`, recipient(i), (50n + BigInt(i)) * UNIT, true));
+
+  say("what is proved and forged");
+  await on.passTime(PROVED_DELAY_SECS);
+  const lone = await on.depositor(1_000n * UNIT);
+  accounts.set("lone", lone.address);
+  await giveCoins(chain, lone.address, COINS);
+  await giveCoins(chain, guardian, COINS);
+  const proved: Proved[] = [];
+  for (const [payer, rivals] of [
+    [rest.shift()!, []],
+    [payers[0]!, ["payment 1"]],
+    [payers[PAYMENTS + WITHDRAWALS]!, ["rival 1a", "rival 1b"]],
+  ] as const) {
+    const to = recipient(proved.length);
+    const name = `proved by ${payer}`;
+    const amount = 6n * UNIT;
+    const { address } = await open(to);
+    const made = await prove(on, seedOf(payer), lone, (alone) => alone.pay(address, amount, ALONE_TERMS));
+    const moved = { pool: 0n, accounts: {}, wallets: { [to]: amount, [payer]: -amount } };
+    proved.push({ ...{ name, rivals, effects: moved, proved: "transfer" }, ...made });
+  }
+  for (const [payer, rivals] of [
+    [rest.shift()!, []],
+    [payers[PAYMENTS]!, ["withdrawal 1"]],
+  ] as const) {
+    const account = EthereumWallet.createRandom().address;
+    const name = `proved by ${payer}`;
+    const amount = 4n * UNIT;
+    accounts.set(name, account);
+    const made = await prove(on, seedOf(payer), lone, (alone) =>
+      alone.withdraw(account, amount, ALONE_TERMS),
+    );
+    const moved = { pool: -amount, accounts: { [name]: amount }, wallets: { [payer]: -amount } };
+    proved.push({ ...{ name, rivals, effects: moved, proved: "withdrawal" }, ...made });
+  }
+  {
+    const [name, owner, amount] = ["proved deposit", recipient(0), 11n * UNIT] as const;
+    const made = await prove(on, seedOf(owner), lone, (alone) => alone.deposit(amount, ALONE_TERMS));
+    const moved = { pool: amount, accounts: { lone: -amount }, wallets: { [owner]: amount } };
+    proved.push({ ...{ name, rivals: [], effects: moved, proved: "deposit" }, ...made });
+  }
+  const forgeries: Forgery[] = [];
+  const deadline = Math.floor(Date.now() / 1_000) + DEADLINE_SECS;
+  for (let i = 0; i < FORGERIES; i++)
+    forgeries.push(await forge(on, `forgery ${String(i + 1)}`, (await open(recipient(i))).address, deadline));
+
   await on.setMining(false);
   await on.mine(REST_BLOCKS);
   const height = await chain.getBlockNumber();
@@ -267,10 +371,15 @@ async function fill(on: TestStack, say: (text: string) => void): Promise<WorldFa
     apiKey: on.stack.file.api_key,
     stackFolder: on.stack.folder.path,
     prebuilt,
+    late,
     foreign,
+    proved,
+    forgeries,
     wallets,
     accounts,
     stranger,
+    guardian,
+    lone: lone.address,
     sender: await on.sender(),
     settings,
     vsockPath: String(local.enclave().ready["vsockPath"]),
