@@ -370,7 +370,7 @@ async function fill(on: TestStack, guardian: string, say: (text: string) => void
     entry,
     apiKey: on.stack.file.api_key,
     stackFolder: on.stack.folder.path,
-    prebuilt,
+    prebuilt: prebuilt.map((each) => withRivals(each, proved)),
     late,
     foreign,
     proved,
@@ -388,4 +388,10 @@ async function fill(on: TestStack, guardian: string, say: (text: string) => void
     height,
     goodUntil: Date.now() + (DEADLINE_SECS - 6 * 3_600) * 1_000,
   };
+}
+
+/** Those that are proved, too. */
+function withRivals(one: Prebuilt, proved: readonly Proved[]): Prebuilt {
+  const more = proved.filter(({ rivals }) => rivals.includes(one.name)).map(({ name }) => name);
+  return { ...one, rivals: [...one.rivals, ...more] };
 }
