@@ -129,9 +129,9 @@ const STUCK_MS = 31_000;
 export const MAX_DEPTH = 6;
 
 const KILLING_PERCENT = 36;
-const PROVING_PERCENT = 35;
+const PROVING_PERCENT = 45;
 const PAUSING_PERCENT = 8;
-const FORGING_PERCENT = 14;
+const FORGING_PERCENT = 20;
 const TWO_PROXIES_PERCENT = 30;
 /** Restoring all of them takes longer than all the rest of a scenario. */
 const SOME_WALLETS = 1;
