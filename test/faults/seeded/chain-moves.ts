@@ -209,15 +209,21 @@ export class ChainMoves {
   }
 }
 
-/** Of each member of a call, what it states. */
+/** Of each member of a call, what it states; an `advance` has none. */
 function membersOf(input: string): readonly bigint[][] {
+  if (!isExecute(input)) return [];
   const [members] = POOL.decodeFunctionData("execute", input) as unknown as [{ signals: bigint[] }[]];
   return [...members].map(({ signals }) => [...signals]);
 }
 
 function lastMemberOf(input: string): string {
+  if (!isExecute(input)) return input;
   const [members] = POOL.decodeFunctionData("execute", input) as unknown as [unknown[][]];
   const last = members.at(-1);
   // A root update alone has none: then it is copied as it is.
   return last === undefined ? input : POOL.encodeFunctionData("execute", [[[...last]], NO_UPDATE]);
+}
+
+function isExecute(input: string): boolean {
+  return input.startsWith(POOL.getFunction("execute")!.selector);
 }
