@@ -86,9 +86,13 @@ abstract contract Brakes is PoolStorage {
         return share > flow.proved ? share - flow.proved : 0;
     }
 
-    /// @dev From then on the signers count as gone, unless a root is taken.
+    /// @dev From then on the signers count as gone, until a root of theirs is taken. One that `advance` made is no sign
+    /// of them: were it, a stranger could take one leaf every six hours, and nobody else any, and keep what is proved to
+    /// its quarter. While the path was closed they could say nothing.
     function _silentFrom() internal view returns (uint256) {
-        return position.rootedAt + SILENCE;
+        uint256 heardAt = position.rootedAt;
+        if (heardAt < position.attestedFrom) heardAt = position.attestedFrom;
+        return heardAt + SILENCE;
     }
 
     /// @return cap of the running window, or the one it will get

@@ -57,7 +57,7 @@ abstract contract PoolStorage is IPoolTypes {
         uint40 revokedUpTo;
         /// The attested path is closed before.
         uint40 attestedFrom;
-        /// When the newest root was taken.
+        /// When signers were last believed about a root.
         uint40 rootedAt;
         /// A false statement was proved (see `reportUnsound`).
         bool isUnsound;

@@ -73,7 +73,6 @@ contract Recovery is Refutations, Brakes {
     /// @dev Void leaves alone leave the root as it is, and a root has one number.
     function _passOver(uint256 root, uint256 leafCount) private {
         position.rootedCount = uint40(leafCount);
-        position.rootedAt = uint40(block.timestamp);
         emit RootUpdated(root, uint64(leafCount), roots[root].sequencePlusOne - 1);
     }
 

@@ -104,7 +104,8 @@ abstract contract RootLedger is PoolStorage {
         uint40 sequence = position.rootSequence + 1;
         position.rootedCount = uint40(leafCount);
         position.rootSequence = sequence;
-        position.rootedAt = uint40(block.timestamp);
+        // Who vouched was there; what the pool computed says nothing of the signers.
+        position.rootedAt = origin == 0 ? position.rootedAt : uint40(block.timestamp);
         newestRoot = root;
         roots[root] = RootRecord(sequence + 1, uint40(leafCount), uint40(since), origin);
         emit RootUpdated(root, uint64(leafCount), sequence);

@@ -7,7 +7,8 @@ import {IPoolTypes} from "./IPoolTypes.sol";
 /// @notice Each call reverts as a whole when anything about it is not right.
 interface IRecovery is IPoolTypes {
     /// @notice Extends the tree by the first `count` waiting leaves, without a signer. Allowed while the attested path
-    /// is closed, while void leaves wait, and when no root was taken for six hours.
+    /// is closed, while void leaves wait, and once the signers have brought no root for six hours in which they could,
+    /// until they bring one again.
     /// @param frontier complete left siblings of the next leaf's path, level 0 first, left to right
     /// @param headBefore head over the rooted leaves; not known to the pool after a refutation, and then proved by
     /// what follows

@@ -69,7 +69,13 @@ describe("pool: advance", function () {
     await nextBlockAt(world, from!);
     const { said } = await recover(world, "advance", args);
     assert.deepEqual([said, world.rooted.root], [["RootUpdated"], rootAt(world, 8n)]);
-    // That was a sign of life of the tree: the next one waits again.
+    // That was no sign of the signers: who goes on after one leaf does not make the others wait for six hours.
+    await pay();
+    await recover(world, "advance", advanceOver(world, { count: 1n }));
+    await recover(world, "advance", advanceOver(world));
+    assert.equal(world.rooted.count, world.queue.count);
+    await pay();
+    await world.execute([], trueUpdate(world, [honest]));
     await pay();
     assert.equal((await refusedTo(world, "advance", advanceOver(world))).error, "SignersAtWork");
   });

@@ -30,6 +30,7 @@ contract RecoveryHandler is RecoveryPlans {
         Root memory empty;
         (empty.root, empty.since) = (EMPTY_ROOT, block.timestamp);
         _record(empty);
+        heardAt = block.timestamp;
     }
 
     /// @dev Two of the first three share one.
@@ -154,7 +155,7 @@ contract RecoveryHandler is RecoveryPlans {
         uint256 newRoot = _above(frontier[0], rooted, end);
         isHeadUnknown = end < voidUpTo;
         if (newRoot == frontier[0]) {
-            (rooted, rootedAt) = (end, block.timestamp);
+            rooted = end;
             ++done["passed over"];
             return;
         }
@@ -382,7 +383,7 @@ contract RecoveryHandler is RecoveryPlans {
         (uint64 from, bool isBroken, uint64 silentFrom) = pool.brakes();
         vm.assertEq(uint256(from), attestedFrom, "the attested path");
         vm.assertEq(isBroken, isUnsound, "unsound for ever");
-        vm.assertEq(uint256(silentFrom), rootedAt + 6 hours, "silence");
+        vm.assertEq(uint256(silentFrom), _silentFrom(), "silence");
         _checkTree(any);
         if (notes.length == 0) return;
         vm.assertEq(
@@ -443,7 +444,7 @@ contract RecoveryHandler is RecoveryPlans {
         for (uint256 i = 0; i < acts.length; ++i) {
             if (acts[i].isForged && acts[i].isExecuted && !acts[i].isRefuted) _refute(i, 0);
         }
-        vm.warp(block.timestamp + 6 hours);
+        if (_isOpen() && !_isSilent()) vm.warp(_silentFrom());
         if (rooted < leaves_.length) _advance(leaves_.length, leaves_.length - rooted);
         (uint256 last,,) = pool.currentRoot();
         vm.assertEq(last, _above(EMPTY_ROOT, 0, leaves_.length), "the tree of all leaves, void ones empty");

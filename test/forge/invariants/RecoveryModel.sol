@@ -147,7 +147,12 @@ abstract contract RecoveryModel is World {
     }
 
     function _isSilent() internal view returns (bool) {
-        return block.timestamp >= rootedAt + 6 hours;
+        return block.timestamp >= _silentFrom();
+    }
+
+    /// @dev Six hours after a root that signers vouched for, not counting those in which they could not.
+    function _silentFrom() internal view returns (uint256) {
+        return (heardAt > attestedFrom ? heardAt : attestedFrom) + 6 hours;
     }
 
     /// @dev The running window, or the one that would begin now.
@@ -188,7 +193,7 @@ abstract contract RecoveryModel is World {
     mapping(uint256 root => uint256) internal numberOf;
     uint256 internal newest;
     uint256 internal rooted;
-    uint256 internal rootedAt;
+    uint256 internal heardAt;
     bool internal isHeadUnknown;
     mapping(uint256 place => uint256) private ends;
     mapping(uint256 place => uint256) private endTimes;
@@ -220,7 +225,7 @@ abstract contract RecoveryModel is World {
         numberOf[root.root] = roots.length + 1;
         newest = roots.length;
         rooted = root.count;
-        rootedAt = block.timestamp;
+        if (root.isAttested) heardAt = block.timestamp;
         roots.push(root);
     }
 
