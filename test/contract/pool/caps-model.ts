@@ -1,0 +1,260 @@
+// What caps and claims have to be, written from the specification alone (shared/contracts/README.md and the interfaces):
+// naive, without storage layout, clock or chain. Tests play a pool beside it, see caps-play.ts.
+
+/** Everything below counts in the asset's smallest units, times in Unix seconds. */
+interface Flow {
+  readonly cap: bigint;
+  /** Attested and swapped out, less whatever came in. */
+  net: bigint;
+  proved: bigint;
+}
+
+interface Claim {
+  readonly recipient: string;
+  left: bigint;
+}
+
+interface Purse {
+  readonly minimum: bigint;
+  balance: bigint;
+  day: number;
+  flow: Flow;
+  readonly claims: Claim[];
+  /** Claims before it are paid or stand aside. */
+  first: number;
+}
+
+/** The way a payment is taken: by so many signers, or by its proof alone. */
+export type Way = 1 | 2 | "proved";
+
+/** An error's name with its numbers, as the pool spells them. */
+export interface Refusal {
+  readonly error: string;
+  readonly args: readonly (bigint | string)[];
+}
+
+export type Paid = "paid" | "claimed" | Refusal;
+
+const DAY = 86_400;
+const [HOURS_OF_SILENCE, PAUSE_DAYS, REST_DAYS] = [6, 3, 7];
+export const FOR_EVER = 2n ** 40n - 1n;
+
+export class CapsModel {
+  now: number;
+  attestedFrom = 0n;
+  isUnsound = false;
+  #heardAt: number;
+  #guardianReadyAt = 0;
+  readonly #purses = new Map<string, Purse>();
+  readonly #balances = new Map<string, bigint>();
+  readonly #refused = new Set<string>();
+
+  constructor(assets: readonly string[], minimum: bigint, now: number) {
+    this.now = now;
+    this.#heardAt = now;
+    for (const asset of assets) {
+      const flow = { cap: minimum, net: 0n, proved: 0n };
+      this.#purses.set(asset, { minimum, balance: 0n, day: -1, flow, claims: [], first: 0 });
+    }
+  }
+
+  // -------------------------------------------------------------- money
+
+  deposit(asset: string, amount: bigint, isProved: boolean): "paid" | Refusal {
+    if (this.isUnsound) return refusal("DepositsStopped");
+    if (!isProved && !this.#isOpen()) return this.#shut();
+    this.#takeIn(asset, amount);
+    return "paid";
+  }
+
+  withdraw(asset: string, amount: bigint, way: Way, recipient: string): Paid {
+    const fault = this.#leavingFault(asset, amount, way);
+    if (fault !== undefined && (way !== "proved" || fault.error !== "CapReached")) return fault;
+    const purse = this.#purse(asset);
+    if (fault !== undefined) {
+      this.#open(purse);
+      purse.claims.push({ recipient, left: amount });
+      return "claimed";
+    }
+    if (this.#isRefused(asset, recipient)) return refusal("TransferRefused");
+    this.#letOut(asset, amount, way);
+    this.#credit(asset, recipient, amount);
+    return "paid";
+  }
+
+  /** A swap has no line to wait in: it leaves now or not at all. */
+  swap(given: string, amount: bigint, way: Way, bought: string, payout: bigint): "paid" | Refusal {
+    const fault = this.#leavingFault(given, amount, way);
+    if (fault !== undefined) return fault;
+    this.#letOut(given, amount, way);
+    this.#takeIn(bought, payout);
+    return "paid";
+  }
+
+  /** Money that nobody deposited: a gift, or somebody who would like a larger cap. */
+  donate(asset: string, amount: bigint): void {
+    this.#purse(asset).balance += amount;
+  }
+
+  #leavingFault(asset: string, amount: bigint, way: Way): Refusal | undefined {
+    if (way !== "proved" && !this.#isOpen()) return this.#shut();
+    const [one, two, proved] = this.room(asset);
+    if (way === "proved") {
+      const { claims, first } = this.#purse(asset);
+      const isFree = amount <= proved && first === claims.length;
+      return isFree ? undefined : refusal("CapReached", asset, 0n);
+    }
+    const room = way === 1 ? one : two;
+    return amount <= room ? undefined : refusal("CapReached", asset, room);
+  }
+
+  #letOut(asset: string, amount: bigint, way: Way): void {
+    const purse = this.#purse(asset);
+    const flow = this.#open(purse);
+    if (way === "proved") flow.proved += amount;
+    else flow.net += amount;
+    purse.balance -= amount;
+  }
+
+  #takeIn(asset: string, amount: bigint): void {
+    const purse = this.#purse(asset);
+    this.#open(purse).net -= amount;
+    purse.balance += amount;
+  }
+
+  payClaim(asset: string, id: number): { readonly said: "ClaimPaid" | "ClaimSetAside" } | Refusal {
+    const purse = this.#purse(asset);
+    const claim = purse.claims[id];
+    if (claim === undefined || claim.left === 0n) return refusal("ClaimUnknown", BigInt(id));
+    if (id > purse.first) return refusal("ClaimNotFirst", BigInt(purse.first));
+    const [, , room] = this.room(asset);
+    if (room === 0n) return refusal("CapReached", asset, 0n);
+    if (this.#isRefused(asset, claim.recipient)) {
+      if (id < purse.first) return refusal("TransferRefused");
+      this.#open(purse);
+      purse.first += 1;
+      return { said: "ClaimSetAside" };
+    }
+    const part = room < claim.left ? room : claim.left;
+    this.#letOut(asset, part, "proved");
+    this.#credit(asset, claim.recipient, part);
+    claim.left -= part;
+    if (id === purse.first && claim.left === 0n) purse.first += 1;
+    return { said: "ClaimPaid" };
+  }
+
+  // -------------------------------------------------------------- who may stop what
+
+  pause(): "paid" | Refusal {
+    if (this.now < this.#guardianReadyAt) return refusal("GuardianResting", BigInt(this.#guardianReadyAt));
+    this.#guardianReadyAt = this.now + (PAUSE_DAYS + REST_DAYS) * DAY;
+    this.close(BigInt(this.now + PAUSE_DAYS * DAY));
+    return "paid";
+  }
+
+  /** Signers were refuted, or false statements can be proved. */
+  close(until: bigint): void {
+    if (until > this.attestedFrom) this.attestedFrom = until;
+  }
+
+  reportUnsound(): void {
+    this.isUnsound = true;
+    this.close(FOR_EVER);
+  }
+
+  attestedRoot(): "paid" | Refusal {
+    if (!this.#isOpen()) return this.#shut();
+    this.#heardAt = this.now;
+    return "paid";
+  }
+
+  /** The token's issuer about one account. */
+  refuse(asset: string, account: string, isRefused: boolean): void {
+    const name = asset + account;
+    if (isRefused) this.#refused.add(name);
+    else this.#refused.delete(name);
+  }
+
+  // -------------------------------------------------------------- reading
+
+  /** What may still leave today: by one signer, by two, by proofs. */
+  room(asset: string): [bigint, bigint, bigint] {
+    const { flow } = this.#todayOf(this.#purse(asset));
+    const quarter = flow.cap / 4n;
+    const kept = flow.proved > quarter ? flow.proved : quarter;
+    return [
+      atLeastZero(flow.cap - kept - flow.net),
+      atLeastZero(2n * flow.cap - kept - flow.net),
+      atLeastZero(this.#provedShare(flow) - flow.proved),
+    ];
+  }
+
+  #provedShare({ cap, net }: Flow): bigint {
+    if (this.isUnsound) return cap / 16n;
+    const quarter = cap / 4n;
+    if (this.#isOpen() && this.now < this.silentFrom) return quarter;
+    const left = cap - atLeastZero(net);
+    return left > quarter ? left : quarter;
+  }
+
+  get silentFrom(): number {
+    return Math.max(this.#heardAt, Number(this.attestedFrom)) + HOURS_OF_SILENCE * 3_600;
+  }
+
+  held(asset: string): bigint {
+    return this.#purse(asset).balance;
+  }
+
+  balanceOf(asset: string, account: string): bigint {
+    return this.#balances.get(asset + account) ?? 0n;
+  }
+
+  line(asset: string): { readonly claims: readonly Readonly<Claim>[]; readonly first: number } {
+    return this.#purse(asset);
+  }
+
+  #isOpen(): boolean {
+    return BigInt(this.now) >= this.attestedFrom;
+  }
+
+  #shut(): Refusal {
+    return refusal("AttestedPathShut", this.attestedFrom);
+  }
+
+  #isRefused(asset: string, account: string): boolean {
+    return this.#refused.has(asset + account);
+  }
+
+  #credit(asset: string, account: string, amount: bigint): void {
+    this.#balances.set(asset + account, this.balanceOf(asset, account) + amount);
+  }
+
+  #purse(asset: string): Purse {
+    const purse = this.#purses.get(asset);
+    if (purse === undefined) throw new Error("an asset that the pool does not take");
+    return purse;
+  }
+
+  /** As its window stands, or as the one that would begin now. */
+  #todayOf(purse: Purse): Pick<Purse, "day" | "flow"> {
+    const day = Math.floor(this.now / DAY);
+    if (purse.day === day) return { day, flow: purse.flow };
+    const tenth = purse.balance / 10n;
+    const cap = tenth > purse.minimum ? tenth : purse.minimum;
+    return { day, flow: { cap, net: 0n, proved: 0n } };
+  }
+
+  /** What moves first in a day fixes its cap. */
+  #open(purse: Purse): Flow {
+    Object.assign(purse, this.#todayOf(purse));
+    return purse.flow;
+  }
+}
+
+function refusal(error: string, ...args: readonly (bigint | string)[]): Refusal {
+  return { error, args };
+}
+
+function atLeastZero(amount: bigint): bigint {
+  return amount < 0n ? 0n : amount;
+}
