@@ -52,6 +52,13 @@ describe("sequencer: advance on a real chain with the real pool", function () {
   }
   const advances = async (): Promise<number> => (await ours()).filter(({ isAdvance }) => isAdvance).length;
 
+  /** With another root than the one that was refuted: that one had as many leaves. */
+  const regrown = (third: { readonly root: StoredRoot }): Promise<boolean> =>
+    until("the tree to have grown", () => {
+      const { leafCount, root } = on.rooted();
+      return leafCount === 9 && root !== third.root.root;
+    });
+
   /** Past the second for which a refutation closes the attested path here. */
   async function reopened(): Promise<void> {
     await on.rpc("evm_increaseTime", [5]);
@@ -61,8 +68,7 @@ describe("sequencer: advance on a real chain with the real pool", function () {
   it("goes past void leaves after a refutation, and payments go on with roots over what they make", async () => {
     const { first, third, refuted } = await threeDeposits();
     await refuted();
-    await until("the tree to have grown", () => on.rooted().leafCount === 9);
-    assert.notEqual(on.rooted().root, third.root.root);
+    await regrown(third);
     assert.equal((await on.pool.currentRoot()).root, on.indexer.tree.root(9));
     await reopened();
     const spent = [on.spend(first.root.root), on.spend(on.rooted().root)];
@@ -82,11 +88,12 @@ describe("sequencer: advance on a real chain with the real pool", function () {
   });
 
   it("gets there once where it was killed with its call under way, under the same nonce", async () => {
-    const { refuted } = await threeDeposits();
+    const { third, refuted } = await threeDeposits();
     await refuted();
-    await until("the tree to have grown", () => on.rooted().leafCount === 9);
-    await on.rpc("anvil_reorg", [1, []]);
+    await regrown(third);
+    // Before the reorganisation: what is sent again at once must not be mined before anybody has looked.
     await on.rpc("evm_setAutomine", [false]);
+    await on.rpc("anvil_reorg", [1, []]);
     await until("the advance to be gone", () => on.data.awaitsAdvance());
     await on.restart();
     await on.run();
@@ -96,7 +103,7 @@ describe("sequencer: advance on a real chain with the real pool", function () {
     );
     await on.rpc("evm_setAutomine", [true]);
     await on.mine();
-    await until("the tree to have grown again", () => on.rooted().leafCount === 9);
+    await regrown(third);
     assert.deepEqual(
       (await ours()).map(({ nonce, isAdvance }) => [nonce, isAdvance]),
       [
@@ -113,7 +120,7 @@ describe("sequencer: advance on a real chain with the real pool", function () {
     await on.stop();
     on = await Money.start({ stuckAfterMs: 1_000 });
     await on.run();
-    const { refuted } = await threeDeposits();
+    const { third, refuted } = await threeDeposits();
     await on.rpc("evm_setAutomine", [false]);
     const sent = refuted();
     await until(
@@ -131,7 +138,7 @@ describe("sequencer: advance on a real chain with the real pool", function () {
     assert.ok(entry.attempts[1]!.maxFeePerGas > entry.attempts[0]!.maxFeePerGas);
     await on.rpc("evm_setAutomine", [true]);
     await on.mine();
-    await until("the tree to have grown", () => on.rooted().leafCount === 9);
+    await regrown(third);
     assert.equal(await advances(), 1);
   });
 
@@ -174,7 +181,8 @@ describe("sequencer: advance on a real chain with the real pool", function () {
     await until("the tree to have grown", () => on.rooted().leafCount === 7);
     assert.equal(await advances(), 1);
     assert.deepEqual((await on.store.get(ticket.id))?.status, { state: "queued" });
-    assert.equal(on.sequencer.state().blockedBy, "pause");
+    // Asked anew in every turn, and until then it says nothing.
+    await until("it to be held again", () => on.sequencer.state().blockedBy === "pause");
   });
 
   it("goes on without the signers when they were silent for as long as the pool asks for, and not before", async () => {

@@ -43,6 +43,12 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     await until("it to be sent", async () => (await statusOf(ticket)).state === "submitted");
     return ticket;
   }
+  /** What holds it is asked anew in every turn, and until then nothing is said. */
+  const heldOf = (ticket: TicketRecord) =>
+    until("it to be held", async () => {
+      const shown = await shownOf(ticket);
+      return shown.blocked_by === undefined ? undefined : shown;
+    });
   /** In front of all that waits for the next block. */
   const AHEAD = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 12n };
   async function refusedInItsBlock(ticket: TicketRecord): Promise<TicketStatus> {
@@ -62,7 +68,7 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     await until("it to be held", () => on.sequencer.blockedBy("spend") === "pause");
     await on.mine(5);
     assert.deepEqual(await statusOf(ticket), { state: "queued" });
-    assert.equal((await shownOf(ticket)).blocked_by, "pause");
+    assert.equal((await heldOf(ticket)).blocked_by, "pause");
     assert.equal(await on.chain.nonce(on.sender), nonce);
     await passDays(3);
     await on.isDone(ticket);
@@ -80,7 +86,7 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     assert.ok(refusal?.kind === "rejected");
     assert.equal(on.pool.readReason(refusal.reason).name, "AttestedPathShut");
     await until("it to be held", () => on.sequencer.blockedBy("spend") === "pause");
-    const shown = await shownOf(ticket);
+    const shown = await heldOf(ticket);
     assert.deepEqual([shown.state, shown.blocked_by, shown.error], ["submitted", "pause", null]);
     await passDays(3);
     await on.isDone(ticket);
