@@ -28,3 +28,18 @@ export class BlockCache {
     return answer;
   }
 }
+
+/** Answers of the newest block, and of a few before it. */
+const MAX_ANSWERS = 64;
+
+/**
+ * Asks once a block. `freshTip` names the chain's newest block; while nobody knows it, the question is asked each time.
+ * The result's `key` must name what the answer depends on besides the block.
+ */
+export function oncePerBlock(freshTip: () => string | undefined) {
+  const answers = new BlockCache(MAX_ANSWERS);
+  return <T>(key: string, question: () => Promise<T>): Promise<T> => {
+    const tip = freshTip();
+    return tip === undefined ? question() : answers.get(`${tip} ${key}`, question);
+  };
+}

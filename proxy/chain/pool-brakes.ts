@@ -3,21 +3,13 @@
  * the block before the newest one. Nothing is executed by it: the sequencer asks again before each call, and the pool
  * decides. Of what is taken wrongly the ticket waits and says why, and what is refused wrongly may be posted again.
  */
-import { BlockCache } from "./block-cache.ts";
+import { oncePerBlock } from "./block-cache.ts";
 import type { Pool } from "./pool.ts";
 
 export type PoolBrakes = Pick<Pool, "brakes" | "attestedRoom">;
 
-/** Of the newest block, and of a few before it. */
-const MAX_ANSWERS = 64;
-
-/** `freshTip` names the chain's newest block; while nobody knows it, the pool is asked each time. */
 export function brakesOfBlock(pool: PoolBrakes, freshTip: () => string | undefined): PoolBrakes {
-  const answers = new BlockCache(MAX_ANSWERS);
-  function once<T>(key: string, question: () => Promise<T>): Promise<T> {
-    const tip = freshTip();
-    return tip === undefined ? question() : answers.get(`${tip} ${key}`, question);
-  }
+  const once = oncePerBlock(freshTip);
   return {
     // Times, and no verdict: what has passed meanwhile is the caller's to see.
     brakes: () => once("brakes", () => pool.brakes()),

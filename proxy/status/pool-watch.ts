@@ -1,8 +1,8 @@
 /**
- * Asks now and then how the pool's brakes stand, for the operator's figures; nothing is decided by it. Claims that a token
- * refused are told by no reader of the pool, so they are looked for: behind the first that waits, and not paid.
+ * How the pool's brakes stand, for the operator's figures. Claims that a token refused are told by no reader of the pool,
+ * so they are looked for: behind the first that waits, and not paid.
  */
-import { ChainRefused, ChainUnreachable } from "../chain/json-rpc.ts";
+import { askNowAndThen } from "../chain/now-and-then.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { AssetBrakes, PoolBrakes } from "../observe/metrics.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
@@ -25,18 +25,10 @@ export function createPoolWatch(
   everyMs = EVERY_MS,
 ) {
   const seen = new Map<Address, Seen>();
-  let known: PoolBrakes | undefined;
-  let asking: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
 
-  async function ask(): Promise<void> {
-    try {
-      const [brakes, threshold] = await Promise.all([pool.brakes(), pool.threshold()]);
-      known = { ...brakes, assets: await Promise.all(assets.map((asset) => ofAsset(asset, threshold))) };
-    } catch (error) {
-      if (!(error instanceof ChainUnreachable || error instanceof ChainRefused)) throw error;
-      known = undefined;
-    }
+  async function ask(): Promise<PoolBrakes> {
+    const [brakes, threshold] = await Promise.all([pool.brakes(), pool.threshold()]);
+    return { ...brakes, assets: await Promise.all(assets.map((asset) => ofAsset(asset, threshold))) };
   }
 
   async function ofAsset(asset: Address, threshold: number): Promise<AssetBrakes> {
@@ -62,20 +54,6 @@ export function createPoolWatch(
     return unpaid.length;
   }
 
-  const look = (): void => {
-    asking ??= ask().finally(() => (asking = undefined));
-  };
-
-  return {
-    start(): void {
-      timer = setInterval(look, everyMs);
-      look();
-    },
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      await asking;
-    },
-    /** At most one interval old; undefined when the node did not say when it was last asked. */
-    brakes: () => known,
-  };
+  const asked = askNowAndThen(ask, everyMs);
+  return { ...asked, brakes: asked.answer };
 }

@@ -1,6 +1,7 @@
 // Refutes statements and roots that the test's signer attested without verifying them, and calls `advance`, on a real pool.
 import { Contract } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
+import type { StoredRoot } from "../../proxy/store/chain-data.ts";
 import { attestationDigest, rootUpdateDigest, type RootUpdate } from "../../shared/protocol/attestation.ts";
 import type { Field } from "../../shared/protocol/brands.ts";
 import { toHex } from "../../shared/protocol/bytes.ts";
@@ -12,6 +13,13 @@ import { NO_PROOF, type MadeStatement, type Money } from "./money.ts";
 
 export function poolOf(on: Money): Contract {
   return new Contract(on.pool.address, POOL_ABI, on.owner);
+}
+
+/** In the tree, and the root that it got. */
+export async function deposited(on: Money): Promise<{ made: MadeStatement; root: StoredRoot }> {
+  const made = await on.deposit();
+  await on.reaches(await on.accept(made), "confirmed");
+  return { made, root: on.rooted() };
 }
 
 /** `lastGood`, `firstBad`: the roots around the leaves that it made; anything when no root covers them. */

@@ -50,7 +50,7 @@ export function wordsOfProof({ a, b, c }: Proof): Words {
   return [a[0], a[1], b[0][1], b[0][0], b[1][1], b[1][0], c[0], c[1]];
 }
 
-/** Another proof of the same, as anyone can make one: (A/s, s·(B + t·δ), C + t·A). */
+/** Another proof of the same statement, as anybody makes one from a first: (A/s, s·(B + t·δ), C + t·A). */
 export function madeAgain(words: Words, delta: VerificationKey["delta"], draw: Draw): Words {
   const { a, b, c } = pointsOf(words);
   const d = G2.fromAffine({ x: Fp2.fromBigTuple([...delta[0]]), y: Fp2.fromBigTuple([...delta[1]]) });

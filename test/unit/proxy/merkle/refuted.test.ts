@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { checkIndex } from "../../../../proxy/merkle/index-check.ts";
 import { createMerkle } from "../../../../proxy/merkle/merkle.service.ts";
-import type { StoredRoot } from "../../../../proxy/store/chain-data.ts";
 import { attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { emptyNode, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
 import { drawField } from "../../../support/drafts.ts";
-import { Money, NO_PROOF, type MadeStatement } from "../../../support/money.ts";
+import { Money, NO_PROOF } from "../../../support/money.ts";
 import { poolContract } from "../../../support/pool-contract.ts";
-import { advance, forgeRoot, refute, refuteRoot } from "../../../support/refuting.ts";
+import { advance, deposited, forgeRoot, refute, refuteRoot } from "../../../support/refuting.ts";
 import { until } from "../../../support/until.ts";
 
 describe("merkle/indexer through refutations, on a real pool", function () {
@@ -21,11 +20,6 @@ describe("merkle/indexer through refutations, on a real pool", function () {
   });
   afterEach(() => on.stop());
 
-  async function deposited(): Promise<{ made: MadeStatement; root: StoredRoot }> {
-    const made = await on.deposit();
-    await on.reaches(await on.accept(made), "confirmed");
-    return { made, root: on.rooted() };
-  }
   /** Until the index has the chain's newest block; then both sides are the same. */
   async function agrees(): Promise<void> {
     const head = await on.chain.header("latest");
@@ -37,7 +31,7 @@ describe("merkle/indexer through refutations, on a real pool", function () {
   }
   /** The third is refuted by its signer's own word. */
   async function refuted() {
-    const [first, second, third] = [await deposited(), await deposited(), await deposited()];
+    const [first, second, third] = [await deposited(on), await deposited(on), await deposited(on)];
     await on.sequencer.stop();
     await refute(on, second.made, attester(1), [first.root.root, second.root.root]);
     await until("the refutation to be indexed", () => on.data.awaitsAdvance());
@@ -79,7 +73,7 @@ describe("merkle/indexer through refutations, on a real pool", function () {
     await on.mine(2);
     await on.restart();
     await on.run();
-    const { root } = await deposited();
+    const { root } = await deposited(on);
     assert.ok(root.sequence > third.root.sequence);
     assert.equal(root.leafCount, 12);
     assert.notEqual(on.data.root(first.root.root), undefined);
@@ -87,7 +81,7 @@ describe("merkle/indexer through refutations, on a real pool", function () {
   });
 
   it("keeps the root and its number where advance goes over void leaves only, also from nothing", async () => {
-    const { made, root } = await deposited();
+    const { made, root } = await deposited(on);
     await on.sequencer.stop();
     const empty = emptyNode(TREE_DEPTH);
     await refute(on, made, attester(1), [empty, root.root]);
@@ -115,7 +109,7 @@ describe("merkle/indexer through refutations, on a real pool", function () {
   describe("where a root was forged", () => {
     /** Four true leaves that wait, and a root over them that is nobody's. */
     async function forged() {
-      const { root } = await deposited();
+      const { root } = await deposited(on);
       await on.sequencer.stop();
       const stranger = on.spend(root.root);
       await poolContract(on).execute(stranger, await on.attestor.attest(stranger.statement, NO_PROOF));

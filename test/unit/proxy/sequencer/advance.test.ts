@@ -4,9 +4,9 @@ import { Interface } from "ethers";
 import { attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import type { StoredRoot } from "../../../../proxy/store/chain-data.ts";
-import { Money, NO_PROOF, type MadeStatement } from "../../../support/money.ts";
+import { Money, NO_PROOF } from "../../../support/money.ts";
 import { poolContract } from "../../../support/pool-contract.ts";
-import { advance, poolOf, refute } from "../../../support/refuting.ts";
+import { advance, deposited, poolOf, refute } from "../../../support/refuting.ts";
 import { until } from "../../../support/until.ts";
 
 const ADVANCE = new Interface(POOL_ABI).getFunction("advance")!.selector;
@@ -22,15 +22,9 @@ describe("sequencer: advance on a real chain with the real pool", function () {
   });
   afterEach(() => on.stop());
 
-  async function deposited(): Promise<{ made: MadeStatement; root: StoredRoot }> {
-    const made = await on.deposit();
-    await on.reaches(await on.accept(made), "confirmed");
-    return { made, root: on.rooted() };
-  }
-
   /** Nine leaves, the second three to be refuted; the other signer works on. */
   async function threeDeposits() {
-    const [first, second, third] = [await deposited(), await deposited(), await deposited()];
+    const [first, second, third] = [await deposited(on), await deposited(on), await deposited(on)];
     on.link.signer = attester(2);
     const refuted = () => refute(on, second.made, attester(1), [first.root.root, second.root.root]);
     return { first, second, third, refuted };
@@ -159,7 +153,7 @@ describe("sequencer: advance on a real chain with the real pool", function () {
 
   /** Four leaves in no root, of a call that a stranger made. */
   async function leavesThatWait(): Promise<void> {
-    await deposited();
+    await deposited(on);
     await on.sequencer.stop();
     const stranger = on.spend(on.rooted().root);
     await poolContract(on).execute(stranger, await on.attestor.attest(stranger.statement, NO_PROOF));
