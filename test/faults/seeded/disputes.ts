@@ -15,7 +15,7 @@ const POOL = new Interface(POOL_ABI);
 /** Blocks in which a service that works puts leaves into the tree. */
 const ROOT_WITHIN = 12;
 const ROOT_PAUSE_MS = 60;
-/** More than there are forgeries, and than calls that a few dozen leaves need. */
+/** More than there are forgeries. */
 const MOST_ACTS = 10;
 
 export class Disputes {
@@ -82,13 +82,9 @@ export class Disputes {
     return Math.max(0, Number(attestedFrom) - (await this.#moves.time()));
   }
 
-  /** Whatever is forged and stands is refuted, and the tree goes on as far as strangers may bring it. */
+  /** Whatever is forged and stands is refuted. Past the void leaves the service has to come by itself. */
   async heal(): Promise<void> {
     for (let i = 0; i < MOST_ACTS && (await this.#standing()).length > 0; i++) await this.refute(false);
-    const { voids } = await readChain(this.#world, this.#moves);
-    // Behind void leaves the signers' updates fit no more, also when the path is open again.
-    if (voids.size === 0 && (await this.closedFor()) === 0) return;
-    for (let i = 0; i < MOST_ACTS; i++) if (!(await this.advance())) return;
   }
 
   /** Forgeries that were executed and that nobody has refuted, as the chain is now. */
