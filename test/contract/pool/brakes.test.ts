@@ -6,7 +6,7 @@ import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { authorize, seal, type Sealed } from "../../support/drafts.ts";
 import { toyKeys, toyProved } from "../../support/toy-keys.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
-import { DAY, nextBlockAt, now, outcome, outcomes } from "./told-world.ts";
+import { DAY, nextBlockAt, nextBlockTomorrow, now, outcome, outcomes } from "./told-world.ts";
 import { fault, freshAddress, World, type Fault } from "./world.ts";
 
 const [MINIMUM, HELD] = [1_000n, 100_000n];
@@ -38,7 +38,7 @@ describe("pool: brakes", function () {
 
   /** Signers at work: a root of today, and the day just begun. */
   const tomorrow = async (): Promise<void> => {
-    await nextBlockAt(world, (Math.floor((await now(world)) / DAY) + 1) * DAY);
+    await nextBlockTomorrow(world);
     await world.execute([world.transfer({ attesters: [one!] })]);
     assert.equal(typeof (await world.execute([], world.updateTo(world.queue, {}, [one!]))).update, "bigint");
   };

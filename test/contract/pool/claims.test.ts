@@ -8,7 +8,7 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { recover, refusedTo } from "./recovery.ts";
 import { simulate } from "./simulation.ts";
-import { DAY, nextBlockAt, now, outcome } from "./told-world.ts";
+import { DAY, nextBlockAt, nextBlockTomorrow, now, outcome } from "./told-world.ts";
 import { actingAs, fault, freshAddress, mustAddress, World } from "./world.ts";
 
 const [MINIMUM, HELD] = [1_000n, 100_000n];
@@ -42,7 +42,7 @@ describe("pool: claims", function () {
 
   /** Signers at work, so that the proved way has its quarter and no more. */
   const tomorrow = async (): Promise<void> => {
-    await nextBlockAt(world, (Math.floor((await now(world)) / DAY) + 1) * DAY);
+    await nextBlockTomorrow(world);
     await world.execute([world.transfer()]);
     assert.equal(typeof (await world.execute([], world.updateTo(world.queue))).update, "bigint");
   };

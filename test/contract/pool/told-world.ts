@@ -143,6 +143,11 @@ export function nextBlockAt(world: World, unixSecs: bigint | number): Promise<un
   return world.provider.send("evm_setNextBlockTimestamp", [Number(unixSecs)]);
 }
 
+/** The next block is the first of the chain's next day. */
+export async function nextBlockTomorrow(world: World): Promise<void> {
+  await nextBlockAt(world, (Math.floor((await now(world)) / DAY) + 1) * DAY);
+}
+
 export async function now(world: World): Promise<number> {
   return (await world.provider.getBlock("latest"))!.timestamp;
 }

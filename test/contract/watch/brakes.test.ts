@@ -14,7 +14,7 @@ import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
 import { toyKeys, toyProof, toyProved } from "../../support/toy-keys.ts";
 import { recover } from "../pool/recovery.ts";
-import { DAY, nextBlockAt, now, outcome } from "../pool/told-world.ts";
+import { DAY, nextBlockAt, nextBlockTomorrow, now, outcome } from "../pool/told-world.ts";
 import { actingAs, freshAddress, mustAddress, World } from "../pool/world.ts";
 
 const HELD = 100_000n;
@@ -46,7 +46,7 @@ describe("watcher: brakes and claims", function () {
   after(() => world.stop());
 
   const tomorrow = async (): Promise<void> => {
-    await nextBlockAt(world, (Math.floor((await now(world)) / DAY) + 1) * DAY);
+    await nextBlockTomorrow(world);
     await world.provider.send("evm_mine", []);
   };
   const later = async (seconds: number): Promise<void> => {

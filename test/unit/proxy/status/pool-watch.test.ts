@@ -8,7 +8,7 @@ import { loadArtifact } from "../../../../scripts/build/contracts.ts";
 import { ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
 import { emptyNode, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
 import { recover } from "../../../contract/pool/recovery.ts";
-import { DAY, nextBlockAt, now, outcome } from "../../../contract/pool/told-world.ts";
+import { DAY, nextBlockTomorrow, now, outcome } from "../../../contract/pool/told-world.ts";
 import { actingAs, freshAddress, mustAddress, World } from "../../../contract/pool/world.ts";
 import { depositDraft, seal, type Sealed } from "../../../support/drafts.ts";
 import { toyKeys, toyProof, toyProved } from "../../../support/toy-keys.ts";
@@ -50,7 +50,7 @@ describe("pool-watch: on a real pool", function () {
   after(() => world.stop());
 
   const tomorrow = async (): Promise<void> => {
-    await nextBlockAt(world, (Math.floor((await now(world)) / DAY) + 1) * DAY);
+    await nextBlockTomorrow(world);
     await world.provider.send("evm_mine", []);
   };
   const withdrawal = (amount: bigint, recipient: Address): Sealed => {
