@@ -1,8 +1,8 @@
 /** What goes to the pool without the service: what owners prove themselves, and what a thief forges. Made for a world, and not sent. */
-import { Wallet as EthereumWallet } from "ethers";
+import { Contract, Interface, Wallet as EthereumWallet } from "ethers";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { wordsOf } from "../../../scripts/product/watch/groth16.ts";
-import { attested, attester, unsigned } from "../../../scripts/stack/pool-transaction.ts";
+import { attested, attester, NO_UPDATE, unsigned } from "../../../scripts/stack/pool-transaction.ts";
 import { pinsOf } from "../../../scripts/stack/stack-wallet.ts";
 import { NO_PROOF } from "../../../scripts/stack/stolen-key/thief.ts";
 import { poolChain } from "../../../shared/client/chain/index.ts";
@@ -19,12 +19,10 @@ import { asAddress, mustField } from "../../../shared/protocol/brands.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import { TREE_DEPTH } from "../../../shared/protocol/tree.ts";
-import { Contract, Interface } from "ethers";
 import type { TestStack } from "../../support/stack.ts";
 import type { Foreign } from "./observations.ts";
 
 const POOL = new Interface(POOL_ABI);
-const NO_UPDATE = [0n, 0n, 0n, 0n, `0x${"00".repeat(32)}`, `0x${"00".repeat(32)}`, "0x"];
 /** The second signer that the pool admits; its key is stolen. */
 const THIEF = attester(666);
 const NO_FEES = { service: undefined, developer: undefined, total: 0n };
@@ -108,15 +106,12 @@ export async function forge(on: TestStack, name: string, to: string, deadline: n
   });
   const { spend: keyHash } = await committedKeyHashes();
   const member = attested(home, keyHash, unsigned(statement, NO_PROOF), [THIEF]);
-  const { kind, signals, ext, proof, authorization, attestations } = member;
+  const { kind, signals, attestations } = member;
   const shared = { kind, deadline: member.deadline, signals };
   return {
     name,
     statement: statement.hash,
-    call: POOL.encodeFunctionData("execute", [
-      [[kind, member.deadline, signals, ext, proof, authorization, attestations]],
-      NO_UPDATE,
-    ]),
+    call: POOL.encodeFunctionData("execute", [[member], NO_UPDATE]),
     shown: {
       ...{ ...shared, extHash: keccakHex(statement.extBytes), proof: toHex(NO_PROOF) },
       ...{ words: wordsOf(NO_PROOF), attestations },

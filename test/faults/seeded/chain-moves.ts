@@ -1,11 +1,10 @@
 /** What the chain itself, and strangers on it, do in a scenario; through anvil's own calls and ordinary transactions. */
 import { Interface, Transaction } from "ethers";
+import { NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
 import { CONFIRMATIONS, type Prebuilt, type World } from "./world.ts";
 
 const POOL = new Interface(POOL_ABI);
-const NO_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"];
 const GWEI = 1_000_000_000n;
 const hex = (value: number | bigint): string => `0x${value.toString(16)}`;
 /** More than any proxy bids, so that a stranger's transaction comes first in its block. */
