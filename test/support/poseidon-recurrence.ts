@@ -1,13 +1,14 @@
 /**
- * The numbers of PoseidonTreeTable.sol, drawn and derived again. Poseidon as ePrint 2019/458 has it; the partial rounds
- * in the coordinates in which they are a recurrence with fixed numbers.
+ * The numbers of PoseidonTreeTable.sol and PoseidonNoteTable.sol, drawn and derived again. Poseidon as ePrint 2019/458
+ * has it; the partial rounds in the coordinates in which they are a recurrence with fixed numbers.
  */
 import { grainGenConstants } from "@noble/curves/abstract/poseidon.js";
 import { bn254 } from "@noble/curves/bn254.js";
 
 const Fr = bn254.fields.Fr;
 const HALF_OF_FULL_ROUNDS = 4;
-const PARTIAL_ROUNDS = 60;
+/** By the number of inputs; the state has one word more. */
+const PARTIAL_ROUNDS = { 3: 56, 4: 60 } as const;
 
 type Vector = readonly bigint[];
 type Matrix = readonly Vector[];
@@ -15,9 +16,9 @@ type Matrix = readonly Vector[];
 export interface Recurrence {
   /** As the generator draws them. */
   readonly drawn: { readonly roundConstants: Matrix; readonly matrix: Matrix };
-  /** Each meets an S-box: five in a full round, one in a partial round. */
+  /** Each meets an S-box: one for each word in a full round, one in a partial round. */
   readonly constants: { readonly before: Matrix; readonly partial: Vector; readonly after: Matrix };
-  /** The last four words to the coordinates, and back. */
+  /** The words behind the first to the coordinates, and back. */
   readonly into: Matrix;
   readonly back: Matrix;
   /** z_i' = z_(i+1) + feedback_i · z_1 + input_i · x. */
@@ -26,13 +27,14 @@ export interface Recurrence {
 }
 
 /**
- * Of the matrix [[m, v], [w, N]] a partial round makes x, the S-box's output, and s, the last four words, into
- * m·x + v·s and N·s + w·x. With N⁴ = a₁N³ + a₂N² + a₃N + a₄ (Cayley and Hamilton), let z₁ = v·s and
+ * Of the matrix [[m, v], [w, N]] a partial round makes x, the S-box's output, and s, the words behind the first, into
+ * m·x + v·s and N·s + w·x. Said for four of them: with N⁴ = a₁N³ + a₂N² + a₃N + a₄ (Cayley and Hamilton), let z₁ = v·s and
  * z₍ᵢ₊₁₎ = pᵢN·s − aᵢz₁, where pᵢ is the row that makes zᵢ. Then zᵢ' = z₍ᵢ₊₁₎ + aᵢz₁ + (pᵢ·w)x, and z₅ is zero.
  */
-export function poseidonRecurrence(): Recurrence {
+export function poseidonRecurrence(inputs: keyof typeof PARTIAL_ROUNDS): Recurrence {
+  const roundsPartial = PARTIAL_ROUNDS[inputs];
   const { roundConstants, mds } = grainGenConstants({
-    ...{ Fp: Fr, t: 5, roundsFull: 2 * HALF_OF_FULL_ROUNDS, roundsPartial: PARTIAL_ROUNDS, sboxPower: 5 },
+    ...{ Fp: Fr, t: inputs + 1, roundsFull: 2 * HALF_OF_FULL_ROUNDS, roundsPartial, sboxPower: 5 },
   });
   const [v, w, N] = [
     mds[0]!.slice(1),
@@ -41,7 +43,7 @@ export function poseidonRecurrence(): Recurrence {
   ];
   const feedback = characteristic(N);
   const into: Vector[] = [v];
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < inputs - 1; i++) {
     const next = times(transposed(N), into[i]!);
     into.push(next.map((value, j) => Fr.sub(value, Fr.mul(feedback[i]!, v[j]!))));
   }
@@ -52,7 +54,7 @@ export function poseidonRecurrence(): Recurrence {
   };
 }
 
-/** In the order of the table. */
+/** In the order of the tables. */
 export function tableNumbers({ constants, into, back }: Recurrence): Vector {
   return [
     constants.before.flat(),
@@ -65,8 +67,8 @@ export function tableNumbers({ constants, into, back }: Recurrence): Vector {
 
 /** Appendix B: a constant on a word that meets no S-box is carried through the matrix until it meets one. */
 function carriedConstants(roundConstants: Matrix, mds: Matrix): Recurrence["constants"] {
-  const end = HALF_OF_FULL_ROUNDS + PARTIAL_ROUNDS;
-  let carried: Vector = [0n, 0n, 0n, 0n, 0n];
+  const end = roundConstants.length - HALF_OF_FULL_ROUNDS;
+  let carried: Vector = mds.map(() => 0n);
   const partial = roundConstants.slice(HALF_OF_FULL_ROUNDS, end).map((row) => {
     const [first, ...others] = row.map((constant, i) => Fr.add(constant, carried[i]!));
     carried = times(mds, [0n, ...others]);
@@ -80,7 +82,7 @@ function carriedConstants(roundConstants: Matrix, mds: Matrix): Recurrence["cons
   };
 }
 
-/** [a₁, …, a₄] with N⁴ = a₁N³ + a₂N² + a₃N + a₄, by Faddeev and Le Verrier. */
+/** [a₁, …, aₙ], of n = 4 with N⁴ = a₁N³ + a₂N² + a₃N + a₄, by Faddeev and Le Verrier. */
 function characteristic(N: Matrix): Vector {
   const found: bigint[] = [];
   let power: Matrix = N;
