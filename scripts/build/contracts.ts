@@ -29,6 +29,11 @@ export const ABI_FILE = path.join(ROOT, SOURCES, "abi.ts");
 const PUBLISHED = [
   { constant: "POOL_ABI", contract: "IPool", comment: "The pool: `interfaces/IPool.sol`." },
   {
+    constant: "FORWARDERS_ABI",
+    contract: "IForwarders",
+    comment: "Addresses that pay one note or one account: `interfaces/IForwarders.sol`.",
+  },
+  {
     constant: "TOKEN_ABI",
     contract: "IToken",
     comment: "The token: EIP-20, EIP-2612 and EIP-3009 as far as we use them, `interfaces/IToken.sol`.",

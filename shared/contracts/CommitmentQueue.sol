@@ -18,12 +18,16 @@ abstract contract CommitmentQueue is AttestationGate, RootLedger {
 
     /// @param leaves how many there will be: the pool may hash one more than the statement names
     function _appendFault(uint256[] calldata commitments, uint256 leaves) internal view returns (bytes memory) {
-        if (position.leafCount + leaves >= CAPACITY) return abi.encodeWithSelector(TreeFull.selector);
+        if (!_hasRoom(leaves)) return abi.encodeWithSelector(TreeFull.selector);
         for (uint256 i = 0; i < commitments.length; ++i) {
             // The empty leaf: as a commitment it would be a place that looks free.
             if (commitments.item(i) == 0) return abi.encodeWithSelector(CommitmentZero.selector);
         }
         return "";
+    }
+
+    function _hasRoom(uint256 leaves) internal view returns (bool) {
+        return position.leafCount + leaves < CAPACITY;
     }
 
     /// @dev Only after `_appendFault` found nothing.
@@ -37,7 +41,7 @@ abstract contract CommitmentQueue is AttestationGate, RootLedger {
         position.leafCount = uint40(firstLeafIndex + commitments.length);
     }
 
-    /// @dev A note that the pool completed. Its place was kept by `_appendFault`; that Poseidon gives 0 does not happen.
+    /// @dev A note that the pool completed, where there is room for it; that Poseidon gives 0 does not happen.
     function _appendHashed(uint256 commitment) internal returns (uint64 leafIndex) {
         leafIndex = position.leafCount;
         queueHead = _nextHead(queueHead, commitment);
@@ -61,6 +65,11 @@ abstract contract CommitmentQueue is AttestationGate, RootLedger {
                 emit RootUpdateSkipped(update.fromIndex, update.toIndex, fault);
             }
         }
+        _keepEnd(rootedHead);
+    }
+
+    /// @dev At the end of every call that adds leaves.
+    function _keepEnd(bytes32 rootedHead) internal {
         uint256 leafCount = position.leafCount;
         // Where everything is in the tree, there is nothing to find again.
         if (leafCount == position.rootedCount) return;

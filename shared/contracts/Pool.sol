@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 pragma solidity ^0.8.28;
 
+import {CreditDesk} from "./CreditDesk.sol";
 import {Genesis} from "./Genesis.sol";
 import {PoolSettings} from "./PoolSettings.sol";
 import {SwapDesk} from "./SwapDesk.sol";
@@ -18,7 +19,7 @@ import {TokenCalls} from "./libraries/TokenCalls.sol";
 /// What is called rarely lies in two modules, whose code runs here by delegatecall: this contract alone would be too
 /// long for EIP-170. The functions that go there are named one by one at the end: there is no other way in, and nothing
 /// that could be replaced.
-contract Pool is Genesis, SwapDesk, IPool {
+contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
     /// What a transaction that moves tokens may use at least, whatever its neighbours did: several times what an
     /// honest one needs with a token behind a proxy.
     uint256 private constant MEMBER_GAS = 500_000;
@@ -46,6 +47,11 @@ contract Pool is Genesis, SwapDesk, IPool {
             if (leafCount == update.toIndex && head == update.headAfter) isBoundary = true;
         }
         _close(update, rootedHead, isBoundary);
+    }
+
+    /// @inheritdoc IPool
+    function credit(address asset, bytes calldata order) external locked returns (uint64 firstLeafIndex) {
+        return _credit(asset, order);
     }
 
     /// @dev Succeeds as a whole, or changes nothing but the log.

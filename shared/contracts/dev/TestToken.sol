@@ -26,11 +26,23 @@ contract TestToken {
     }
 
     /// @notice The faucet. DEVELOPMENT ONLY.
-    function mint(address to, uint256 value) external {
+    function mint(address to, uint256 value) external returns (bool) {
         if (to == address(0)) revert ZeroAddress();
         totalSupply += value;
         balanceOf[to] += value;
         emit Transfer(address(0), to, value);
+        return true;
+    }
+
+    /// @notice What whoever burns to send elsewhere does with their own.
+    function burn(uint256 value) external {
+        uint256 held = balanceOf[msg.sender];
+        if (held < value) revert BalanceTooLow();
+        unchecked {
+            balanceOf[msg.sender] = held - value;
+            totalSupply -= value;
+        }
+        emit Transfer(msg.sender, address(0), value);
     }
 
     function transfer(address to, uint256 value) external returns (bool) {

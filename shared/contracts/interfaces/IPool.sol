@@ -18,6 +18,13 @@ interface IPool is IPoolSettings, IGovernance, IRecovery {
     /// Of money that its window has no room for it makes a claim.
     function execute(Transaction[] calldata transactions, RootUpdate calldata update) external;
 
+    /// @notice Makes notes for money that the caller, a contract, brings: calls its `bringCredit` (see ICreditSource),
+    /// measures by how much the pool's balance grew, and hashes one note after the other into the queue. Reverts unless
+    /// the notes, 1 to 64, are together worth exactly that. Only for an asset that may be deposited; the money may leave
+    /// again in the same window, as any that comes in. Needs no signer and no pause stops it.
+    /// @return firstLeafIndex of the first note; the others follow it
+    function credit(address asset, bytes calldata order) external returns (uint64 firstLeafIndex);
+
     /// @notice The newest root, and how many leaves of the queue it covers.
     function currentRoot() external view returns (uint256 root, uint64 leafCount, uint64 sequence);
     /// @notice Leaves in the queue, rooted or not, and the head over all of them.

@@ -117,6 +117,17 @@ interface IPoolTypes {
         address asset,
         uint256 value
     );
+    /// @notice The pool made a note for money that a contract brought (see `credit`): one for each note, in order of the
+    /// leaves. commitment = Poseidon(npk, asset, value); ephemeralKey is of this note alone, and the ciphertext its only one.
+    event Credited(
+        address indexed asset,
+        uint64 leafIndex,
+        uint256 commitment,
+        uint256 npk,
+        uint256 value,
+        bytes32 ephemeralKey,
+        bytes ciphertext
+    );
     /// @notice A member of a batch failed and changed nothing. Anyone can cause this for any statement, by
     /// carrying it with a wrong attestation or after it was executed: it tells the sender of the call why the
     /// call did not do more, and says nothing about what the statement may still become or already is.
@@ -233,6 +244,13 @@ interface IPoolTypes {
     error FloorMissed(uint256 floor, uint256 received);
     /// The transaction used up the gas that its kind allows (a token or venue that burns gas).
     error GasExhausted();
+
+    // ------------------------------------------------------------------ errors of a credit
+
+    /// None, or more than 64.
+    error NoteCount(uint256 given);
+    /// Not 53 bytes.
+    error CiphertextLength(uint256 given);
 
     // ------------------------------------------------------------------ errors of an attestation
 
