@@ -45,6 +45,8 @@ import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../sta
 import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
 import { measureAlone, transact } from "./gas-alone.ts";
+import { measureCredits } from "./gas-credit.ts";
+import { measureForwarders } from "./gas-forwarders.ts";
 import { runCommand } from "../build/command.ts";
 import { loadArtifact } from "../build/contracts.ts";
 
@@ -79,6 +81,7 @@ export async function measureGas(): Promise<Figures> {
     return {
       ...(await measureOn(sender, wallet, BigInt(anvil.chainId))),
       ...figuresOf(await measureAlone(provider, sender, BigInt(anvil.chainId))),
+      ...figuresOf(await measureForwarders(sender, BigInt(anvil.chainId))),
     };
   } finally {
     provider.destroy();
@@ -137,6 +140,7 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     spend9_alone: await bench.execute([transfer9()]),
     private_transfer_without_update: await bench.execute([transfer()], false),
     root_update: await bench.execute([]),
+    ...(await measureCredits(sender, pool, token)),
     ...(await measureTree(sender)),
   };
   return figuresOf(figures);

@@ -524,6 +524,18 @@ export async function poolEvents(provider: JsonRpcProvider, pool: Contract): Pro
           ...at,
         },
       });
+    } else if (parsed?.name === "Credited") {
+      const { leafIndex, commitment, npk, asset, value, ephemeralKey, ciphertext } = parsed.args.toObject();
+      push({
+        kind: "leaf",
+        data: {
+          ...{ index: Number(leafIndex), commitment: toHex(word(commitment as bigint)) },
+          ...{ ephemeral_key: ephemeralKey as string, output: 0, ciphertext: ciphertext as string },
+          ...{ source: "forwarder", npk: toHex(word(npk as bigint)), asset: asset as string },
+          value: String(value),
+          ...at,
+        },
+      });
     } else if (parsed?.name === "RootUpdated") {
       const root = toHex(word(parsed.args["root"] as bigint));
       push({

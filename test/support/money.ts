@@ -29,6 +29,7 @@ import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts"
 import { embeddedStores } from "../../proxy/store/instance.ts";
 import type { TicketStore } from "../../proxy/store/ticket-store.ts";
 import type { TicketRecord } from "../../proxy/store/tickets.ts";
+import type { Errands } from "../../proxy/sequencer/errands.ts";
 import { createGasWallet } from "../../proxy/sequencer/gas-wallet.ts";
 import { createSequencer, type Sequencer, type SequencerOptions } from "../../proxy/sequencer/sequencer.ts";
 import { logAccepted } from "../../proxy/sequencer/reporting.ts";
@@ -173,9 +174,10 @@ export class Money {
   readonly options: SequencerOptions;
   readonly sender: Address;
   now: () => number = Date.now;
-  /** These two are taken up by the next `restart`. */
+  /** These three are taken up by the next `restart`. */
   logger: Logger = SILENT;
   metrics: Metrics = createMetrics();
+  errands: Errands | undefined;
   #running: Running;
   readonly folder: string;
   readonly deploymentBlock: number;
@@ -309,6 +311,7 @@ export class Money {
         tree: indexer.tree,
         sync: () => indexer.sync(),
         wallet: createGasWallet(SENDER_KEY, this.home.chainId),
+        ...(this.errands === undefined ? {} : { errands: this.errands }),
         logger: this.logger,
         metrics: this.metrics,
         now: () => this.now(),

@@ -359,9 +359,10 @@ describe("pool: governance", () => {
       .filter((fragment) => fragment.type === "function" && !("constant" in fragment && fragment.constant))
       .map((fragment) => ("name" in fragment ? String(fragment.name) : ""));
     const known = Object.values(ROLES).flatMap((role) => Object.values(role));
-    // What anybody may call: payments, and what recovers from silent or lying signers.
+    // What anybody may call: payments, money that a contract brings, and what recovers from silent or lying signers.
     const anybodys = [
       "execute",
+      "credit",
       "advance",
       "payClaim",
       "refuteStatement",

@@ -56,6 +56,11 @@ export interface Bought {
   readonly asset: Address;
   readonly value: bigint;
 }
+/** One note of a `credit`, as the pool says it. */
+export interface Credited extends Bought {
+  readonly ephemeralKey: string;
+  readonly ciphertext: string;
+}
 type Hashed = Bought & { readonly statementHash: string };
 
 /** A fault by the name that its selector has in IPool.sol. */
@@ -299,6 +304,19 @@ export class World {
       }
     }
     return { members: byMember, update: updateOutcome, receipt };
+  }
+
+  /** Takes the notes of a `credit` into the mirror, in order. */
+  takeCredited(receipt: ContractTransactionReceipt): readonly Credited[] {
+    const own = receipt.logs.filter(({ address }) => mustAddress(address) === this.setting.home.pool);
+    return own.map((raw) => {
+      const log = this.pool.interface.parseLog(raw);
+      if (log?.name !== "Credited") throw new Error(`unexpected event ${String(log?.name)}`);
+      const credited = log.args.toObject() as Credited;
+      if (credited.leafIndex !== this.queue.count) throw new Error("a note was hashed into another place");
+      this.#append(credited.commitment);
+      return { ...credited, asset: mustAddress(credited.asset) };
+    });
   }
 
   #append(commitment: bigint): void {

@@ -5,6 +5,7 @@ pragma solidity ^0.8.28;
 contract RefusingToken {
     mapping(address account => uint256) public balanceOf;
     mapping(address account => bool) public isRefused;
+    mapping(address account => bool) public isRefusedSender;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
 
@@ -16,6 +17,10 @@ contract RefusingToken {
 
     function setRefused(address account, bool refused) external {
         isRefused[account] = refused;
+    }
+
+    function setRefusedSender(address account, bool refused) external {
+        isRefusedSender[account] = refused;
     }
 
     function approve(address, uint256) external pure returns (bool) {
@@ -33,6 +38,7 @@ contract RefusingToken {
 
     function _move(address from, address to, uint256 value) private returns (bool) {
         if (isRefused[to]) revert Refused(to);
+        if (isRefusedSender[from]) revert Refused(from);
         balanceOf[from] -= value;
         balanceOf[to] += value;
         emit Transfer(from, to, value);
