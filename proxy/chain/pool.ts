@@ -12,6 +12,7 @@ import {
   type Bytes32,
   type Field,
 } from "../../shared/protocol/brands.ts";
+import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { EXECUTED_TOPIC, readExecuted, type Executed } from "../../shared/protocol/host/executed-log.ts";
 import { KIND_NAMES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
 import { encodeExecute } from "./execute-call.ts";
@@ -29,6 +30,17 @@ export type PoolEvent =
       readonly npk: Field;
       readonly asset: Address;
       readonly value: bigint;
+    }
+  /** A note that the pool made of money that a contract brought. */
+  | {
+      readonly kind: "credited";
+      readonly leafIndex: number;
+      readonly commitment: Field;
+      readonly npk: Field;
+      readonly asset: Address;
+      readonly value: bigint;
+      readonly ephemeralKey: Uint8Array;
+      readonly ciphertext: Uint8Array;
     }
   | { readonly kind: "rejected"; readonly statement: Bytes32; readonly reason: string }
   | { readonly kind: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
@@ -221,6 +233,20 @@ function parseLog(abi: Interface, log: LogData): PoolEvent | undefined {
         npk: mustField(args["npk"] as bigint),
         asset,
         value: args["value"] as bigint,
+      };
+    }
+    case "Credited": {
+      const asset = asAddress(args["asset"]);
+      if (asset === undefined) throw new ChainUnreachable("a credited note names no asset");
+      return {
+        kind: "credited",
+        leafIndex: Number(args["leafIndex"]),
+        commitment: mustField(args["commitment"] as bigint),
+        npk: mustField(args["npk"] as bigint),
+        asset,
+        value: args["value"] as bigint,
+        ephemeralKey: mustFromHex(args["ephemeralKey"] as string),
+        ciphertext: mustFromHex(args["ciphertext"] as string),
       };
     }
     case "Rejected":

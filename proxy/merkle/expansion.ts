@@ -1,7 +1,8 @@
 /**
  * The pool's logs, in order, as the events they carry. The last leaf of a swap is spread over two logs: its
  * ciphertext comes with the statement, its commitment with the note that the pool made afterwards. A node that
- * leaves out one of the two is not believed, nor one that voids leaves of a statement that it never showed.
+ * leaves out one of the two is not believed, nor one that voids leaves of a statement that it never showed. A credited
+ * note belongs to no statement: its one log says all of it.
  */
 import type { Pool } from "../chain/pool.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
@@ -80,6 +81,15 @@ export function createExpansion(pool: Pick<Pool, "parseLog">, madeAt: ChainDataS
         const opening = { npk, asset, value };
         return [
           { kind: "leaf", index: leafIndex, commitment, sealed, source: "swap", isLast: true, opening },
+        ];
+      }
+      case "credited": {
+        requireNothingOwed();
+        const { leafIndex, commitment, npk, asset, value, ephemeralKey, ciphertext } = parsed;
+        const sealed: SealedOutput = { ephemeralKey, output: 0, ciphertext };
+        const opening = { npk, asset, value };
+        return [
+          { kind: "leaf", index: leafIndex, commitment, sealed, source: "forwarder", isLast: true, opening },
         ];
       }
       case "rejected":

@@ -34,9 +34,9 @@ export interface NoteOpening {
 
 /** What the owner of a leaf's note reads it from. */
 export interface SealedOutput {
-  /** One for all leaves of a statement. */
+  /** One for all leaves of a statement; of a credited note its own. */
   readonly ephemeralKey: Uint8Array;
-  /** The leaf's place among those of its statement. */
+  /** The leaf's place among those of its statement; 0 of a credited note. */
   readonly output: number;
   readonly ciphertext: Uint8Array;
 }
@@ -47,8 +47,8 @@ export type ChainEvent =
       readonly index: number;
       readonly commitment: Field;
       readonly sealed: SealedOutput;
-      readonly source: "deposit" | "spend" | "swap";
-      /** The last leaf of its statement. */
+      readonly source: "deposit" | "spend" | "swap" | "forwarder";
+      /** The last leaf of its statement, or a note that a contract's money was credited by: each stands alone. */
       readonly isLast: boolean;
       /** Where the pool itself made the note and said what is in it. */
       readonly opening?: NoteOpening;

@@ -69,6 +69,7 @@ function apply(state: WalletState, keys: FullViewingKey, event: StreamEvent): Fi
     case "ready":
     case "synced":
     case "ticket":
+    case "bridge":
     case "session_expired":
     case "credential_revoked":
       return NOTHING;

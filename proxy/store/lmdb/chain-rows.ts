@@ -14,7 +14,7 @@ type StoredEvent =
       e: Uint8Array;
       p: number;
       x: Uint8Array;
-      s: "deposit" | "spend" | "swap";
+      s: "deposit" | "spend" | "swap" | "forwarder";
       z: boolean;
       o?: { n: Uint8Array; a: string; v: Uint8Array };
     }

@@ -23,6 +23,8 @@ export type Change =
       /** Of the queue, after it. */
       readonly head: Bytes32;
     }
+  /** A note that belongs to no statement, and the queue's head after it. */
+  | { readonly type: "credited"; readonly leaf: string; readonly time: number; readonly head: Bytes32 }
   | ({ readonly type: "owe"; readonly firstLeaf?: number } & Flow)
   | { readonly type: "unseen"; readonly firstLeaf: number }
   | {

@@ -10,7 +10,7 @@ export const CODES = {
   ROOT_YOUNG: "a proof used a root before its time",
   ATTESTATION_INVALID: "the pool took something without enough accepted signers",
   NULLIFIER_TWICE: "a note was spent, or a deposit executed, a second time",
-  NOTE_FORGED: "the note of a swap is not worth what the pool received",
+  NOTE_FORGED: "a note that the pool made is not worth what it received for it",
   TRANSFER_MISMATCH: "tokens moved otherwise than the statement says",
   BALANCE_SHORT: "the pool holds less than it owes to its notes",
   CALLDATA_UNSEEN: "a statement was executed whose proof could not be read",

@@ -6,9 +6,10 @@ import { proposalText } from "../owner-events.ts";
 import { judgeAftermath } from "./aftermath.ts";
 import { hashOf, poolInterface, type Handed, type Member } from "./calls.ts";
 import { Case, type CaseParts, type Said } from "./case.ts";
+import { checkCredits, judgeCredited } from "./credits.ts";
 import { Contradiction } from "./findings.ts";
 import type { Ledger } from "./ledger.ts";
-import { isBetween } from "./moved.ts";
+import { isBetween, type Between } from "./moved.ts";
 import type { Header, Log } from "./node.ts";
 import { judgeRoot } from "./root-updates.ts";
 import { judgeExecuted, judgeRejected } from "./statements.ts";
@@ -58,10 +59,13 @@ function pass(its: Case): void {
         const isClaim = own.some(({ event }) => event.name === "ClaimAdded");
         const claimsPaid = own.filter(({ event }) => event.name === "ClaimPaid");
         if (note !== undefined) notesHashed += 1;
-        const span = { from, until, note, isClaim, claimsPaid };
+        const span = { from, until, note, isClaim, claimsPaid, own };
         judgeExecuted(its, one, answered as Member | string, span);
         break;
       }
+      case "Credited":
+        judgeCredited(its, one);
+        break;
       case "RootUpdated":
         judgeRoot(its, one.event, answered as Exclude<Handed, Member> | string);
         break;
@@ -75,8 +79,16 @@ function pass(its: Case): void {
         judgeAftermath(its, one, said[place - 1]);
     }
   }
+  for (const part of partsWithoutStatement(answers)) checkCredits(its, said, part);
   if (notesHashed !== said.filter(({ event }) => event.name === "NoteHashed").length)
     its.contradict("a hashed note belongs to no statement");
+}
+
+/** Where a transaction's money is no statement's: before the first answer, and behind each that is another. */
+function partsWithoutStatement(answers: readonly Said[]): Between[] {
+  const ends = [...answers.map(({ log }) => log.logIndex), Infinity];
+  const parts = ends.map((until, i) => ({ from: ends[i - 1] ?? -1, until }));
+  return parts.filter((_, i) => answers[i - 1]?.event.name !== "Executed");
 }
 
 function parse(its: Case, log: Log): Said[] {

@@ -58,6 +58,8 @@ export class Ledger {
   readonly #void = new Set<number>();
   /** By first leaf; a Map keeps the order of the queue. */
   readonly #executed = new Map<number, Queued>();
+  /** Notes that belong to no statement: the time of each, by leaf. */
+  readonly #credited = new Map<number, number>();
   readonly #marks = new Set<string>();
   /** Deposits whose leaves are void: a proof makes their notes again, and no money moves. */
   readonly #paid = new Set<string>();
@@ -110,13 +112,13 @@ export class Ledger {
     return this.#executed.get(firstLeaf);
   }
 
-  /** Leaf counts at which a statement ended, from `from` on, oldest first. */
+  /** Leaf counts at which a statement or a credited note ended, from `from` on, oldest first. */
   boundariesAfter(from: number, to: number): number[] {
     const found: number[] = [];
     // Few leaves, so this looks at places and not at all statements.
     for (let place = Math.max(0, from - 4); place < to; place++) {
-      const executed = this.#executed.get(place);
-      const end = executed === undefined ? 0 : place + executed.leaves;
+      const leaves = this.#executed.get(place)?.leaves ?? (this.#credited.has(place) ? 1 : 0);
+      const end = leaves === 0 ? 0 : place + leaves;
       if (end > from && end <= to) found.push(end);
     }
     return found;
@@ -129,8 +131,8 @@ export class Ledger {
   /** When the last of the first `leafCount` leaves was queued: no root over them can be older. */
   queuedAt(leafCount: number): number {
     for (let place = leafCount - 1; place >= 0; place--) {
-      const executed = this.#executed.get(place);
-      if (executed !== undefined) return executed.time;
+      const time = this.#executed.get(place)?.time ?? this.#credited.get(place);
+      if (time !== undefined) return time;
     }
     return 0;
   }
@@ -160,7 +162,12 @@ export class Ledger {
     return twice;
   }
 
-  /** The amounts of the statement whose first leaf that is; of a claim's payment, none. */
+  /** A note that belongs to no statement. */
+  credit(leaf: Field, time: number): void {
+    this.#change({ type: "credited", leaf: String(leaf), time, head: nextHead(this.head, leaf) });
+  }
+
+  /** The amounts of the statement whose first leaf that is; of a claim's payment and of a credited note, none. */
   owe(asset: Address, amount: bigint, firstLeaf?: number): void {
     this.#change({
       type: "owe",
@@ -251,6 +258,11 @@ export class Ledger {
     switch (change.type) {
       case "executed":
         this.#applyExecuted(change);
+        return;
+      case "credited":
+        this.#credited.set(this.#leaves.length, change.time);
+        this.#leaves.push(toField(change.leaf));
+        this.head = change.head;
         return;
       case "owe": {
         const { asset, amount, firstLeaf } = change;

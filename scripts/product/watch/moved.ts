@@ -1,7 +1,8 @@
 /** What a token's own log says of the money that moved. Trusts no token: what it says is compared with the statement. */
-import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
+import type { Said } from "./case.ts";
 import type { Log } from "./node.ts";
 
 /** Between two logs of a transaction, neither included. */
@@ -29,4 +30,11 @@ export function movedIn(logs: readonly Log[], owner: Address, token: Address, pa
     if (payer === own) moved -= amount;
   }
   return moved;
+}
+
+/** What left for claims. */
+export function paidTo(claims: readonly Said[], asset: Address): bigint {
+  return claims
+    .filter(({ event }) => asAddress(event.args["asset"]) === asset)
+    .reduce((sum, { event }) => sum + (event.args["amount"] as bigint), 0n);
 }

@@ -22,10 +22,11 @@ import {
 } from "../../../shared/protocol/statements.ts";
 import { hashOf, type Member } from "./calls.ts";
 import type { Case, Said } from "./case.ts";
+import { checkCredits, creditedIn } from "./credits.ts";
 import { amountOf, tells } from "./executed.ts";
 import type { FalseStatement } from "./evidence.ts";
 import type { Code } from "./findings.ts";
-import { movedIn, type Between } from "./moved.ts";
+import { movedIn, paidTo, type Between } from "./moved.ts";
 import { digestOf, signersOf, type Recovered } from "./signatures.ts";
 
 /** Where in a transaction's log a statement's own happenings lie. */
@@ -35,6 +36,8 @@ export interface Span extends Between {
   readonly isClaim: boolean;
   /** Of claims that were paid meanwhile, the events. */
   readonly claimsPaid: readonly Said[];
+  /** All that the pool said in it. */
+  readonly own: readonly Said[];
 }
 
 type Report = (code: Code, detail: string) => void;
@@ -72,6 +75,8 @@ export function judgeExecuted(its: Case, { log }: Said, member: Member | string,
   // What moved stands in the event, so what is owed is known also of a statement that nobody shows.
   if (!isPaid) checkMoney(its, executed, note, span, report);
   if (note !== undefined && checked !== undefined) checkNote(its, note, checked, span, report);
+  const behind = { from: note?.logIndex ?? span.from, until: span.until };
+  checkCredits(its, span.own, behind, isPaid ? undefined : executed.moved?.asset);
 }
 
 /** A member that the pool refused may still carry somebody's word for what is false. */
@@ -212,7 +217,8 @@ function checkMoney(
     const { asset, amount } = stated;
     const change = span.isClaim ? 0n : kind === "deposit-shield" ? amount : -amount;
     if (change !== 0n) ledger.owe(asset, change, first);
-    const moved = movedIn(transaction.logs, pool.home.pool, asset, span) + paidTo(span.claimsPaid, asset);
+    const others = paidTo(span.claimsPaid, asset) - creditedIn(its, span.own, asset);
+    const moved = movedIn(transaction.logs, pool.home.pool, asset, span) + others;
     if (moved < change) report("TRANSFER_MISMATCH", `${asset}: moved ${moved}, stated ${change}`);
   }
   if (note !== undefined) ledger.owe(note.asset, note.value, first);
@@ -230,13 +236,6 @@ function checkNote(its: Case, note: HashedNote, { ext }: Statement, span: Span, 
   ];
   const faults = rules.flatMap(([holds, fault]) => (holds ? [] : [fault]));
   if (faults.length > 0) report("NOTE_FORGED", `${note.asset}: value ${note.value}, ${faults.join(", ")}`);
-}
-
-/** What left for claims in the same part of the log. */
-function paidTo(claims: readonly Said[], asset: Address): bigint {
-  return claims
-    .filter(({ event }) => asAddress(event.args["asset"]) === asset)
-    .reduce((sum, { event }) => sum + (event.args["amount"] as bigint), 0n);
 }
 
 function hashedNote(its: Case, { log, event }: Said, executed: Executed): HashedNote {

@@ -13,7 +13,14 @@ import { delay } from "../aborting.ts";
 import { hasCode } from "../errors.ts";
 import type { Executed } from "../../protocol/host/executed-log.ts";
 import { doubted, type Block, type Finality, type Nodes, type PoolLog } from "./nodes.ts";
-import { LEAVES_VOIDED, readEntry, ROOTS_REVOKED, type NoteHashed, type PoolEntry } from "./pool-log.ts";
+import {
+  LEAVES_VOIDED,
+  readEntry,
+  ROOTS_REVOKED,
+  type Credited,
+  type NoteHashed,
+  type PoolEntry,
+} from "./pool-log.ts";
 import { PoolView } from "./pool-view.ts";
 
 export interface HistoryOptions {
@@ -48,6 +55,16 @@ export interface ReadOptions {
 
 /** An event before it has its id. */
 type Told = Omit<Extract<StreamEvent, { kind: "leaf" | "nullifier" | "root" }>, "id">;
+
+/** A leaf as the pool's log has it. */
+interface Leaf {
+  readonly index: number;
+  readonly commitment: Field;
+  readonly ephemeralKey: string;
+  readonly output: number;
+  readonly ciphertext: string;
+  readonly source: Extract<StreamEvent, { kind: "leaf" }>["data"]["source"];
+}
 
 const SOURCES = {
   "deposit-shield": "deposit",
@@ -254,6 +271,8 @@ export class History {
         return this.#takeExecuted(entry.executed, log, tree);
       case "note-hashed":
         return this.#takeHashed(entry.note, log, tree);
+      case "credited":
+        return this.#takeCredited(entry.note, log, tree);
       case "root": {
         const { root, leafCount, sequence } = entry;
         if (this.#revoked.some(({ first, last }) => first <= sequence && sequence <= last)) return [];
@@ -273,7 +292,9 @@ export class History {
     this.#requireNothingOwed();
     const { kind, firstLeafIndex, nullifiers, commitments } = executed;
     if (commitments.length < KINDS[kind].leaves) this.#owed = { executed, txHash: log.txHash };
-    const leaves = commitments.map((commitment, at) => this.#leaf(executed, at, commitment, log, tree));
+    const leaves = commitments.map((commitment, at) =>
+      this.#leaf(leafOf(executed, at, commitment), log, tree),
+    );
     // Of a refuted statement they are unspent again.
     const spent = this.#isVoid(firstLeafIndex) ? [] : nullifiers;
     return [
@@ -295,13 +316,21 @@ export class History {
     )
       throw doubted(`it leaves out the swap of the note in block ${log.block}`);
     this.#owed = undefined;
-    const { kind, data } = this.#leaf(owed.executed, at, note.commitment, log, tree);
-    const measured = { npk: toHex(word(note.npk)), asset: note.asset, value: String(note.value) };
-    return [{ kind, data: { ...data, ...measured } }];
+    const { kind, data } = this.#leaf(leafOf(owed.executed, at, note.commitment), log, tree);
+    return [{ kind, data: { ...data, ...measuredOf(note) } }];
   }
 
-  #leaf(executed: Executed, at: number, commitment: Field, log: PoolLog, tree: NoteTree) {
-    const index = executed.firstLeafIndex + at;
+  #takeCredited(note: Credited, log: PoolLog, tree: NoteTree): Told[] {
+    this.#requireNothingOwed();
+    const { leafIndex: index, commitment, ephemeralKey, ciphertext } = note;
+    const source = "forwarder" as const;
+    const leaf = { index, commitment, ephemeralKey, output: 0, ciphertext, source };
+    const { kind, data } = this.#leaf(leaf, log, tree);
+    return [{ kind, data: { ...data, ...measuredOf(note) } }];
+  }
+
+  #leaf(leaf: Leaf, log: PoolLog, tree: NoteTree) {
+    const { index, commitment } = leaf;
     const isVoid = this.#isVoid(index);
     if (isVoid) this.voids.set(index, commitment);
     if (index > this.#leafCount) throw doubted(`leaves ${this.#leafCount} to ${index - 1} are missing`);
@@ -313,13 +342,13 @@ export class History {
     }
     const data = {
       index,
-      ephemeral_key: toHex(executed.ephemeralKey),
-      output: at,
-      ciphertext: toHex(executed.ciphertexts[at]!),
+      ephemeral_key: leaf.ephemeralKey,
+      output: leaf.output,
+      ciphertext: leaf.ciphertext,
       // A leaf that is void is nobody's note.
       ...(isVoid ? { ciphertext: "0x" } : {}),
       commitment: isVoid ? EMPTY_LEAF : toHex(word(commitment)),
-      source: SOURCES[executed.kind],
+      source: leaf.source,
       tx_hash: log.txHash,
       block_number: log.block,
     };
@@ -347,6 +376,18 @@ export class History {
     if (leafCount > tree.leafCount || tree.root(leafCount) !== root)
       throw doubted("the leaves that it shows do not give the pool's root");
   }
+}
+
+function leafOf(executed: Executed, output: number, commitment: Field): Leaf {
+  const { kind, firstLeafIndex, ephemeralKey, ciphertexts } = executed;
+  return {
+    ...{ index: firstLeafIndex + output, commitment, output, source: SOURCES[kind] },
+    ...{ ephemeralKey: toHex(ephemeralKey), ciphertext: toHex(ciphertexts[output]!) },
+  };
+}
+
+function measuredOf({ npk, asset, value }: Pick<NoteHashed, "npk" | "asset" | "value">) {
+  return { npk: toHex(word(npk)), asset, value: String(value) };
 }
 
 /** All that was told is taken back. */

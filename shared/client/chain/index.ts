@@ -14,6 +14,16 @@ import { Nodes } from "./nodes.ts";
 import { PoolChain } from "./pool-chain.ts";
 
 export type { ChainOptions } from "./chain-options.ts";
+export { recoverBridges } from "../bridges/recovering.ts";
+export type {
+  FoundMoney,
+  Recovery,
+  RecoveryAct,
+  RecoveryChain,
+  RecoveryOptions,
+  RecoveryStep,
+  RecoveryWait,
+} from "../bridges/recovery/options.ts";
 
 /** What `poolChain` gives to `createWallet`, which says what it pins. */
 export interface ChainAccess {

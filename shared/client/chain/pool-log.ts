@@ -28,9 +28,16 @@ export interface NoteHashed {
   readonly value: bigint;
 }
 
+/** A note that the pool made of money that a contract brought. */
+export interface Credited extends Omit<NoteHashed, "statement"> {
+  readonly ephemeralKey: string;
+  readonly ciphertext: string;
+}
+
 export type PoolEntry =
   | { readonly type: "executed"; readonly executed: Executed }
   | { readonly type: "note-hashed"; readonly note: NoteHashed }
+  | { readonly type: "credited"; readonly note: Credited }
   | { readonly type: "root"; readonly root: Field; readonly leafCount: number; readonly sequence: number }
   | { readonly type: "voided"; readonly first: number; readonly count: number }
   | { readonly type: "revoked"; readonly first: number; readonly last: number };
@@ -50,15 +57,11 @@ export function readEntry(log: PoolLog): PoolEntry | undefined {
   const args = event?.args;
   switch (event?.name) {
     case "NoteHashed": {
-      const [commitment, npk] = [asField(args!["commitment"] as bigint), asField(args!["npk"] as bigint)];
-      if (commitment === undefined || npk === undefined) throw doubted("a note that is no field element");
-      const statement = asBytes32(args!["statementHash"])!;
-      const asset = asAddress(args!["asset"])!;
-      const value = args!["value"] as bigint;
-      return {
-        type: "note-hashed",
-        note: { statement, leafIndex: number("leafIndex"), commitment, npk, asset, value },
-      };
+      return { type: "note-hashed", note: { statement: asBytes32(args!["statementHash"])!, ...opened() } };
+    }
+    case "Credited": {
+      const [ephemeralKey, ciphertext] = [args!["ephemeralKey"] as string, args!["ciphertext"] as string];
+      return { type: "credited", note: { ...opened(), ephemeralKey, ciphertext } };
     }
     case "RootUpdated": {
       const root = asField(args!["root"] as bigint);
@@ -76,6 +79,14 @@ export function readEntry(log: PoolLog): PoolEntry | undefined {
 
   function number(name: string): number {
     return Number(args![name]);
+  }
+
+  /** A note whose value the pool said. */
+  function opened(): Omit<NoteHashed, "statement"> {
+    const [commitment, npk] = [asField(args!["commitment"] as bigint), asField(args!["npk"] as bigint)];
+    if (commitment === undefined || npk === undefined) throw doubted("a note that is no field element");
+    const [asset, value] = [asAddress(args!["asset"])!, args!["value"] as bigint];
+    return { leafIndex: number("leafIndex"), commitment, npk, asset, value };
   }
 }
 

@@ -54,6 +54,7 @@ import {
   type Restored,
 } from "../../support/adversary.ts";
 import { startAnvil, DEVELOPMENT_MNEMONIC, type Anvil } from "../../support/chain.ts";
+import { CreditSource } from "../../support/credit-source.ts";
 import { startBentNode, type BentNode } from "./bent-node.ts";
 
 /** Of the signer and of the liar. */
@@ -314,6 +315,11 @@ export class Field {
     const receipt = await sent.wait();
     if (typeof receipt?.contractAddress !== "string") throw new Error("not deployed");
     return receipt.contractAddress;
+  }
+
+  /** A contract that brings money for notes of these values. */
+  source(): Promise<CreditSource> {
+    return CreditSource.start(this.owner, this.home.pool, this.usdcAddress);
   }
 
   // ---------------------------------------------------------------- the watcher

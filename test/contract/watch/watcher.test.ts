@@ -416,6 +416,114 @@ describe("watcher", function () {
     });
   });
 
+  describe("given money that a contract brought", () => {
+    /** Of the pool's own event in a receipt, as the node will show it. */
+    const bendCredits = (change: (told: Record<string, unknown>) => Record<string, unknown>): void =>
+      field.node.bend("eth_getTransactionReceipt", (result) => {
+        const receipt = result as { logs: { topics: string[]; data: string }[] };
+        for (const log of receipt.logs) {
+          const event = field.pool.interface.parseLog(log);
+          if (event?.name !== "Credited") continue;
+          const told = change(event.args.toObject());
+          const args = event.fragment.inputs.map(({ name }) => told[name]);
+          log.data = field.pool.interface.encodeEventLog("Credited", args).data;
+        }
+        return receipt;
+      });
+
+    it("finds nothing, alone, twice in a call, and beside payments and their root", async () => {
+      await field.undone(async () => {
+        const source = await field.source();
+        await source.credit([5n, 7n]);
+        await source.creditTwice([1n], [2n, 3n]);
+        await field.execute([], await field.rootUpdate());
+        await field.settle(withdrawal);
+        await source.credit([11n]);
+        await field.execute([field.attested(deposit)]);
+        const { watcher } = await field.watcher();
+        await watcher.pass();
+        assert.deepEqual(watcher.alarms, []);
+        const [leafCount] = (await field.pool.getFunction("queue")()) as [bigint];
+        assert.equal(watcher.ledger.leafCount, leafCount);
+        const held = await field.usdc.getFunction("balanceOf")(field.home.pool);
+        assert.equal(watcher.ledger.owed.get(field.usdcAddress), held);
+      });
+    });
+
+    it("finds nothing where one contract carries a payment and then brings money, or the other way round", async () => {
+      await field.undone(async () => {
+        const source = await field.source();
+        const payment = calldata([field.attested(withdrawal)]);
+        await source.creditAfter(payment, [5n]);
+        await source.creditBefore(calldata([field.attested(deposit)], NO_UPDATE), [6n]);
+        assert.deepEqual(await field.alarms(), []);
+      });
+    });
+
+    it("finds a note that is not the hash of its parts", async () => {
+      await field.undone(async () => {
+        const txHash = await (await field.source()).credit([5n]);
+        for (const change of [{ value: 4n }, { npk: 77n }]) {
+          bendCredits((told) => ({ ...told, ...change }));
+          const [alarm, ...others] = await field.alarms();
+          assert.deepEqual([alarm?.code, alarm?.txHash, others], ["NOTE_FORGED", txHash, []]);
+        }
+      });
+    });
+
+    it("finds notes for which less came in than they say, alone and behind a payment", async () => {
+      await field.undone(async () => {
+        const source = await field.source();
+        const hashes = [
+          await source.credit([5n, 7n]),
+          await source.creditAfter(calldata([field.attested(transfer)]), [9n]),
+          await source.creditAfter(calldata([field.attested(withdrawal)]), [9n]),
+        ];
+        const toPool = toHex(word(BigInt(field.home.pool)));
+        field.node.bend("eth_getTransactionReceipt", (result) => {
+          const receipt = result as { logs: { topics: string[]; data: string }[] };
+          for (const log of receipt.logs) {
+            const amount = log.topics.length === 3 && log.topics[2] === toPool ? BigInt(log.data) : 0n;
+            if (amount === 12n || amount === 9n) log.data = toHex(word(amount - 1n));
+          }
+          return receipt;
+        });
+        const alarms = await field.alarms();
+        assert.deepEqual(
+          alarms.map(({ code, txHash }) => [code, txHash]),
+          hashes.map((hash) => ["TRANSFER_MISMATCH", hash]),
+        );
+        assert.match(alarms[0]!.detail, /moved 11, credited 12$/);
+      });
+    });
+
+    it("a hidden note is a gap, another leaf is none of the pool's, and what it owes is counted", async () => {
+      await field.undone(async () => {
+        const source = await field.source();
+        const txHash = await source.credit([5n]);
+        bendCredits((told) => ({ ...told, leafIndex: 99n }));
+        assert.deepEqual(codes(await field.alarms()), ["LEAF_GAP"]);
+        bendCredits((told) => ({ ...told, commitment: 1n }));
+        assert.deepEqual(codes(await field.alarms()), ["LOG_CONTRADICTION"]);
+        field.node.straighten();
+        field.node.bend("eth_getLogs", (result) =>
+          (result as { transactionHash: string }[]).filter(
+            ({ transactionHash }) => transactionHash !== txHash,
+          ),
+        );
+        assert.deepEqual(codes(await field.alarms()), ["LOG_CONTRADICTION"]);
+        field.node.straighten();
+        const held = (await field.usdc.getFunction("balanceOf")(field.home.pool)) as bigint;
+        const short = toHex(word(held - 1n));
+        const ofPool = field.usdc.interface.encodeFunctionData("balanceOf", [field.home.pool]);
+        field.node.bend("eth_call", (result, [call]) =>
+          (call as { data: string }).data === ofPool ? short : result,
+        );
+        assert.deepEqual(codes(await field.alarms()), ["BALANCE_SHORT"]);
+      });
+    });
+  });
+
   describe("given a statement that another contract carried", () => {
     it("finds the calldata in the trace, and judges it", async () => {
       await field.undone(async () => {

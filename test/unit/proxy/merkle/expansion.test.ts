@@ -6,7 +6,7 @@ import { createExpansion } from "../../../../proxy/merkle/expansion.ts";
 import type { ChainEvent } from "../../../../proxy/store/chain-data.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, KINDS } from "../../../../shared/protocol/statements.ts";
-import { ciphertext, EPHEMERAL_KEY, executed, hash, logReader, noteHashed } from "./pool-log.ts";
+import { ciphertext, credited, EPHEMERAL_KEY, executed, hash, logReader, noteHashed } from "./pool-log.ts";
 
 const WETH = `0x${"22".repeat(20)}` as Address;
 const BIG = 2n ** 127n + 1n;
@@ -114,6 +114,35 @@ describe("merkle/expansion", () => {
       leavesOf(events).map(({ index }) => index),
       [0, 1, 2, 3, 4, 5, 6, 7],
     );
+  });
+
+  it("credited notes: a leaf each, alone and last, with what is in it and its own key", () => {
+    const events = expand(credited(8, WETH, BIG, { logIndex: 2 }), credited(9, WETH, 1n, { logIndex: 3 }));
+    const leaf = (index: number, value: bigint) => ({
+      ...{ kind: "leaf", index, commitment: BigInt(100 + index), source: "forwarder", isLast: true },
+      sealed: { ephemeralKey: EPHEMERAL_KEY, output: 0, ciphertext: ciphertext(index + 1) },
+      opening: { npk: 7n, asset: WETH, value },
+    });
+    const plain = events.map((event) =>
+      event.kind === "leaf"
+        ? {
+            ...event,
+            sealed: {
+              ...event.sealed,
+              ephemeralKey: new Uint8Array(event.sealed.ephemeralKey),
+              ciphertext: new Uint8Array(event.sealed.ciphertext),
+            },
+          }
+        : event,
+    );
+    assert.deepEqual(plain, [leaf(8, BIG), leaf(9, 1n)]);
+  });
+
+  it("notices a credited note between a swap and its own", () => {
+    const swap = executed("private-swap", 1, 0, { logIndex: 0 });
+    const own = noteHashed(1, 3, WETH, 5n, { logIndex: 2 });
+    isRefused(swap, credited(3, WETH, 5n, { logIndex: 1 }), own);
+    assert.equal(leavesOf(expand(swap, own, credited(4, WETH, 5n, { logIndex: 3 }))).length, 5);
   });
 
   it("notices a swap whose note is missing, at the next statement and at the end", () => {

@@ -64,6 +64,12 @@ export function executed(kind: Kind, statement: number, first: number, where: Wh
   return rawLog(said, where);
 }
 
+/** Its npk is 7, its ciphertext filled with index + 1. */
+export function credited(index: number, asset: Address, value: bigint, where: Where): RawLog {
+  const sealed = [toHex(EPHEMERAL_KEY), toHex(ciphertext(index + 1))];
+  return rawLog(abi.encodeEventLog("Credited", [asset, index, 100 + index, 7, value, ...sealed]), where);
+}
+
 export function noteHashed(
   statement: number,
   index: number,

@@ -1,4 +1,4 @@
-// The swap's leaf on disk, back from disk, removed by a reorganisation, and as a stream shows it.
+// The swap's leaf and a credited note on disk, back from disk, removed by a reorganisation, and as a stream shows it.
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,6 +17,7 @@ import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { StreamReader } from "../../../support/stream-reader.ts";
 import {
   ciphertext,
+  credited,
   EPHEMERAL_KEY,
   executed,
   hash,
@@ -121,6 +122,24 @@ describe("store/chain-data (LMDB): swaps", () => {
     assert.ok(!rest.some(({ kind }) => kind === "reorg"));
     const ids = rest.flatMap(({ id }) => (id === undefined ? [] : [id]));
     assert.deepEqual(ids, whole.slice(-1));
+  });
+
+  it("keeps a credited note, shows it with what is in it, and takes it back", async () => {
+    const expansion = createExpansion(logReader(), () => undefined);
+    const [note] = expansion.take(credited(7, WETH, VALUE, { block: 3, logIndex: 1, tx: 3 }));
+    await data.append([{ number: 3, hash: hash(1_003), timestamp: 30 }], [note!]);
+    const shown = (await streamed()).filter((event) => event.kind === "leaf").at(-1);
+    assert.equal(shown?.id, idOf(note!));
+    assert.deepEqual(EVENTS.leaf.parse(shown.data), {
+      ...{ index: 7, commitment: toHex(word(107n)), output: 0, source: "forwarder" },
+      ...{ ephemeral_key: toHex(EPHEMERAL_KEY), ciphertext: toHex(ciphertext(8)) },
+      ...{ npk: toHex(word(7n)), asset: checksumAddress(WETH), value: String(VALUE) },
+      ...{ tx_hash: hash(2_003), block_number: 3 },
+    });
+    assert.deepEqual([data.leaf(7)?.isLast, data.leaf(7)?.txHash], [true, hash(2_003)]);
+    assert.equal(data.madeAt(7), undefined);
+    await data.rollbackTo(2);
+    assert.equal(data.leafCount(), 7);
   });
 
   it("takes all of the swap back with its block", async () => {
