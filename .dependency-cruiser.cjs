@@ -32,7 +32,8 @@ const sharedReach = {
   contracts: ["contracts"],
   notes: ["notes", "protocol"],
   api: ["api", "protocol"],
-  client: ["client", "notes", "api", "protocol", "contracts"],
+  altchain: ["altchain", "protocol"],
+  client: ["client", "notes", "api", "altchain", "protocol", "contracts"],
 };
 
 /**
@@ -49,6 +50,7 @@ const packagesOf = {
   "shared/contracts": [],
   "shared/notes": ["@noble/[^/]+", "@scure/[^/]+"],
   "shared/api": ["zod"],
+  "shared/altchain": ["zod", "@solana/kit", "@solana-program/token", "@solana-program/memo"],
   "shared/client": ["zod", "ffjavascript", "circom_runtime", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
   proxy: [
     "koa",
@@ -68,6 +70,9 @@ const packagesOf = {
     "@noble/[^/]+",
     "@scure/[^/]+",
     "@aws-sdk/client-kms",
+    // The bridge to the other blockchain.
+    "@solana/kit",
+    "@solana-program/(token|memo)",
   ],
 };
 
@@ -191,7 +196,7 @@ module.exports = {
     rule(
       "proxy-reach",
       { path: "^proxy/" },
-      { path: OURS, pathNot: "^(proxy|shared/(protocol|notes|api|contracts))/" },
+      { path: OURS, pathNot: "^(proxy|shared/(protocol|notes|api|altchain|contracts))/" },
     ),
     rule(
       "stores-and-routes-are-private",

@@ -49,6 +49,7 @@ const PACKAGES: readonly [string, string][] = [
   ...["uuid", "@scure/base", "@aws-sdk/client-kms", "stowaway"],
 ]
   .flatMap((name) => npmPackage(`node_modules/${name}`))
+  .concat(npmPackage("node_modules/@solana/kit"))
   .concat(npmPackage("node_modules/@noble/curves", "secp256k1.js"))
   .concat(npmPackage("node_modules/@noble/hashes", "sha3.js"))
   .concat(npmPackage("enclave/node_modules/ffjavascript"))
@@ -73,9 +74,13 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ["shared/contracts/abi.ts", leaf],
   ["shared/notes/note.ts", uses("../protocol/brands.ts", "@noble/hashes/sha3.js", "@scure/base")],
   ["shared/api/errors.ts", uses("../protocol/brands.ts", "zod")],
+  ["shared/altchain/burn.ts", uses("../protocol/brands.ts", "@solana/kit", "zod")],
   [
     "shared/client/client.ts",
-    uses("../notes/note.ts", "../api/errors.ts", "../contracts/abi.ts", "ffjavascript", "ethers"),
+    uses(
+      ...["../notes/note.ts", "../api/errors.ts", "../altchain/burn.ts", "../contracts/abi.ts"],
+      ...["ffjavascript", "ethers"],
+    ),
   ],
   ["shared/client/node/file-storage.ts", uses("node:fs/promises", "../client.ts")],
 
@@ -88,7 +93,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ["proxy/payments/payments.service.ts", uses("../sequencer/sequencer.ts", "../../shared/api/errors.ts")],
   ...["swap", "bridge", "events", "balances", "status", "sessions"].map((name): [string, string] => [
     `proxy/${name}/${name}.service.ts`,
-    uses("../merkle/indexer.ts"),
+    uses("../merkle/indexer.ts", "../../shared/altchain/burn.ts"),
   ]),
   ["proxy/sequencer/sequencer.ts", uses("../chain/provider.ts", "./tickets.store.ts", "node:crypto")],
   ["proxy/sequencer/tickets.store.ts", uses("../store/store.ts")],
@@ -155,6 +160,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["shared-protocol-reach", "shared/protocol/planted-notes.ts", "../notes/note.ts"],
   ["shared-notes-reach", "shared/notes/planted-api.ts", "../api/errors.ts"],
   ["shared-api-reach", "shared/api/planted-notes.ts", "../notes/note.ts"],
+  ["shared-altchain-reach", "shared/altchain/planted-notes.ts", "../notes/note.ts"],
   ["shared-client-reach", "shared/client/planted-circuits.ts", "../circuits/witness.ts"],
   ["shared-contracts-reach", "shared/contracts/planted-protocol.ts", "../protocol/brands.ts"],
   ["packages-shared-protocol", "shared/protocol/planted-zod.ts", "zod"],
@@ -162,6 +168,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["packages-shared-contracts", "shared/contracts/planted-ethers.ts", "ethers"],
   ["packages-shared-notes", "shared/notes/planted-ethers.ts", "ethers"],
   ["packages-shared-api", "shared/api/planted-noble.ts", "@noble/hashes/sha3.js"],
+  ["packages-shared-altchain", "shared/altchain/planted-ethers.ts", "ethers"],
   ["packages-shared-client", "shared/client/planted-koa.ts", "koa"],
 
   ["proxy-reach", "proxy/payments/planted-enclave.ts", "../../enclave/phase.ts"],
