@@ -1,0 +1,62 @@
+// The exchange's terms and where its contracts are: a JSON file that whoever starts it writes.
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { addressShape, httpShape } from "../shapes.ts";
+import { readAmount } from "./amounts.ts";
+
+const dollars = z.string().transform((text, context) => {
+  const units = readAmount(text);
+  if (units !== undefined) return units;
+  context.addIssue({ code: "custom", message: "not an amount" });
+  return z.NEVER;
+});
+
+const chain = {
+  rpc: httpShape,
+  chain_id: z.int().min(1),
+  usdc: addressShape,
+  from_block: z.int().min(0).default(0),
+  /** Blocks that stand on one before the exchange takes it for done. */
+  final_blocks: z.int().min(1),
+};
+
+const settings = z.strictObject({
+  /** Its own EVM chain: the door by CCTP. */
+  own: z.strictObject({
+    ...chain,
+    domain: z.int().min(0),
+    messenger: addressShape,
+    /** Mints arrive here with a hook that names the account. */
+    forwarder: addressShape,
+    final_blocks: chain.final_blocks.default(1),
+  }),
+  /** The old bridge on the pool's chain. Null: closed. */
+  bridge: z
+    .strictObject({ ...chain, address: addressShape, final_blocks: chain.final_blocks.default(3) })
+    .nullable()
+    .default(null),
+  fees: z
+    .strictObject({
+      new_account: dollars.default(1_000_000n),
+      withdraw3: dollars.default(1_000_000n),
+      send_to_evm: dollars.default(200_000n),
+    })
+    .prefault({}),
+  /** Less than this by the old bridge is lost. */
+  bridge_minimum: dollars.default(5_000_000n),
+  /** What it lets the attester take of a burn, in hundredths of a basis point. */
+  max_fee_parts: z.int().min(0).max(10_000).default(200),
+  /** Of its burns: fast, as the real one does it. */
+  finality: z.union([z.literal(1_000), z.literal(2_000)]).default(1_000),
+  poll_ms: z.int().min(10).default(200),
+});
+export type ExchangeSettings = z.output<typeof settings>;
+export type ExchangeSettingsFile = z.input<typeof settings>;
+
+export function parseSettings(untrusted: unknown): ExchangeSettings {
+  return settings.parse(untrusted);
+}
+
+export async function readSettings(file: string): Promise<ExchangeSettings> {
+  return parseSettings(JSON.parse(await readFile(file, "utf8")));
+}
