@@ -38,6 +38,7 @@ export interface Simulation {
 
 export type LogRange =
   { readonly fromBlock: number; readonly toBlock: number } | { readonly blockHash: Bytes32 };
+export type Topics = readonly (string | readonly string[] | null)[];
 export type BlockTag = number | "latest";
 
 export interface CallRequest {
@@ -45,6 +46,8 @@ export interface CallRequest {
   readonly to: Address;
   readonly data: string;
   readonly gas?: bigint;
+  /** Wei. */
+  readonly value?: bigint;
 }
 
 export interface Receipt {
@@ -81,12 +84,13 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
       const isHash = typeof at === "string" && at !== "latest";
       return readHeader(await send(isHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [tag(at), false]));
     },
-    async logs(address: Address, range: LogRange) {
+    /** Of one contract or several; `topics` as `eth_getLogs` has them: by position one, any of several, or any. */
+    async logs(address: Address | readonly Address[], range: LogRange, topics?: Topics) {
       const where =
         "blockHash" in range
           ? { blockHash: range.blockHash }
           : { fromBlock: hex(range.fromBlock), toBlock: hex(range.toBlock) };
-      const answer = await send("eth_getLogs", [{ address, ...where }]);
+      const answer = await send("eth_getLogs", [{ address, ...where, ...(topics && { topics }) }]);
       if (!Array.isArray(answer)) throw new ChainUnreachable("eth_getLogs was answered with something else");
       return answer.map(readLog);
     },
@@ -140,12 +144,13 @@ export function createChain(url: string, chainId: bigint, options: JsonRpcOption
   };
 }
 
-function callObject({ from, to, data, gas }: CallRequest): Record<string, string> {
+function callObject({ from, to, data, gas, value }: CallRequest): Record<string, string> {
   return {
     to,
     data,
     ...(from === undefined ? {} : { from }),
     ...(gas === undefined ? {} : { gas: `0x${gas.toString(16)}` }),
+    ...(value === undefined ? {} : { value: `0x${value.toString(16)}` }),
   };
 }
 

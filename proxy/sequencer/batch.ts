@@ -4,18 +4,21 @@ import type { Simulated } from "../chain/pool.ts";
 import { EnclaveContradicts } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
 import type { IndexedBlock } from "../store/chain-data.ts";
+import type { Errand } from "./errands.ts";
 import { inSendingOrder, isSwap, type Candidate, type Members } from "./members.ts";
 import { commitmentsOf } from "./pool-transaction.ts";
 import { planRootUpdate } from "./root-update.ts";
 import type { TermParts } from "./term.ts";
 
-/** Ready to be signed, members in the order in which they go. Without candidates it is a root update or an `advance`. */
+/** Ready to be signed, members in the order in which they go. Without candidates it is a root update, an `advance` or an errand. */
 export interface Batch {
   readonly candidates: readonly Candidate[];
   readonly calldata: string;
   readonly gasLimit: bigint;
   /** Of an `advance`: leaves in the tree afterwards. */
   readonly advancesTo?: number;
+  /** Goes there instead of to the pool. */
+  readonly errand?: Errand;
 }
 
 /** Bounds of one call, however many members it has. */

@@ -6,6 +6,7 @@ import { ChainUnreachable, ChainRefused } from "../chain/json-rpc.ts";
 import type { Header } from "../chain/provider.ts";
 import type { Outgoing, SignedAttempt, TicketChange } from "../store/tickets.ts";
 import type { Batch } from "./batch.ts";
+import type { Errand } from "./errands.ts";
 import { firstFees, higherFees, type Fees } from "./gas-wallet.ts";
 import type { OpenTicket } from "./queue.ts";
 import { traceOf } from "./reporting.ts";
@@ -23,18 +24,20 @@ export function createSending(term: TermParts) {
    * moved on meanwhile stays. Undefined, and nothing is stored, where another call has its nonce.
    */
   async function sign(
-    { nonce, data, gasLimit, ticketIds, attempts }: Omit<Outgoing, "sender" | "minedIn">,
+    { nonce, to, value, data, gasLimit, ticketIds, attempts }: Omit<Outgoing, "sender" | "minedIn">,
     fees: Fees,
     carried: readonly TicketChange[],
   ): Promise<SignedAttempt | undefined> {
     const at = now();
-    const signed = wallet.sign({ nonce, to: pool.address, data, gasLimit, ...fees });
+    const coins = value === undefined ? {} : { value };
+    const signed = wallet.sign({ nonce, to: to ?? pool.address, data, gasLimit, ...coins, ...fees });
     const attempt = { ...signed, ...fees, signedAt: at };
     const changes = carried.flatMap(({ status, ...rest }): TicketChange[] => {
       const moved = sent(status, nonce, attempt.hash);
       return moved === undefined ? [] : [{ ...rest, status: moved }];
     });
-    const call = { sender: wallet.address, nonce, ticketIds, gasLimit, data };
+    const place = { ...(to === undefined ? {} : { to }), ...coins };
+    const call = { sender: wallet.address, nonce, ticketIds, ...place, gasLimit, data };
     const entry: Outgoing = { ...call, attempts: [...attempts, attempt] };
     if (!(await writes.putOutgoing(entry, attempts.length, changes, at))) return undefined;
     queue.apply(changes, at);
@@ -72,11 +75,12 @@ export function createSending(term: TermParts) {
 
     /** A batch under `nonce`, the wallet's next one on the chain for which it was chosen. False when there is no gas for it. */
     async send(batch: Batch, nonce: number, head: Header): Promise<boolean> {
-      const { candidates, calldata, gasLimit, advancesTo } = batch;
+      const { candidates, calldata, gasLimit, advancesTo, errand } = batch;
       const [priorityFee, balance] = await Promise.all([chain.priorityFee(), chain.balance(wallet.address)]);
       const fees = firstFees(head.baseFee, priorityFee, feeCap);
-      if (balance < gasLimit * fees.maxFeePerGas) {
-        blockage.report("gas");
+      if (balance < gasLimit * fees.maxFeePerGas + (errand?.value ?? 0n)) {
+        // Of an errand it says nothing about the tickets: a payment may need less.
+        if (errand === undefined) blockage.report("gas");
         logger.error({ sender: wallet.address }, "the gas wallet cannot pay the next transaction");
         return false;
       }
@@ -86,16 +90,18 @@ export function createSending(term: TermParts) {
         ...stateOf(ticket),
         attestations,
       }));
-      const attempt = await sign({ nonce, data: calldata, gasLimit, ticketIds, attempts: [] }, fees, carried);
+      const call = { nonce, data: calldata, gasLimit, ticketIds, attempts: [], ...placeOf(errand) };
+      const attempt = await sign(call, fees, carried);
       if (attempt === undefined) throw new Error("an entry came under a nonce that was free a moment ago");
       metrics.sent(candidates.length);
       const carries = candidates.map(({ ticket }) => traceOf(ticket));
-      if (advancesTo === undefined)
-        logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
-      else {
+      if (errand !== undefined) {
+        metrics.transaction("errand");
+        logger.info({ nonce, errand: errand.label, to: errand.to, tx: attempt.hash }, "an errand is sent");
+      } else if (advancesTo !== undefined) {
         metrics.transaction("advance");
         logger.info({ nonce, leaves: advancesTo, tx: attempt.hash }, "an advance of the tree is sent");
-      }
+      } else logger.info({ nonce, members: candidates.length, tx: attempt.hash, carries }, "a batch is sent");
       await broadcast(attempt, nonce);
       return true;
     },
@@ -130,6 +136,11 @@ export function createSending(term: TermParts) {
       await broadcast(attempt, nonce);
     },
   };
+}
+
+function placeOf(errand: Errand | undefined): Pick<Outgoing, "to" | "value"> {
+  if (errand === undefined) return {};
+  return errand.value === undefined ? { to: errand.to } : { to: errand.to, value: errand.value };
 }
 
 const stateOf = ({ id, status }: OpenTicket): TicketChange => ({ id, status });

@@ -13,6 +13,7 @@ import { createAdvances } from "./advance.ts";
 import { Backoff } from "./backoff.ts";
 import { createBatches, type Batch } from "./batch.ts";
 import { Blockage } from "./blockage.ts";
+import { createErrandLine, type WaitingErrand } from "./errand-line.ts";
 import { createLeaseKeeper } from "./lease.ts";
 import { createMembers } from "./members.ts";
 import { createOutcomes, finalBlockOf } from "./outcomes.ts";
@@ -53,6 +54,7 @@ async function openTerm(parts: SequencerParts, limits: SequencerLimits, blockage
     outgoing: createOutgoing(shared, sending),
     batches: createBatches(shared, createMembers(shared)),
     advances: createAdvances(shared),
+    errands: createErrandLine(parts.errands, shared),
   };
 }
 type Term = Awaited<ReturnType<typeof openTerm>>;
@@ -89,6 +91,8 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   let lastTurnAt: number | undefined;
   let withoutEnclaveSince: number | undefined;
   let isStoreUnreachable = false;
+  /** Something of the pool's was sent since the last errand: one that waits goes next. */
+  let isErrandsTurn = false;
   /** A transaction of ours is not mined, or not indexed: only a block, or time, changes what can be done. */
   let isUnderWay = false;
 
@@ -110,8 +114,9 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
     await term.outcomes.settleAll(tip, finalBlock);
     isUnderWay = await term.outgoing.tend(tip, finalBlock);
     if (isUnderWay) return;
-    if (!hasWork(term)) blockage.clear();
-    else if (await sendNext(term, tip)) return;
+    const errand = await term.errands.waiting(tip);
+    if (!hasWork(term) && errand === undefined) blockage.clear();
+    else if (await sendNext(term, tip, errand)) return;
     await term.outgoing.fillHole(tip);
   }
 
@@ -133,9 +138,15 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
 
   /**
    * Tickets and an attested root, or an `advance` where the pool takes no attested root, or nobody signs one. While void
-   * leaves wait it goes first: every payment behind it makes leaves that no root can cover.
+   * leaves wait it goes first: every payment behind it makes leaves that no root can cover. An errand goes when none of
+   * these is to be sent, and once after each: it never waits for more than one batch of payments.
    */
-  async function nextBatch(term: Term, tip: IndexedBlock): Promise<Batch | undefined> {
+  async function nextBatch(
+    term: Term,
+    tip: IndexedBlock,
+    errand: WaitingErrand | undefined,
+  ): Promise<Batch | undefined> {
+    if (!hasWork(term)) return errand?.checked();
     const { attestedFrom, advanceableFrom } = await parts.pool.brakes();
     const isShut = attestedFrom > Math.max(tip.timestamp, Math.floor(now() / 1000));
     // Nothing attested is taken: what waits goes on by itself afterwards.
@@ -144,14 +155,25 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       const advance = await term.advances.next();
       if (advance !== undefined) return advance;
     }
-    if (isShut) return undefined;
+    if (isErrandsTurn || isShut) {
+      const next = await errand?.checked();
+      if (next !== undefined || isShut) return next;
+    }
     const batch = await term.batches.next(tip, term.outgoing.oldestBehindHole());
-    if (batch !== undefined || blockage.by !== "enclave" || tip.timestamp < advanceableFrom) return batch;
-    return term.advances.isDue(tip) ? term.advances.next() : undefined;
+    if (batch !== undefined) return batch;
+    if (blockage.by === "enclave" && tip.timestamp >= advanceableFrom && term.advances.isDue(tip)) {
+      const advance = await term.advances.next();
+      if (advance !== undefined) return advance;
+    }
+    return errand?.checked();
   }
 
   /** Whether something was sent. */
-  async function sendNext(term: Term, tip: IndexedBlock): Promise<boolean> {
+  async function sendNext(
+    term: Term,
+    tip: IndexedBlock,
+    errand: WaitingErrand | undefined,
+  ): Promise<boolean> {
     const head = await chain.header("latest");
     // Built on anything but the newest block, a batch would meet a queue it does not expect.
     if (head?.hash !== tip.hash) {
@@ -159,7 +181,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       return false;
     }
     blockage.clear();
-    const batch = await nextBatch(term, tip);
+    const batch = await nextBatch(term, tip, errand);
     if (batch === undefined) return false;
     const nonce = await chain.nonce(parts.wallet.address);
     await newestBlock(term);
@@ -169,9 +191,13 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       isWanted = true;
       return false;
     }
+    // Also where the wallet cannot pay for the errand: what needs less goes in the next turn.
+    isErrandsTurn = batch.errand === undefined;
     const isSent = await term.sending.send(batch, nonce, head);
-    if (isSent) isWanted = true;
-    return isSent;
+    if (!isSent) return false;
+    if (batch.errand !== undefined) parts.errands?.sent(batch.errand);
+    isWanted = true;
+    return true;
   }
 
   /** What holds tickets, for the proxies that show them and do not submit. */

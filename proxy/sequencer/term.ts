@@ -10,6 +10,7 @@ import type { SequencerLease } from "../store/sequencer-lease.ts";
 import type { TicketStore, TicketWrites } from "../store/ticket-store.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Blockage } from "./blockage.ts";
+import type { Errands } from "./errands.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import type { Queue } from "./queue.ts";
 import type { TreeView } from "./root-update.ts";
@@ -26,6 +27,8 @@ export interface SequencerParts {
   /** Brings `data` to the chain's head. */
   readonly sync: () => Promise<void>;
   readonly wallet: GasWallet;
+  /** Calls beside the pool's; an instance may have none. */
+  readonly errands?: Errands;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Milliseconds since 1970. */
