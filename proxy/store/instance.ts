@@ -3,6 +3,7 @@
  * or in a durable Redis that several proxies share. What can be read from the chain again is not here.
  */
 import { openAppStore } from "./apps.ts";
+import { openBridgeStore } from "./bridges.ts";
 import type { Engine } from "./engine.ts";
 import { openFeeNoteStore } from "./fee-notes.ts";
 import { openFeeRuleStore } from "./fee-rules.ts";
@@ -55,6 +56,7 @@ function storesOver(engine: Engine, claims: LiveClaims, lease: SequencerLease, c
     prices: openPriceStore(engine),
     idempotency: openIdempotencyStore(engine, claims),
     tickets: openTicketStore(engine),
+    bridges: openBridgeStore(engine),
     lease,
     /** Whether something new could be kept now. Throws StoreUnavailable. */
     async check(): Promise<void> {

@@ -13,7 +13,7 @@ describe("stores in LMDB", () => {
     database = temporaryDatabase();
     const [one, next] = [embeddedStores(database), embeddedStores(database)];
     // One store of each of these: its news, or what it has claimed, is of its own process.
-    const other = { ...next, tickets: one.tickets, idempotency: one.idempotency };
+    const other = { ...next, tickets: one.tickets, bridges: one.bridges, idempotency: one.idempotency };
     return { one, other, lapse: async () => next };
   });
 

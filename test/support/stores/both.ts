@@ -1,6 +1,7 @@
 // The suite that every implementation of an instance's stores must pass.
 import type { InstanceStores } from "../../../proxy/store/instance.ts";
 import { appStoreSuite } from "./apps.ts";
+import { bridgeStoreSuite } from "./bridges.ts";
 import { feeNoteStoreSuite } from "./fee-notes.ts";
 import { feeRuleStoreSuite } from "./fee-rules.ts";
 import { idempotencyStoreSuite } from "./idempotency.ts";
@@ -34,5 +35,6 @@ export function storeSuites(fresh: () => Promise<FreshStores>): void {
   describe("prices", () => priceStoreSuite(both("prices")));
   describe("idempotency", () =>
     idempotencyStoreSuite(both("idempotency"), async () => (await lapse()).idempotency));
+  describe("bridge requests", () => bridgeStoreSuite(both("bridges")));
   describe("tickets", () => ticketStoreSuite(() => [one, other]));
 }

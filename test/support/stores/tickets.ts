@@ -308,6 +308,10 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     await writes.markMined(4, undefined);
     assert.equal((await other.tickets.outgoing())[0]?.minedIn, undefined);
     await writes.markMined(99, 77);
+    const errand = { ...entry(11, 1), to: `0x${"33".repeat(20)}` as never, value: 2n ** 70n };
+    await writes.putOutgoing(errand, 0, [], 2_000);
+    assert.deepEqual((await other.tickets.outgoing()).at(-1), errand);
+    await writes.dropOutgoing(11, [], 2_500);
     await writes.dropOutgoing(4, [{ id: "id-1", status: { state: "submitted", txHash: hash(900) } }], 3_000);
     await writes.dropOutgoing(5, [], 3_000);
     await writes.dropOutgoing(10, [], 3_000);
