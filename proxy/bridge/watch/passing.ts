@@ -1,0 +1,74 @@
+/** One pass after another, never two at once, until it is stopped. A pass that fails is reported and comes again. */
+
+export interface Passing {
+  start(): void;
+  stop(): Promise<void>;
+  /** One whole pass that begins now or later. */
+  sync(): Promise<void>;
+  isStopped(): boolean;
+  /** Milliseconds since 1970 of the last pass that succeeded. */
+  syncedAt(): number | undefined;
+  /** The last pass failed. */
+  isAway(): boolean;
+}
+
+export function createPassing(
+  pass: () => Promise<void>,
+  intervalMs: number,
+  report: (error: unknown) => void,
+): Passing {
+  let running: Promise<void> | undefined;
+  let following: Promise<void> | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  let syncedAt: number | undefined;
+  let isAway = false;
+
+  async function run(): Promise<void> {
+    try {
+      await pass();
+      syncedAt = Date.now();
+      isAway = false;
+    } catch (error) {
+      isAway = true;
+      throw error;
+    }
+  }
+
+  /** A pass that is under way may have looked at the head before the caller's news; it is followed by another. */
+  function sync(): Promise<void> {
+    if (running === undefined) {
+      running = run().finally(() => (running = undefined));
+      return running;
+    }
+    following ??= running
+      .catch(() => undefined)
+      .then(() => {
+        following = undefined;
+        return isStopped ? undefined : sync();
+      });
+    return following;
+  }
+
+  async function loop(): Promise<void> {
+    try {
+      await sync();
+    } catch (error) {
+      report(error);
+    }
+    if (!isStopped) timer = setTimeout(() => void loop(), intervalMs);
+  }
+
+  return {
+    start: () => void loop(),
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await (following ?? running)?.catch(() => undefined);
+    },
+    sync,
+    isStopped: () => isStopped,
+    syncedAt: () => syncedAt,
+    isAway: () => isAway,
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * The addresses that are open, each under its key, and whose they are. Followers take what is new from here; whether an
+ * event concerns us is one look into a map, so ten thousand addresses ask no more of a node than ten.
+ */
+import type { BridgeEvent, Key } from "./events.ts";
+
+/** Where a key is an address of ours. A payee is none: of him only what a route brings is kept. */
+export type Where = "home" | "source" | "alt" | "payee";
+
+export interface WatchedKey {
+  readonly key: Key;
+  readonly where: Where;
+}
+
+export interface WatchedRequest {
+  readonly bridgeId: string;
+  readonly keys: readonly WatchedKey[];
+  /** By chain's name: the block that stood when the address was made. Nothing older is looked for. */
+  readonly since: Readonly<Record<string, number>>;
+  /** Unix seconds: for a chain that could not be asked for its newest block then. */
+  readonly madeAt: number;
+}
+
+export interface Newcomers {
+  /** What came since the last call, or everything after `all`. */
+  take(): readonly WatchedRequest[];
+  /** What was taken and could not be looked for comes again. */
+  giveBack(requests: readonly WatchedRequest[]): void;
+  /** Not taken yet: nothing is known of it. */
+  readonly isWaiting: (bridgeId: string) => boolean;
+  /** Everything is to be looked for again: the chain is not the one that was followed. */
+  all(): void;
+}
+
+export type Watched = ReturnType<typeof createWatched>;
+
+export function createWatched() {
+  const requests = new Map<string, WatchedRequest>();
+  /** Two users may ask for one address; nearly always it is one. */
+  const owners = new Map<Key, string | readonly string[]>();
+  const places: Record<Where, Set<Key>> = {
+    ...{ home: new Set(), source: new Set(), alt: new Set(), payee: new Set() },
+  };
+  const readers = new Set<Map<string, WatchedRequest>>();
+  const ends = new Set<(key: Key) => void>();
+
+  const ownersOf = (key: Key): readonly string[] => {
+    const found = owners.get(key);
+    return found === undefined ? [] : typeof found === "string" ? [found] : found;
+  };
+
+  return {
+    get size() {
+      return requests.size;
+    },
+    get: (bridgeId: string): WatchedRequest | undefined => requests.get(bridgeId),
+    /** Whether an event on a chain where addresses are `where` is kept under this key. */
+    keeps(where: Where, key: Key, { kind }: BridgeEvent): boolean {
+      if (kind === "moved") return places[where].has(key);
+      if (kind === "processed" || kind === "dispatched" || kind === "credited") return owners.has(key);
+      return places.home.has(key) || places.source.has(key) || places.alt.has(key);
+    },
+    ownersOf,
+    /** Keys that are addresses there. */
+    addresses: (where: Where): ReadonlySet<Key> => places[where],
+    /** False when it is watched already. */
+    add(request: WatchedRequest): boolean {
+      if (requests.has(request.bridgeId)) return false;
+      requests.set(request.bridgeId, request);
+      for (const { key, where } of request.keys) {
+        const others = ownersOf(key);
+        owners.set(key, others.length === 0 ? request.bridgeId : [...others, request.bridgeId]);
+        places[where].add(key);
+      }
+      for (const reader of readers) reader.set(request.bridgeId, request);
+      return true;
+    },
+    remove(bridgeId: string): void {
+      const request = requests.get(bridgeId);
+      if (request === undefined) return;
+      requests.delete(bridgeId);
+      for (const reader of readers) reader.delete(bridgeId);
+      for (const { key, where } of request.keys) {
+        const others = ownersOf(key).filter((one) => one !== bridgeId);
+        if (others.length > 0) {
+          owners.set(key, others);
+          continue;
+        }
+        owners.delete(key);
+        places[where].delete(key);
+        for (const onEnd of ends) onEnd(key);
+      }
+    },
+    /** Told of each key that nobody watches any more. */
+    onEnd(listener: (key: Key) => void): void {
+      ends.add(listener);
+    },
+    /** For one follower: everything that is open now is new to it. */
+    newcomers(): Newcomers {
+      const waiting = new Map(requests);
+      readers.add(waiting);
+      return {
+        take() {
+          const taken = [...waiting.values()];
+          waiting.clear();
+          return taken;
+        },
+        giveBack(taken) {
+          for (const request of taken)
+            if (requests.get(request.bridgeId) === request) waiting.set(request.bridgeId, request);
+        },
+        isWaiting: (bridgeId) => waiting.has(bridgeId),
+        all() {
+          for (const [id, request] of requests) waiting.set(id, request);
+        },
+      };
+    },
+    ids: (): IterableIterator<string> => requests.keys(),
+  };
+}

@@ -1,0 +1,156 @@
+// A book of two real chains with the real forwarders and CCTP's stand-in: what tests of the watching start from.
+import { createChain, type Chain } from "../../proxy/chain/provider.ts";
+import { createBook, type BookChain, type WatchingBook } from "../../proxy/bridge/watch/book.ts";
+import { keyOf } from "../../proxy/bridge/watch/events.ts";
+import { createLogger } from "../../proxy/logging.ts";
+import type { BridgeRecord } from "../../proxy/store/bridge-records.ts";
+import type { AttesterClient } from "../../proxy/bridge/watch/attester-client.ts";
+import {
+  inAddress,
+  outAddress,
+  sourceAddress,
+  type InTerms,
+  type OutTerms,
+  type SourceTerms,
+} from "../../shared/protocol/host/forwarders.ts";
+import { paddedAddress } from "../../shared/protocol/host/forwarders.ts";
+import { freshAddress } from "../contract/pool/world.ts";
+import { link, Second, Stage, type Place } from "../contract/forwarders/stage.ts";
+
+/** Calls by chain, counted past all caches: there are none. */
+export type Counts = Record<string, number>;
+
+export class WatchedBridge {
+  readonly stage: Stage;
+  readonly second: Second;
+  readonly counts: Counts = { home: 0, second: 0 };
+  readonly books: WatchingBook[] = [];
+  #made = 0;
+
+  private constructor(stage: Stage, second: Second) {
+    this.stage = stage;
+    this.second = second;
+  }
+
+  static async start(): Promise<WatchedBridge> {
+    const stage = await Stage.openAlone();
+    const second = await Second.open();
+    await link(stage.home, second.place);
+    return new WatchedBridge(stage, second);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.books.map((book) => book.stop()));
+    await this.second.stop();
+    await this.stage.stop();
+  }
+
+  chain(name: "home" | "second", place: Place): Chain {
+    const provider = place.provider;
+    const id = name === "home" ? 31_337n : 31_338n;
+    const onAsked = (): void => void (this.counts[name]! += 1);
+    return createChain(provider._getConnection().url, id, { onAsked });
+  }
+
+  /** Not following by itself: tests say when. */
+  book(client?: AttesterClient, confirmations = 2): WatchingBook {
+    const [home, second] = [this.stage.home, this.second.place];
+    const senders = {
+      [home.cctp.domain]: keyOf(home.cctp.messenger),
+      [second.cctp.domain]: keyOf(second.cctp.messenger),
+    };
+    const chains = (
+      [
+        ["home", home],
+        ["second", second],
+      ] as const
+    ).map(([name, place]): BookChain => ({
+      ...{ name, where: name === "home" ? "home" : "source", chain: this.chain(name, place) },
+      ...{ confirmations, blockSecs: 1, pollIntervalMs: 20 },
+      heard: {
+        tokens: [place.token.toLowerCase()],
+        forwarders: place.factory.address.toLowerCase(),
+        cctp: {
+          ...{ domain: place.cctp.domain, senders },
+          messenger: place.cctp.messenger.toLowerCase(),
+          transmitter: place.cctp.transmitter.toLowerCase(),
+        },
+      },
+    }));
+    const book = createBook(
+      {
+        ...{ chains, timeoutSecs: 86_400, bridgingSecs: 60 },
+        ...(client === undefined ? {} : { attester: { client, pollIntervalMs: 20 } }),
+      },
+      createLogger("silent"),
+    );
+    this.books.push(book);
+    return book;
+  }
+
+  async heads(): Promise<{ readonly home: number; readonly second: number }> {
+    const [home, second] = [this.stage.home, this.second.place].map(({ provider }) =>
+      provider.getBlockNumber(),
+    );
+    return { home: await home!, second: await second! };
+  }
+
+  /** A request as the service stores it, with its address on both chains. */
+  async madeIn(changes: Partial<InTerms> = {}): Promise<MadeIn> {
+    const terms = this.stage.inTerms(changes);
+    const address = inAddress(terms, this.stage.home.factory);
+    const source: SourceTerms = {
+      recipient: paddedAddress(address),
+      lanes: [this.second.lane()],
+      refund: freshAddress(),
+    };
+    const from = sourceAddress(source, this.second.place.factory);
+    const record = await this.#record({
+      address,
+      way: {
+        ...{ kind: "from-evm", venue: "perpvenue", direction: "in" },
+        home: terms,
+        source: { address: from, terms: { ...source, lanes: [...source.lanes] } },
+      },
+    });
+    return { record, terms, source };
+  }
+
+  async madeOut(): Promise<{ readonly record: BridgeRecord; readonly terms: OutTerms }> {
+    const terms = this.stage.outTerms();
+    const { exit } = terms;
+    const record = await this.#record({
+      address: outAddress(terms, this.stage.home.factory),
+      way: {
+        ...{ kind: "to-chain", venue: "chain", direction: "out" },
+        home: terms,
+        to: { chainId: 31_338, recipient: `0x${exit.recipient.slice(26)}` as BridgeRecord["address"] },
+      },
+    });
+    return { record, terms };
+  }
+
+  async #record(made: Pick<BridgeRecord, "address" | "way">): Promise<BridgeRecord> {
+    this.#made += 1;
+    const since = await this.heads();
+    return {
+      ...{ id: `0190a0a0-0000-7000-8000-${this.#made.toString(16).padStart(12, "0")}`, since: { ...since } },
+      ...{ owner: { developerId: "d", sub: "user" }, createdAt: Date.now(), watchUntil: Date.now() + 1e9 },
+      ...made,
+    };
+  }
+}
+
+export interface MadeIn {
+  readonly record: BridgeRecord;
+  readonly terms: InTerms;
+  readonly source: SourceTerms;
+}
+
+/** Facts as text, to be compared. */
+export const factsText = (book: WatchingBook, { id }: BridgeRecord): string =>
+  JSON.stringify(
+    book.factsOf(id),
+    (_key, value: unknown) => (typeof value === "bigint" ? `${String(value)}n` : value),
+    1,
+  );
