@@ -85,6 +85,8 @@ export function readConfig(environment: Environment) {
     maxWaiting: integer("CLOISTER_MAX_WAITING", 1, 1_000_000),
     addressPrefix,
     ...readSwaps(read),
+    /** Names what is bridged; undefined where nothing is. */
+    bridgesFile: optional("CLOISTER_BRIDGES"),
     ...readEnclaves(read, production),
     artefactManifestFile: text("CLOISTER_ARTEFACT_MANIFEST"),
     /** Undefined: those of the sources. */

@@ -9,6 +9,10 @@ import { createApp } from "./app.ts";
 import { createAuth } from "./auth/auth.ts";
 import { loadKeyRing, loadPepper, loadSecret } from "./auth/secret-files.ts";
 import { createBalances } from "./balances/balances.service.ts";
+import { bridgeRoutes } from "./bridge/bridge.routes.ts";
+import { readBridgeSettings } from "./bridge/bridge.settings.ts";
+import { openBridging } from "./bridge/bridging.ts";
+import { createBridgeFigures } from "./bridge/figures.ts";
 import { acceptedSigners } from "./chain/accepted-signers.ts";
 import { checkChain } from "./chain/check-chain.ts";
 import { createConcurrencyLimit } from "./chain/concurrency-limit.ts";
@@ -94,6 +98,13 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     ),
   ]);
 
+  const wallet = createGasWallet(senderKey, BigInt(config.chainId));
+  // Before anything is opened: a fault in it is told with nothing begun.
+  const bridgeSettings =
+    config.bridgesFile === undefined
+      ? undefined
+      : readBridgeSettings(config.bridgesFile, { ...config, gasWallet: wallet.address });
+
   const leaving = new AbortController();
   const chain = createChain(config.rpcUrl, BigInt(config.chainId), {
     signal: leaving.signal,
@@ -135,12 +146,33 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   indexer.onChange((change) => {
     if (change.type === "reorg") metrics.reorganised(change.tip.number - change.ancestor);
   });
-  const wallet = createGasWallet(senderKey, chain.chainId);
   const balance = createBalanceWatch(chain, wallet.address);
   const poolWatch = createPoolWatch(
     pool,
     config.assets.map(({ address }) => address),
   );
+  const prices = createPrices({
+    ...config,
+    chain,
+    store: stores.prices,
+    logger: logger.child({ part: "prices" }),
+    now,
+  });
+  const fees = createFees({ ...config, prices, store: stores.feeRules, now });
+  await stores.feeRules.describe(config);
+  await prices.refresh();
+  await fees.refresh();
+  const bridging =
+    bridgeSettings === undefined
+      ? undefined
+      : await openBridging({
+          ...{ settings: bridgeSettings, store: stores.bridges, fees, pool, chain, now },
+          ...{ poolAddress: config.pool, gasWallet: wallet.address, addressPrefix: config.addressPrefix },
+          ...{ confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
+          hasLease: () => sequencer.state().hasLease,
+          wakeSequencer: () => sequencer.wake(),
+          logger: logger.child({ part: "bridges" }),
+        });
   const sequencer = createSequencer(
     {
       chain,
@@ -156,6 +188,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       logger: logger.child({ part: "sequencer" }),
       metrics,
       now,
+      ...(bridging === undefined ? {} : { errands: bridging.errands }),
     },
     { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
   );
@@ -168,17 +201,6 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   });
   indexer.onChange(() => sequencer.wake());
 
-  const prices = createPrices({
-    ...config,
-    chain,
-    store: stores.prices,
-    logger: logger.child({ part: "prices" }),
-    now,
-  });
-  const fees = createFees({ ...config, prices, store: stores.feeRules, now });
-  await stores.feeRules.describe(config);
-  await prices.refresh();
-  await fees.refresh();
   const windows = await openWindows(config, logger.child({ part: "limits" }), metrics);
   const limits = new Limits(config.limits, windows.store);
   const auth = createAuth({
@@ -224,6 +246,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   const hub = createHub(indexer, data, tickets, {
     chainId: config.chainId,
     pool: config.pool,
+    bridges: bridging?.bridges,
     now,
     onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
   });
@@ -238,14 +261,28 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       ...{ chain, database, stores, indexer, sequencer, directory, courier },
       threshold: () => pool.threshold(),
     }),
+    bridges: bridging?.bridges,
     warnings: () => prices.warnings(),
     randomBytes: (length) => randomBytes(length),
   });
   const hops = ownHops(config.trustedHops, config.trustedProxies);
   const cap = createConnectionCap(config.connections, hops, (by) => metrics.connectionRefused(by));
-  metrics.observe(createSnapshots({ sequencer, indexer, prices, limits, balance, poolWatch, cap, now }));
+  const figures =
+    bridging === undefined
+      ? undefined
+      : createBridgeFigures({
+          ...{ store: stores.bridges, book: bridging.book, now },
+          onChange: (listener) => bridging.bridges.onChange(listener),
+          count: (event) => metrics.bridge(event),
+        });
+  metrics.observe(
+    createSnapshots({
+      ...{ sequencer, indexer, prices, limits, balance, poolWatch, cap, now },
+      bridges: figures,
+    }),
+  );
   const app = createApp({
-    config,
+    config: { swaps: config.swaps, bridges: bridging !== undefined },
     hops,
     logger: logger.child({ part: "http" }),
     metrics,
@@ -271,6 +308,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       ...eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
       ...paymentRoutes(payments, tickets),
       ...swapRoutes(quotes),
+      ...bridgeRoutes(bridging?.bridges),
     },
   });
 
@@ -295,7 +333,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   courier.start();
   prices.start(() => fees.refresh());
   await indexer.start();
+  await figures?.start();
   sequencer.start();
+  bridging?.start();
   const handle = app.callback();
   const server = await startHttpServer(
     (request, response) => void handle(request, response),
@@ -318,6 +358,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     // First what would keep a request waiting; what is asked meanwhile still finds everything running.
     hub.close();
     tickets.close();
+    figures?.stop();
     await server.stop(REQUESTS_MS);
     limits.close();
     windows.close();
@@ -325,7 +366,10 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       leaving.abort();
       for (const link of links) link.close();
     }, PARTIES_MS);
-    await Promise.all([sequencer.stop(), indexer.stop(), prices.stop(), balance.stop(), poolWatch.stop()]);
+    await Promise.all([
+      ...[sequencer.stop(), bridging?.stop(), indexer.stop()],
+      ...[prices.stop(), balance.stop(), poolWatch.stop()],
+    ]);
     clearTimeout(hurry);
     const restored = courier.stop();
     // What the courier still waits for ends with its connection.

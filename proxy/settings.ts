@@ -63,6 +63,10 @@ const SETTINGS = {
   CLOISTER_SWAPS: ["off", "on | off: whether private swaps are accepted"],
   CLOISTER_SWAP_FACTORY: ["", "address of Uniswap v3's factory; required when swaps are on"],
   CLOISTER_SWAP_QUOTER: ["", "address of Uniswap v3's QuoterV2 over it; required when swaps are on"],
+  CLOISTER_BRIDGES: [
+    "",
+    "JSON file that names the bridges' factory, chains, venues, minimums and ceilings (proxy/README.md); without it they are off",
+  ],
   CLOISTER_ADDRESS_PREFIX: [undefined, "human-readable part of this network's shielded addresses"],
   CLOISTER_ENCLAVES: [undefined, "comma-separated unix:<path>:<port>"],
   CLOISTER_SIGNER_KEYS: ["", "comma-separated files of signers' pairs, one for each enclave or one for all"],

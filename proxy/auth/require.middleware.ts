@@ -8,11 +8,16 @@ import type { Principal, RequestState } from "../http/state.ts";
 /** What an instance may have switched off. */
 export interface Switches {
   readonly swaps: boolean;
+  readonly bridges: boolean;
 }
 
-export function requireAccess(endpoint: Endpoint, { swaps }: Switches): Middleware<RequestState> {
+const isOn = ({ swaps, bridges }: Switches, code: NonNullable<Endpoint["offCode"]>): boolean =>
+  code === "SWAPS_DISABLED" ? swaps : bridges;
+
+export function requireAccess(endpoint: Endpoint, switches: Switches): Middleware<RequestState> {
   return (ctx, next) => {
-    if (endpoint.offCode !== undefined && !swaps) refuseSwitchedOff(endpoint.offCode);
+    if (endpoint.offCode !== undefined && !isOn(switches, endpoint.offCode))
+      refuseSwitchedOff(endpoint.offCode);
     if (endpoint.access !== "none") requirePermission(ctx.state.principal, endpoint.access);
     // Routes parse the queries they have; where there is none, a stray parameter is an unknown field too.
     if (endpoint.query === undefined && ctx.querystring !== "") throw unknownQuery(Object.keys(ctx.query));

@@ -5,11 +5,13 @@
  * subscriptions of their own: there may be ten thousand of them.
  */
 import { checksumAddress } from "../../shared/api/checksum.ts";
+import type { BridgeStatus } from "../../shared/api/bridges.ts";
 import type { EventKind } from "../../shared/api/data.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { Owner } from "../http/state.ts";
 import type { Indexer } from "../merkle/indexer.ts";
 import type { ChainDataStore, Position } from "../store/chain-data.ts";
+import type { BridgeRecord } from "../store/bridge-records.ts";
 import type { TicketRecord } from "../store/tickets.ts";
 import { maySee, type Tickets } from "../payments/tickets.ts";
 import { COMMENT, CREDENTIAL_REVOKED, frameOf, PREAMBLE, SESSION_EXPIRED } from "./frames.ts";
@@ -48,6 +50,13 @@ export interface Reading {
   left(): void;
 }
 
+/** Where bridges run: what a caller hears of its own requests. */
+export interface BridgeFeed {
+  onChange(listener: (record: BridgeRecord) => void): () => void;
+  openOf(owner: Owner): Promise<readonly BridgeRecord[]>;
+  statusOf(record: BridgeRecord): BridgeStatus;
+}
+
 export interface HubOptions {
   readonly chainId: number;
   readonly pool: Address;
@@ -58,6 +67,8 @@ export interface HubOptions {
   readonly stalledAfterMs?: number;
   /** How long an id of a block that we do not have yet is waited for. */
   readonly aheadMs?: number;
+  /** Undefined where bridges are off. */
+  readonly bridges?: BridgeFeed | undefined;
   readonly tickMs?: number;
   readonly log?: LogLimits;
   readonly now: () => number;
@@ -67,9 +78,13 @@ export interface HubOptions {
 
 /** How long a reader may take to read what was under way when the service stops. */
 const LAST_WORDS_MS = 500;
-/** Tickets whose news wait for one reader. Beyond it the reader is cut; it comes back and is sent the open ones. */
+/** Tickets and bridge requests whose news wait for one reader. Beyond it the reader is cut; it comes back and is sent the open ones. */
 const MOST_NEWS = 1_000;
 const NONE = Buffer.alloc(0);
+
+/** What is told to its owner alone. */
+type OwnKind = "ticket" | "bridge";
+type Own = Pick<TicketRecord, "id" | "owner">;
 
 interface Reader {
   readonly subscription: Subscription;
@@ -79,7 +94,7 @@ interface Reader {
   cursor: Position;
   /** Lowest block that still stands since the reader's last turn; set by a reorganisation. */
   ancestor: number | undefined;
-  /** Newest form of the caller's own tickets that were not sent yet. */
+  /** Newest form of the caller's own tickets and bridge requests that were not sent yet. */
   news: Map<string, Buffer> | undefined;
   isSynced: boolean;
   isAsking: boolean;
@@ -99,7 +114,7 @@ export function createHub(
   options: HubOptions,
 ) {
   const { commentEveryMs = 15_000, checkEveryMs = 3_000, stalledAfterMs = 60_000 } = options;
-  const { aheadMs = 10_000, tickMs = 250, now, onFault } = options;
+  const { aheadMs = 10_000, tickMs = 250, bridges, now, onFault } = options;
   const readers = new Set<Reader>();
   const byDeveloper = new Map<string, Set<Reader>>();
   const log = new StreamLog(data, options.log);
@@ -113,7 +128,7 @@ export function createHub(
   let isCaughtUp = false;
   let chainWords: { readonly ready: Buffer; readonly synced: Buffer } | undefined;
   let joined: { readonly first: Buffer; readonly second: Buffer; readonly both: Buffer } | undefined;
-  /** Ticket news are delivered one after the other, so that an older state never comes after a newer one. */
+  /** News are delivered one after the other, so that an older state never comes after a newer one. */
   let delivering: Promise<void> = Promise.resolve();
 
   indexer.onChange((change) => {
@@ -134,17 +149,26 @@ export function createHub(
 
   tickets.onChange((ticket) => {
     if (isClosed || !byDeveloper.has(ticket.owner.developerId)) return;
-    delivering = delivering.then(() => deliver(ticket)).catch((error: unknown) => onFault?.(error));
+    enqueue("ticket", ticket, () => ticketFrame(ticket));
+  });
+  bridges?.onChange((record) => {
+    if (isClosed || !byDeveloper.has(record.owner.developerId)) return;
+    enqueue("bridge", record, () => bridgeFrame(bridges, record));
   });
 
-  async function deliver(ticket: TicketRecord): Promise<void> {
-    const bytes = await ticketFrame(ticket);
-    for (const reader of byDeveloper.get(ticket.owner.developerId) ?? []) {
-      if (!maySee(reader.subscription.owner, ticket) || !wants(reader, "ticket")) continue;
+  function enqueue(kind: OwnKind, about: Own, frame: () => Buffer | Promise<Buffer>): void {
+    delivering = delivering
+      .then(async () => deliver(kind, about, await frame()))
+      .catch((error: unknown) => onFault?.(error));
+  }
+
+  function deliver(kind: OwnKind, about: Own, bytes: Buffer): void {
+    for (const reader of byDeveloper.get(about.owner.developerId) ?? []) {
+      if (!maySee(reader.subscription.owner, about) || !wants(reader, kind)) continue;
       reader.news ??= new Map();
       // At the end, so that a reader gets changes in their order.
-      reader.news.delete(ticket.id);
-      reader.news.set(ticket.id, bytes);
+      reader.news.delete(about.id);
+      reader.news.set(about.id, bytes);
       if (reader.news.size > MOST_NEWS) cut(reader);
       else turns.add(reader);
     }
@@ -159,6 +183,10 @@ export function createHub(
         // What changed since comes as news, and that is newer.
         if (reader.news?.has(ticket.id) !== true) frames.push(await ticketFrame(ticket));
       }
+    }
+    if (bridges !== undefined && wants(reader, "bridge")) {
+      for (const record of await bridges.openOf(owner))
+        if (reader.news?.has(record.id) !== true) frames.push(bridgeFrame(bridges, record));
     }
     if (reader.phase === "ended") return;
     if (frames.length > 0) write(reader, Buffer.concat(frames));
@@ -373,6 +401,10 @@ export function createHub(
       setTimeout(() => [...readers].forEach(cut), LAST_WORDS_MS).unref();
     },
   };
+}
+
+function bridgeFrame(bridges: BridgeFeed, record: BridgeRecord): Buffer {
+  return frameOf({ kind: "bridge", id: undefined, data: bridges.statusOf(record) });
 }
 
 function wants({ subscription }: Pick<Reader, "subscription">, kind: EventKind): boolean {

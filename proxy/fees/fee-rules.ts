@@ -7,7 +7,7 @@ import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { FeeRules } from "../../shared/api/credentials.ts";
 import type { Info } from "../../shared/api/service.ts";
 import { addressFromField, type Address } from "../../shared/protocol/brands.ts";
-import { feeOf, grossOf, type FeeOperation, type FeeRule } from "../../shared/protocol/host/fees.ts";
+import { feeOf, grossOf, type FeeOperation } from "../../shared/protocol/host/fees.ts";
 import { npkOf } from "../../shared/notes/note.ts";
 import type { Facts, Kind } from "../../shared/protocol/statements.ts";
 import type { Minimum } from "../config.ts";
@@ -118,11 +118,7 @@ export function createFees(parts: FeeParts) {
     },
 
     /** In force now, dollars already converted. Throws PRICE_UNAVAILABLE where a swap needs a price that is not there. */
-    async rulesFor(
-      developerId: string,
-      asset: Address,
-      operation: FeeOperation,
-    ): Promise<{ service: FeeRule | undefined; developer: FeeRule | undefined }> {
+    async rulesFor(developerId: string, asset: Address, operation: FeeOperation): Promise<Asked> {
       const service = serviceTerms(asset, operation);
       return { service, developer: ruleOf(await store.rules(developerId), asset, operation)?.terms };
     },

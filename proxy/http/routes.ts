@@ -4,7 +4,6 @@
  */
 import Router, { type RouterMiddleware } from "@koa/router";
 import type { Middleware } from "koa";
-import { BRIDGE_ENDPOINTS } from "../../shared/api/bridges.ts";
 import { ENDPOINTS, type Endpoint, type EndpointName } from "../../shared/api/endpoints.ts";
 import { ApiError } from "./errors.ts";
 import type { RequestState } from "./state.ts";
@@ -14,8 +13,6 @@ export type Handler = RouterMiddleware<RequestState>;
 export type Handlers<Name extends EndpointName = EndpointName> = Readonly<Record<Name, Handler>>;
 
 const SERVED = Object.entries(ENDPOINTS) as [EndpointName, Endpoint][];
-/** Agreed, and run by no instance yet: these paths exist, so they are not 404. */
-const AGREED = Object.values<Endpoint>(BRIDGE_ENDPOINTS);
 
 /** Another case or a trailing slash is another path. */
 const EXACT = { sensitive: true, strict: true };
@@ -27,14 +24,13 @@ export function mountRoutes(
 ): Middleware<RequestState> {
   const router = new Router<RequestState>(EXACT);
   for (const [name, endpoint] of SERVED) mount(router, endpoint, [...steps(endpoint), handlers[name]]);
-  for (const endpoint of AGREED) mount(router, endpoint, [() => refuseSwitchedOff(endpoint.codes[0])]);
   return router.routes() as Middleware<RequestState>;
 }
 
 /** Behind the routes, so that a path is reached here only with a method that none of them has. */
 export function mountOtherMethods(): Middleware<RequestState> {
   const router = new Router<RequestState>(EXACT);
-  for (const path of new Set([...SERVED.map(([, { path }]) => path), ...AGREED.map(({ path }) => path)])) {
+  for (const path of new Set(SERVED.map(([, { path }]) => path))) {
     router.all(routePath(path), otherMethods(methodsAt(path)));
   }
   return router.routes() as Middleware<RequestState>;
@@ -45,7 +41,7 @@ export const nothingHere: Middleware<RequestState> = () => {
   throw new ApiError("NOT_FOUND", "There is nothing at this path");
 };
 
-export function refuseSwitchedOff(code: ApiError["code"] = "FEATURE_DISABLED"): never {
+export function refuseSwitchedOff(code: NonNullable<Endpoint["offCode"]>): never {
   throw new ApiError(code, "This instance does not run the feature; see `features` in GET /info");
 }
 
@@ -71,7 +67,7 @@ function otherMethods(allowed: readonly string[]): Handler {
 }
 
 function methodsAt(path: string): string[] {
-  const here = [...SERVED.map(([, endpoint]) => endpoint), ...AGREED].filter((one) => one.path === path);
+  const here = SERVED.map(([, endpoint]) => endpoint).filter((one) => one.path === path);
   const methods = here.flatMap((one) =>
     one.method === "GET" && !isStream(one) ? ["GET", "HEAD"] : [one.method],
   );

@@ -4,6 +4,12 @@
  * or path of a caller can get in. Whoever reads the figures learns how much is done here, and for nobody in particular.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import {
+  BRIDGE_STATES,
+  BRIDGE_VENUES,
+  type BridgeState,
+  type BridgeVenue,
+} from "../../shared/api/bridges.ts";
 import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
 import { ERROR_CODES, ERRORS, TICKET_ERROR_CODES, type ErrorCode } from "../../shared/api/errors.ts";
 import type { TicketErrorCode } from "../../shared/api/errors.ts";
@@ -42,6 +48,7 @@ const BLOCKERS = ["chain", "enclave", "gas", "pause"] as const;
 const TRANSACTION_EVENTS = [
   "sent",
   "advance",
+  "errand",
   "replaced",
   "repeated",
   "mined",
@@ -89,6 +96,9 @@ const ASSETS = Array.from({ length: 32 }, (_, i) => String(i));
 const WAYS = ["attested", "proved"] as const;
 /** `aside`: a token refused its recipient. */
 const CLAIM_STATES = ["waiting", "aside"] as const;
+
+/** `sweep`: into a note, or on to the other side. */
+const BRIDGE_EVENTS = ["arrival", "sweep", "refund"] as const;
 
 const ANSWER_SECS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const TICKET_SECS = [0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 300, 900, 3600];
@@ -149,7 +159,7 @@ export const METRICS = {
     event: TRANSACTION_EVENTS,
   }),
   cloister_batch_tickets: histogram(
-    "Tickets in a transaction that was sent; 0 is a root update or an advance alone",
+    "Tickets in a transaction that was sent; 0 is a root update, an advance or an errand alone",
     BATCH_SIZES,
   ),
   cloister_gas_used_total: counter("Gas of mined transactions", { carries: CARGOES }),
@@ -206,6 +216,18 @@ export const METRICS = {
     use: REDIS_USES,
   }),
 
+  cloister_bridge_requests: gauge("Open bridge requests by what was last seen of them", {
+    venue: BRIDGE_VENUES,
+    state: BRIDGE_STATES,
+  }),
+  cloister_bridge_events_total: counter("What the chains have shown of open bridge requests", {
+    event: BRIDGE_EVENTS,
+  }),
+  cloister_bridge_oldest_waiting_seconds: gauge(
+    "Age of the oldest deposit that neither its user nor the refund clock holds up, 0 when there is none",
+  ),
+  cloister_bridge_unreachable: gauge("Chains and venues of the bridges that do not answer"),
+
   cloister_warnings: gauge("Sentences in the warnings of /health"),
 } as const satisfies Readonly<Record<string, Spec>>;
 
@@ -243,6 +265,17 @@ export interface PoolBrakes {
   readonly assets: readonly AssetBrakes[];
 }
 
+export type BridgeEvent = (typeof BRIDGE_EVENTS)[number];
+export interface BridgeFigures {
+  readonly requests: readonly {
+    readonly venue: BridgeVenue;
+    readonly state: BridgeState;
+    readonly count: number;
+  }[];
+  readonly oldestWaitingSecs: number;
+  readonly unreachable: number;
+}
+
 /** What is read when somebody asks, rather than counted when it happens. Must not throw and asks nobody. */
 export interface Snapshot {
   /** Undefined where another proxy submits. */
@@ -262,6 +295,8 @@ export interface Snapshot {
   readonly gasWalletBalance: bigint | undefined;
   readonly brakes: PoolBrakes | undefined;
   readonly warnings: number;
+  /** Undefined where bridges are off. */
+  readonly bridges: BridgeFigures | undefined;
 }
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -279,6 +314,7 @@ export function createMetrics() {
   for (const code of ERROR_CODES) figures.cloister_http_refusals_total.inc({ code, policy: NONE }, 0);
   for (const by of CAPS) figures.cloister_connections_refused_total.inc({ by }, 0);
   for (const kind of KIND_NAMES) figures.cloister_tickets_accepted_total.inc({ kind }, 0);
+  for (const event of BRIDGE_EVENTS) figures.cloister_bridge_events_total.inc({ event }, 0);
 
   return {
     request: requests.count,
@@ -326,6 +362,8 @@ export function createMetrics() {
       figures.cloister_enclave_requests_total.inc({ enclave, request, outcome });
       figures.cloister_enclave_seconds.observe({ enclave, request }, secs);
     },
+
+    bridge: (event: BridgeEvent) => figures.cloister_bridge_events_total.inc({ event }),
 
     /** Reads the snapshot, once its parts are put together. */
     observe(by: () => Snapshot) {
@@ -400,6 +438,15 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
   show(figures.cloister_gas_wallet_balance_ether, now.gasWalletBalance, 1e18);
   show(figures.cloister_warnings, now.warnings);
   showBrakes(figures, now.brakes);
+  showBridges(figures, now.bridges);
+}
+
+function showBridges(figures: Figures, bridges: BridgeFigures | undefined): void {
+  show(figures.cloister_bridge_oldest_waiting_seconds, bridges?.oldestWaitingSecs);
+  show(figures.cloister_bridge_unreachable, bridges?.unreachable);
+  figures.cloister_bridge_requests.reset();
+  for (const { venue, state, count } of bridges?.requests ?? [])
+    figures.cloister_bridge_requests.set({ venue, state }, count);
 }
 
 function showBrakes(figures: Figures, brakes: PoolBrakes | undefined): void {

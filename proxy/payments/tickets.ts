@@ -18,7 +18,7 @@ export interface TicketsOptions {
 
 export type Tickets = ReturnType<typeof createTickets>;
 
-export function maySee(owner: Owner, ticket: TicketRecord): boolean {
+export function maySee(owner: Owner, ticket: Pick<TicketRecord, "owner">): boolean {
   if (ticket.owner.developerId !== owner.developerId) return false;
   return owner.sub === undefined || ticket.owner.sub === owner.sub;
 }

@@ -2,7 +2,7 @@
 import type { ConnectionCap } from "../http/connection-cap.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Indexer } from "../merkle/indexer.ts";
-import type { Snapshot } from "../observe/metrics.ts";
+import type { BridgeFigures, Snapshot } from "../observe/metrics.ts";
 import type { Prices } from "../prices/prices.ts";
 import type { BalanceWatch } from "../sequencer/balance-watch.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
@@ -16,12 +16,14 @@ export interface SnapshotParts {
   readonly balance: Pick<BalanceWatch, "balance">;
   readonly poolWatch: Pick<PoolWatch, "brakes">;
   readonly cap: Pick<ConnectionCap, "open">;
+  /** Undefined where bridges are off. */
+  readonly bridges: { snapshot(): BridgeFigures } | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export function createSnapshots(parts: SnapshotParts): () => Snapshot {
-  const { sequencer, indexer, prices, limits, balance, poolWatch, cap, now } = parts;
+  const { sequencer, indexer, prices, limits, balance, poolWatch, cap, bridges, now } = parts;
   return () => {
     const { queue, hasLease, blockedBy, lastTurnAt } = sequencer.state();
     const index = indexer.state();
@@ -41,6 +43,7 @@ export function createSnapshots(parts: SnapshotParts): () => Snapshot {
       gasWalletBalance: balance.balance(),
       brakes: poolWatch.brakes(),
       warnings: prices.warnings().length,
+      bridges: bridges?.snapshot(),
     };
   };
 }

@@ -2,6 +2,7 @@
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { WhoAmI } from "../../shared/api/credentials.ts";
 import { API_VERSION, MAX_BODY_BYTES } from "../../shared/api/endpoints.ts";
+import type { BridgesInfo } from "../../shared/api/bridges.ts";
 import type { Health, Info } from "../../shared/api/service.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Config } from "../config.ts";
@@ -44,6 +45,8 @@ export interface StatusParts {
   /** How many attestations the pool asks for now. */
   readonly threshold: () => Promise<number>;
   readonly checks: HealthChecks;
+  /** Undefined where bridges are off. How they fare is said beside the rest: payments do not depend on it. */
+  readonly bridges?: { info(): BridgesInfo; health(): Finding } | undefined;
   /** What the operator should look at and no caller needs to wait for. No upstream text. */
   readonly warnings?: () => readonly string[];
   readonly randomBytes: (length: number) => Uint8Array;
@@ -71,6 +74,7 @@ export function createStatus(parts: StatusParts): Status {
     describeEnclaves,
     threshold,
     checks,
+    bridges,
     warnings = () => [],
     randomBytes,
     now = Date.now,
@@ -99,12 +103,12 @@ export function createStatus(parts: StatusParts): Status {
         PARTS.map(async (part) => [part, await withDeadline(checks[part])] as const),
       );
       const noted = warnings();
-      const besides = noted.length === 0 ? {} : { warnings: [...noted] };
+      const besides = {
+        ...(bridges === undefined ? {} : { bridges: shownFinding(bridges.health()) }),
+        ...(noted.length === 0 ? {} : { warnings: [...noted] }),
+      };
       if (findings.every(([, { state }]) => state === "ok")) return { status: "ok", ...besides };
-      const shown = findings.map(([part, { state, ageMs, detail }]) => [
-        part,
-        { state, age_ms: Math.max(0, Math.round(ageMs)), ...(detail === undefined ? {} : { detail }) },
-      ]);
+      const shown = findings.map(([part, finding]) => [part, shownFinding(finding)]);
       const shownChecks = Object.fromEntries(shown) as NonNullable<Health["checks"]>;
       return { status: "degraded", checks: shownChecks, ...besides };
     },
@@ -121,11 +125,12 @@ export function createStatus(parts: StatusParts): Status {
           address_prefix: config.addressPrefix,
           confirmations: config.confirmations,
           assets: config.assets.map((asset) => ({ ...asset, address: checksumAddress(asset.address) })),
-          features: { swaps: config.swaps, bridges: false, spend9: true },
+          features: { swaps: config.swaps, bridges: bridges !== undefined, spend9: true },
           fees: fees.schedule(),
           circuits,
           enclaves,
           threshold: needed,
+          bridges: bridges?.info() ?? null,
           limits: { body_bytes: MAX_BODY_BYTES, minimums: fees.minimums },
         };
       } catch (cause) {
@@ -156,6 +161,11 @@ export function createStatus(parts: StatusParts): Status {
     }),
   };
 }
+
+const shownFinding = ({ state, ageMs, detail }: Finding) => ({
+  ...{ state, age_ms: Math.max(0, Math.round(ageMs)) },
+  ...(detail === undefined ? {} : { detail }),
+});
 
 async function withDeadline(check: () => Promise<Finding> | Finding): Promise<Finding> {
   let timer: NodeJS.Timeout | undefined;

@@ -15,7 +15,6 @@ import type { Chain, Header } from "../chain/provider.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Moment, Venue } from "../chain/venue.ts";
 import type { Asset, Minimum } from "../config.ts";
-import type { Fees } from "../fees/fee-rules.ts";
 import { ApiError } from "../http/errors.ts";
 import { invalidField } from "../http/parse.ts";
 import { bestRoute, type Route } from "./best-route.ts";
@@ -29,7 +28,13 @@ export interface SwapQuoteParts {
   /** What this instance lists. */
   readonly assets: readonly Asset[];
   readonly minimums: readonly Minimum[];
-  readonly fees: Pick<Fees, "rulesFor">;
+  readonly fees: {
+    rulesFor(
+      developerId: string,
+      asset: Address,
+      operation: "swap",
+    ): Promise<{ readonly service: FeeRule | undefined; readonly developer: FeeRule | undefined }>;
+  };
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }

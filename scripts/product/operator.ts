@@ -13,6 +13,7 @@ import { UnfitRedis } from "../../proxy/store/redis/fitness.ts";
 import { asAddress } from "../../shared/protocol/brands.ts";
 import { APPS, APPS_HELP } from "./operator/apps.ts";
 import { BACKUP_HELP, backupCommand, restoreCommand } from "./operator/backup.ts";
+import { BRIDGES, BRIDGES_HELP } from "./operator/bridges.ts";
 import { DIFFERENT, INDEX_HELP, indexCommand } from "./operator/chain-index.ts";
 import { DEVELOPERS, KEYS } from "./operator/developers.ts";
 import { FEES, FEES_HELP } from "./operator/fees.ts";
@@ -45,6 +46,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper
   keys revoke KEY                                         by id (16 hex digits); when it says so, no proxy takes it
 ${APPS_HELP}
 ${TICKETS_HELP}
+${BRIDGES_HELP}
 ${INDEX_HELP}
 ${BACKUP_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
@@ -65,7 +67,7 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 
 /** What is asked of an instance's stores. */
 const COMMANDS: Readonly<Record<string, Verbs>> = {
-  ...{ developers: DEVELOPERS, keys: KEYS, apps: APPS, fees: FEES, tickets: TICKETS },
+  ...{ developers: DEVELOPERS, keys: KEYS, apps: APPS, fees: FEES, tickets: TICKETS, bridges: BRIDGES },
 };
 
 async function main(args: string[]): Promise<void> {

@@ -1,5 +1,6 @@
 /** Merkle data, the event stream and public balances. */
 import * as z from "zod";
+import { bridgeStatus } from "./bridges.ts";
 import { MAX_SESSION_TOKEN } from "./credentials.ts";
 import { ticket } from "./transactions.ts";
 import { address, amount, bytes32, count, fieldElement } from "./values.ts";
@@ -57,6 +58,7 @@ export const EVENT_KINDS = [
   "reorg",
   "synced",
   "ticket",
+  "bridge",
   "session_expired",
   "credential_revoked",
 ] as const;
@@ -83,13 +85,17 @@ export const EVENTS = {
     index: count,
     commitment: fieldElement,
     ephemeral_key: z.string().meta({
-      description: "Of the sender's transaction, the same for all its leaves: one X25519 serves them all",
+      description:
+        "Of the sender's transaction, the same for all its leaves: one X25519 serves them all; of a note from a forwarder its own",
     }),
-    output: count.meta({ description: "The leaf's place among those of its transaction, from 0" }),
+    output: count.meta({
+      description: "The leaf's place among those of its transaction, from 0; 0 of a note from a forwarder",
+    }),
     ciphertext: z.string().meta({ description: "0x and 53 bytes: view tag 1, sealed note 36, tag 16" }),
     source: z.enum(["deposit", "spend", "swap", "forwarder"]),
     npk: fieldElement.optional().meta({
-      description: "With asset and value where the pool itself made the note: the last leaf of a swap",
+      description:
+        "With asset and value where the pool itself made the note: the last leaf of a swap, and what came by a forwarder",
     }),
     asset: address.optional(),
     value: amount.optional(),
@@ -112,6 +118,7 @@ export const EVENTS = {
   reorg: z.object({ from_id: z.string().nullable() }),
   synced: z.object({ block_number: count, leaf_count: count }),
   ticket,
+  bridge: bridgeStatus,
   session_expired: z.object({}),
   credential_revoked: z.object({
     code: z

@@ -4,6 +4,14 @@
  * with the specification's list.
  */
 import * as z from "zod";
+import {
+  bridgeAddress,
+  bridgeDepositRequest,
+  bridgeInRequest,
+  bridgeOutRequest,
+  bridgeQuery,
+  bridgeStatus,
+} from "./bridges.ts";
 import { exchangeRequest, sessionRequest, sessionResponse, whoami } from "./credentials.ts";
 import { balance, balanceQuery, eventsQuery, merkleRoot, merkleTree, merkleTreeQuery } from "./data.ts";
 import type { ErrorCode } from "./errors.ts";
@@ -47,7 +55,7 @@ export interface Endpoint {
   /** The answer has an ETag, and If-None-Match is honoured with 304. */
   readonly hasEtag?: true;
   /** Switched by the instance's configuration; off, every request is refused with this code. */
-  readonly offCode?: "SWAPS_DISABLED";
+  readonly offCode?: "SWAPS_DISABLED" | "FEATURE_DISABLED";
 }
 
 const statementCodes = [
@@ -70,6 +78,29 @@ const acceptCodes = [
   "IDEMPOTENCY_IN_PROGRESS",
   "IDEMPOTENCY_MISMATCH",
 ] as const satisfies readonly ErrorCode[];
+
+const bridgeCodes = [
+  "BRIDGES_FULL",
+  "ASSET_UNSUPPORTED",
+  "VENUE_UNAVAILABLE",
+  "CHAIN_UNAVAILABLE",
+  "STORE_UNAVAILABLE",
+  "IDEMPOTENCY_IN_PROGRESS",
+  "IDEMPOTENCY_MISMATCH",
+] as const satisfies readonly ErrorCode[];
+
+/** 201 for a new request, 200 for one that there is already. */
+function bridgeAddressFor<const Path extends string>(path: Path, summary: string, body: z.ZodType) {
+  return {
+    method: "POST",
+    path,
+    summary,
+    access: "write",
+    body,
+    responses: { 201: bridgeAddress, 200: bridgeAddress },
+    offCode: "FEATURE_DISABLED",
+  } as const;
+}
 
 function sequence<K extends Kind>(kind: K, what: string) {
   return {
@@ -95,7 +126,7 @@ function attest<K extends Kind>(kind: K, what: string) {
   } as const satisfies Endpoint;
 }
 
-export function reading<const Path extends string>(path: Path, summary: string) {
+function reading<const Path extends string>(path: Path, summary: string) {
   return { method: "GET", path, summary, access: "read" } as const;
 }
 
@@ -183,6 +214,38 @@ export const ENDPOINTS = {
       "CHAIN_UNAVAILABLE",
     ],
     offCode: "SWAPS_DISABLED",
+  },
+  bridgeFromVenue: {
+    ...bridgeAddressFor(
+      "/bridge/perpvenue/in-address",
+      "Address for funds from the perpetuals exchange, and from any other EVM chain of GET /info",
+      bridgeInRequest,
+    ),
+    codes: bridgeCodes,
+  },
+  bridgeToVenue: {
+    ...bridgeAddressFor(
+      "/bridge/perpvenue/out-address",
+      "Address for a withdrawal to the perpetuals exchange, or to another EVM chain of GET /info",
+      bridgeOutRequest,
+    ),
+    codes: [...bridgeCodes, "ACCOUNT_UNKNOWN"],
+  },
+  bridgeFromChain: {
+    ...bridgeAddressFor(
+      "/bridge/altchain/deposit-address",
+      "Address for funds from the other blockchain; also takes the signature that its status asks for",
+      bridgeDepositRequest,
+    ),
+    responses: { 201: bridgeAddress, 200: z.union([bridgeAddress, bridgeStatus]) },
+    codes: [...bridgeCodes, "BRIDGE_UNKNOWN", "BRIDGE_STATE"],
+  },
+  bridgeStatus: {
+    ...reading("/bridge/status", "Progress of a bridge request, by its id or one of its addresses"),
+    query: bridgeQuery,
+    responses: { 200: bridgeStatus },
+    codes: ["BRIDGE_UNKNOWN", "BRIDGES_FULL", "STORE_UNAVAILABLE"],
+    offCode: "FEATURE_DISABLED",
   },
   merkleRoot: {
     ...reading("/merkle/root", "The pool's current Merkle root"),

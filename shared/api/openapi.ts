@@ -3,7 +3,6 @@
  * second time. Schemas with an `id` become components. It holds no secret.
  */
 import type * as z from "zod";
-import { BRIDGE_ENDPOINTS } from "./bridges.ts";
 import { EVENT_ID, EVENTS } from "./data.ts";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "./endpoints.ts";
 import { problem } from "./errors.ts";
@@ -20,11 +19,8 @@ import {
 } from "./openapi/answers.ts";
 import { Components, type Json } from "./openapi/components.ts";
 
-/** An operation of a feature that no instance runs yet is in the document as well, and says so. */
-const OPERATIONS: readonly (readonly [string, Endpoint])[] = [
-  ...Object.entries<Endpoint>(ENDPOINTS),
-  ...Object.entries<Endpoint>(BRIDGE_ENDPOINTS),
-];
+/** An operation that this instance has switched off is in the document as well: one document for all instances. */
+const OPERATIONS: readonly (readonly [string, Endpoint])[] = Object.entries<Endpoint>(ENDPOINTS);
 
 const DESCRIPTION = `Every request carries one credential: an API key (servers only, never a browser) or a session token.
 
@@ -149,7 +145,6 @@ function requestBody(schema: z.ZodType, components: Components, examples: readon
 }
 
 const isStream = ({ responses }: Endpoint): boolean => Object.values(responses).includes(null);
-const isOff = ({ codes }: Endpoint): boolean => codes.includes("FEATURE_DISABLED");
 
 function securityOf(endpoint: Endpoint): Json[] {
   const { access } = endpoint;
@@ -169,7 +164,9 @@ function accessText(endpoint: Endpoint): string {
       : access === "api-key"
         ? "Needs an API key."
         : `Needs an API key, or a session with the permission \`${access}\`.`;
-  return isOff(endpoint) ? `${text} No instance runs this yet: 403 \`FEATURE_DISABLED\`.` : text;
+  return endpoint.offCode === undefined
+    ? text
+    : `${text} An instance may not run this (\`features\` in GET /info): 403 \`${endpoint.offCode}\`.`;
 }
 
 type Parameter = Json & { readonly name: string };

@@ -1,5 +1,6 @@
 /** Health and what an instance is. */
 import * as z from "zod";
+import { bridgesInfo } from "./bridges.ts";
 import { feeOperation } from "./credentials.ts";
 import { address, amount, bytes32, count } from "./values.ts";
 
@@ -15,6 +16,9 @@ export const health = z
     checks: z
       .object({ enclave: check, chain: check, store: check, sequencer: check, indexer: check })
       .optional(),
+    bridges: check.optional().meta({
+      description: "Where bridges run. Payments do not depend on it: `status` is the same whatever it says",
+    }),
     warnings: z.array(z.string()).optional().meta({
       description:
         "What the operator should look at while everything works, such as a price feed that is stale",
@@ -69,6 +73,10 @@ export const info = z
       )
       .meta({ description: "Those that answer now; empty when none does" }),
     threshold: z.int(),
+    bridges: bridgesInfo
+      .nullable()
+      .default(null)
+      .meta({ description: "Null where `features.bridges` is false" }),
     limits: z.object({
       body_bytes: z.int(),
       minimums: z.array(z.object({ asset: address, operation: feeOperation, minimum: amount })).meta({

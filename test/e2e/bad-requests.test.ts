@@ -241,7 +241,7 @@ const HEALTH_CHECKS: readonly string[] = ['health "last"', 'health ["health","la
 const isNoHealthCheck = (record: string): boolean => !HEALTH_CHECKS.includes(record);
 
 const runningRows = (good: GoodRequests): typeof ROWS =>
-  ROWS.filter((row) => offCodeOf(row, good.swaps) === undefined);
+  ROWS.filter((row) => offCodeOf(row, good) === undefined);
 
 const as = (credential: Credential, request: BadRequest): BadRequest => ({
   ...request,
@@ -337,6 +337,7 @@ async function setScene(stack: TestStack, name: NetworkName): Promise<Scene> {
   };
   const good: GoodRequests = {
     swaps,
+    bridges: false,
     apiKey: developers.shop,
     sessions: {
       both: await session(on, shop, "user-1"),

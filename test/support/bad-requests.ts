@@ -1,6 +1,5 @@
 // Every way in which a request can be wrong, endpoint by endpoint: one table for the app with stand-ins behind it
 // and for the running service. Each request is a good one with one fault, and names the codes which that may earn.
-import { BRIDGE_ENDPOINTS } from "../../shared/api/bridges.ts";
 import { ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "../../shared/api/endpoints.ts";
 import type { ErrorCode } from "../../shared/api/errors.ts";
 import { changedAt, placesIn, WRONG_VALUES } from "./requests.ts";
@@ -22,6 +21,7 @@ export interface BadRequest {
 /** What the faults are put into. */
 export interface GoodRequests {
   readonly swaps: boolean;
+  readonly bridges: boolean;
   readonly apiKey: string;
   /** Session tokens of the same developer. */
   readonly sessions: Readonly<Record<"both" | "reader" | "writer" | "expired", string>>;
@@ -41,22 +41,18 @@ export interface Row {
 /** Well formed, and nobody's. */
 export const NO_TICKET = "0190a0a0-0000-7000-8000-000000000000";
 
-export const ROWS: readonly Row[] = [
-  ...Object.entries<Endpoint>(ENDPOINTS).map(([name, endpoint]) => rowOf(name, endpoint, undefined)),
-  // Run by no instance yet: whatever else is wrong, that is the answer.
-  ...Object.entries<Endpoint>(BRIDGE_ENDPOINTS).map(([name, endpoint]) =>
-    rowOf(name, endpoint, "FEATURE_DISABLED"),
-  ),
-];
-
-function rowOf(name: string, endpoint: Endpoint, off: ErrorCode | undefined): Row {
+export const ROWS: readonly Row[] = Object.entries<Endpoint>(ENDPOINTS).map(([name, endpoint]) => {
   const { method, path, access, offCode, body } = endpoint;
-  return { name, method, path, access, offCode: off ?? offCode, hasBody: body !== undefined };
-}
+  return { name, method, path, access, offCode, hasBody: body !== undefined };
+});
 
 /** Why this instance answers every request of an endpoint with a refusal, or undefined. */
-export function offCodeOf({ offCode }: Row, swaps: boolean): ErrorCode | undefined {
-  return offCode === "SWAPS_DISABLED" && swaps ? undefined : offCode;
+export function offCodeOf(
+  { offCode }: Row,
+  { swaps, bridges }: Pick<GoodRequests, "swaps" | "bridges">,
+): ErrorCode | undefined {
+  const isOn = offCode === "SWAPS_DISABLED" ? swaps : offCode === "FEATURE_DISABLED" && bridges;
+  return isOn ? undefined : offCode;
 }
 
 export const pathOf = ({ path, name }: Row): string =>
@@ -65,6 +61,7 @@ export const pathOf = ({ path, name }: Row): string =>
 /** What an endpoint needs in its query. */
 const GOOD_QUERY: Readonly<Record<string, string>> = {
   balance: "?address=0x00000000000000000000000000000000000000aa",
+  bridgeStatus: `?id=${NO_TICKET}`,
 };
 
 interface Fault {
@@ -99,7 +96,7 @@ export function unfinished(row: Row, good: GoodRequests): BadRequest {
 }
 
 function requestOf(row: Row, good: GoodRequests, fault: Fault): BadRequest {
-  const off = offCodeOf(row, good.swaps);
+  const off = offCodeOf(row, good);
   const { method = row.method, path = pathOf(row) } = fault;
   const mayHaveBody = method !== "GET" && method !== "HEAD";
   const text = row.hasBody ? JSON.stringify(good.bodyOf(row)) : undefined;
@@ -485,7 +482,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       codes: ["INVALID_REQUEST"],
       isEarly: true,
     },
-    ...(/^\/(sequence\/[a-z0-9-]+|relay)$/.test(row.path) && row.method === "POST"
+    ...(/^\/(sequence\/[a-z0-9-]+|relay|bridge\/[a-z-]+\/[a-z-]+)$/.test(row.path) && row.method === "POST"
       ? ["k".repeat(256), "\u00e9", apiKey.repeat(9)].map((key): Fault => ({
           ...{ what: `Idempotency-Key ${key.slice(0, 9)}`, headers: { "Idempotency-Key": key } },
           codes: ["INVALID_REQUEST"],
@@ -539,12 +536,17 @@ const BAD_QUERIES: Readonly<Record<string, Readonly<Record<string, readonly stri
       "0x5FbDB2315678afecb367f032d93F642f64180aA3",
     ],
   },
+  bridgeStatus: {
+    id: ["", "1", NO_TICKET.slice(1), `${NO_TICKET}0`, "0190a0a0-0000-0000-8000-000000000000"],
+    address: ["", "0x", "0x12", `0x${"g".repeat(40)}`, "0".repeat(40), "1".repeat(45), "l".repeat(40)],
+  },
   info: { nonce: ["", "0x", "zz", "a".repeat(33), "ab".repeat(15), "ab".repeat(65), "-1"] },
   events: { types: ["", "nothing", "leaf,", "leaf,nothing", "LEAF"], from: ["9".repeat(65)] },
 };
 const TWICE: Readonly<Record<string, string>> = {
   merkleTree: "limit=1",
   balance: "address=0x00000000000000000000000000000000000000aa",
+  bridgeStatus: `id=${NO_TICKET}`,
   info: `nonce=${"ab".repeat(16)}`,
   events: "types=leaf",
 };
@@ -560,6 +562,7 @@ const wellFormed = (value: string): string => encodeURIComponent(value.replaceAl
 function isOptional({ name }: Row, way: readonly string[]): boolean {
   const field = way.join(".");
   if (field === "proof.curve") return true;
+  if (name === "bridgeFromVenue") return field === "asset";
   if (name === "attestDeposit") return field === "authorization";
   return name === "sessionExchange" && ["perms", "ttl_secs"].includes(field);
 }

@@ -1,7 +1,8 @@
 // Every endpoint with every kind of credential: who is let in is what the table says, and nothing else.
 import assert from "node:assert/strict";
 import { ENDPOINTS, type Access, type Endpoint } from "../../../shared/api/endpoints.ts";
-import { startEdge, type CallOptions, type Edge } from "./edge.ts";
+import type { CallOptions, Edge } from "./edge.ts";
+import { startReadingEdge } from "./reading-edge.ts";
 
 type Caller = "nobody" | "key" | "reader" | "writer" | "both";
 
@@ -41,7 +42,7 @@ describe("access, by the table", () => {
   let edge: Edge;
   let credentials: Record<Caller, CallOptions>;
   before(async () => {
-    edge = await startEdge({ swaps: true, limits: { exchangesPerMinute: 1_000 } });
+    edge = await startReadingEdge({ features: { swaps: true, bridges: true } });
     credentials = {
       nobody: { credential: false },
       key: {},

@@ -1,12 +1,11 @@
 // Bad input, endpoint by endpoint: every row of the table is sent every way in which a request can be wrong.
-// On an instance without swaps and on one with them. Each answer names its own reason and is in the
+// On an instance without swaps and bridges and on one with them. Each answer names its own reason and is in the
 // document: the edge holds it against that.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { mintSessionToken } from "../../../proxy/auth/session-tokens.ts";
-import { BRIDGE_ENDPOINTS } from "../../../shared/api/bridges.ts";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import {
   goodRequest,
@@ -27,8 +26,7 @@ import { startReadingEdge } from "./reading-edge.ts";
 
 const holdsNothing = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 const shapeOf = (path: string): Endpoint["body"] =>
-  Object.values<Endpoint>({ ...ENDPOINTS, ...BRIDGE_ENDPOINTS }).find((endpoint) => endpoint.path === path)
-    ?.body;
+  Object.values<Endpoint>(ENDPOINTS).find((endpoint) => endpoint.path === path)?.body;
 
 /** Of the right form; whether it means anything is decided behind the border. */
 const bodies = new Map(
@@ -47,13 +45,14 @@ const bodies = new Map(
   }),
 );
 
-for (const swaps of [false, true]) {
-  describe(`bad input, endpoint by endpoint, swaps ${swaps ? "on" : "off"}`, function () {
+for (const isOn of [false, true]) {
+  const features = { swaps: isOn, bridges: isOn };
+  describe(`bad input, endpoint by endpoint, swaps and bridges ${isOn ? "on" : "off"}`, function () {
     this.timeout(120_000);
     let edge: Edge;
     let good: GoodRequests;
     before(async () => {
-      edge = await startReadingEdge({ swaps });
+      edge = await startReadingEdge({ features });
       const claims = {
         developerId: "test",
         sub: "u",
@@ -63,7 +62,7 @@ for (const swaps of [false, true]) {
       };
       const exp = Math.floor(edge.now() / 1000) - 1;
       good = {
-        swaps,
+        ...features,
         apiKey: edge.key,
         sessions: {
           both: await edge.session(),
@@ -110,7 +109,7 @@ for (const swaps of [false, true]) {
     }
 
     it("each endpoint that runs lets the same request in when nothing is wrong with it", async () => {
-      for (const row of ROWS.filter((each) => offCodeOf(each, swaps) === undefined)) {
+      for (const row of ROWS.filter((each) => offCodeOf(each, features) === undefined)) {
         const { status, body } = await send(goodRequest(row, good));
         // Behind the border there is no stage, and no app has the drawn id.
         const isIn = status < 300 || [...ENDS].some((code) => body.code === code);
@@ -136,7 +135,7 @@ for (const swaps of [false, true]) {
 
     it("each endpoint: a request that never comes to its end is ended, and answered", async () => {
       const soon = { request: 600, headers: 300, look: 50, idle: 60_000, linger: 600 };
-      const impatient = await startReadingEdge({ swaps, deadlines: soon });
+      const impatient = await startReadingEdge({ features, deadlines: soon });
       try {
         const theirs = { ...good, apiKey: impatient.key };
         const requests = ROWS.map((row) => unfinished(row, theirs));

@@ -3,13 +3,12 @@ import assert from "node:assert/strict";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { BRIDGE_ENDPOINTS } from "../../../shared/api/bridges.ts";
 import { EVENTS } from "../../../shared/api/data.ts";
 import { ENDPOINTS, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { ERRORS, problem } from "../../../shared/api/errors.ts";
 import { document, resolve, type Json, type Operation } from "../../support/documented.ts";
 
-const table = [...Object.values<Endpoint>(ENDPOINTS), ...Object.values<Endpoint>(BRIDGE_ENDPOINTS)];
+const table = Object.values<Endpoint>(ENDPOINTS);
 
 function operationOf({ path, method }: Pick<Endpoint, "path" | "method">): Operation {
   const operation = document.paths[path]?.[method.toLowerCase()];

@@ -25,7 +25,7 @@ import { ownHops } from "../../../proxy/own-hops.ts";
 import { createExchange } from "../../../proxy/sessions/exchange.service.ts";
 import { createSessions } from "../../../proxy/sessions/sessions.service.ts";
 import { loadCircuits } from "../../../proxy/status/circuits.ts";
-import { createStatus, type HealthChecks } from "../../../proxy/status/status.service.ts";
+import { createStatus, type HealthChecks, type StatusParts } from "../../../proxy/status/status.service.ts";
 import { embeddedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
 import { openDatabase, type Database } from "../../../proxy/store/lmdb/database.ts";
 import type { IdempotencyStore } from "../../../proxy/store/idempotency.ts";
@@ -71,6 +71,8 @@ export interface EdgeOptions {
   /** Default: without a cap. */
   readonly connections?: ConnectionLimits;
   readonly swaps?: boolean;
+  /** Default: off. With `bridges` the routes come with `handlers`. */
+  readonly bridges?: StatusParts["bridges"];
   readonly origins?: readonly string[];
   /** Whether key sets may come from this machine, as in development. Default true. */
   readonly identityLoopback?: boolean;
@@ -170,6 +172,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     limits,
     describeEnclaves: async () => [],
     threshold: async () => 1,
+    bridges: options.bridges,
     checks: {
       enclave: () => ok,
       chain: () => ok,
@@ -188,7 +191,7 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
   };
   const app = await orClose(close, () =>
     createApp({
-      config: { swaps },
+      config: { swaps, bridges: options.bridges !== undefined },
       hops,
       logger,
       auth,

@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FELT_MS } from "../../../proxy/auth/developers.ts";
 import { embeddedStores } from "../../../proxy/store/instance.ts";
+import { bridgeDraft } from "../../support/bridges.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
 import { CHAIN_ID, POOL, startEdge, type Answer, type Edge } from "./edge.ts";
 
@@ -49,6 +50,18 @@ describe("operator and openapi commands", () => {
     run("product/operator", ["--data", edge.folder, "--pepper", pepperFile, ...args]);
   const ask = (key: string): Promise<Answer> =>
     edge.call("GET", "/whoami", { credential: false, headers: { "X-API-Key": key } });
+
+  it("lists the bridge requests of the running proxy", async () => {
+    const draft = bridgeDraft(1, {});
+    const limits = { openPerUser: 9, openPerInstance: 9 };
+    await embeddedStores(edge.database).bridges.make(draft, limits);
+    const listed = await operator("--json", "bridges", "list", "d");
+    assert.equal(listed.code, 0, listed.err);
+    assert.deepEqual(
+      JSON.parse(listed.out).bridges.map((one: { id: string }) => one.id),
+      [draft.id],
+    );
+  });
 
   it("adds a developer and a key that the running proxy accepts at once, and no proxy takes it once it is revoked", async () => {
     const added = await operator(

@@ -1,4 +1,5 @@
 // The edge with handlers of the money path that read and refuse as the service's own do; then its stage ends.
+import { bridgeRoutes } from "../../../proxy/bridge/bridge.routes.ts";
 import { eventsRoutes } from "../../../proxy/events/events.routes.ts";
 import { parse } from "../../../proxy/http/parse.ts";
 import type { Handler } from "../../../proxy/http/routes.ts";
@@ -7,13 +8,28 @@ import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
 import { merkleTreeQuery } from "../../../shared/api/data.ts";
 import { ticketPath } from "../../../shared/api/transactions.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";
-import { absent, startEdge, type Edge, type EdgeOptions } from "./edge.ts";
+import { absent, POOL, startEdge, USDC, type Edge, type EdgeOptions } from "./edge.ts";
 
 /** Refused credentials and exchanges are not slowed down: these tests send nothing else. */
-export function startReadingEdge(options: EdgeOptions): Promise<Edge> {
+export function startReadingEdge({
+  features,
+  ...options
+}: EdgeOptions & {
+  readonly features: { readonly swaps: boolean; readonly bridges: boolean };
+}): Promise<Edge> {
   const limits = { failuresPerMinute: 1_000_000_000, exchangesPerMinute: 1_000_000_000 };
-  return startEdge({ ...options, handlers: readingHandlers(), limits });
+  const { swaps } = features;
+  const bridges = features.bridges ? { info: () => BRIDGED, health: () => OK } : undefined;
+  return startEdge({ ...options, swaps, bridges, handlers: readingHandlers(), limits });
 }
+
+const OK = { state: "ok", ageMs: 0 } as const;
+/** Nothing of it is looked at here. */
+const BRIDGED = {
+  ...{ factory: POOL, vault_code_hash: `0x${"ab".repeat(32)}`, collector: POOL, timeout_secs: 86_400 },
+  ...{ assets: [{ asset: USDC, minimum: "2", fee_ceiling: "1" }], perpvenue: null, chains: [] },
+  altchain: null,
+};
 
 /** As the service's own handlers read a request; then the stage ends. */
 function readingHandlers(): NonNullable<EdgeOptions["handlers"]> {
@@ -37,6 +53,15 @@ function readingHandlers(): NonNullable<EdgeOptions["handlers"]> {
     ticket: (ctx) => absent(parse(ticketPath, ctx.params, "path")),
     relay: (ctx) => absent(readRelayBody(ctx.state.json)),
     merkleTree: (ctx) => absent(parse(merkleTreeQuery, ctx.query, "query")),
+    ...bridgeRoutes({
+      ...{
+        fromEvm: async () => absent(),
+        toOutside: async () => absent(),
+        fromAltchain: async () => absent(),
+      },
+      ...{ signed: async () => absent(), status: async () => absent(), statusOf: () => absent() },
+      ...{ openOf: async () => [], onChange: () => () => undefined, info: () => BRIDGED, health: () => OK },
+    }),
     ...swapRoutes({ quote: async () => absent() }),
     ...eventsRoutes({ read: () => absent(), close: () => undefined }, { openStream: () => absent() }),
   };

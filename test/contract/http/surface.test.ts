@@ -1,7 +1,6 @@
 // The whole surface: the specification's endpoint list against the table, the routes and the OpenAPI document.
 import assert from "node:assert/strict";
 import type { Handler, Handlers } from "../../../proxy/http/routes.ts";
-import { BRIDGE_ENDPOINTS } from "../../../shared/api/bridges.ts";
 import { ENDPOINTS, type Endpoint, type EndpointName } from "../../../shared/api/endpoints.ts";
 import { ERRORS } from "../../../shared/api/errors.ts";
 import { startEdge, type Edge } from "./edge.ts";
@@ -37,14 +36,6 @@ const SPECIFICATION = [
 /** The one route beyond the specification. */
 const EXTRA = ["GET /openapi.json"];
 
-/** Agreed and in the document, but run by no instance. */
-const bridges = Object.values<Endpoint>(BRIDGE_ENDPOINTS);
-
-/** Not built yet. A feature that comes takes its lines out of here and out of BRIDGE_ENDPOINTS. */
-const LATER: Readonly<Record<string, "FEATURE_DISABLED">> = Object.fromEntries(
-  bridges.map(({ method, path }) => [`${method} ${path}`, "FEATURE_DISABLED"] as const),
-);
-
 const table = Object.values<Endpoint>(ENDPOINTS);
 const colons = (path: string): string => path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
 
@@ -57,9 +48,9 @@ describe("the HTTP surface", () => {
   });
   after(() => edge.stop());
 
-  it("is the specification's list, plus /openapi.json, minus what comes later", () => {
+  it("is the specification's list, plus /openapi.json", () => {
     const built = table.map(({ method, path }) => `${method} ${colons(path)}`);
-    assert.deepEqual([...built, ...Object.keys(LATER)].sort(), [...SPECIFICATION, ...EXTRA].sort());
+    assert.deepEqual(built.sort(), [...SPECIFICATION, ...EXTRA].sort());
   });
 
   it("answers every path of the specification: none is 404 or 405, none a fault of ours", async () => {
@@ -71,11 +62,6 @@ describe("the HTTP surface", () => {
         ![404, 405, 500].includes(status),
         `${row}: ${String(status)} ${JSON.stringify(body).slice(0, 200)}`,
       );
-      if (LATER[row] !== undefined) {
-        assert.equal(body.code, LATER[row], row);
-        assert.equal(status, 403);
-        assert.equal((await edge.call(method, at, { credential: false })).body.code, "MISSING_CREDENTIAL");
-      }
     }
   });
 
@@ -85,6 +71,21 @@ describe("the HTTP surface", () => {
     assert.equal(await relay("private-swap"), "SWAPS_DISABLED");
     assert.equal(await relay("spend9"), "CHAIN_UNAVAILABLE");
     assert.equal(await relay("constructor"), "CHAIN_UNAVAILABLE");
+  });
+
+  it("refuses bridges where they are off, before anybody looks at the body, and says so in /info", async () => {
+    for (const { method, path, offCode } of table.filter(
+      ({ offCode: code }) => code === "FEATURE_DISABLED",
+    )) {
+      assert.match(path, /^\/bridge\//);
+      for (const options of method === "GET" ? [{}] : [{ json: {} }, { raw: "{" }]) {
+        const { status, body } = await edge.call(method, path, options);
+        assert.deepEqual([status, body.code], [403, offCode], path);
+      }
+      assert.equal((await edge.call(method, path, { credential: false })).body.code, "MISSING_CREDENTIAL");
+    }
+    const { features, bridges } = (await edge.call("GET", "/info")).body;
+    assert.deepEqual([features.bridges, bridges], [false, null]);
   });
 
   describe("private swaps", () => {
@@ -125,21 +126,13 @@ describe("the HTTP surface", () => {
     assert.deepEqual([gap, unknown, exact], [true, true, false]);
   });
 
-  it("what no instance runs yet does not overlap the endpoints", () => {
-    const built = new Set(table.map(({ method, path }) => `${method} ${path}`));
-    assert.deepEqual(
-      bridges.filter(({ method, path }) => built.has(`${method} ${path}`)),
-      [],
-    );
-  });
-
   describe("OpenAPI document", () => {
-    it("is 3.1 and holds exactly what is served, and the bridges", () => {
+    it("is 3.1 and holds exactly what is served", () => {
       assert.equal(document.openapi, "3.1.0");
       const listed = Object.entries<object>(document.paths).flatMap(([path, operations]) =>
         Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
       );
-      const documented = [...table, ...bridges].map(({ method, path }) => `${method} ${path}`);
+      const documented = table.map(({ method, path }) => `${method} ${path}`);
       assert.deepEqual(listed.sort(), documented.sort());
     });
 
@@ -168,7 +161,7 @@ describe("the HTTP surface", () => {
 
     it("gives every operation an id, security, parameters for its path, a body schema and its codes", () => {
       const ids = new Set<string>();
-      for (const endpoint of [...table, ...bridges]) {
+      for (const endpoint of table) {
         const operation = document.paths[endpoint.path][endpoint.method.toLowerCase()];
         ids.add(operation.operationId);
         const schemes = operation.security.flatMap((one: object) => Object.keys(one));
@@ -192,7 +185,7 @@ describe("the HTTP surface", () => {
           assert.ok(operation.responses[ERRORS[code].status], `${endpoint.path} ${code}`);
         }
       }
-      assert.equal(ids.size, table.length + bridges.length);
+      assert.equal(ids.size, table.length);
     });
 
     it("every table row with a body or a query has a schema", () => {

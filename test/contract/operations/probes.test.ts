@@ -132,6 +132,7 @@ describe("the operator's port", () => {
       hasIndexFault: false,
       gasWalletBalance: undefined,
       brakes: undefined,
+      bridges: undefined,
       warnings: 0,
     }));
     const user = {

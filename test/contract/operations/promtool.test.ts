@@ -26,8 +26,11 @@ interface Case {
 const transactions = (event: string, values = "0x2 1x20"): Series => ({
   [`cloister_transactions_total{event="${event}",${AT}}`]: values,
 });
-const refusals = (code: string): Series => ({
-  [`cloister_http_refusals_total{code="${code}",policy="none",${AT}}`]: "0+1x20",
+const refusals = (code: string, values = "0+1x20"): Series => ({
+  [`cloister_http_refusals_total{code="${code}",policy="none",${AT}}`]: values,
+});
+const bridged = (event: string): Series => ({
+  [`cloister_bridge_events_total{event="${event}",${AT}}`]: "0x2 1x20",
 });
 const attested = (withinOne: string): Series => {
   const bucket = (le: string): string =>
@@ -182,6 +185,30 @@ const CASES: Readonly<Record<string, Case>> = {
     at: "4m",
     labels: { ...JOB, asset: "1" },
     notOn: { ...claims("aside", "0x20"), ...claims("waiting", "9x20") },
+  },
+  CloisterBridgeStands: {
+    on: gauge("cloister_bridge_oldest_waiting_seconds", "3601x20"),
+    at: "6m",
+    labels: JOB,
+    notOn: gauge("cloister_bridge_oldest_waiting_seconds", "3600x20"),
+  },
+  CloisterBridgeVenueAway: {
+    on: gauge("cloister_bridge_unreachable", "1x20"),
+    at: "11m",
+    labels: JOB,
+    notOn: gauge("cloister_bridge_unreachable", "1x5 0x15"),
+  },
+  CloisterBridgeRefunds: {
+    on: bridged("refund"),
+    at: "5m",
+    labels: JOB,
+    notOn: { ...bridged("sweep"), ...bridged("arrival") },
+  },
+  CloisterBridgesFull: {
+    on: refusals("BRIDGES_FULL", "0+1x40"),
+    at: "20m",
+    labels: INSTANCE,
+    notOn: refusals("QUEUE_FULL", "0+1x40"),
   },
   CloisterOurFaults: {
     on: refusals("STORE_UNAVAILABLE"),

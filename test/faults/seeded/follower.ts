@@ -52,6 +52,8 @@ export class Follower {
 
   #take(event: StreamEvent): void {
     switch (event.kind) {
+      case "bridge":
+        return;
       case "ticket":
         this.states.push({ ticket: event.data.ticket_id, state: event.data.state });
         return;
