@@ -1,5 +1,12 @@
 /** The service's endpoints as typed functions. Requests and answers have the shapes of shared/api; no answer is passed on unchecked. */
 import { bytesToHex, randomBytes } from "@noble/hashes/utils.js";
+import type {
+  BridgeAddress,
+  BridgeDepositRequest,
+  BridgeInRequest,
+  BridgeOutRequest,
+  BridgeStatus,
+} from "../api/bridges.ts";
 import type { ExchangeRequest, SessionResponse, WhoAmI } from "../api/credentials.ts";
 import type { Balance, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
@@ -67,6 +74,15 @@ export interface Client {
   relay(body: RelayBody, options?: SubmitOptions): Promise<Ticket>;
   /** The service's word, unchecked beyond its form: `wallet.quote` checks it and makes an order of it. */
   quoteSwap(request: SwapQuoteRequest, options?: CallOptions): Promise<SwapQuote>;
+  /** The service's word, unchecked beyond its form: `wallet.bridges` computes every address itself. */
+  bridgeIn(body: BridgeInRequest, options?: SubmitOptions): Promise<BridgeAddress>;
+  bridgeOut(body: BridgeOutRequest, options?: SubmitOptions): Promise<BridgeAddress>;
+  /** For an address; a status is answered where the body brings a signature. */
+  bridgeDeposit(body: BridgeDepositRequest, options?: SubmitOptions): Promise<BridgeAddress | BridgeStatus>;
+  bridgeStatus(
+    query: { readonly id?: string; readonly address?: string },
+    options?: CallOptions,
+  ): Promise<BridgeStatus>;
   merkleRoot(options?: CallOptions): Promise<MerkleRoot>;
   merkleTree(
     query: { level?: number; from?: number; limit?: number },
@@ -112,6 +128,10 @@ export function createClient(options: ClientOptions): Client {
     attestSwap: (body, call) => transport.call(ENDPOINTS.attestSwap, { ...call, body }),
     relay: (body, call) => transport.call(ENDPOINTS.relay, { ...submit(call), body }),
     quoteSwap: (body, call) => transport.call(ENDPOINTS.swapQuote, { ...call, body, onlyAsks: true }),
+    bridgeIn: (body, call) => transport.call(ENDPOINTS.bridgeFromVenue, { ...submit(call), body }),
+    bridgeOut: (body, call) => transport.call(ENDPOINTS.bridgeToVenue, { ...submit(call), body }),
+    bridgeDeposit: (body, call) => transport.call(ENDPOINTS.bridgeFromChain, { ...submit(call), body }),
+    bridgeStatus: (query, call) => transport.call(ENDPOINTS.bridgeStatus, { ...call, query }),
     merkleRoot: (call) => transport.call(ENDPOINTS.merkleRoot, call),
     merkleTree: (query, call) => transport.call(ENDPOINTS.merkleTree, { ...call, query }),
     treeLevel: (wanted, call = {}) => readTreeLevel(transport, wanted, call),

@@ -45,6 +45,13 @@ export const CLIENT_ERRORS = {
   UNEXPECTED_ANSWER: "the answer does not have the documented form",
   SESSION_PROVIDER_FAILED: "the session-token provider gave no token",
   PIN_MISMATCH: "the service differs from what this client was configured for",
+  BRIDGE_ADDRESS_MISMATCH:
+    "the address that the service gives is not the one that this wallet computes; nothing may be sent there",
+  BRIDGE_UNKNOWN: "this wallet has made no such bridge address",
+  BRIDGE_UNPROVEN:
+    "the service says that the money has become a note, and this wallet does not have the note",
+  BRIDGE_FAILED: "the bridge request ended in another way than the one waited for",
+  BURN_REFUSED: "the transaction to be signed is not the burn of this deposit; it was not signed",
   ENCLAVE_UNVERIFIED: "the service's enclaves did not prove that they run a program this client trusts",
   FEE_ABOVE_CEILING: "the service asks a higher fee than this client was configured to pay",
   CLOCK_WRONG: "the clock of this device differs from that of the service's enclaves",
@@ -102,9 +109,13 @@ export class ClientError extends Error {
   }
 }
 
-/** Whether the service, or this library, said just that. */
+/**
+ * Whether the service, or this library, said just that. By name and not by class: what is loaded later may have come with
+ * a copy of this file of its own.
+ */
 export function hasCode(error: unknown, code: ErrorCode | ClientErrorCode): boolean {
-  return (error instanceof ApiProblem || error instanceof ClientError) && error.code === code;
+  if (!(error instanceof Error) || !["ApiProblem", "ClientError"].includes(error.name)) return false;
+  return (error as { readonly code?: unknown }).code === code;
 }
 
 /** For code of the application's: what it throws is told under a code of ours. */

@@ -14,7 +14,7 @@ import { KINDS, type Statement } from "../protocol/statements.ts";
 
 /** The one place of this library where ethers is: the package brings the part of it that is used here in this file. */
 /** The part of an ethers `Interface` that is used, in words of our own: the package's declarations must not name ethers. */
-interface PoolAbi {
+export interface ContractAbi {
   encodeFunctionData(name: string, args: readonly unknown[]): string;
   decodeFunctionResult(name: string, data: string): readonly unknown[];
   parseLog(log: {
@@ -25,7 +25,13 @@ interface PoolAbi {
   getEvent(name: string): { readonly topicHash: string } | null;
 }
 
-export const POOL: PoolAbi = new Interface(POOL_ABI);
+export const POOL: ContractAbi = new Interface(POOL_ABI);
+
+/** For who calls other contracts: fragments of an ABI, or in Solidity's words. */
+export function contractAbi(fragments: readonly unknown[]): ContractAbi {
+  return new Interface(fragments as ConstructorParameters<typeof Interface>[0]);
+}
+
 const TOKEN = new Interface(TOKEN_ABI);
 const NO_ROOT_UPDATE = [0n, 0n, 0n, 0n, ZERO_BYTES32, ZERO_BYTES32, "0x"] as const;
 

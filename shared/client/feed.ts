@@ -2,6 +2,7 @@
  * One event stream for all who wait for something: open while anybody waits, closed when nobody does.
  * Applies every event to the wallet once, in order, and remembers the newest form of watched tickets.
  */
+import type { BridgeStatus } from "../api/bridges.ts";
 import type { StreamEvent } from "../api/data.ts";
 import type { Ticket } from "../api/transactions.ts";
 import { orAborted } from "./aborting.ts";
@@ -34,6 +35,8 @@ export class Feed {
   readonly #waiters = new Set<Waiter>();
   /** The newest form of each ticket that somebody watches, by its id; undefined until the stream tells of it. */
   readonly tickets = new Map<string, Ticket | undefined>();
+  /** The same of bridge requests. */
+  readonly bridges = new Map<string, BridgeStatus | undefined>();
   #pumping = false;
   #connection: AbortController | undefined;
   #ready = false;
@@ -160,6 +163,8 @@ export class Feed {
       this.#synced = true;
     } else if (event.kind === "ticket" && this.tickets.has(event.data.ticket_id)) {
       this.tickets.set(event.data.ticket_id, event.data);
+    } else if (event.kind === "bridge" && this.bridges.has(event.data.bridge_id)) {
+      this.bridges.set(event.data.bridge_id, event.data);
     }
   }
 

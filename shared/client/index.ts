@@ -42,6 +42,22 @@ export { TicketFailed } from "./tickets.ts";
 export { PaymentUnresolved } from "./exposure.ts";
 export { poolRootVerifier, type PoolRootVerifierOptions, type RootVerifier } from "./root-verifier.ts";
 export type { Balance } from "./balances.ts";
+export type {
+  BridgeDeposit,
+  BridgeEntry,
+  BridgeExit,
+  BridgeHints,
+  BridgeInOptions,
+  BridgeOutOptions,
+  BridgeProgress,
+  Bridges,
+  BridgeWaitOptions,
+  BridgeWithdrawal,
+  BridgeWithdrawOptions,
+} from "./bridges/bridges.ts";
+export type { RefundKey } from "../notes/bridge-keys.ts";
+export type { BridgePins } from "./bridges/pinned.ts";
+export { bridgePinsFrom } from "./bridges/from-info.ts";
 export type { NoteOpening } from "./adopting.ts";
 export type { OwnedNote } from "./state.ts";
 export type { WaitOptions } from "./feed.ts";

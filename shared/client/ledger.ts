@@ -9,6 +9,7 @@ import type { SpendingKey } from "../notes/keys.ts";
 import { orAborted } from "./aborting.ts";
 import { adoptNote } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
+import { recordKey, type BridgeRecord } from "./bridges/record.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { awaits, expected } from "./coming.ts";
@@ -193,11 +194,14 @@ export class Ledger {
     });
   }
 
-  #queue(work: () => Promise<void>): Promise<void> {
+  #queue<T>(work: () => Promise<T>): Promise<T> {
     const next = this.#saving.then(work);
-    this.#saving = next.catch(() => {
-      this.#dirty = true;
-    });
+    this.#saving = next.then(
+      () => undefined,
+      () => {
+        this.#dirty = true;
+      },
+    );
     return next;
   }
 
@@ -237,6 +241,38 @@ export class Ledger {
   #change(reservation: Reservation): void {
     this.#changes.set(reservation.statement, reservation);
     this.state.reservations.set(reservation.statement, reservation);
+  }
+
+  /**
+   * A bridge address under a number that no tab has taken, in the storage when this returns: only then may anybody be
+   * shown it. Throws STORAGE_FAILED.
+   */
+  takeBridge<T extends BridgeRecord>(make: (state: WalletState) => T): Promise<T> {
+    let record: T | undefined;
+    const withdraw = (): void => {
+      if (record === undefined) return;
+      const key = recordKey(record);
+      if (this.state.bridges.get(key) === record) this.state.bridges.delete(key);
+    };
+    return this.#queue(async () => {
+      try {
+        await this.#store(() => {
+          withdraw();
+          record = make(this.state);
+          this.state.bridges.set(recordKey(record), record);
+        });
+        return record!;
+      } catch (error) {
+        withdraw();
+        throw error;
+      }
+    });
+  }
+
+  /** What is known of it by now. */
+  async keepBridge(record: BridgeRecord): Promise<void> {
+    this.state.bridges.set(recordKey(record), record);
+    await this.save();
   }
 
   /** See ./adopting.ts. Throws NOTE_UNKNOWN. */

@@ -28,5 +28,8 @@ export function mergeState(
   }
   for (const [statement, reservation] of [...theirs.reservations, ...changes])
     state.reservations.set(statement, reservation);
+  // A number that both have taken is the other tab's: what it saved it may have shown already.
+  for (const [key, record] of theirs.bridges)
+    if (state.bridges.get(key)?.bridgeId === undefined) state.bridges.set(key, record);
   return isReplaced;
 }

@@ -53,6 +53,31 @@ const spending = { ...statement, until, consolidate: z.boolean().optional() };
 export const spendOptions = z.strictObject(spending);
 export const paymentOptions = z.strictObject({ ...spending, asset });
 export const provedOptions = z.strictObject({ ...statement, until: untilSent, asset });
+export const bridgeInOptions = z.strictObject({
+  ...waiting,
+  refundAddress: z.string("an address that you hold on every chain").optional(),
+  asset,
+  progress: aFunction.optional(),
+});
+export const bridgeOutOptions = z.strictObject({ ...waiting, asset, progress: aFunction.optional() });
+export const bridgeWithdrawOptions = z.strictObject({
+  ...spending,
+  asset,
+  until: z.enum(["sent", "completed"]).optional(),
+  onStatus: aFunction.optional(),
+});
+export const bridgeWaitOptions = z.strictObject({
+  ...waiting,
+  until: z.enum(["detected", "completed"]).optional(),
+  onStatus: aFunction.optional(),
+});
+export const bridgeHints = z.strictObject({
+  ...waiting,
+  refundAddresses: z.array(z.string()).optional(),
+  accounts: z.array(z.string()).optional(),
+  recipients: z.array(z.strictObject({ chainId: z.number().int().min(1), address: z.string() })).optional(),
+});
+export const bridgeName = z.string("a bridge's id, or an address").min(1).max(128);
 export const ticketState = z.enum(["queued", "submitted", "confirmed", "finalized", "failed", "expired"]);
 
 export const depositSigner = methods(["getAddress", "signTypedData"], "an ethers Signer or eip1193Signer(…)");
@@ -92,6 +117,35 @@ const ceiling = z.strictObject({
   swap: feeRule.optional(),
 });
 
+const chainNumber = z.number("a number such as 1").int().min(1).max(Number.MAX_SAFE_INTEGER);
+const units = z.bigint("a bigint of the token's smallest units").min(1n);
+const bounds = { minimum: units, feeCeiling: units };
+const isAbove = ({ minimum, feeCeiling }: { minimum: bigint; feeCeiling: bigint }): boolean =>
+  minimum > feeCeiling;
+const aboveFees = "minimum: more than feeCeiling, or the fees could take all of it";
+const uint32 = z.number("a number").int().min(0).max(0xffff_ffff);
+const protocol = z.number("0 for CCTP v2, 1 for a Hyperlane warp route").int().min(0).max(1);
+const exit = { protocol, messenger: publicAddress, domain: uint32, ...bounds };
+const bridgePins = z.strictObject({
+  factory: publicAddress,
+  vaultCodeHash: z.string().regex(/^0x[0-9a-f]{64}$/, "0x and 64 lower-case hex digits"),
+  collector: publicAddress,
+  assets: z.record(publicAddress, z.strictObject(bounds).refine(isAbove, aboveFees)),
+  lanes: z.array(
+    z.strictObject({ chainId: chainNumber, token: publicAddress, ...exit }).refine(isAbove, aboveFees),
+  ),
+  exits: z.strictObject({
+    perpvenue: z
+      .strictObject({ ...exit, caller: z.string() })
+      .refine(isAbove, aboveFees)
+      .optional(),
+    chains: z.array(z.strictObject({ ...exit, chainId: chainNumber }).refine(isAbove, aboveFees)),
+  }),
+  altchain: z
+    .strictObject({ mint: z.string(), decimals: z.number().int().min(0).max(255), domain: uint32 })
+    .optional(),
+});
+
 export const pinsOptions = z.strictObject({
   chainId: z.number("a number such as 1").int().min(1).max(Number.MAX_SAFE_INTEGER),
   pool: publicAddress,
@@ -110,6 +164,7 @@ export const pinsOptions = z.strictObject({
       z.string().regex(/^0x[0-9a-f]{64}$/, "0x and 64 lower-case hex digits"),
     )
     .optional(),
+  bridges: bridgePins.optional(),
 });
 
 export const walletOptions = z.strictObject({

@@ -9,6 +9,7 @@ import type { FeeOperation, FeeRule } from "../protocol/host/fees.ts";
 import type { Home, Kind } from "../protocol/statements.ts";
 import { decodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
 import type { EnclavePins } from "./attestation.ts";
+import type { BridgePins } from "./bridges/pinned.ts";
 import { ClientError } from "./errors.ts";
 
 export interface Pins {
@@ -36,6 +37,8 @@ export interface Pins {
    * not believed to be this one where the chain is read.
    */
   readonly verifyingKeys?: Readonly<Partial<Record<Kind, string>>>;
+  /** Where money comes from and goes to besides the pool's own chain; absent: nowhere. */
+  readonly bridges?: BridgePins;
 }
 
 export interface TokenDomain {

@@ -12,6 +12,7 @@ import { asAddress, asBytes32, asField, type Field } from "../protocol/brands.ts
 import { bytesToUint, concatBytes, equalBytes, uintToBytes } from "../protocol/bytes.ts";
 import type { Home } from "../protocol/statements.ts";
 import { NoteTree } from "../notes/merkle.ts";
+import { recordKey, restoreRecord, storedRecord, type StoredRecord } from "./bridges/record.ts";
 import { ClientError } from "./errors.ts";
 import { WalletState, type Origin, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
 
@@ -43,6 +44,8 @@ interface Stored {
   readonly rootsDropped: boolean;
   readonly blocks: WalletState["blocks"];
   readonly reservations: readonly Text<Reservation>[];
+  /** Absent in what an earlier release wrote. */
+  readonly bridges?: readonly StoredRecord[];
   /** Nodes by level. */
   readonly rows: readonly number[];
 }
@@ -60,6 +63,7 @@ export function sealState(state: WalletState, home: Home, key: Uint8Array): Uint
     rootsDropped: state.rootsDropped,
     blocks: state.blocks,
     reservations: [...state.reservations.values()],
+    bridges: [...state.bridges.values()].map(storedRecord),
     rows: levels.map((row) => row.length),
   } satisfies Record<keyof Stored, unknown>;
   const json = new TextEncoder().encode(
@@ -138,6 +142,10 @@ function restore(stored: Stored, nodes: Uint8Array): WalletState {
       change: BigInt(reservation.change),
       asset: must(asAddress(reservation.asset)),
     });
+  }
+  for (const kept of stored.bridges ?? []) {
+    const record = restoreRecord(kept);
+    state.bridges.set(recordKey(record), record);
   }
   return state;
 }

@@ -7,6 +7,7 @@ import type { Kind } from "../protocol/statements.ts";
 import { emptyNode } from "../protocol/tree.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import type { Note } from "../notes/note.ts";
+import type { BridgeRecord } from "./bridges/record.ts";
 
 export interface OwnedNote extends Note {
   readonly leafIndex: number;
@@ -91,6 +92,8 @@ export class WalletState {
   /** So many leaves are under a root that somebody else than the service confirmed. Not stored: asked again. */
   confirmedLeaves = 0;
   readonly reservations = new Map<Bytes32, Reservation>();
+  /** Bridge addresses that this wallet has made, by `recordKey`. What is not here may be found by its notes. */
+  readonly bridges = new Map<string, BridgeRecord>();
   /** Leaves of the notes that a payment of this device has picked and not sent. Not stored: they bind nobody else. */
   picked: readonly number[] = [];
   #byNullifier = new Map<Field, number>();

@@ -8,6 +8,8 @@ import { SEED_BYTES, SpendingKey } from "../notes/keys.ts";
 import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "./balances.ts";
+import type { Bridges } from "./bridges/bridges.ts";
+import { lazyBridges } from "./bridges/lazy.ts";
 import type { ChainAccess } from "./chain/index.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
@@ -121,6 +123,8 @@ export interface Wallet {
    */
   adopt(opening: NoteOpening, options?: WaitOptions): Promise<OwnedNote>;
   waitForTicket(ticketId: string, until?: TicketState, options?: WaitOptions): Promise<Ticket>;
+  /** Money in from other places, and out to them. Needs `pins.bridges`; without them each call throws FEATURE_OFF. */
+  readonly bridges: Bridges;
   /**
    * Ends every wait and watch, lets a payment that is being made come to its answer, and saves. Afterwards every method
    * but this one is refused with WALLET_CLOSED. A payment that was sent may still happen.
@@ -193,6 +197,7 @@ function keysOf(key: WalletOptions["key"]): SpendingKey {
 
 class LiveWallet implements Wallet {
   readonly address: string;
+  readonly bridges: Bridges;
   readonly #core: Core;
   readonly #depositing: Depositing;
   readonly #spending: Spending;
@@ -206,6 +211,11 @@ class LiveWallet implements Wallet {
     this.#options = options;
     this.#spending = new Spending(core, options.changeTimeoutMs);
     this.address = keys.viewing.addressText(pins.addressPrefix);
+    this.bridges = lazyBridges({
+      core,
+      spending: this.#spending,
+      check: (schema, given, name) => this.#check(schema, given, name),
+    });
   }
 
   /** What every method works with: a closed wallet's storage may be in another's hands. */
@@ -364,4 +374,13 @@ function* addressesOf(pins: Pins): Iterable<[string, string]> {
   for (const asset of pins.assets) yield ["pins.assets", asset];
   for (const asset of Object.keys(pins.feeCeilings ?? {})) yield ["pins.feeCeilings", asset];
   for (const asset of Object.keys(pins.tokenDomains ?? {})) yield ["pins.tokenDomains", asset];
+  if (pins.bridges === undefined) return;
+  const { factory, collector, assets, lanes, exits } = pins.bridges;
+  yield ["pins.bridges.factory", factory];
+  yield ["pins.bridges.collector", collector];
+  for (const asset of Object.keys(assets)) yield ["pins.bridges.assets", asset];
+  for (const { token, messenger } of lanes)
+    for (const address of [token, messenger]) yield ["pins.bridges.lanes", address];
+  for (const { messenger } of exits.chains) yield ["pins.bridges.exits.chains", messenger];
+  if (exits.perpvenue !== undefined) yield ["pins.bridges.exits.perpvenue", exits.perpvenue.messenger];
 }

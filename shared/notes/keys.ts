@@ -22,7 +22,7 @@ const derive = (secret: Uint8Array, info: string, length: number): Uint8Array =>
   hkdf(sha256, secret, undefined, new TextEncoder().encode(info), length);
 
 /** Template strings, JSON and `console.log` show a placeholder instead of a key. */
-class Redacted {
+export class Redacted {
   toString(): string {
     return "[keys]";
   }

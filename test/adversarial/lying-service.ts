@@ -128,6 +128,7 @@ async function trueInfo(field: Battlefield, sink: string): Promise<Info> {
       address_prefix: PREFIX,
       confirmations: 1,
       threshold: 1,
+      bridges: null,
     },
     ...{ chain_id: Number(field.home.chainId), pool: field.home.pool },
     assets: [{ address: field.usdcAddress, symbol: "USDC", decimals: 6 }],

@@ -181,14 +181,14 @@ describe("the packed client library, in a project of its own", function () {
     return { bytes: loaded.reduce((sum, each) => sum + each, 0), packages: new Set(inputs.map(packageOf)) };
   }
 
-  it("costs an app that reads and quotes no more than 50 kB, compressed", async () => {
+  it("costs an app that reads and quotes no more than 55 kB, compressed", async () => {
     const { bytes } = await loadedAtFirst(`
       import { createClient } from "cloister-client";
       const client = createClient({ baseUrl: "https://x", credential: { sessionProvider: async () => "" } });
       console.log(await client.whoami(), await client.quoteSwap(JSON.parse(name)), await client.info());
       for await (const event of client.events()) console.log(event);
     `);
-    assert.ok(bytes <= 50_000, `${String(bytes)} bytes`);
+    assert.ok(bytes <= 55_000, `${String(bytes)} bytes`);
   });
 
   it("keeps what proves out of a wallet until it proves, and what few wallets need until they need it", async () => {
@@ -196,7 +196,7 @@ describe("the packed client library, in a project of its own", function () {
       import { createClient, createProver, createWallet, fetchArtefacts, indexedDbStorage } from "cloister-client";
       console.log(createClient, createProver, createWallet, fetchArtefacts, indexedDbStorage);
     `);
-    assert.ok(bytes <= 125_000, `${String(bytes)} bytes`);
+    assert.ok(bytes <= 145_000, `${String(bytes)} bytes`);
     for (const name of ["ffjavascript", "snarkjs", "circom_runtime", "ethers"])
       assert.ok(!packages.has(name), name);
   });

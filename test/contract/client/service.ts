@@ -29,6 +29,7 @@ import { compressProof } from "../../../shared/protocol/proof.ts";
 import { KIND_NAMES, KINDS, type Kind, type Statement } from "../../../shared/protocol/statements.ts";
 import { voucher, type Vouching } from "../../support/vouching.ts";
 import { json, problem, Refused } from "./answers.ts";
+import { BridgeDesk } from "./bridge-desk.ts";
 import { CHAIN_ID, hex, POOL, POOL_INTERFACE, TestChain, txHashOf, USDC, WETH } from "./chain.ts";
 import { checkAuthorization, FLAT_FEE, PREFIX, readStatement, SWAP_BPS, verifyProof } from "./checks.ts";
 import { EventStreams } from "./streams.ts";
@@ -54,6 +55,7 @@ export class TestService {
   readonly expiredTokens = new Set<string>();
   /** Whose pages may use it. */
   readonly origins = new Set<string>();
+  readonly bridges = new BridgeDesk();
   /** Mine and root each accepted statement at once. Off: the test calls `mine`. */
   automine = true;
   features = { swaps: true, bridges: false, spend9: true };
@@ -110,6 +112,9 @@ export class TestService {
     this.chain.close(block);
   }
 
+  tellBridge(status: unknown): void {
+    this.#streams.bridge(status);
+  }
   expireStreams(): void {
     this.#streams.expire();
   }
@@ -220,6 +225,10 @@ export class TestService {
       else json(response, 202, await this.#accept(kind as Kind, posted));
       return;
     }
+    if (url.pathname.startsWith("/bridge/")) {
+      this.#bridge(url, body, response);
+      return;
+    }
     switch (`${method} ${url.pathname}`) {
       case "GET /health":
         json(response, 200, { status: "ok" });
@@ -248,6 +257,21 @@ export class TestService {
         problem(response, "NOT_FOUND");
         return;
     }
+  }
+
+  #bridge(url: URL, body: string, response: ServerResponse): void {
+    if (!this.features.bridges) throw new Refused("FEATURE_DISABLED");
+    if (url.pathname === "/bridge/status") {
+      const status = this.bridges.statusOf(url.searchParams);
+      if (status === undefined) throw new Refused("BRIDGE_UNKNOWN");
+      json(response, 200, this.bridges.bendStatus(status), this.hasHonestForm);
+      return;
+    }
+    const posted = JSON.parse(body) as { readonly bridge_id?: string; readonly transaction?: string };
+    if (posted.bridge_id === undefined) {
+      const answer = this.bridges.open(url.pathname, posted);
+      json(response, answer.status, answer.body, this.hasHonestForm);
+    } else json(response, 200, this.bridges.sign(posted.bridge_id, posted.transaction!), this.hasHonestForm);
   }
 
   /** A developer's rule for swaps. */
@@ -342,6 +366,7 @@ export class TestService {
       })),
       enclaves: this.enclaves(fromHex(nonce ?? "") ?? new Uint8Array(16)),
       threshold: this.threshold,
+      bridges: null,
       limits: { body_bytes: 262_144, minimums: [] },
     };
   }

@@ -49,6 +49,10 @@ export class EventStreams {
     }
   }
 
+  bridge(status: unknown): void {
+    for (const response of this.#streams.keys()) send(response, "bridge", status);
+  }
+
   ticket(ticket: Ticket): void {
     for (const response of this.#streams.keys()) send(response, "ticket", ticket);
   }

@@ -1,0 +1,377 @@
+/**
+ * Money in bridge addresses, with nothing but the key, the pins and nodes of the chains: every address of the key with
+ * money in it is found, and every step is done that remains. Nothing is remembered between two calls; what was done is
+ * read from the chains, so a run that was stopped is simply started again.
+ */
+import { FORWARDERS_ABI, TOKEN_ABI } from "../../contracts/abi.ts";
+import type { Address, Bytes32 } from "../../protocol/brands.ts";
+import { toHex } from "../../protocol/bytes.ts";
+import {
+  paddedAddress,
+  PROTOCOLS,
+  TIMEOUT_SECS,
+  type Exit,
+  type Lane,
+} from "../../protocol/host/forwarders.ts";
+import { contractAbi } from "../execute-call.ts";
+import { requireAddress } from "../pins.ts";
+import type { InPlace, OutPlace, SourcePlace } from "./terms.ts";
+import { Attestations, burnsAt, cctpPlace, type BurnFound, type CctpPlace } from "./recovery/deliveries.ts";
+import { EvmChain, type Attempt } from "./recovery/evm-chain.ts";
+import { ForeignChain } from "./recovery/foreign-chain.ts";
+import type {
+  FoundMoney,
+  Recovery,
+  RecoveryAct,
+  RecoveryOptions,
+  RecoveryStep,
+  RecoveryWait,
+} from "./recovery/options.ts";
+import { Places, type Place } from "./recovery/places.ts";
+
+const FORWARDERS = contractAbi(FORWARDERS_ABI);
+const TOKEN = contractAbi(TOKEN_ABI);
+const WARP = contractAbi(["function quoteGasPayment(uint32 domain) view returns (uint256)"]);
+/** The slow way has no fee, so nothing has to be known of fees. */
+const [NO_FEE, FINAL] = [0n, 2_000];
+
+/**
+ * One round: what there is, every step that can be done now, and what only time helps with. To be called again while a step
+ * was done: what one moves, another moves on.
+ */
+export function recoverBridges(options: RecoveryOptions): Promise<Recovery> {
+  return new Round(options).play();
+}
+
+/** A token's money at one address, and the three calls of its refund clock. */
+interface Held {
+  readonly chain: EvmChain;
+  readonly place: Place;
+  readonly kind: FoundMoney["kind"];
+  readonly vault: Address;
+  readonly token: Address;
+  readonly minimum: bigint;
+  /** The way on. */
+  readonly act: RecoveryAct;
+  readonly call: readonly [name: string, args: readonly unknown[]];
+  readonly value?: bigint;
+  readonly touch: readonly [name: string, args: readonly unknown[]];
+  readonly back: readonly [act: "refund" | "return", name: string, args: readonly unknown[]];
+}
+
+class Round {
+  readonly #options: RecoveryOptions;
+  readonly #places: Places;
+  readonly #home: EvmChain;
+  readonly #others: ReadonlyMap<number, EvmChain>;
+  readonly #foreign: ForeignChain | undefined;
+  readonly #attestations: Attestations | undefined;
+  readonly #found: FoundMoney[] = [];
+  readonly #steps: RecoveryStep[] = [];
+  readonly #waits: RecoveryWait[] = [];
+
+  constructor(options: RecoveryOptions) {
+    const { home, chains, altchain, attestations, fetch, signal, dryRun } = options;
+    const common = { isDry: dryRun === true, signal, fetch };
+    this.#options = options;
+    this.#places = new Places(options);
+    this.#home = new EvmChain(home, common);
+    this.#others = new Map(chains.map((chain) => [chain.chainId, new EvmChain(chain, common)]));
+    this.#foreign = altchain && new ForeignChain(options, altchain);
+    this.#attestations =
+      attestations === undefined ? undefined : new Attestations(attestations, fetch, signal);
+  }
+
+  async play(): Promise<Recovery> {
+    const cctp = await this.#cctpPlaces();
+    const burns = new Map<CctpPlace, BurnFound[]>();
+    for (const place of cctp.values()) burns.set(place, await burnsAt(place));
+    const places = await this.#places.used((some) => this.#usedOf(some, [...burns.values()].flat()));
+    // From the far end to the near one: what a step moves is then seen by the next.
+    for (const place of places) if (place.deposit !== undefined) await this.#burnForeign(place);
+    for (const place of places) for (const held of await this.#heldElsewhere(place)) await this.#move(held);
+    // With those of this round.
+    for (const place of cctp.values()) burns.set(place, await burnsAt(place));
+    await this.#deliver(places, cctp, burns);
+    for (const place of places) await this.#move(this.#heldAtHome(place));
+    return { found: this.#found, steps: this.#steps, waitingFor: this.#waits };
+  }
+
+  // ---------------------------------------------------------------- where there is something
+
+  async #usedOf(places: readonly Place[], burns: readonly BurnFound[]): Promise<ReadonlySet<Place>> {
+    const used = new Set<Place>();
+    if (places.length === 0) return used;
+    const recipients = new Set(burns.map(({ recipient }) => recipient));
+    const traces = await this.#traces(places);
+    await Promise.all(
+      places.map(async (place) => {
+        const { at } = place;
+        const isKnown = vaultsOf(place).some((vault) => traces.has(vault));
+        const isPaid = isKnown || recipients.has(paddedAddress(at.address)) || (await this.#hasMoney(place));
+        if (isPaid) used.add(place);
+      }),
+    );
+    return used;
+  }
+
+  /** Vaults that the contract's own events name, on every chain: one question for many addresses. */
+  async #traces(places: readonly Place[]): Promise<ReadonlySet<string>> {
+    const vaults = places.flatMap(vaultsOf);
+    const topics = [null, vaults.map(paddedAddress)];
+    const found = new Set<string>();
+    for (const chain of [this.#home, ...this.#others.values()])
+      for (const log of await chain.logs(this.#places.factory.address, topics))
+        found.add(`0x${log.topics[1]!.slice(26)}`);
+    return found;
+  }
+
+  async #hasMoney(place: Place): Promise<boolean> {
+    const elsewhere = await this.#heldElsewhere(place);
+    for (const { chain, token, vault } of [this.#heldAtHome(place), ...elsewhere])
+      if ((await balanceOf(chain, token, vault)) > 0n) return true;
+    if (this.#foreign === undefined || place.deposit === undefined) return false;
+    const { deposit } = place;
+    return (
+      (await this.#foreign.balance(deposit)) > 0n || (await this.#foreign.transactions(deposit)).length > 0
+    );
+  }
+
+  #heldAtHome(place: Place): Held {
+    const { record, at } = place;
+    const common = {
+      chain: this.#home,
+      place,
+      vault: at.address,
+      token: record.asset,
+      minimum: record.minimum,
+    };
+    if (at.direction === "out") {
+      const terms = outArgument(at);
+      return {
+        ...{
+          ...common,
+          kind: "out",
+          act: "flush",
+          call: ["flush", [terms, NO_FEE, finalityOf(at.terms.exit)]],
+        },
+        ...{ touch: ["touchOut", [terms]], back: ["return", "returnOut", [terms]] },
+      };
+    }
+    const terms = inArgument(at);
+    return {
+      ...{ ...common, kind: "in", act: "sweep", call: ["sweep", [[{ terms, fees: [] }], []]] },
+      ...{ touch: ["touch", [terms]], back: ["refund", "refund", [terms]] },
+    };
+  }
+
+  async #heldElsewhere({ at, ...place }: Place): Promise<Held[]> {
+    if (at.direction === "out" || at.source === undefined) return [];
+    const { source } = at;
+    const terms = sourceArgument(source);
+    const held: Held[] = [];
+    for (const [number, lane] of source.terms.lanes.entries()) {
+      const chain = this.#others.get(Number(lane.chainId));
+      if (chain === undefined) continue;
+      held.push({
+        ...{
+          chain,
+          place: { at, ...place },
+          kind: "source",
+          vault: source.address,
+          token: lane.token,
+        },
+        ...{ minimum: lane.minimum, act: "forward" },
+        call: ["forward", [terms, number, NO_FEE, finalityOf(lane)]],
+        ...{ touch: ["touchSource", [terms, number]], back: ["refund", "refundSource", [terms, number]] },
+      });
+    }
+    return held;
+  }
+
+  // ---------------------------------------------------------------- steps
+
+  async #move(held: Held): Promise<void> {
+    const { chain, token, vault, minimum, act, call, kind, place } = held;
+    const amount = await balanceOf(chain, token, vault);
+    if (amount === 0n) return;
+    const { index } = place.record;
+    this.#found.push({ kind, index, chainId: chain.chainId, address: vault, amount });
+    if (amount >= minimum) {
+      const value = await this.#postage(held);
+      const attempt = await chain.attempt(FORWARDERS, this.#factory, call[0], call[1], value);
+      this.#tell(held, act, amount, attempt);
+      if (attempt.state !== "refused") return;
+    }
+    await this.#goBack(held, amount);
+  }
+
+  /** A warp route is paid for the delivery. */
+  async #postage({ chain, call, place: { at } }: Held): Promise<bigint> {
+    const way =
+      call[0] === "flush" && at.direction === "out"
+        ? at.terms.exit
+        : call[0] === "forward" && at.direction === "in"
+          ? at.source?.terms.lanes[call[1][1] as number]
+          : undefined;
+    if (way?.protocol !== PROTOCOLS.warpRoute) return 0n;
+    const quoted = await chain.read(WARP, way.messenger, "quoteGasPayment", [way.domain]);
+    return (quoted?.[0] as bigint | undefined) ?? 0n;
+  }
+
+  async #goBack(held: Held, amount: bigint): Promise<void> {
+    const { chain, token, vault, minimum, touch, back, kind, place } = held;
+    const [act, name, args] = back;
+    const clock = await chain.read(FORWARDERS, this.#factory, "since", [vault, token]);
+    const [startedAt, hadMinimum] = clock === undefined ? [0n, false] : (clock as readonly [bigint, boolean]);
+    const isRunning = startedAt > 0n && (hadMinimum || amount < minimum);
+    const allowedFrom = Number(startedAt) + TIMEOUT_SECS;
+    const { timestamp } = await chain.head();
+    // Less than the minimum the refund address itself may take at once.
+    const isOwn = amount < minimum && kind !== "out";
+    if (isOwn || (isRunning && timestamp >= allowedFrom)) {
+      const attempt = await chain.attempt(FORWARDERS, this.#factory, name, args);
+      if (attempt.state !== "refused" || (isRunning && timestamp >= allowedFrom)) {
+        this.#tell(held, act, amount, attempt);
+        return;
+      }
+    }
+    if (isRunning) {
+      this.#wait(`${act} of ${amount} at ${vault} on chain ${chain.chainId}`, allowedFrom);
+      return;
+    }
+    const attempt = await chain.attempt(FORWARDERS, this.#factory, touch[0], touch[1]);
+    this.#tell(held, "touch", amount, attempt);
+    if (attempt.state === "refused")
+      this.#wait(`address ${place.record.index}: ${attempt.reason}`, undefined);
+  }
+
+  async #burnForeign(place: Place): Promise<void> {
+    const { altchain } = this.#options.bridges;
+    const { deposit, record, at } = place;
+    if (this.#foreign === undefined || altchain === undefined || deposit === undefined) return;
+    const amount = await this.#foreign.balance(deposit);
+    if (amount === 0n) return;
+    const address = deposit.tokenAccount;
+    this.#found.push({ kind: "altchain", index: record.index, chainId: null, address, amount });
+    if (amount < record.minimum) {
+      this.#wait(`${amount} at ${address}, which is below the minimum of ${record.minimum}`, undefined);
+      return;
+    }
+    const attempt = await this.#foreign.burn(deposit, amount, {
+      ...{ tokenAccount: address, mint: altchain.mint, decimals: altchain.decimals, domain: altchain.domain },
+      ...{ recipient: paddedAddress(at.address), minimum: record.minimum, feeCeiling: record.feeCeiling },
+    });
+    this.#say({ what: "burn", chainId: null, address, amount, ...attempt });
+  }
+
+  async #deliver(
+    places: readonly Place[],
+    cctp: ReadonlyMap<number, CctpPlace>,
+    burns: ReadonlyMap<CctpPlace, BurnFound[]>,
+  ): Promise<void> {
+    if (this.#attestations === undefined) return;
+    const incoming = new Map(places.map((place) => [paddedAddress(place.at.address), place]));
+    const outgoing = new Set(places.filter(({ at }) => at.direction === "out").map(({ at }) => at.address));
+    for (const [source, all] of burns)
+      for (const { recipient, depositor, transaction } of all)
+        if (incoming.has(recipient) || outgoing.has(depositor))
+          await this.#deliverOne(source.domain, transaction, recipient, cctp);
+    for (const { deposit, at } of places) {
+      if (deposit === undefined || this.#foreign === undefined) continue;
+      const recipient = paddedAddress(at.address);
+      for (const transaction of await this.#foreign.transactions(deposit))
+        await this.#deliverOne(this.#foreign.domain, transaction, recipient, cctp, true);
+    }
+  }
+
+  /** Of transactions on the other blockchain some bring money, and are no burns: nobody attests those. */
+  async #deliverOne(
+    domain: number,
+    transaction: string,
+    recipient: Bytes32,
+    cctp: ReadonlyMap<number, CctpPlace>,
+    mayBeNone = false,
+  ): Promise<void> {
+    const deliveries = await this.#attestations!.deliver(domain, transaction, recipient, cctp);
+    for (const delivery of deliveries) {
+      if (delivery.state === "pending" && !mayBeNone)
+        this.#wait(`delivery of ${transaction}: ${delivery.reason}`, undefined);
+      if (delivery.state !== "attempted") continue;
+      const { amount, attempt } = delivery;
+      const chainId = cctp.get(domain)?.chain.chainId ?? null;
+      this.#say({ what: "deliver", chainId, address: recipient, amount, ...attempt });
+    }
+  }
+
+  async #cctpPlaces(): Promise<Map<number, CctpPlace>> {
+    const { bridges, home, chains } = this.#options;
+    const { perpvenue, chains: exits } = bridges.exits;
+    const named: [EvmChain, string][] = [];
+    for (const exit of [perpvenue, ...exits])
+      if (exit?.protocol === PROTOCOLS.cctp) named.push([this.#home, exit.messenger]);
+    if (home.messenger !== undefined) named.push([this.#home, home.messenger]);
+    for (const lane of bridges.lanes) {
+      const chain = this.#others.get(lane.chainId);
+      if (chain !== undefined && lane.protocol === PROTOCOLS.cctp) named.push([chain, lane.messenger]);
+    }
+    for (const { chainId, messenger } of chains)
+      if (messenger !== undefined) named.push([this.#others.get(chainId)!, messenger]);
+    const found = new Map<number, CctpPlace>();
+    for (const [chain, text] of named) {
+      const place = await cctpPlace(chain, requireAddress(text, "messenger"));
+      if (place !== undefined) found.set(place.domain, place);
+    }
+    return found;
+  }
+
+  // ---------------------------------------------------------------- what is said
+
+  get #factory(): Address {
+    return this.#places.factory.address;
+  }
+
+  #tell({ chain, vault, place: { at } }: Held, what: RecoveryAct, amount: bigint, attempt: Attempt): void {
+    const paid = what === "refund" && at.direction === "in" ? { refundAddress: at.terms.refund } : {};
+    this.#say({ what, chainId: chain.chainId, address: vault, amount, ...attempt, ...paid });
+  }
+
+  #say(step: RecoveryStep): void {
+    this.#steps.push(step);
+    this.#options.report?.(step);
+  }
+
+  #wait(what: string, until: number | undefined): void {
+    this.#waits.push({ what, until });
+  }
+}
+
+function vaultsOf({ at }: Place): Address[] {
+  return at.direction === "in" && at.source !== undefined ? [at.address, at.source.address] : [at.address];
+}
+
+async function balanceOf(chain: EvmChain, token: Address, vault: Address): Promise<bigint> {
+  const found = await chain.read(TOKEN, token, "balanceOf", [vault]);
+  return (found?.[0] as bigint | undefined) ?? 0n;
+}
+
+function finalityOf({ protocol }: Pick<Exit | Lane, "protocol">): number {
+  return protocol === PROTOCOLS.cctp ? FINAL : 0;
+}
+
+function receiverArgument({ npk, ephemeralKey, ciphertext }: InPlace["terms"]["receiver"]) {
+  return { npk, ephemeralKey: toHex(ephemeralKey), ciphertext: toHex(ciphertext) };
+}
+
+function inArgument({ terms }: InPlace) {
+  return { ...terms, receiver: receiverArgument(terms.receiver) };
+}
+
+function outArgument({ terms }: OutPlace) {
+  const exit = { ...terms.exit, hook: toHex(terms.exit.hook) };
+  return { ...terms, exit, refund: receiverArgument(terms.refund) };
+}
+
+function sourceArgument({ terms }: SourcePlace) {
+  return { ...terms, lanes: [...terms.lanes] };
+}

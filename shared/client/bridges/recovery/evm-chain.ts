@@ -1,0 +1,114 @@
+/**
+ * One EVM chain for a recovery: what is asked of its nodes, and what is sent to it. A call is tried before it is sent, so
+ * that a step that cannot happen costs nothing.
+ */
+import { ZERO_ADDRESS, type Address } from "../../../protocol/brands.ts";
+import { createJsonRpc, NodeRefused } from "../../chain/json-rpc.ts";
+import { hex, Nodes, type Block, type PoolLog } from "../../chain/nodes.ts";
+import type { ContractAbi } from "../../execute-call.ts";
+import { requireAddress } from "../../pins.ts";
+import type { TransactionSender } from "../../sender.ts";
+import type { RecoveryChain } from "./options.ts";
+
+export type Attempt =
+  | { readonly state: "done"; readonly transaction: string }
+  /** A dry run, or nobody who could send. */
+  | { readonly state: "possible" }
+  | { readonly state: "refused"; readonly reason: string };
+
+/** Of a whole recovery. */
+export interface Manner {
+  readonly isDry: boolean;
+  readonly signal: AbortSignal | undefined;
+  readonly fetch: typeof fetch | undefined;
+}
+
+export class EvmChain {
+  readonly chainId: number;
+  readonly #nodes: Nodes;
+  readonly #sender: TransactionSender | undefined;
+  readonly #fromBlock: number;
+  readonly #isDry: boolean;
+  #head: Promise<Block> | undefined;
+  readonly #signal: AbortSignal | undefined;
+
+  constructor({ chainId, rpc, sender, fromBlock = 0 }: RecoveryChain, manner: Manner) {
+    this.chainId = chainId;
+    const all = (typeof rpc === "string" ? [rpc] : rpc).map((url) =>
+      createJsonRpc(url, { fetch: manner.fetch }),
+    );
+    this.#nodes = new Nodes(all, chainId);
+    this.#sender = sender;
+    this.#fromBlock = fromBlock;
+    this.#isDry = manner.isDry;
+    this.#signal = manner.signal;
+  }
+
+  /** Of this round: asked once, and again behind what was sent. */
+  head(): Promise<Block> {
+    this.#head ??= this.#nodes.newest(0, this.#signal);
+    return this.#head;
+  }
+
+  /** Undefined where the call reverts, or nothing is there that answers. */
+  async read(
+    abi: ContractAbi,
+    to: Address,
+    name: string,
+    args: readonly unknown[],
+  ): Promise<readonly unknown[] | undefined> {
+    const { number } = await this.head();
+    try {
+      const answer = await this.#nodes.call(to, abi.encodeFunctionData(name, args), number, this.#signal);
+      return answer === "0x" ? undefined : abi.decodeFunctionResult(name, answer);
+    } catch (error) {
+      if (error instanceof NodeRefused) return undefined;
+      throw error;
+    }
+  }
+
+  async logs(address: Address, topics: readonly unknown[]): Promise<readonly PoolLog[]> {
+    const { number } = await this.head();
+    const found: PoolLog[] = [];
+    const range = { topics, signal: this.#signal };
+    for await (const { logs } of this.#nodes.logs(address, this.#fromBlock, number, range))
+      found.push(...logs);
+    return found;
+  }
+
+  async attempt(
+    abi: ContractAbi,
+    to: Address,
+    name: string,
+    args: readonly unknown[],
+    value = 0n,
+  ): Promise<Attempt> {
+    const data = abi.encodeFunctionData(name, args);
+    const from =
+      this.#sender === undefined ? ZERO_ADDRESS : requireAddress(await this.#sender.getAddress(), "sender");
+    let gas: bigint;
+    try {
+      gas = await this.#nodes.estimate({ from, to, data, value: hex(value) }, this.#signal);
+    } catch (error) {
+      if (error instanceof NodeRefused) return { state: "refused", reason: reasonOf(abi, error) };
+      throw error;
+    }
+    if (this.#sender === undefined || this.#isDry) return { state: "possible" };
+    const call = { to, data, value, chainId: this.chainId, gasLimit: gas + gas / 4n };
+    this.#signal?.throwIfAborted();
+    const sent = await this.#sender.sendTransaction(call);
+    const receipt = await sent.wait();
+    this.#head = undefined;
+    return receipt?.status === 1
+      ? { state: "done", transaction: sent.hash }
+      : { state: "refused", reason: `transaction ${sent.hash} failed` };
+  }
+}
+
+function reasonOf(abi: ContractAbi, { data, message }: NodeRefused): string {
+  try {
+    return (data === undefined ? undefined : abi.parseError(data)?.name) ?? message;
+  } catch {
+    return message;
+  }
+}

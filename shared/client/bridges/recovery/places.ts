@@ -1,0 +1,112 @@
+/**
+ * Every address that a key may have money at: from each number, each pinned token and each hint one, and one of the key's
+ * own refund address. Numbers are followed
+ * until so many in a row have left no trace on any chain.
+ */
+import { DepositKey } from "../../../notes/bridge-keys.ts";
+import { asAddress, type Address } from "../../../protocol/brands.ts";
+import type { Factory } from "../../../protocol/host/forwarders.ts";
+import { requireAddress } from "../../pins.ts";
+import { amountPinsOf, chainExit, factoryOf, lanesOf, venueExit } from "../bridge-pins.ts";
+import { mustForeignKey, tokenAccountOf } from "../deposit-account.ts";
+import { GAP_LIMIT } from "../numbers.ts";
+import { recordKey, type BridgeRecord } from "../record.ts";
+import { numbered, type Unnumbered } from "../refunds.ts";
+import { inPlace, outPlace, type InPlace, type Maker, type OutPlace } from "../terms.ts";
+import type { RecoveryOptions } from "./options.ts";
+
+export interface Deposit {
+  readonly key: DepositKey;
+  readonly tokenAccount: string;
+}
+
+export type Place =
+  | { readonly record: BridgeRecord; readonly at: InPlace; readonly deposit: Deposit | undefined }
+  | { readonly record: BridgeRecord; readonly at: OutPlace; readonly deposit: undefined };
+
+export class Places {
+  readonly factory: Factory;
+  readonly #options: RecoveryOptions;
+  readonly #maker: Maker;
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+    this.factory = factoryOf(options.bridges);
+    const home = { chainId: BigInt(options.home.chainId), pool: requireAddress(options.pool, "pool") };
+    this.#maker = { keys: options.keys.viewing, home, factory: this.factory };
+  }
+
+  /** `hasTrace` says which of the places were ever used. */
+  async used(hasTrace: (places: readonly Place[]) => Promise<ReadonlySet<Place>>): Promise<Place[]> {
+    const found = new Map<Address, Place>();
+    const keep = async (places: readonly Place[]): Promise<ReadonlySet<Place>> => {
+      const used = await hasTrace(places);
+      for (const place of used) found.set(place.at.address, place);
+      return used;
+    };
+    const records = this.#options.records ?? [];
+    await keep(records.map((record) => this.#placeOf(record)));
+    const gap = this.#options.gap ?? GAP_LIMIT;
+    for (const templates of this.#templates()) {
+      for (let next = 0, end = gap; next < end;) {
+        const numbers = Array.from({ length: end - next }, (_, at) => next + at);
+        const places = numbers.flatMap((index) =>
+          templates.map((template) => this.#placeOf(numbered(this.#options.keys, template, index, 0))),
+        );
+        next = end;
+        for (const { record } of await keep(places)) end = Math.max(end, record.index + 1 + gap);
+      }
+    }
+    return [...found.values()];
+  }
+
+  #placeOf(record: BridgeRecord): Place {
+    if (record.kind === "out") return { record, at: outPlace(this.#maker, record), deposit: undefined };
+    const { altchain } = this.#options.bridges;
+    const at = inPlace(this.#maker, record);
+    if (record.kind === "in" || altchain === undefined) return { record, at, deposit: undefined };
+    const key = new DepositKey(this.#options.keys, record.index);
+    const tokenAccount = tokenAccountOf(key.publicKey, mustForeignKey(altchain.mint));
+    return { record, at, deposit: { key, tokenAccount } };
+  }
+
+  /** By kind. */
+  #templates(): Unnumbered[][] {
+    const { bridges, refundAddresses = [], accounts = [], recipients = [] } = this.#options;
+    const assets = this.#options.assets.map((text) => requireAddress(text, "asset"));
+    const pinned = assets.filter((asset) =>
+      Object.keys(bridges.assets).some((one) => asAddress(one) === asset),
+    );
+    const collector = requireAddress(bridges.collector, "pins.bridges.collector");
+    const incoming = (kind: "in" | "altchain"): Unnumbered[] =>
+      pinned.flatMap((asset) =>
+        [undefined, ...refundAddresses].map((text) => {
+          const refund = text === undefined ? undefined : requireAddress(text, "refund address");
+          const lanes = kind === "in" ? lanesOf(bridges) : [];
+          const venue = kind === "in" ? ("perpvenue" as const) : kind;
+          return { kind, venue, asset, collector, refund, lanes, ...amountPinsOf(bridges, asset) };
+        }),
+      );
+    const outgoing = (text: string, chainId: number | undefined): Unnumbered[] =>
+      pinned.map((asset) => {
+        const payee = requireAddress(text, chainId === undefined ? "account" : "recipient");
+        const found = chainId === undefined ? venueExit(bridges, payee) : chainExit(bridges, chainId, payee);
+        const { minimum, feeCeiling, ...exit } = found;
+        const venue = chainId === undefined ? ("perpvenue" as const) : ("chain" as const);
+        return { kind: "out", venue, asset, minimum, feeCeiling, payee, chainId, exit };
+      });
+    return [
+      incoming("in"),
+      bridges.altchain === undefined ? [] : incoming("altchain"),
+      [
+        ...accounts.flatMap((account) => outgoing(account, undefined)),
+        ...recipients.flatMap(({ chainId, address }) => outgoing(address, chainId)),
+      ],
+    ].filter((templates) => templates.length > 0);
+  }
+}
+
+/** What stands in the storage's records under one number, once. */
+export function uniqueRecords(records: readonly BridgeRecord[]): BridgeRecord[] {
+  return [...new Map(records.map((record) => [recordKey(record), record])).values()];
+}
