@@ -8,6 +8,43 @@ export const DEFAULT_FOLDER = ".cloister";
 export type NetworkName = "first" | "second";
 export const NETWORK_NAMES: readonly NetworkName[] = ["first", "second"];
 
+const bounds = z.object({ minimum: z.string(), feeCeiling: z.string() });
+const evm = {
+  chain_id: z.int(),
+  rpc: z.string(),
+  domain: z.int(),
+  usdc: z.string(),
+  transmitter: z.string(),
+};
+/** What a client pins of the bridges, and where each party is reached. */
+const bridgesEntry = z.object({
+  factory: z.string(),
+  vault_code_hash: z.string(),
+  /** The only account that may take fees of an arrival. */
+  collector: z.string(),
+  arrival: bounds,
+  attester_url: z.string(),
+  home: z.object({ domain: z.int(), messenger: z.string(), transmitter: z.string() }),
+  /** Other EVM chains that money comes from and goes to. */
+  chains: z.array(z.object({ name: z.string(), ...evm, messenger: z.string(), lane: bounds, exit: bounds })),
+  /** The exchange: its API, its own chain, the contract there that credits accounts, and its old bridge on the pool's chain. */
+  perpvenue: z.object({
+    api_url: z.string(),
+    ...evm,
+    forwarder: z.string(),
+    bridge: z.string(),
+    exit: bounds,
+  }),
+  altchain: z.object({
+    rpc: z.string(),
+    mint: z.string(),
+    decimals: z.int(),
+    domain: z.int(),
+    ...bounds.shape,
+  }),
+});
+export type BridgesEntry = z.infer<typeof bridgesEntry>;
+
 const networkEntry = z.object({
   base_url: z.string(),
   chain_rpc: z.string(),
@@ -35,6 +72,8 @@ const networkEntry = z.object({
   swaps: z
     .object({ executor: z.string(), factory: z.string(), quoter: z.string(), position_manager: z.string() })
     .optional(),
+  /** Absent where there are none. */
+  bridges: bridgesEntry.optional(),
 });
 export type NetworkEntry = z.infer<typeof networkEntry>;
 

@@ -3,6 +3,7 @@
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { UsageError } from "../build/command.ts";
 import { messageOf, runStackCommand, speaker, stoppingOnce } from "./command.ts";
+import { showBridges } from "./demo/bridges.ts";
 import { showPayments } from "./demo/payments.ts";
 import { asData, report } from "./demo/report.ts";
 import { Stage, type Result, type StageOptions } from "./demo/stage.ts";
@@ -23,22 +24,26 @@ Payments, on the first network: 100 USDC are deposited and paid on privately thr
 the payments combining many notes in one transaction, then partly withdrawn, and a wallet is restored from its key.
 Swap, on the second network: wrapped ether is deposited by its owner's own transaction, dollars are swapped into
 ether inside the pool, and what was bought is paid on and withdrawn.
+Bridges, on the first network: money comes from an exchange, another blockchain and another EVM chain into private notes,
+is paid on and leaves for the exchange and that chain; one deposit is taken back by its owner alone.
 Starts the networks it needs when none run, and stops them again.
 
-  --only payments|swap   show one part only (bridges are not built yet)
+  --only payments|swap|bridges
+                         show one part only
   --json                 print the result as one JSON object, last on standard output
   --folder <path>        folder of the stack (default ${DEFAULT_FOLDER})
   --help                 this text
 
 Exit code: 0 when every balance is exact, 1 when one is not or a step failed, 2 for wrong arguments.`;
 
-type Part = "payments" | "swap";
+type Part = "payments" | "swap" | "bridges";
 
 const PARTS: Readonly<
   Record<Part, { readonly network: NetworkName; readonly play: (stage: Stage) => Promise<void> }>
 > = {
   payments: { network: "first", play: showPayments },
   swap: { network: "second", play: showSwap },
+  bridges: { network: "first", play: showBridges },
 };
 
 const COMMAND = {
@@ -90,7 +95,8 @@ await runStackCommand(COMMAND, async ({ values: { only, json, folder: path } }) 
 
 function startOwn(folder: string, parts: readonly Part[], say: (text: string) => void): Promise<Stack> {
   say("No stack is running here: starting one.");
-  return startStack({ folder, networks: parts.map((part) => PARTS[part].network), say });
+  const networks = parts.map((part) => PARTS[part].network);
+  return startStack({ folder, networks, bridges: parts.includes("bridges"), say });
 }
 
 async function play(part: Part, options: Omit<StageOptions, "network">): Promise<Result> {
@@ -113,8 +119,9 @@ function together(results: readonly Result[]): Result {
 }
 
 function partsOf(only: string | undefined): readonly Part[] {
-  if (only === undefined) return ["payments", "swap"];
-  if (only === "payments" || only === "swap") return [only];
-  if (only === "bridges") throw new UsageError("--only bridges: bridges are not built yet");
+  const parts = Object.keys(PARTS) as Part[];
+  if (only === undefined) return parts;
+  const chosen = parts.filter((part) => part === only);
+  if (chosen.length === 1) return chosen;
   throw new UsageError(`--only ${only}: there is no such part`);
 }

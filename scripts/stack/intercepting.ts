@@ -15,6 +15,6 @@ export function intercepting(client: Client): Client {
   return {
     ...client,
     ...{ sequenceDeposit: stop, sequenceSpend: stop, sequenceSpend9: stop, sequenceSwap: stop },
-    attestDeposit: stop,
+    ...{ attestDeposit: stop, bridgeIn: stop, bridgeOut: stop, bridgeDeposit: stop },
   };
 }

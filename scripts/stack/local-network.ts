@@ -13,6 +13,7 @@ import type { Measurement } from "../product/image/measurement.ts";
 import type { NetworkEntry, NetworkName } from "../product/stack-file.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
 import { startBalancer } from "./balancer.ts";
+import { startLocalBridges, type LocalBridges } from "./bridges/local-bridges.ts";
 import { keptOrNewPair, type KeptPair, type KnownImage } from "./development-signer.ts";
 import { settleContracts, type PoolTerms } from "./local-contracts.ts";
 import { settledSize, type NetworkSize } from "./network-size.ts";
@@ -43,6 +44,8 @@ export interface NetworkChoices {
   readonly proxySettings?: Readonly<Record<string, string>>;
   /** The settings of one proxy, made from what it would have: for whoever puts something between it and its parties. */
   readonly eachProxy?: EachProxy;
+  /** Whether the network that can has its bridges, with their chains and venues. */
+  readonly bridges?: boolean;
   /** How many there are. Several proxies need a store that they share among their settings. */
   readonly size?: NetworkSize;
 }
@@ -71,6 +74,8 @@ export interface LocalNetwork {
   readonly entry: NetworkEntry;
   readonly folder: NetworkFolder;
   readonly chain: Anvil;
+  /** Undefined where there are none. */
+  readonly bridges: LocalBridges | undefined;
   /** The first one, or another by its number. */
   enclave(number?: number): Service;
   /** Starts it again after it was stopped or killed, and waits until the proxy has brought it its key. */
@@ -117,12 +122,22 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     `pool     ${getAddress(deployment.pool)}${existing === undefined ? ", deployed" : ", resumed"}${wanted}`,
   );
 
+  const bridges =
+    options.bridges === true && NETWORKS[name].bridges
+      ? parties.add(
+          await startLocalBridges({
+            ...{ folder, home: chain, usdc: deployment.tokens[0]!.address, blockTimeSecs, say },
+          }),
+        )
+      : undefined;
+  if (bridges !== undefined) void bridges.failed.then(parties.fail);
   const serviceAddress = SpendingKey.fromSeed(
     mustFromHex(await folder.secrets.text(SERVICE_WALLET_SECRET)),
   ).viewing.addressText(NETWORKS[name].addressPrefix);
   const starts = await proxyStarts(options, size.proxies, {
     ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
     ...enclaveSettings(enclaves, options.kmsUrl),
+    ...(bridges === undefined ? {} : { CLOISTER_BRIDGES: bridges.settingsFile }),
     ...options.proxySettings,
   });
   const proxies: Service[] = [];
@@ -147,7 +162,11 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
   const enclave = (number = 0): LocalEnclave => existingOne(enclaves, number);
   return {
     name,
-    entry: entryOf(name, deployment, { baseUrl, rpc: chain.url, serviceAddress, enclaves }),
+    entry: {
+      ...entryOf(name, deployment, { baseUrl, rpc: chain.url, serviceAddress, enclaves }),
+      ...(bridges === undefined ? {} : { bridges: bridges.entry }),
+    },
+    bridges,
     folder,
     chain,
     enclave: (number) => enclave(number).service,

@@ -14,11 +14,27 @@ export interface NetworkShape {
   readonly chainPort: number;
   /** Whether Uniswap, more tokens and an executor are on its chain. */
   readonly swaps: boolean;
+  /** Whether money comes in from other chains and venues, and goes out to them. */
+  readonly bridges: boolean;
 }
 
 export const NETWORKS: Readonly<Record<NetworkName, NetworkShape>> = {
-  first: { chainId: 31_337, addressPrefix: "clodev", port: 8787, chainPort: 8545, swaps: false },
-  second: { chainId: 31_338, addressPrefix: "clodevb", port: 8788, chainPort: 8546, swaps: true },
+  first: {
+    chainId: 31_337,
+    addressPrefix: "clodev",
+    port: 8787,
+    chainPort: 8545,
+    swaps: false,
+    bridges: true,
+  },
+  second: {
+    chainId: 31_338,
+    addressPrefix: "clodevb",
+    port: 8788,
+    chainPort: 8546,
+    swaps: true,
+    bridges: false,
+  },
 };
 
 /** The option of a command that chooses the port of a network's proxy or chain. */

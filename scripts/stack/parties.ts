@@ -34,10 +34,13 @@ export class Parties {
     return party;
   }
 
+  /** One of them failed, as it says itself. */
+  readonly fail = (what: string): void => {
+    if (!this.#isStopping) this.#fail(what);
+  };
+
   watch(ended: Promise<string>, failure: (how: string) => string): void {
-    void ended.then((how) => {
-      if (!this.#isStopping) this.#fail(failure(how));
-    });
+    void ended.then((how) => this.fail(failure(how)));
   }
 
   async stop(): Promise<void> {

@@ -145,7 +145,7 @@ export class Secrets {
   }
 }
 
-function writeJson(file: string, value: unknown): Promise<void> {
+export function writeJson(file: string, value: unknown): Promise<void> {
   return writeWhole(file, `${JSON.stringify(value, undefined, 2)}\n`);
 }
 

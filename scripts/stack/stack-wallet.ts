@@ -2,11 +2,13 @@
 import {
   createWallet,
   poolRootVerifier,
+  type BridgePins,
   type Pins,
   type Wallet,
   type WalletOptions,
 } from "../../shared/client/index.ts";
-import type { NetworkEntry } from "../product/stack-file.ts";
+import { PROTOCOLS } from "../../shared/protocol/host/forwarders.ts";
+import type { BridgesEntry, NetworkEntry } from "../product/stack-file.ts";
 
 /** The most that this client lets be charged, about a dollar in smallest units; besides, a hundredth of a swap, and with a developer of its own of what is deposited or withdrawn. */
 const FLAT_CEILINGS: Readonly<Record<string, bigint>> = {
@@ -21,16 +23,17 @@ export interface StackWalletOptions extends Pick<WalletOptions, "client" | "prov
   readonly seed: Uint8Array;
   /** Shielded address that may receive fees beside the service's: the sink of the developer whose app this is. */
   readonly developerSink?: string;
+  readonly bridges?: BridgePins;
 }
 
 export function openStackWallet(network: NetworkEntry, options: StackWalletOptions): Promise<Wallet> {
-  const { seed, developerSink, ...parts } = options;
+  const { seed, developerSink, bridges, ...parts } = options;
   return createWallet({
     ...parts,
     key: { seed },
     // Income is believed when the chain itself has the root, whatever the service says.
     verifyRoot: poolRootVerifier(network.chain_rpc, network.chain_id, network.pool),
-    pins: pinsOf(network, developerSink),
+    pins: { ...pinsOf(network, developerSink), ...(bridges === undefined ? {} : { bridges }) },
   });
 }
 
@@ -49,8 +52,41 @@ export function pinsOf(network: NetworkEntry, developerSink?: string): Pins {
       network.tokens.map(({ symbol, address }) => [address, ceilingsOf(symbol, developerSink !== undefined)]),
     ),
     feeSinks: [network.service_address, ...(developerSink === undefined ? [] : [developerSink])],
+    ...(network.bridges === undefined ? {} : { bridges: bridgePins(network.usdc, network.bridges) }),
   };
 }
+
+/** Everything that goes into a bridge address, from the stack's own file and not from the service. */
+export function bridgePins(usdc: string, bridges: BridgesEntry): NonNullable<Pins["bridges"]> {
+  const { home, chains, perpvenue, altchain, arrival } = bridges;
+  const cctp = { protocol: PROTOCOLS.cctp, messenger: home.messenger };
+  return {
+    factory: bridges.factory,
+    vaultCodeHash: bridges.vault_code_hash,
+    collector: bridges.collector,
+    assets: { [usdc]: amounts(arrival) },
+    lanes: chains.map((chain) => ({
+      ...{ chainId: chain.chain_id, protocol: PROTOCOLS.cctp, domain: home.domain },
+      ...{ token: chain.usdc, messenger: chain.messenger, ...amounts(chain.lane) },
+    })),
+    exits: {
+      perpvenue: {
+        ...{ ...cctp, domain: perpvenue.domain, caller: perpvenue.forwarder },
+        ...amounts(perpvenue.exit),
+      },
+      chains: chains.map(({ chain_id, domain, exit }) => ({
+        ...{ ...cctp, chainId: chain_id, domain },
+        ...amounts(exit),
+      })),
+    },
+    altchain: { mint: altchain.mint, decimals: altchain.decimals, domain: home.domain },
+  };
+}
+
+const amounts = (written: { readonly minimum: string; readonly feeCeiling: string }) => ({
+  minimum: BigInt(written.minimum),
+  feeCeiling: BigInt(written.feeCeiling),
+});
 
 /** A developer may take a part of a public amount; of a private one nobody does here. */
 function ceilingsOf(symbol: string, hasDeveloper: boolean): Pins["feeCeiling"] {

@@ -23,8 +23,9 @@ const portHelp = (name: NetworkName): string =>
 const HELP = `Usage: npm start -- [options]
 
 Runs the whole service on this machine with real parts. Two networks, each with its own EVM chain, pool,
-enclave (on a simulated platform) and proxy: the first for payments, the second also for private swaps, with
-Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C.
+enclave (on a simulated platform) and proxy: the first for payments and bridges, with two more chains, an exchange, another
+blockchain and an attester in processes of their own; the second also for private swaps, with Uniswap v3 and liquidity
+on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C.
 
   --fresh                  begin again: forget chains, accounts, keys and tickets
   --network first|second   run this one only
@@ -33,6 +34,7 @@ Uniswap v3 and liquidity on its chain. Resumes what an earlier start left in its
   --second-port <n>        port of the second network's proxy
   --second-chain-port <n>  port of the second network's chain
   --identity               an example identity provider with a registered app, for /session/exchange
+  --no-bridges             without bridges on the first network: two chains and three venues less
   --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
   --threshold <n>          enclaves that must sign: each network runs so many, and its pool asks for an attestation of
@@ -58,6 +60,7 @@ const COMMAND = {
     threshold: { type: "string" },
     operations: { type: "boolean", default: false },
     identity: { type: "boolean", default: false },
+    "no-bridges": { type: "boolean", default: false },
     folder: { type: "string", default: DEFAULT_FOLDER },
     help: { type: "boolean" },
   },
@@ -74,7 +77,7 @@ await runStackCommand(COMMAND, async ({ values }) => {
   };
   const portsOf = (name: NetworkName) => ({ proxy: port(name, "port"), chain: port(name, "chain-port") });
   const options = {
-    ...{ fresh: values.fresh, folder: values.folder, networks },
+    ...{ fresh: values.fresh, folder: values.folder, networks, bridges: !values["no-bridges"] },
     ports: { first: portsOf("first"), second: portsOf("second") },
     blockTimeSecs: wholeNumber("--block-time", values["block-time"] ?? "1", 1, 60),
     size: {

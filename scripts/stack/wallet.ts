@@ -6,8 +6,12 @@ import path from "node:path";
 import type { parseArgs } from "node:util";
 import { parseEther, parseUnits, Wallet as EthereumWallet, type JsonRpcProvider } from "ethers";
 import {
+  bridgePinsFrom,
   createClient,
   newSeed,
+  type BridgePins,
+  type BridgeProgress,
+  type Client,
   type Payment,
   type StepEvent,
   type Wallet,
@@ -38,6 +42,12 @@ const HELP = `Usage: npm run wallet -- <command> [options]        (needs a runni
   pay <address> <amount>     pay another shielded address
   withdraw <to> <amount>     pay a public address, 0x…
   consolidate                merge up to nine notes into one, for a transfer's fee
+  bridge in | source | alt   a new address for money from the exchange, another chain, or the other blockchain
+  bridge out <account> <amount> [<chain>]
+                             withdraw to an account on the exchange, or to a recipient on another chain
+  bridge status | wait <id or address>   what became of it; wait also signs what there is to sign
+  bridge list                every address that this wallet has made
+  bridge refund-key <address>  the private key of the account that got a refund, where --refund named no other
   swap <amount> <from> <to>  give so much of one token and take another, such as: swap 50 USDC WETH
 
   --name <name>      which wallet (default alice); made when it does not exist
@@ -45,6 +55,7 @@ const HELP = `Usage: npm run wallet -- <command> [options]        (needs a runni
   --asset <symbol>   the token of a deposit, payment or withdrawal (default USDC)
   --plain            deposit: the public account approves and sends it, for tokens without EIP-3009 such as WETH
   --consolidate      pay, withdraw, swap: where the amount lies in too many notes, merge them first, for a fee each time
+  --refund <address> bridge: gets back what cannot become a note (default: an account of this wallet's own key)
   --floor <amount>   swap: take no less than this (default: 1 % below what the service quotes now)
   --path <hex>       swap: Uniswap's packed path (default: the best over listed tokens)
   --print-request    print the body of the request instead of sending it, for curl
@@ -64,6 +75,7 @@ const COMMAND = {
     plain: { type: "boolean", default: false },
     consolidate: { type: "boolean", default: false },
     floor: { type: "string" },
+    refund: { type: "string" },
     path: { type: "string" },
     "print-request": { type: "boolean", default: false },
     folder: { type: "string", default: DEFAULT_FOLDER },
@@ -81,6 +93,7 @@ interface Bench {
   readonly network: NetworkEntry;
   readonly options: ReturnType<typeof parseArgs<typeof COMMAND>>["values"];
   /** The wallet's public account, holding at least so much of the token. */
+  readonly publicAddress: () => Promise<string>;
   readonly fund: (token: Token, amount: bigint) => Promise<EthereumWallet>;
 }
 
@@ -106,14 +119,17 @@ await runStackCommand(COMMAND, async ({ values, positionals: [command, ...args] 
     client: values["print-request"] ? intercepting(client) : client,
     prover,
     storage: fileStorage(path.join(folder, "state")),
+    ...(command === "bridge" ? await bridgePins(client) : {}),
   });
+  const publicAddress = async (): Promise<string> =>
+    new EthereumWallet(toHex(await secret(folder, "public-account.key"))).address;
   const fund = async (token: Token, amount: bigint): Promise<EthereumWallet> => {
     const account = new EthereumWallet(toHex(await secret(folder, "public-account.key")), chain);
     await give(chain, account, token, amount);
     return account;
   };
   try {
-    await run({ wallet, chain, network, options: values, fund }, command, args);
+    await run({ wallet, chain, network, options: values, publicAddress, fund }, command, args);
   } catch (error) {
     if (!(error instanceof Intercepted)) throw error;
     console.log(JSON.stringify(error.body, undefined, 2));
@@ -152,6 +168,9 @@ async function run(bench: Bench, command: string, args: readonly string[]): Prom
       return;
     case "swap":
       await swap(bench, args);
+      return;
+    case "bridge":
+      await bridge(bench, token, args);
       return;
     default:
       throw new UsageError(`there is no command ${command}`);
@@ -194,6 +213,67 @@ async function swap(
   const made = await wallet.swap({ ...wanted, floor, path: way }, { consolidate, progress });
   console.log(`received ${show(made.received ?? 0n, tokenOut)}`);
   done(tokenIn, made);
+}
+
+/** Of the local stack, which nobody has to distrust: an application ships its pins. */
+async function bridgePins(client: Client): Promise<{ bridges?: BridgePins }> {
+  const { bridges } = await client.info();
+  return bridges === null ? {} : { bridges: bridgePinsFrom(bridges) };
+}
+
+async function bridge(
+  { wallet, options }: Bench,
+  token: Token,
+  [what = "", to, amount, chain]: readonly string[],
+): Promise<void> {
+  const { bridges } = wallet;
+  const onStatus = ({ state, next }: BridgeProgress): void => console.error(`  ${state}: ${next.text}`);
+  const { refund: refundAddress } = options;
+  const asked = { asset: token.address, ...(refundAddress === undefined ? {} : { refundAddress }) };
+  switch (what) {
+    case "in":
+      console.log(jsonOf(await bridges.fromExchange(asked)));
+      return;
+    case "source":
+      console.log(jsonOf(await bridges.fromChain(asked)));
+      return;
+    case "alt":
+      console.log(jsonOf(await bridges.fromOtherBlockchain(asked)));
+      return;
+    case "out": {
+      const units = readAmount(amount, token);
+      const { consolidate } = options;
+      const paying = { asset: token.address, consolidate, progress, onStatus };
+      const made =
+        chain === undefined
+          ? await bridges.withdrawToExchange(to ?? "", units, paying)
+          : await bridges.withdrawToChain(Number(chain), to ?? "", units, paying);
+      done(token, made);
+      console.log(jsonOf(made.status));
+      return;
+    }
+    case "status":
+      await wallet.sync();
+      console.log(jsonOf(await bridges.status(to ?? "")));
+      return;
+    case "wait":
+      console.log(jsonOf(await bridges.wait(to ?? "", { onStatus })));
+      return;
+    case "refund-key":
+      // Asked for by name: whoever reads this terminal can take what was refunded.
+      console.log((await bridges.refundKey(to ?? "")).exportPrivateKey());
+      return;
+    case "list":
+      await wallet.sync();
+      console.log(jsonOf(await bridges.list()));
+      return;
+    default:
+      throw new UsageError("bridge takes in, source, alt, out, status, wait, list or refund-key");
+  }
+}
+
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_, one: unknown) => (typeof one === "bigint" ? String(one) : one), 2);
 }
 
 function showBalance(wallet: Wallet, token: Token, always: boolean): void {

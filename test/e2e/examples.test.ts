@@ -15,10 +15,14 @@ import { startTestStack, type TestStack } from "../support/stack.ts";
 const NETWORKS = ["first", "second"] as const;
 /** What a statement of another day and another tree may receive. */
 const STALE = ["INVALID_REQUEST", "ROOT_UNKNOWN", "AUTHORIZATION_INVALID", "CONTEXT_MISMATCH", "FEE_MISSING"];
-/** Answered by a refusal here, of necessity: the app is not registered, the ticket is another store's. */
+/** Answered by a refusal here, of necessity: the app is not registered, the ticket is another store's, no bridge runs. */
 const REFUSED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
   sessionExchange: ["APP_UNKNOWN"],
   ticket: ["TICKET_UNKNOWN"],
+  bridgeFromVenue: ["FEATURE_DISABLED"],
+  bridgeToVenue: ["FEATURE_DISABLED"],
+  bridgeFromChain: ["FEATURE_DISABLED"],
+  bridgeStatus: ["FEATURE_DISABLED"],
 };
 
 const all = (Object.keys(ENDPOINTS) as EndpointName[]).flatMap((endpoint) =>

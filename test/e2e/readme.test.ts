@@ -25,7 +25,7 @@ interface Heard {
 }
 
 describe("README", function () {
-  this.timeout(300_000);
+  this.timeout(480_000);
   let on: TestStack;
   let folder: string;
   let heard: readonly Heard[];
@@ -34,6 +34,7 @@ describe("README", function () {
   before(async () => {
     on = await startTestStack({
       networks: ["first", "second"],
+      bridges: true,
       proxySettings: IDENTITY_SETTINGS,
     });
     folder = await mkdtemp(path.join(tmpdir(), "cloister-readme-"));
@@ -83,7 +84,7 @@ describe("README", function () {
         OUTER_PATH: outer,
       },
       maxBuffer: 1 << 26,
-      timeout: 240_000,
+      timeout: 300_000,
     });
     const files = (await readdir(answers)).sort();
     const texts = await Promise.all(files.map((file) => readFile(path.join(answers, file), "utf8")));

@@ -69,6 +69,8 @@ export interface TestStackOptions {
   /** Default: the first network alone. */
   readonly networks?: readonly [NetworkName, ...NetworkName[]];
   readonly proxySettings?: Readonly<Record<string, string>>;
+  /** Whether the first has its bridges, with their chains and venues. */
+  readonly bridges?: boolean;
   /** Other terms of the pool than the stack's. */
   readonly poolTerms?: PoolTerms;
   /** How many enclaves there are, and of how many the pool asks an attestation. Default 1. */
@@ -78,13 +80,13 @@ export interface TestStackOptions {
 }
 
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
-  const { networks = ["first"], proxySettings = {}, poolTerms, threshold, chainPort = 0 } = options;
+  const { networks = ["first"], proxySettings = {}, bridges = false } = options;
+  const { poolTerms, threshold, chainPort = 0 } = options;
   const ports = { first: { ...FREE_PORTS, chain: chainPort }, second: FREE_PORTS };
   return inFolder(async (folder) => {
     const stack = await startStack({
       folder,
-      networks,
-      ports,
+      ...{ networks, ports, bridges },
       size: { threshold },
       ...(poolTerms === undefined ? {} : { poolTerms }),
       proxySettings: { ...ROOMY_KEYS, ...proxySettings },

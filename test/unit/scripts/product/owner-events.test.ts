@@ -17,7 +17,7 @@ import { asAddress, ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
 const subject = asAddress(`0x${"5c".repeat(20)}`)!;
 const other = asAddress(`0x${"5d".repeat(20)}`)!;
 const OTHERS = new Set([
-  ...["Executed", "NoteHashed", "Rejected", "RootUpdated", "RootUpdateSkipped"],
+  ...["Executed", "NoteHashed", "Credited", "Rejected", "RootUpdated", "RootUpdateSkipped"],
   // Of claims, and of what the guardian or anybody did, or what follows from another event of the same call.
   ...AFTERMATH,
 ]);
