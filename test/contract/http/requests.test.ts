@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "../../../shared/api/endpoints.ts";
 import { startEdge, type Edge } from "./edge.ts";
+import { startReadingEdge } from "./reading-edge.ts";
 
 describe("the form of requests", () => {
   let edge: Edge;
@@ -71,16 +72,22 @@ describe("the form of requests", () => {
   });
 
   it("read and write open exactly their endpoints", async () => {
-    const reader = await edge.session({ perms: ["read"] });
-    const writer = await edge.session({ perms: ["write"] });
-    for (const { method, path, access } of Object.values<Endpoint>(ENDPOINTS)) {
-      if (access === "api-key" || access === "none") continue;
-      const at = path.replace("{ticket_id}", "0190a0a0-0000-7000-8000-000000000000");
-      const json = method === "POST" ? {} : undefined;
-      const asReader = await edge.call(method, at, { session: reader, json });
-      const asWriter = await edge.call(method, at, { session: writer, json });
-      assert.equal(asReader.body.code === "FORBIDDEN", access === "write", `reader ${method} ${path}`);
-      assert.equal(asWriter.body.code === "FORBIDDEN", access === "read", `writer ${method} ${path}`);
+    // What is off says so before it asks who may.
+    const whole = await startReadingEdge({ features: { swaps: true, bridges: true } });
+    try {
+      const reader = await whole.session({ perms: ["read"] });
+      const writer = await whole.session({ perms: ["write"] });
+      for (const { method, path, access } of Object.values<Endpoint>(ENDPOINTS)) {
+        if (access === "api-key" || access === "none") continue;
+        const at = path.replace("{ticket_id}", "0190a0a0-0000-7000-8000-000000000000");
+        const json = method === "POST" ? {} : undefined;
+        const asReader = await whole.call(method, at, { session: reader, json });
+        const asWriter = await whole.call(method, at, { session: writer, json });
+        assert.equal(asReader.body.code === "FORBIDDEN", access === "write", `reader ${method} ${path}`);
+        assert.equal(asWriter.body.code === "FORBIDDEN", access === "read", `writer ${method} ${path}`);
+      }
+    } finally {
+      await whole.stop();
     }
   });
 
