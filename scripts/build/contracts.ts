@@ -26,7 +26,7 @@ const STAMP = path.join(OUTPUT, "inputs.sha256");
 export const ABI_FILE = path.join(ROOT, SOURCES, "abi.ts");
 
 /** The ABI file's constants and the interface each is taken from. */
-const PUBLISHED = [
+export const PUBLISHED = [
   { constant: "POOL_ABI", contract: "IPool", comment: "The pool: `interfaces/IPool.sol`." },
   {
     constant: "FORWARDERS_ABI",

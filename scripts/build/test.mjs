@@ -74,6 +74,7 @@ const SUITE_LIMIT_MS = 60 * 60_000;
 const LAST_WORDS = 30;
 /** A suite that has reported but does not end has left a server or a process running. */
 const LINGER_LIMIT_MS = 30_000;
+const LONGEST_SHOWN = 40;
 
 const HELP = `Usage: npm test [-- [NAME ...] [--coverage] [-- OPTIONS OF MOCHA OR OF THE CHECK]]
 
@@ -307,10 +308,21 @@ function yieldToOthers(pid) {
   }
 }
 
+/** What a run that has become too long is shortened by. */
+function sayLongest(results) {
+  const groups = results.flatMap(({ name, groups = [] }) => groups.map((group) => ({ ...group, name })));
+  const longest = groups.sort((a, b) => b.secs - a.secs).slice(0, LONGEST_SHOWN);
+  if (longest.length === 0) return;
+  console.log(`\n── the longest ${"─".repeat(59)}`);
+  for (const { name, title, secs } of longest)
+    console.log(`  ${String(Math.round(secs)).padStart(5)} s  ${name.padEnd(12)} ${title}`);
+}
+
 function report(results) {
   const sum = (key) => results.reduce((total, result) => total + (result[key] ?? 0), 0);
   const failures = results.flatMap(({ name, failures: told = [] }) => told.map((text) => `${name}: ${text}`));
   if (failures.length > 0) console.log(`\n── failed, once more ${"─".repeat(53)}\n${failures.join("\n\n")}`);
+  if (results.length > 1) sayLongest(results);
   console.log(`\n── sum ${"─".repeat(67)}`);
   for (const { name, passed, failed, note, leftOut: reason, secs } of results) {
     const words = reason === undefined ? `${passed} passed, ${failed} failed` : `left out: ${reason}`;

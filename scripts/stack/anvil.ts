@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { supervised, untilReady, type Child } from "./child.ts";
-import { freePort } from "./ports.ts";
 
 export interface AnvilOptions {
   /** Default 31337. */
@@ -31,27 +30,18 @@ export const DEVELOPMENT_MNEMONIC = "test test test test test test test test tes
 const ACCOUNTS = 12;
 const BLOCK_GAS_LIMIT = 60_000_000;
 const READY_WITHIN_MS = 20_000;
+/** Its last line before it answers. */
+const LISTENING = /^Listening on 127\.0\.0\.1:(\d+)\n/m;
+const LAST_WORDS = 2_000;
 
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
-  // A free port is only free when we look; another process may take it first, so a few tries.
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await startOnce(options);
-    } catch (error) {
-      if (options.port !== undefined || attempt >= 3) throw error;
-    }
-  }
-}
-
-async function startOnce(options: AnvilOptions): Promise<Anvil> {
-  const port = options.port ?? (await freePort());
   const chainId = options.chainId ?? 31_337;
   const spawned = spawn(
     anvilBinary(),
     [
-      "--silent",
       ...["--host", "127.0.0.1"],
-      ...["--port", String(port)],
+      // 0: the system chooses, so that two that start at once never believe that one chain is theirs.
+      ...["--port", String(options.port ?? 0)],
       ...["--chain-id", String(chainId)],
       ...["--accounts", String(ACCOUNTS)],
       ...["--gas-limit", String(BLOCK_GAS_LIMIT)],
@@ -60,19 +50,31 @@ async function startOnce(options: AnvilOptions): Promise<Anvil> {
       ...(options.blockTimeSecs === undefined ? [] : ["--block-time", String(options.blockTimeSecs)]),
       ...(options.args ?? []),
     ],
-    { stdio: ["ignore", "ignore", "pipe"], detached: true },
+    { stdio: ["ignore", "pipe", "pipe"], detached: true },
   );
-  let complaint = "";
-  spawned.stderr.on("data", (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-2_000)));
+  let said = "";
+  for (const stream of [spawned.stdout, spawned.stderr])
+    stream.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-LAST_WORDS)));
   const child = supervised(spawned);
-  const url = `http://127.0.0.1:${String(port)}`;
-  await untilReady(
+  const [, port] = await untilReady(
     child,
-    () => answers(url, chainId),
+    () => LISTENING.exec(said) ?? undefined,
     READY_WITHIN_MS,
-    (how) => new Error(`anvil did not start (${how}): ${complaint.trim()}`),
+    (how) => new Error(`anvil did not start (${how}): ${said.trim()}`),
   );
-  return { ...child, url, port, chainId };
+  const url = `http://127.0.0.1:${port!}`;
+  await silence(url);
+  return { ...child, url, port: Number(port), chainId };
+}
+
+/** It tells of every question otherwise. */
+async function silence(url: string): Promise<void> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "anvil_setLoggingEnabled", params: [false] }),
+  });
+  await response.body?.cancel();
 }
 
 /** The platform's own program: the package's `bin` is a Node wrapper that does not pass signals on. */
@@ -81,19 +83,4 @@ function anvilBinary(): string {
   const architecture = process.arch === "x64" ? "amd64" : process.arch;
   const manifest = require.resolve(`@foundry-rs/anvil-${process.platform}-${architecture}/package.json`);
   return path.join(path.dirname(manifest), "bin", process.platform === "win32" ? "anvil.exe" : "anvil");
-}
-
-async function answers(url: string, chainId: number): Promise<true | undefined> {
-  try {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_chainId", params: [] }),
-      signal: AbortSignal.timeout(1_000),
-    });
-    const reply = (await response.json()) as { result?: string };
-    return reply.result === `0x${chainId.toString(16)}` || undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -80,23 +80,14 @@ export const underPolicy = {
     }
   },
 
-  /** How long the page's thread was held up at most while a key was fetched, hashed and read, and how long that took. */
-  async prepare(given: Given): Promise<{ longest: number; ms: number }> {
+  /** How long it takes until a key is fetched, hashed and read. */
+  async prepare(given: Given): Promise<number> {
     const prover = proverOf(given);
-    let longest = 0;
-    const observer = new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
-    });
-    observer.observe({ type: "longtask" });
     const began = performance.now();
     await prover.prepare("spend");
     const ms = performance.now() - began;
     await prover.close();
-    // Entries come at the end of a frame.
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    for (const { duration } of observer.takeRecords()) longest = Math.max(longest, duration);
-    observer.disconnect();
-    return { longest, ms };
+    return ms;
   },
 
   /** What the policy has stopped since the page was loaded. */

@@ -29,7 +29,7 @@ describe("reference page in a browser", function () {
     await page.getByText("/sequence/deposit-shield").first().waitFor({ state: "attached", timeout: 60_000 });
     const text = (await page.textContent("main")) ?? "";
     for (const expected of [
-      "Deposit address for funds coming from the perpetuals exchange",
+      "Address for funds from the perpetuals exchange, and from any other EVM chain",
       "/merkle/tree",
       "IDEMPOTENCY_MISMATCH",
     ])
