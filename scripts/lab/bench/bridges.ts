@@ -12,13 +12,13 @@ import { listen, openAddresses } from "./bridges/user.ts";
 import { figure, tell, type Figure, type Figures, type SuiteOptions } from "./figures.ts";
 
 const FEW = 10;
-const MANY = 60;
+const MANY = 10_000;
 /** Arrivals are at addresses of their own, which stay open. */
 const BESIDE = 5_000;
-const CROWD = 20;
+const CROWD = 100;
 /** From another chain each is a burn, an attestation and a delivery before it is swept. */
-const CROWD_FROM_OTHER = 3;
-const COUNTED_BLOCKS = 10;
+const CROWD_FROM_OTHER = 10;
+const COUNTED_BLOCKS = 30;
 /** For reading the store and looking back on the chains. */
 const SETTLE_MS = 15_000;
 
