@@ -17,7 +17,7 @@ const MANY = 10_000;
 const BESIDE = 5_000;
 const CROWD = 100;
 /** From another chain each is a burn, an attestation and a delivery before it is swept. */
-const CROWD_FROM_OTHER = 10;
+const CROWD_FROM_OTHER = 20;
 const COUNTED_BLOCKS = 30;
 /** For reading the store and looking back on the chains. */
 const SETTLE_MS = 15_000;

@@ -29,11 +29,16 @@ export async function detect(listener: Listener, home: Payer, other: Payer): Pro
   ];
 }
 
+/** Resolves when it is a note, so that it is in nobody's way afterwards. */
 async function detectOne(listener: Listener, payer: Payer, id: string, address: string): Promise<Detected> {
   const told = listener.until(id, (state) => state !== "awaiting_funds");
+  const completed = listener.until(id, (state) => state === "completed");
+  completed.catch(() => undefined);
   const { block, at } = await payer.payInOneBlock([address], AMOUNT);
   const heard = await told;
-  return { blocks: (await payer.chain.getBlockNumber()) - block, ms: heard.at - at };
+  const blocks = (await payer.chain.getBlockNumber()) - block;
+  await completed;
+  return { blocks, ms: heard.at - at };
 }
 
 export interface Crowd {
