@@ -169,6 +169,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
           ...{ settings: bridgeSettings, store: stores.bridges, fees, pool, chain, now },
           ...{ poolAddress: config.pool, gasWallet: wallet.address, addressPrefix: config.addressPrefix },
           ...{ confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
+          onHomeBlock: (listener) => indexer.onChange(listener),
           hasLease: () => sequencer.state().hasLease,
           wakeSequencer: () => sequencer.wake(),
           logger: logger.child({ part: "bridges" }),

@@ -26,7 +26,7 @@ import { createExchangeClient } from "./exchange.ts";
 import { openBridges } from "./open-bridges.ts";
 import { createAttesterClient } from "./watch/attester-client.ts";
 import type { WatchingBook } from "./watch/book.ts";
-import { openBook } from "./watch/open-book.ts";
+import { openBook, pollOf } from "./watch/open-book.ts";
 import { createBurnDesk, type OpenBurnDesk } from "./work/burn-desk.ts";
 import { createChainSender } from "./work/chain-sender.ts";
 import { createWorker, type FarChain } from "./work/worker.ts";
@@ -42,6 +42,8 @@ export interface BridgingParts {
   readonly chain: Chain;
   readonly confirmations: number;
   readonly pollIntervalMs: number;
+  /** Of each block of it that this proxy has seen. */
+  readonly onHomeBlock: (listener: () => void) => () => void;
   /** Whose nonces the steps on the pool's chain take; it alone may take fees. */
   readonly gasWallet: Address;
   /** Whether this proxy is the one that sends. */
@@ -70,10 +72,13 @@ const EXCHANGE = "perpvenue";
 export async function openBridging(parts: BridgingParts): Promise<Bridging> {
   const { settings, store, fees, chain, logger, now } = parts;
   const home = {
-    ...{ chain, confirmations: parts.confirmations, pollIntervalMs: parts.pollIntervalMs },
-    blockSecs: HOME_BLOCK_SECS,
+    ...{ chain, confirmations: parts.confirmations },
+    ...{ blockSecs: HOME_BLOCK_SECS, pollIntervalMs: pollOf(HOME_BLOCK_SECS) },
   };
-  const book = await openBook({ settings, home, store, logger: logger.child({ part: "book" }) });
+  const book = await openBook({
+    ...{ settings, home, store, onHomeBlock: parts.onHomeBlock },
+    logger: logger.child({ part: "book" }),
+  });
   const attester = createAttesterClient({ url: settings.attesterUrl });
   const worker = createWorker({
     ...{ book, attester, now, logger, pollIntervalMs: parts.pollIntervalMs },

@@ -33,6 +33,11 @@ const SUITES: Readonly<Record<string, Suite>> = {
     runs: 3,
     run: async (options) => (await import("./bench/sequencer.ts")).benchSequencer(options),
   },
+  bridges: {
+    about: "open addresses: memory and questions to nodes; from an arrival to its notice and to its sweep",
+    runs: 3,
+    run: async (options) => (await import("./bench/bridges.ts")).benchBridges(options),
+  },
 };
 
 /** Below what the sequencer can do, so that nothing piles up. */

@@ -216,6 +216,10 @@ export function createBook(options: BookOptions, logger: Logger) {
       remarks.set(bridgeId, remark);
       tell(bridgeId);
     },
+    /** There is a block that this chain's follower need not find by itself. */
+    look(chain: string): void {
+      followers.find(({ name }) => name === chain)?.wake();
+    },
     start(): void {
       for (const one of followers) one.start();
       attestations?.start();

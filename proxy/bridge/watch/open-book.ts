@@ -22,6 +22,8 @@ export interface OpenBookParts {
     readonly blockSecs: number;
     readonly pollIntervalMs: number;
   };
+  /** Of the pool's chain, where somebody looks at its head anyhow: the book then need not ask as often itself. */
+  readonly onHomeBlock?: (listener: () => void) => () => void;
   readonly store: Pick<BridgeStore, "open" | "follow">;
   readonly logger: Logger;
   readonly rpc?: JsonRpcOptions;
@@ -38,7 +40,12 @@ const POLLS_A_BLOCK = 3;
 const LONGEST_POLL_MS = 5_000;
 
 /** Watches, too, until `stop`. */
-export async function openBook({ store, logger, ...parts }: OpenBookParts): Promise<WatchingBook> {
+export async function openBook({
+  store,
+  logger,
+  onHomeBlock,
+  ...parts
+}: OpenBookParts): Promise<WatchingBook> {
   const book = createBook(bookOptions(parts), logger);
   const take = (record: BridgeRecord): void => {
     if (record.closedAt === undefined) book.watch(record);
@@ -48,16 +55,22 @@ export async function openBook({ store, logger, ...parts }: OpenBookParts): Prom
   const stopFollowing = store.follow(take);
   for await (const page of store.open()) for (const record of page) book.watch(record);
   book.start();
+  const stopLooking = onHomeBlock?.(() => book.look(HOME_CHAIN));
   return {
     ...book,
     async stop() {
       stopFollowing();
+      stopLooking?.();
       await book.stop();
     },
   };
 }
 
-export function bookOptions({ settings, home, rpc }: Omit<OpenBookParts, "store" | "logger">): BookOptions {
+export function bookOptions({
+  settings,
+  home,
+  rpc,
+}: Pick<OpenBookParts, "settings" | "home" | "rpc">): BookOptions {
   const { altchain, assets, attesterUrl, chains, perpvenue } = settings;
   const forwarders = settings.factory.toLowerCase();
   const senders = sendersOf(settings);
@@ -147,5 +160,5 @@ function sendersOf({ home, chains }: BridgeSettings): Readonly<Record<number, Ke
   return Object.fromEntries([home, ...cctp].map(({ domain, messenger }) => [domain, keyOf(messenger)]));
 }
 
-const pollOf = (blockSecs: number): number =>
+export const pollOf = (blockSecs: number): number =>
   Math.min(LONGEST_POLL_MS, Math.ceil((blockSecs * 1000) / POLLS_A_BLOCK));

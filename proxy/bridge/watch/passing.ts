@@ -5,6 +5,8 @@ export interface Passing {
   stop(): Promise<void>;
   /** One whole pass that begins now or later. */
   sync(): Promise<void>;
+  /** There is something to look at: a pass that is not waited for. */
+  wake(): void;
   isStopped(): boolean;
   /** Milliseconds since 1970 of the last pass that succeeded. */
   syncedAt(): number | undefined;
@@ -67,6 +69,9 @@ export function createPassing(
       await (following ?? running)?.catch(() => undefined);
     },
     sync,
+    wake(): void {
+      if (!isStopped) sync().catch(report);
+    },
     isStopped: () => isStopped,
     syncedAt: () => syncedAt,
     isAway: () => isAway,

@@ -107,7 +107,9 @@ export function createChainSender(parts: ChainSenderParts) {
     address: wallet.address,
     /** Looks after what is in flight. True while something is, or the facts (of the block `tip`) do not show it yet. */
     async isBusy(tip: number): Promise<boolean> {
-      return (await tend(await chain.nonce(wallet.address))) || tip < seenFrom;
+      // Asked with every look at a chain, where mostly nothing is under way: that must ask the node nothing.
+      if (flight !== undefined && (await tend(await chain.nonce(wallet.address)))) return true;
+      return tip < seenFrom;
     },
 
     async send(call: Errand): Promise<SendOutcome> {

@@ -1,6 +1,6 @@
 /**
  * Steps on the pool's chain, as errands of the sequencer: one at a time, in its line of nonces. Kinds take turns, so that a
- * crowd of one never holds up the others; sweeps go many in a call.
+ * crowd of one never holds up the others for long; sweeps go many in a call.
  */
 import type { Logger } from "../../logging.ts";
 import type { Errand, Errands } from "../../sequencer/errands.ts";
@@ -22,6 +22,8 @@ export interface HomeLineParts extends SweepParts {
 }
 
 const KINDS: readonly Step["kind"][] = ["sweep", "deliver", "flush", "refund", "touch"];
+/** Before the others have a turn: what several deliveries bring is swept in one call, and one root covers it. */
+const DELIVERIES_IN_A_ROW = 8;
 
 interface Offer {
   readonly kind: Step["kind"];
@@ -33,6 +35,7 @@ export function createHomeLine(parts: HomeLineParts): Errands {
   const { contracts, holds, logger } = parts;
   /** The kind that was sent last comes last. */
   let order = KINDS;
+  let deliveries = 0;
   let offered: Offer | undefined;
 
   async function offerOf(steps: readonly Step[], kind: Step["kind"]): Promise<Offer | undefined> {
@@ -78,7 +81,12 @@ export function createHomeLine(parts: HomeLineParts): Errands {
     },
     sent(errand) {
       // Not when it was offered: payments may go first, and every second kind would never be sent then.
-      if (offered?.errand === errand) order = [...order.filter((one) => one !== offered?.kind), offered.kind];
+      if (offered?.errand !== errand) return;
+      const { kind } = offered;
+      const others = order.filter((one) => one !== kind);
+      deliveries = kind === "deliver" ? deliveries + 1 : 0;
+      const hasMore = kind === "deliver" && deliveries < DELIVERIES_IN_A_ROW;
+      order = hasMore ? [kind, ...others] : [...others, kind];
     },
     refused(errand, tip) {
       if (offered?.errand !== errand) return;

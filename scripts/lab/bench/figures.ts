@@ -20,7 +20,8 @@ export interface Figure {
   readonly value: number;
   /** `MB` is 10^6 bytes, `1/s` how many a second, `x` a ratio. */
   readonly unit:
-    "s" | "ms" | "1/s" | "MB" | "MB/s" | "KiB" | "x" | "events" | "readers" | "cores" | "gas" | "tickets";
+    | ("s" | "ms" | "1/s" | "MB" | "MB/s" | "KiB" | "x" | "events" | "readers" | "cores" | "gas" | "tickets")
+    | ("blocks" | "calls");
   /** Where the value is the median of several. */
   readonly spread?: readonly [least: number, most: number];
 }
@@ -38,7 +39,7 @@ export function tell(heading: string, figures: Figures): Figures {
   console.log(heading);
   for (const [name, { value, unit, spread }] of Object.entries(figures)) {
     const range = spread === undefined ? "" : ` (${String(spread[0])} to ${String(spread[1])})`;
-    console.log(`  ${name.padEnd(34)} ${String(value)} ${unit}${range}`);
+    console.log(`  ${name.padEnd(42)} ${String(value)} ${unit}${range}`);
   }
   return figures;
 }
