@@ -2,6 +2,7 @@
  * The book of all open requests: followers, ledgers and attestations behind the one interface that routes and workers ask.
  * It holds nothing that is not on a chain, and a new one made from the same chains says the same.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { BridgeRecord } from "../../store/bridge-records.ts";
 import type { Logger } from "../../logging.ts";
 import type { Book, Facts } from "../book.ts";
@@ -34,7 +35,10 @@ export interface BookOptions {
 }
 
 /** What the worker says of a request beside the facts. */
-export type Remark = Pick<Facts, "trouble" | "sign">;
+export interface Remark {
+  readonly waits?: Facts["waits"];
+  readonly sign?: Facts["sign"];
+}
 
 export type WatchingBook = ReturnType<typeof createBook>;
 
@@ -171,7 +175,7 @@ export function createBook(options: BookOptions, logger: Logger) {
     const remark = remarks.get(bridgeId);
     return {
       ...{ chains: words, attestationOf },
-      ...{ trouble: remark?.trouble, sign: remark?.sign },
+      ...{ waits: remark?.waits ?? {}, sign: remark?.sign },
       isComplete: isComplete(bridgeId),
     };
   }
@@ -206,14 +210,12 @@ export function createBook(options: BookOptions, logger: Logger) {
       const follower = followers.find(({ name }) => name === chain);
       return follower === undefined || follower.isAway() ? undefined : follower.ledger.tip();
     },
+    /** What it leaves out stays as it was said. */
     remark(bridgeId: string, remark: Remark): void {
-      const before = remarks.get(bridgeId);
-      if (
-        before?.trouble?.code === remark.trouble?.code &&
-        before?.sign?.transaction === remark.sign?.transaction
-      )
-        return;
-      remarks.set(bridgeId, remark);
+      const before = remarks.get(bridgeId) ?? {};
+      const after = { ...before, ...remark };
+      if (isDeepStrictEqual(before, after) || !records.has(bridgeId)) return;
+      remarks.set(bridgeId, after);
       tell(bridgeId);
     },
     start(): void {

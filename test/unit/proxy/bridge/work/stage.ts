@@ -18,6 +18,7 @@ import { serveJson, type VenueServer } from "../../../../../scripts/stack/venues
 import { createAttesterClient } from "../../../../../proxy/bridge/watch/attester-client.ts";
 import { createBook, type BookChain, type WatchingBook } from "../../../../../proxy/bridge/watch/book.ts";
 import { createChainSender } from "../../../../../proxy/bridge/work/chain-sender.ts";
+import { gasLeft } from "../../../../../proxy/bridge/work/gas-left.ts";
 import type { FeesInForce } from "../../../../../proxy/bridge/work/sweep-fees.ts";
 import type { ExchangeDesk } from "../../../../../proxy/bridge/work/view.ts";
 import { createWorker, type Worker } from "../../../../../proxy/bridge/work/worker.ts";
@@ -48,6 +49,7 @@ export const SECOND = "second";
 const SECOND_ID = 31_338;
 const FAR_KEY = `0x${"5f".repeat(32)}`;
 const POLL_MS = 40;
+const MOST_FEE = 500_000_000_000n;
 const HOME_DOMAIN = 3;
 const SECOND_DOMAIN = 6;
 
@@ -184,14 +186,16 @@ export class Stage {
       home: {
         ...{ name: HOME_CHAIN, chainId: on.home.chainId, domain: HOME_DOMAIN },
         ...{ contracts: contracts(cctp), chain: on.chain },
+        gas: () => gasLeft(on.chain, on.sender, MOST_FEE),
       },
       far: [
         {
           ...{ name: SECOND, chainId: BigInt(SECOND_ID), domain: SECOND_DOMAIN, chain: farChain },
           contracts: contracts(far.cctp),
+          gas: () => gasLeft(farChain, createGasWallet(FAR_KEY, BigInt(SECOND_ID)).address, MOST_FEE),
           sender: createChainSender({
             ...{ chain: farChain, wallet: createGasWallet(FAR_KEY, BigInt(SECOND_ID)), logger: SILENT },
-            ...{ stuckAfterMs: 30_000, maxFeePerGas: 500_000_000_000n, now: Date.now },
+            ...{ stuckAfterMs: 30_000, maxFeePerGas: MOST_FEE, now: Date.now },
           }),
         },
       ],
