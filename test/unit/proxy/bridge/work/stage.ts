@@ -76,7 +76,8 @@ export class Stage {
   worker!: Worker;
   readonly #options: StageOptions;
   readonly #records: BridgeRecord[] = [];
-  readonly #server: VenueServer;
+  #server: VenueServer;
+  readonly #attesterUrl: string;
   readonly #ends: readonly (() => unknown)[];
   readonly #farUrl: string;
 
@@ -100,9 +101,7 @@ export class Stage {
       poll_ms: POLL_MS,
     });
     const attester = await runAttester(folder, settings, () => undefined);
-    const server = await serveJson({
-      ...{ port: 0, answer: (request) => answerAttester(attester, request), onFault: () => undefined },
-    });
+    const server = await serve(attester, 0);
     const usdc = new Contract(farUsdc.address, (await loadArtifact("TestUSDC")).abi as never, farOwner);
     const stage = new Stage(
       on,
@@ -114,7 +113,6 @@ export class Stage {
       second.url,
       options,
       [
-        () => server.close(),
         () => attester.stop(),
         () => on.stop(),
         () => {
@@ -124,10 +122,7 @@ export class Stage {
         () => rm(folder, { recursive: true, force: true }),
       ],
     );
-    await provider.send("anvil_setBalance", [
-      createGasWallet(FAR_KEY, 1n).address,
-      `0x${(10n ** 20n).toString(16)}`,
-    ]);
+    await stage.giveFarGas(10n ** 20n);
     stage.#open();
     await on.restart();
     await on.run();
@@ -151,6 +146,7 @@ export class Stage {
     this.far = far;
     this.attester = attester;
     this.#server = server;
+    this.#attesterUrl = server.url;
     this.#farUrl = farUrl;
     this.#options = options;
     this.#ends = ends;
@@ -159,7 +155,7 @@ export class Stage {
   #open(): void {
     const { on, cctp, far } = this;
     const farChain = createChain(this.#farUrl, BigInt(SECOND_ID));
-    const client = createAttesterClient({ url: this.#server.url });
+    const client = createAttesterClient({ url: this.#attesterUrl });
     const heard = (here: Cctp, there: Cctp): BookChain["heard"] => ({
       ...{ tokens: [here.token], forwarders: this.factory.address },
       cctp: {
@@ -238,8 +234,24 @@ export class Stage {
     await this.book.stop();
   }
 
+  /** Nobody answers there any more; its machine goes on. */
+  async attesterAway(): Promise<void> {
+    await this.#server.close();
+  }
+
+  async attesterBack(): Promise<void> {
+    this.#server = await serve(this.attester, Number(new URL(this.#attesterUrl).port));
+  }
+
+  /** Wei of our wallet on the second chain. */
+  async giveFarGas(wei: bigint): Promise<void> {
+    const { address } = createGasWallet(FAR_KEY, 1n);
+    await this.far.provider.send("anvil_setBalance", [address, `0x${wei.toString(16)}`]);
+  }
+
   async stop(): Promise<void> {
     await this.#close();
+    await this.#server.close();
     for (const end of this.#ends) await end();
   }
 
@@ -363,6 +375,9 @@ export class Stage {
 export const sinkOf = (key: SpendingKey, flat: bigint, bps = 0) => ({
   ...{ flat, bps, sink: key.viewing.addressText(PREFIX), owner: key.owner },
 });
+
+const serve = (attester: Attester, port: number): Promise<VenueServer> =>
+  serveJson({ port, answer: (request) => answerAttester(attester, request), onFault: () => undefined });
 
 async function place(
   owner: Parameters<typeof deployForwarders>[0] & { readonly address: string },
