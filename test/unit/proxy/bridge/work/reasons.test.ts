@@ -107,14 +107,15 @@ describe("bridge/work/reasons", () => {
   });
 
   it("screening and the exchange: what they say, that they are away, and when the clock comes", () => {
-    const cases = [
+    type Case = readonly [BridgeRecord, Partial<BridgeFacts>, Partial<View>, string];
+    const cases: readonly Case[] = [
       [made.inRecord(), atHome, { screeningOf: () => "refused" }, "SCREENING_REFUSED"],
       [made.inRecord(), atHome, { screeningOf: () => "unknown" }, "SCREENING_UNAVAILABLE"],
       [made.refused(made.inRecord()), atHome, {}, "SCREENING_REFUSED"],
       [made.exchangeRecord(), atExit, { exitOf: () => "refused" }, "ACCOUNT_UNKNOWN"],
       [made.exchangeRecord(), atExit, { exitOf: () => "unknown" }, "VENUE_UNAVAILABLE"],
       [made.exchangeRecord(), atExit, { exitOf: () => "paused" }, "VENUE_PAUSED"],
-    ] as const;
+    ];
     for (const [record, facts, view, code] of cases) {
       const wait = waits(record, facts, view)[HOME_CHAIN];
       assert.deepEqual([wait?.code, wait?.by], [code, NOW - 60 + PATIENCE_SECS]);
