@@ -3,7 +3,7 @@
  * blocks, what balances are now, which messages are under way. Words and states are made of them in progress.ts.
  */
 import type { BridgeRecord } from "../store/bridge-records.ts";
-import type { BridgeState } from "../../shared/api/bridges.ts";
+import type { BridgeReason, BridgeState } from "../../shared/api/bridges.ts";
 
 /** Where something stands on its chain; `index` orders what is in one block. */
 export interface Position {
@@ -83,17 +83,26 @@ export interface Message {
 }
 
 export interface Trouble {
-  /** Such as ATTESTER_UNAVAILABLE, FEE_ABOVE_CEILING, VENUE_UNAVAILABLE, ACCOUNT_UNKNOWN, SCREENING_REFUSED. */
-  readonly code: string;
+  readonly code: BridgeReason;
   readonly detail: string;
+}
+
+/** Why money waits at a place or in a message, with what follows where that is not what usually does. */
+export interface Wait extends Trouble {
+  readonly next?: string;
+  /** Unix seconds. */
+  readonly by?: number;
 }
 
 export interface Facts {
   /** In the order in which money goes through them; the last is the one on the pool's chain. */
   readonly places: readonly Place[];
   readonly messages: readonly Message[];
-  /** Why the next step is not done now; shown as it is, so no upstream text. */
-  readonly trouble: Trouble | undefined;
+  /**
+   * Why the next step is not done now, by the chain of the place or the id of the message where the money is; shown as it
+   * is, so no upstream text.
+   */
+  readonly waits: Readonly<Record<string, Wait>>;
   /** It will not be swept or sent on by us: the refund is what is left. */
   readonly isRefused: boolean;
   /** A burn that waits for the deposit key's signature. */
@@ -132,6 +141,8 @@ export interface Progress {
   /** Unix seconds; undefined while no clock runs. */
   readonly refundableAt: number | undefined;
   readonly sign: { readonly transaction: string; readonly expiresAfterSlot: number } | undefined;
+  readonly reason: Trouble | undefined;
+  /** The same where it is more than the usual wait. */
   readonly error: Trouble | undefined;
 }
 

@@ -129,6 +129,8 @@ export function createBridgeView(settings: BridgeSettings) {
         refunded: String(progress.refunded),
         deposits,
         transactions: distinct(deposits.flatMap(({ transactions }) => transactions)),
+        reason:
+          progress.reason === undefined ? null : { code: progress.reason.code, text: progress.reason.detail },
         next: { text: progress.next.text, by: secsToTime(progress.next.by) },
         without_help: progress.withoutHelp,
         refundable_at: secsToTime(progress.refundableAt),

@@ -29,6 +29,7 @@ import type { WatchingBook } from "./watch/book.ts";
 import { openBook, pollOf } from "./watch/open-book.ts";
 import { createBurnDesk, type OpenBurnDesk } from "./work/burn-desk.ts";
 import { createChainSender } from "./work/chain-sender.ts";
+import { gasLeft } from "./work/gas-left.ts";
 import { createWorker, type FarChain } from "./work/worker.ts";
 
 export interface BridgingParts {
@@ -91,6 +92,7 @@ export async function openBridging(parts: BridgingParts): Promise<Bridging> {
     home: {
       ...{ name: HOME_CHAIN, chainId: chain.chainId, domain: settings.home.domain, chain },
       contracts: { forwarders: settings.factory, transmitter: settings.home.transmitter },
+      gas: () => gasLeft(chain, parts.gasWallet, MAX_FEE_PER_GAS),
     },
     far: await Promise.all(farChains(settings).map((far) => openFar(far, settings, logger, now))),
   });
@@ -150,7 +152,8 @@ async function openFar(
     ...{ stuckAfterMs: STUCK_AFTER_MS, maxFeePerGas: MAX_FEE_PER_GAS },
   });
   const contracts = { forwarders: factory, transmitter };
-  return { name, chainId: chain.chainId, domain, contracts, chain, sender };
+  const gas = () => gasLeft(chain, sender.address, MAX_FEE_PER_GAS);
+  return { name, chainId: chain.chainId, domain, contracts, chain, sender, gas };
 }
 
 async function openDesk(

@@ -130,10 +130,16 @@ const isBefore = (one: Position, other: Position): boolean =>
   one.block < other.block || (one.block === other.block && one.index < other.index);
 
 /** Of money that lies at a place. */
-function standing({ isRefused }: Facts, direction: "in" | "out", place: Place, entry: Entry): BridgeState {
+function standing(
+  { isRefused, waits }: Facts,
+  direction: "in" | "out",
+  place: Place,
+  entry: Entry,
+): BridgeState {
   if (entry.confirmations < place.confirmations) return entry.confirmations <= 1 ? "detected" : "confirming";
   if (place.balance < place.minimum) return "below_minimum";
-  if (isRefused) return "refunding";
+  const code = waits[place.chain]?.code;
+  if (isRefused || code === "SCREENING_REFUSED" || code === "ACCOUNT_UNKNOWN") return "refunding";
   switch (place.role) {
     case "deposit":
       return "awaiting_signature";

@@ -3,9 +3,9 @@
  * anybody's help. A pure function, so that every proxy says the same of the same blocks; nothing in it comes from our
  * own record of having done something.
  */
-import type { BridgeState } from "../../shared/api/bridges.ts";
+import type { BridgeReason, BridgeState } from "../../shared/api/bridges.ts";
 import type { BridgeRecord } from "../store/bridge-records.ts";
-import type { Facts, Message, Place, Progress, Trouble } from "./book.ts";
+import type { Facts, Message, Place, Progress, Trouble, Wait } from "./book.ts";
 import { flowsOf, isOver, type Flow } from "./flows.ts";
 
 export interface ProgressOptions {
@@ -19,7 +19,7 @@ export interface ProgressOptions {
 
 /** Of a request that nobody has looked at yet. */
 export const NOTHING_SEEN: Facts = {
-  ...{ places: [], messages: [], trouble: undefined, isRefused: false, sign: undefined, isComplete: false },
+  ...{ places: [], messages: [], waits: {}, isRefused: false, sign: undefined, isComplete: false },
 };
 
 export function progressFrom(record: BridgeRecord, facts: Facts, options: ProgressOptions): Progress {
@@ -27,17 +27,21 @@ export function progressFrom(record: BridgeRecord, facts: Facts, options: Progre
   const shown = flows.findLast(({ state }) => !isOver(state)) ?? flows.at(-1);
   const state = shown?.state ?? "awaiting_funds";
   const refundableAt = refundableAtOf(facts.places, options.timeoutSecs);
+  const usual = nextOf(record, facts, shown, options, refundableAt);
   return {
     state,
     deposits: flows.map(({ state: its, amount, chain, since, transactions, leafIndex }) => ({
       ...{ state: its, amount, chain, since, transactions, leafIndex },
     })),
     ...sumsOf(record, facts),
-    next: nextOf(record, facts, shown, options, refundableAt),
+    next: {
+      text: waitOf(shown, facts)?.next ?? usual.text,
+      by: waitOf(shown, facts)?.by ?? usual.by,
+    },
     withoutHelp: withoutHelpOf(record, state),
     refundableAt,
     sign: state === "awaiting_signature" ? facts.sign : undefined,
-    error: errorOf(state, shown, facts),
+    ...reasonOf(shown, facts),
   };
 }
 
@@ -78,16 +82,36 @@ function refundableAtOf(places: readonly Place[], timeoutSecs: number): number |
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-function errorOf(state: BridgeState, shown: Flow | undefined, facts: Facts): Trouble | undefined {
-  if (state === "failed") return shown?.inside?.failure;
-  if (state === "below_minimum") {
-    const least = shown?.at?.place.minimum ?? 0n;
-    return {
-      code: "AMOUNT_TOO_SMALL",
-      detail: `less than ${String(least)} is not moved on; it is refundable`,
-    };
-  }
-  return isOver(state) ? undefined : facts.trouble;
+/** These pass by themselves, as ever: no error. */
+const USUAL: readonly BridgeReason[] = [
+  "ATTESTATION_PENDING",
+  "SLOW_WAY",
+  "ATTESTATION_EXPIRED",
+  "RELAY_PENDING",
+  "SIGNATURE_AWAITED",
+];
+
+function reasonOf(shown: Flow | undefined, facts: Facts): Pick<Progress, "reason" | "error"> {
+  const trouble = troubleOf(shown, facts);
+  if (trouble === undefined) return { reason: undefined, error: undefined };
+  const reason = { code: trouble.code, detail: trouble.detail };
+  return { reason, error: USUAL.includes(trouble.code) ? undefined : reason };
+}
+
+function troubleOf(shown: Flow | undefined, facts: Facts): Trouble | undefined {
+  if (shown?.state === "failed") return shown.inside?.failure;
+  if (shown?.state !== "below_minimum") return waitOf(shown, facts);
+  const least = shown.at?.place.minimum ?? 0n;
+  return {
+    code: "AMOUNT_TOO_SMALL",
+    detail: `less than ${String(least)} is not moved on; it is refundable`,
+  };
+}
+
+/** Where its money is now; undefined once it is at its end. */
+function waitOf(shown: Flow | undefined, { waits }: Facts): Wait | undefined {
+  if (shown === undefined || isOver(shown.state)) return undefined;
+  return waits[shown.inside?.id ?? shown.at?.place.chain ?? ""];
 }
 
 function nextOf(

@@ -14,9 +14,9 @@ import { playExamples } from "./examples/play.ts";
 
 const HELP = `Usage: npm run examples [-- --help]
 
-Starts both networks in a folder of their own, asks each endpoint with real proofs, and writes requests and answers
+Starts both networks, the first with its bridges, in a folder of their own, asks each endpoint with real proofs, and writes requests and answers
 into shared/api/examples.ts, where the OpenAPI document takes its examples from. Stops and forgets the networks.
-Takes about a minute; run it after a change of the interface, of the circuits or of the contracts.`;
+Takes about two minutes; run it after a change of the interface, of the circuits or of the contracts.`;
 
 const FILE = fileURLToPath(new URL("../../shared/api/examples.ts", import.meta.url));
 const HEAD = `/** Written by \`npm run examples\` from what a running service answered; not by hand. Holds no credential. */
@@ -35,6 +35,7 @@ async function record(parties: Parties): Promise<void> {
     await startStack({
       folder,
       ports: { first: FREE, second: FREE },
+      bridges: true,
       proxySettings: { ...ROOMY_KEYS, ...IDENTITY_SETTINGS },
       say: console.log,
     }),

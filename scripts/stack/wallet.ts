@@ -7,6 +7,7 @@ import type { parseArgs } from "node:util";
 import { parseEther, parseUnits, Wallet as EthereumWallet, type JsonRpcProvider } from "ethers";
 import {
   bridgePinsFrom,
+  bridgeStatusText,
   createClient,
   newSeed,
   type BridgePins,
@@ -227,7 +228,7 @@ async function bridge(
   [what = "", to, amount, chain]: readonly string[],
 ): Promise<void> {
   const { bridges } = wallet;
-  const onStatus = ({ state, next }: BridgeProgress): void => console.error(`  ${state}: ${next.text}`);
+  const onStatus = (status: BridgeProgress): void => console.error(`  ${bridgeStatusText(status)}`);
   const { refund: refundAddress } = options;
   const asked = { asset: token.address, ...(refundAddress === undefined ? {} : { refundAddress }) };
   switch (what) {
@@ -252,10 +253,13 @@ async function bridge(
       console.log(jsonOf(made.status));
       return;
     }
-    case "status":
+    case "status": {
       await wallet.sync();
-      console.log(jsonOf(await bridges.status(to ?? "")));
+      const status = await bridges.status(to ?? "");
+      onStatus(status);
+      console.log(jsonOf(status));
       return;
+    }
     case "wait":
       console.log(jsonOf(await bridges.wait(to ?? "", { onStatus })));
       return;

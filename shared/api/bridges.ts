@@ -90,6 +90,29 @@ export const BRIDGE_STATES = [
 ] as const;
 export const bridgeState = z.enum(BRIDGE_STATES).meta({ id: "BridgeState" });
 export type BridgeState = z.infer<typeof bridgeState>;
+/** Why money waits. A code keeps its meaning for good; new ones may come. */
+export const BRIDGE_REASONS = [
+  "AMOUNT_TOO_SMALL",
+  "SIGNATURE_AWAITED",
+  "ATTESTATION_PENDING",
+  "SLOW_WAY",
+  "ATTESTATION_EXPIRED",
+  "ATTESTER_UNAVAILABLE",
+  "RELAY_PENDING",
+  "CHAIN_UNAVAILABLE",
+  "DELIVERY_BELOW_MINIMUM",
+  "FEE_ABOVE_CEILING",
+  "GAS_MISSING",
+  "STEP_REFUSED",
+  "SCREENING_REFUSED",
+  "SCREENING_UNAVAILABLE",
+  "ACCOUNT_UNKNOWN",
+  "VENUE_PAUSED",
+  "VENUE_UNAVAILABLE",
+  "CREDIT_REFUSED",
+] as const;
+export const bridgeReason = z.enum(BRIDGE_REASONS).meta({ id: "BridgeReason" });
+export type BridgeReason = z.infer<typeof bridgeReason>;
 export const BRIDGE_VENUES = ["perpvenue", "altchain", "chain"] as const;
 export type BridgeVenue = (typeof BRIDGE_VENUES)[number];
 const venue = z.enum(BRIDGE_VENUES);
@@ -221,6 +244,9 @@ export const bridgeStatus = z
       }),
     ),
     transactions: z.array(bridgeTransaction),
+    reason: z.object({ code: bridgeReason, text: z.string() }).nullable().meta({
+      description: "Why that deposit waits; null while it moves on, or nothing is under way",
+    }),
     next: z.object({ text: z.string(), by: timestamp.nullable() }),
     without_help: z.string().meta({ description: "What the user can do if nobody helps" }),
     refundable_at: timestamp.nullable(),
@@ -228,7 +254,9 @@ export const bridgeStatus = z
     sign: z.object({ transaction: z.string(), expires_after_slot: count }).nullable().meta({
       description: "To be signed with the deposit key and sent back, or sent there by the client itself",
     }),
-    error: z.object({ code: z.string(), detail: z.string() }).nullable(),
+    error: z.object({ code: bridgeReason, detail: z.string() }).nullable().meta({
+      description: "The same reason where it is more than the usual wait",
+    }),
   })
   .meta({ id: "BridgeStatus" });
 export type BridgeStatus = z.infer<typeof bridgeStatus>;

@@ -58,6 +58,7 @@ export type {
 export type { RefundKey } from "../notes/bridge-keys.ts";
 export type { BridgePins } from "./bridges/pinned.ts";
 export { bridgePinsFrom } from "./bridges/from-info.ts";
+export { bridgeStatusText } from "./bridges/status-text.ts";
 export type { NoteOpening } from "./adopting.ts";
 export type { OwnedNote } from "./state.ts";
 export type { WaitOptions } from "./feed.ts";

@@ -105,6 +105,7 @@ export async function startTestCluster(
   options: {
     readonly proxySettings?: Readonly<Record<string, string>>;
     readonly eachProxy?: EachProxy;
+    readonly bridges?: boolean;
   } = {},
 ): Promise<TestCluster> {
   let cluster: Cluster | undefined;

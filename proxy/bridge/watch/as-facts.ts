@@ -17,7 +17,7 @@ export interface ChainWords {
 export interface Beside {
   readonly chains: readonly ChainWords[];
   readonly attestationOf: (burn: Burn) => Attested | undefined;
-  readonly trouble: Facts["trouble"];
+  readonly waits: Facts["waits"];
   readonly sign: Facts["sign"];
   readonly isComplete: boolean;
 }
@@ -39,7 +39,7 @@ export function asFacts(record: BridgeRecord, facts: BridgeFacts, beside: Beside
       placeOf(home, "home", way.home.minimum, emptied, beside),
     ],
     messages: burns.map((burn) => messageOf(burn, way.kind === "to-exchange", beside)),
-    trouble: beside.trouble,
+    waits: beside.waits,
     isRefused: record.screening?.isRefused ?? false,
     sign: beside.sign,
     isComplete: beside.isComplete,

@@ -2,6 +2,7 @@
  * The book of all open requests: followers, ledgers and attestations behind the one interface that routes and workers ask.
  * It holds nothing that is not on a chain, and a new one made from the same chains says the same.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { BridgeRecord } from "../../store/bridge-records.ts";
 import type { Logger } from "../../logging.ts";
 import type { Book, Facts } from "../book.ts";
@@ -15,6 +16,7 @@ import { createChainFollower, type FollowedChain } from "./chain-follower.ts";
 import { addressIn, likeness, type Key } from "./events.ts";
 import type { BridgeFacts, Burn } from "./facts.ts";
 import { createLedger, type Block } from "./ledger.ts";
+import { createRemembered } from "./remembered.ts";
 import { requestFacts, watchedFrom, type EvmView, type Views } from "./request-facts.ts";
 import { createWatched } from "./watched.ts";
 
@@ -34,7 +36,10 @@ export interface BookOptions {
 }
 
 /** What the worker says of a request beside the facts. */
-export type Remark = Pick<Facts, "trouble" | "sign">;
+export interface Remark {
+  readonly waits?: Facts["waits"];
+  readonly sign?: Facts["sign"];
+}
 
 export type WatchingBook = ReturnType<typeof createBook>;
 
@@ -48,7 +53,9 @@ export function createBook(options: BookOptions, logger: Logger) {
   const tell = (bridgeId: string): void => {
     for (const listener of listeners) listener(bridgeId);
   };
+  let changes = 0;
   const tellOf = (keys: Iterable<Key>): void => {
+    changes += 1;
     const ids = new Set<string>();
     for (const key of keys) for (const id of watched.ownersOf(key)) ids.add(id);
     for (const id of ids) tell(id);
@@ -90,7 +97,12 @@ export function createBook(options: BookOptions, logger: Logger) {
     return { view, follower: createAltFollower(chain, watched, ledger, logger) };
   }
 
+  const remembered = createRemembered(() =>
+    [changes, ...followers.map(({ ledger }) => ledger.tip()?.hash ?? "")].join(" "),
+  );
+
   watched.onEnd((key) => {
+    changes += 1;
     for (const { ledger } of followers) ledger.drop(key);
   });
 
@@ -108,7 +120,7 @@ export function createBook(options: BookOptions, logger: Logger) {
 
   function factsOf(bridgeId: string): BridgeFacts | undefined {
     const record = records.get(bridgeId);
-    return record && requestFacts(record, views);
+    return record && remembered.of(`facts ${bridgeId}`, () => requestFacts(record, views));
   }
 
   /** Requests that hold money or have some under way. */
@@ -127,23 +139,31 @@ export function createBook(options: BookOptions, logger: Logger) {
    * those. The first of them that is not delivered has the first attestation whose nonce is not used.
    */
   function attestationOf(burn: Burn): Attested | undefined {
-    if (attestations === undefined) return undefined;
-    const alike = [...new Set([burn.burner, burn.recipient].flatMap((key) => watched.ownersOf(key)))]
+    if (burn.protocol !== 0 || burn.delivery !== undefined) return attestations?.of(burn);
+    const name = likeness(burn);
+    return remembered.of(`attested ${name}`, () => attestedAlike(burn, name)).get(burn.id);
+  }
+
+  /** Of all that are like this one, and are not delivered. */
+  function attestedAlike(burn: Burn, name: string): ReadonlyMap<string, Attested | undefined> {
+    const owners = new Set([burn.burner, burn.recipient].flatMap((key) => watched.ownersOf(key)));
+    const like = [...owners]
       .flatMap((id) => burnsOf(factsOf(id)))
-      .filter((other, at, all) => isAlike(other, burn) && all.findIndex(({ id }) => id === other.id) === at);
-    if (alike.length < 2 || burn.delivery !== undefined) return attestations.of(burn);
+      .filter((other) => other.protocol === 0 && likeness(other) === name);
+    const alike = [...new Map(like.map((one) => [one.id, one])).values()];
+    const waiting = alike.filter(({ delivery }) => delivery === undefined);
     const used = new Set(alike.map(({ delivery }) => delivery?.nonce));
-    const unused = alike
-      .map((one) => attestations.of(one))
-      .filter((one) => one === undefined || !used.has(one.nonce) || one.nonce === undefined);
-    return unused[
-      alike.filter(({ delivery }) => delivery === undefined).findIndex(({ id }) => id === burn.id)
-    ];
+    const found = alike.map((one) => attestations?.of(one));
+    const unused =
+      alike.length < 2
+        ? found
+        : found.filter((one) => one === undefined || !used.has(one.nonce) || one.nonce === undefined);
+    return new Map(waiting.map(({ id }, at) => [id, unused[at]]));
   }
 
   const book: Book = {
     progressOf(record) {
-      const facts = records.has(record.id) ? requestFacts(record, views) : undefined;
+      const facts = factsOf(record.id);
       const now = Math.floor(Date.now() / 1000);
       const settings = { timeoutSecs, bridgingSecs, now };
       if (facts === undefined) return progressFrom(record, NOTHING_SEEN, settings);
@@ -171,7 +191,7 @@ export function createBook(options: BookOptions, logger: Logger) {
     const remark = remarks.get(bridgeId);
     return {
       ...{ chains: words, attestationOf },
-      ...{ trouble: remark?.trouble, sign: remark?.sign },
+      ...{ waits: remark?.waits ?? {}, sign: remark?.sign },
       isComplete: isComplete(bridgeId),
     };
   }
@@ -189,11 +209,13 @@ export function createBook(options: BookOptions, logger: Logger) {
     watch(record: BridgeRecord): void {
       const isKnown = records.has(record.id);
       records.set(record.id, record);
+      changes += 1;
       if (isKnown) tell(record.id);
       else watched.add(watchedFrom(record));
     },
     unwatch(bridgeId: string): void {
       records.delete(bridgeId);
+      changes += 1;
       remarks.delete(bridgeId);
       watched.remove(bridgeId);
     },
@@ -206,14 +228,12 @@ export function createBook(options: BookOptions, logger: Logger) {
       const follower = followers.find(({ name }) => name === chain);
       return follower === undefined || follower.isAway() ? undefined : follower.ledger.tip();
     },
+    /** What it leaves out stays as it was said. */
     remark(bridgeId: string, remark: Remark): void {
-      const before = remarks.get(bridgeId);
-      if (
-        before?.trouble?.code === remark.trouble?.code &&
-        before?.sign?.transaction === remark.sign?.transaction
-      )
-        return;
-      remarks.set(bridgeId, remark);
+      const before = remarks.get(bridgeId) ?? {};
+      const after = { ...before, ...remark };
+      if (isDeepStrictEqual(before, after) || !records.has(bridgeId)) return;
+      remarks.set(bridgeId, after);
       tell(bridgeId);
     },
     /** There is a block that this chain's follower need not find by itself. */
@@ -248,12 +268,9 @@ const undelivered = (facts: BridgeFacts): readonly Burn[] =>
 
 /** With those that are like one which is not delivered. */
 function unfinished(facts: BridgeFacts | undefined): readonly Burn[] {
-  const burns = burnsOf(facts);
-  return burns.filter((burn) => burns.some((other) => other.delivery === undefined && isAlike(other, burn)));
-}
-
-function isAlike(one: Burn, other: Burn): boolean {
-  return one.protocol === 0 && other.protocol === 0 && likeness(one) === likeness(other);
+  const burns = burnsOf(facts).filter(({ protocol }) => protocol === 0);
+  const open = new Set(burns.flatMap((burn) => (burn.delivery === undefined ? [likeness(burn)] : [])));
+  return burns.filter((burn) => open.has(likeness(burn)));
 }
 
 function holdsMoney({ home, sources, alt }: BridgeFacts): boolean {

@@ -15,7 +15,7 @@ import { paddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import { ApiError } from "../../http/errors.ts";
 import type { Logger } from "../../logging.ts";
 import type { BridgeRecord } from "../../store/bridge-records.ts";
-import type { BurnDesk, Facts } from "../book.ts";
+import type { BurnDesk } from "../book.ts";
 import type { WatchingBook } from "../watch/book.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { FeeTable } from "./steps.ts";
@@ -40,18 +40,22 @@ export interface OpenBurnDesk extends BurnDesk {
 }
 
 const CHAIN = "altchain";
-/** A transaction lives for 150 blocks; a device that looks at it needs some of them. */
-const LEAST_BLOCKS_LEFT = 60n;
+/** A transaction lives for 150 blocks after its own; a device that looks at it needs some of them. */
+const LIFETIME = 150;
+const LEAST_LEFT = 60;
 
 type Way = Extract<BridgeRecord["way"], { kind: "from-altchain" }>;
 interface Held {
   readonly burn: Omit<ExpectedBurn, "feePayer">;
   readonly amount: bigint;
 }
+interface HeldBlock extends RecentBlock {
+  /** Newest slot that was looked at before it was asked for. */
+  readonly slot: number;
+}
 interface Written {
   readonly amount: bigint;
-  readonly block: RecentBlock;
-  readonly sign: NonNullable<Facts["sign"]>;
+  readonly block: HeldBlock;
 }
 
 export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
@@ -59,6 +63,7 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
   const waiting = new Map<string, Held>();
   const written = new Map<string, Written>();
   const stopping = new AbortController();
+  let block: HeldBlock | undefined;
   let running: Promise<void> | undefined;
   let unfollow: (() => void) | undefined;
 
@@ -77,7 +82,7 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
     return { burn: expected(record, record.way), amount: alt.balance };
   }
 
-  async function write(bridgeId: string, { burn, amount }: Held, block: RecentBlock): Promise<void> {
+  async function write(bridgeId: string, { burn, amount }: Held, block: HeldBlock): Promise<void> {
     const terms = burnTerms(0, amount, bounds.feeCeiling, parts.fees());
     if (terms === undefined) return;
     const { owner, recipient, domain } = burn;
@@ -86,8 +91,8 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
       ...{ domain, recipient, maxFee: terms.maxFee, finality: terms.finality },
     });
     const sign = { transaction, expiresAfterSlot: Number(block.lastValidBlockHeight) };
-    written.set(bridgeId, { amount, block, sign });
-    book.remark(bridgeId, { trouble: undefined, sign });
+    written.set(bridgeId, { amount, block });
+    book.remark(bridgeId, { sign });
   }
 
   /** By the book's news alone, so that what lies still costs a pass nothing, however many requests are open. */
@@ -98,19 +103,26 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
       return;
     }
     waiting.delete(bridgeId);
-    if (written.delete(bridgeId)) book.remark(bridgeId, { trouble: undefined, sign: undefined });
+    if (written.delete(bridgeId)) book.remark(bridgeId, { sign: undefined });
   }
 
-  /** All that waits for a signature. The chain is asked for one recent block, however many they are. */
+  /**
+   * Slots are never fewer than the blocks in which a transaction can land, so one that is young by them is good. The
+   * chain is asked no more often than that: a burn may wait for its device for weeks.
+   */
+  async function goodBlock(slot: number): Promise<HeldBlock> {
+    const isGood = block !== undefined && slot >= block.slot && slot - block.slot < LIFETIME - LEAST_LEFT;
+    return isGood ? block! : (block = { ...(await recentBlock(node)), slot });
+  }
+
+  /** All that waits for a signature, however many they are, with one block. */
   async function pass(): Promise<void> {
-    if (waiting.size === 0 || book.tipOf(CHAIN) === undefined) return;
-    const block = await recentBlock(node);
+    const tip = book.tipOf(CHAIN);
+    if (waiting.size === 0 || tip === undefined) return;
+    const good = await goodBlock(tip.number);
     for (const [id, held] of [...waiting]) {
       const before = written.get(id);
-      const isGood =
-        before?.amount === held.amount &&
-        block.lastValidBlockHeight - before.block.lastValidBlockHeight < LEAST_BLOCKS_LEFT;
-      if (!isGood) await write(id, held, block);
+      if (before?.amount !== held.amount || before.block !== good) await write(id, held, good);
     }
   }
 
@@ -133,7 +145,9 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
         logger.info({ bridge: id, signature }, "a burn on the other blockchain is sent");
         return true;
       } catch (error) {
-        if (!(error instanceof AltchainRefusal))
+        if (!(error instanceof AltchainRefusal)) {
+          // It may be that the chain has taken the block back, and would take no burn with it any more.
+          block = undefined;
           throw new ApiError(
             "VENUE_UNAVAILABLE",
             "the other blockchain did not take the burn; ask for its status",
@@ -141,6 +155,7 @@ export function createBurnDesk(parts: BurnDeskParts): OpenBurnDesk {
               cause: error,
             },
           );
+        }
         logger.warn(
           { bridge: id, code: error.code },
           "a burn was given back signed that is not the one asked for",

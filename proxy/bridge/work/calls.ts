@@ -6,7 +6,7 @@ import { Interface } from "ethers";
 import { FORWARDERS_ABI } from "../../../shared/contracts/abi.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import type { Errand } from "../../sequencer/errands.ts";
-import type { InTerms, StepOf, Vault } from "./steps.ts";
+import type { InTerms, Step, StepOf, Vault } from "./steps.ts";
 
 /** What of a chain's contracts is called. */
 export interface CalledContracts {
@@ -51,6 +51,21 @@ export interface OneSweep {
 
 export function sweepGas(sweeps: number, notes: number): bigint {
   return GAS.sweepCall + BigInt(sweeps) * GAS.sweep + BigInt(notes) * GAS.feeNote;
+}
+
+/** Of one step; of a sweep with a note of the service and one of a developer. */
+export function gasOf(kind: Step["kind"]): bigint {
+  switch (kind) {
+    case "sweep":
+      return sweepGas(1, 2);
+    case "forward":
+    case "flush":
+      return GAS.burn;
+    case "deliver":
+    case "touch":
+    case "refund":
+      return GAS[kind];
+  }
 }
 
 export function sweepCall(

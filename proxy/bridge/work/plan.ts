@@ -4,11 +4,12 @@
  */
 import type { BridgeRecord } from "../../store/bridge-records.ts";
 import { HOME_CHAIN } from "../../store/bridge-records.ts";
-import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
+import { ZERO_BYTES32, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import type { Arrival, BridgeFacts, Burn, Place, VaultFacts } from "../watch/facts.ts";
 import { burnTerms } from "./burn-terms.ts";
-import type { Step, Vault, Verdict, View } from "./steps.ts";
+import type { BurnTerms, Step, Vault, Verdict, View } from "./steps.ts";
+import { burnsOf, worthDelivery } from "./worth.ts";
 
 /** The refund clock, as the contract has it. */
 export const TIMEOUT_SECS = 86_400;
@@ -22,31 +23,31 @@ export function planOf(record: BridgeRecord, facts: BridgeFacts, view: View): re
       ? stepOfIn(record, way.home, facts.home, view)
       : stepOfOut(record, way.home, facts.home, view);
   const sources = way.kind === "from-evm" && way.source !== undefined ? way.source.terms : undefined;
+  const worth = worthDelivery(record, facts, view);
   const steps = [
     home,
     ...facts.sources.map((vault) => sources && stepOfSource(record, sources, vault, view)),
-    ...burnsOf(facts).map((burn) => deliveryOf(record, burn, view)),
+    ...burnsOf(facts)
+      .filter((burn) => worth.has(burn))
+      .map((burn) => deliveryOf(record, burn, callerOf(record, burn, facts), view)),
   ];
   return steps.filter((step) => step !== undefined);
 }
 
-/** Its own, and those of others that are minted to its home address. */
-function burnsOf({ home, sources, alt, incoming }: BridgeFacts): readonly Burn[] {
-  return [
-    ...[home, ...sources, ...(alt === undefined ? [] : [alt])].flatMap(({ burns }) => burns),
-    ...incoming,
-  ];
-}
+/**
+ * Who alone may deliver it; zero: anybody. Of what our exits send alone: what a stranger burned towards an address of ours
+ * is not for the exit's contract, and a call to where no contract stands would succeed and do nothing, for ever.
+ */
+const callerOf = ({ way }: BridgeRecord, burn: Burn, { home }: BridgeFacts): Bytes32 =>
+  way.direction === "out" && home.burns.includes(burn) ? way.home.exit.caller : ZERO_BYTES32;
 
 /** A message is carried and never believed: what it brings is measured where it arrives. */
-function deliveryOf({ id, way }: BridgeRecord, burn: Burn, view: View): Step | undefined {
+function deliveryOf({ id }: BridgeRecord, burn: Burn, caller: Bytes32, view: View): Step | undefined {
   const { protocol, delivery, to: chain } = burn;
   if (protocol !== 0 || delivery !== undefined || chain === undefined) return undefined;
   if (!view.isServed(chain) || view.tipOf(chain) === undefined) return undefined;
   const { status, message, attestation } = view.attestationOf(burn) ?? {};
   if (status !== "complete" || message === undefined || attestation === undefined) return undefined;
-  // Of the exits alone: on the way in nobody is named.
-  const caller = way.direction === "out" ? way.home.exit.caller : ZERO_BYTES32;
   const relay = unpaddedAddress(caller);
   if (caller !== ZERO_BYTES32 && relay === undefined) return undefined;
   const key = `message ${burn.id}`;
@@ -72,7 +73,7 @@ function stepOfIn(
 ): Step | undefined {
   const vault: Vault = { kind: "in", terms };
   const lying: Lying = { record, vault, facts, counted: facts.finalBalance, minimum: terms.minimum };
-  const verdict = record.screening?.isRefused === true ? "refused" : screened(lying, view);
+  const verdict = verdictAt(record, facts, view);
   return stepAt(lying, view, isSkipped(facts, view) ? "unknown" : verdict, (of) => ({
     ...of,
     ...{ kind: "sweep", terms, amount: facts.finalBalance, developerId: record.owner.developerId },
@@ -89,13 +90,11 @@ function stepOfSource(
   const lane = terms.lanes.findIndex((one) => one.chainId === chainId);
   const ofLane = terms.lanes[lane];
   if (ofLane === undefined) return undefined;
-  const { protocol, minimum, feeCeiling, domain } = ofLane;
   const vault: Vault = { kind: "source", terms, lane };
+  const { minimum } = ofLane;
   const lying: Lying = { record, vault, facts, counted: facts.finalBalance, minimum };
-  const from = view.domainOf(facts.chain);
-  const table = from === undefined ? undefined : view.feesOf(from, domain);
-  const burn = burnTerms(protocol, facts.balance, feeCeiling, table);
-  const verdict = record.screening?.isRefused === true ? "refused" : screened(lying, view);
+  const burn = burnAt(record, facts, view);
+  const verdict = verdictAt(record, facts, view);
   return stepAt(lying, view, worse(verdict, burn), (of) => ({
     ...of,
     ...{ kind: "forward", terms, lane, burn: burn! },
@@ -108,20 +107,48 @@ function stepOfOut(
   facts: VaultFacts,
   view: View,
 ): Step | undefined {
-  const { exit, minimum, feeCeiling } = terms;
+  const { minimum } = terms;
   const lying: Lying = { record, vault: { kind: "out", terms }, facts, counted: facts.balance, minimum };
-  const from = view.domainOf(HOME_CHAIN);
-  const table = from === undefined ? undefined : view.feesOf(from, exit.domain);
-  const burn = burnTerms(exit.protocol, facts.balance, feeCeiling, table);
-  return stepAt(lying, view, worse(view.exitOf(record), burn), (of) => ({
+  const burn = burnAt(record, facts, view);
+  return stepAt(lying, view, worse(verdictAt(record, facts, view), burn), (of) => ({
     ...of,
     ...{ kind: "flush", terms, burn: burn! },
   }));
 }
 
-function screened({ facts }: Lying, view: View): Verdict {
+/** Whether what lies there may go on, as those say who have a say in it. */
+export function verdictAt(record: BridgeRecord, facts: VaultFacts, view: View): Verdict {
+  if (record.way.direction === "out") return view.exitOf(record);
+  if (record.screening?.isRefused === true) return "refused";
   return view.screeningOf(facts.chain, lyingArrivals(facts));
 }
+
+/** How it would be burned now; undefined where no way fits under the ceiling, or fees are being asked for. */
+export function burnAt({ way }: BridgeRecord, facts: VaultFacts, view: View): BurnTerms | undefined {
+  const lane = laneAt(way, facts.chain, view);
+  if (lane === undefined) return undefined;
+  const { protocol, feeCeiling } = lane;
+  return burnTerms(protocol, facts.balance, feeCeiling, feesAt(way, facts.chain, view));
+}
+
+/** The attester's, of burns there; undefined where nobody tells. */
+export function feesAt(way: BridgeRecord["way"], chain: string, view: View): ReturnType<View["feesOf"]> {
+  const from = view.domainOf(chain);
+  const lane = laneAt(way, chain, view);
+  return from === undefined || lane === undefined ? undefined : view.feesOf(from, lane.domain);
+}
+
+/** What bounds a burn there; undefined where nothing is burned. */
+export function laneAt(way: BridgeRecord["way"], chain: string, view: View) {
+  if (way.direction === "out") {
+    const { minimum, feeCeiling, exit } = way.home;
+    return { minimum, feeCeiling, protocol: exit.protocol, domain: exit.domain };
+  }
+  const lanes = way.kind === "from-evm" ? way.source?.terms.lanes : undefined;
+  return chain === HOME_CHAIN ? undefined : lanes?.find(({ chainId }) => chainId === view.chainIdOf(chain));
+}
+
+export const lastArrivalAt = (facts: VaultFacts): number | undefined => lyingArrivals(facts).at(-1)?.place.at;
 
 /** Of what has left since nobody asks any more. */
 function lyingArrivals({
@@ -157,7 +184,7 @@ function stepAt(
   const of = { bridgeId: record.id, chain: facts.chain, key: `${facts.chain} ${facts.address}` };
   if (verdict === "open" && !view.isHeld(of.key, of.chain)) return onward(of);
   const key = `${of.key} clock`;
-  const lastAt = lyingArrivals(facts).at(-1)?.place.at ?? tip.timestamp;
+  const lastAt = lastArrivalAt(facts) ?? tip.timestamp;
   const isLeft = verdict === "refused" || tip.timestamp - lastAt >= PATIENCE_SECS;
   if (!isLeft || view.isHeld(key, of.chain)) return undefined;
   if (facts.clock?.hasMinimum !== true) return { ...of, key, kind: "touch", vault };

@@ -54,7 +54,8 @@ export function createScreening({ url, ...options }: ScreeningParts) {
       sources.delete(NOBODY);
       const answers = [...sources].map((from) => asked.of(`${chain} ${from}`));
       if (answers.some((one) => typeof one === "object" && !one.value)) return "refused";
-      return answers.every((one) => typeof one === "object") ? "open" : "unknown";
+      if (answers.includes(undefined)) return "unknown";
+      return answers.includes("asking") ? "asking" : "open";
     },
   };
 }

@@ -60,8 +60,11 @@ export type Step = OfStep &
   );
 export type StepOf<Kind extends Step["kind"]> = Extract<Step, { kind: Kind }>;
 
-/** `refused` is certain and stays so: the refund is what is left. `unknown`: whoever decides does not answer. */
-export type Verdict = "open" | "refused" | "unknown";
+/**
+ * `refused` is certain and stays so: the refund is what is left. `unknown`: whoever decides does not answer; `asking`: not
+ * yet. `paused`: it takes nothing for now.
+ */
+export type Verdict = "open" | "refused" | "paused" | "unknown" | "asking";
 
 /** Basis points by finality, as the attester's table has them. */
 export type FeeTable = ReadonlyMap<number, FeeRate>;
@@ -85,6 +88,9 @@ export interface View {
   screeningOf(chain: string, arrivals: readonly Arrival[]): Verdict;
   /** Whether the venue of an out-address takes money for it now. */
   exitOf(record: BridgeRecord): Verdict;
+  isAttesterAway(): boolean;
+  /** So much gas our wallet there could pay for now. `asking`: wait for it. Undefined: nobody tells. */
+  gasOn(chain: string): bigint | "asking" | undefined;
   /** The contract, or the chain, said no a short while ago. */
   isHeld(key: string, chain: string): boolean;
 }

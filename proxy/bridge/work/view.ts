@@ -6,6 +6,7 @@ import type { Address } from "../../../shared/protocol/brands.ts";
 import type { BridgeRecord } from "../../store/bridge-records.ts";
 import type { Attested } from "../watch/attestations.ts";
 import { AttesterUnavailable, type AttesterClient } from "../watch/attester-client.ts";
+import type { Remark } from "../watch/book.ts";
 import type { BridgeFacts, Burn } from "../watch/facts.ts";
 import { Asked } from "./asked.ts";
 import type { CalledContracts } from "./calls.ts";
@@ -23,6 +24,8 @@ export interface WorkBook {
   /** Undefined while the chain is away or was never reached. */
   tipOf(chain: string): { readonly number: number; readonly timestamp: number } | undefined;
   onChange(listener: (bridgeId: string) => void): () => void;
+  unreachable(): readonly string[];
+  remark(bridgeId: string, remark: Pick<Remark, "waits">): void;
 }
 
 export interface ServedChain {
@@ -31,6 +34,8 @@ export interface ServedChain {
   /** In the attester's numbers; undefined where CCTP is not. */
   readonly domain: number | undefined;
   readonly contracts: CalledContracts;
+  /** So much gas our wallet there could pay for. Throws when the chain does not answer. */
+  readonly gas: () => Promise<bigint>;
 }
 
 /** The exchange, as far as money on its way there has to know. */
@@ -88,6 +93,16 @@ export function createView(parts: ViewParts): View {
     ask: async () => desk().isOpen(),
     onFault: (error) => onFault("exchange", error),
   });
+  const gas = new Asked<bigint>({
+    ...{ ...often, freshMs: RETRY_MS },
+    ask: async (chain) => {
+      const served = known.get(chain);
+      if (served === undefined) throw new Error("nothing is sent on this chain");
+      return served.gas();
+    },
+    // That its node is away is said by who follows it.
+    onFault: () => undefined,
+  });
   const screening = createScreening({
     ...{ url: parts.screeningUrl, now, onAnswer },
     onFault: (error) => onFault("screening", error),
@@ -96,10 +111,11 @@ export function createView(parts: ViewParts): View {
   function exitOf({ way }: BridgeRecord): Verdict {
     if (way.kind !== "to-exchange") return "open";
     const [has, opened] = [accounts.of(way.account), opening.of("now")];
-    if (typeof has !== "object" || typeof opened !== "object") return "unknown";
+    if (has === undefined || opened === undefined) return "unknown";
+    if (has === "asking" || opened === "asking") return "asking";
     if (!has.value) return "refused";
     // What is paused goes on: money that waits for it too long has its refund clock started.
-    return opened.value ? "open" : "unknown";
+    return opened.value ? "open" : "paused";
   }
 
   return {
@@ -115,6 +131,11 @@ export function createView(parts: ViewParts): View {
     },
     screeningOf: (chain, arrivals) => screening.verdictOf(chain, arrivals),
     exitOf,
+    isAttesterAway: () => book.unreachable().includes("attester"),
+    gasOn(chain) {
+      const answer = gas.of(chain);
+      return typeof answer === "object" ? answer.value : answer;
+    },
     isHeld: (key, chain) => holds.isHeld(key, book.tipOf(chain)?.number ?? 0),
   };
 }

@@ -14,6 +14,7 @@ import { Holds } from "./holds.ts";
 import { createHomeLine } from "./home-line.ts";
 import { planOf } from "./plan.ts";
 import { Live } from "./live.ts";
+import { waitsOf } from "./reasons.ts";
 import type { Step } from "./steps.ts";
 import type { SweepParts } from "./sweeps.ts";
 import { createView, type ServedChain, type ViewParts } from "./view.ts";
@@ -59,6 +60,20 @@ export function createWorker(parts: WorkerParts) {
     return [...steps.values()];
   }
 
+  /** Said by every proxy, whoever sends. What has nothing to wait for any more has no reason either. */
+  const explained = new Set<string>();
+  function explain(): void {
+    const ids = new Set(live.ids());
+    for (const id of new Set([...ids, ...explained])) {
+      const record = book.recordOf(id);
+      const facts = book.factsOf(id);
+      if (record === undefined || facts === undefined) continue;
+      book.remark(id, { waits: ids.has(id) ? waitsOf(record, facts, view) : {} });
+    }
+    explained.clear();
+    for (const id of ids) explained.add(id);
+  }
+
   const errands: Errands = createHomeLine({
     ...parts,
     ...{ contracts: home.contracts, holds },
@@ -100,6 +115,7 @@ export function createWorker(parts: WorkerParts) {
       for (const bridgeId of book.active()) live.changed(bridgeId);
       // For new blocks, in which nothing of ours need stand; what is done is decided by them alone.
       timer = setInterval(() => {
+        explain();
         if (hasLease()) for (const line of lines) line.wake();
       }, parts.pollIntervalMs);
       wake();

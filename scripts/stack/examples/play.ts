@@ -23,6 +23,7 @@ import type { Stack } from "../local-stack.ts";
 import type { NetworkName } from "../../product/stack-file.ts";
 import { openStackWallet } from "../stack-wallet.ts";
 import { TestUsdc } from "../usdc.ts";
+import { playBridges } from "./bridges.ts";
 import { Recorder, type Asked } from "./recorder.ts";
 
 const SUB = "user-1";
@@ -57,6 +58,7 @@ export async function playExamples(stack: Stack, prover: Prover): Promise<Return
     await play.requests("sessions", { sub: SUB, app_id: EXAMPLE_APP, access_token });
     await play.payments();
     await play.swap();
+    await play.bridges();
     await play.data();
     await play.degraded();
     return play.recorder.kept();
@@ -156,6 +158,13 @@ class Play {
     const trader = await this.#wallet("second", this.#sequencing("second"), seed);
     const wanted = { tokenIn: usdc, tokenOut: weth, amount: usd("50"), toleranceBps: 100 };
     await trader.swap(await trader.quote(wanted));
+  }
+
+  async bridges(): Promise<void> {
+    await playBridges({
+      ...{ entry: this.#stack.network("first").entry, client: this.#client("first") },
+      ...{ recorder: this.recorder, wallet: (client) => this.#wallet("first", client) },
+    });
   }
 
   async data(): Promise<void> {

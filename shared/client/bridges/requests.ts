@@ -17,6 +17,7 @@ import { mustForeignKey, tokenAccountOf } from "./deposit-account.ts";
 import type { BridgeRecord } from "./record.ts";
 import { placeOf, type InPlace, type OutPlace } from "./terms.ts";
 import type { DepositAccount } from "./verifying.ts";
+import { bridgeStatusText } from "./status-text.ts";
 
 /** The stream may go quiet without closing; after this long we ask. */
 const POLL_MS = 15_000;
@@ -154,11 +155,7 @@ export class Requests {
         if (this.#hasCome(record, had)) return status;
         if (until === "detected" && status.state !== "awaiting_funds") return status;
         if (status.state === "completed") return await this.#borneOut(record, status, signal);
-        if (ENDED.has(status.state))
-          throw new ClientError(
-            "BRIDGE_FAILED",
-            `${status.state}: ${status.error?.detail ?? status.next.text}`,
-          );
+        if (ENDED.has(status.state)) throw new ClientError("BRIDGE_FAILED", bridgeStatusText(status));
         if (failure !== undefined) throw failure.error;
         const task = status.sign?.transaction;
         if (record.kind === "altchain" && task !== undefined && !signed.has(task)) {

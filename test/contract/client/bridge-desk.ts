@@ -253,6 +253,6 @@ function statusOf({ bridge_id, venue, direction, address: at }: BridgeAddress): 
     ...{ bridge_id, venue, direction, state: "awaiting_funds", address: at, amount: null },
     ...{ received: "0", credited: "0", refunded: "0", deposits: [], transactions: [] },
     ...{ next: { text: "send to the address", by: null }, without_help: "npm run recover" },
-    ...{ refundable_at: null, watched_until: "2030-01-01T00:00:00Z", sign: null, error: null },
+    ...{ refundable_at: null, watched_until: "2030-01-01T00:00:00Z", sign: null, reason: null, error: null },
   };
 }

@@ -142,8 +142,8 @@ describe("progress of a bridge request", () => {
 
   it("refunding: a request that is refused ends in the refund and in nothing else", () => {
     const home = place("home", { balance: 200n, entries: [entry(7, 200n)] });
-    const trouble = { code: "SCREENING_REFUSED", detail: "is not swept" };
-    const made = progress(IN, facts([home], { isRefused: true, trouble }));
+    const trouble = { code: "SCREENING_REFUSED" as const, detail: "is not swept" };
+    const made = progress(IN, facts([home], { isRefused: true, waits: { home: trouble } }));
     assert.deepEqual([made.state, made.error], ["refunding", trouble]);
     assert.match(made.next.text, /anybody may start the refund clock; 24 hours later/);
     const swept = { ...home, balance: 0n, leavings: [leaving(9, "sweep", 150n)] };
@@ -243,7 +243,7 @@ describe("progress of a bridge request", () => {
       entries: [entry(7, 500n)],
       leavings: [leaving(9, "flush", 500n, { message: "m" })],
     });
-    const failure = { code: "CREDIT_REFUSED", detail: "the exchange holds it for the account" };
+    const failure = { code: "CREDIT_REFUSED" as const, detail: "the exchange holds it for the account" };
     const arrival = { hash: madeHash(30), amount: 490n };
     const lost = message("m", { to: "perpvenue", state: "delivered", credit: "awaited", arrival, failure });
     const made = progress(OUT, facts([flushed], { messages: [lost] }));
@@ -251,10 +251,10 @@ describe("progress of a bridge request", () => {
   });
 
   it("out: returned into the note when the other side does not take it", () => {
-    const trouble = { code: "VENUE_UNAVAILABLE", detail: "the exchange is paused" };
+    const trouble = { code: "VENUE_UNAVAILABLE" as const, detail: "the exchange is paused" };
     const clock = { at: NOW - 10, hasMinimum: true };
     const held = place("home", { balance: 500n, clock, entries: [entry(7, 500n)] });
-    const waits = progress(OUT, facts([held], { trouble }));
+    const waits = progress(OUT, facts([held], { waits: { home: trouble } }));
     assert.deepEqual([waits.error, waits.refundableAt], [trouble, NOW - 10 + TIMEOUT_SECS]);
     const returned = place("home", {
       entries: held.entries,
@@ -315,13 +315,13 @@ describe("progress of a bridge request", () => {
   });
 
   it("trouble is told while something waits, and not of what is done", () => {
-    const trouble = { code: "ATTESTER_UNAVAILABLE", detail: "the attester does not answer" };
+    const trouble = { code: "ATTESTER_UNAVAILABLE" as const, detail: "the attester does not answer" };
     const entries = [entry(7, 200n)];
     assert.deepEqual(
-      progress(IN, facts([place("home", { balance: 200n, entries })], { trouble })).error,
+      progress(IN, facts([place("home", { balance: 200n, entries })], { waits: { home: trouble } })).error,
       trouble,
     );
     const done = place("home", { entries, leavings: [leaving(9, "sweep", 1n)] });
-    assert.equal(progress(IN, facts([done], { trouble })).error, undefined);
+    assert.equal(progress(IN, facts([done], { waits: { home: trouble } })).error, undefined);
   });
 });

@@ -32,6 +32,11 @@ describe("bridge/work: burns on the other blockchain", function () {
   let balance: bigint;
   let news: (bridgeId: string) => void;
   let made = 0;
+  /** Newest slot that the book has looked at. */
+  let slot = 0;
+  /** How often the chain was asked for a recent block. */
+  let questions = 0;
+  let looks = 0;
 
   before(async () => {
     chain = await startTestAltchain();
@@ -43,20 +48,29 @@ describe("bridge/work: burns on the other blockchain", function () {
 
   beforeEach(async () => {
     device = await altchainKey(`deposit ${String((made += 1))}`);
-    [sign, balance] = [undefined, 0n];
+    [sign, balance, questions] = [undefined, 0n, 0];
+    const counted = new Proxy(chain.node, {
+      get(node, name) {
+        if (name === "getLatestBlockhash") questions += 1;
+        return Reflect.get(node, name) as unknown;
+      },
+    });
     const record = {
       id: "request",
       address: `0x${RECIPIENT.slice(-40)}`,
       way: { kind: "from-altchain", depositKey: device.address },
     };
     desk = createBurnDesk({
-      ...{ node: chain.node, token: chain.token, bounds: BOUNDS, homeDomain: HOME_DOMAIN, feePayer: payer },
+      ...{ node: counted, token: chain.token, bounds: BOUNDS, homeDomain: HOME_DOMAIN, feePayer: payer },
       book: {
         active: () => [],
         recordOf: () => record as never,
         factsOf: () => ({ alt: { balance } }) as never,
-        remark: (_id, remark) => void (sign = remark.sign),
-        tipOf: () => ({}) as never,
+        remark: (_id, remark) => void ("sign" in remark && (sign = remark.sign)),
+        tipOf: () => {
+          looks += 1;
+          return { number: slot } as never;
+        },
         onChange: (listener) => {
           news = listener;
           return () => undefined;
@@ -74,6 +88,7 @@ describe("bridge/work: burns on the other blockchain", function () {
     const account = await tokenAccountOf(device.address, chain.token.mint);
     const { amounts } = await tokenBalances(chain.node, chain.token, [account], "confirmed");
     balance = amounts.get(account) ?? 0n;
+    slot = Number(await chain.node.getSlot({ commitment: "confirmed" }).send());
     news("request");
   }
   async function arrive(amount: bigint): Promise<void> {
@@ -85,6 +100,11 @@ describe("bridge/work: burns on the other blockchain", function () {
     const found = await poll(() => sign?.transaction, WITHIN_MS, 10);
     assert.ok(found !== undefined, "nothing to be signed");
     return found;
+  }
+  /** Each pass asks the book for its tip. */
+  async function passes(count: number): Promise<void> {
+    const until = looks + count;
+    assert.ok(await poll(() => (looks >= until ? true : undefined), WITHIN_MS, 10));
   }
   const expected = () => ({ ...expectedBurn(chain.token, device), ...BOUNDS, feePayer: payer.address });
   const bytes = (encoded: string): Uint8Array => Uint8Array.from(Buffer.from(encoded, "base64"));
@@ -131,6 +151,7 @@ describe("bridge/work: burns on the other blockchain", function () {
     );
     assert.ok(second !== undefined);
     await chain.develop("slots", { count: 120 });
+    await look();
     const third = await poll(
       () => (sign?.transaction === second ? undefined : sign?.transaction),
       WITHIN_MS,
@@ -142,5 +163,33 @@ describe("bridge/work: burns on the other blockchain", function () {
     await chain.develop("slots", { count: 2 });
     await look();
     assert.equal(balance, 0n);
+  });
+
+  it("asks for a recent block when the one it holds is old, and not at every look", async () => {
+    await arrive(AMOUNT);
+    const first = await asked();
+    assert.equal(questions, 1);
+    // Sixty blocks are left at the least: until then neither time nor more money is a reason to ask.
+    for (let passed = 0; passed < 80; passed += 20) {
+      await chain.develop("slots", { count: 20 });
+      await look();
+      await passes(10);
+    }
+    await arrive(AMOUNT);
+    const second = await poll(() => (sign?.transaction === first ? undefined : sign), WITHIN_MS, 10);
+    assert.ok(second !== undefined);
+    assert.equal(questions, 1);
+    const left = second.expiresAfterSlot - slot;
+    assert.ok(left >= 60, String(left));
+    await chain.develop("slots", { count: 20 });
+    await look();
+    const third = await poll(
+      () => (sign?.transaction === second.transaction ? undefined : sign),
+      WITHIN_MS,
+      10,
+    );
+    assert.ok(third !== undefined && third.expiresAfterSlot > second.expiresAfterSlot);
+    await passes(10);
+    assert.equal(questions, 2);
   });
 });

@@ -172,6 +172,8 @@ export function viewOf(bend: Partial<View> = {}): View {
     feesOf: () => new Map(),
     screeningOf: () => "open",
     exitOf: () => "open",
+    isAttesterAway: () => false,
+    gasOn: () => 10n ** 9n,
     isHeld: () => false,
     ...bend,
   };

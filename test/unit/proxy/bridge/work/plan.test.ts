@@ -233,6 +233,39 @@ describe("bridge/work/plan: messages", () => {
     assert.deepEqual([step.chain, step.relay], ["exchange-chain", made.RELAY]);
   });
 
+  it("has nobody's contract deliver what strangers burned towards an address on its way out", () => {
+    const [step] = plan(made.exchangeRecord(), { incoming: [made.burn()] });
+    assert.ok(step?.kind === "deliver");
+    assert.deepEqual([step.chain, step.relay], [HOME_CHAIN, undefined]);
+  });
+
+  it("pays for no grains: only for what is enough, alone or as few together, with what lies there", () => {
+    const burns = (...amounts: readonly bigint[]): Partial<BridgeFacts> => ({
+      incoming: amounts.map((amount, i) => made.burn({ id: `burn-${String(i)}`, amount })),
+    });
+    const carried = (facts: Partial<BridgeFacts>, view: Partial<View> = {}): string[] =>
+      plan(made.inRecord(), facts, view)
+        .filter(({ kind }) => kind === "deliver")
+        .map(({ key }) => key.slice(-1));
+    const dust = Array<bigint>(100).fill(1n);
+    assert.deepEqual(carried(burns(...dust)), []);
+    assert.deepEqual(carried(burns(MINIMUM, ...dust)), ["0"]);
+    assert.deepEqual(carried(burns(MINIMUM - 3n, ...dust)), ["0", "1", "2", "3"]);
+    assert.deepEqual(carried(burns(1n, MINIMUM, MINIMUM - 1n, MINIMUM)), ["1", "3"]);
+    const lying = made.vault(HOME_CHAIN, IN, { balance: MINIMUM - 2n, finalBalance: 0n });
+    assert.deepEqual(carried({ ...burns(1n, 2n, 1n), home: lying }), ["1"]);
+    // What is enough already needs no grain more.
+    assert.deepEqual(carried({ ...burns(1n, 2n), home: { ...lying, balance: MINIMUM } }), []);
+    // One minimum, cut into too many deliveries.
+    assert.deepEqual(carried(burns(...Array<bigint>(9).fill(MINIMUM / 9n + 1n))), []);
+    assert.equal(carried(burns(...Array<bigint>(8).fill(MINIMUM / 8n))).length, 8);
+    // What the attesters have not signed is nothing to count on.
+    const attestationOf: View["attestationOf"] = ({ id }) => ({
+      ...{ status: id === "burn-0" ? "pending" : "complete", message: "0x02", attestation: "0x03" },
+    });
+    assert.deepEqual(carried(burns(MINIMUM - 1n, 1n), { attestationOf }), []);
+  });
+
   it("does not sweep what a message only speaks of", () => {
     assert.deepEqual(kindsOf(plan(made.inRecord(), sent({ amount: 10n ** 12n }))), ["deliver"]);
   });

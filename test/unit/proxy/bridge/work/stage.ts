@@ -18,6 +18,7 @@ import { serveJson, type VenueServer } from "../../../../../scripts/stack/venues
 import { createAttesterClient } from "../../../../../proxy/bridge/watch/attester-client.ts";
 import { createBook, type BookChain, type WatchingBook } from "../../../../../proxy/bridge/watch/book.ts";
 import { createChainSender } from "../../../../../proxy/bridge/work/chain-sender.ts";
+import { gasLeft } from "../../../../../proxy/bridge/work/gas-left.ts";
 import type { FeesInForce } from "../../../../../proxy/bridge/work/sweep-fees.ts";
 import type { ExchangeDesk } from "../../../../../proxy/bridge/work/view.ts";
 import { createWorker, type Worker } from "../../../../../proxy/bridge/work/worker.ts";
@@ -48,6 +49,7 @@ export const SECOND = "second";
 const SECOND_ID = 31_338;
 const FAR_KEY = `0x${"5f".repeat(32)}`;
 const POLL_MS = 40;
+const MOST_FEE = 500_000_000_000n;
 const HOME_DOMAIN = 3;
 const SECOND_DOMAIN = 6;
 
@@ -74,7 +76,8 @@ export class Stage {
   worker!: Worker;
   readonly #options: StageOptions;
   readonly #records: BridgeRecord[] = [];
-  readonly #server: VenueServer;
+  #server: VenueServer;
+  readonly #attesterUrl: string;
   readonly #ends: readonly (() => unknown)[];
   readonly #farUrl: string;
 
@@ -98,9 +101,7 @@ export class Stage {
       poll_ms: POLL_MS,
     });
     const attester = await runAttester(folder, settings, () => undefined);
-    const server = await serveJson({
-      ...{ port: 0, answer: (request) => answerAttester(attester, request), onFault: () => undefined },
-    });
+    const server = await serve(attester, 0);
     const usdc = new Contract(farUsdc.address, (await loadArtifact("TestUSDC")).abi as never, farOwner);
     const stage = new Stage(
       on,
@@ -112,7 +113,6 @@ export class Stage {
       second.url,
       options,
       [
-        () => server.close(),
         () => attester.stop(),
         () => on.stop(),
         () => {
@@ -122,10 +122,7 @@ export class Stage {
         () => rm(folder, { recursive: true, force: true }),
       ],
     );
-    await provider.send("anvil_setBalance", [
-      createGasWallet(FAR_KEY, 1n).address,
-      `0x${(10n ** 20n).toString(16)}`,
-    ]);
+    await stage.giveFarGas(10n ** 20n);
     stage.#open();
     await on.restart();
     await on.run();
@@ -149,6 +146,7 @@ export class Stage {
     this.far = far;
     this.attester = attester;
     this.#server = server;
+    this.#attesterUrl = server.url;
     this.#farUrl = farUrl;
     this.#options = options;
     this.#ends = ends;
@@ -157,7 +155,7 @@ export class Stage {
   #open(): void {
     const { on, cctp, far } = this;
     const farChain = createChain(this.#farUrl, BigInt(SECOND_ID));
-    const client = createAttesterClient({ url: this.#server.url });
+    const client = createAttesterClient({ url: this.#attesterUrl });
     const heard = (here: Cctp, there: Cctp): BookChain["heard"] => ({
       ...{ tokens: [here.token], forwarders: this.factory.address },
       cctp: {
@@ -184,14 +182,16 @@ export class Stage {
       home: {
         ...{ name: HOME_CHAIN, chainId: on.home.chainId, domain: HOME_DOMAIN },
         ...{ contracts: contracts(cctp), chain: on.chain },
+        gas: () => gasLeft(on.chain, on.sender, MOST_FEE),
       },
       far: [
         {
           ...{ name: SECOND, chainId: BigInt(SECOND_ID), domain: SECOND_DOMAIN, chain: farChain },
           contracts: contracts(far.cctp),
+          gas: () => gasLeft(farChain, createGasWallet(FAR_KEY, BigInt(SECOND_ID)).address, MOST_FEE),
           sender: createChainSender({
             ...{ chain: farChain, wallet: createGasWallet(FAR_KEY, BigInt(SECOND_ID)), logger: SILENT },
-            ...{ stuckAfterMs: 30_000, maxFeePerGas: 500_000_000_000n, now: Date.now },
+            ...{ stuckAfterMs: 30_000, maxFeePerGas: MOST_FEE, now: Date.now },
           }),
         },
       ],
@@ -234,8 +234,24 @@ export class Stage {
     await this.book.stop();
   }
 
+  /** Nobody answers there any more; its machine goes on. */
+  async attesterAway(): Promise<void> {
+    await this.#server.close();
+  }
+
+  async attesterBack(): Promise<void> {
+    this.#server = await serve(this.attester, Number(new URL(this.#attesterUrl).port));
+  }
+
+  /** Wei of our wallet on the second chain. */
+  async giveFarGas(wei: bigint): Promise<void> {
+    const { address } = createGasWallet(FAR_KEY, 1n);
+    await this.far.provider.send("anvil_setBalance", [address, `0x${wei.toString(16)}`]);
+  }
+
   async stop(): Promise<void> {
     await this.#close();
+    await this.#server.close();
     for (const end of this.#ends) await end();
   }
 
@@ -359,6 +375,9 @@ export class Stage {
 export const sinkOf = (key: SpendingKey, flat: bigint, bps = 0) => ({
   ...{ flat, bps, sink: key.viewing.addressText(PREFIX), owner: key.owner },
 });
+
+const serve = (attester: Attester, port: number): Promise<VenueServer> =>
+  serveJson({ port, answer: (request) => answerAttester(attester, request), onFault: () => undefined });
 
 async function place(
   owner: Parameters<typeof deployForwarders>[0] & { readonly address: string },
