@@ -5,7 +5,7 @@
 import type { BridgeRecord } from "../../store/bridge-records.ts";
 import { HOME_CHAIN } from "../../store/bridge-records.ts";
 import { ZERO_BYTES32 } from "../../../shared/protocol/brands.ts";
-import { unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
+import { PROTOCOLS, unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import type { Arrival, BridgeFacts, Burn, Place, VaultFacts } from "../watch/facts.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { Step, Vault, Verdict, View } from "./steps.ts";
@@ -110,7 +110,8 @@ function stepOfOut(
 ): Step | undefined {
   const { exit, minimum, feeCeiling } = terms;
   const lying: Lying = { record, vault: { kind: "out", terms }, facts, counted: facts.balance, minimum };
-  const from = view.domainOf(HOME_CHAIN);
+  // A warp route numbers the chains in its own way, and asks the attester for nothing.
+  const from = exit.protocol === PROTOCOLS.cctp ? view.domainOf(HOME_CHAIN) : undefined;
   const table = from === undefined ? undefined : view.feesOf(from, exit.domain);
   const burn = burnTerms(exit.protocol, facts.balance, feeCeiling, table);
   return stepAt(lying, view, worse(view.exitOf(record), burn), (of) => ({
