@@ -40,10 +40,10 @@ export class Holdings {
     this.#others = others;
   }
 
-  atHome(place: Place): Held {
+  atHome(place: Place, chain = this.#home): Held {
     const { record, at } = place;
     const common = {
-      chain: this.#home,
+      chain,
       place,
       vault: at.address,
       token: record.asset,
@@ -68,7 +68,19 @@ export class Holdings {
     };
   }
 
-  elsewhere({ at, ...place }: Place): Held[] {
+  elsewhere(place: Place): Held[] {
+    return [...this.#atSource(place), ...this.#misplaced(place)];
+  }
+
+  /**
+   * At the address of the pool's chain, on another one, in a token that has the asset's address there: no pool is there, so
+   * it goes on where the exit's messenger is there, too, and else back by the clock.
+   */
+  #misplaced(place: Place): Held[] {
+    return [...this.#others.values()].map((chain) => this.atHome(place, chain));
+  }
+
+  #atSource({ at, ...place }: Place): Held[] {
     if (at.direction === "out" || at.source === undefined) return [];
     const { source } = at;
     const terms = sourceArgument(source);
