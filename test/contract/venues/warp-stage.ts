@@ -73,7 +73,7 @@ export class WarpStage {
   readonly service = SpendingKey.fromSeed(newSeed());
   /** Errands by label, as they were sent on the pool's chain. */
   readonly sent: string[] = [];
-  bridging!: Bridging;
+  #bridging: Bridging | undefined;
   readonly #anvil: Anvil;
   readonly #folder: string;
   #relayer: Service | undefined;
@@ -86,7 +86,8 @@ export class WarpStage {
     this.#folder = folder;
   }
 
-  static async start(): Promise<WarpStage> {
+  /** `isServed` false: no proxy runs, and nobody takes a step. */
+  static async start(isServed = true): Promise<WarpStage> {
     await installHyperlane();
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-warp-"));
     const on = await Money.start();
@@ -109,17 +110,22 @@ export class WarpStage {
     // Liquidity: what arrives is paid from what lies at that end.
     for (const end of [home, far]) await stage.pay(end, end.route.route, 1_000_000_000n);
     await writeFile(path.join(folder, "sender.key"), `${FAR_KEY}\n`, { mode: 0o600 });
-    await stage.#run();
+    if (isServed) await stage.#run();
     return stage;
   }
 
   async stop(): Promise<void> {
     await this.#relayer?.stop();
-    await this.bridging.stop();
+    await this.#bridging?.stop();
     await this.on.stop();
     this.far.provider.destroy();
     await this.#anvil.stop();
     await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  get bridging(): Bridging {
+    if (this.#bridging === undefined) throw new Error("no proxy runs");
+    return this.#bridging;
   }
 
   /** The proxy as after a crash: its database, and nothing else that it knew. */
@@ -140,7 +146,7 @@ export class WarpStage {
       refused: (errand, tip) => this.bridging.errands.refused(errand, tip),
     };
     await on.reopen();
-    this.bridging = await openBridging({
+    this.#bridging = await openBridging({
       settings: this.#settings(),
       store: embeddedStores(on.database).bridges,
       fees: { rulesFor: () => Promise.resolve({ service: this.#serviceFee(), developer: undefined }) },
