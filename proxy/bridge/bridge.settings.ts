@@ -112,6 +112,8 @@ const shape = z.strictObject({
       openPerUser: z.int().min(1).max(100_000).default(100),
       openPerInstance: z.int().min(1).max(1_000_000).default(10_000),
       watchDays: z.int().min(1).max(3_650).default(30),
+      /** Most that a warp route is paid for one message, in wei of the chain that it leaves. */
+      postageWei: amount.prefault("10000000000000000"),
     })
     .prefault({}),
   /** Absent: everything is swept. */

@@ -35,7 +35,7 @@ import { createWorker, type FarChain } from "./work/worker.ts";
 export interface BridgingParts {
   readonly settings: BridgeSettings;
   readonly store: BridgeStore;
-  readonly fees: Fees;
+  readonly fees: Pick<Fees, "rulesFor">;
   readonly pool: Pool;
   readonly poolAddress: Address;
   readonly addressPrefix: string;
@@ -84,6 +84,7 @@ export async function openBridging(parts: BridgingParts): Promise<Bridging> {
   const worker = createWorker({
     ...{ book, attester, now, logger, pollIntervalMs: parts.pollIntervalMs },
     ...{ hasLease: parts.hasLease, wakeSequencer: parts.wakeSequencer },
+    mostPostage: settings.limits.postageWei,
     exchange: settings.perpvenue === undefined ? undefined : createExchangeClient(settings.perpvenue.apiUrl),
     screeningUrl: settings.screening?.url,
     sender: parts.gasWallet,

@@ -8,6 +8,7 @@ import type { Logger } from "../logging.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import { emptyNode } from "../../shared/protocol/tree.ts";
+import { createPassing } from "../chain/passing.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Chain, Header, RawLog } from "../chain/provider.ts";
 import type { ChainDataStore, ChainEvent, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
@@ -61,10 +62,6 @@ export function createIndexer(
 ) {
   const tree = new CommitmentTree();
   const listeners = new Set<(change: IndexChange) => void>();
-  let running: Promise<void> | undefined;
-  let following: Promise<void> | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
   let syncedAt: number | undefined;
   let fault: string | undefined;
   let rangeBlocks = RANGE_BLOCKS;
@@ -99,7 +96,7 @@ export function createIndexer(
     for (;;) {
       const tip = store.tip();
       const next = tip === undefined ? deploymentBlock : tip.number + 1;
-      if (next > head.number || isStopped) break;
+      if (next > head.number || passing.isStopped()) break;
       const careful = head.number - CAREFUL_BLOCKS;
       if (next < careful) await takeRange(next, Math.min(next + rangeBlocks - 1, careful));
       else if (!(await takeBlock(next, tip, head))) return;
@@ -225,48 +222,22 @@ export function createIndexer(
     return "the pool's root is not the root of its leaves";
   }
 
-  /**
-   * One pass to the chain's head as it is now or later; several callers share one pass. One that was under way may have
-   * looked at the head before the caller's news; it is followed by another.
-   */
-  function sync(): Promise<void> {
-    if (running === undefined) {
-      running = pass().finally(() => (running = undefined));
-      return running;
-    }
-    following ??= running
-      .catch(() => undefined)
-      .then(() => {
-        following = undefined;
-        return isStopped ? undefined : sync();
-      });
-    return following;
-  }
-
-  async function loop(): Promise<void> {
-    try {
-      await sync();
-    } catch (error) {
-      if (error instanceof ChainUnreachable)
-        logger.warn({ reason: error.message }, "indexing waits for the chain");
-      else logger.error({ err: error }, "indexing failed");
-    }
-    if (!isStopped) timer = setTimeout(() => void loop(), pollIntervalMs);
-  }
+  const passing = createPassing(pass, pollIntervalMs, (error) => {
+    if (error instanceof ChainUnreachable)
+      logger.warn({ reason: error.message }, "indexing waits for the chain");
+    else logger.error({ err: error }, "indexing failed");
+  });
 
   return {
     tree,
     /** Rebuilds the tree from the store, then follows the chain until `stop`. */
     async start(): Promise<void> {
       await rebuild();
-      void loop();
+      passing.start();
     },
-    async stop(): Promise<void> {
-      isStopped = true;
-      clearTimeout(timer);
-      await (following ?? running)?.catch(() => undefined);
-    },
-    sync,
+    stop: (): Promise<void> => passing.stop(),
+    /** One pass to the chain's head as it is now or later; several callers share one pass. */
+    sync: (): Promise<void> => passing.sync(),
     state: (): IndexState => ({ tip: store.tip(), syncedAt, fault }),
     onChange(listener: (change: IndexChange) => void): () => void {
       listeners.add(listener);

@@ -18,9 +18,15 @@ that has become a note is taken out by npm run exit.
   --bridges <file>        the answer of GET /info as it was kept: what the addresses are made of
   --refund-address <a>    as named when the addresses were made; it is a part of them. May be given several times.
                           Refund addresses that the wallet took from its own key are always looked for, without this
-  --account <a>           account on the exchange that was withdrawn to; several times
-  --recipient <chain>=<a> recipient on another chain that was withdrawn to; several times
+  --account <a>           account on the exchange that was withdrawn to; several times. Needed only for an address that
+                          nothing has left yet: an address is made of its payee, which no key tells, but what leaves one
+                          names the payee on chain, and is found there
+  --recipient <chain>=<a> recipient on another chain that was withdrawn to; several times, and needed as --account is
   --wallet <file>         the wallet's storage, which knows the three above; only read
+  --token <chain>=<a>     a token that was sent to an address which does not wait for it; 0x and 40 zeros is the chain's
+                          coin; several times. Tokens that bridges are made for are known without this
+  --search-tokens         look for other tokens in the logs of every contract, which some nodes refuse. They are shown, and
+                          not moved: anybody can send a worthless one whose code is dear to run
   --attestations <url>    API of the attester; without it no burn is delivered
   --messenger <chain>=<a> CCTP's messenger of a chain that no lane or exit names: the exchange's chain, for one
   --from-block <chain>=<n> at or before the first block with anything of this key (default 0, which takes longer)
@@ -47,7 +53,8 @@ const COMMAND = {
   failure: (error: unknown) => (error instanceof ClientError ? error.message : error),
   options: {
     ...{ rpc: list, "refund-address": list, account: list, recipient: list },
-    ...{ messenger: list, "from-block": list },
+    ...{ messenger: list, "from-block": list, token: list },
+    "search-tokens": { type: "boolean", default: false },
     pool: { type: "string" },
     bridges: { type: "string" },
     wallet: { type: "string" },
@@ -90,6 +97,7 @@ await runCommand(COMMAND, async ({ values }) => {
       const text = jsonOf(recovery);
       if (text !== said) {
         for (const money of recovery.found) say("found", money, `${money.amount} at ${money.address}`);
+        for (const stray of recovery.strays) say("stray", stray, strayText(stray));
         for (const { what, until } of recovery.waitingFor)
           say("waiting", { what, until }, waitText(what, until));
       }
@@ -119,7 +127,7 @@ function isOver({ found, waitingFor }: Recovery): boolean {
 }
 
 function stepText(step: RecoveryStep): string {
-  const { what, state, chainId, address, amount, transaction, reason, refundAddress } = step;
+  const { what, state, chainId, address, amount, token, transaction, reason, refundAddress } = step;
   const where = chainId === null ? "the other blockchain" : `chain ${chainId}`;
   const how = {
     done: transaction ?? "",
@@ -127,7 +135,12 @@ function stepText(step: RecoveryStep): string {
     refused: `not possible: ${reason ?? ""}`,
   };
   const payee = refundAddress === undefined ? "" : `, to ${refundAddress}`;
-  return `${what.padEnd(8)} ${amount} at ${address} on ${where}${payee}: ${how[state]}`;
+  const sum = token === undefined ? String(amount) : `${amount} of token ${token}`;
+  return `${what.padEnd(8)} ${sum} at ${address} on ${where}${payee}: ${how[state]}`;
+}
+
+function strayText({ chainId, address, token, amount }: Recovery["strays"][number]): string {
+  return `${amount} of token ${token} at ${address} on chain ${chainId}: stays there without --token ${chainId}=${token}`;
 }
 
 function waitText(what: string, until: number | undefined): string {

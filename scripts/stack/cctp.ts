@@ -21,6 +21,8 @@ export interface Cctp {
   readonly transmitter: Address;
   readonly messenger: Address;
   readonly minter: Address;
+  /** Nothing of them is before this block. */
+  readonly block: number;
 }
 
 /** What another domain burns, and who says so. */
@@ -36,18 +38,23 @@ const BURN_LIMIT = 10_000_000_000_000n;
 export async function deployCctp(sender: Signer, settings: CctpSettings): Promise<Cctp> {
   const place = async (name: string, ...args: unknown[]) =>
     (await deployContract(sender, name, args)).address;
-  const { domain, token } = settings;
-  const transmitter = await place("MessageTransmitterV2", domain, settings.attesters, settings.threshold);
+  const { domain, token, attesters, threshold } = settings;
+  const first = await deployContract(sender, "MessageTransmitterV2", [domain, attesters, threshold]);
+  const { address: transmitter, block } = first;
   const messenger = await place("TokenMessengerV2", transmitter, settings.feeRecipient);
   const minter = await place("TokenMinterV2");
   await tell(sender, "TokenMessengerV2", messenger, "addLocalMinter", minter);
   await tell(sender, "TokenMinterV2", minter, "addLocalTokenMessenger", messenger);
   await tell(sender, "TokenMinterV2", minter, "setMaxBurnAmountPerMessage", token, BURN_LIMIT);
-  return { domain, token, transmitter, messenger, minter };
+  return { domain, token, transmitter, messenger, minter, block };
 }
 
 /** This side mints for burns of the other. */
-export async function acceptRemote(sender: Signer, here: Cctp, remote: Remote): Promise<void> {
+export async function acceptRemote(
+  sender: Signer,
+  here: Pick<Cctp, "messenger" | "minter" | "token">,
+  remote: Remote,
+): Promise<void> {
   const { domain, messenger, token } = remote;
   await tell(sender, "TokenMessengerV2", here.messenger, "addRemoteTokenMessenger", domain, messenger);
   await tell(sender, "TokenMinterV2", here.minter, "linkTokenPair", here.token, domain, token);

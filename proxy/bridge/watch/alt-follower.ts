@@ -15,7 +15,7 @@ import { altEvents } from "./alt-events.ts";
 import { altKeyOf, spellAlt } from "./alt-keys.ts";
 import { keysOf } from "./events.ts";
 import type { Block, Entry, Ledger } from "./ledger.ts";
-import { createPassing } from "./passing.ts";
+import { createPassing } from "../../chain/passing.ts";
 import type { Watched, WatchedRequest } from "./watched.ts";
 
 export interface FollowedAltchain {

@@ -8,7 +8,7 @@ import type { Logger } from "../../logging.ts";
 import { AttesterUnavailable, type AttesterClient, type AttesterMessage } from "./attester-client.ts";
 import { fillsIn, readBurnMessage, type ParsedBurn } from "./burn-message.ts";
 import type { Burn } from "./facts.ts";
-import { createPassing } from "./passing.ts";
+import { createPassing } from "../../chain/passing.ts";
 
 export interface Attested {
   readonly status: "pending" | "complete" | "expired";

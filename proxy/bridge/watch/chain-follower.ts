@@ -9,7 +9,7 @@ import { keysOf } from "./events.ts";
 import type { Heard } from "./heard.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { everythingSaid, saidOf, type LogQuestion } from "./log-questions.ts";
-import { createPassing } from "./passing.ts";
+import { createPassing } from "../../chain/passing.ts";
 import { createReader } from "./reader.ts";
 import type { Watched, WatchedRequest, Where } from "./watched.ts";
 

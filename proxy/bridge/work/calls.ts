@@ -128,8 +128,14 @@ function clockFunction(kind: "touch" | "refund", vault: Vault): [string, readonl
   }
 }
 
-/** Of a warp route: what its messages to a domain cost, in wei. */
+/** Of a warp route: what its messages to a domain cost, in wei. Undefined for what is no such answer. */
 export const quoteOf = {
   encode: (domain: number): string => messages.encodeFunctionData("quoteGasPayment", [domain]),
-  decode: (answer: string): bigint => messages.decodeFunctionResult("quoteGasPayment", answer)[0] as bigint,
+  decode(answer: string): bigint | undefined {
+    try {
+      return messages.decodeFunctionResult("quoteGasPayment", answer)[0] as bigint;
+    } catch {
+      return undefined;
+    }
+  },
 };

@@ -6,9 +6,10 @@ import { ChainUnreachable } from "../../chain/json-rpc.ts";
 import type { Chain } from "../../chain/provider.ts";
 import type { Logger } from "../../logging.ts";
 import type { Errand } from "../../sequencer/errands.ts";
-import { burnCall, clockCall, deliverCall, quoteOf, type CalledContracts } from "./calls.ts";
+import { burnCall, clockCall, deliverCall, type CalledContracts } from "./calls.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import type { Holds } from "./holds.ts";
+import { postageOf } from "./postage.ts";
 import type { Step } from "./steps.ts";
 
 export interface FarLineParts {
@@ -16,6 +17,8 @@ export interface FarLineParts {
   readonly contracts: CalledContracts;
   readonly chain: Pick<Chain, "call">;
   readonly sender: ChainSender;
+  /** Wei; see `postageOf`. */
+  readonly mostPostage: bigint;
   /** Needed on this chain now. */
   readonly steps: () => readonly Step[];
   readonly tip: () => number | undefined;
@@ -41,12 +44,8 @@ export function createFarLine(parts: FarLineParts) {
       case "deliver":
         return deliverCall(contracts, step);
       case "forward": {
-        const { protocol, messenger, domain } = step.terms.lanes[step.lane]!;
-        const isFree = protocol === 0;
-        const value = isFree
-          ? 0n
-          : quoteOf.decode(await chain.call({ to: messenger, data: quoteOf.encode(domain) }));
-        return burnCall(contracts, step, value);
+        const value = await postageOf(chain, step.terms.lanes[step.lane]!, parts.mostPostage);
+        return value === undefined ? undefined : burnCall(contracts, step, value);
       }
       case "touch":
       case "refund":
@@ -65,7 +64,11 @@ export function createFarLine(parts: FarLineParts) {
     const inTurn = [...steps.slice(from), ...steps.slice(0, from)];
     for (const step of inTurn.slice(0, MOST_TRIES)) {
       const errand = await errandOf(step);
-      if (errand === undefined) continue;
+      // Held like one that the contract refuses: a route that takes nothing must not keep the refund clock from its start.
+      if (errand === undefined) {
+        holds.refused(step.key, tip);
+        continue;
+      }
       // Asked again: who has lost the lease meanwhile leaves it to the other.
       if (!hasLease()) return;
       last = step.key;

@@ -15,11 +15,14 @@ export interface HomeLineParts extends SweepParts {
   readonly steps: () => readonly Step[];
   /** That block's number; undefined before the first. */
   readonly tip: () => number | undefined;
-  /** What the messenger of this step asks for in wei; undefined where it does not say. */
+  /** See `postageOf`. */
   readonly quote: (step: StepOf<"flush">) => Promise<bigint | undefined>;
   readonly holds: Holds;
   readonly logger: Logger;
 }
+
+/** So many steps that cannot be made are looked at in one turn. */
+const MOST_TRIES = 16;
 
 const KINDS: readonly Step["kind"][] = ["sweep", "deliver", "flush", "refund", "touch"];
 /** Before the others have a turn: what several deliveries bring is swept in one call, and one root covers it. */
@@ -38,15 +41,23 @@ export function createHomeLine(parts: HomeLineParts): Errands {
   let deliveries = 0;
   let offered: Offer | undefined;
 
-  async function offerOf(steps: readonly Step[], kind: Step["kind"]): Promise<Offer | undefined> {
+  async function offerOf(
+    steps: readonly Step[],
+    kind: Step["kind"],
+    tip: number,
+  ): Promise<Offer | undefined> {
     if (kind === "sweep") {
       const sweeps = steps.filter((step) => step.kind === "sweep");
       const next = await nextSweep(sweeps, parts);
       return next && { kind, errand: next.errand, keys: next.steps.map(({ key }) => key) };
     }
-    const step = steps.find((one) => one.kind === kind);
-    const errand = step && (await errandOf(step));
-    return step && errand && { kind, errand, keys: [step.key] };
+    // One that cannot be made now must not hold up those behind it, nor the start of its own refund clock.
+    for (const step of steps.filter((one) => one.kind === kind).slice(0, MOST_TRIES)) {
+      const errand = await errandOf(step);
+      if (errand !== undefined) return { kind, errand, keys: [step.key] };
+      holds.refused(step.key, tip);
+    }
+    return undefined;
   }
 
   async function errandOf(step: Step): Promise<Errand | undefined> {
@@ -72,7 +83,7 @@ export function createHomeLine(parts: HomeLineParts): Errands {
       if ((parts.tip() ?? -1) < tip.number) return undefined;
       const steps = parts.steps().filter(({ key }) => !holds.isHeld(key, tip.number));
       for (const kind of order) {
-        const offer = await offerOf(steps, kind);
+        const offer = await offerOf(steps, kind, tip.number);
         if (offer === undefined) continue;
         offered = offer;
         return offer.errand;

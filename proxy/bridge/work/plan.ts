@@ -5,7 +5,7 @@
 import type { BridgeRecord } from "../../store/bridge-records.ts";
 import { HOME_CHAIN } from "../../store/bridge-records.ts";
 import { ZERO_BYTES32, type Bytes32 } from "../../../shared/protocol/brands.ts";
-import { unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
+import { PROTOCOLS, unpaddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import type { Arrival, BridgeFacts, Burn, Place, VaultFacts } from "../watch/facts.ts";
 import { burnTerms } from "./burn-terms.ts";
 import type { BurnTerms, Step, Vault, Verdict, View } from "./steps.ts";
@@ -131,11 +131,12 @@ export function burnAt({ way }: BridgeRecord, facts: VaultFacts, view: View): Bu
   return burnTerms(protocol, facts.balance, feeCeiling, feesAt(way, facts.chain, view));
 }
 
-/** The attester's, of burns there; undefined where nobody tells. */
+/** The attester's, of burns there; undefined where nobody tells, and of a warp route, which numbers chains in its own way. */
 export function feesAt(way: BridgeRecord["way"], chain: string, view: View): ReturnType<View["feesOf"]> {
   const from = view.domainOf(chain);
   const lane = laneAt(way, chain, view);
-  return from === undefined || lane === undefined ? undefined : view.feesOf(from, lane.domain);
+  if (from === undefined || lane?.protocol !== PROTOCOLS.cctp) return undefined;
+  return view.feesOf(from, lane.domain);
 }
 
 /** What bounds a burn there; undefined where nothing is burned. */

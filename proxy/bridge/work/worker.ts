@@ -7,12 +7,12 @@ import type { Logger } from "../../logging.ts";
 import type { Chain } from "../../chain/provider.ts";
 import type { Errands } from "../../sequencer/errands.ts";
 import { HOME_CHAIN } from "../../store/bridge-records.ts";
-import { quoteOf } from "./calls.ts";
 import type { ChainSender } from "./chain-sender.ts";
 import { createFarLine } from "./far-line.ts";
 import { Holds } from "./holds.ts";
 import { createHomeLine } from "./home-line.ts";
 import { planOf } from "./plan.ts";
+import { postageOf } from "./postage.ts";
 import { Live } from "./live.ts";
 import { waitsOf } from "./reasons.ts";
 import type { Step } from "./steps.ts";
@@ -28,6 +28,8 @@ export interface WorkerParts
   extends Omit<ViewParts, "chains" | "holds" | "onAnswer" | "onFault">, Omit<SweepParts, "contracts"> {
   readonly home: ServedChain & { readonly chain: Pick<Chain, "call"> };
   readonly far: readonly FarChain[];
+  /** Wei, of each chain's own coin; see `postageOf`. */
+  readonly mostPostage: bigint;
   readonly hasLease: () => boolean;
   readonly wakeSequencer: () => void;
   readonly pollIntervalMs: number;
@@ -79,14 +81,11 @@ export function createWorker(parts: WorkerParts) {
     ...{ contracts: home.contracts, holds },
     steps: () => stepsOn(HOME_CHAIN),
     tip: () => book.tipOf(HOME_CHAIN)?.number,
-    async quote({ terms: { exit } }) {
-      if (exit.protocol === 0) return 0n;
-      return quoteOf.decode(await home.chain.call({ to: exit.messenger, data: quoteOf.encode(exit.domain) }));
-    },
+    quote: ({ terms: { exit } }) => postageOf(home.chain, exit, parts.mostPostage),
   });
   const lines = far.map(({ name, contracts, chain, sender }) =>
     createFarLine({
-      ...{ name, contracts, chain, sender, hasLease, holds },
+      ...{ name, contracts, chain, sender, hasLease, holds, mostPostage: parts.mostPostage },
       steps: () => stepsOn(name),
       tip: () => book.tipOf(name)?.number,
       logger: logger.child({ chain: name }),

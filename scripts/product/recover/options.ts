@@ -20,6 +20,8 @@ export interface Typed {
   readonly account: string[];
   readonly recipient: string[];
   readonly messenger: string[];
+  readonly token: string[];
+  readonly "search-tokens": boolean;
   readonly "from-block": string[];
   readonly attestations: string | undefined;
   readonly "altchain-rpc": string | undefined;
@@ -72,9 +74,11 @@ export async function readOptions(
       assets: Object.keys(bridges.assets),
       refundAddresses: typed["refund-address"].map((text) => address(text, "--refund-address")),
       accounts: typed.account.map((text) => address(text, "--account")),
-      recipients: [...pairs(typed.recipient, "--recipient")].map(([chainId, text]) => ({
+      recipients: each(typed.recipient, "--recipient").map(([chainId, text]) => ({
         ...{ chainId, address: address(text, "--recipient") },
       })),
+      tokens: each(typed.token, "--token").map(([chainId, text]) => ({ chainId, address: token(text) })),
+      searchTokens: typed["search-tokens"],
       ...{ gap: wholeNumber("--gap", typed.gap, 1, 10_000), dryRun: typed["dry-run"] },
       ...(typed.attestations === undefined ? {} : { attestations: typed.attestations }),
       ...(typed["altchain-rpc"] === undefined
@@ -127,15 +131,24 @@ function keyOf({
   return SpendingKey.fromSeed(seed);
 }
 
-/** `31337=something`, each chain once. */
+/** `31337=something`; of one chain the last counts. */
 function pairs(texts: readonly string[], option: string): Map<number, string> {
-  const found = new Map<number, string>();
-  for (const text of texts) {
+  return new Map(each(texts, option));
+}
+
+function each(texts: readonly string[], option: string): [chainId: number, value: string][] {
+  return texts.map((text) => {
     const [, chain, value] = /^([1-9][0-9]{0,14})=(.+)$/.exec(text) ?? [];
     if (chain === undefined || value === undefined)
       throw new UsageError(`${option} takes a chain's number, = and a value, such as 31337=…`);
-    found.set(Number(chain), value);
-  }
+    return [Number(chain), value];
+  });
+}
+
+/** The zero address is the chain's coin. */
+function token(text: string): Address {
+  const found = asAddress(text);
+  if (found === undefined) throw new UsageError("--token takes an address");
   return found;
 }
 

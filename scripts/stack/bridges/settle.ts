@@ -7,15 +7,11 @@ import { deployTestUsdc } from "../../product/deploy.ts";
 import { deployForwarders } from "../../product/forwarders.ts";
 import { readStackJson, StackError } from "../../product/stack-file.ts";
 import type { Anvil } from "../anvil.ts";
+import type { Remote } from "../cctp.ts";
 import { giveCoins } from "../local-chain.ts";
 import { writeJson, type NetworkFolder } from "../stack-folder.ts";
 import { attesterAddresses } from "../venues/attester/start.ts";
-import {
-  deployCctp,
-  deployExchangeDoors,
-  type CctpContracts,
-  type ForeignDomain,
-} from "../venues/cctp-contracts.ts";
+import { deployCctp, deployExchangeDoors, type CctpContracts } from "../venues/cctp-contracts.ts";
 import { DISPUTE_SECS, DOMAINS, type BridgeChainName } from "./terms.ts";
 
 const address = z.custom<Address>((text) => typeof text === "string" && text === asAddress(text));
@@ -46,7 +42,7 @@ export interface SettlingBridges {
   readonly usdc: Address;
   readonly blockTimeSecs: number;
   /** How the other blockchain's burns are named in messages. */
-  readonly altchain: ForeignDomain;
+  readonly altchain: Remote;
 }
 
 const FILE = "bridges.json";

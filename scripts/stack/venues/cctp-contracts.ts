@@ -1,9 +1,9 @@
 // Puts the stand-ins of CCTP on local chains and introduces them to each other, and those of the exchange's doors.
 // DEVELOPMENT ONLY: one owner holds every role, and the dollars are printed.
 import { Contract, MaxUint256, NonceManager, Wallet, type JsonRpcProvider, type Signer } from "ethers";
-import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
-import { addressToWord } from "../../../shared/protocol/host/cctp.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
 import { deployContract } from "../../product/deploy.ts";
+import { acceptRemote, asRemote, deployCctp as deployOn, type Cctp, type Remote } from "../cctp.ts";
 import { giveCoins } from "../local-chain.ts";
 import { openExchangeKeys } from "./exchange/keys.ts";
 
@@ -26,80 +26,31 @@ export interface CctpChain {
   readonly usdc: Address;
 }
 
-/** Of a chain without contracts of ours, as its messages name it. */
-export interface ForeignDomain {
-  readonly domain: number;
-  readonly messenger: Bytes32;
-  readonly token: Bytes32;
-}
-
 export interface CctpOptions {
   readonly chains: readonly CctpChain[];
   /** In any order; all of them must sign. */
   readonly attesters: readonly Address[];
-  readonly foreign?: readonly ForeignDomain[];
+  /** Chains without contracts of ours, as their messages name them. */
+  readonly foreign?: readonly Remote[];
   /** Default: the owner. */
   readonly feeRecipient?: Address;
 }
 
-/** As on the real one. */
-const MOST_PER_BURN = 10_000_000n * 1_000_000n;
-
 /** In the order of the chains, each knowing all others. */
 export async function deployCctp(options: CctpOptions): Promise<readonly CctpContracts[]> {
-  const { chains, foreign = [] } = options;
-  const deployed: CctpContracts[] = [];
-  for (const chain of chains) deployed.push(await deployOne(chain, options));
-  for (const [i, here] of deployed.entries()) {
-    const owner = chains[i]!.owner;
-    const others = [
-      ...deployed
-        .filter((there) => there !== here)
-        .map((there): ForeignDomain => ({
-          domain: there.domain,
-          messenger: addressToWord(there.messenger),
-          token: addressToWord(there.usdc),
-        })),
-      ...foreign,
-    ];
-    for (const { domain, messenger, token } of others) {
-      await send(here.messenger, owner, "addRemoteTokenMessenger(uint32 domain, bytes32 messenger)", [
-        domain,
-        messenger,
-      ]);
-      await send(here.minter, owner, "linkTokenPair(address local, uint32 domain, bytes32 remote)", [
-        here.usdc,
-        domain,
-        token,
-      ]);
-    }
+  const { chains, attesters, foreign = [] } = options;
+  const deployed: Cctp[] = [];
+  const recipients: Address[] = [];
+  for (const { domain, owner, usdc: token } of chains) {
+    const feeRecipient = options.feeRecipient ?? ((await owner.getAddress()).toLowerCase() as Address);
+    const terms = { domain, token, attesters, threshold: attesters.length, feeRecipient };
+    deployed.push(await deployOn(owner, terms));
+    recipients.push(feeRecipient);
   }
-  return deployed;
-}
-
-async function deployOne(
-  { domain, owner, usdc }: CctpChain,
-  { attesters, feeRecipient }: CctpOptions,
-): Promise<CctpContracts> {
-  const self = (await owner.getAddress()).toLowerCase() as Address;
-  const recipient = feeRecipient ?? self;
-  const threshold = attesters.length;
-  const transmitter = await deployContract(owner, "MessageTransmitterV2", [domain, attesters, threshold]);
-  const messenger = (await deployContract(owner, "TokenMessengerV2", [transmitter.address, recipient]))
-    .address;
-  const minter = (await deployContract(owner, "TokenMinterV2", [])).address;
-  await send(messenger, owner, "addLocalMinter(address minter)", [minter]);
-  await send(minter, owner, "addLocalTokenMessenger(address messenger)", [messenger]);
-  await send(minter, owner, "setMaxBurnAmountPerMessage(address token, uint256 most)", [usdc, MOST_PER_BURN]);
-  return {
-    domain,
-    usdc,
-    transmitter: transmitter.address,
-    messenger,
-    minter,
-    feeRecipient: recipient,
-    block: transmitter.block,
-  };
+  for (const [i, here] of deployed.entries())
+    for (const remote of [...deployed.filter((there) => there !== here).map(asRemote), ...foreign])
+      await acceptRemote(chains[i]!.owner, here, remote);
+  return deployed.map(({ token: usdc, ...rest }, i) => ({ ...rest, usdc, feeRecipient: recipients[i]! }));
 }
 
 // ---------------------------------------------------------------- the exchange's doors

@@ -3,22 +3,13 @@
  * money in it is found, and every step is done that remains. Nothing is remembered between two calls; what was done is
  * read from the chains, so a run that was stopped is simply started again.
  */
-import { FORWARDERS_ABI, TOKEN_ABI } from "../../contracts/abi.ts";
 import type { Address, Bytes32 } from "../../protocol/brands.ts";
-import { toHex } from "../../protocol/bytes.ts";
-import {
-  paddedAddress,
-  PROTOCOLS,
-  TIMEOUT_SECS,
-  type Exit,
-  type Lane,
-} from "../../protocol/host/forwarders.ts";
-import { contractAbi } from "../execute-call.ts";
+import { paddedAddress, PROTOCOLS, TIMEOUT_SECS } from "../../protocol/host/forwarders.ts";
 import { requireAddress } from "../pins.ts";
-import type { InPlace, OutPlace, SourcePlace } from "./terms.ts";
 import { Attestations, burnsAt, cctpPlace, type BurnFound, type CctpPlace } from "./recovery/deliveries.ts";
 import { EvmChain, type Attempt } from "./recovery/evm-chain.ts";
 import { ForeignChain } from "./recovery/foreign-chain.ts";
+import { FORWARDERS, Holdings, type Held } from "./recovery/held.ts";
 import type {
   FoundMoney,
   Recovery,
@@ -26,14 +17,11 @@ import type {
   RecoveryOptions,
   RecoveryStep,
   RecoveryWait,
+  StrayMoney,
 } from "./recovery/options.ts";
+import { OtherTokens } from "./recovery/other-tokens.ts";
 import { Places, type Place } from "./recovery/places.ts";
-
-const FORWARDERS = contractAbi(FORWARDERS_ABI);
-const TOKEN = contractAbi(TOKEN_ABI);
-const WARP = contractAbi(["function quoteGasPayment(uint32 domain) view returns (uint256)"]);
-/** The slow way has no fee, so nothing has to be known of fees. */
-const [NO_FEE, FINAL] = [0n, 2_000];
+import { onTheWay, postageOf } from "./recovery/routes.ts";
 
 /**
  * One round: what there is, every step that can be done now, and what only time helps with. To be called again while a step
@@ -43,22 +31,6 @@ export function recoverBridges(options: RecoveryOptions): Promise<Recovery> {
   return new Round(options).play();
 }
 
-/** A token's money at one address, and the three calls of its refund clock. */
-interface Held {
-  readonly chain: EvmChain;
-  readonly place: Place;
-  readonly kind: FoundMoney["kind"];
-  readonly vault: Address;
-  readonly token: Address;
-  readonly minimum: bigint;
-  /** The way on. */
-  readonly act: RecoveryAct;
-  readonly call: readonly [name: string, args: readonly unknown[]];
-  readonly value?: bigint;
-  readonly touch: readonly [name: string, args: readonly unknown[]];
-  readonly back: readonly [act: "refund" | "return", name: string, args: readonly unknown[]];
-}
-
 class Round {
   readonly #options: RecoveryOptions;
   readonly #places: Places;
@@ -66,6 +38,9 @@ class Round {
   readonly #others: ReadonlyMap<number, EvmChain>;
   readonly #foreign: ForeignChain | undefined;
   readonly #attestations: Attestations | undefined;
+  readonly #holdings: Holdings;
+  readonly #otherTokens: OtherTokens;
+  readonly #strays: StrayMoney[] = [];
   readonly #found: FoundMoney[] = [];
   readonly #steps: RecoveryStep[] = [];
   readonly #waits: RecoveryWait[] = [];
@@ -77,6 +52,8 @@ class Round {
     this.#places = new Places(options);
     this.#home = new EvmChain(home, common);
     this.#others = new Map(chains.map((chain) => [chain.chainId, new EvmChain(chain, common)]));
+    this.#holdings = new Holdings(this.#home, this.#others);
+    this.#otherTokens = new OtherTokens(options, this.#home, this.#others);
     this.#foreign = altchain && new ForeignChain(options, altchain);
     this.#attestations =
       attestations === undefined ? undefined : new Attestations(attestations, fetch, signal);
@@ -86,15 +63,20 @@ class Round {
     const cctp = await this.#cctpPlaces();
     const burns = new Map<CctpPlace, BurnFound[]>();
     for (const place of cctp.values()) burns.set(place, await burnsAt(place));
+    const atHome = [...cctp.values()].filter(({ chain }) => chain === this.#home);
+    this.#places.learn(atHome.flatMap((place) => burns.get(place) ?? []));
     const places = await this.#places.used((some) => this.#usedOf(some, [...burns.values()].flat()));
     // From the far end to the near one: what a step moves is then seen by the next.
     for (const place of places) if (place.deposit !== undefined) await this.#burnForeign(place);
-    for (const place of places) for (const held of await this.#heldElsewhere(place)) await this.#move(held);
+    for (const place of places) for (const held of this.#holdings.elsewhere(place)) await this.#move(held);
     // With those of this round.
     for (const place of cctp.values()) burns.set(place, await burnsAt(place));
     await this.#deliver(places, cctp, burns);
-    for (const place of places) await this.#move(this.#heldAtHome(place));
-    return { found: this.#found, steps: this.#steps, waitingFor: this.#waits };
+    for (const place of places) await this.#move(this.#holdings.atHome(place));
+    for (const place of places) await this.#sendBackOthers(place);
+    const chains = { home: this.#home, others: this.#others };
+    for (const what of await onTheWay(places, chains, this.#options.bridges)) this.#wait(what, undefined);
+    return { found: this.#found, steps: this.#steps, waitingFor: this.#waits, strays: this.#strays };
   }
 
   // ---------------------------------------------------------------- where there is something
@@ -104,6 +86,10 @@ class Round {
     if (places.length === 0) return used;
     const recipients = new Set(burns.map(({ recipient }) => recipient));
     const traces = await this.#traces(places);
+    for (const stray of await this.#straysAt(places)) {
+      this.#strays.push(stray);
+      traces.add(stray.address);
+    }
     await Promise.all(
       places.map(async (place) => {
         const { at } = place;
@@ -116,7 +102,7 @@ class Round {
   }
 
   /** Vaults that the contract's own events name, on every chain: one question for many addresses. */
-  async #traces(places: readonly Place[]): Promise<ReadonlySet<string>> {
+  async #traces(places: readonly Place[]): Promise<Set<string>> {
     const vaults = places.flatMap(vaultsOf);
     const topics = [null, vaults.map(paddedAddress)];
     const found = new Set<string>();
@@ -126,10 +112,15 @@ class Round {
     return found;
   }
 
+  async #straysAt(places: readonly Place[]): Promise<readonly StrayMoney[]> {
+    return this.#options.searchTokens === true ? this.#otherTokens.strays(places) : [];
+  }
+
   async #hasMoney(place: Place): Promise<boolean> {
-    const elsewhere = await this.#heldElsewhere(place);
-    for (const { chain, token, vault } of [this.#heldAtHome(place), ...elsewhere])
-      if ((await balanceOf(chain, token, vault)) > 0n) return true;
+    const elsewhere = this.#holdings.elsewhere(place);
+    for (const { chain, token, vault } of [this.#holdings.atHome(place), ...elsewhere])
+      if ((await chain.balance(token, vault)) > 0n) return true;
+    if ((await this.#otherTokens.of(place)).length > 0) return true;
     if (this.#foreign === undefined || place.deposit === undefined) return false;
     const { deposit } = place;
     return (
@@ -137,86 +128,38 @@ class Round {
     );
   }
 
-  #heldAtHome(place: Place): Held {
-    const { record, at } = place;
-    const common = {
-      chain: this.#home,
-      place,
-      vault: at.address,
-      token: record.asset,
-      minimum: record.minimum,
-    };
-    if (at.direction === "out") {
-      const terms = outArgument(at);
-      return {
-        ...{
-          ...common,
-          kind: "out",
-          act: "flush",
-          call: ["flush", [terms, NO_FEE, finalityOf(at.terms.exit)]],
-        },
-        ...{ touch: ["touchOut", [terms]], back: ["return", "returnOut", [terms]] },
-      };
-    }
-    const terms = inArgument(at);
-    return {
-      ...{ ...common, kind: "in", act: "sweep", call: ["sweep", [[{ terms, fees: [] }], []]] },
-      ...{ touch: ["touch", [terms]], back: ["refund", "refund", [terms]] },
-    };
-  }
-
-  async #heldElsewhere({ at, ...place }: Place): Promise<Held[]> {
-    if (at.direction === "out" || at.source === undefined) return [];
-    const { source } = at;
-    const terms = sourceArgument(source);
-    const held: Held[] = [];
-    for (const [number, lane] of source.terms.lanes.entries()) {
-      const chain = this.#others.get(Number(lane.chainId));
-      if (chain === undefined) continue;
-      held.push({
-        ...{
-          chain,
-          place: { at, ...place },
-          kind: "source",
-          vault: source.address,
-          token: lane.token,
-        },
-        ...{ minimum: lane.minimum, act: "forward" },
-        call: ["forward", [terms, number, NO_FEE, finalityOf(lane)]],
-        ...{ touch: ["touchSource", [terms, number]], back: ["refund", "refundSource", [terms, number]] },
-      });
-    }
-    return held;
-  }
-
   // ---------------------------------------------------------------- steps
 
   async #move(held: Held): Promise<void> {
     const { chain, token, vault, minimum, act, call, kind, place } = held;
-    const amount = await balanceOf(chain, token, vault);
+    const amount = await chain.balance(token, vault);
     if (amount === 0n) return;
     const { index } = place.record;
     this.#found.push({ kind, index, chainId: chain.chainId, address: vault, amount });
     if (amount >= minimum) {
-      const value = await this.#postage(held);
-      const attempt = await chain.attempt(FORWARDERS, this.#factory, call[0], call[1], value);
+      const value = await postageOf(held, this.#options.mostPostage);
+      const attempt =
+        typeof value === "bigint"
+          ? await chain.attempt(FORWARDERS, this.#factory, call[0], call[1], value)
+          : value;
       this.#tell(held, act, amount, attempt);
       if (attempt.state !== "refused") return;
     }
     await this.#goBack(held, amount);
   }
 
-  /** A warp route is paid for the delivery. */
-  async #postage({ chain, call, place: { at } }: Held): Promise<bigint> {
-    const way =
-      call[0] === "flush" && at.direction === "out"
-        ? at.terms.exit
-        : call[0] === "forward" && at.direction === "in"
-          ? at.source?.terms.lanes[call[1][1] as number]
-          : undefined;
-    if (way?.protocol !== PROTOCOLS.warpRoute) return 0n;
-    const quoted = await chain.read(WARP, way.messenger, "quoteGasPayment", [way.domain]);
-    return (quoted?.[0] as bigint | undefined) ?? 0n;
+  /** At once, and without a clock: nobody else waits for them. */
+  async #sendBackOthers(place: Place): Promise<void> {
+    for (const { chain, vault, token, amount, call } of await this.#otherTokens.of(place)) {
+      const { chainId } = chain;
+      const { index } = place.record;
+      this.#found.push({ kind: "other", index, chainId, address: vault, amount, token });
+      const attempt = await chain.attempt(FORWARDERS, this.#factory, call[0], call[1]);
+      const { at } = place;
+      const paid = at.direction === "in" ? { refundAddress: at.terms.refund } : {};
+      this.#say({ what: "refundOther", chainId, address: vault, amount, token, ...attempt, ...paid });
+      if (attempt.state === "refused") this.#wait(`${amount} of token ${token} at ${vault}`, undefined);
+    }
   }
 
   async #goBack(held: Held, amount: bigint): Promise<void> {
@@ -281,21 +224,23 @@ class Round {
       if (deposit === undefined || this.#foreign === undefined) continue;
       const recipient = paddedAddress(at.address);
       for (const transaction of await this.#foreign.transactions(deposit))
-        await this.#deliverOne(this.#foreign.domain, transaction, recipient, cctp, true);
+        await this.#deliverOne(this.#foreign.domain, transaction, recipient, cctp, () =>
+          this.#foreign!.isBy(transaction, deposit),
+        );
     }
   }
 
-  /** Of transactions on the other blockchain some bring money, and are no burns: nobody attests those. */
+  /** Of transactions on the other blockchain some bring money, and are no burns: nobody attests those, nor is to be waited for. */
   async #deliverOne(
     domain: number,
     transaction: string,
     recipient: Bytes32,
     cctp: ReadonlyMap<number, CctpPlace>,
-    mayBeNone = false,
+    isBurn: () => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<void> {
     const deliveries = await this.#attestations!.deliver(domain, transaction, recipient, cctp);
     for (const delivery of deliveries) {
-      if (delivery.state === "pending" && !mayBeNone)
+      if (delivery.state === "pending" && (await isBurn()))
         this.#wait(`delivery of ${transaction}: ${delivery.reason}`, undefined);
       if (delivery.state !== "attempted") continue;
       const { amount, attempt } = delivery;
@@ -348,30 +293,4 @@ class Round {
 
 function vaultsOf({ at }: Place): Address[] {
   return at.direction === "in" && at.source !== undefined ? [at.address, at.source.address] : [at.address];
-}
-
-async function balanceOf(chain: EvmChain, token: Address, vault: Address): Promise<bigint> {
-  const found = await chain.read(TOKEN, token, "balanceOf", [vault]);
-  return (found?.[0] as bigint | undefined) ?? 0n;
-}
-
-function finalityOf({ protocol }: Pick<Exit | Lane, "protocol">): number {
-  return protocol === PROTOCOLS.cctp ? FINAL : 0;
-}
-
-function receiverArgument({ npk, ephemeralKey, ciphertext }: InPlace["terms"]["receiver"]) {
-  return { npk, ephemeralKey: toHex(ephemeralKey), ciphertext: toHex(ciphertext) };
-}
-
-function inArgument({ terms }: InPlace) {
-  return { ...terms, receiver: receiverArgument(terms.receiver) };
-}
-
-function outArgument({ terms }: OutPlace) {
-  const exit = { ...terms.exit, hook: toHex(terms.exit.hook) };
-  return { ...terms, exit, refund: receiverArgument(terms.refund) };
-}
-
-function sourceArgument({ terms }: SourcePlace) {
-  return { ...terms, lanes: [...terms.lanes] };
 }

@@ -14,6 +14,8 @@ export interface Block {
 }
 
 export interface PoolLog {
+  /** The contract whose word it is. */
+  readonly by: Address;
   readonly block: number;
   readonly blockHash: Bytes32;
   readonly txHash: Bytes32;
@@ -66,9 +68,9 @@ export class Nodes {
     return found;
   }
 
-  /** The pool's logs in order, piece by piece; a piece gets shorter while a node refuses it. */
+  /** A contract's logs in order, or everybody's; piece by piece, and a piece gets shorter while a node refuses it. */
   async *logs(
-    pool: Address,
+    by: Address | undefined,
     from: number,
     to: number,
     { topics = [], signal }: { topics?: readonly unknown[]; signal?: AbortSignal | undefined } = {},
@@ -76,11 +78,14 @@ export class Nodes {
     await this.#onChain(signal);
     for (let next = from; next <= to;) {
       const end = Math.min(to, next + this.#span - 1);
-      const range = { address: pool, fromBlock: hex(next), toBlock: hex(end), topics };
+      const range = {
+        ...(by === undefined ? {} : { address: by }),
+        ...{ fromBlock: hex(next), toBlock: hex(end), topics },
+      };
       let logs: readonly PoolLog[];
       try {
         logs = await this.#agreed(`the pool's logs of blocks ${next} to ${end}`, async (node) =>
-          logsOf(await node.ask("eth_getLogs", [range], signal), pool, next, end),
+          logsOf(await node.ask("eth_getLogs", [range], signal), by, next, end),
         );
       } catch (error) {
         if (!(error instanceof NodeRefused)) throw error;
@@ -104,6 +109,18 @@ export class Nodes {
         throw doubted("a call's answer is no hex");
       return answer.toLowerCase();
     });
+  }
+
+  /** Coins of an account, in wei. */
+  async coins(account: Address, block: number, signal?: AbortSignal): Promise<bigint> {
+    await this.#onChain(signal);
+    const agreed = await this.#agreed(`the coins of an account at block ${block}`, async (node) => {
+      const answer = await node.ask("eth_getBalance", [account, hex(block)], signal);
+      if (typeof answer !== "string" || !/^0x[0-9a-f]{1,64}$/i.test(answer))
+        throw doubted("an account's coins are no number");
+      return answer.toLowerCase();
+    });
+    return BigInt(agreed);
   }
 
   /** The highest of what the nodes say. */
@@ -163,7 +180,7 @@ function blockOf(untrusted: unknown): Block {
 }
 
 /** In the chain's order, each within the range, of the pool and not taken back. */
-function logsOf(untrusted: unknown, pool: Address, from: number, to: number): PoolLog[] {
+function logsOf(untrusted: unknown, by: Address | undefined, from: number, to: number): PoolLog[] {
   if (!Array.isArray(untrusted)) throw doubted("its logs are no list");
   const logs = untrusted.map((one) => {
     const { address, blockNumber, blockHash, transactionHash, logIndex, topics, data, removed } = (one ??
@@ -171,8 +188,11 @@ function logsOf(untrusted: unknown, pool: Address, from: number, to: number): Po
     const [hash, txHash] = [asBytes32(blockHash), asBytes32(transactionHash)];
     const isHex = (text: unknown): text is string =>
       typeof text === "string" && /^0x([0-9a-f]{2})*$/i.test(text);
-    if (asAddress(address) !== pool || removed === true) throw doubted("a log that is not of the pool");
+    const contract = asAddress(address);
+    if ((by !== undefined && contract !== by) || removed === true)
+      throw doubted("a log that is not of the contract that was asked about");
     if (
+      contract === undefined ||
       hash === undefined ||
       txHash === undefined ||
       !isHex(data) ||
@@ -183,6 +203,7 @@ function logsOf(untrusted: unknown, pool: Address, from: number, to: number): Po
     const block = quantity(blockNumber);
     if (block < from || block > to) throw doubted("a log of a block that was not asked for");
     return {
+      by: contract,
       block,
       blockHash: hash,
       txHash,

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { base58 } from "@scure/base";
 import { Contract, Interface, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
@@ -20,9 +21,10 @@ import { openOutput } from "../../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { completeNote } from "../../../shared/notes/measured-note.ts";
 import { asAddress, mustField, type Address } from "../../../shared/protocol/brands.ts";
-import { mustFromHex } from "../../../shared/protocol/bytes.ts";
+import { mustFromHex, toBytes32 } from "../../../shared/protocol/bytes.ts";
 import { addressToWord } from "../../../shared/protocol/host/cctp.ts";
 import type { Factory } from "../../../shared/protocol/host/forwarders.ts";
+import type { TestAltchain } from "../../support/altchain.ts";
 import { LonePool } from "../../support/lone-pool.ts";
 import { standInProver } from "./stand-in.ts";
 
@@ -35,6 +37,10 @@ export const ACCOUNT = "0x00000000000000000000000000000000000000d2" as Address;
 export const PAYEE = "0x00000000000000000000000000000000000000d3" as Address;
 const bounds = { minimum: MINIMUM, feeCeiling: CEILING };
 const POOL = new Interface(POOL_ABI);
+
+const ALT_DOMAIN = 5;
+const ALT_MESSENGER = addressToWord("0x00000000000000000000000000000000000000a5" as Address);
+const altToken = ({ token }: TestAltchain) => toBytes32(base58.decode(token.mint));
 
 export class RecoveryStage {
   readonly lone: LonePool;
@@ -57,6 +63,7 @@ export class RecoveryStage {
     readonly cctp: readonly CctpContracts[];
     readonly folder: string;
     readonly senders: readonly [Account, Account];
+    readonly altchain: TestAltchain | undefined;
   }) {
     this.lone = made.lone;
     this.second = made.second;
@@ -90,10 +97,12 @@ export class RecoveryStage {
           },
         ],
       },
+      ...(made.altchain === undefined ? {} : { altchain: { ...made.altchain.token, domain: home.domain } }),
     };
   }
 
-  static async open(): Promise<RecoveryStage> {
+  /** With the other blockchain where one is given: its burns are attested, too. */
+  static async open(altchain?: TestAltchain): Promise<RecoveryStage> {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-recovery-"));
     const lone = await LonePool.start(standInProver);
     const anvil = await startAnvil({ chainId: 31_338 });
@@ -110,7 +119,12 @@ export class RecoveryStage {
         { domain: 6, owner: owners[1], usdc },
       ],
       attesters: await attesterAddresses(folder),
-      foreign: [{ domain: 19, messenger: addressToWord(PAYEE), token: addressToWord(PAYEE) }],
+      foreign: [
+        { domain: 19, messenger: addressToWord(PAYEE), token: addressToWord(PAYEE) },
+        ...(altchain === undefined
+          ? []
+          : [{ domain: ALT_DOMAIN, messenger: ALT_MESSENGER, token: altToken(altchain) }]),
+      ],
     });
     const urls = [lone.anvil.url, anvil.url];
     const attester = await startAttester({
@@ -119,12 +133,20 @@ export class RecoveryStage {
         chains: cctp.map(({ domain, transmitter, messenger }, at) => ({
           ...{ domain, transmitter, messenger, rpc: urls[at]!, final_blocks: 2 },
         })),
+        ...(altchain === undefined
+          ? {}
+          : {
+              altchain: {
+                ...{ domain: ALT_DOMAIN, messenger: ALT_MESSENGER },
+                ...{ rpc: altchain.url, mint: altchain.token.mint },
+              },
+            }),
         poll_ms: 50,
       },
     });
     const senders = [await lone.account(), new Account(Account.createRandom().privateKey, second)] as const;
     await second.send("anvil_setBalance", [senders[1].address, toBeHex(10n ** 20n)]);
-    return new RecoveryStage({ lone, second, attester, factory, anvil, cctp, folder, senders });
+    return new RecoveryStage({ lone, second, attester, factory, anvil, cctp, folder, senders, altchain });
   }
 
   async stop(): Promise<void> {
@@ -181,10 +203,14 @@ export class RecoveryStage {
   }
 
   /** The attester signs when it sees fit. */
-  async recoverUntil(seed: number, isDone: (recovery: Recovery) => boolean): Promise<Recovery> {
+  async recoverUntil(
+    seed: number,
+    isDone: (recovery: Recovery) => boolean,
+    changes: Partial<RecoveryOptions> = {},
+  ): Promise<Recovery> {
     for (const end = Date.now() + 30_000; ;) {
       await this.mine();
-      const recovery = await this.recover(seed);
+      const recovery = await this.recover(seed, changes);
       if (isDone(recovery)) return recovery;
       if (Date.now() > end) throw new Error(`it did not come about: ${show(recovery)}`);
       await new Promise((resolve) => setTimeout(resolve, 200));

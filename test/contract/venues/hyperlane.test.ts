@@ -1,11 +1,11 @@
 // Hyperlane's real contracts between two local chains, with a validator and relayer of ours as a process.
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Contract, Interface, JsonRpcProvider, keccak256, NonceManager, Wallet, zeroPadValue } from "ethers";
 import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
-import { startService, type Service } from "../../../scripts/stack/service.ts";
+import type { Service } from "../../../scripts/stack/service.ts";
 import { installHyperlane } from "../../../scripts/stack/venues/hyperlane/artefacts.ts";
 import { MessageTree, signedMetadata } from "../../../scripts/stack/venues/hyperlane/checkpoint.ts";
 import {
@@ -13,6 +13,7 @@ import {
   enroll,
   type HyperlaneEnd,
 } from "../../../scripts/stack/venues/hyperlane/deploy.ts";
+import { startHyperlane } from "../../../scripts/stack/venues/hyperlane/start.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import { until } from "../../support/until.ts";
 
@@ -57,11 +58,6 @@ describe("venues: Hyperlane", () => {
     await enroll(home.owner, home.end, away.end);
     await enroll(away.owner, away.end, home.end);
     for (const { usdc, end } of [home, away]) await run(usdc, "mint", end.route, 1_000n * UNIT);
-    const ends = [home, away].map(({ anvil, end: { domain, mailbox, merkleTreeHook } }) => ({
-      ...{ rpc: anvil.url, domain, mailbox, merkleTreeHook },
-    }));
-    const config = { validatorKey: VALIDATOR, senderKey: SENDER, ends };
-    await writeFile(path.join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
   });
 
   after(async () => {
@@ -108,13 +104,10 @@ describe("venues: Hyperlane", () => {
   }
 
   const relay = async () => {
-    relayer = await startService({
-      name: "hyperlane",
-      program: "scripts/stack/venues/hyperlane/main.ts",
-      args: ["--config", path.join(folder, "config.json")],
-      logFile: path.join(folder, "hyperlane.log"),
-      isReady: (line) => line["validator"] === validator.address,
-    });
+    const ends = [home, away].map(({ anvil, end: { domain, mailbox, merkleTreeHook } }) => ({
+      ...{ rpc: anvil.url, domain, mailbox, merkleTreeHook },
+    }));
+    relayer = await startHyperlane({ folder, validatorKey: VALIDATOR, senderKey: SENDER, ends });
   };
   const nobody = (name: string) => `0x${keccak256(Buffer.from(name)).slice(-40)}`;
 

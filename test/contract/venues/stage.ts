@@ -263,12 +263,16 @@ export class Stage {
     });
   }
 
+  get attesterUrl(): string {
+    return this.#attester?.url ?? assert.fail("no attester");
+  }
+
   killAttester(): Promise<void> {
     return this.#attester?.kill() ?? assert.fail("no attester");
   }
 
   ask(where: string, init?: RequestInit): Promise<Response> {
-    return fetch(`${this.#attester?.url ?? assert.fail("no attester")}${where}`, init);
+    return fetch(`${this.attesterUrl}${where}`, init);
   }
 
   async away(until: number): Promise<void> {

@@ -11,6 +11,8 @@ export interface HyperlaneEnd {
   readonly mailbox: string;
   readonly merkleTreeHook: string;
   readonly ism: string;
+  /** Takes the fee of every message that leaves; its owner may change it. */
+  readonly protocolFee: string;
   /** The warp route: what a forwarder of protocol 1 names as its messenger. */
   readonly route: string;
 }
@@ -30,12 +32,14 @@ export async function deployHyperlane(
   domain: number,
   token: string,
   validator: string,
+  /** Wei for each message, and the most that it may become. */
+  fee: { readonly amount: bigint; readonly most: bigint } = { amount: 0n, most: 0n },
 ): Promise<HyperlaneEnd> {
   const self = await owner.getAddress();
   const mailbox = await deploy(owner, "mailbox", ["uint32"], [domain]);
   const merkleTreeHook = await deploy(owner, "merkleTreeHook", ["address"], [mailbox]);
-  const fee = ["uint256", "uint256", "address", "address"];
-  const protocolFee = await deploy(owner, "protocolFee", fee, [0, 0, self, self]);
+  const ofFee = ["uint256", "uint256", "address", "address"];
+  const protocolFee = await deploy(owner, "protocolFee", ofFee, [fee.most, fee.amount, self, self]);
   const factory = new Contract(await deploy(owner, "ismFactory", [], []), ISM_FACTORY, owner);
   await call(factory, "deploy", [validator], 1);
   const ism = String(await factory.getFunction("getAddress(address[],uint8)").staticCall([validator], 1));
@@ -43,7 +47,7 @@ export async function deployHyperlane(
   const terms = ["address", "uint256", "uint256", "address"];
   const route = await deploy(owner, "collateralRoute", terms, [token, 1, 1, mailbox]);
   await call(new Contract(route, ROUTE, owner), "initialize", ZeroAddress, ZeroAddress, self);
-  return { domain, mailbox, merkleTreeHook, ism, route };
+  return { domain, mailbox, merkleTreeHook, ism, protocolFee, route };
 }
 
 /** Each end takes messages of the other alone. */

@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import { asBytes32, ZERO_BYTES32, type Address, type Bytes32 } from "../../../protocol/brands.ts";
-import { fromHex } from "../../../protocol/bytes.ts";
+import { fromHex, mustFromHex } from "../../../protocol/bytes.ts";
 import { parseBurn, parseMessage, wordToAddress } from "../../../protocol/host/cctp.ts";
 import { boundedBody } from "../../bounded-body.ts";
 import { ClientError } from "../../errors.ts";
@@ -61,6 +61,7 @@ export interface BurnFound {
   readonly recipient: Bytes32;
   readonly destination: number;
   readonly amount: bigint;
+  readonly hook: Uint8Array;
 }
 
 export async function burnsAt({ chain, messenger }: CctpPlace): Promise<BurnFound[]> {
@@ -76,6 +77,7 @@ export async function burnsAt({ chain, messenger }: CctpPlace): Promise<BurnFoun
             recipient: args["mintRecipient"] as Bytes32,
             destination: Number(args["destinationDomain"]),
             amount: args["amount"] as bigint,
+            hook: mustFromHex(args["hookData"] as string),
           },
         ];
   });

@@ -5,10 +5,13 @@
 import { ZERO_ADDRESS, type Address } from "../../../protocol/brands.ts";
 import { createJsonRpc, NodeRefused } from "../../chain/json-rpc.ts";
 import { hex, Nodes, type Block, type PoolLog } from "../../chain/nodes.ts";
-import type { ContractAbi } from "../../execute-call.ts";
+import { TOKEN_ABI } from "../../../contracts/abi.ts";
+import { contractAbi, type ContractAbi } from "../../execute-call.ts";
 import { requireAddress } from "../../pins.ts";
 import type { TransactionSender } from "../../sender.ts";
 import type { RecoveryChain } from "./options.ts";
+
+const TOKEN = contractAbi(TOKEN_ABI);
 
 export type Attempt =
   | { readonly state: "done"; readonly transaction: string }
@@ -67,13 +70,21 @@ export class EvmChain {
     }
   }
 
-  async logs(address: Address, topics: readonly unknown[]): Promise<readonly PoolLog[]> {
+  /** Of one contract, or of all. */
+  async logs(address: Address | undefined, topics: readonly unknown[]): Promise<readonly PoolLog[]> {
     const { number } = await this.head();
     const found: PoolLog[] = [];
     const range = { topics, signal: this.#signal };
     for await (const { logs } of this.#nodes.logs(address, this.#fromBlock, number, range))
       found.push(...logs);
     return found;
+  }
+
+  /** Of a token, or of the chain's own coin by the zero address. */
+  async balance(token: Address, of: Address): Promise<bigint> {
+    if (token === ZERO_ADDRESS) return this.#nodes.coins(of, (await this.head()).number, this.#signal);
+    const found = await this.read(TOKEN, token, "balanceOf", [of]);
+    return (found?.[0] as bigint | undefined) ?? 0n;
   }
 
   async attempt(

@@ -14,6 +14,17 @@ const DOMAIN = 5;
 const FINAL = 2_000;
 const balance = z.object({ value: z.object({ amount: z.string().regex(/^[0-9]{1,20}$/) }) });
 const latest = z.object({ value: z.object({ blockhash: z.string() }) });
+/** Signers come first. */
+const sent = z
+  .object({
+    transaction: z.object({
+      message: z.object({
+        accountKeys: z.array(z.string()),
+        header: z.object({ numRequiredSignatures: z.int() }),
+      }),
+    }),
+  })
+  .nullable();
 const history = z.array(z.object({ signature: z.string(), err: z.unknown() }));
 
 export class ForeignChain {
@@ -57,6 +68,15 @@ export class ForeignChain {
       history,
     );
     return found.filter(({ err }) => err === null || err === undefined).map(({ signature }) => signature);
+  }
+
+  /** Whether the deposit key signed it: all that it ever signs is burns. Anybody else's only names its account. */
+  async isBy(signature: string, { key }: Deposit): Promise<boolean> {
+    const config = { commitment: "confirmed", encoding: "json", maxSupportedTransactionVersion: 0 };
+    const found = await this.#ask("getTransaction", [signature, config], sent);
+    if (found === null) return false;
+    const { accountKeys, header } = found.transaction.message;
+    return accountKeys.slice(0, header.numRequiredSignatures).includes(key.text);
   }
 
   async burn({ key }: Deposit, amount: bigint, terms: BurnTerms): Promise<Attempt> {

@@ -44,12 +44,22 @@ export interface RecoveryOptions {
   readonly gap?: number;
   /** Look and try, and send nothing. */
   readonly dryRun?: boolean;
+  /**
+   * Tokens that were sent to an address which does not wait for them; the zero address is the chain's coin. Those that
+   * bridges are made for are known without this.
+   */
+  readonly tokens?: readonly { readonly chainId: number; readonly address: string }[];
+  /** Look for other tokens in the logs of every contract, which some nodes refuse. They are shown, and not moved. */
+  readonly searchTokens?: boolean;
+  /** Most that a warp route is paid for one message, in wei of the chain that it leaves. Default 0.01 of its coin. */
+  readonly mostPostage?: bigint;
   readonly signal?: AbortSignal;
   readonly fetch?: typeof fetch;
   readonly report?: (step: RecoveryStep) => void;
 }
 
-export type RecoveryAct = "deliver" | "sweep" | "forward" | "flush" | "burn" | "touch" | "refund" | "return";
+export type RecoveryAct =
+  "deliver" | "sweep" | "forward" | "flush" | "burn" | "touch" | "refund" | "return" | "refundOther";
 
 export interface RecoveryStep {
   readonly what: RecoveryAct;
@@ -60,6 +70,8 @@ export interface RecoveryStep {
   /** `possible`: it would be done by who sends; `refused`: it cannot happen now. */
   readonly state: "done" | "possible" | "refused";
   readonly transaction?: string;
+  /** Of `refundOther`. */
+  readonly token?: string;
   /** Of a refund: who gets it. */
   readonly refundAddress?: string;
   readonly reason?: string;
@@ -72,10 +84,21 @@ export interface RecoveryWait {
 }
 
 export interface FoundMoney {
-  readonly kind: "in" | "source" | "out" | "altchain";
+  /** `other`: of a token that the address does not wait for. */
+  readonly kind: "in" | "source" | "out" | "altchain" | "other";
   readonly index: number;
   readonly chainId: number | null;
   readonly address: string;
+  readonly amount: bigint;
+  /** Of `other`. */
+  readonly token?: string;
+}
+
+/** What anybody may have sent. To be named in `tokens` by who wants it. */
+export interface StrayMoney {
+  readonly chainId: number;
+  readonly address: string;
+  readonly token: string;
   readonly amount: bigint;
 }
 
@@ -84,4 +107,6 @@ export interface Recovery {
   readonly found: readonly FoundMoney[];
   readonly steps: readonly RecoveryStep[];
   readonly waitingFor: readonly RecoveryWait[];
+  /** With `searchTokens`. */
+  readonly strays: readonly StrayMoney[];
 }

@@ -13,7 +13,9 @@ import { GAP_LIMIT } from "../numbers.ts";
 import { recordKey, type BridgeRecord } from "../record.ts";
 import { numbered, type Unnumbered } from "../refunds.ts";
 import { inPlace, outPlace, type InPlace, type Maker, type OutPlace } from "../terms.ts";
+import type { BurnFound } from "./deliveries.ts";
 import type { RecoveryOptions } from "./options.ts";
+import { payeesIn, type Payees } from "./payees.ts";
 
 export interface Deposit {
   readonly key: DepositKey;
@@ -28,12 +30,19 @@ export class Places {
   readonly factory: Factory;
   readonly #options: RecoveryOptions;
   readonly #maker: Maker;
+  #payees: Payees | undefined;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
     this.factory = factoryOf(options.bridges);
     const home = { chainId: BigInt(options.home.chainId), pool: requireAddress(options.pool, "pool") };
     this.#maker = { keys: options.keys.viewing, home, factory: this.factory };
+  }
+
+  /** Payees that burns on the pool's chain tell of. */
+  learn(burns: readonly BurnFound[]): void {
+    const { bridges, gap } = this.#options;
+    this.#payees = payeesIn(burns, this.#maker, bridges, this.#assets(), gap);
   }
 
   /** `hasTrace` says which of the places were ever used. */
@@ -70,13 +79,24 @@ export class Places {
     return { record, at, deposit: { key, tokenAccount } };
   }
 
+  #assets(): Address[] {
+    const { assets, bridges } = this.#options;
+    const pinned = Object.keys(bridges.assets).map((name) => asAddress(name));
+    return assets.map((text) => requireAddress(text, "asset")).filter((asset) => pinned.includes(asset));
+  }
+
   /** By kind. */
   #templates(): Unnumbered[][] {
-    const { bridges, refundAddresses = [], accounts = [], recipients = [] } = this.#options;
-    const assets = this.#options.assets.map((text) => requireAddress(text, "asset"));
-    const pinned = assets.filter((asset) =>
-      Object.keys(bridges.assets).some((one) => asAddress(one) === asset),
-    );
+    const { bridges, refundAddresses = [] } = this.#options;
+    const pinned = this.#assets();
+    const payees = new Map<string, { readonly chainId: number | undefined; readonly address: string }>();
+    const know = (chainId: number | undefined, address: string): void =>
+      void payees.set(`${chainId ?? ""} ${address.toLowerCase()}`, { chainId, address });
+    for (const account of [...(this.#options.accounts ?? []), ...(this.#payees?.accounts ?? [])])
+      know(undefined, account);
+    for (const { chainId, address } of this.#options.recipients ?? []) know(chainId, address);
+    for (const [chainId, some] of this.#payees?.recipients ?? [])
+      for (const address of some) know(chainId, address);
     const collector = requireAddress(bridges.collector, "pins.bridges.collector");
     const incoming = (kind: "in" | "altchain"): Unnumbered[] =>
       pinned.flatMap((asset) =>
@@ -98,10 +118,7 @@ export class Places {
     return [
       incoming("in"),
       bridges.altchain === undefined ? [] : incoming("altchain"),
-      [
-        ...accounts.flatMap((account) => outgoing(account, undefined)),
-        ...recipients.flatMap(({ chainId, address }) => outgoing(address, chainId)),
-      ],
+      [...payees.values()].flatMap(({ chainId, address }) => outgoing(address, chainId)),
     ].filter((templates) => templates.length > 0);
   }
 }

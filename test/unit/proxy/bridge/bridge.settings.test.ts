@@ -22,7 +22,10 @@ const [asset] = BRIDGES_FILE.assets;
 describe("settings of the bridges", () => {
   it("reads a whole file, with its defaults", () => {
     const read = bridgeSettings({ limits: undefined });
-    assert.deepEqual(read.limits, { openPerUser: 100, openPerInstance: 10_000, watchDays: 30 });
+    assert.deepEqual(read.limits, {
+      ...{ openPerUser: 100, openPerInstance: 10_000, watchDays: 30 },
+      postageWei: 10_000_000_000_000_000n,
+    });
     assert.deepEqual([read.homeChainId, read.assets[0]?.minimum], [31_337, 1_000_000n]);
     assert.equal(read.chains[1]?.exit, undefined);
     assert.equal(read.perpvenue?.exit.destination, "perps");

@@ -26,10 +26,9 @@ import { createChain } from "../../../../../proxy/chain/provider.ts";
 import { createGasWallet } from "../../../../../proxy/sequencer/gas-wallet.ts";
 import { bridgeForm, HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/store/bridge-records.ts";
 import { decodeShieldedAddress } from "../../../../../shared/notes/address.ts";
-import { openOutput, OutputSealer } from "../../../../../shared/notes/encryption.ts";
+import { OutputSealer } from "../../../../../shared/notes/encryption.ts";
 import { newSeed, SpendingKey } from "../../../../../shared/notes/keys.ts";
-import { completeNote, sealUnmeasured } from "../../../../../shared/notes/measured-note.ts";
-import type { Note } from "../../../../../shared/notes/note.ts";
+import { sealUnmeasured } from "../../../../../shared/notes/measured-note.ts";
 import { asAddress, ZERO_BYTES32, type Address } from "../../../../../shared/protocol/brands.ts";
 import {
   inAddress,
@@ -40,6 +39,7 @@ import {
   type Lane,
 } from "../../../../../shared/protocol/host/forwarders.ts";
 import { startAnvil } from "../../../../support/chain.ts";
+import { creditedNotes } from "../../../../support/credited-notes.ts";
 import { Money, SILENT } from "../../../../support/money.ts";
 
 export const MINIMUM = 1_000_000n;
@@ -203,7 +203,7 @@ export class Stage {
       feesOf: () => Promise.resolve(this.#options.fees ?? { service: undefined, developer: undefined }),
       hasLease: () => on.sequencer.state().hasLease,
       wakeSequencer: () => on.sequencer.wake(),
-      pollIntervalMs: POLL_MS,
+      ...{ pollIntervalMs: POLL_MS, mostPostage: 0n },
       logger: SILENT,
       now: Date.now,
     });
@@ -356,19 +356,8 @@ export class Stage {
   }
 
   /** What the chain's credits give to a wallet. */
-  async notesOf(key: SpendingKey): Promise<Note[]> {
-    const { viewing } = key;
-    return (await this.on.events()).flatMap((event): Note[] => {
-      if (event.kind !== "credited") return [];
-      const { npk, asset, value, commitment, ephemeralKey, ciphertext } = event;
-      const opened = openOutput(viewing, { ephemeralKey, output: 0, ciphertext });
-      const note = opened && completeNote(viewing.owner, opened.blinding, { npk, asset, value }, commitment);
-      return note === undefined ? [] : [note];
-    });
-  }
-
   async valuesOf(key: SpendingKey): Promise<bigint[]> {
-    return (await this.notesOf(key)).map(({ value }) => value);
+    return (await creditedNotes(this.on, key)).map(({ value }) => value);
   }
 }
 
