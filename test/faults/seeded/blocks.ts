@@ -46,9 +46,10 @@ export class Blocks {
     return Number(block.timestamp);
   }
 
-  /** From the newest block on, also where the chain's clock is ahead of the machine's. */
+  /** From the newest block on, or from now where that lies long ago; also where the chain's clock is ahead of the machine's. */
   async passTime(secs: number): Promise<void> {
-    await this.#chain.rpc("evm_setNextBlockTimestamp", [(await this.time()) + secs]);
+    const from = Math.max(await this.time(), Math.floor(Date.now() / 1_000));
+    await this.#chain.rpc("evm_setNextBlockTimestamp", [from + secs]);
     await this.mine(1);
   }
 

@@ -41,7 +41,8 @@ export async function readChain(
   const pool = entry.pool.toLowerCase();
   const ordinals = new Map<string, number>();
   const address = [at.usdc, at.wrong, factory, pool, at.transmitter];
-  const range = { address, fromBlock: hex(at.height + 1), toBlock: "latest" };
+  // From the snapshot's own block, which is empty: a chain may have gone back to it.
+  const range = { address, fromBlock: hex(at.height), toBlock: "latest" };
   for (const log of (await rpc("eth_getLogs", [range])) as readonly Log[]) {
     const read = (from: Interface): LogDescription | null =>
       from.parseLog({ topics: [...log.topics], data: log.data });

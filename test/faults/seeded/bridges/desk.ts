@@ -8,7 +8,8 @@ import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 
 const ANSWER_WITHIN_MS = 8_000;
-const MOST_TRIES = 200;
+/** A machine that is busy takes long to start a proxy that was killed twice. */
+const PATIENCE_MS = 60_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Asking {
@@ -55,7 +56,8 @@ export class Desk {
   /** Nobody pays to an address that was not told to him: he asks until it is. */
   async told(name: string): Promise<void> {
     const asking = this.#asking(name);
-    for (let i = 0; i < MOST_TRIES; i++) {
+    const end = performance.now() + PATIENCE_MS;
+    for (let i = 0; performance.now() < end; i++) {
       if (asking.answers.some(({ is }) => is === "made")) return;
       await this.#post(asking, this.#places[i % this.#places.length]!);
       if (i > 0) await sleep(25);
@@ -69,8 +71,9 @@ export class Desk {
 
   /** Everything that was asked is asked again, until it is answered: the answer is of a healthy service. */
   async askAgain(): Promise<void> {
+    const end = performance.now() + PATIENCE_MS;
     for (const asking of this.#asked.values())
-      for (let i = 0; i < MOST_TRIES; i++) {
+      for (let i = 0; performance.now() < end; i++) {
         const answer = await this.#post(asking, this.#places[i % this.#places.length]!);
         if (answer.is === "made" && answer.status === 201) continue;
         if (answer.is === "made" || (answer.is === "refused" && !isPassing(answer.code))) break;
@@ -90,9 +93,10 @@ export class Desk {
     return all;
   }
 
-  /** Leaves that are under no root yet, as the service says. */
-  async pendingLeaves(): Promise<number | undefined> {
-    return (await this.#get<{ pending: number }>("/merkle/root"))?.pending;
+  /** Leaves that are under no root yet, as the service says; undefined where it has not seen the block `height`. */
+  async pendingLeaves(height: number): Promise<number | undefined> {
+    const root = await this.#get<{ pending: number; block_number: number }>("/merkle/root");
+    return root?.block_number === height ? root.pending : undefined;
   }
 
   #asking(name: string): Asking {

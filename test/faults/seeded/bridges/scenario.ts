@@ -97,7 +97,7 @@ export class Scenario implements Playing {
       orphaned: new Set(CHAINS.flatMap((name) => [...this.#people.blocks[name].orphaned])),
       looksAtFees: this.#plan.looksAtFees,
       before: this.#before,
-      pendingLeaves: (await this.#desk.pendingLeaves()) ?? 0,
+      pendingLeaves: (await this.#pendingLeaves()) ?? 1,
       stop: () => this.#stop(violations),
     });
     return check(seen);
@@ -298,8 +298,12 @@ export class Scenario implements Playing {
     const found = unsettled(this.#desk.asked, await readAll(this.#stage));
     for (const name of CHAINS)
       if ((await this.#people.blocks[name].waiting(0)) !== undefined) found.push(`${name} has ours to mine`);
-    if (((await this.#desk.pendingLeaves()) ?? 1) > 0) found.push("leaves wait for a root");
+    if (((await this.#pendingLeaves()) ?? 1) > 0) found.push("leaves wait for a root");
     return found;
+  }
+
+  async #pendingLeaves(): Promise<number | undefined> {
+    return this.#desk.pendingLeaves(await this.#people.blocks.home.height());
   }
 
   /** Until the service has seen the last blocks; the checker says what it has not. */
