@@ -145,7 +145,11 @@ const CASES: readonly (readonly [string, Observations, Violation["code"]])[] = [
     },
     "BALANCE_WRONG",
   ],
-  ["a pool that has less than its notes", { ...HONEST, pool: { before: 500n, after: 501n } }, "BALANCE_WRONG"],
+  [
+    "a pool that has less than its notes",
+    { ...HONEST, pool: { before: 500n, after: 501n } },
+    "BALANCE_WRONG",
+  ],
   [
     "a note for less than what was swept",
     home({ credits: [{ ...HOME_CHAIN.credits[0]!, value: NOTE - 1n }, HOME_CHAIN.credits[1]!] }),
@@ -185,7 +189,11 @@ const CASES: readonly (readonly [string, Observations, Violation["code"]])[] = [
     "BURN_WRONG",
   ],
   ["a burn that is not delivered", home({ mints: [] }), "NOT_DELIVERED"],
-  ["a burn that is minted twice", home({ mints: [...HOME_CHAIN.mints, ...HOME_CHAIN.mints] }), "MINTED_TWICE"],
+  [
+    "a burn that is minted twice",
+    home({ mints: [...HOME_CHAIN.mints, ...HOME_CHAIN.mints] }),
+    "MINTED_TWICE",
+  ],
   [
     "a mint without a burn",
     home({ mints: [...HOME_CHAIN.mints, { ...HOME_CHAIN.mints[0]!, nonce: "n9" }] }),

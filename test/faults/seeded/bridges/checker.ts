@@ -155,6 +155,10 @@ function checkVault(
   const went = sum(chain.transfers.filter(({ from }) => from === address).map(({ amount }) => amount));
   const told = sum(acts.map(({ amount, fees }) => amount + fees));
   if (went !== told) say("BALANCE_WRONG", `${name}: ${went} went, ${told} by what the contract says`);
+  const strange = actsOf(chain, address).filter((act) => !isOfDollars(act));
+  const lost = sum(chain.wrong.filter(({ from }) => from === address).map(({ amount }) => amount));
+  if (lost !== sum(strange.map(({ amount }) => amount)))
+    say("BALANCE_WRONG", `${name}: ${lost} of another token went`);
   const left = came - went;
   if (left < 0n) say("BALANCE_WRONG", `${name}: ${went} of ${came} went`);
   if (left >= minimum) say("NOT_MOVED", `${name}: ${left} lies there`);

@@ -92,7 +92,7 @@ function settingsOf(facts: BridgeFacts, chains: Parties["chains"]): AttesterSett
       };
     }),
     expires_after_blocks: EXPIRES_AFTER_BLOCKS,
-    poll_ms: 40,
+    poll_ms: 120,
   };
 }
 

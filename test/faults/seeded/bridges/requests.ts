@@ -10,8 +10,9 @@ import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 
-const INS = 10;
-const OUTS = 8;
+/** Few: a restored wallet asks about each, and about twenty more. */
+const INS = 6;
+const OUTS = 5;
 
 export interface Prebuilt {
   readonly name: string;

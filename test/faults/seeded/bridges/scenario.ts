@@ -15,7 +15,7 @@ const GWEI = 1_000_000_000;
 /** Between two blocks: a proxy asks each chain once meanwhile. */
 const ROUND_MS = 110;
 /** Blocks in which what is armed may still strike what the steps have begun. */
-const ROUNDS_BEFORE_HEALING = 12;
+const ROUNDS_BEFORE_HEALING = 8;
 /** Rounds in which everything has to come to its end. */
 const MAX_ROUNDS = 160;
 /** What waits longer and longer is asked for again when so much time has passed. */
@@ -281,7 +281,8 @@ export class Scenario implements Playing {
   async #settle(): Promise<string | undefined> {
     let left: readonly string[] = [];
     for (let round = 1; round <= MAX_ROUNDS; round++) {
-      await this.#people.mine(round > MAX_ROUNDS / 2 ? 2 : 1);
+      // Where nothing of ours is to be mined, it waits for confirmations.
+      await this.#people.mine((await this.#isMining()) ? 1 : CONFIRMATIONS - 1);
       await sleep(ROUND_MS);
       left = await this.#left();
       if (left.length === 0) break;
@@ -296,10 +297,14 @@ export class Scenario implements Playing {
 
   async #left(): Promise<string[]> {
     const found = unsettled(this.#desk.asked, await readAll(this.#stage));
-    for (const name of CHAINS)
-      if ((await this.#people.blocks[name].waiting(0)) !== undefined) found.push(`${name} has ours to mine`);
+    if (await this.#isMining()) found.push("something of ours is to be mined");
     if (((await this.#pendingLeaves()) ?? 1) > 0) found.push("leaves wait for a root");
     return found;
+  }
+
+  async #isMining(): Promise<boolean> {
+    const { home, other } = this.#people.blocks;
+    return (await home.waiting(0)) !== undefined || (await other.waiting(0)) !== undefined;
   }
 
   async #pendingLeaves(): Promise<number | undefined> {
