@@ -94,29 +94,47 @@ export async function startAttesterRelay(target: string): Promise<AttesterRelay>
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? "/";
     const question = questionOf(path);
-    const drop = (): void => void request.socket.destroy();
-    const answer = ({ status, text }: Answer): void =>
-      void response.writeHead(status, { "content-type": "application/json" }).end(text);
-    if (trap.catches(question, "before")) return drop();
+    const drop = (): void => {
+      request.socket.destroy();
+    };
+    const answer = ({ status, text }: Answer): void => {
+      response.writeHead(status, { "content-type": "application/json" }).end(text);
+    };
+    if (trap.catches(question, "before")) {
+      drop();
+      return;
+    }
     switch (faultFor((fault) => !OF_MESSAGES.includes(fault))) {
       case "attester-lost-question":
-        return drop();
+        drop();
+        return;
       case "attester-http-429":
-        return answer({ status: 429, text: '{"code":429,"message":"Too many requests"}' });
+        answer({ status: 429, text: '{"code":429,"message":"Too many requests"}' });
+        return;
       case "attester-http-500":
-        return answer({ status: 500, text: "<h1>upstream</h1>" });
+        answer({ status: 500, text: "<h1>upstream</h1>" });
+        return;
       case "attester-garbage":
-        return answer({ status: 200, text: '{"messages":[{"message":"0x' });
+        answer({ status: 200, text: '{"messages":[{"message":"0x' });
+        return;
       case "attester-hang":
         await hang();
         break;
       case "attester-lost-answer":
         await ask(request.method ?? "GET", path);
-        return drop();
-      default:
+        drop();
+        return;
+      case "attester-unknown":
+      case "attester-pending":
+      case "attester-forged-signature":
+      case "attester-other-amount":
+      case undefined:
     }
     const told = await ask(request.method ?? "GET", path);
-    if (trap.catches(question, "after")) return drop();
+    if (trap.catches(question, "after")) {
+      drop();
+      return;
+    }
     const isOfMessage = question === "messages" && told.status === 200 && told.text.includes('"complete"');
     const lie = isOfMessage ? faultFor((fault) => OF_MESSAGES.includes(fault)) : undefined;
     answer(lie === undefined ? told : lied(lie, told));
@@ -159,13 +177,13 @@ interface Shown {
 }
 
 function lied(fault: AttesterFault, { status, text }: Answer): Answer {
-  if (fault === "attester-unknown") return { status: 404, text: '{"code":404,"message":"Message not found"}' };
+  if (fault === "attester-unknown")
+    return { status: 404, text: '{"code":404,"message":"Message not found"}' };
   const { messages } = JSON.parse(text) as Shown;
   const changed = messages.map((one) => {
     if (fault === "attester-pending")
       return { ...one, message: "0x", attestation: "PENDING", status: "pending_confirmations" };
-    if (fault === "attester-forged-signature")
-      return { ...one, attestation: flipped(one.attestation) };
+    if (fault === "attester-forged-signature") return { ...one, attestation: flipped(one.attestation) };
     return { ...one, message: withMore(one.message) };
   });
   return { status, text: JSON.stringify({ messages: changed }) };

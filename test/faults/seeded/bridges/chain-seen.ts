@@ -129,9 +129,7 @@ export async function readTotals(
   return {
     supply: await supplyOf({ rpc }, at),
     vaults: new Map(
-      await Promise.all(
-        vaults.map(async (vault) => [vault, await balanceOf({ rpc }, at, vault)] as const),
-      ),
+      await Promise.all(vaults.map(async (vault) => [vault, await balanceOf({ rpc }, at, vault)] as const)),
     ),
     nonces: { mined: await nonce("latest"), pending: await nonce("pending") },
   };

@@ -91,7 +91,10 @@ function checkAnswers(asked: Asked, say: Say): void {
   if (ids.length > 0 && status?.id !== ids.at(-1)) say("REQUEST_LOST", `${name} was ${ids.join(", ")}`);
   const last = answers.at(-1);
   if (last?.is !== "made")
-    say("REFUSED", `${name}: ${last?.is === "refused" ? `${String(last.status)} ${last.code}` : "no answer"}`);
+    say(
+      "REFUSED",
+      `${name}: ${last?.is === "refused" ? `${String(last.status)} ${last.code}` : "no answer"}`,
+    );
   else if (last.status !== 200) say("REQUEST_LOST", `${name}: asked again it was new`);
   if (answers.filter((answer) => answer.is === "made" && answer.status === 201).length > 1)
     say("REQUEST_TWICE", `${name} was new more than once`);
@@ -104,13 +107,26 @@ function checkAnswers(asked: Asked, say: Say): void {
 function checkMoney(asked: Asked, { chains }: Pick<Observations, "chains">, say: Say): void {
   const { name, home } = asked;
   const isIn = asked.direction === "in";
-  checkVault(`${name} at home`, home, chains.home, isIn ? ["Swept", "Refunded"] : ["Flushed", "Returned"], say);
+  checkVault(
+    `${name} at home`,
+    home,
+    chains.home,
+    isIn ? ["Swept", "Refunded"] : ["Flushed", "Returned"],
+    say,
+  );
   for (const act of actsOf(chains.home, home.address)) checkHomeAct(asked, act, chains, say);
   if (!isIn) return;
   checkVault(`${name} at its source`, asked.source, chains.other, ["Forwarded", "Refunded"], say);
   for (const act of actsOf(chains.other, asked.source.address)) {
     if (act.kind === "Forwarded")
-      checkDeparture(asked, act, chains.other, chains.home, { to: home.address, ceiling: asked.source.ceiling }, say);
+      checkDeparture(
+        asked,
+        act,
+        chains.other,
+        chains.home,
+        { to: home.address, ceiling: asked.source.ceiling },
+        say,
+      );
     if (act.kind === "Refunded") checkRefund(asked, act, chains.other, say);
   }
 }
@@ -185,16 +201,21 @@ function checkDeparture(
     return;
   }
   if (mint.amount !== burn.amount || mint.recipient !== terms.to)
-    say("BURN_WRONG", `${name}: ${String(burn.amount)} burned, ${String(mint.amount)} minted to ${mint.recipient}`);
+    say(
+      "BURN_WRONG",
+      `${name}: ${String(burn.amount)} burned, ${String(mint.amount)} minted to ${mint.recipient}`,
+    );
   if (mint.fee > terms.ceiling) say("FEE_WRONG", `${name}: ${String(mint.fee)} for the way`);
 }
 
 function checkRefund({ name, refund }: AskedIn, act: Act, chain: ChainSeen, say: Say): void {
   if (!isOfDollars(act)) return;
   const isPaid = chain.transfers.some(
-    ({ from, to, amount, tx }) => from === act.vault && to === refund && amount === act.amount && tx === act.tx,
+    ({ from, to, amount, tx }) =>
+      from === act.vault && to === refund && amount === act.amount && tx === act.tx,
   );
-  if (act.to !== refund || !isPaid) say("REFUND_WRONG", `${name}: ${String(act.amount)} to ${String(act.to)}`);
+  if (act.to !== refund || !isPaid)
+    say("REFUND_WRONG", `${name}: ${String(act.amount)} to ${String(act.to)}`);
 }
 
 /** Each once, and of a burn that stands or that the attesters had vouched for before its block was taken back. */
@@ -210,7 +231,9 @@ function checkMints({ chains: { home, other }, orphaned }: Observations, say: Sa
       if (nonces.has(nonce)) say("MINTED_TWICE", `${name}: ${nonce}`);
       nonces.add(nonce);
       if (!burned.has(nonce) && !orphaned.has(nonce)) say("MINTED_UNBACKED", `${name}: ${nonce}`);
-      const came = here.transfers.filter((one) => one.tx === tx && one.to === recipient && isNobody(one.from));
+      const came = here.transfers.filter(
+        (one) => one.tx === tx && one.to === recipient && isNobody(one.from),
+      );
       if (!came.some((one) => one.amount === amount - fee))
         say("BURN_WRONG", `${name}: ${String(amount)} less ${String(fee)} did not come to ${recipient}`);
     }
@@ -250,7 +273,8 @@ function checkTotals({ asked, chains, before, after, pool }: Observations, say: 
     const { supply, vaults } = after[name];
     if (supply !== should) say("SUPPLY_WRONG", `${name}: ${supply} instead of ${should}`);
     for (const one of asked) {
-      const address = name === "home" ? one.home.address : one.direction === "in" ? one.source.address : undefined;
+      const address =
+        name === "home" ? one.home.address : one.direction === "in" ? one.source.address : undefined;
       if (address === undefined) continue;
       const { transfers } = chains[name];
       const left =
@@ -299,7 +323,10 @@ const show = (sums: Sums): string =>
 function statesOf({ received, credited, refunded }: Sums, lies: boolean): readonly StatusView["state"][] {
   if (lies) return ["below_minimum"];
   if (received === 0n) return ["awaiting_funds"];
-  return [...(credited > 0n ? (["completed"] as const) : []), ...(refunded > 0n ? (["refunded"] as const) : [])];
+  return [
+    ...(credited > 0n ? (["completed"] as const) : []),
+    ...(refunded > 0n ? (["refunded"] as const) : []),
+  ];
 }
 
 const arrivedAt = ({ transfers }: ChainSeen, address: string): bigint =>
@@ -310,7 +337,9 @@ const actedAt = (chain: ChainSeen, vault: string, kind: Act["kind"]): Act[] =>
 function sumsOfIn({ home, source }: AskedIn, { chains, after }: Observations): Sums {
   const own = new Set(actedAt(chains.other, source.address, "Forwarded").map(({ tx }) => tx));
   const sent = new Set(
-    chains.other.burns.filter((burn) => own.has(burn.tx) && burn.recipient === home.address).map(({ nonce }) => nonce),
+    chains.other.burns
+      .filter((burn) => own.has(burn.tx) && burn.recipient === home.address)
+      .map(({ nonce }) => nonce),
   );
   const brought = sum(broughtBy(chains.home.mints, sent, home.address));
   return {
@@ -328,7 +357,9 @@ function sumsOfIn({ home, source }: AskedIn, { chains, after }: Observations): S
 
 function sumsOfOut({ home, recipient }: AskedOut, { chains, after }: Observations): Sums {
   const own = new Set(actedAt(chains.home, home.address, "Flushed").map(({ tx }) => tx));
-  const sent = new Set(chains.home.burns.filter((burn) => own.has(burn.tx)).map(({ nonce }: Burned) => nonce));
+  const sent = new Set(
+    chains.home.burns.filter((burn) => own.has(burn.tx)).map(({ nonce }: Burned) => nonce),
+  );
   return {
     received: arrivedAt(chains.home, home.address),
     credited: sum(broughtBy(chains.other.mints, sent, recipient)),
@@ -349,9 +380,14 @@ function checkStream(asked: Asked, { streamed, excuses, chains }: Observations, 
   const states = streamed.filter((one) => one.id === id).map(({ state }) => state);
   const { name, status } = asked;
   if (status !== undefined && status.state !== "awaiting_funds" && states.at(-1) !== status.state)
-    say("STREAM_DIFFERS", `${name}: the stream ends with ${String(states.at(-1))}, the status is ${status.state}`);
+    say(
+      "STREAM_DIFFERS",
+      `${name}: the stream ends with ${String(states.at(-1))}, the status is ${status.state}`,
+    );
   const addresses = new Set(addressesOf(asked));
-  const deposits = [...chains.home.transfers, ...chains.other.transfers].filter(({ to }) => addresses.has(to));
+  const deposits = [...chains.home.transfers, ...chains.other.transfers].filter(({ to }) =>
+    addresses.has(to),
+  );
   const came = deposits.filter(({ from }) => !isNobody(from)).length;
   if (excuses.wentBack || excuses.lookedAgain || came > 1) return;
   for (const [i, state] of states.entries()) {

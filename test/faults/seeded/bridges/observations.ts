@@ -70,7 +70,12 @@ export interface ChainTotals {
 }
 
 export type Answer =
-  | { readonly is: "made"; readonly status: number; readonly id: string; readonly addresses: readonly string[] }
+  | {
+      readonly is: "made";
+      readonly status: number;
+      readonly id: string;
+      readonly addresses: readonly string[];
+    }
   | { readonly is: "refused"; readonly status: number; readonly code: string }
   | { readonly is: "lost" };
 

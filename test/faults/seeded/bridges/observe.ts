@@ -51,7 +51,10 @@ async function totalsOf(
   const of = (name: ChainName, vaults: readonly string[]): Promise<ChainTotals> =>
     readTotals(parties.chains[name], facts.chains[name], vaults);
   return {
-    home: await of("home", asked.map(({ home }) => home.address)),
+    home: await of(
+      "home",
+      asked.map(({ home }) => home.address),
+    ),
     other: await of(
       "other",
       asked.flatMap((one) => (one.direction === "in" ? [one.source.address] : [])),
@@ -62,9 +65,13 @@ async function totalsOf(
 export async function observe(looking: Looking): Promise<Observations> {
   const { stage, baseUrl, follower, asked, excuses, orphaned, before, pendingLeaves } = looking;
   const wallet = await restored(stage.facts, baseUrl);
-  const serviceTotal = looking.looksAtFees ? await totalOf(stage.facts, baseUrl, stage.facts.serviceSeed) : undefined;
+  const serviceTotal = looking.looksAtFees
+    ? await totalOf(stage.facts, baseUrl, stage.facts.serviceSeed)
+    : undefined;
   // What was told last is on its way to the reader.
-  await until("the stream to say what the status says", () => saysAll(follower, asked), 3_000).catch(() => undefined);
+  await until("the stream to say what the status says", () => saysAll(follower, asked), 3_000).catch(
+    () => undefined,
+  );
   const streamed = follower.bridges.map(({ bridge_id: id, state }) => ({ id, state }));
   const [chains, after, pool] = [await readAll(stage), await totalsOf(stage, asked), await poolOf(stage)];
   await follower.close();
@@ -94,7 +101,9 @@ async function restored(facts: BridgeFacts, baseUrl: string): Promise<Observatio
   });
   const { total, unverified } = wallet.balance();
   return {
-    found: new Map(entries.flatMap(({ bridgeId, inWallet }) => (bridgeId === undefined ? [] : [[bridgeId, inWallet]]))),
+    found: new Map(
+      entries.flatMap(({ bridgeId, inWallet }) => (bridgeId === undefined ? [] : [[bridgeId, inWallet]])),
+    ),
     total: total - unverified,
   };
 }

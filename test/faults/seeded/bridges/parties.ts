@@ -34,7 +34,11 @@ export interface Parties {
 
 export async function openParties(
   facts: BridgeFacts,
-  { worldFolder, folder, attester }: { readonly worldFolder: string; readonly folder: string; readonly attester: string },
+  {
+    worldFolder,
+    folder,
+    attester,
+  }: { readonly worldFolder: string; readonly folder: string; readonly attester: string },
 ): Promise<Parties> {
   const start = (name: ChainName, port?: number): Promise<Anvil> =>
     startAnvil({
@@ -47,7 +51,10 @@ export async function openParties(
   const providers = Object.fromEntries(
     CHAINS.map((name) => [
       name,
-      new JsonRpcProvider(anvils[name].url, facts.chains[name].chainId, { staticNetwork: true, cacheTimeout: -1 }),
+      new JsonRpcProvider(anvils[name].url, facts.chains[name].chainId, {
+        staticNetwork: true,
+        cacheTimeout: -1,
+      }),
     ]),
   ) as Record<ChainName, JsonRpcProvider>;
   const chainOf = (name: ChainName): LaneChain => ({
@@ -70,7 +77,14 @@ export async function openParties(
         }),
       );
       const own = await freshFolder(facts, path.join(folder, "attester"), settingsOf(facts, chains));
-      running = await startProgram(attester, ["--folder", own, "--settings", path.join(own, "settings.json"), "--port", String(port)]);
+      running = await startProgram(attester, [
+        "--folder",
+        own,
+        "--settings",
+        path.join(own, "settings.json"),
+        "--port",
+        String(port),
+      ]);
     },
     async stop() {
       await running?.kill();

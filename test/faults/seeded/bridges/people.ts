@@ -82,7 +82,11 @@ export class People {
   async pay(chain: ChainName, to: string, amount: bigint, token: "right" | "wrong"): Promise<void> {
     const { usdc, wrong } = this.#stage.facts.chains[chain];
     const data = TOKEN.encodeFunctionData("transfer", [to, amount]);
-    await this.#send(chain, this.#payer, { to: token === "right" ? usdc : wrong, data, gasLimit: GAS.transfer });
+    await this.#send(chain, this.#payer, {
+      to: token === "right" ? usdc : wrong,
+      data,
+      gasLimit: GAS.transfer,
+    });
   }
 
   /** False where there was nothing to do, or it reverted. */
@@ -152,7 +156,9 @@ export class People {
 
   async #receive(chain: ChainName, { message, attestation }: AttestedMessage): Promise<boolean> {
     const data = TRANSMITTER.encodeFunctionData("receiveMessage", [message, attestation]);
-    return (await this.#mined(chain, { to: this.#stage.facts.chains[chain].transmitter, data })) !== undefined;
+    return (
+      (await this.#mined(chain, { to: this.#stage.facts.chains[chain].transmitter, data })) !== undefined
+    );
   }
 
   /** The attester's own answer: nothing stands between it and people. Empty while it is away. */
@@ -183,7 +189,10 @@ export class People {
   }
 
   /** First in the next block, which is made. Undefined when it reverted. */
-  async #mined(chain: ChainName, call: { readonly to: string; readonly data: string }): Promise<string | undefined> {
+  async #mined(
+    chain: ChainName,
+    call: { readonly to: string; readonly data: string },
+  ): Promise<string | undefined> {
     const hash = await this.#send(chain, this.#stranger, { ...call, gasLimit: GAS.call });
     await this.blocks[chain].mine(1);
     const { rpc } = this.#stage.parties.chains[chain];

@@ -60,7 +60,12 @@ export type Step =
   | { readonly do: "freeze"; readonly via: Via; readonly lapses: boolean }
   | { readonly do: "thaw" }
   /** Other blocks in the place of the newest; `later`: with their transactions again, each a block later. */
-  | { readonly do: "reorg"; readonly chain: ChainName; readonly depth: number; readonly content: "empty" | "later" }
+  | {
+      readonly do: "reorg";
+      readonly chain: ChainName;
+      readonly depth: number;
+      readonly content: "empty" | "later";
+    }
   /** The newest blocks are gone, and nothing is in their place yet. */
   | { readonly do: "rollback"; readonly chain: ChainName; readonly depth: number }
   /** The node forgets our waiting transaction. */
@@ -292,5 +297,7 @@ function drawFault(random: Random, via: () => Via, chosen: readonly Supply[]): S
 /** One line a step. */
 export function showPlan({ seed, number, store, proxies, steps }: Plan): string {
   const head = `bridges, seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}`;
-  return [head, ...steps.map((step, i) => `  ${String(i + 1).padStart(2)}. ${JSON.stringify(step)}`)].join("\n");
+  return [head, ...steps.map((step, i) => `  ${String(i + 1).padStart(2)}. ${JSON.stringify(step)}`)].join(
+    "\n",
+  );
 }

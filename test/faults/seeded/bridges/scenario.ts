@@ -21,6 +21,7 @@ const MAX_ROUNDS = 160;
 /** What waits longer and longer is asked for again when so much time has passed. */
 const PATIENCE_MS = 61_000;
 const CLOCK_EVERY_ROUNDS = 12;
+const SYNCED_WITHIN_MS = 10_000;
 const FAR_AHEAD_SECS = 7_200_000;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -88,6 +89,7 @@ export class Scenario implements Playing {
   }
 
   async #judge(first: Place, follower: Follower, violations: Violation[]): Promise<Violation[]> {
+    await this.#desk.readStatuses();
     const seen = await observe({
       stage: this.#stage,
       baseUrl: first.baseUrl,
@@ -153,7 +155,8 @@ export class Scenario implements Playing {
         this.#count("attester-away");
         return;
       case "kill":
-        return this.#kill(step);
+        this.#kill(step);
+        return;
       case "freeze":
         this.#place(step.via).freeze();
         if (step.lapses) await this.#stage.store.lapse();
@@ -284,12 +287,14 @@ export class Scenario implements Playing {
       // Where nothing of ours is to be mined, it waits for confirmations.
       await this.#people.mine((await this.#isMining()) ? 1 : CONFIRMATIONS - 1);
       await sleep(ROUND_MS);
+      await this.#synced();
       left = await this.#left();
       if (left.length === 0) break;
       if (round % CLOCK_EVERY_ROUNDS === 0) this.#moveClock(PATIENCE_MS);
     }
     if (left.length > 0) return `after ${String(MAX_ROUNDS)} rounds: ${left.join(", ")}`;
     await this.#people.mine(CONFIRMATIONS);
+    await this.#synced();
     await this.#desk.askAgain();
     await this.#said();
     return undefined;
@@ -311,6 +316,15 @@ export class Scenario implements Playing {
     return this.#desk.pendingLeaves(await this.#people.blocks.home.height());
   }
 
+  /** Blocks come no faster than a proxy on a busy machine reads them. */
+  async #synced(): Promise<void> {
+    const end = performance.now() + SYNCED_WITHIN_MS;
+    while (performance.now() < end) {
+      if ((await this.#pendingLeaves()) !== undefined) return;
+      await sleep(40);
+    }
+  }
+
   /** Until the service has seen the last blocks; the checker says what it has not. */
   async #said(): Promise<void> {
     for (let i = 0; i < 60; i++) {
@@ -330,4 +344,3 @@ function healed({ rpc, attester }: Between): boolean {
   const traps = [...CHAINS.map((name: ChainName) => rpc[name].heal()), attester.heal()];
   return traps.some(Boolean);
 }
-

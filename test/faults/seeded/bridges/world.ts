@@ -76,7 +76,9 @@ export const STRANGER = 8;
 
 export interface MadeBridgeWorld {
   readonly facts: BridgeFacts;
-  readonly rpc: Readonly<Record<ChainName, (method: string, params?: readonly unknown[]) => Promise<unknown>>>;
+  readonly rpc: Readonly<
+    Record<ChainName, (method: string, params?: readonly unknown[]) => Promise<unknown>>
+  >;
   stop(): Promise<void>;
 }
 
@@ -127,9 +129,7 @@ async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
   const template = folder.inside("template");
   await cp(folder.inside("store"), template, { recursive: true });
 
-  const farSender = computeAddress(
-    (await folder.secrets.text("bridge-sender.key")).trim(),
-  );
+  const farSender = computeAddress((await folder.secrets.text("bridge-sender.key")).trim());
   const cctp = made as unknown as Record<ChainName, { readonly feeRecipient: Address }>;
   const chains: BridgeFacts["chains"] = {
     home: {
@@ -190,7 +190,8 @@ function must(text: string): Address {
   return address;
 }
 
-const fromHexText = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.trim().replace(/^0x/, ""), "hex"));
+const fromHexText = (text: string): Uint8Array =>
+  Uint8Array.from(Buffer.from(text.trim().replace(/^0x/, ""), "hex"));
 
 async function readJson(file: string): Promise<Record<string, unknown>> {
   return JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
