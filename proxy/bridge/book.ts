@@ -154,7 +154,10 @@ export interface Book {
   onChange(listener: (bridgeId: string) => void): () => void;
   /** Whether all chains of this request have been looked at, and answer now: only then does nothing mean nothing. */
   isComplete(bridgeId: string): boolean;
-  /** By chain's name the newest block or slot that was seen; chains that were never reached are left out. */
+  /**
+   * By chain's name the newest block or slot that is final: what comes from now on stands in none below it, whatever is
+   * reorganised until then. Chains that were never reached are left out.
+   */
   heads(): Readonly<Record<string, number>>;
   /** The parts that do not answer now, by the names of the settings: chains, `attester`, `exchange`. */
   unreachable(): readonly string[];

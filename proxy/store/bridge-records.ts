@@ -104,7 +104,7 @@ const shape = z.strictObject({
   way,
   /** On the pool's chain: the in-forwarder, or the out-forwarder. */
   address: storedAddress,
-  /** By chain's name (`HOME_CHAIN` is the pool's): the block, or slot, that stood when the address was made. */
+  /** By chain's name (`HOME_CHAIN` is the pool's): the newest block, or slot, that was final when the address was made. */
   since: z.record(z.string(), z.int()),
   /** Milliseconds since 1970. */
   createdAt: z.int(),

@@ -22,8 +22,10 @@ export interface Attested {
 
 interface Known {
   readonly attested: Attested;
-  /** Milliseconds since 1970; not asked for again before. */
+  /** Milliseconds since 1970; not asked for again before, */
   askAt: number;
+  /** nor before this, while it is complete. */
+  readonly goodUntil: number;
   waitMs: number;
 }
 
@@ -85,8 +87,10 @@ export function createAttestations(
 
   function isDue(burn: Burn): boolean {
     const entry = known.get(burn.id);
-    if (entry !== undefined && entry.askAt > now()) return false;
-    return entry?.attested.status !== "complete" || isExpired(burn, entry.attested);
+    if (entry === undefined) return true;
+    const isGood = entry.attested.status === "complete" && !isExpired(burn, entry.attested);
+    // One that was not delivered may be a wrong one: a single false answer must not hold the money up for good.
+    return now() >= (isGood ? entry.goodUntil : entry.askAt);
   }
 
   function isExpired({ to }: Burn, { expirationBlock }: Attested): boolean {
@@ -123,7 +127,7 @@ export function createAttestations(
     const isNews =
       before?.attested.status !== attested.status || before.attested.message !== attested.message;
     const waitMs = isNews ? FIRST_WAIT_MS : longer(before.waitMs);
-    known.set(burn.id, { attested, waitMs, askAt: now() + waitMs });
+    known.set(burn.id, { attested, waitMs, askAt: now() + waitMs, goodUntil: now() + LONGEST_WAIT_MS });
     if (isNews) onChange(burn);
   }
 

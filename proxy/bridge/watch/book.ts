@@ -177,8 +177,8 @@ export function createBook(options: BookOptions, logger: Logger) {
     heads: () =>
       Object.fromEntries(
         followers.flatMap(({ name, ledger }) => {
-          const tip = ledger.tip();
-          return tip === undefined ? [] : [[name, tip.number]];
+          const height = ledger.finalHeight();
+          return height === undefined ? [] : [[name, height]];
         }),
       ),
     unreachable: () => [

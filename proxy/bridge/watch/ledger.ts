@@ -143,6 +143,11 @@ export function createLedger({ confirmations, isKept, onChange }: LedgerOptions)
     entriesOf: (key: Key): readonly Entry[] => byKey.get(key) ?? NONE,
     /** Those that have entries. */
     keys: (): IterableIterator<Key> => byKey.keys(),
+    /** Of the newest block that is final; undefined before the first block. */
+    finalHeight(): number | undefined {
+      const newest = tip();
+      return newest && Math.max(0, finalUpTo(newest.number));
+    },
     isFinal: ({ number }: Block): boolean => number <= finalUpTo(tip()?.number ?? 0),
     confirmationsOf: ({ number }: Block): number => (tip()?.number ?? number) - number + 1,
   };

@@ -15,7 +15,7 @@ export interface WatchedKey {
 export interface WatchedRequest {
   readonly bridgeId: string;
   readonly keys: readonly WatchedKey[];
-  /** By chain's name: the block that stood when the address was made. Nothing older is looked for. */
+  /** By chain's name: the newest block that was final when the address was made. Nothing older is looked for. */
   readonly since: Readonly<Record<string, number>>;
   /** Unix seconds: for a chain that could not be asked for its newest block then. */
   readonly madeAt: number;

@@ -5,7 +5,7 @@
 import { rm } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { FrameSplitter } from "../../../shared/protocol/enclave-messages.ts";
-import type { Moment } from "./rpc-faults.ts";
+import type { Moment } from "./trap.ts";
 
 export const ENCLAVE_FAULTS = [
   "enclave-refuses",

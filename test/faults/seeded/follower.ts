@@ -1,4 +1,5 @@
 /** Reads a proxy's event stream as a wallet does: resumes after its last event wherever the proxy is now, and does what `reorg` says. */
+import type { BridgeStatus } from "../../../shared/api/bridges.ts";
 import type { StreamEvent } from "../../../shared/api/data.ts";
 import { EVENTS, type EventKind } from "../../../shared/api/data.ts";
 import { SseParser } from "../../../shared/client/sse.ts";
@@ -8,6 +9,8 @@ const PAUSE_MS = 20;
 
 export class Follower {
   readonly states: StreamedState[] = [];
+  /** What was told of bridge requests, in its order. */
+  readonly bridges: BridgeStatus[] = [];
   #standing: { readonly id: string; readonly line: EventLine }[] = [];
   /** Leaves that the service said to have when it last said that all is told. */
   syncedAt: number | undefined;
@@ -53,6 +56,7 @@ export class Follower {
   #take(event: StreamEvent): void {
     switch (event.kind) {
       case "bridge":
+        this.bridges.push(event.data);
         return;
       case "ticket":
         this.states.push({ ticket: event.data.ticket_id, state: event.data.state });

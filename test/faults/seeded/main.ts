@@ -1,19 +1,21 @@
 /** `npm run test:faults`: seeded scenarios against real proxies, as many as wanted. */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import type { FaultName } from "./plan.ts";
+import { KIND_NAMES } from "./kinds.ts";
 import type { StoreName } from "./stores.ts";
 import { defaultWorkers, hasRedis, runSuite, type StoreReport } from "./suite.ts";
 
 const HELP = `Usage: npm run test:faults [-- OPTIONS]
 
-Plays seeded scenarios against real proxies, an enclave, a chain and real proofs: kills, reorganisations, lost and
-lying answers, moved clocks, strangers, owners who pay by proofs, pauses, forged notes and their refutation. At the end
-of each one, tickets, chain, wallets and event stream are compared.
+Plays seeded scenarios against real proxies, an enclave, chains and real proofs. Of payments: kills, reorganisations, lost
+and lying answers, moved clocks, strangers, owners who pay by proofs, pauses, forged notes and their refutation. Of
+bridges: the same of every chain that money crosses, and an attester that is away or lies. At the end of each one,
+tickets or requests, chains, wallets and event stream are compared.
 Exit code 1 when something was violated, or when in a hundred scenarios or more a kind of fault never struck.
 
+  --of NAME      payments, bridges or both (both)
   --seed N       repeats a run (drawn, and printed, when absent)
-  --runs N       scenarios of each store (100)
+  --runs N       scenarios of each, on each store (100)
   --from N       number of the first (1): one scenario again with --from N --runs 1, or a long run resumed
   --store NAME   embedded, redis (needs redis-server) or both (both)
   --workers N    scenarios that are played at a time (${String(defaultWorkers())})
@@ -27,6 +29,7 @@ const MAX_SEED = 2 ** 32;
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
+      of: { type: "string", default: "both" },
       seed: { type: "string" },
       runs: { type: "string", default: "100" },
       from: { type: "string", default: "1" },
@@ -44,8 +47,9 @@ async function main(): Promise<void> {
   const [runs, from] = [wholeNumber(values.runs), wholeNumber(values.from)];
   const workers = wholeNumber(values.workers, 64);
   const stores = storesOf(values.store);
-  if (seed === undefined || !runs || !from || !workers || stores === undefined) {
-    console.error(`Not a number, or not a store.\n\n${HELP}`);
+  const kinds = KIND_NAMES.filter((name) => values.of === "both" || values.of === name);
+  if (seed === undefined || !runs || !from || !workers || stores === undefined || kinds.length === 0) {
+    console.error(`Not a number, not a store, or nothing that is played.\n\n${HELP}`);
     process.exitCode = 2;
     return;
   }
@@ -56,24 +60,31 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  console.log(`seed ${String(seed)}, ${String(runs)} scenarios of each store: ${stores.join(", ")}`);
-  const reports = await runSuite({
-    ...{ seed, runs, from, workers, stores },
-    stop: values.stop,
-    say: (text) => console.log(text),
-  });
-  for (const report of reports) show(report);
+  const reports: StoreReport[] = [];
+  for (const of of kinds) {
+    console.log(`${of}, seed ${String(seed)}, ${String(runs)} scenarios of each store: ${stores.join(", ")}`);
+    const said = await runSuite({
+      ...{ of, seed, runs, from, workers, stores },
+      stop: values.stop,
+      say: (text) => console.log(text),
+    });
+    for (const report of said) show(report);
+    reports.push(...said);
+    if (values.stop && isViolated(said)) break;
+  }
   const isIdle = runs >= ENOUGH_RUNS && !values.stop && reports.some(({ idle }) => idle.length > 0);
-  const isViolated = reports.some(({ violated }) => violated.length > 0);
-  if (isIdle || isViolated) process.exitCode = 1;
+  if (isIdle || isViolated(reports)) process.exitCode = 1;
 }
 
-function show({ store, played, killing, kills, struck, idle, violated }: StoreReport): void {
+const isViolated = (reports: readonly StoreReport[]): boolean =>
+  reports.some(({ violated }) => violated.length > 0);
+
+function show({ of, store, played, killing, kills, struck, idle, violated }: StoreReport): void {
   const share = played === 0 ? 0 : Math.round((100 * killing) / played);
   console.log(
-    `\n${store}: ${String(played)} scenarios, ${String(killing)} (${String(share)} %) with a kill, ${String(kills)} kills, ${String(violated.length)} violated`,
+    `\n${of}, ${store}: ${String(played)} scenarios, ${String(killing)} (${String(share)} %) with a kill, ${String(kills)} kills, ${String(violated.length)} violated`,
   );
-  const rows: readonly [FaultName, number][] = [...struck].sort(([a], [b]) => (a < b ? -1 : 1));
+  const rows = [...struck].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [name, times] of rows) console.log(`  ${name.padEnd(22)} ${String(times).padStart(6)}`);
   if (idle.length > 0) console.log(`  never struck: ${idle.join(", ")}`);
   for (const { number } of violated) console.log(`  violated: scenario ${String(number)}`);

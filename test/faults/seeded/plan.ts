@@ -1,7 +1,8 @@
 /** What a scenario will do, drawn from its seed before it begins: data, so that it can be printed and repeated. */
 import { ENCLAVE_FAULTS, type EnclaveFault } from "./enclave-faults.ts";
 import { Random } from "./random.ts";
-import { RPC_FAULTS, type Arming, type Moment } from "./rpc-faults.ts";
+import { RPC_FAULTS, type Arming } from "./rpc-faults.ts";
+import type { Moment } from "./trap.ts";
 import type { StoreName } from "./stores.ts";
 
 /** Of a scenario's proxies. */

@@ -9,6 +9,7 @@ import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const MAIN = path.join(ROOT, "proxy/main.ts");
+const ATTESTER = path.join(ROOT, "scripts/stack/venues/attester/main.ts");
 /** Inside the checkout, from where packages that are left outside are found. */
 const FOLDER = path.join(ROOT, ".cloister/build/faults");
 /** They load files of their own beside them. */
@@ -22,6 +23,8 @@ export interface Program {
   readonly host: string;
   /** URL of `proxy/main.ts`, whose last line runs it; what it imports is in other files. */
   readonly main: string;
+  /** The attester's program, a party of its own in scenarios of bridges. */
+  readonly attester: string;
   /** To be removed when nobody runs it any more. */
   readonly folder: string;
 }
@@ -35,6 +38,7 @@ export async function makeProgram(name: string): Promise<Program> {
       host: fileURLToPath(new URL("./host.ts", import.meta.url)),
       main: MAIN,
       again: "the-same-again",
+      attester: ATTESTER,
     },
     outdir,
     outExtension: { ".js": ".mjs" },
@@ -70,6 +74,7 @@ export async function makeProgram(name: string): Promise<Program> {
   return {
     host: path.join(outdir, "host.mjs"),
     main: pathToFileURL(path.join(outdir, "main.mjs")).href,
+    attester: path.join(outdir, "attester.mjs"),
     folder: outdir,
   };
 }

@@ -7,8 +7,7 @@
 import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { keccak256 } from "ethers";
-
-export type Moment = "before" | "after";
+import { Trap, type Moment } from "./trap.ts";
 
 export const RPC_FAULTS = [
   "lost-question",
@@ -92,24 +91,11 @@ export interface RpcRelay {
 
 export async function startRpcRelay(target: string): Promise<RpcRelay> {
   let armed: { readonly arming: Arming; left: number }[] = [];
-  let trap:
-    | { readonly method: string | undefined; readonly moment: Moment; readonly act: () => void; left: number }
-    | undefined;
+  const trap = new Trap();
   let struck = new Map<RpcFault, number>();
   const sent = new Map<string, string>();
   const hanging = new Set<() => void>();
   const agent = new Agent({ keepAlive: true });
-
-  function caught(method: string, moment: Moment): boolean {
-    if (trap === undefined || trap.moment !== moment) return false;
-    if (trap.method !== undefined && trap.method !== method) return false;
-    trap.left -= 1;
-    if (trap.left > 0) return false;
-    const { act } = trap;
-    trap = undefined;
-    act();
-    return true;
-  }
 
   function faultFor(method: string): Arming | undefined {
     const found = armed.find(
@@ -163,7 +149,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       answer(JSON.stringify({ jsonrpc: "2.0", id, ...body }));
     const drop = (): void => void request.socket.destroy();
 
-    if (caught(method, "before")) {
+    if (trap.catches(method, "before")) {
       drop();
       return;
     }
@@ -218,7 +204,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
       case undefined:
     }
     const text = await ask(question);
-    if (caught(method, "after")) {
+    if (trap.catches(method, "after")) {
       drop();
       return;
     }
@@ -259,12 +245,9 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
   return {
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
     arm: (arming) => void armed.push({ arming, left: arming.times }),
-    trap(method, moment, act, nth = 1) {
-      trap = { method, moment, act, left: nth };
-    },
+    trap: (method, moment, act, nth = 1) => trap.set(method, moment, act, nth),
     heal() {
-      const wasSet = trap !== undefined;
-      trap = undefined;
+      const wasSet = trap.clear();
       armed = [];
       for (const end of hanging) end();
       return wasSet;

@@ -8,23 +8,15 @@ import type { Place } from "./hosts.ts";
 import type { Observations } from "./observations.ts";
 import { observe } from "./observe.ts";
 import { PAST_DEADLINES_SECS, type FaultName, type Plan, type Step } from "./plan.ts";
+import type { Outcome, Playing } from "./lane-process.ts";
 import type { Stage } from "./stage.ts";
 import { calmFees } from "./world.ts";
-
-export interface Outcome {
-  readonly violations: readonly Violation[];
-  /** Processes that were killed. */
-  readonly kills: number;
-  readonly struck: ReadonlyMap<FaultName, number>;
-  /** Of each proxy. */
-  readonly logs: readonly (readonly string[])[];
-}
 
 const GWEI = 1_000_000_000;
 /** The pool is closed for so long by its guardian alone. */
 const PAST_PAUSE_SECS = 86_400;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-export class Scenario {
+export class Scenario implements Playing {
   /** What is done now, for one that does not come to its end. */
   at = "start";
   readonly #stage: Stage;

@@ -9,7 +9,6 @@ import { startRedisServer } from "../../../scripts/stack/redis-server.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import type { StoredTicket } from "./observations.ts";
-import type { World } from "./world.ts";
 
 export const STORES = ["embedded", "redis"] as const;
 export type StoreName = (typeof STORES)[number];
@@ -32,11 +31,20 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export async function openStore(name: StoreName, world: World, folder: string): Promise<Store> {
+/** What of a world a store begins with. */
+export interface Stocked {
+  readonly entry: { readonly chain_id: number; readonly pool: string };
+  /** Whose secrets the proxies use. */
+  readonly stackFolder: string;
+  /** The proxy's data folder at the snapshot. */
+  readonly template: string;
+}
+
+export async function openStore(name: StoreName, world: Stocked, folder: string): Promise<Store> {
   return name === "embedded" ? embedded(world, folder) : shared(world, folder);
 }
 
-async function freshFolders(world: World, folder: string, proxies: number): Promise<string[]> {
+async function freshFolders(world: Stocked, folder: string, proxies: number): Promise<string[]> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const folders = Array.from({ length: proxies }, (_, i) => path.join(folder, `data-${String(i)}`));
@@ -54,7 +62,7 @@ async function keptIn({ tickets }: InstanceStores, ticketIds: readonly string[])
   };
 }
 
-function embedded(world: World, folder: string): Store {
+function embedded(world: Stocked, folder: string): Store {
   return {
     name: "embedded",
     settings: {},
@@ -75,7 +83,7 @@ function embedded(world: World, folder: string): Store {
 /** The state of the snapshot lies in the Redis itself, in a database that no proxy looks into. */
 const PRISTINE = 1;
 
-async function shared(world: World, folder: string): Promise<Store> {
+async function shared(world: Stocked, folder: string): Promise<Store> {
   const [port] = (await choosePorts([{ wanted: 0, usual: 0, option: "the Redis" }])) as [number];
   const server = await startRedisServer({ port, folder: path.join(folder, "redis"), role: "durable" });
   const { url } = server;

@@ -1,21 +1,17 @@
 /** Plays scenarios by number on several lanes, and counts what struck and what was violated. */
 import { fork, spawnSync, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { serialize } from "node:v8";
-import { gunzipSync } from "node:zlib";
 import { childEnvironment } from "../../../scripts/stack/service.ts";
-import type { LaneOrder, LaneReport, Played } from "./lane.ts";
-import { FAULT_NAMES, FAULT_NAMES_OF_TWO, type FaultName } from "./plan.ts";
+import { KINDS, type Kind, type KindName, type Made } from "./kinds.ts";
+import type { LaneOrder, LaneReport, OpenOrder, Played } from "./lane-process.ts";
 import { makeProgram, type Program } from "./program.ts";
 import type { StoreName } from "./stores.ts";
-import { makeWorld, type World, type WorldFacts } from "./world.ts";
-
-const LANE = fileURLToPath(new URL("./lane.ts", import.meta.url));
 
 export interface SuiteOptions {
+  /** What is played. Default: payments. */
+  readonly of?: KindName;
   readonly seed: number;
   /** Scenarios of each store. */
   readonly runs: number;
@@ -30,14 +26,15 @@ export interface SuiteOptions {
 }
 
 export interface StoreReport {
+  readonly of: KindName;
   readonly store: StoreName;
   readonly played: number;
   /** Scenarios in which at least one process was killed. */
   readonly killing: number;
   readonly kills: number;
-  readonly struck: ReadonlyMap<FaultName, number>;
+  readonly struck: ReadonlyMap<string, number>;
   /** Faults that never struck. */
-  readonly idle: readonly FaultName[];
+  readonly idle: readonly string[];
   readonly violated: readonly Played[];
 }
 
@@ -63,12 +60,13 @@ interface Tally {
   played: number;
   killing: number;
   kills: number;
-  readonly struck: Map<FaultName, number>;
+  readonly struck: Map<string, number>;
   readonly violated: Played[];
 }
 
 class Suite {
   readonly #options: SuiteOptions;
+  readonly #kind: Kind;
   readonly #tallies: Map<StoreName, Tally>;
   readonly #idle = new Map<StoreName, Lane[]>();
   readonly #lanes = new Set<Lane>();
@@ -79,6 +77,7 @@ class Suite {
 
   constructor(options: SuiteOptions) {
     this.#options = options;
+    this.#kind = KINDS[options.of ?? "payments"];
     const next = options.from ?? 1;
     this.#tallies = new Map(
       options.stores.map((store) => [
@@ -93,7 +92,7 @@ class Suite {
     const workers = this.#options.workers ?? defaultWorkers();
     const began = performance.now();
     await Promise.all(Array.from({ length: workers }, () => this.#work(began)));
-    const reports = [...this.#tallies].map(([store, tally]) => reportOf(store, tally));
+    const reports = [...this.#tallies].map(([store, tally]) => reportOf(this.#kind, store, tally));
     if (reports.every(({ violated }) => violated.length === 0))
       await rm(this.#evidence, { recursive: true, force: true });
     return reports;
@@ -102,7 +101,7 @@ class Suite {
   async close(): Promise<void> {
     await Promise.all([...this.#lanes].map((lane) => lane.close()));
     const base = await this.#base?.catch(() => undefined);
-    await base?.world.stop();
+    await base?.made.stop();
     if (base !== undefined) await rm(base.program.folder, { recursive: true, force: true });
   }
 
@@ -142,7 +141,7 @@ class Suite {
     if (tally.played % SUMMARY_EVERY === 0 || tally.played === runs) {
       const secs = (performance.now() - began) / 1000;
       say(
-        `${store}: ${String(tally.played)} of ${String(runs)} played, ${String(tally.killing)} with a kill, ${String(tally.violated.length)} violated; ${(secs / all).toFixed(2)} s a scenario`,
+        `${this.#kind.name}, ${store}: ${String(tally.played)} of ${String(runs)} played, ${String(tally.killing)} with a kill, ${String(tally.violated.length)} violated; ${(secs / all).toFixed(2)} s a scenario`,
       );
     }
   }
@@ -150,16 +149,15 @@ class Suite {
   async #lane(store: StoreName): Promise<Lane> {
     const idle = this.#idle.get(store)?.shift();
     if (idle !== undefined) return idle;
-    const base = await (this.#base ??= makeBase(this.#options.say));
-    const folder = path.join(base.facts.folder, `lane-${String(++this.#opened)}`);
-    const lane = new Lane();
+    const base = await (this.#base ??= makeBase(this.#kind, this.#options.say));
+    const folder = path.join(base.made.folder, `lane-${String(++this.#opened)}`);
+    const lane = new Lane(this.#kind.laneFile);
     this.#lanes.add(lane);
     await lane.open({
       do: "open",
       store,
       folder,
-      factsFile: base.factsFile,
-      stateFile: base.stateFile,
+      worldFolder: base.made.folder,
       program: base.program,
       evidence: this.#evidence,
     });
@@ -168,37 +166,27 @@ class Suite {
 }
 
 interface Base {
-  readonly world: World;
-  readonly facts: WorldFacts;
-  readonly factsFile: string;
-  readonly stateFile: string;
+  readonly made: Made;
   readonly program: Program;
 }
 
-async function makeBase(say: (text: string) => void): Promise<Base> {
+async function makeBase(kind: Kind, say: (text: string) => void): Promise<Base> {
   const began = performance.now();
-  say("making the world: a chain, an enclave, transactions with real proofs …");
-  const world = await makeWorld(() => undefined);
-  const dumped = String(await world.rpc("anvil_dumpState"));
-  const stateFile = path.join(world.folder, "world-state.json");
-  const factsFile = path.join(world.folder, "world-facts.bin");
-  await writeFile(stateFile, gunzipSync(Buffer.from(dumped.slice(2), "hex")));
-  const { reset: _reset, rpc: _rpc, stop: _stop, ...facts } = world;
-  await writeFile(factsFile, serialize(facts), { mode: 0o600 });
-  const program = await makeProgram(path.basename(world.folder));
+  say(`making the world: ${kind.of} …`);
+  const made = await kind.make();
+  const program = await makeProgram(path.basename(made.folder));
   say(`  made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
-  return { world, facts, factsFile, stateFile, program };
+  return { made, program };
 }
 
-function reportOf(store: StoreName, tally: Tally): StoreReport {
+function reportOf(kind: Kind, store: StoreName, tally: Tally): StoreReport {
   const { played, killing, kills, struck, violated } = tally;
-  const names: readonly FaultName[] =
-    store === "redis" ? [...FAULT_NAMES, ...FAULT_NAMES_OF_TWO] : FAULT_NAMES;
+  const names = store === "redis" ? [...kind.faults, ...kind.faultsOfTwo] : kind.faults;
   const idle = names.filter((name) => (struck.get(name) ?? 0) === 0);
-  return { store, played, killing, kills, struck, idle, violated };
+  return { of: kind.name, store, played, killing, kills, struck, idle, violated };
 }
 
-/** The process of `lane.ts`, from outside. */
+/** The process of a lane, from outside. */
 class Lane {
   readonly #child: ChildProcess;
   readonly #gone: Promise<void>;
@@ -207,8 +195,8 @@ class Lane {
   isGone = false;
   played = 0;
 
-  constructor() {
-    const child = fork(LANE, [], {
+  constructor(file: string) {
+    const child = fork(file, [], {
       execArgv: ["--import", import.meta.resolve("tsx")],
       env: childEnvironment(),
       stdio: ["ignore", "ignore", "pipe", "ipc"],
@@ -233,7 +221,7 @@ class Lane {
     });
   }
 
-  async open(order: Extract<LaneOrder, { do: "open" }>): Promise<void> {
+  async open(order: OpenOrder): Promise<void> {
     if ((await this.#ask(order))?.is !== "open") throw new Error(`a lane did not open:\n${this.#said}`);
   }
 

@@ -254,6 +254,22 @@ describe("bridge/watch on real chains", function () {
     assert.deepEqual(book.active(), []);
   });
 
+  it("finds money after a restart that came in a block below the one in which its address was made", async () => {
+    const book = on.book(undefined, 4);
+    for (let i = 0; i < 4; i++) await mine();
+    await book.sync();
+    const { record } = await on.madeIn();
+    const made = { ...record, since: { ...book.heads() } };
+    await home().provider.send("anvil_rollback", [3]);
+    await home().mint(record.address, AMOUNT);
+    // The newest block is looked at whatever is asked of it.
+    await mine();
+    const again = on.book(undefined, 4);
+    again.watch(made);
+    await again.sync();
+    assert.equal(again.factsOf(record.id)!.home.balance, AMOUNT);
+  });
+
   it("asks two questions a block, with ten addresses and with ten thousand, in less than 50 MB more", async () => {
     const calls = async (count: number): Promise<number> => {
       const book = on.book();

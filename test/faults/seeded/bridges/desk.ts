@@ -1,0 +1,176 @@
+/** What callers of a scenario of bridges ask of the service, and what they are told. */
+import type { BridgeAddress, BridgeStatus } from "../../../../shared/api/bridges.ts";
+import { ERRORS, type ErrorCode } from "../../../../shared/api/errors.ts";
+import type { Place } from "../hosts.ts";
+import type { Answer, Asked, StatusView } from "./observations.ts";
+import type { BridgeFaultName } from "./plan.ts";
+import type { Prebuilt } from "./requests.ts";
+import type { Stage } from "./stage.ts";
+
+const ANSWER_WITHIN_MS = 8_000;
+/** A machine that is busy takes long to start a proxy that was killed twice. */
+const PATIENCE_MS = 60_000;
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Asking {
+  readonly prebuilt: Prebuilt;
+  readonly answers: Answer[];
+  status: StatusView | undefined;
+}
+
+export class Desk {
+  readonly #stage: Stage;
+  readonly #places: readonly Place[];
+  readonly #count: (name: BridgeFaultName) => void;
+  readonly #asked = new Map<string, Asking>();
+  readonly #posts = new Set<Promise<unknown>>();
+
+  constructor(stage: Stage, places: readonly Place[], count: (name: BridgeFaultName) => void) {
+    this.#stage = stage;
+    this.#places = places;
+    this.#count = count;
+  }
+
+  get asked(): Asked[] {
+    return [...this.#asked.values()].map(askedOf);
+  }
+
+  prebuilt(name: string): Prebuilt {
+    const found = this.#stage.facts.requests.find((one) => one.name === name);
+    if (found === undefined) throw new RangeError(`no request ${name}`);
+    return found;
+  }
+
+  /** Resolves at once where it does not wait for the answer. */
+  async ask(
+    name: string,
+    place: Place,
+    { cutMs, waits }: { readonly cutMs?: number | undefined; readonly waits: boolean },
+  ): Promise<void> {
+    const post = this.#post(this.#asking(name), place, cutMs);
+    this.#posts.add(post);
+    void post.finally(() => this.#posts.delete(post));
+    if (waits) await post;
+  }
+
+  /** Nobody pays to an address that was not told to him: he asks until it is. */
+  async told(name: string): Promise<void> {
+    const asking = this.#asking(name);
+    const end = performance.now() + PATIENCE_MS;
+    for (let i = 0; performance.now() < end; i++) {
+      if (asking.answers.some(({ is }) => is === "made")) return;
+      await this.#post(asking, this.#places[i % this.#places.length]!);
+      if (i > 0) await sleep(25);
+    }
+    throw new Error(`${name} is not answered`);
+  }
+
+  async answered(): Promise<void> {
+    await Promise.all(this.#posts);
+  }
+
+  /** Everything that was asked is asked again, until it is answered: the answer is of a healthy service. */
+  async askAgain(): Promise<void> {
+    const end = performance.now() + PATIENCE_MS;
+    for (const asking of this.#asked.values())
+      for (let i = 0; performance.now() < end; i++) {
+        const answer = await this.#post(asking, this.#places[i % this.#places.length]!);
+        if (answer.is === "made" && answer.status === 201) continue;
+        if (answer.is === "made" || (answer.is === "refused" && !isPassing(answer.code))) break;
+        await sleep(25);
+      }
+  }
+
+  async readStatuses(): Promise<readonly BridgeStatus[]> {
+    const all: BridgeStatus[] = [];
+    for (const asking of this.#asked.values()) {
+      const last = asking.answers.findLast((answer) => answer.is === "made");
+      if (last === undefined) continue;
+      const found = await this.#get<BridgeStatus>(`/bridge/status?id=${last.id}`);
+      asking.status = found && viewOf(found);
+      if (found !== undefined) all.push(found);
+    }
+    return all;
+  }
+
+  /** Leaves that are under no root yet, as the service says; undefined where it has not seen the block `height`. */
+  async pendingLeaves(height: number): Promise<number | undefined> {
+    const root = await this.#get<{ pending: number; block_number: number }>("/merkle/root");
+    return root?.block_number === height ? root.pending : undefined;
+  }
+
+  #asking(name: string): Asking {
+    const known = this.#asked.get(name);
+    if (known !== undefined) return known;
+    const made: Asking = { prebuilt: this.prebuilt(name), answers: [], status: undefined };
+    this.#asked.set(name, made);
+    return made;
+  }
+
+  /** Once; whatever goes wrong is an answer that was lost. */
+  async #post({ prebuilt, answers }: Asking, place: Place, cutMs?: number): Promise<Answer> {
+    const hangUp = new AbortController();
+    const timer = setTimeout(() => {
+      if (cutMs !== undefined) this.#count("hang-up");
+      hangUp.abort();
+    }, cutMs ?? ANSWER_WITHIN_MS);
+    let answer: Answer = { is: "lost" };
+    try {
+      const response = await fetch(`${place.baseUrl}${prebuilt.path}`, {
+        method: "POST",
+        headers: { "X-API-Key": this.#stage.facts.apiKey, "Content-Type": "application/json" },
+        body: JSON.stringify(prebuilt.body),
+        signal: hangUp.signal,
+      });
+      const told = (await response.json()) as Partial<BridgeAddress> & { readonly code?: string };
+      answer =
+        response.ok && told.bridge_id !== undefined
+          ? { is: "made", status: response.status, id: told.bridge_id, addresses: addressesOf(told) }
+          : { is: "refused", status: response.status, code: told.code ?? "" };
+    } catch {
+      // Lost.
+    } finally {
+      clearTimeout(timer);
+    }
+    answers.push(answer);
+    return answer;
+  }
+
+  async #get<T>(path: string): Promise<T | undefined> {
+    const response = await fetch(`${this.#places[0]!.baseUrl}${path}`, {
+      headers: { "X-API-Key": this.#stage.facts.apiKey },
+    }).catch(() => undefined);
+    if (response?.ok !== true) {
+      await response?.body?.cancel();
+      return undefined;
+    }
+    return (await response.json()) as T;
+  }
+}
+
+const isPassing = (code: string): boolean => code === "" || ERRORS[code as ErrorCode].retryable;
+
+function addressesOf({ address, source }: Partial<BridgeAddress>): string[] {
+  return [address, source?.address].flatMap((text) => text?.toLowerCase() ?? []);
+}
+
+function viewOf({ bridge_id, state, received, credited, refunded, deposits }: BridgeStatus): StatusView {
+  return {
+    ...{ id: bridge_id, state, deposits: deposits.map((one) => one.state) },
+    ...{ received: BigInt(received), credited: BigInt(credited), refunded: BigInt(refunded) },
+  };
+}
+
+function askedOf({ prebuilt: { name, place }, answers, status }: Asking): Asked {
+  const { minimum, feeCeiling: ceiling } = place.terms;
+  const common = {
+    ...{ name, answers, status, npk: place.note.npk },
+    home: { address: place.address, minimum, ceiling },
+  };
+  if (place.direction === "out")
+    return { ...common, direction: "out", recipient: `0x${place.terms.exit.recipient.slice(26)}` };
+  const [lane] = place.source?.terms.lanes ?? [];
+  if (place.source === undefined || lane === undefined) throw new Error("an address without a source");
+  const source = { address: place.source.address, minimum: lane.minimum, ceiling: lane.feeCeiling };
+  return { ...common, direction: "in", refund: place.terms.refund, source };
+}

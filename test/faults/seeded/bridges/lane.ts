@@ -1,0 +1,34 @@
+/** A process that plays scenarios of bridges on one store, one after the other, on chains and with an attester of its own. */
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { deserialize } from "node:v8";
+import { Reserve } from "../hosts.ts";
+import { FACTS_FILE, serveLane, type OpenLane, type OpenOrder } from "../lane-process.ts";
+import { openParties } from "./parties.ts";
+import { drawPlan, showPlan } from "./plan.ts";
+import { Scenario } from "./scenario.ts";
+import { openStage } from "./stage.ts";
+import type { BridgeFacts } from "./world.ts";
+
+async function open({ store: name, worldFolder, program, folder }: OpenOrder): Promise<OpenLane> {
+  const world = deserialize(await readFile(path.join(worldFolder, FACTS_FILE))) as BridgeFacts;
+  const parties = await openParties(world, { worldFolder, folder, attester: program.attester });
+  const facts = { ...world, entry: { ...world.entry, chain_rpc: parties.chains.home.url } };
+  const reserve = new Reserve(program);
+  const stage = await openStage(facts, parties, { name, reserve, folder });
+  const supply = facts.requests.map((one) => ({ name: one.name, direction: one.place.direction }));
+  return {
+    begin(seed, number) {
+      const plan = drawPlan(seed, number, name, supply);
+      return { scenario: new Scenario(stage, plan), plan: showPlan(plan) };
+    },
+    leftBehind: () => reserve.lent,
+    async close() {
+      await stage.close();
+      await reserve.close();
+      await parties.stop();
+    },
+  };
+}
+
+serveLane(open);

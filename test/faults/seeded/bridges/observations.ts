@@ -1,0 +1,140 @@
+/** What a scenario of bridges saw from outside, as data: the checker knows nothing else. Amounts are in smallest units, addresses in lower case. */
+import type { BridgeState } from "../../../../shared/api/bridges.ts";
+import type { ChainName } from "./world.ts";
+
+/** A token's transfer. */
+export interface Moved {
+  readonly from: string;
+  readonly to: string;
+  readonly amount: bigint;
+  readonly tx: string;
+}
+
+/** A message from one token messenger to the other that stands on the chain where it was burned. */
+export interface Burned {
+  /** As the attesters name it, whatever block it is in. */
+  readonly nonce: string;
+  readonly recipient: string;
+  readonly amount: bigint;
+  readonly tx: string;
+}
+
+export interface Minted {
+  readonly nonce: string;
+  readonly recipient: string;
+  /** With the fee. */
+  readonly amount: bigint;
+  readonly fee: bigint;
+  readonly tx: string;
+}
+
+/** What the forwarders' contract says that it did with a vault. */
+export interface Act {
+  readonly kind: "Swept" | "Forwarded" | "Flushed" | "Refunded" | "Returned";
+  readonly vault: string;
+  /** Undefined where it is the awaited one. */
+  readonly token: string | undefined;
+  /** Of a refund. */
+  readonly to: string | undefined;
+  readonly amount: bigint;
+  readonly fees: bigint;
+  readonly leafIndex: number | undefined;
+  readonly tx: string;
+}
+
+/** A note that the pool made of money that it received. */
+export interface Credit {
+  readonly leafIndex: number;
+  readonly npk: bigint;
+  readonly value: bigint;
+  readonly tx: string;
+}
+
+/** Of the canonical chain since the snapshot, in its order. */
+export interface ChainSeen {
+  readonly transfers: readonly Moved[];
+  /** Of the token that no bridge knows. */
+  readonly wrong: readonly Moved[];
+  readonly burns: readonly Burned[];
+  readonly mints: readonly Minted[];
+  readonly acts: readonly Act[];
+  readonly credits: readonly Credit[];
+}
+
+export interface ChainTotals {
+  readonly supply: bigint;
+  /** Of each address that a request has there. */
+  readonly vaults: ReadonlyMap<string, bigint>;
+  /** Of the wallet that sends for the service. */
+  readonly nonces: { readonly mined: number; readonly pending: number };
+}
+
+export type Answer =
+  | {
+      readonly is: "made";
+      readonly status: number;
+      readonly id: string;
+      readonly addresses: readonly string[];
+    }
+  | { readonly is: "refused"; readonly status: number; readonly code: string }
+  | { readonly is: "lost" };
+
+export interface StatusView {
+  readonly id: string;
+  readonly state: BridgeState;
+  readonly received: bigint;
+  readonly credited: bigint;
+  readonly refunded: bigint;
+  /** Of each deposit. */
+  readonly deposits: readonly BridgeState[];
+}
+
+interface Common {
+  readonly name: string;
+  readonly npk: bigint;
+  /** On the pool's chain. */
+  readonly home: Vault;
+  /** In order; the last one is of a healthy service, after everything was over. */
+  readonly answers: readonly Answer[];
+  /** At the end; undefined where the service knows none. */
+  readonly status: StatusView | undefined;
+}
+interface Vault {
+  readonly address: string;
+  readonly minimum: bigint;
+  readonly ceiling: bigint;
+}
+
+export interface AskedIn extends Common {
+  readonly direction: "in";
+  readonly refund: string;
+  /** On the other chain. */
+  readonly source: Vault;
+}
+export interface AskedOut extends Common {
+  readonly direction: "out";
+  /** On the other chain. */
+  readonly recipient: string;
+}
+export type Asked = AskedIn | AskedOut;
+
+export interface Observations {
+  /** Blocks of some chain were taken back, a node answered for an older one, or a proxy began to look again. */
+  readonly excuses: { readonly wentBack: boolean; readonly lookedAgain: boolean };
+  readonly asked: readonly Asked[];
+  readonly chains: Readonly<Record<ChainName, ChainSeen>>;
+  readonly before: Readonly<Record<ChainName, bigint>>;
+  readonly after: Readonly<Record<ChainName, ChainTotals>>;
+  readonly pool: { readonly before: bigint; readonly after: bigint };
+  /** Nonces of burns that stood in blocks which were taken back: what the attesters had vouched for is their loss. */
+  readonly orphaned: ReadonlySet<string>;
+  /** A wallet restored from its key: by request, what it has become; and all of it. */
+  readonly wallet: { readonly found: ReadonlyMap<string, bigint>; readonly total: bigint };
+  /** The wallet that gets the service's fees; undefined where it was not looked at. */
+  readonly serviceTotal: bigint | undefined;
+  /** What was told of each request, in its order. */
+  readonly streamed: readonly { readonly id: string; readonly state: BridgeState }[];
+  readonly outgoing: readonly number[];
+  /** Leaves that are not under the newest root. */
+  readonly pendingLeaves: number;
+}

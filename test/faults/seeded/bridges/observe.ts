@@ -1,0 +1,130 @@
+/** Looks at everything from outside when a scenario of bridges has settled: chains, a restored wallet, the stream, and what the store kept. */
+import { bridgePins, openStackWallet } from "../../../../scripts/stack/stack-wallet.ts";
+import { createClient, createProver, memoryStorage, type Wallet } from "../../../../shared/client/index.ts";
+import { until } from "../../../support/until.ts";
+import type { Follower } from "../follower.ts";
+import { balanceOf, readChain, readTotals, type AllSeen } from "./chain-seen.ts";
+import type { Asked, ChainTotals, Observations } from "./observations.ts";
+import type { Stage } from "./stage.ts";
+import { CHAINS, type BridgeFacts, type ChainName } from "./world.ts";
+
+const WITHIN_MS = 30_000;
+
+export interface Looking {
+  readonly stage: Stage;
+  readonly baseUrl: string;
+  readonly follower: Follower;
+  readonly asked: readonly Asked[];
+  readonly excuses: Observations["excuses"];
+  readonly orphaned: ReadonlySet<string>;
+  readonly looksAtFees: boolean;
+  readonly before: Before;
+  readonly pendingLeaves: number;
+  /** Ends every proxy. */
+  stop(): Promise<void>;
+}
+
+export interface Before {
+  readonly supply: Readonly<Record<ChainName, bigint>>;
+  readonly pool: bigint;
+}
+
+export async function readAll({ facts, parties }: Stage): Promise<AllSeen> {
+  const [home, other] = await Promise.all(
+    CHAINS.map((name) => readChain(parties.chains[name], facts.chains[name], facts)),
+  );
+  return { home: home!, other: other! };
+}
+
+export async function readBefore(stage: Stage): Promise<Before> {
+  const { home, other } = await totalsOf(stage, []);
+  return { supply: { home: home.supply, other: other.supply }, pool: await poolOf(stage) };
+}
+
+const poolOf = ({ parties, facts }: Stage): Promise<bigint> =>
+  balanceOf(parties.chains.home, facts.chains.home, facts.entry.pool);
+
+async function totalsOf(
+  { parties, facts }: Stage,
+  asked: readonly Asked[],
+): Promise<Record<ChainName, ChainTotals>> {
+  const of = (name: ChainName, vaults: readonly string[]): Promise<ChainTotals> =>
+    readTotals(parties.chains[name], facts.chains[name], vaults);
+  return {
+    home: await of(
+      "home",
+      asked.map(({ home }) => home.address),
+    ),
+    other: await of(
+      "other",
+      asked.flatMap((one) => (one.direction === "in" ? [one.source.address] : [])),
+    ),
+  };
+}
+
+export async function observe(looking: Looking): Promise<Observations> {
+  const { stage, baseUrl, follower, asked, excuses, orphaned, before, pendingLeaves } = looking;
+  const wallet = await restored(stage.facts, baseUrl);
+  const serviceTotal = looking.looksAtFees
+    ? await totalOf(stage.facts, baseUrl, stage.facts.serviceSeed)
+    : undefined;
+  // What was told last is on its way to the reader.
+  await until("the stream to say what the status says", () => saysAll(follower, asked), 3_000).catch(
+    () => undefined,
+  );
+  const streamed = follower.bridges.map(({ bridge_id: id, state }) => ({ id, state }));
+  const [chains, after, pool] = [await readAll(stage), await totalsOf(stage, asked), await poolOf(stage)];
+  await follower.close();
+  await looking.stop();
+  const { outgoing } = await stage.store.read(stage.dataDir(), []);
+  return {
+    ...{ excuses, asked, chains, after, orphaned, wallet, serviceTotal, streamed, outgoing, pendingLeaves },
+    ...{ before: before.supply, pool: { before: before.pool, after: pool } },
+  };
+}
+
+function saysAll({ bridges }: Follower, asked: readonly Asked[]): boolean {
+  return asked.every(({ status }) => {
+    const last = bridges.findLast(({ bridge_id }) => bridge_id === status?.id);
+    return status === undefined || last?.state === status.state;
+  });
+}
+
+/** From its key alone: it finds its addresses by asking, and what came to each by its own reading. */
+async function restored(facts: BridgeFacts, baseUrl: string): Promise<Observations["wallet"]> {
+  const wallet = await openWallet(facts, baseUrl, facts.seed);
+  await wallet.sync({ timeoutMs: WITHIN_MS });
+  const chainId = facts.chains.other.chainId;
+  const entries = await wallet.bridges.find({
+    recipients: facts.recipients.map((address) => ({ chainId, address })),
+    timeoutMs: WITHIN_MS,
+  });
+  const { total, unverified } = wallet.balance();
+  return {
+    found: new Map(
+      entries.flatMap(({ bridgeId, inWallet }) => (bridgeId === undefined ? [] : [[bridgeId, inWallet]])),
+    ),
+    total: total - unverified,
+  };
+}
+
+async function totalOf(facts: BridgeFacts, baseUrl: string, seed: Uint8Array): Promise<bigint> {
+  const wallet = await openWallet(facts, baseUrl, seed);
+  await wallet.sync({ timeoutMs: WITHIN_MS });
+  const { total, unverified } = wallet.balance();
+  return total - unverified;
+}
+
+function openWallet(facts: BridgeFacts, baseUrl: string, seed: Uint8Array): Promise<Wallet> {
+  const { altchain: _none, ...pins } = bridgePins(facts.entry.usdc, facts.entry.bridges!);
+  return openStackWallet(facts.entry, {
+    ...{ seed, storage: memoryStorage(), prover: NO_PROVER, bridges: pins },
+    client: createClient({ baseUrl, credential: { apiKey: facts.apiKey } }),
+  });
+}
+
+/** These wallets look and do not pay. */
+const NO_PROVER = createProver({
+  source: () => Promise.reject(new Error("nobody proves here")),
+  manifest: { circuits: {} },
+});

@@ -1,0 +1,146 @@
+/** The parties beside a proxy that a scenario begins anew: both chains, and the attester as a process that has only its keys. */
+import { spawn } from "node:child_process";
+import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { createInterface } from "node:readline";
+import { JsonRpcProvider } from "ethers";
+import { startAnvil, type Anvil } from "../../../../scripts/stack/anvil.ts";
+import { supervised, type Child } from "../../../../scripts/stack/child.ts";
+import { choosePorts } from "../../../../scripts/stack/ports.ts";
+import { childEnvironment } from "../../../../scripts/stack/service.ts";
+import type { AttesterSettingsFile } from "../../../../scripts/stack/venues/attester/settings.ts";
+import { stateFileOf } from "../lane-process.ts";
+import { calmFees } from "../world.ts";
+import { CHAINS, type BridgeFacts, type ChainName } from "./world.ts";
+
+/** Of a fast message, in blocks of where it goes: soon enough that one expires in a scenario. */
+export const EXPIRES_AFTER_BLOCKS = 60;
+/** Until the attester calls a block final; deeper than a scenario takes blocks back. */
+const FINAL_BLOCKS = 6;
+const READY_WITHIN_MS = 20_000;
+
+export interface LaneChain {
+  readonly url: string;
+  rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
+}
+
+export interface Parties {
+  readonly chains: Readonly<Record<ChainName, LaneChain>>;
+  readonly attesterUrl: string;
+  /** Everything as it is at the snapshot. */
+  renew(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function openParties(
+  facts: BridgeFacts,
+  {
+    worldFolder,
+    folder,
+    attester,
+  }: { readonly worldFolder: string; readonly folder: string; readonly attester: string },
+): Promise<Parties> {
+  const start = (name: ChainName, port?: number): Promise<Anvil> =>
+    startAnvil({
+      chainId: facts.chains[name].chainId,
+      args: ["--no-mining", "--load-state", path.join(worldFolder, stateFileOf(name))],
+      ...(port === undefined ? {} : { port }),
+    });
+  const anvils: Record<ChainName, Anvil> = { home: await start("home"), other: await start("other") };
+  const [port] = (await choosePorts([{ wanted: 0, usual: 0, option: "the attester" }])) as [number];
+  const providers = Object.fromEntries(
+    CHAINS.map((name) => [
+      name,
+      new JsonRpcProvider(anvils[name].url, facts.chains[name].chainId, {
+        staticNetwork: true,
+        cacheTimeout: -1,
+      }),
+    ]),
+  ) as Record<ChainName, JsonRpcProvider>;
+  const chainOf = (name: ChainName): LaneChain => ({
+    url: anvils[name].url,
+    rpc: (method, params = []) => providers[name].send(method, [...params]) as Promise<unknown>,
+  });
+  const chains = { home: chainOf("home"), other: chainOf("other") };
+  let running: Child | undefined;
+
+  return {
+    chains,
+    attesterUrl: `http://127.0.0.1:${String(port)}`,
+    async renew() {
+      await running?.kill();
+      await Promise.all(
+        CHAINS.map(async (name) => {
+          await anvils[name].kill();
+          anvils[name] = await start(name, anvils[name].port);
+          await calmFees(chains[name].rpc);
+        }),
+      );
+      const own = await freshFolder(facts, path.join(folder, "attester"), settingsOf(facts, chains));
+      running = await startProgram(attester, [
+        "--folder",
+        own,
+        "--settings",
+        path.join(own, "settings.json"),
+        "--port",
+        String(port),
+      ]);
+    },
+    async stop() {
+      await running?.kill();
+      for (const name of CHAINS) {
+        providers[name].destroy();
+        await anvils[name].stop();
+      }
+    },
+  };
+}
+
+function settingsOf(facts: BridgeFacts, chains: Parties["chains"]): AttesterSettingsFile {
+  return {
+    chains: CHAINS.map((name) => {
+      const { domain, transmitter, messenger, height } = facts.chains[name];
+      return {
+        ...{ domain, transmitter, messenger, rpc: chains[name].url, from_block: height + 1 },
+        ...{ fast_blocks: 1, final_blocks: FINAL_BLOCKS },
+      };
+    }),
+    expires_after_blocks: EXPIRES_AFTER_BLOCKS,
+    poll_ms: 120,
+  };
+}
+
+/** With the keys that the contracts know and an empty book. */
+async function freshFolder(
+  { attesterFolder }: BridgeFacts,
+  folder: string,
+  settings: AttesterSettingsFile,
+): Promise<string> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(attesterFolder))
+    if (name.endsWith(".key")) await cp(path.join(attesterFolder, name), path.join(folder, name));
+  await writeFile(path.join(folder, "settings.json"), JSON.stringify(settings));
+  return folder;
+}
+
+async function startProgram(file: string, args: readonly string[]): Promise<Child> {
+  const spawned = spawn(process.execPath, [file, ...args], {
+    env: childEnvironment(),
+    stdio: ["ignore", "pipe", "ignore"],
+    detached: true,
+  });
+  const child = supervised(spawned);
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("the attester did not start")), READY_WITHIN_MS);
+    const lines = createInterface({ input: spawned.stdout });
+    lines.once("line", () => {
+      clearTimeout(timer);
+      lines.close();
+      spawned.stdout.resume();
+      resolve();
+    });
+    void child.ended.then(() => reject(new Error("the attester ended at its start")));
+  });
+  return child;
+}
