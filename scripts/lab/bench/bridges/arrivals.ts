@@ -22,10 +22,11 @@ export interface Detected {
 export async function detect(listener: Listener, home: Payer, other: Payer): Promise<readonly Detected[]> {
   const addresses = await openAddresses(listener.client, 2);
   const [atHome, atOther] = addresses;
-  if (atHome?.terms === undefined || atOther?.source == null) throw new Error("no address was opened");
+  const source = atOther?.source;
+  if (atHome === undefined || atOther === undefined || !source) throw new Error("no address was opened");
   return [
     await detectOne(listener, home, atHome.bridge_id, atHome.address),
-    await detectOne(listener, other, atOther.bridge_id, atOther.source.address),
+    await detectOne(listener, other, atOther.bridge_id, source.address),
   ];
 }
 

@@ -30,7 +30,7 @@ describe("bridge/work: the sender of another chain", function () {
         ...{ stuckAfterMs: 30_000, maxFeePerGas: 10n ** 12n },
       });
       for (let look = 0; look < 20; look++) assert.equal(await sender.isBusy(0), false);
-      assert.deepEqual(asked, []);
+      assert.equal(asked.length, 0);
 
       const to = madeAddress(0x77);
       assert.equal(await sender.send({ to, data: madeHash(1), gasLimit: 100_000n, label: "step" }), "sent");
