@@ -49,7 +49,7 @@ describe("bridges of a cluster", function () {
       logs.map(async ({ transactionHash: hash }) => {
         const sent = await on.chain.getTransaction(hash);
         assert.equal(sent?.from, from, "by the service's own wallet");
-        return { hash, nonce: sent!.nonce };
+        return { hash, nonce: sent.nonce };
       }),
     );
   }

@@ -69,7 +69,8 @@ function inMessage(burn: Burn, isOwn: boolean, isWorth: boolean, view: View): Wa
       break;
     case "expired":
       return wordsOf(view.isAttesterAway() ? "ATTESTER_UNAVAILABLE" : "ATTESTATION_EXPIRED");
-    default:
+    case "pending":
+    case undefined:
       if (view.isAttesterAway()) return wordsOf("ATTESTER_UNAVAILABLE");
       // Of what others burned, how they asked for it is their own matter.
       if (!isOwn || burn.minFinality <= FAST) return wordsOf("ATTESTATION_PENDING");

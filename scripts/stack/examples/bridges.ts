@@ -137,12 +137,12 @@ function recording({ client, recorder }: BridgeStage): Client {
             ...{ ...PLACE, endpoint: "bridgeToVenue", name: "chain", body },
             summary: "To another EVM chain",
           }),
-    bridgeDeposit: ((body: Parameters<Client["bridgeDeposit"]>[0]) => {
+    bridgeDeposit: (body: Parameters<Client["bridgeDeposit"]>[0]) => {
       const asked = { ...PLACE, endpoint: "bridgeFromChain", body } as const;
       if (!("bridge_id" in body))
         return made({ ...asked, name: "new", summary: "From the other blockchain into a note" });
       const summary = "The burn that the status showed, with the deposit key's signature";
       return recorder.ask({ ...asked, name: "signed", summary }, 200);
-    }) as Client["bridgeDeposit"],
+    },
   };
 }

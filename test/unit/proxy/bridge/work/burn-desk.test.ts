@@ -66,7 +66,9 @@ describe("bridge/work: burns on the other blockchain", function () {
         active: () => [],
         recordOf: () => record as never,
         factsOf: () => ({ alt: { balance } }) as never,
-        remark: (_id, remark) => void ("sign" in remark && (sign = remark.sign)),
+        remark: (_id, remark) => {
+          if ("sign" in remark) sign = remark.sign;
+        },
         tipOf: () => {
           looks += 1;
           return { number: slot } as never;
