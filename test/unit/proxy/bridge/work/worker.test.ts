@@ -110,8 +110,9 @@ describe("bridge/work: the worker on real chains", function () {
     await mined("the burn", async () => (await stage.balance(way.source!.address, stage.far.usdc)) === 0n);
     await stage.restart();
     const value = await noteOf(user);
-    // Fast: at most the fee that was offered, one basis point and a tenth.
-    assert.ok(value < 4_000_000n && value >= 4_000_000n - 440n, String(value));
+    // Fast: at most the fee that was offered, one basis point and a tenth. An attester that a busy machine keeps from
+    // answering asks for nothing.
+    assert.ok(value <= 4_000_000n && value >= 4_000_000n - 440n, String(value));
     assert.deepEqual(stage.sent, ["delivery", "sweep of 1"]);
     assert.equal(await stage.balance(stage.on.home.pool), value);
   });
