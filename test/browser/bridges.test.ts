@@ -148,7 +148,7 @@ describe("bridge addresses in a browser", function () {
       assert.deepEqual((await page.evaluate(() => window.bridging.list())).sort(), addresses);
     for (const { address, refundAddress } of taken) {
       const account = await third.evaluate((one) => window.bridging.refundAccount(one), address);
-      assert.equal(checksumAddress(account), refundAddress);
+      assert.equal(account, refundAddress.toLowerCase());
     }
   });
 });

@@ -48,7 +48,7 @@ describe("recovery of a deposit by a warp route", function () {
       assets: { [on.usdcAddress]: bounds },
       lanes: [
         {
-          ...{ chainId: FAR_ID, protocol: 1, token: String(far.usdc.target), messenger: lane },
+          ...{ chainId: FAR_ID, protocol: 1, token: far.token, messenger: lane },
           ...{ domain: home.route.domain, ...bounds },
         },
       ],

@@ -96,7 +96,7 @@ describe("venues: Hyperlane's warp route as a bridge", function () {
     await stage.price(far, steep);
     await stage.pay(far, source.address, AMOUNT);
     const stranger = await far.provider.getSigner(4);
-    const forwarders = new Contract(stage.factory.address, FORWARDERS_ABI as never, stranger);
+    const forwarders = new Contract(stage.factory.address, FORWARDERS_ABI, stranger);
     const forward = forwarders.getFunction("forward");
     await assert.rejects(forward.staticCall(terms, 0, 0, 0, { value: steep - 1n }));
     await assert.rejects(forward.staticCall(terms, 0, 1, 0, { value: steep }), "no fee in the token");

@@ -50,6 +50,7 @@ export interface End {
   readonly url: string;
   readonly provider: JsonRpcProvider;
   readonly owner: NonceManager;
+  readonly token: string;
   readonly usdc: Contract;
   readonly route: HyperlaneEnd;
 }
@@ -173,7 +174,7 @@ export class WarpStage {
         chains: [
           {
             ...{ name: FAR, chainId: FAR_ID, rpcUrl: far.url, confirmations: 2, blockSecs: 0.1 },
-            ...{ protocol: "warp-route", token: far.usdc.target, messenger: far.route.route },
+            ...{ protocol: "warp-route", token: far.token, messenger: far.route.route },
             ...{ transmitter: far.route.mailbox, domain: FAR_ID, senderKeyFile: this.#file("sender.key") },
             ...{ homeDomain: on.anvil.chainId, homeMessenger: home.route.route },
             ...{ homeTransmitter: home.route.mailbox, ...bounds, exit: bounds },
@@ -299,7 +300,7 @@ async function endOf(url: string, provider: JsonRpcProvider, domain: number, tok
   const validator = new Wallet(VALIDATOR_KEY).address;
   const price = { amount: POSTAGE, most: MOST_POSTAGE };
   const route = await deployHyperlane(owner, domain, token, validator, price);
-  return { url, provider, owner, route, usdc: new Contract(token, TOKEN, owner) };
+  return { url, provider, owner, token, route, usdc: new Contract(token, TOKEN, owner) };
 }
 
 async function run(contract: Contract, name: string, ...args: unknown[]): Promise<void> {
