@@ -26,12 +26,13 @@ export const ATTESTER_QUESTIONS = ["messages", "fees", "reattest"] as const;
 export type AttesterQuestion = (typeof ATTESTER_QUESTIONS)[number];
 
 /** Those that need a message to lie about. */
-const OF_MESSAGES: readonly AttesterFault[] = [
+export const FAULTS_OF_MESSAGES = [
   "attester-unknown",
   "attester-pending",
   "attester-forged-signature",
   "attester-other-amount",
-];
+] as const satisfies readonly AttesterFault[];
+const OF_MESSAGES: readonly AttesterFault[] = FAULTS_OF_MESSAGES;
 /** As between a proxy and its node. */
 const HANG_MS = 600;
 

@@ -7,7 +7,7 @@ import { hasRedis, runSuite, type StoreReport } from "../suite.ts";
 import { STORES } from "../stores.ts";
 
 const SEED = 20_261_125;
-const RUNS = 8;
+const RUNS = 6;
 const LEAST_KILLING_PERCENT = 25;
 const WITHIN_MS = 10 * 60_000;
 

@@ -6,6 +6,7 @@ import type { Moment } from "../trap.ts";
 import {
   ATTESTER_FAULTS,
   ATTESTER_QUESTIONS,
+  FAULTS_OF_MESSAGES,
   type AttesterFault,
   type AttesterQuestion,
 } from "./attester-faults.ts";
@@ -166,6 +167,7 @@ const STUCK_MS = 31_000;
 
 const KILLING_PERCENT = 50;
 const TWO_PROXIES_PERCENT = 35;
+const STRANGER_PERCENT = 40;
 const FEES_EVERY = 4;
 
 export interface Supply {
@@ -185,7 +187,8 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
   for (const { name: what } of random.some(chosen, random.between(0, 1)))
     put({ do: "ask", what, via: via(), cutMs: undefined, waits: true });
   for (let i = random.between(2, 4); i > 0; i--) put({ do: "go", rounds: random.between(1, 7) });
-  for (let i = random.between(3, 6); i > 0; i--) put(drawFault(random, via, chosen));
+  for (let i = random.between(4, 8); i > 0; i--) put(drawFault(random, via, chosen));
+  if (random.chance(STRANGER_PERCENT)) putStranger(random, steps, chosen);
   if (random.chance(KILLING_PERCENT))
     for (let i = random.chance(30) ? 2 : 1; i > 0; i--) put(drawKill(random, via()));
   if (proxies === 2 && random.chance(60)) {
@@ -246,52 +249,64 @@ function drawFault(random: Random, via: () => Via, chosen: readonly Supply[]): S
   const depth = random.between(1, MAX_DEPTH);
   const chain = random.pick(CHAINS);
   const what = random.some(chosen, 1)[0]!.name;
-  switch (random.between(1, 22)) {
-    case 1:
-    case 2:
-    case 3:
-    case 4: {
-      const fault = random.pick(RPC_FAULTS);
-      const isOfOneKind = RPC_FAULTS.indexOf(fault) >= RPC_FAULTS.indexOf("stale");
-      const method = isOfOneKind ? undefined : random.pick(STRUCK_METHODS);
-      const arming = {
-        fault,
-        ...(method === undefined ? {} : { method }),
-        times: fault === "stale" ? random.between(10, 40) : random.between(1, 6),
-        ...(fault === "stale" ? { behind: random.between(1, 3) } : {}),
-      };
-      return { do: "rpc", via: via(), chain, arming };
-    }
-    case 5:
-    case 6:
-    case 7:
-    case 8:
-      return { do: "attester", via: via(), fault: random.pick(ATTESTER_FAULTS), times: random.between(1, 3) };
-    case 9:
-      return { do: "attester-away" };
-    case 10:
-    case 11:
+  const kind = random.between(1, 24);
+  if (kind <= 6) return drawRpcFault(random, via(), chain);
+  if (kind <= 11) {
+    // What lies about a message is struck by fewer answers.
+    const fault = random.pick(random.chance(50) ? FAULTS_OF_MESSAGES : ATTESTER_FAULTS);
+    return { do: "attester", via: via(), fault, times: random.between(1, 3) };
+  }
+  switch (kind) {
     case 12:
-      return { do: "reorg", chain, depth, content: random.pick(["empty", "later"]) };
     case 13:
-      return { do: "rollback", chain, depth };
     case 14:
-      return { do: "drop", chain };
+      return { do: "reorg", chain, depth, content: random.pick(["empty", "later"]) };
     case 15:
-      return { do: "base-fee", chain, gwei: random.pick([3, 20, 100, 300]) };
+      return { do: "rollback", chain, depth };
     case 16:
-      return { do: "chain-clock", chain, secs: random.pick([random.between(1, 600), HOUR + 60, DAY + 60]) };
+      return { do: "drop", chain };
     case 17:
-      return { do: "proxy-clock", ms: random.pick([STUCK_MS, 2 * STUCK_MS, HOUR * 1_000]) };
+      return { do: "base-fee", chain, gwei: random.pick([3, 20, 100, 300]) };
     case 18:
+      return { do: "chain-clock", chain, secs: random.pick([random.between(1, 600), HOUR + 60, DAY + 60]) };
     case 19:
+      return { do: "proxy-clock", ms: random.pick([STUCK_MS, 2 * STUCK_MS, HOUR * 1_000]) };
     case 20:
-      return { do: "stranger", act: random.pick(STRANGERS_ACTS), what };
     case 21:
+      return { do: "stranger", act: random.pick(["deliver", "refund"]), what };
+    case 22:
       return { do: "forge", what };
+    case 23:
+      return { do: "attester-away" };
     default:
       return { do: "mine", chain, blocks: EXPIRES_AFTER_BLOCKS + random.between(0, 4) };
   }
+}
+
+function drawRpcFault(random: Random, via: Via, chain: ChainName): Step {
+  const fault = random.pick(RPC_FAULTS);
+  const isOfOneKind = RPC_FAULTS.indexOf(fault) >= RPC_FAULTS.indexOf("stale");
+  const method = isOfOneKind ? undefined : random.pick(STRUCK_METHODS);
+  const arming = {
+    fault,
+    ...(method === undefined ? {} : { method }),
+    times: fault === "stale" ? random.between(10, 40) : random.between(1, 6),
+    ...(fault === "stale" ? { behind: random.between(1, 3) } : {}),
+  };
+  return { do: "rpc", via, chain, arming };
+}
+
+/** In the same block as the money, before the service has seen it. */
+function putStranger(random: Random, steps: Step[], chosen: readonly Supply[]): void {
+  const paid = steps.flatMap((step, at) =>
+    step.do === "pay" && step.token === "right" ? [{ step, at }] : [],
+  );
+  const [one] = random.some(paid, 1);
+  if (one === undefined) return;
+  const { what, chain } = one.step;
+  const isOut = chosen.some(({ name, direction }) => name === what && direction === "out");
+  const act = isOut ? "flush" : chain === "home" ? "sweep" : "forward";
+  steps.splice(one.at + 1, 0, { do: "stranger", act, what });
 }
 
 /** One line a step. */
