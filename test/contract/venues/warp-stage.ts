@@ -153,6 +153,7 @@ export class WarpStage {
       fees: { rulesFor: () => Promise.resolve({ service: this.#serviceFee(), developer: undefined }) },
       ...{ pool: on.pool, poolAddress: on.home.pool, addressPrefix: "clt", chain: on.chain },
       ...{ confirmations: 2, pollIntervalMs: POLL_MS, gasWallet: on.sender, logger: SILENT },
+      onHomeBlock: (listener) => on.indexer.onChange(listener),
       hasLease: () => on.sequencer.state().hasLease,
       wakeSequencer: () => on.sequencer.wake(),
       now: Date.now,
