@@ -174,7 +174,8 @@ async function makeBase(kind: Kind, say: (text: string) => void): Promise<Base> 
   const began = performance.now();
   say(`making the world: ${kind.of} …`);
   const made = await kind.make();
-  const program = await makeProgram(path.basename(made.folder));
+  // Of the stack's own folder: those of its networks have the same names in each.
+  const program = await makeProgram(path.basename(path.dirname(made.folder)));
   say(`  made in ${((performance.now() - began) / 1000).toFixed(0)} s`);
   return { made, program };
 }
