@@ -103,6 +103,8 @@ const shape = z.strictObject({
       domain: uint32,
       ...bounds,
       feePayerKeyFile: path,
+      /** How often its blocks are asked for. */
+      blockSecs: z.number().positive().max(3_600).default(1),
       estimatedSecs: estimatedSecs.default(120),
     })
     .optional(),

@@ -33,7 +33,7 @@ export interface OpenBookParts {
 const ALTCHAIN = "altchain";
 const EXCHANGE = "perpvenue";
 /** Of that chain's slots; what is confirmed there has not been taken back yet. */
-const ALT = { commitment: "confirmed", confirmations: 1, blockSecs: 1, pollIntervalMs: 1_000 } as const;
+const ALT = { commitment: "confirmed", confirmations: 1 } as const;
 const ATTESTER_POLL_MS = 1_000;
 /** Several times a block, so that a deposit is seen in the one after it. */
 const POLLS_A_BLOCK = 3;
@@ -120,6 +120,7 @@ export function bookOptions({
       : {
           altchain: {
             ...{ name: ALTCHAIN, node: altchainNode(altchain.rpcUrl), domain: altchain.domain, ...ALT },
+            ...{ blockSecs: altchain.blockSecs, pollIntervalMs: altchain.blockSecs * 1_000 },
             token: { mint: parseAltchainAddress(altchain.mint), decimals: altchain.decimals },
           },
         }),

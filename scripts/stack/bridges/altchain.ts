@@ -19,7 +19,12 @@ export interface LocalAltchain extends Service {
   readonly feePayerKeyFile: string;
 }
 
-const MESSENGER = new TextEncoder().encode("cloister/local/altchain/messenger");
+const MESSENGER = toBytes32(keccak256(new TextEncoder().encode("cloister/local/altchain/messenger")));
+/** As messages name who sends and what is sent there. */
+export const altchainRemote = (mint: string): { readonly messenger: Bytes32; readonly token: Bytes32 } => ({
+  messenger: MESSENGER,
+  token: toBytes32(base58.decode(mint)),
+});
 const COINS = 100_000_000_000;
 
 export async function startLocalAltchain(folder: NetworkFolder): Promise<LocalAltchain> {
@@ -36,7 +41,5 @@ export async function startLocalAltchain(folder: NetworkFolder): Promise<LocalAl
   const seed = mustFromHex(await folder.secrets.text("bridge-fee-payer.key"));
   const payer = base58.encode(ed25519.getPublicKey(seed));
   await new JsonRpc(url).call(z.string(), "requestAirdrop", [payer, COINS]);
-  const messenger = toBytes32(keccak256(MESSENGER));
-  const token = toBytes32(base58.decode(mint));
-  return { ...service, ...{ url, mint, messenger, token, feePayerKeyFile } };
+  return { ...service, ...{ url, mint, feePayerKeyFile }, ...altchainRemote(mint) };
 }

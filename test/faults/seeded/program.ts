@@ -9,11 +9,11 @@ import { build } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const MAIN = path.join(ROOT, "proxy/main.ts");
-const ATTESTER = path.join(ROOT, "scripts/stack/venues/attester/main.ts");
+const VENUES = path.join(ROOT, "scripts/stack/venues");
 /** Inside the checkout, from where packages that are left outside are found. */
 const FOLDER = path.join(ROOT, ".cloister/build/faults");
 /** They load files of their own beside them. */
-const OUTSIDE = ["lmdb", "pino", "tiny-secp256k1"];
+const OUTSIDE = ["litesvm", "lmdb", "pino", "tiny-secp256k1"];
 /** Some packages are not modules, and ask for others in their own way. */
 const REQUIRE =
   'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
@@ -23,8 +23,9 @@ export interface Program {
   readonly host: string;
   /** URL of `proxy/main.ts`, whose last line runs it; what it imports is in other files. */
   readonly main: string;
-  /** The attester's program, a party of its own in scenarios of bridges. */
+  /** Programs of other parties in scenarios of bridges: the attester, and the other blockchain. */
   readonly attester: string;
+  readonly altchain: string;
   /** To be removed when nobody runs it any more. */
   readonly folder: string;
 }
@@ -38,7 +39,8 @@ export async function makeProgram(name: string): Promise<Program> {
       host: fileURLToPath(new URL("./host.ts", import.meta.url)),
       main: MAIN,
       again: "the-same-again",
-      attester: ATTESTER,
+      attester: path.join(VENUES, "attester/main.ts"),
+      altchain: path.join(VENUES, "altchain/main.ts"),
     },
     outdir,
     outExtension: { ".js": ".mjs" },
@@ -75,6 +77,7 @@ export async function makeProgram(name: string): Promise<Program> {
     host: path.join(outdir, "host.mjs"),
     main: pathToFileURL(path.join(outdir, "main.mjs")).href,
     attester: path.join(outdir, "attester.mjs"),
+    altchain: path.join(outdir, "altchain.mjs"),
     folder: outdir,
   };
 }

@@ -12,11 +12,14 @@ import type { BridgeFacts } from "./world.ts";
 
 async function open({ store: name, worldFolder, program, folder }: OpenOrder): Promise<OpenLane> {
   const world = deserialize(await readFile(path.join(worldFolder, FACTS_FILE))) as BridgeFacts;
-  const parties = await openParties(world, { worldFolder, folder, attester: program.attester });
+  const parties = await openParties(world, { worldFolder, folder, program });
   const facts = { ...world, entry: { ...world.entry, chain_rpc: parties.chains.home.url } };
   const reserve = new Reserve(program);
   const stage = await openStage(facts, parties, { name, reserve, folder });
-  const supply = facts.requests.map((one) => ({ name: one.name, direction: one.place.direction }));
+  const supply = facts.requests.map(({ name: what, place, deposit }) => ({
+    name: what,
+    direction: deposit === undefined ? place.direction : ("foreign" as const),
+  }));
   return {
     begin(seed, number) {
       const plan = drawPlan(seed, number, name, supply);

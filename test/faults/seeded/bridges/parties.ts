@@ -1,4 +1,4 @@
-/** The parties beside a proxy that a scenario begins anew: both chains, and the attester as a process that has only its keys. */
+/** The parties beside a proxy that a scenario begins anew: both chains, the attester as a process that has only its keys, and the other blockchain. */
 import { spawn } from "node:child_process";
 import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -10,7 +10,9 @@ import { choosePorts } from "../../../../scripts/stack/ports.ts";
 import { childEnvironment } from "../../../../scripts/stack/service.ts";
 import type { AttesterSettingsFile } from "../../../../scripts/stack/venues/attester/settings.ts";
 import { stateFileOf } from "../lane-process.ts";
+import type { Program } from "../program.ts";
 import { calmFees } from "../world.ts";
+import { Alt } from "./alt.ts";
 import { CHAINS, type BridgeFacts, type ChainName } from "./world.ts";
 
 /** Of a fast message, in blocks of where it goes: soon enough that one expires in a scenario. */
@@ -27,8 +29,9 @@ export interface LaneChain {
 export interface Parties {
   readonly chains: Readonly<Record<ChainName, LaneChain>>;
   readonly attesterUrl: string;
-  /** Everything as it is at the snapshot. */
-  renew(): Promise<void>;
+  readonly alt: Alt;
+  /** Everything as it is at the snapshot; the other blockchain empty, and only where it is needed. */
+  renew(withAlt: boolean): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -37,8 +40,8 @@ export async function openParties(
   {
     worldFolder,
     folder,
-    attester,
-  }: { readonly worldFolder: string; readonly folder: string; readonly attester: string },
+    program,
+  }: { readonly worldFolder: string; readonly folder: string; readonly program: Program },
 ): Promise<Parties> {
   const start = (name: ChainName, port?: number): Promise<Anvil> =>
     startAnvil({
@@ -47,7 +50,11 @@ export async function openParties(
       ...(port === undefined ? {} : { port }),
     });
   const anvils: Record<ChainName, Anvil> = { home: await start("home"), other: await start("other") };
-  const [port] = (await choosePorts([{ wanted: 0, usual: 0, option: "the attester" }])) as [number];
+  const [port, altPort] = (await choosePorts([
+    { wanted: 0, usual: 0, option: "the attester" },
+    { wanted: 0, usual: 0, option: "the other blockchain" },
+  ])) as [number, number];
+  const alt = new Alt(`http://127.0.0.1:${String(altPort)}`);
   const providers = Object.fromEntries(
     CHAINS.map((name) => [
       name,
@@ -63,21 +70,37 @@ export async function openParties(
   });
   const chains = { home: chainOf("home"), other: chainOf("other") };
   let running: Child | undefined;
+  let foreign: Child | undefined;
+
+  /** From nothing, in half a second: what it keeps is a journal, and there is nothing to be put back. */
+  async function renewAlt(isThere: boolean): Promise<void> {
+    await foreign?.kill();
+    foreign = undefined;
+    if (!isThere) return;
+    const own = path.join(folder, "altchain");
+    await rm(own, { recursive: true, force: true });
+    foreign = await startProgram(program.altchain, [
+      ...["--folder", own, "--slot-ms", "0", "--port", String(altPort)],
+    ]);
+    await alt.begin(facts.alt);
+  }
 
   return {
-    chains,
+    ...{ chains, alt },
     attesterUrl: `http://127.0.0.1:${String(port)}`,
-    async renew() {
+    async renew(withAlt) {
       await running?.kill();
-      await Promise.all(
-        CHAINS.map(async (name) => {
+      await Promise.all([
+        renewAlt(withAlt),
+        ...CHAINS.map(async (name) => {
           await anvils[name].kill();
           anvils[name] = await start(name, anvils[name].port);
           await calmFees(chains[name].rpc);
         }),
-      );
-      const own = await freshFolder(facts, path.join(folder, "attester"), settingsOf(facts, chains));
-      running = await startProgram(attester, [
+      ]);
+      const settings = settingsOf(facts, chains, withAlt ? alt : undefined);
+      const own = await freshFolder(facts, path.join(folder, "attester"), settings);
+      running = await startProgram(program.attester, [
         "--folder",
         own,
         "--settings",
@@ -88,6 +111,7 @@ export async function openParties(
     },
     async stop() {
       await running?.kill();
+      await foreign?.kill();
       for (const name of CHAINS) {
         providers[name].destroy();
         await anvils[name].stop();
@@ -96,8 +120,16 @@ export async function openParties(
   };
 }
 
-function settingsOf(facts: BridgeFacts, chains: Parties["chains"]): AttesterSettingsFile {
+function settingsOf(
+  facts: BridgeFacts,
+  chains: Parties["chains"],
+  alt: Alt | undefined,
+): AttesterSettingsFile {
+  const { mint, domain: altDomain, messenger: altMessenger } = facts.alt;
   return {
+    ...(alt === undefined
+      ? {}
+      : { altchain: { domain: altDomain, rpc: alt.url, mint, messenger: altMessenger } }),
     chains: CHAINS.map((name) => {
       const { domain, transmitter, messenger, height } = facts.chains[name];
       return {
@@ -132,7 +164,7 @@ async function startProgram(file: string, args: readonly string[]): Promise<Chil
   });
   const child = supervised(spawned);
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error("the attester did not start")), READY_WITHIN_MS);
+    const timer = setTimeout(() => reject(new Error(`${file} did not start`)), READY_WITHIN_MS);
     const lines = createInterface({ input: spawned.stdout });
     lines.once("line", () => {
       clearTimeout(timer);
@@ -140,7 +172,7 @@ async function startProgram(file: string, args: readonly string[]): Promise<Chil
       spawned.stdout.resume();
       resolve();
     });
-    void child.ended.then(() => reject(new Error("the attester ended at its start")));
+    void child.ended.then(() => reject(new Error(`${file} ended at its start`)));
   });
   return child;
 }

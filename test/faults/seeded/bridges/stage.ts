@@ -7,10 +7,10 @@ import { startRpcRelay, type RpcRelay } from "../rpc-faults.ts";
 import { openStore, type Store, type StoreName } from "../stores.ts";
 import { startAttesterRelay, type AttesterRelay } from "./attester-faults.ts";
 import type { Parties } from "./parties.ts";
-import { CHAINS, CONFIRMATIONS, type BridgeFacts, type ChainName } from "./world.ts";
+import { CONFIRMATIONS, PLACES, type BridgeFacts, type PlaceName } from "./world.ts";
 
 export interface Between {
-  readonly rpc: Readonly<Record<ChainName, RpcRelay>>;
+  readonly rpc: Readonly<Record<PlaceName, RpcRelay>>;
   readonly attester: AttesterRelay;
 }
 
@@ -20,7 +20,7 @@ export interface Stage {
   readonly store: Store;
   readonly between: readonly [Between, Between];
   /** Proxies on fresh data, not started yet. */
-  places(count: number): Promise<Place[]>;
+  places(count: number, withAlt: boolean): Promise<Place[]>;
   /** Data folder of the first of them. */
   readonly dataDir: () => string;
   close(): Promise<void>;
@@ -28,6 +28,8 @@ export interface Stage {
 
 /** A third of it is how often a chain beside the pool's is asked. */
 const BLOCK_SECS = 0.3;
+/** The other blockchain is asked once in so much. */
+const ALT_BLOCK_SECS = 0.1;
 
 export async function openStage(
   facts: BridgeFacts,
@@ -41,26 +43,26 @@ export async function openStage(
     rpc: {
       home: await startRpcRelay(parties.chains.home.url),
       other: await startRpcRelay(parties.chains.other.url),
+      alt: await startRpcRelay(parties.alt.url),
     },
     attester: await startAttesterRelay(parties.attesterUrl),
   });
   const between = [await makeBetween(), await makeBetween()] as const;
-  const files = await Promise.all(
-    between.map(async (one, i) => {
-      const file = path.join(folder, `bridges-${String(i)}.json`);
-      await writeFile(file, JSON.stringify(settingsOf(facts, one)));
-      return file;
-    }),
-  );
+  const fileOf = async (i: 0 | 1, withAlt: boolean): Promise<string> => {
+    const file = path.join(folder, `bridges-${String(i)}.json`);
+    await writeFile(file, JSON.stringify(settingsOf(facts, between[i], withAlt)));
+    return file;
+  };
   let folders: string[] = [];
   return {
     ...{ facts, parties, store, between },
-    async places(count) {
-      await parties.renew();
+    async places(count, withAlt) {
+      await parties.renew(withAlt);
+      const files = [await fileOf(0, withAlt), await fileOf(1, withAlt)];
       folders = await store.reset(count);
       return folders.map((dataDir, i) => {
         const { rpc } = between[i]!;
-        for (const chain of CHAINS) rpc[chain].forget();
+        for (const chain of PLACES) rpc[chain].forget();
         const place = new Place(reserve, {
           ...facts.settings,
           ...store.settings,
@@ -76,7 +78,7 @@ export async function openStage(
     dataDir: () => folders[0]!,
     async close() {
       for (const { rpc, attester } of between) {
-        for (const chain of CHAINS) await rpc[chain].close();
+        for (const chain of PLACES) await rpc[chain].close();
         await attester.close();
       }
       await store.close();
@@ -84,13 +86,16 @@ export async function openStage(
   };
 }
 
-/** Without the exchange and the other blockchain, which no scenario has. */
-function settingsOf({ bridgeSettings }: BridgeFacts, { rpc, attester }: Between): unknown {
-  const { perpvenue: _exchange, altchain: _altchain, chains, ...rest } = bridgeSettings;
+/** Without the exchange, which no scenario has, and without the other blockchain where nobody uses it. */
+function settingsOf({ bridgeSettings }: BridgeFacts, { rpc, attester }: Between, withAlt: boolean): unknown {
+  const { perpvenue: _exchange, altchain, chains, ...rest } = bridgeSettings;
   const [other] = chains as readonly [Readonly<Record<string, unknown>>];
   return {
     ...rest,
     attesterUrl: attester.url,
+    ...(withAlt
+      ? { altchain: { ...(altchain as object), rpcUrl: rpc.alt.url, blockSecs: ALT_BLOCK_SECS } }
+      : {}),
     chains: [{ ...other, rpcUrl: rpc.other.url, confirmations: CONFIRMATIONS, blockSecs: BLOCK_SECS }],
   };
 }

@@ -4,8 +4,11 @@
  * each scenario begins with new chains that stand as these do.
  */
 import { cp, readFile } from "node:fs/promises";
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { base58 } from "@scure/base";
 import { computeAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { DEVELOPMENT_MNEMONIC } from "../../../../scripts/stack/anvil.ts";
+import { altchainRemote } from "../../../../scripts/stack/bridges/altchain.ts";
 import { pepperFile } from "../../../../scripts/stack/development-credential.ts";
 import { localProxySettings } from "../../../../scripts/stack/proxy-settings.ts";
 import { bridgePins } from "../../../../scripts/stack/stack-wallet.ts";
@@ -13,7 +16,7 @@ import { TestUsdc } from "../../../../scripts/stack/usdc.ts";
 import { deployTestUsdc } from "../../../../scripts/product/deploy.ts";
 import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
 import { newSeed } from "../../../../shared/client/index.ts";
-import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { startTestStack, type TestStack } from "../../../support/stack.ts";
 import { until } from "../../../support/until.ts";
 import { requestsOf, type Prebuilt } from "./requests.ts";
@@ -27,6 +30,9 @@ const RICH = 10_000_000n * UNIT;
 
 export const CHAINS = ["home", "other"] as const;
 export type ChainName = (typeof CHAINS)[number];
+/** With the other blockchain, which is a process of its own and has no blocks that anvil could take back. */
+export const PLACES = [...CHAINS, "alt"] as const;
+export type PlaceName = (typeof PLACES)[number];
 
 export interface ChainFacts {
   readonly name: ChainName;
@@ -45,11 +51,22 @@ export interface ChainFacts {
   readonly height: number;
 }
 
+/** The other blockchain; where its program listens differs from lane to lane. */
+export interface AltFacts {
+  readonly mint: string;
+  readonly decimals: number;
+  readonly domain: number;
+  readonly messenger: Bytes32;
+  /** Who pays the network for the service. */
+  readonly feePayer: string;
+}
+
 export interface BridgeFacts {
   readonly entry: NetworkEntry;
   readonly apiKey: string;
   readonly stackFolder: string;
   readonly chains: Readonly<Record<ChainName, ChainFacts>>;
+  readonly alt: AltFacts;
   readonly factory: Address;
   /** Whose addresses they all are. */
   readonly seed: Uint8Array;
@@ -161,6 +178,13 @@ async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
   const recipients = [must(person(20).address)];
   return {
     ...{ entry, chains, seed, recipients, settings, template, bridgeSettings },
+    alt: {
+      ...{ mint: bridges.altchain.mint, decimals: bridges.altchain.decimals, domain: bridges.altchain.domain },
+      messenger: altchainRemote(bridges.altchain.mint).messenger,
+      feePayer: base58.encode(
+        ed25519.getPublicKey(fromHexText(await folder.secrets.text("bridge-fee-payer.key"))),
+      ),
+    },
     apiKey: on.stack.file.api_key,
     stackFolder: on.stack.folder.path,
     factory: must(bridges.factory),
