@@ -93,7 +93,9 @@ export async function altSupply(alt: Alt, { mint }: AltFacts): Promise<bigint> {
 
 /** Amount stands behind mint and owner in a token account; zero for one that there is not. */
 export async function altBalance(alt: Alt, account: string): Promise<bigint> {
-  const shape = z.object({ value: z.object({ data: z.tuple([z.string(), z.literal("base64")]) }).nullable() });
+  const shape = z.object({
+    value: z.object({ data: z.tuple([z.string(), z.literal("base64")]) }).nullable(),
+  });
   const config = { encoding: "base64", ...COMMITMENT };
   const { value } = await alt.call(shape, "getAccountInfo", [account, config]);
   if (value === null) return 0n;

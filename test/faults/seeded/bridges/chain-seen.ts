@@ -8,7 +8,7 @@ import { unpaddedAddress } from "../../../../shared/protocol/host/forwarders.ts"
 import { hex } from "../blocks.ts";
 import type { Act, ChainSeen, ChainTotals } from "./observations.ts";
 import type { LaneChain } from "./parties.ts";
-import type { BridgeFacts, ChainFacts, ChainName } from "./world.ts";
+import type { BridgeFacts, ChainFacts, PlaceName } from "./world.ts";
 
 const isEvent = ({ type }: { readonly type: string }): boolean => type === "event";
 const TOKEN = new Interface([
@@ -147,4 +147,4 @@ export async function balanceOf({ rpc }: Asking, { usdc }: ChainFacts, of: strin
   return BigInt((await rpc("eth_call", [call, "latest"])) as string);
 }
 
-export type AllSeen = Readonly<Record<ChainName, ChainSeen>>;
+export type AllSeen = Readonly<Record<PlaceName, ChainSeen>>;

@@ -3,6 +3,7 @@
  * wallet, the service's words and its stream tell one story. Knows nothing of how it came.
  */
 import type { BridgeState } from "../../../../shared/api/bridges.ts";
+import { ISSUER, NOBODY } from "./observations.ts";
 import type {
   Act,
   Asked,
@@ -40,6 +41,7 @@ export interface Violation {
     | "NONCE_HOLE"
     | "OUTGOING_LEFT"
     | "TREE_BEHIND"
+    | "SIGNATURE_REFUSED"
     | "STOP_FAILED";
   readonly text: string;
 }
@@ -52,6 +54,7 @@ export function check(seen: Observations): Violation[] {
   const say: Say = (code, text) => void found.push({ code, text });
   for (const asked of seen.asked) {
     checkAnswers(asked, say);
+    checkGiven(asked, say);
     checkMoney(asked, seen, say);
     checkStatus(asked, seen, say);
     checkStream(asked, seen, say);
@@ -103,6 +106,16 @@ function checkAnswers(asked: Asked, say: Say): void {
       say("ADDRESS_WRONG", `${name}: ${answer.addresses.join(", ")}`);
 }
 
+/** It waits for no such signature (any more), or the blockchain did not take it: both say to ask for the status. */
+const CODES_OF_SIGNATURES = ["BRIDGE_STATE", "VENUE_UNAVAILABLE"];
+
+/** What the service wrote and the deposit key signed is sent, or is out of date; it is never called wrong. */
+function checkGiven(asked: Asked, say: Say): void {
+  for (const { status, code } of asked.direction === "in" ? asked.given : [])
+    if (status !== undefined && status !== 200 && !CODES_OF_SIGNATURES.includes(code) && status < 500)
+      say("SIGNATURE_REFUSED", `${asked.name}: ${String(status)} ${code}`);
+}
+
 /** What came to an address is what left it and what lies there. */
 function checkMoney(asked: Asked, { chains }: Pick<Observations, "chains">, say: Say): void {
   const { name, home } = asked;
@@ -116,18 +129,12 @@ function checkMoney(asked: Asked, { chains }: Pick<Observations, "chains">, say:
   );
   for (const act of actsOf(chains.home, home.address)) checkHomeAct(asked, act, chains, say);
   if (!isIn) return;
-  checkVault(`${name} at its source`, asked.source, chains.other, ["Forwarded", "Refunded"], say);
-  for (const act of actsOf(chains.other, asked.source.address)) {
+  const far = chains[asked.source.on];
+  checkVault(`${name} at its source`, asked.source, far, ["Forwarded", "Refunded"], say);
+  for (const act of actsOf(far, asked.source.address)) {
     if (act.kind === "Forwarded")
-      checkDeparture(
-        asked,
-        act,
-        chains.other,
-        chains.home,
-        { to: home.address, ceiling: asked.source.ceiling },
-        say,
-      );
-    if (act.kind === "Refunded") checkRefund(asked, act, chains.other, say);
+      checkDeparture(asked, act, far, chains.home, { to: home.address, ceiling: asked.source.ceiling }, say);
+    if (act.kind === "Refunded") checkRefund(asked, act, far, say);
   }
 }
 
@@ -219,12 +226,12 @@ function checkRefund({ name, refund }: AskedIn, act: Act, chain: ChainSeen, say:
 }
 
 /** Each once, and of a burn that stands or that the attesters had vouched for before its block was taken back. */
-function checkMints({ chains: { home, other }, orphaned }: Observations, say: Say): void {
-  for (const [name, here, there] of [
-    ["home", home, other],
-    ["other", other, home],
+function checkMints({ chains: { home, other, alt }, orphaned }: Observations, say: Say): void {
+  for (const [name, here, burns] of [
+    ["home", home, [...other.burns, ...alt.burns]],
+    ["other", other, home.burns],
   ] as const) {
-    const burned = new Map(there.burns.map((burn) => [burn.nonce, burn]));
+    const burned = new Map(burns.map((burn) => [burn.nonce, burn]));
     const nonces = new Set<string>();
     for (const mint of here.mints) {
       const { nonce, recipient, amount, fee, tx } = mint;
@@ -240,7 +247,7 @@ function checkMints({ chains: { home, other }, orphaned }: Observations, say: Sa
   }
 }
 
-const isNobody = (address: string): boolean => BigInt(address) === 0n;
+const isNobody = (address: string): boolean => address === NOBODY;
 
 /** Every note is of one sweep or return, or of its fees. */
 function checkNotes({ asked, chains: { home }, wallet, serviceTotal }: Observations, say: Say): void {
@@ -267,16 +274,16 @@ function checkNotes({ asked, chains: { home }, wallet, serviceTotal }: Observati
 }
 
 function checkTotals({ asked, chains, before, after, pool }: Observations, say: Say): void {
-  for (const name of ["home", "other"] as const) {
-    const { burns, mints } = chains[name];
-    const should = before[name] - sum(amountsOf(burns)) + sum(amountsOf(mints));
+  for (const name of ["home", "other", "alt"] as const) {
+    const { burns, mints, transfers } = chains[name];
+    const issued = sum(amountsOf(transfers.filter(({ from }) => from === ISSUER)));
+    const should = before[name] - sum(amountsOf(burns)) + sum(amountsOf(mints)) + issued;
     const { supply, vaults } = after[name];
     if (supply !== should) say("SUPPLY_WRONG", `${name}: ${supply} instead of ${should}`);
     for (const one of asked) {
-      const address =
-        name === "home" ? one.home.address : one.direction === "in" ? one.source.address : undefined;
+      const source = one.direction === "in" && one.source.on === name ? one.source.address : undefined;
+      const address = name === "home" ? one.home.address : source;
       if (address === undefined) continue;
-      const { transfers } = chains[name];
       const left =
         sum(amountsOf(transfers.filter(({ to }) => to === address))) -
         sum(amountsOf(transfers.filter(({ from }) => from === address)));
@@ -335,23 +342,22 @@ const actedAt = (chain: ChainSeen, vault: string, kind: Act["kind"]): Act[] =>
   actsOf(chain, vault).filter((act) => act.kind === kind && isOfDollars(act));
 
 function sumsOfIn({ home, source }: AskedIn, { chains, after }: Observations): Sums {
-  const own = new Set(actedAt(chains.other, source.address, "Forwarded").map(({ tx }) => tx));
+  const far = chains[source.on];
+  const own = new Set(actedAt(far, source.address, "Forwarded").map(({ tx }) => tx));
   const sent = new Set(
-    chains.other.burns
-      .filter((burn) => own.has(burn.tx) && burn.recipient === home.address)
-      .map(({ nonce }) => nonce),
+    far.burns.filter((burn) => own.has(burn.tx) && burn.recipient === home.address).map(({ nonce }) => nonce),
   );
   const brought = sum(broughtBy(chains.home.mints, sent, home.address));
   return {
-    received: arrivedAt(chains.other, source.address) + arrivedAt(chains.home, home.address) - brought,
+    received: arrivedAt(far, source.address) + arrivedAt(chains.home, home.address) - brought,
     credited: sum(amountsOf(actedAt(chains.home, home.address, "Swept"))),
     refunded: sum(
       amountsOf([
         ...actedAt(chains.home, home.address, "Refunded"),
-        ...actedAt(chains.other, source.address, "Refunded"),
+        ...actedAt(far, source.address, "Refunded"),
       ]),
     ),
-    lies: (after.home.vaults.get(home.address) ?? 0n) + (after.other.vaults.get(source.address) ?? 0n),
+    lies: (after.home.vaults.get(home.address) ?? 0n) + (after[source.on].vaults.get(source.address) ?? 0n),
   };
 }
 
@@ -385,9 +391,9 @@ function checkStream(asked: Asked, { streamed, excuses, chains }: Observations, 
       `${name}: the stream ends with ${String(states.at(-1))}, the status is ${status.state}`,
     );
   const addresses = new Set(addressesOf(asked));
-  const deposits = [...chains.home.transfers, ...chains.other.transfers].filter(({ to }) =>
-    addresses.has(to),
-  );
+  const deposits = [chains.home, chains.other, chains.alt]
+    .flatMap(({ transfers }) => transfers)
+    .filter(({ to }) => addresses.has(to));
   const came = deposits.filter(({ from }) => !isNobody(from)).length;
   if (excuses.wentBack || excuses.lookedAgain || came > 1) return;
   for (const [i, state] of states.entries()) {

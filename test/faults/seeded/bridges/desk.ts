@@ -2,7 +2,7 @@
 import type { BridgeAddress, BridgeStatus } from "../../../../shared/api/bridges.ts";
 import { ERRORS, type ErrorCode } from "../../../../shared/api/errors.ts";
 import type { Place } from "../hosts.ts";
-import type { Answer, Asked, StatusView } from "./observations.ts";
+import type { Answer, Asked, Given, StatusView } from "./observations.ts";
 import type { BridgeFaultName } from "./plan.ts";
 import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
@@ -16,6 +16,7 @@ interface Asking {
   readonly prebuilt: Prebuilt;
   readonly answers: Answer[];
   status: StatusView | undefined;
+  readonly given: Given[];
 }
 
 export class Desk {
@@ -65,6 +66,34 @@ export class Desk {
     throw new Error(`${name} is not answered`);
   }
 
+  /** What the service has written to be signed, and under which request; undefined where there is nothing now. */
+  async toSign(name: string, place: Place): Promise<{ id: string; transaction: string } | undefined> {
+    const last = this.#asking(name).answers.findLast((answer) => answer.is === "made");
+    if (last === undefined) return undefined;
+    const status = await this.#get<BridgeStatus>(`/bridge/status?id=${last.id}`, place);
+    const transaction = status?.sign?.transaction;
+    return transaction === undefined ? undefined : { id: last.id, transaction };
+  }
+
+  /** The device's signature, given back; whatever goes wrong is an answer that was lost. */
+  async give(name: string, signed: { readonly id: string; readonly transaction: string }, place: Place) {
+    const { prebuilt, given } = this.#asking(name);
+    let said: Given = { status: undefined, code: "" };
+    try {
+      const response = await fetch(`${place.baseUrl}${prebuilt.path}`, {
+        method: "POST",
+        headers: { "X-API-Key": this.#stage.facts.apiKey, "Content-Type": "application/json" },
+        body: JSON.stringify({ bridge_id: signed.id, transaction: signed.transaction }),
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      });
+      const { code = "" } = (await response.json()) as { readonly code?: string };
+      said = { status: response.status, code };
+    } catch {
+      // Lost.
+    }
+    given.push(said);
+  }
+
   async answered(): Promise<void> {
     await Promise.all(this.#posts);
   }
@@ -102,7 +131,7 @@ export class Desk {
   #asking(name: string): Asking {
     const known = this.#asked.get(name);
     if (known !== undefined) return known;
-    const made: Asking = { prebuilt: this.prebuilt(name), answers: [], status: undefined };
+    const made: Asking = { prebuilt: this.prebuilt(name), answers: [], status: undefined, given: [] };
     this.#asked.set(name, made);
     return made;
   }
@@ -136,8 +165,8 @@ export class Desk {
     return answer;
   }
 
-  async #get<T>(path: string): Promise<T | undefined> {
-    const response = await fetch(`${this.#places[0]!.baseUrl}${path}`, {
+  async #get<T>(path: string, place = this.#places[0]!): Promise<T | undefined> {
+    const response = await fetch(`${place.baseUrl}${path}`, {
       headers: { "X-API-Key": this.#stage.facts.apiKey },
     }).catch(() => undefined);
     if (response?.ok !== true) {
@@ -150,7 +179,9 @@ export class Desk {
 
 const isPassing = (code: string): boolean => code === "" || ERRORS[code as ErrorCode].retryable;
 
-function addressesOf({ address, source }: Partial<BridgeAddress>): string[] {
+function addressesOf({ address, source, altchain }: Partial<BridgeAddress>): string[] {
+  // Capitals have a meaning there.
+  if (altchain) return [altchain.home_address.toLowerCase(), altchain.token_account];
   return [address, source?.address].flatMap((text) => text?.toLowerCase() ?? []);
 }
 
@@ -161,7 +192,7 @@ function viewOf({ bridge_id, state, received, credited, refunded, deposits }: Br
   };
 }
 
-function askedOf({ prebuilt: { name, place }, answers, status }: Asking): Asked {
+function askedOf({ prebuilt: { name, place, deposit }, answers, status, given }: Asking): Asked {
   const { minimum, feeCeiling: ceiling } = place.terms;
   const common = {
     ...{ name, answers, status, npk: place.note.npk },
@@ -169,8 +200,14 @@ function askedOf({ prebuilt: { name, place }, answers, status }: Asking): Asked 
   };
   if (place.direction === "out")
     return { ...common, direction: "out", recipient: `0x${place.terms.exit.recipient.slice(26)}` };
+  if (deposit !== undefined) {
+    const { tokenAccount: address, bounds } = deposit;
+    const source = { address, minimum: bounds.minimum, ceiling: bounds.feeCeiling, on: "alt" as const };
+    return { ...common, direction: "in", refund: place.terms.refund, source, given };
+  }
   const [lane] = place.source?.terms.lanes ?? [];
   if (place.source === undefined || lane === undefined) throw new Error("an address without a source");
-  const source = { address: place.source.address, minimum: lane.minimum, ceiling: lane.feeCeiling };
-  return { ...common, direction: "in", refund: place.terms.refund, source };
+  const bounds = { minimum: lane.minimum, ceiling: lane.feeCeiling };
+  const source = { address: place.source.address, ...bounds, on: "other" as const };
+  return { ...common, direction: "in", refund: place.terms.refund, source, given };
 }

@@ -1,6 +1,10 @@
 /** What a scenario of bridges saw from outside, as data: the checker knows nothing else. Amounts are in smallest units, addresses in lower case. */
 import type { BridgeState } from "../../../../shared/api/bridges.ts";
-import type { ChainName } from "./world.ts";
+import type { PlaceName } from "./world.ts";
+
+export const NOBODY = `0x${"00".repeat(20)}`;
+/** Who brings tokens to the other blockchain: what comes there comes from it. */
+export const ISSUER = "issuer";
 
 /** A token's transfer. */
 export interface Moved {
@@ -65,7 +69,7 @@ export interface ChainTotals {
   readonly supply: bigint;
   /** Of each address that a request has there. */
   readonly vaults: ReadonlyMap<string, bigint>;
-  /** Of the wallet that sends for the service. */
+  /** Of the wallet that sends for the service; the other blockchain has no such thing. */
   readonly nonces: { readonly mined: number; readonly pending: number };
 }
 
@@ -108,8 +112,15 @@ interface Vault {
 export interface AskedIn extends Common {
   readonly direction: "in";
   readonly refund: string;
-  /** On the other chain. */
-  readonly source: Vault;
+  /** On the other chain, or the deposit account on the other blockchain. */
+  readonly source: Vault & { readonly on: "other" | "alt" };
+  /** What the service answered to signatures of the device. */
+  readonly given: readonly Given[];
+}
+export interface Given {
+  /** Undefined where the answer was lost. */
+  readonly status: number | undefined;
+  readonly code: string;
 }
 export interface AskedOut extends Common {
   readonly direction: "out";
@@ -122,9 +133,9 @@ export interface Observations {
   /** Blocks of some chain were taken back, a node answered for an older one, or a proxy began to look again. */
   readonly excuses: { readonly wentBack: boolean; readonly lookedAgain: boolean };
   readonly asked: readonly Asked[];
-  readonly chains: Readonly<Record<ChainName, ChainSeen>>;
-  readonly before: Readonly<Record<ChainName, bigint>>;
-  readonly after: Readonly<Record<ChainName, ChainTotals>>;
+  readonly chains: Readonly<Record<PlaceName, ChainSeen>>;
+  readonly before: Readonly<Record<PlaceName, bigint>>;
+  readonly after: Readonly<Record<PlaceName, ChainTotals>>;
   readonly pool: { readonly before: bigint; readonly after: bigint };
   /** Nonces of burns that stood in blocks which were taken back: what the attesters had vouched for is their loss. */
   readonly orphaned: ReadonlySet<string>;

@@ -4,9 +4,10 @@ import { createClient, createProver, memoryStorage, type Wallet } from "../../..
 import { until } from "../../../support/until.ts";
 import type { Follower } from "../follower.ts";
 import { balanceOf, readChain, readTotals, type AllSeen } from "./chain-seen.ts";
-import type { Asked, ChainTotals, Observations } from "./observations.ts";
+import { altBalance, altSupply, readAlt } from "./alt-seen.ts";
+import type { Asked, ChainSeen, ChainTotals, Observations } from "./observations.ts";
 import type { Stage } from "./stage.ts";
-import { CHAINS, type BridgeFacts, type ChainName } from "./world.ts";
+import { CHAINS, type BridgeFacts, type ChainName, type PlaceName } from "./world.ts";
 
 const WITHIN_MS = 30_000;
 
@@ -25,29 +26,31 @@ export interface Looking {
 }
 
 export interface Before {
-  readonly supply: Readonly<Record<ChainName, bigint>>;
+  readonly supply: Readonly<Record<PlaceName, bigint>>;
   readonly pool: bigint;
 }
 
-export async function readAll({ facts, parties }: Stage): Promise<AllSeen> {
+export async function readAll({ facts, parties, hasAlt }: Stage): Promise<AllSeen> {
   const [home, other] = await Promise.all(
     CHAINS.map((name) => readChain(parties.chains[name], facts.chains[name], facts)),
   );
-  return { home: home!, other: other! };
+  return { home: home!, other: other!, alt: hasAlt() ? await readAlt(parties.alt, facts.alt) : NOTHING };
 }
+const NOTHING: ChainSeen = { transfers: [], wrong: [], burns: [], mints: [], acts: [], credits: [] };
 
 export async function readBefore(stage: Stage): Promise<Before> {
-  const { home, other } = await totalsOf(stage, []);
-  return { supply: { home: home.supply, other: other.supply }, pool: await poolOf(stage) };
+  const { home, other, alt } = await totalsOf(stage, []);
+  const supply = { home: home.supply, other: other.supply, alt: alt.supply };
+  return { supply, pool: await poolOf(stage) };
 }
 
 const poolOf = ({ parties, facts }: Stage): Promise<bigint> =>
   balanceOf(parties.chains.home, facts.chains.home, facts.entry.pool);
 
-async function totalsOf(
-  { parties, facts }: Stage,
-  asked: readonly Asked[],
-): Promise<Record<ChainName, ChainTotals>> {
+async function totalsOf(stage: Stage, asked: readonly Asked[]): Promise<Record<PlaceName, ChainTotals>> {
+  const { parties, facts } = stage;
+  const sources = (on: "other" | "alt"): string[] =>
+    asked.flatMap((one) => (one.direction === "in" && one.source.on === on ? [one.source.address] : []));
   const of = (name: ChainName, vaults: readonly string[]): Promise<ChainTotals> =>
     readTotals(parties.chains[name], facts.chains[name], vaults);
   return {
@@ -55,16 +58,21 @@ async function totalsOf(
       "home",
       asked.map(({ home }) => home.address),
     ),
-    other: await of(
-      "other",
-      asked.flatMap((one) => (one.direction === "in" ? [one.source.address] : [])),
-    ),
+    other: await of("other", sources("other")),
+    alt: await altTotals(stage, sources("alt")),
   };
+}
+
+async function altTotals({ parties: { alt }, facts, hasAlt }: Stage, accounts: readonly string[]) {
+  const vaults = new Map<string, bigint>();
+  for (const account of accounts) vaults.set(account, await altBalance(alt, account));
+  const supply = hasAlt() ? await altSupply(alt, facts.alt) : 0n;
+  return { supply, vaults, nonces: { mined: 0, pending: 0 } };
 }
 
 export async function observe(looking: Looking): Promise<Observations> {
   const { stage, baseUrl, follower, asked, excuses, orphaned, before, pendingLeaves } = looking;
-  const wallet = await restored(stage.facts, baseUrl);
+  const wallet = await restored(stage.facts, baseUrl, stage.hasAlt());
   const serviceTotal = looking.looksAtFees
     ? await totalOf(stage.facts, baseUrl, stage.facts.serviceSeed)
     : undefined;
@@ -91,8 +99,12 @@ function saysAll({ bridges }: Follower, asked: readonly Asked[]): boolean {
 }
 
 /** From its key alone: it finds its addresses by asking, and what came to each by its own reading. */
-async function restored(facts: BridgeFacts, baseUrl: string): Promise<Observations["wallet"]> {
-  const wallet = await openWallet(facts, baseUrl, facts.seed);
+async function restored(
+  facts: BridgeFacts,
+  baseUrl: string,
+  hasAlt: boolean,
+): Promise<Observations["wallet"]> {
+  const wallet = await openWallet(facts, baseUrl, facts.seed, hasAlt);
   await wallet.sync({ timeoutMs: WITHIN_MS });
   const chainId = facts.chains.other.chainId;
   const entries = await wallet.bridges.find({
@@ -115,8 +127,10 @@ async function totalOf(facts: BridgeFacts, baseUrl: string, seed: Uint8Array): P
   return total - unverified;
 }
 
-function openWallet(facts: BridgeFacts, baseUrl: string, seed: Uint8Array): Promise<Wallet> {
-  const { altchain: _none, ...pins } = bridgePins(facts.entry.usdc, facts.entry.bridges!);
+/** Without the other blockchain it need not ask about addresses there. */
+function openWallet(facts: BridgeFacts, baseUrl: string, seed: Uint8Array, hasAlt = false): Promise<Wallet> {
+  const { altchain, ...rest } = bridgePins(facts.entry.usdc, facts.entry.bridges!);
+  const pins = hasAlt && altchain !== undefined ? { ...rest, altchain } : rest;
   return openStackWallet(facts.entry, {
     ...{ seed, storage: memoryStorage(), prover: NO_PROVER, bridges: pins },
     client: createClient({ baseUrl, credential: { apiKey: facts.apiKey } }),

@@ -7,6 +7,7 @@ import { ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
 import { addressToWord, encodeBurn } from "../../../../shared/protocol/host/cctp.ts";
 import { Blocks } from "../blocks.ts";
+import { readAlt } from "./alt-seen.ts";
 import { readChain } from "./chain-seen.ts";
 import type { LaneChain } from "./parties.ts";
 import type { StrangersAct } from "./plan.ts";
@@ -55,6 +56,8 @@ interface AttestedMessage {
 
 export class People {
   readonly blocks: Readonly<Record<ChainName, BridgeBlocks>>;
+  /** Burns that stood on the other blockchain when blocks of it were taken back. */
+  readonly orphanedAlt = new Set<string>();
   readonly #stage: Stage;
   /** Of people, by hash: a reorganisation may bring them again. */
   readonly #sent: Readonly<Record<ChainName, Map<string, string>>> = { home: new Map(), other: new Map() };
@@ -75,7 +78,18 @@ export class People {
   }
 
   async mine(blocks: number): Promise<void> {
-    await Promise.all(CHAINS.map((name) => this.blocks[name].mine(blocks)));
+    await Promise.all([
+      ...CHAINS.map((name) => this.blocks[name].mine(blocks)),
+      ...(this.#stage.hasAlt() ? [this.#stage.parties.alt.pass(blocks)] : []),
+    ]);
+  }
+
+  /** On the other blockchain: other blocks in place of the newest, with what was in them or without. */
+  async reorganiseAlt(depth: number, content: "empty" | "later"): Promise<boolean> {
+    const { parties, facts } = this.#stage;
+    const { burns } = await readAlt(parties.alt, facts.alt);
+    for (const { nonce } of burns) this.orphanedAlt.add(nonce);
+    return parties.alt.reorganise(depth, content === "later");
   }
 
   /** Mined with the next block. */

@@ -11,16 +11,18 @@ import {
   type AttesterQuestion,
 } from "./attester-faults.ts";
 import { EXPIRES_AFTER_BLOCKS } from "./parties.ts";
-import { CHAINS, CONFIRMATIONS, type ChainName } from "./world.ts";
+import { FOREIGN_FAULT_NAMES, FOREIGN_FAULT_NAMES_OF_TWO, putForeign } from "./plan-foreign.ts";
+import type { WayToSign } from "./device.ts";
+import { CHAINS, CONFIRMATIONS, type ChainName, type PlaceName } from "./world.ts";
 
 /** Of a scenario's proxies. */
-type Via = 0 | 1;
+export type Via = 0 | 1;
 
 export type KillAt =
   | { readonly on: "now" }
   | {
       readonly on: "rpc";
-      readonly chain: ChainName;
+      readonly chain: PlaceName;
       readonly method: string | undefined;
       readonly moment: Moment;
       /** Which such question. */
@@ -45,14 +47,16 @@ export type Step =
   | {
       readonly do: "pay";
       readonly what: string;
-      readonly chain: ChainName;
+      readonly chain: PlaceName;
       readonly amount: string;
       readonly token: "right" | "wrong";
     }
   /** Blocks come on both chains, one after the other, and everybody has time to look at each. */
   | { readonly do: "go"; readonly rounds: number }
-  | { readonly do: "mine"; readonly chain: ChainName; readonly blocks: number }
-  | { readonly do: "rpc"; readonly via: Via; readonly chain: ChainName; readonly arming: Arming }
+  | { readonly do: "mine"; readonly chain: PlaceName; readonly blocks: number }
+  /** The device signs what the service has written for it; see `device.ts`. */
+  | { readonly do: "sign"; readonly what: string; readonly via: Via; readonly how: WayToSign }
+  | { readonly do: "rpc"; readonly via: Via; readonly chain: PlaceName; readonly arming: Arming }
   | { readonly do: "attester"; readonly via: Via; readonly fault: AttesterFault; readonly times: number }
   /** It answers nothing and attests nothing until the faults end. */
   | { readonly do: "attester-away" }
@@ -63,7 +67,7 @@ export type Step =
   /** Other blocks in the place of the newest; `later`: with their transactions again, each a block later. */
   | {
       readonly do: "reorg";
-      readonly chain: ChainName;
+      readonly chain: PlaceName;
       readonly depth: number;
       readonly content: "empty" | "later";
     }
@@ -84,6 +88,8 @@ export interface Plan {
   readonly number: number;
   readonly store: StoreName;
   readonly proxies: 1 | 2;
+  /** Whether it has the other blockchain. */
+  readonly hasAlt: boolean;
   /** Whether the wallet that gets the fees is restored at the end, too. */
   readonly looksAtFees: boolean;
   readonly steps: readonly (Step & { readonly thenMs: number })[];
@@ -115,9 +121,13 @@ export const BRIDGE_FAULT_NAMES = [
   "wrong-token",
   "forged-message",
   ...STRANGERS_ACTS.map((act) => `stranger-${act}` as const),
+  ...FOREIGN_FAULT_NAMES,
 ] as const;
 /** Of two proxies around one Redis. */
-export const BRIDGE_FAULT_NAMES_OF_TWO = ["freeze", "freeze-past-lease", "second-proxy"] as const;
+export const BRIDGE_FAULT_NAMES_OF_TWO = [
+  ...(["freeze", "freeze-past-lease", "second-proxy"] as const),
+  ...FOREIGN_FAULT_NAMES_OF_TWO,
+] as const;
 export type BridgeFaultName =
   (typeof BRIDGE_FAULT_NAMES)[number] | (typeof BRIDGE_FAULT_NAMES_OF_TWO)[number] | "cannot-simulate";
 
@@ -169,17 +179,25 @@ const KILLING_PERCENT = 50;
 const TWO_PROXIES_PERCENT = 35;
 const STRANGER_PERCENT = 40;
 const FEES_EVERY = 4;
+const FOREIGN_PERCENT = 35;
+/** Of the numbers that are drawn for the other blockchain, apart from the rest, so that the rest stays what it is. */
+const FOREIGN_NUMBERS = 1_000_000;
 
 export interface Supply {
   readonly name: string;
-  readonly direction: "in" | "out";
+  /** `foreign`: in, from the other blockchain. */
+  readonly direction: "in" | "out" | "foreign";
 }
 
 export function drawPlan(seed: number, number: number, store: StoreName, supply: readonly Supply[]): Plan {
   const random = new Random(seed, number * 2 + (store === "redis" ? 1 : 0));
   const proxies = store === "redis" && random.chance(TWO_PROXIES_PERCENT) ? 2 : 1;
   const via = (): Via => (proxies === 2 && random.chance(50) ? 1 : 0);
-  const chosen = random.some(supply, random.between(2, 5));
+  const evm = supply.filter(({ direction }) => direction !== "foreign");
+  const far = new Random(seed, FOREIGN_NUMBERS + number * 2 + (store === "redis" ? 1 : 0));
+  const hasAlt = far.chance(FOREIGN_PERCENT);
+  // Instead of some others: a scenario takes no longer for it.
+  const chosen = random.some(evm, random.between(2, 5)).slice(0, hasAlt ? 1 : undefined);
   const steps: Step[] = [];
   const put = (step: Step): void => void steps.splice(random.between(0, steps.length), 0, step);
 
@@ -196,8 +214,12 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
     steps.splice(at, 0, { do: "freeze", via: via(), lapses: random.chance(60) });
     steps.splice(random.between(at + 1, steps.length), 0, { do: "thaw" });
   }
+  if (hasAlt) {
+    const foreign = supply.filter(({ direction }) => direction === "foreign").map(({ name }) => name);
+    putForeign(far, steps, far.some(foreign, far.between(1, 2)), proxies === 2);
+  }
   return {
-    ...{ seed, number, store, proxies, looksAtFees: number % FEES_EVERY === 0 },
+    ...{ seed, number, store, proxies, hasAlt, looksAtFees: number % FEES_EVERY === 0 },
     steps: steps.map((step) => ({ ...step, thenMs: random.chance(50) ? random.between(0, 60) : 0 })),
   };
 }

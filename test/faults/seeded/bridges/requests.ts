@@ -3,22 +3,39 @@ import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
 import { checksumAddress } from "../../../../shared/api/checksum.ts";
 import type { BridgePins } from "../../../../shared/client/index.ts";
 import { chainExit, factoryOf, lanesOf } from "../../../../shared/client/bridges/bridge-pins.ts";
-import type { BridgeRecord } from "../../../../shared/client/bridges/record.ts";
+import type { BurnTerms } from "../../../../shared/client/bridges/burn.ts";
+import { mustForeignKey, tokenAccountOf } from "../../../../shared/client/bridges/deposit-account.ts";
+import type { BridgeRecord, InRecord } from "../../../../shared/client/bridges/record.ts";
 import { numbered, type Unnumbered } from "../../../../shared/client/bridges/refunds.ts";
 import { placeOf, type InPlace, type OutPlace } from "../../../../shared/client/bridges/terms.ts";
+import { DepositKey } from "../../../../shared/notes/bridge-keys.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { paddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
 
 /** Few: a restored wallet asks about each, and about twenty more. */
 const INS = 6;
 const OUTS = 5;
+const FOREIGN = 4;
 
 export interface Prebuilt {
   readonly name: string;
-  readonly path: "/bridge/perpvenue/in-address" | "/bridge/perpvenue/out-address";
+  readonly path:
+    "/bridge/perpvenue/in-address" | "/bridge/perpvenue/out-address" | "/bridge/altchain/deposit-address";
   readonly body: Readonly<Record<string, unknown>>;
   readonly place: InPlace | OutPlace;
+  /** On the other blockchain: whose account it is, by the number of its key. */
+  readonly deposit: Deposit | undefined;
+}
+
+export interface Deposit {
+  readonly index: number;
+  readonly key: string;
+  readonly tokenAccount: string;
+  readonly terms: BurnTerms;
+  /** What the service may take and move there. */
+  readonly bounds: { readonly minimum: bigint; readonly feeCeiling: bigint };
 }
 
 interface Making {
@@ -42,7 +59,10 @@ export function requestsOf({ entry, seed, recipients, pins }: Making): Prebuilt[
   const make = (name: string, path: Prebuilt["path"], index: number, of: Unnumbered): Prebuilt => {
     const record = numbered(keys, of, index, 0);
     const place = placeOf(maker, record);
-    return { name, path, place, body: bodyOf(record, place, chain.chain_id) };
+    const body = bodyOf(record, place, chain.chain_id);
+    if (record.kind !== "altchain") return { name, path, place, body, deposit: undefined };
+    const deposit = depositOf(entry, keys, record, place.address);
+    return { name, path, place, deposit, body: { ...body, deposit_key: deposit.key } };
   };
   const ins = Array.from({ length: INS }, (_, index) =>
     make(`in ${String(index + 1)}`, "/bridge/perpvenue/in-address", index, {
@@ -57,7 +77,26 @@ export function requestsOf({ entry, seed, recipients, pins }: Making): Prebuilt[
       ...{ kind: "out", venue: "chain", asset, minimum, feeCeiling, payee, exit, chainId: chain.chain_id },
     });
   });
-  return [...ins, ...outs];
+  const foreign = Array.from({ length: FOREIGN }, (_, index) =>
+    make(`foreign ${String(index + 1)}`, "/bridge/altchain/deposit-address", index, {
+      ...{ kind: "altchain", venue: "altchain", asset, refund: undefined, lanes: [], ...amounts },
+      collector: asAddress(pins.collector.toLowerCase())!,
+    }),
+  );
+  return [...ins, ...outs, ...foreign];
+}
+
+function depositOf({ bridges }: NetworkEntry, keys: SpendingKey, record: InRecord, home: Address): Deposit {
+  const { altchain, home: pool } = bridges!;
+  const { mint, decimals } = altchain;
+  const { index, minimum, feeCeiling } = record;
+  const key = new DepositKey(keys, index);
+  const tokenAccount = tokenAccountOf(key.publicKey, mustForeignKey(mint));
+  const terms = { tokenAccount, mint, decimals, domain: pool.domain, recipient: paddedAddress(home) };
+  return {
+    ...{ index, key: key.text, tokenAccount, terms: { ...terms, minimum, feeCeiling } },
+    bounds: { minimum: BigInt(altchain.minimum), feeCeiling: BigInt(altchain.feeCeiling) },
+  };
 }
 
 /** As the client sends it. */
@@ -69,9 +108,6 @@ function bodyOf(record: BridgeRecord, { note }: InPlace | OutPlace, chainId: num
   };
   if (record.kind === "out")
     return { ...receiver, to: { chain_id: chainId, recipient: checksumAddress(record.payee) } };
-  return {
-    ...receiver,
-    asset: checksumAddress(record.asset),
-    refund_address: checksumAddress(record.refund),
-  };
+  const refund = { ...receiver, refund_address: checksumAddress(record.refund) };
+  return record.kind === "altchain" ? refund : { ...refund, asset: checksumAddress(record.asset) };
 }

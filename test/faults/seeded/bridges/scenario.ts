@@ -9,7 +9,9 @@ import { observe, readAll, readBefore, type Before } from "./observe.ts";
 import { People } from "./people.ts";
 import { ABOVE_FAST_FEE, MINIMUM, type BridgeFaultName, type Plan, type Step } from "./plan.ts";
 import type { Between, Stage } from "./stage.ts";
-import { CHAINS, CONFIRMATIONS, type ChainName } from "./world.ts";
+import { Device } from "./device.ts";
+import type { AltFault } from "./plan-foreign.ts";
+import { CHAINS, CONFIRMATIONS, PLACES } from "./world.ts";
 
 const GWEI = 1_000_000_000;
 /** Between two blocks: a proxy asks each chain once meanwhile. */
@@ -35,6 +37,7 @@ export class Scenario implements Playing {
   readonly #paid = new Map<string, number>();
   #places: Place[] = [];
   #desk!: Desk;
+  #device!: Device;
   #before!: Before;
   #aheadMs = 0;
   #wentBack = false;
@@ -51,8 +54,9 @@ export class Scenario implements Playing {
   }
 
   async run(): Promise<Outcome> {
-    this.#places = await this.#stage.places(this.#plan.proxies);
+    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan.hasAlt);
     this.#desk = new Desk(this.#stage, this.#places, (name) => this.#count(name));
+    this.#device = new Device(this.#stage, this.#desk);
     this.#before = await readBefore(this.#stage);
     const { logs } = this;
     const violations: Violation[] = [];
@@ -96,7 +100,10 @@ export class Scenario implements Playing {
       follower,
       asked: this.#desk.asked,
       excuses: { wentBack: this.#wentBack, lookedAgain: this.#kills() > 0 },
-      orphaned: new Set(CHAINS.flatMap((name) => [...this.#people.blocks[name].orphaned])),
+      orphaned: new Set([
+        ...CHAINS.flatMap((name) => [...this.#people.blocks[name].orphaned]),
+        ...this.#people.orphanedAlt,
+      ]),
       looksAtFees: this.#plan.looksAtFees,
       before: this.#before,
       pendingLeaves: (await this.#pendingLeaves()) ?? 1,
@@ -113,6 +120,7 @@ export class Scenario implements Playing {
     for (const { rpc, attester } of this.#stage.between) {
       for (const name of CHAINS)
         for (const [fault, times] of rpc[name].takeStruck()) this.#count(fault, times);
+      for (const [fault, times] of rpc.alt.takeStruck()) this.#count(`alt-${fault as AltFault}`, times);
       for (const [fault, times] of attester.takeStruck()) this.#count(fault, times);
     }
     for (const times of this.#paid.values()) if (times > 1) this.#count("several-deposits");
@@ -142,7 +150,11 @@ export class Scenario implements Playing {
       case "go":
         return this.#go(step.rounds);
       case "mine":
-        return blocks[step.chain].mine(step.blocks);
+        return step.chain === "alt"
+          ? this.#stage.parties.alt.pass(step.blocks)
+          : blocks[step.chain].mine(step.blocks);
+      case "sign":
+        return this.#sign(step);
       case "rpc":
         if (step.arming.fault === "stale") this.#wentBack = true;
         this.#stage.between[step.via].rpc[step.chain].arm(step.arming);
@@ -166,7 +178,11 @@ export class Scenario implements Playing {
         for (const place of this.#places) place.thaw();
         return;
       case "reorg":
-        if (await blocks[step.chain].reorganise(step.depth, step.content)) {
+        if (
+          step.chain === "alt"
+            ? await this.#people.reorganiseAlt(step.depth, step.content)
+            : await blocks[step.chain].reorganise(step.depth, step.content)
+        ) {
           this.#wentBack = true;
           this.#count(`reorg-${step.content}-${step.chain}`);
         }
@@ -204,12 +220,21 @@ export class Scenario implements Playing {
     }
   }
 
+  async #sign({ what, how, via }: Extract<Step, { do: "sign" }>): Promise<void> {
+    await this.#desk.told(what);
+    if (await this.#device.sign(what, how, this.#place(via), this.#place(1 - via)))
+      this.#count(`sign-${how}`);
+  }
+
   async #pay({ what, chain, amount, token }: Extract<Step, { do: "pay" }>): Promise<void> {
     await this.#desk.told(what);
-    const { place } = this.#desk.prebuilt(what);
-    const to = chain === "home" || place.direction === "out" ? place.address : place.source!.address;
+    const { place, deposit } = this.#desk.prebuilt(what);
     const units = BigInt(amount);
-    await this.#people.pay(chain, to, units, token);
+    if (chain === "alt") await this.#stage.parties.alt.issue(deposit!.key, units);
+    else {
+      const to = chain === "home" || place.direction === "out" ? place.address : place.source!.address;
+      await this.#people.pay(chain, to, units, token);
+    }
     if (token === "wrong") {
       this.#count("wrong-token");
       return;
@@ -288,6 +313,7 @@ export class Scenario implements Playing {
       await this.#people.mine((await this.#isMining()) ? 1 : CONFIRMATIONS - 1);
       await sleep(ROUND_MS);
       await this.#synced();
+      await this.#device.signAll(this.#place(0));
       left = await this.#left();
       if (left.length === 0) break;
       if (round % CLOCK_EVERY_ROUNDS === 0) this.#moveClock(PATIENCE_MS);
@@ -341,6 +367,6 @@ const RESTING: ReadonlySet<string> = new Set(["completed", "refunded", "failed",
 
 /** True when a trap was still set. */
 function healed({ rpc, attester }: Between): boolean {
-  const traps = [...CHAINS.map((name: ChainName) => rpc[name].heal()), attester.heal()];
+  const traps = [...PLACES.map((name) => rpc[name].heal()), attester.heal()];
   return traps.some(Boolean);
 }

@@ -21,6 +21,8 @@ export interface Stage {
   readonly between: readonly [Between, Between];
   /** Proxies on fresh data, not started yet. */
   places(count: number, withAlt: boolean): Promise<Place[]>;
+  /** Whether the scenario that is played has the other blockchain. */
+  readonly hasAlt: () => boolean;
   /** Data folder of the first of them. */
   readonly dataDir: () => string;
   close(): Promise<void>;
@@ -54,9 +56,11 @@ export async function openStage(
     return file;
   };
   let folders: string[] = [];
+  let isWithAlt = false;
   return {
     ...{ facts, parties, store, between },
     async places(count, withAlt) {
+      isWithAlt = withAlt;
       await parties.renew(withAlt);
       const files = [await fileOf(0, withAlt), await fileOf(1, withAlt)];
       folders = await store.reset(count);
@@ -75,6 +79,7 @@ export async function openStage(
         return place;
       });
     },
+    hasAlt: () => isWithAlt,
     dataDir: () => folders[0]!,
     async close() {
       for (const { rpc, attester } of between) {

@@ -179,7 +179,11 @@ async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
   return {
     ...{ entry, chains, seed, recipients, settings, template, bridgeSettings },
     alt: {
-      ...{ mint: bridges.altchain.mint, decimals: bridges.altchain.decimals, domain: bridges.altchain.domain },
+      ...{
+        mint: bridges.altchain.mint,
+        decimals: bridges.altchain.decimals,
+        domain: bridges.altchain.domain,
+      },
       messenger: altchainRemote(bridges.altchain.mint).messenger,
       feePayer: base58.encode(
         ed25519.getPublicKey(fromHexText(await folder.secrets.text("bridge-fee-payer.key"))),
