@@ -43,20 +43,20 @@ export function createAltFollower(
 
   async function pass(): Promise<void> {
     if (ledger.tip() === undefined) await begin();
-    await welcome();
     for (;;) {
       const tip = ledger.tip()!;
       const news = await newBlocks(node, token, { slot: BigInt(tip.number), hash: tip.hash }, commitment);
       if (news.forked) {
         await leaveOrphans();
         if (ledger.tip() === undefined) await begin();
-        await welcome();
         continue;
       }
       for (const block of news.blocks) {
         const place = placeOf(block);
         ledger.append([place], await entriesOf(place, block));
       }
+      // Behind the look for a fork: below a tip that was taken back nothing is believed, and nobody would leave it.
+      await welcome();
       if (news.blocks.length === 0 || passing.isStopped()) return;
     }
   }

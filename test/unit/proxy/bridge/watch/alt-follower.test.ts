@@ -151,6 +151,20 @@ describe("bridge/watch on the other blockchain", function () {
     assert.deepEqual(on.kinds(deposit), ["moved"]);
   });
 
+  it("leaves a branch that was taken back also while it has to look back for a new address", async () => {
+    const on = following();
+    await slots(2);
+    await on.follower.sync();
+    await chain.develop("reorganise", { slots: 2 });
+    const deposit = await depositKey();
+    on.watch(deposit);
+    await pay(deposit.key.address, AMOUNT);
+    await slots(2);
+    await on.follower.sync();
+    assert.equal(on.follower.isWaiting(deposit.account), false);
+    assert.deepEqual(on.kinds(deposit), ["moved"]);
+  });
+
   it("goes on after the node has crashed and come back", async () => {
     const on = following();
     const deposit = await depositKey();
