@@ -2,10 +2,12 @@
 // shown to it once, in what an honest scenario saw.
 import assert from "node:assert/strict";
 import { check, unsettled, type Violation } from "./seeded/bridges/checker.ts";
+import { ISSUER } from "./seeded/bridges/observations.ts";
 import type { Act, AskedIn, AskedOut, ChainSeen, Observations } from "./seeded/bridges/observations.ts";
 
 const word = (digit: string): string => `0x${digit.repeat(40)}`;
 const [HOME, SOURCE, OUT, PAYEE, REFUND] = [word("a"), word("b"), word("c"), word("d"), word("e")];
+const [FAR_HOME, ACCOUNT] = [word("f"), "AccountOnTheOtherBlockchain"];
 const [PAYER, POOL, NOBODY, FEES] = [word("1"), word("2"), word("0"), word("3")];
 const bounds = { minimum: 2_000n, ceiling: 500n };
 const [CAME, FAST, FEE] = [10_000n, 1n, 50n];
@@ -18,7 +20,8 @@ const answers = (id: string, addresses: readonly string[]): AskedIn["answers"] =
 ];
 const IN: AskedIn = {
   ...{ name: "in", direction: "in", npk: 7n, refund: REFUND },
-  ...{ home: { address: HOME, ...bounds }, source: { address: SOURCE, ...bounds } },
+  ...{ home: { address: HOME, ...bounds }, source: { address: SOURCE, ...bounds, on: "other" } },
+  given: [],
   answers: answers("1", [HOME, SOURCE]),
   status: {
     ...{ id: "1", state: "completed", received: CAME, credited: NOTE, refunded: 0n },
@@ -34,6 +37,21 @@ const OUT_ASKED: AskedOut = {
   },
 };
 
+const FAR: AskedIn = {
+  ...{ name: "far", direction: "in", npk: 9n, refund: REFUND },
+  ...{ home: { address: FAR_HOME, ...bounds }, source: { address: ACCOUNT, ...bounds, on: "alt" } },
+  answers: answers("3", [FAR_HOME, ACCOUNT]),
+  given: [
+    { status: 200, code: "" },
+    { status: 409, code: "BRIDGE_STATE" },
+    { status: undefined, code: "" },
+  ],
+  status: {
+    ...{ id: "3", state: "completed", received: CAME, credited: NOTE, refunded: 0n },
+    deposits: ["completed"],
+  },
+};
+
 const act = (kind: Act["kind"], vault: string, tx: string, changes: Partial<Act> = {}): Act => ({
   ...{ kind, vault, tx, token: undefined, to: undefined, amount: CAME, fees: 0n, leafIndex: undefined },
   ...changes,
@@ -45,17 +63,26 @@ const HOME_CHAIN: ChainSeen = {
     { from: HOME, to: POOL, amount: CAME - FAST, tx: "sweep" },
     { from: PAYER, to: OUT, amount: CAME, tx: "withdrawal" },
     { from: OUT, to: NOBODY, amount: CAME, tx: "flush" },
+    { from: NOBODY, to: FAR_HOME, amount: CAME - FAST, tx: "far delivery" },
+    { from: NOBODY, to: FEES, amount: FAST, tx: "far delivery" },
+    { from: FAR_HOME, to: POOL, amount: CAME - FAST, tx: "far sweep" },
   ],
   wrong: [],
   burns: [{ nonce: "n2", recipient: PAYEE, amount: CAME, tx: "flush" }],
-  mints: [{ nonce: "n1", recipient: HOME, amount: CAME, fee: FAST, tx: "delivery" }],
+  mints: [
+    { nonce: "n1", recipient: HOME, amount: CAME, fee: FAST, tx: "delivery" },
+    { nonce: "n3", recipient: FAR_HOME, amount: CAME, fee: FAST, tx: "far delivery" },
+  ],
   acts: [
     act("Swept", HOME, "sweep", { amount: NOTE, fees: FEE, leafIndex: 0 }),
     act("Flushed", OUT, "flush"),
+    act("Swept", FAR_HOME, "far sweep", { amount: NOTE, fees: FEE, leafIndex: 2 }),
   ],
   credits: [
     { leafIndex: 0, npk: 7n, value: NOTE, tx: "sweep" },
     { leafIndex: 1, npk: 99n, value: FEE, tx: "sweep" },
+    { leafIndex: 2, npk: 9n, value: NOTE, tx: "far sweep" },
+    { leafIndex: 3, npk: 99n, value: FEE, tx: "far sweep" },
   ],
 };
 const OTHER_CHAIN: ChainSeen = {
@@ -71,30 +98,43 @@ const OTHER_CHAIN: ChainSeen = {
   acts: [act("Forwarded", SOURCE, "forward")],
   credits: [],
 };
+const ALT: ChainSeen = {
+  transfers: [
+    { from: ISSUER, to: ACCOUNT, amount: CAME, tx: "issue" },
+    { from: ACCOUNT, to: NOBODY, amount: CAME, tx: "burn" },
+  ],
+  ...{ wrong: [], mints: [], credits: [] },
+  burns: [{ nonce: "n3", recipient: FAR_HOME, amount: CAME, tx: "burn" }],
+  acts: [act("Forwarded", ACCOUNT, "burn")],
+};
 const nonces = { mined: 3, pending: 3 };
 const HONEST: Observations = {
   excuses: { wentBack: false, lookedAgain: false },
-  asked: [IN, OUT_ASKED],
-  chains: { home: HOME_CHAIN, other: OTHER_CHAIN },
-  before: { home: 1_000_000n, other: 1_000_000n },
+  asked: [IN, OUT_ASKED, FAR],
+  chains: { home: HOME_CHAIN, other: OTHER_CHAIN, alt: ALT },
+  before: { home: 1_000_000n, other: 1_000_000n, alt: 0n },
   after: {
-    home: { supply: 1_000_000n, vaults: new Map([HOME, OUT].map((vault) => [vault, 0n])), nonces },
+    home: { supply: 1_000_000n + CAME, vaults: new Map([HOME, OUT, FAR_HOME].map((vault) => [vault, 0n])), nonces },
     other: { supply: 1_000_000n, vaults: new Map([[SOURCE, 0n]]), nonces },
+    alt: { supply: 0n, vaults: new Map([[ACCOUNT, 0n]]), nonces: { mined: 0, pending: 0 } },
   },
-  pool: { before: 500n, after: 500n + NOTE + FEE },
+  pool: { before: 500n, after: 500n + 2n * (NOTE + FEE) },
   orphaned: new Set(),
   wallet: {
     found: new Map([
       ["1", NOTE],
       ["2", 0n],
+      ["3", NOTE],
     ]),
-    total: NOTE,
+    total: 2n * NOTE,
   },
-  serviceTotal: FEE,
+  serviceTotal: 2n * FEE,
   streamed: [
     { id: "1", state: "bridging" },
     { id: "1", state: "completed" },
     { id: "2", state: "completed" },
+    { id: "3", state: "awaiting_signature" },
+    { id: "3", state: "completed" },
   ],
   outgoing: [],
   pendingLeaves: 0,
@@ -108,9 +148,13 @@ const other = (changes: Partial<ChainSeen>): Observations => ({
   ...HONEST,
   chains: { ...HONEST.chains, other: { ...OTHER_CHAIN, ...changes } },
 });
+const alt = (changes: Partial<ChainSeen>): Observations => ({
+  ...HONEST,
+  chains: { ...HONEST.chains, alt: { ...ALT, ...changes } },
+});
 const asked = (changes: Partial<AskedIn>): Observations => ({
   ...HONEST,
-  asked: [{ ...IN, ...changes }, OUT_ASKED],
+  asked: [{ ...IN, ...changes }, OUT_ASKED, FAR],
 });
 const status = (changes: Partial<NonNullable<AskedIn["status"]>>): Observations =>
   asked({ status: { ...IN.status!, ...changes } });
@@ -144,6 +188,30 @@ const CASES: readonly (readonly [string, Observations, Violation["code"]])[] = [
       after: { ...HONEST.after, other: { ...HONEST.after.other, vaults: new Map([[SOURCE, 5n]]) } },
     },
     "BALANCE_WRONG",
+  ],
+  ["tokens that were burned without an order", alt({ burns: [], acts: [] }), "BALANCE_WRONG"],
+  [
+    "tokens that lie in a deposit account",
+    alt({ transfers: [...ALT.transfers, { from: ISSUER, to: ACCOUNT, amount: 2_000n, tx: "more" }] }),
+    "NOT_MOVED",
+  ],
+  [
+    "a burn of tokens that is minted twice",
+    home({ mints: [...HOME_CHAIN.mints, { ...HOME_CHAIN.mints[1]! }] }),
+    "MINTED_TWICE",
+  ],
+  [
+    "tokens out of nothing",
+    { ...HONEST, after: { ...HONEST.after, alt: { ...HONEST.after.alt, supply: 1n } } },
+    "SUPPLY_WRONG",
+  ],
+  [
+    "a signature that was asked for and is called wrong",
+    {
+      ...HONEST,
+      asked: [IN, OUT_ASKED, { ...FAR, given: [{ status: 400, code: "INVALID_REQUEST" }] }],
+    },
+    "SIGNATURE_REFUSED",
   ],
   [
     "a pool that has less than its notes",
@@ -216,7 +284,7 @@ const CASES: readonly (readonly [string, Observations, Violation["code"]])[] = [
   ],
   [
     "a wallet that finds a note twice",
-    { ...HONEST, wallet: { ...HONEST.wallet, total: 2n * NOTE } },
+    { ...HONEST, wallet: { ...HONEST.wallet, total: 3n * NOTE } },
     "WALLET_WRONG",
   ],
   ["a status of another amount", status({ credited: NOTE + 1n }), "STATUS_WRONG"],
@@ -274,7 +342,7 @@ describe("faults: what the checker of bridges notices", () => {
     assert.deepEqual(
       check({
         ...seen,
-        asked: [{ ...IN, status: told }, OUT_ASKED],
+        asked: [{ ...IN, status: told }, OUT_ASKED, FAR],
         after: {
           ...HONEST.after,
           other: { ...HONEST.after.other, vaults: new Map([[SOURCE, dust]]) },
@@ -304,6 +372,6 @@ describe("faults: what the checker of bridges notices", () => {
 
   it("what is not over yet", () => {
     const seen = home({ mints: [] });
-    assert.equal(unsettled(seen.asked, seen.chains).length, 1);
+    assert.equal(unsettled(seen.asked, seen.chains).length, 2);
   });
 });
