@@ -72,7 +72,7 @@ export async function openParties(
   let running: Child | undefined;
   let foreign: Child | undefined;
 
-  /** From nothing, in half a second: what it keeps is a journal, and there is nothing to be put back. */
+  /** From nothing, in about a second: what it keeps is a journal that is played again, with nothing to be put back. */
   async function renewAlt(isThere: boolean): Promise<void> {
     await foreign?.kill();
     foreign = undefined;
