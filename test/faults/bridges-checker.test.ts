@@ -114,7 +114,11 @@ const HONEST: Observations = {
   chains: { home: HOME_CHAIN, other: OTHER_CHAIN, alt: ALT },
   before: { home: 1_000_000n, other: 1_000_000n, alt: 0n },
   after: {
-    home: { supply: 1_000_000n + CAME, vaults: new Map([HOME, OUT, FAR_HOME].map((vault) => [vault, 0n])), nonces },
+    home: {
+      supply: 1_000_000n + CAME,
+      vaults: new Map([HOME, OUT, FAR_HOME].map((vault) => [vault, 0n])),
+      nonces,
+    },
     other: { supply: 1_000_000n, vaults: new Map([[SOURCE, 0n]]), nonces },
     alt: { supply: 0n, vaults: new Map([[ACCOUNT, 0n]]), nonces: { mined: 0, pending: 0 } },
   },
