@@ -27,12 +27,27 @@ export function createLogger(level: string, destination: DestinationStream = sta
     base: { service: "proxy" },
     timestamp: timestamps(),
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: shownError },
     redact: {
       paths: NEVER_LOGGED.flatMap((name) => [`["${name}"]`, `*["${name}"]`]),
       censor: "(not logged)",
     },
   };
   return pino(options, destination);
+}
+
+/**
+ * Of whatever was thrown. The library marks what looks like an error while it reads it, and throws where that is frozen, as
+ * parts of other libraries' errors are: a node's answer must not end the process that only wanted to tell of it.
+ */
+function shownError(error: unknown): unknown {
+  try {
+    return pino.stdSerializers.err(error as Error);
+  } catch {
+    if (!(error instanceof Error)) return { message: String(error) };
+    const { name: type, message, stack } = error;
+    return { type, message, stack };
+  }
 }
 
 /** RFC 3339. Several lines fall into one millisecond, whose text is made once. */

@@ -1,0 +1,45 @@
+// Telling of an error must never be what ends the proxy, whatever a library has put into it.
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createLogger } from "../../../proxy/logging.ts";
+import { altchainNode } from "../../../shared/altchain/node.ts";
+
+function logged(error: unknown): { readonly type: string; readonly message: string; readonly stack: string } {
+  const lines: string[] = [];
+  createLogger("info", { write: (line: string) => void lines.push(line) }).warn({ err: error }, "said");
+  assert.equal(lines.length, 1);
+  return (JSON.parse(lines[0]!) as { err: ReturnType<typeof logged> }).err;
+}
+
+describe("logging of errors", () => {
+  it("says type, words, causes and where", () => {
+    const { type, message, stack } = logged(new TypeError("outer", { cause: new Error("inner") }));
+    assert.deepEqual([type, message], ["TypeError", "outer: inner"]);
+    assert.match(stack, /caused by: Error: inner/);
+  });
+
+  it("survives one that is frozen, or holds what looks like one and is", () => {
+    const held = Object.assign(new Error("held"), { context: Object.freeze({ message: "like an error" }) });
+    for (const error of [Object.freeze(new Error("frozen")), held])
+      assert.equal(logged(error).message, error.message);
+  });
+
+  it("survives what the other blockchain's library throws where a node answers with an HTTP status", async () => {
+    for (const status of [429, 500]) {
+      const server = createServer((_request, response) => response.writeHead(status).end("no"));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      try {
+        const node = altchainNode(`http://127.0.0.1:${String((server.address() as AddressInfo).port)}`);
+        const error: unknown = await node
+          .getSlot()
+          .send()
+          .catch((thrown: unknown) => thrown);
+        assert.ok(error instanceof Error);
+        assert.match(logged(error).message, new RegExp(String(status)));
+      } finally {
+        await new Promise((resolve) => server.close(resolve));
+      }
+    }
+  });
+});
