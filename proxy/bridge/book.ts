@@ -28,7 +28,7 @@ export interface Entry extends Seen {
 }
 
 export type Leave =
-  /** A source forwarder or deposit account sent everything on its way; `flush`: an out-forwarder did. */
+  /** A source forwarder sent everything on its way, a deposit account what was signed for; `flush`: an out-forwarder did. */
   | "burn"
   | "flush"
   /** Into notes; `return` into the refund note. */
@@ -36,7 +36,7 @@ export type Leave =
   | "return"
   | "refund";
 
-/** A place was emptied. Everything that came before it went with it. */
+/** A forwarder was emptied: everything that came before it went with it. A deposit account lost this amount. */
 export interface Leaving extends Seen {
   readonly what: Leave;
   /** Of the note for `sweep` and `return`, fees not counted; otherwise all that left. */

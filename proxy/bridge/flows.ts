@@ -1,6 +1,7 @@
 /**
- * Follows each deposit from place to place: a place is emptied as a whole, so everything that came before it was
- * emptied went on together, and what a message brought continues what had sent it.
+ * Follows each deposit from place to place: a forwarder is emptied as a whole, so everything that came before it was
+ * emptied went on together; a deposit account loses what was signed for, the oldest first; and what a message brought
+ * continues what had sent it.
  */
 import type { BridgeState } from "../../shared/api/bridges.ts";
 import type { Entry, Facts, Leaving, Message, Place, Position, ProgressTransaction } from "./book.ts";
@@ -120,11 +121,21 @@ function hasArrivedAt(places: readonly Place[], to: string, id: string): boolean
   return places.some(({ chain, entries }) => chain === to && entries.some(({ message }) => message === id));
 }
 
-function leavingAfter({ leavings }: Place, { position }: Entry): Leaving | undefined {
-  return leavings
-    .filter((leaving) => isBefore(position, leaving.position))
-    .sort((one, other) => (isBefore(one.position, other.position) ? -1 : 1))[0];
+function leavingAfter(place: Place, entry: Entry): Leaving | undefined {
+  const leavings = [...place.leavings].sort((one, other) => (isBefore(one.position, other.position) ? -1 : 1));
+  return place.role === "deposit"
+    ? leavingOfAmount(place, leavings, entry)
+    : leavings.find((leaving) => isBefore(entry.position, leaving.position));
 }
+
+/** A burn that was signed before more came does not take that along: it would be said to be gone, and lie there unsigned for. */
+function leavingOfAmount({ entries }: Place, leavings: readonly Leaving[], entry: Entry): Leaving | undefined {
+  const older = entries.filter((other) => isBefore(other.position, entry.position));
+  let missing = sumOf(older) + entry.amount;
+  return leavings.find(({ amount }) => (missing -= amount) <= 0n);
+}
+
+const sumOf = (entries: readonly Entry[]): bigint => entries.reduce((all, { amount }) => all + amount, 0n);
 
 const isBefore = (one: Position, other: Position): boolean =>
   one.block < other.block || (one.block === other.block && one.index < other.index);

@@ -11,7 +11,7 @@ import { ABOVE_FAST_FEE, MINIMUM, type BridgeFaultName, type Plan, type Step } f
 import type { Between, Stage } from "./stage.ts";
 import { Device } from "./device.ts";
 import type { AltFault } from "./plan-foreign.ts";
-import { CHAINS, CONFIRMATIONS, PLACES } from "./world.ts";
+import { CHAINS, CONFIRMATIONS, PLACES, type ChainName } from "./world.ts";
 
 const GWEI = 1_000_000_000;
 /** Between two blocks: a proxy asks each chain once meanwhile. */
@@ -34,6 +34,8 @@ export class Scenario implements Playing {
   readonly #plan: Plan;
   readonly #people: People;
   readonly #struck = new Map<BridgeFaultName, number>();
+  /** Whose nodes will forget the next transaction of ours. */
+  readonly #forgetful = new Set<ChainName>();
   readonly #paid = new Map<string, number>();
   #places: Place[] = [];
   #desk!: Desk;
@@ -194,7 +196,7 @@ export class Scenario implements Playing {
         }
         return;
       case "drop":
-        if (await blocks[step.chain].drop()) this.#count(`drop-${step.chain}`);
+        this.#forgetful.add(step.chain);
         return;
       case "base-fee":
         await this.#stage.parties.chains[step.chain].rpc("anvil_setNextBlockBaseFeePerGas", [
@@ -260,8 +262,18 @@ export class Scenario implements Playing {
 
   async #go(rounds: number): Promise<void> {
     for (let i = 0; i < rounds; i++) {
+      await this.#forget();
       await this.#people.mine(1);
       await sleep(ROUND_MS);
+    }
+  }
+
+  /** The first transaction of ours that waits at a node which is to forget one. */
+  async #forget(): Promise<void> {
+    for (const chain of this.#forgetful) {
+      if (!(await this.#people.blocks[chain].drop())) continue;
+      this.#forgetful.delete(chain);
+      this.#count(`drop-${chain}`);
     }
   }
 

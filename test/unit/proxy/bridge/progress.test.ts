@@ -265,6 +265,34 @@ describe("progress of a bridge request", () => {
     assert.match(made.next.text, /a note again/);
   });
 
+  it("a burn that was signed before more came takes its own amount along, and the rest is signed for anew", () => {
+    const sign = { transaction: "AQ", expiresAfterSlot: 9 };
+    const burned = message("burn", { from: "altchain", state: "delivered" });
+    const home = place("home", {
+      entries: [entry(20, 200n, { message: "burn" })],
+      leavings: [leaving(21, "sweep", 190n, { leafIndex: 3 })],
+    });
+    const account = (burn: bigint, balance: bigint): Place =>
+      place("deposit", {
+        ...{ balance, entries: [entry(7, 200n), entry(8, 500n)] },
+        leavings: [leaving(9, "burn", burn, { message: "burn" })],
+      });
+    const made = progress(ALT, facts([account(200n, 500n), home], { messages: [burned], sign }));
+    assert.deepEqual(
+      made.deposits.map(({ state, amount }) => [state, amount]),
+      [
+        ["completed", 200n],
+        ["awaiting_signature", 500n],
+      ],
+    );
+    assert.deepEqual([made.state, made.sign], ["awaiting_signature", sign]);
+    const both = progress(ALT, facts([account(700n, 0n), home], { messages: [burned] }));
+    assert.deepEqual(
+      both.deposits.map(({ state }) => state),
+      ["completed", "completed"],
+    );
+  });
+
   it("several deposits: the newest that is not done gives the state, and one sweep may take two", () => {
     const swept = place("home", {
       balance: 50n,
