@@ -122,14 +122,20 @@ function hasArrivedAt(places: readonly Place[], to: string, id: string): boolean
 }
 
 function leavingAfter(place: Place, entry: Entry): Leaving | undefined {
-  const leavings = [...place.leavings].sort((one, other) => (isBefore(one.position, other.position) ? -1 : 1));
+  const leavings = [...place.leavings].sort((one, other) =>
+    isBefore(one.position, other.position) ? -1 : 1,
+  );
   return place.role === "deposit"
     ? leavingOfAmount(place, leavings, entry)
     : leavings.find((leaving) => isBefore(entry.position, leaving.position));
 }
 
 /** A burn that was signed before more came does not take that along: it would be said to be gone, and lie there unsigned for. */
-function leavingOfAmount({ entries }: Place, leavings: readonly Leaving[], entry: Entry): Leaving | undefined {
+function leavingOfAmount(
+  { entries }: Place,
+  leavings: readonly Leaving[],
+  entry: Entry,
+): Leaving | undefined {
   const older = entries.filter((other) => isBefore(other.position, entry.position));
   let missing = sumOf(older) + entry.amount;
   return leavings.find(({ amount }) => (missing -= amount) <= 0n);

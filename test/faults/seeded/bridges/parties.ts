@@ -19,6 +19,7 @@ import { CHAINS, type BridgeFacts, type ChainName } from "./world.ts";
 export const EXPIRES_AFTER_BLOCKS = 60;
 /** Until the attester calls a block final; deeper than a scenario takes blocks back. */
 const FINAL_BLOCKS = 6;
+const LAST_WORDS = 2_000;
 const READY_WITHIN_MS = 20_000;
 
 export interface LaneChain {
@@ -159,9 +160,11 @@ async function freshFolder(
 async function startProgram(file: string, args: readonly string[]): Promise<Child> {
   const spawned = spawn(process.execPath, [file, ...args], {
     env: childEnvironment(),
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
+  let complaint = "";
+  spawned.stderr.on("data", (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-LAST_WORDS)));
   const child = supervised(spawned);
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`${file} did not start`)), READY_WITHIN_MS);
@@ -172,7 +175,7 @@ async function startProgram(file: string, args: readonly string[]): Promise<Chil
       spawned.stdout.resume();
       resolve();
     });
-    void child.ended.then(() => reject(new Error(`${file} ended at its start`)));
+    void child.ended.then(() => reject(new Error(`${file} ended at its start: ${complaint}`)));
   });
   return child;
 }
