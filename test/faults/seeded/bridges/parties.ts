@@ -164,7 +164,10 @@ async function startProgram(file: string, args: readonly string[]): Promise<Chil
     detached: true,
   });
   let complaint = "";
-  spawned.stderr.on("data", (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-LAST_WORDS)));
+  spawned.stderr.on(
+    "data",
+    (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-LAST_WORDS)),
+  );
   const child = supervised(spawned);
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`${file} did not start`)), READY_WITHIN_MS);
