@@ -14,6 +14,7 @@ import { altBalance } from "./alt-seen.ts";
 import type { Desk } from "./desk.ts";
 import type { Deposit } from "./requests.ts";
 import type { Stage } from "./stage.ts";
+import type { WayToSign } from "./steps.ts";
 
 /** More slots than a transaction can wait. */
 const EXPIRES_AFTER_SLOTS = 160;
@@ -22,9 +23,6 @@ const WRITTEN_WITHIN_ROUNDS = 25;
 const ROUND_MS = 60;
 const FINAL = 2_000;
 const DUST = 5n;
-
-export const WAYS_TO_SIGN = ["once", "twice", "late", "dusted", "alone", "elsewhere"] as const;
-export type WayToSign = (typeof WAYS_TO_SIGN)[number];
 
 export class Device {
   readonly #stage: Stage;

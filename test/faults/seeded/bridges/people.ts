@@ -10,7 +10,7 @@ import { Blocks } from "../blocks.ts";
 import { readAlt } from "./alt-seen.ts";
 import { readChain } from "./chain-seen.ts";
 import type { LaneChain } from "./parties.ts";
-import type { StrangersAct } from "./plan.ts";
+import type { StrangersAct } from "./steps.ts";
 import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 import { CHAINS, CONFIRMATIONS, PAYER, person, STRANGER, type ChainFacts, type ChainName } from "./world.ts";

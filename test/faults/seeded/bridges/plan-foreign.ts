@@ -1,8 +1,7 @@
 /** What a scenario does with the other blockchain: deposits to one-time keys, the device that signs, and what disturbs them. */
 import type { Random } from "../random.ts";
 import type { RpcFault } from "../rpc-faults.ts";
-import { WAYS_TO_SIGN, type WayToSign } from "./device.ts";
-import type { Step, Via } from "./plan.ts";
+import { WAYS_TO_SIGN, type Step, type Via, type WayToSign } from "./steps.ts";
 
 /** What its node can do to any question; what is drawn of the others is about their own methods. */
 const ALT_FAULTS = [
