@@ -165,15 +165,19 @@ export class Desk {
     return answer;
   }
 
+  /** Undefined where there is no good answer: a proxy that is held still gives none at all. */
   async #get<T>(path: string, place = this.#places[0]!): Promise<T | undefined> {
-    const response = await fetch(`${place.baseUrl}${path}`, {
-      headers: { "X-API-Key": this.#stage.facts.apiKey },
-    }).catch(() => undefined);
-    if (response?.ok !== true) {
-      await response?.body?.cancel();
-      return undefined;
+    try {
+      const response = await fetch(`${place.baseUrl}${path}`, {
+        headers: { "X-API-Key": this.#stage.facts.apiKey },
+        signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+      });
+      if (response.ok) return (await response.json()) as T;
+      await response.body?.cancel();
+    } catch {
+      // Lost.
     }
-    return (await response.json()) as T;
+    return undefined;
   }
 }
 
