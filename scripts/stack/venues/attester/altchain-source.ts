@@ -61,7 +61,8 @@ export function altchainSource(altchain: Altchain, destinations: readonly EvmCha
       const message = await messageOf(signature);
       if (message === undefined) continue;
       const depth = confirmationStatus === "finalized" ? "final" : "fast";
-      sighted.push({ transaction: signature, ordinal: 0, message, isBurn: true, depth });
+      const content = new Uint8Array(0);
+      sighted.push({ transaction: signature, ordinal: 0, message, content, isBurn: true, depth });
     }
     // Up to the first that can still be undone.
     const undoable = signatures.findIndex(({ confirmationStatus }) => confirmationStatus !== "finalized");

@@ -40,7 +40,7 @@ export interface Attesting {
 /** The same book when nothing changed. */
 export function afterLook(book: Book, domain: number, look: Look, attesting: Attesting): Book {
   const sighted = new Map(
-    look.sighted.map((one) => [nonceOf(domain, one.transaction, one.ordinal), one] as const),
+    look.sighted.map((one) => [nonceOf(domain, one.transaction, one.ordinal, one.content), one] as const),
   );
   const known = new Set(book.entries.map(({ nonce }) => nonce));
   const kept = book.entries.flatMap((entry): Entry[] => {
@@ -51,9 +51,8 @@ export function afterLook(book: Book, domain: number, look: Look, attesting: Att
       if (entry.attested === null) return [];
       return [entry.on_chain ? { ...entry, depth: "seen", on_chain: false } : entry];
     }
-    const emitted = toHex(encodeMessage(now.message));
-    const isSame = entry.depth === now.depth && entry.on_chain && entry.emitted === emitted;
-    return [isSame ? entry : { ...entry, depth: now.depth, on_chain: true, emitted }];
+    const isSame = entry.depth === now.depth && entry.on_chain;
+    return [isSame ? entry : { ...entry, depth: now.depth, on_chain: true }];
   });
   const added = [...sighted]
     .filter(([nonce]) => !known.has(nonce))

@@ -38,10 +38,19 @@ export interface Completion {
   readonly delayReason: DelayReason | null;
 }
 
-/** Names one emission for good: the same transaction in another block has the same, so it can be minted once only. */
-export function nonceOf(sourceDomain: number, transaction: string, ordinal: number): Bytes32 {
-  const text = new TextEncoder().encode(transaction);
-  return toBytes32(keccak256(uintToBytes(BigInt(sourceDomain), 4), uintToBytes(BigInt(ordinal), 4), text));
+/**
+ * Names one emission for good: the same one in another block has the same name, so it can be minted once only. A
+ * transaction that burns another amount there has made another one: a fast attestation of the first is the attester's
+ * own risk, and must not take the second one's name.
+ */
+export function nonceOf(
+  sourceDomain: number,
+  transaction: string,
+  ordinal: number,
+  content: Uint8Array,
+): Bytes32 {
+  const place = [uintToBytes(BigInt(sourceDomain), 4), uintToBytes(BigInt(ordinal), 4)];
+  return toBytes32(keccak256(...place, new TextEncoder().encode(transaction), content));
 }
 
 export function complete(emission: Emission, terms: Terms): Completion {

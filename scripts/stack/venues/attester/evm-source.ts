@@ -58,13 +58,14 @@ function sightings(chain: EvmChain, logs: readonly Log[], block: number): Sighte
     ordinals.set(each.transactionHash, ordinal + 1);
     const bytes = bytesOfEvent(each.data);
     const message = bytes === undefined ? undefined : readEmitted(bytes, chain.domain);
-    if (message === undefined) return [];
+    if (bytes === undefined || message === undefined) return [];
     const above = block - each.blockNumber;
     return [
       {
         transaction: each.transactionHash,
         ordinal,
         message,
+        content: bytes,
         isBurn: wordToAddress(message.sender) === chain.messenger,
         depth: above >= chain.final_blocks ? "final" : above >= chain.fast_blocks ? "fast" : "seen",
       },

@@ -9,6 +9,11 @@ export interface Sighted {
   /** Among the messages of its transaction. */
   readonly ordinal: number;
   readonly message: CctpMessage;
+  /**
+   * What its transaction does not fix: as emitted, where the same transaction may do another thing in another block;
+   * empty, where it says itself what it burns.
+   */
+  readonly content: Uint8Array;
   readonly isBurn: boolean;
   readonly depth: Depth;
 }

@@ -54,7 +54,7 @@ export async function readAlt(alt: Alt, { mint, domain }: AltFacts): Promise<Cha
       transfers.push({ from: account, to: NOBODY, amount: -change, tx });
       // Without an order it is no departure, and the account has less than it says.
       if (recipient === undefined) continue;
-      burns.push({ nonce: nonceOf(domain, tx, 0), recipient, amount: -change, tx });
+      burns.push({ nonce: nonceOf(domain, tx, 0, new Uint8Array(0)), recipient, amount: -change, tx });
       acts.push({
         ...{ kind: "Forwarded", vault: account, amount: -change, fees: 0n, tx },
         ...{ token: undefined, to: undefined, leafIndex: undefined },

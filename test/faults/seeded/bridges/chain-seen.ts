@@ -103,12 +103,14 @@ function takeMessage(seen: Mutable, event: LogDescription | null, { at, tx, ordi
   if (event?.name === "MessageSent") {
     const ordinal = ordinals.get(tx) ?? 0;
     ordinals.set(tx, ordinal + 1);
-    const message = parseMessage(mustFromHex(String(event.args["message"])));
+    const bytes = mustFromHex(String(event.args["message"]));
+    const message = parseMessage(bytes);
     const burn = message && parseBurn(message.body);
     // What somebody else writes is no burn, whatever it says.
     if (burn === undefined || message?.sender !== addressToWord(at.messenger)) return;
     const recipient = unpaddedAddress(burn.mintRecipient) ?? burn.mintRecipient;
-    seen.burns.push({ nonce: nonceOf(at.domain, tx, ordinal), recipient, amount: burn.amount, tx });
+    const nonce = nonceOf(at.domain, tx, ordinal, bytes);
+    seen.burns.push({ nonce, recipient, amount: burn.amount, tx });
   }
   if (event?.name === "MessageReceived") {
     const burn = parseBurn(mustFromHex(String(event.args["messageBody"])));

@@ -122,6 +122,15 @@ export class Desk {
     return all;
   }
 
+  /** What the service says of each request, word for word. */
+  async inFull(): Promise<readonly string[]> {
+    const ids = [...this.#asked.values()].flatMap(({ answers }) =>
+      answers.flatMap((one) => (one.is === "made" ? [one.id] : [])),
+    );
+    const all = [...new Set(ids)].map((id) => this.#get(`/bridge/status?id=${id}`));
+    return (await Promise.all(all)).map((status) => JSON.stringify(status));
+  }
+
   /** Leaves that are under no root yet, as the service says; undefined where it has not seen the block `height`. */
   async pendingLeaves(height: number): Promise<number | undefined> {
     const root = await this.#get<{ pending: number; block_number: number }>("/merkle/root");

@@ -1,6 +1,5 @@
 /** What people do on the chains of a scenario without any service: they pay, do a step that waits, and try to forge one. */
 import { Interface, Transaction, type HDNodeWallet } from "ethers";
-import { nonceOf } from "../../../../scripts/stack/venues/attester/completing.ts";
 import { contractAbi } from "../../../../shared/client/execute-call.ts";
 import { FORWARDERS_ABI } from "../../../../shared/contracts/abi.ts";
 import { ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
@@ -49,6 +48,7 @@ class BridgeBlocks extends Blocks {
 }
 
 interface AttestedMessage {
+  readonly eventNonce: string;
   readonly message: string;
   readonly attestation: string;
   readonly status: string;
@@ -161,9 +161,9 @@ export class People {
     for (const { nonce, tx } of source!.burns) {
       if (there.has(nonce)) continue;
       const all = await this.#attested(facts.chains[from], tx);
-      for (const [ordinal, one] of all.entries())
-        if (one.status === "complete" && nonceOf(facts.chains[from].domain, tx, ordinal) === nonce)
-          if (await this.#receive(to, one)) return true;
+      for (const one of all)
+        if (one.status === "complete" && one.eventNonce === nonce && (await this.#receive(to, one)))
+          return true;
     }
     return false;
   }
@@ -200,6 +200,18 @@ export class People {
   async #call(chain: ChainName, name: string, args: readonly unknown[]): Promise<boolean> {
     const data = FORWARDERS.encodeFunctionData(name, args);
     return (await this.#mined(chain, { to: this.#stage.facts.factory, data })) !== undefined;
+  }
+
+  /** Each burn with the attester's own answer. */
+  async attestedInFull(): Promise<readonly string[]> {
+    const { facts, parties } = this.#stage;
+    const all: string[] = [];
+    for (const name of CHAINS) {
+      const { burns } = await readChain(parties.chains[name], facts.chains[name], facts);
+      for (const { tx } of burns)
+        all.push(`${name} ${tx}: ${JSON.stringify(await this.#attested(facts.chains[name], tx))}`);
+    }
+    return all;
   }
 
   /** First in the next block, which is made. Undefined when it reverted. */

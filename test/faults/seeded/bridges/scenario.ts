@@ -80,7 +80,8 @@ export class Scenario implements Playing {
       await this.#heal();
       this.at = "settling";
       const left = await this.#settle();
-      if (left !== undefined) violations.push({ code: "NOT_SETTLED", text: left });
+      if (left !== undefined)
+        violations.push({ code: "NOT_SETTLED", text: `${left}${await this.#saidOf()}` });
       this.at = "observing";
       violations.push(...(await this.#judge(first, follower, violations)));
     } catch (error) {
@@ -113,6 +114,12 @@ export class Scenario implements Playing {
       stop: () => this.#stop(violations),
     });
     return check(seen);
+  }
+
+  /** What the service and the attester say of what is not at its end. */
+  async #saidOf(): Promise<string> {
+    const lines = [...(await this.#desk.inFull()), ...(await this.#people.attestedInFull())];
+    return lines.map((line) => `\n      ${line}`).join("");
   }
 
   #kills(): number {

@@ -9,8 +9,10 @@ import {
   addressToWord,
   attestersOf,
   encodeBurn,
+  encodeMessage,
   parseBurn,
   parseMessage,
+  type BurnBody,
   type CctpMessage,
 } from "../../../../../../shared/protocol/host/cctp.ts";
 import {
@@ -26,6 +28,16 @@ import { openKeys } from "../../../../../../scripts/stack/venues/attester/keys.t
 import type { Sighted } from "../../../../../../scripts/stack/venues/attester/sources.ts";
 
 const word = (byte: string): Bytes32 => addressToWord(`0x${byte.repeat(20)}` as Address);
+const BURN: BurnBody = {
+  burnToken: word("d4"),
+  mintRecipient: word("e5"),
+  amount: 1_000_000n,
+  messageSender: word("f6"),
+  maxFee: 100n,
+  feeExecuted: 0n,
+  expirationBlock: 0n,
+  hookData: new Uint8Array(0),
+};
 const MESSAGE: CctpMessage = {
   sourceDomain: 6,
   destinationDomain: 3,
@@ -35,16 +47,7 @@ const MESSAGE: CctpMessage = {
   destinationCaller: ZERO_BYTES32,
   minFinalityThreshold: 1_000,
   finalityThresholdExecuted: 0,
-  body: encodeBurn({
-    burnToken: word("d4"),
-    mintRecipient: word("e5"),
-    amount: 1_000_000n,
-    messageSender: word("f6"),
-    maxFee: 100n,
-    feeExecuted: 0n,
-    expirationBlock: 0n,
-    hookData: new Uint8Array(0),
-  }),
+  body: encodeBurn(BURN),
 };
 const SLOW: CctpMessage = { ...MESSAGE, minFinalityThreshold: 2_000 };
 
@@ -52,6 +55,7 @@ const sighted = (depth: Depth, message = MESSAGE, ordinal = 0): Sighted => ({
   transaction: "0xaa",
   ordinal,
   message,
+  content: encodeMessage(message),
   isBurn: true,
   depth,
 });
@@ -124,6 +128,22 @@ describe("the attester's book", () => {
     assert.deepEqual(back.entries[0]?.attested, fast.entries[0]?.attested);
     assert.equal(back.entries.length, 1);
     assert.equal(signatures, 1);
+  });
+
+  it("attests what the same transaction burns in another block as another message", () => {
+    const fast = look(EMPTY_BOOK, [sighted("fast")]);
+    const more = { ...MESSAGE, body: encodeBurn({ ...BURN, amount: BURN.amount + 1n }) };
+    const { entries } = look(fast, [sighted("final", more)]);
+    assert.deepEqual(
+      entries.map(({ on_chain, depth, attested }) => [on_chain, depth, attested !== null]),
+      [
+        [false, "seen", true],
+        [true, "final", true],
+      ],
+    );
+    const [first, second] = entries.map(({ attested }) => parseMessage(mustFromHex(attested!.message))!);
+    assert.notEqual(first!.nonce, second!.nonce);
+    assert.equal(parseBurn(second!.body)?.amount, BURN.amount + 1n);
   });
 
   it("does not change when nothing did", () => {

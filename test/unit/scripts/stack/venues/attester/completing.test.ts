@@ -148,10 +148,14 @@ describe("the attester's second completion", () => {
 });
 
 describe("the attester's nonce", () => {
-  it("differs for two burns of one transaction, for two transactions and for two chains", () => {
-    const all = [nonceOf(6, "0xaa", 0), nonceOf(6, "0xaa", 1), nonceOf(6, "0xab", 0), nonceOf(7, "0xaa", 0)];
+  it("differs for two burns of one transaction, for two transactions, two chains and two contents", () => {
+    const [one, other] = [Uint8Array.of(1), Uint8Array.of(2)];
+    const all = [
+      ...[nonceOf(6, "0xaa", 0, one), nonceOf(6, "0xaa", 1, one), nonceOf(6, "0xab", 0, one)],
+      ...[nonceOf(7, "0xaa", 0, one), nonceOf(6, "0xaa", 0, other)],
+    ];
     assert.equal(new Set(all).size, all.length);
-    assert.equal(nonceOf(6, "0xaa", 0), all[0]);
+    assert.equal(nonceOf(6, "0xaa", 0, one), all[0]);
   });
 });
 
