@@ -12,7 +12,7 @@ const OURS = "^(enclave|proxy|shared|scripts|test)/";
  */
 const proxyRows = [
   ["main.ts"],
-  ["app.ts", "process.ts"],
+  ["app.ts", "process.ts", "dashboard"],
   ["swap", "bridge", "events", "balances", "status", "sessions"],
   ["payments"],
   ["sequencer", "merkle"],
@@ -34,14 +34,21 @@ const sharedReach = {
   api: ["api", "protocol"],
   altchain: ["altchain", "protocol"],
   client: ["client", "notes", "api", "altchain", "protocol", "contracts"],
+  dashboard: ["dashboard", "api", "protocol"],
 };
 
 /**
  * The rooms of scripts/, in order: each imports from those after it, never from one before. What builds stands on
  * nothing of ours but the sources; what an operator runs needs no local stack; the stack deploys as an operator
- * does; what measures and breaks them may use all.
+ * does; what measures and breaks them may use all. The wallet page is an example to copy: the client library is all
+ * that it takes from here.
  */
-const scriptRooms = ["lab", "stack", "product", "build"];
+const scriptRooms = ["lab", "stack", "product", "wallet-page", "build"];
+
+/** What runs in a browser: the dashboard's page. */
+const PAGE_PACKAGES = [
+  ...["preact", "preact-iso", "@picocss/pico", "uplot", "qr", "@simplewebauthn/browser", "zod"],
+];
 
 /** npm packages by folder; a folder that is absent (scripts, test) may use any declared package. */
 const packagesOf = {
@@ -50,6 +57,7 @@ const packagesOf = {
   "shared/contracts": [],
   "shared/notes": ["@noble/[^/]+", "@scure/[^/]+"],
   "shared/api": ["zod"],
+  "shared/dashboard": ["zod"],
   "shared/altchain": ["zod", "@solana/kit", "@solana-program/token", "@solana-program/memo"],
   "shared/client": ["zod", "ffjavascript", "circom_runtime", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
   proxy: [
@@ -73,6 +81,8 @@ const packagesOf = {
     // The bridge to the other blockchain.
     "@solana/kit",
     "@solana-program/(token|memo)",
+    "@simplewebauthn/server",
+    ...PAGE_PACKAGES,
   ],
 };
 
@@ -196,7 +206,7 @@ module.exports = {
     rule(
       "proxy-reach",
       { path: "^proxy/" },
-      { path: OURS, pathNot: "^(proxy|shared/(protocol|notes|api|altchain|contracts))/" },
+      { path: OURS, pathNot: "^(proxy|shared/(protocol|notes|api|altchain|contracts|dashboard))/" },
     ),
     rule(
       "stores-and-routes-are-private",
@@ -224,7 +234,7 @@ module.exports = {
       {
         path: OURS,
         pathNot:
-          "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/app\\.ts$|^scripts/lab/bench/http/|^test/)",
+          "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/(dashboard/)?app\\.ts$|^scripts/lab/bench/http/|^test/)",
       },
       { path: `${PACKAGE}(koa|@koa/router|@types/koa|co-body)/` },
     ),
@@ -233,6 +243,28 @@ module.exports = {
       "kms-in-courier",
       { path: OURS, pathNot: "^(proxy/enclave-link/key-courier\\.ts$|test/)" },
       { path: `${PACKAGE}@aws-sdk/` },
+    ),
+    // A page is sent to browsers: nothing of a server is in it, and no server runs a page.
+    rule(
+      "dashboard-page-alone",
+      { path: "^proxy/dashboard/page/" },
+      { path: OURS, pathNot: "^(proxy/dashboard/page/|shared/(dashboard|api|protocol)/)" },
+    ),
+    rule(
+      "dashboard-page-packages",
+      { path: "^proxy/dashboard/page/" },
+      { path: PACKAGE, pathNot: packagePath(PAGE_PACKAGES) },
+    ),
+    rule("dashboard-page-without-node", { path: "^proxy/dashboard/page/" }, { dependencyTypes: ["core"] }),
+    rule(
+      "page-packages-in-pages",
+      { path: "^proxy/", pathNot: "^proxy/dashboard/page/" },
+      { path: packagePath(PAGE_PACKAGES.filter((name) => name !== "zod")) },
+    ),
+    rule(
+      "wallet-page-takes-the-client-only",
+      { path: "^scripts/wallet-page/" },
+      { path: OURS, pathNot: "^(scripts/wallet-page/|shared/client/)" },
     ),
     ...proxyOrder,
     ...scriptsOrder,

@@ -4,7 +4,7 @@ import prettier from "eslint-config-prettier";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-const TYPESCRIPT = ["**/*.ts"];
+const TYPESCRIPT = ["**/*.{ts,tsx}"];
 const MEASURED = ["enclave/**/*.ts", "shared/protocol/**/*.ts"];
 
 const forbid = (names, message) => names.map((name) => ({ name, message }));

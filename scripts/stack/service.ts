@@ -5,6 +5,7 @@ import { createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { bundledProgram } from "../build/programs.ts";
 import { supervised, untilReady, type Child } from "./child.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
@@ -34,7 +35,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { name, program, args = [], settings, logFile, isReady } = options;
   await mkdir(path.dirname(logFile), { recursive: true });
   const log = createWriteStream(logFile, { flags: "a", mode: 0o600 });
-  const nodeArgs = ["--import", import.meta.resolve("tsx"), path.join(ROOT, program), ...args];
+  const bundled = await bundledProgram(program);
+  const run =
+    bundled === undefined ? ["--import", import.meta.resolve("tsx"), path.join(ROOT, program)] : [bundled];
+  const nodeArgs = [...run, ...args];
   const spawned = spawn(process.execPath, nodeArgs, {
     env: { ...childEnvironment(), ...settings },
     stdio: ["ignore", "pipe", "pipe"],

@@ -14,9 +14,11 @@ const TOP_LEVEL = new Set([
 ]);
 
 /** Code and data that both sides agree on; a new folder needs import rules first. */
-const SHARED_FOLDERS = ["altchain", "api", "circuits", "client", "contracts", "notes", "protocol", "types"];
+const SHARED_FOLDERS = [
+  ...["altchain", "api", "circuits", "client", "contracts", "dashboard", "notes", "protocol", "types"],
+];
 /** Each with its place in the order of the rooms. */
-const SCRIPT_ROOMS = ["build", "lab", "product", "stack"];
+const SCRIPT_ROOMS = ["build", "lab", "product", "stack", "wallet-page"];
 const TEST_FOLDERS = [
   "adversarial",
   "bench",

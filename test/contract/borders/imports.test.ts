@@ -22,7 +22,7 @@ describe("borders: imports of the real tree", () => {
     assert.ok(real.totalCruised > 0);
     assert.ok(real.modules.includes("enclave/main.ts"), "enclave/main.ts was not read");
     const files = (await Promise.all(PARTS.map((part) => sourceFiles(PROJECT_ROOT, part)))).flat();
-    const expected = files.filter((file) => /\.(ts|mjs|cjs|js)$/.test(file));
+    const expected = files.filter((file) => /\.(tsx?|mjs|cjs|js)$/.test(file));
     const read = new Set(real.modules);
     assert.deepEqual(
       expected.filter((file) => !read.has(file)),

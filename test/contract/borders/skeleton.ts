@@ -47,6 +47,7 @@ const PACKAGES: readonly [string, string][] = [
     "zod",
   ],
   ...["uuid", "@scure/base", "@aws-sdk/client-kms", "stowaway"],
+  ...["preact", "@simplewebauthn/browser", "@simplewebauthn/server"],
 ]
   .flatMap((name) => npmPackage(`node_modules/${name}`))
   .concat(npmPackage("node_modules/@solana/kit"))
@@ -82,6 +83,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
       ...["ffjavascript", "ethers"],
     ),
   ],
+  ["shared/dashboard/keys.ts", uses("../api/errors.ts", "../protocol/brands.ts", "zod")],
   ["shared/client/node/file-storage.ts", uses("node:fs/promises", "../client.ts")],
 
   [
@@ -106,6 +108,16 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ["proxy/http/errors.ts", uses("koa", "../logging.ts", "../observe/metrics.ts")],
   ["proxy/store/store.ts", leaf],
   ["proxy/store/lmdb/store.ts", uses("lmdb", "../store.ts")],
+  [
+    "proxy/dashboard/main.ts",
+    uses("./app.ts", "../open-stores.ts", "../status/status.service.ts", "@simplewebauthn/server"),
+  ],
+  ["proxy/dashboard/app.ts", uses("koa", "../../shared/dashboard/keys.ts")],
+  [
+    "proxy/dashboard/page/main.ts",
+    uses("preact", "@simplewebauthn/browser", "../../../shared/dashboard/keys.ts"),
+  ],
+  ["proxy/open-stores.ts", uses("./store/store.ts")],
   ["proxy/config.ts", uses("../shared/protocol/brands.ts")],
   ["proxy/logging.ts", uses("pino")],
   ["proxy/observe/metrics.ts", uses("prom-client", "../../shared/api/errors.ts")],
@@ -122,6 +134,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ["scripts/lab/bench.ts", uses("../stack/start.ts", "../product/deploy.ts", "../build/contracts.ts")],
   ["scripts/product/deploy.ts", uses("../build/contracts.ts")],
   ["scripts/build/contracts.ts", leaf],
+  ["scripts/wallet-page/main.ts", uses("../../shared/client/client.ts", "preact")],
   ["test/unit/phase.test.ts", uses("../../enclave/phase.ts", "../../scripts/stack/start.ts", "fast-check")],
 ]);
 
@@ -162,6 +175,8 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["shared-api-reach", "shared/api/planted-notes.ts", "../notes/note.ts"],
   ["shared-altchain-reach", "shared/altchain/planted-notes.ts", "../notes/note.ts"],
   ["shared-client-reach", "shared/client/planted-circuits.ts", "../circuits/witness.ts"],
+  ["shared-dashboard-reach", "shared/dashboard/planted-notes.ts", "../notes/note.ts"],
+  ["packages-shared-dashboard", "shared/dashboard/planted-ethers.ts", "ethers"],
   ["shared-contracts-reach", "shared/contracts/planted-protocol.ts", "../protocol/brands.ts"],
   ["packages-shared-protocol", "shared/protocol/planted-zod.ts", "zod"],
   ["packages-shared-protocol", "shared/protocol/planted-ffjavascript.ts", "ffjavascript"],
@@ -187,6 +202,15 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["kms-in-courier", "scripts/stack/planted-kms.ts", "@aws-sdk/client-kms"],
 
   ["order-app.ts", "proxy/app.ts", "./main.ts"],
+  ["order-dashboard", "proxy/dashboard/planted-app.ts", "../app.ts"],
+  ["order-status", "proxy/status/planted-dashboard.ts", "../dashboard/app.ts"],
+  ["dashboard-page-alone", "proxy/dashboard/page/planted-server.ts", "../app.ts"],
+  ["dashboard-page-alone", "proxy/dashboard/page/planted-store.ts", "../../store/store.ts"],
+  ["dashboard-page-packages", "proxy/dashboard/page/planted-ethers.ts", "ethers"],
+  ["dashboard-page-without-node", "proxy/dashboard/page/planted-core.ts", "node:crypto"],
+  ["page-packages-in-pages", "proxy/dashboard/planted-preact.ts", "preact"],
+  ["wallet-page-takes-the-client-only", "scripts/wallet-page/planted-proxy.ts", "../../proxy/config.ts"],
+  ["wallet-page-takes-the-client-only", "scripts/wallet-page/planted-stack.ts", "../stack/start.ts"],
   ["order-process.ts", "proxy/process.ts", "./app.ts"],
   ["order-open-stores.ts", "proxy/open-stores.ts", "./merkle/indexer.ts"],
   // Upwards for each folder of a row, then sideways.
@@ -220,6 +244,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["scripts-stack", "scripts/stack/planted-lab.ts", "../lab/bench.ts"],
   ["scripts-product", "scripts/product/planted-lab.ts", "../lab/bench.ts"],
   ["scripts-product", "scripts/product/planted-stack.ts", "../stack/start.ts"],
+  ["scripts-wallet-page", "scripts/wallet-page/planted-product.ts", "../product/deploy.ts"],
   ["scripts-build", "scripts/build/planted-lab.ts", "../lab/bench.ts"],
   ["scripts-build", "scripts/build/planted-stack.ts", "../stack/start.ts"],
   ["scripts-build", "scripts/build/planted-product.ts", "../product/deploy.ts"],

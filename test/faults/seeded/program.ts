@@ -2,21 +2,16 @@
  * The proxy's program and what hosts it, as a few files. Loading them as they lie, a thousand modules of it and of its
  * packages, takes more of the processor than a scenario does; and each process that is killed is loaded again.
  */
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { asItLies, asTheyLie, BUNDLING } from "../../../scripts/build/programs.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const MAIN = path.join(ROOT, "proxy/main.ts");
 const VENUES = path.join(ROOT, "scripts/stack/venues");
 /** Inside the checkout, from where packages that are left outside are found. */
 const FOLDER = path.join(ROOT, ".cloister/build/faults");
-/** They load files of their own beside them. */
-const OUTSIDE = ["litesvm", "lmdb", "pino", "tiny-secp256k1"];
-/** Some packages are not modules, and ask for others in their own way. */
-const REQUIRE =
-  'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
 
 export interface Program {
   /** Runs `main` when it is told to; see `host.ts`. */
@@ -42,22 +37,14 @@ export async function makeProgram(name: string): Promise<Program> {
       attester: path.join(VENUES, "attester/main.ts"),
       altchain: path.join(VENUES, "altchain/main.ts"),
     },
+    ...BUNDLING,
     outdir,
-    outExtension: { ".js": ".mjs" },
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20",
     // Less to parse. Not with `keepNames`, which does something for each closure that is ever made.
     minifyWhitespace: true,
     minifySyntax: true,
-    external: OUTSIDE,
-    banner: { js: REQUIRE },
-    logLevel: "error",
     plugins: [
       {
-        name: "as-they-lie",
+        name: "again",
         setup(bundler) {
           bundler.onResolve({ filter: /^the-same-again$/ }, () => ({ path: MAIN, namespace: "again" }));
           bundler.onLoad({ filter: /./, namespace: "again" }, async () => ({
@@ -65,12 +52,9 @@ export async function makeProgram(name: string): Promise<Program> {
             loader: "ts",
             resolveDir: path.dirname(MAIN),
           }));
-          bundler.onLoad({ filter: /\.ts$/ }, async ({ path: file }) => ({
-            contents: await asItLies(file),
-            loader: "ts",
-          }));
         },
       },
+      asTheyLie,
     ],
   });
   return {
@@ -80,10 +64,4 @@ export async function makeProgram(name: string): Promise<Program> {
     altchain: path.join(outdir, "altchain.mjs"),
     folder: outdir,
   };
-}
-
-/** It finds the files beside it where they are. */
-async function asItLies(file: string): Promise<string> {
-  const text = await readFile(file, "utf8");
-  return text.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href));
 }
