@@ -185,6 +185,7 @@ function parametersOf(
   return Object.entries(properties).map(([name, property]) => ({
     name,
     in: where,
+    description: components.descriptionOf(property),
     required: where === "path" || required.includes(name),
     schema: property,
     ...named(
@@ -203,7 +204,10 @@ function requestHeaders(endpoint: Endpoint): Parameter[] {
     schema: { type: "string", ...rule },
   });
   return [
-    optional("API-Version", "The version the client was written for", { enum: [API_VERSION] }),
+    optional("API-Version", "The version the client was written for", {
+      enum: [API_VERSION],
+      "x-enumDescriptions": { [API_VERSION]: "The version of this document" },
+    }),
     optional("X-Request-Id", "Taken as the request's id when it is a sane token", { maxLength: 64 }),
     ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH")
       ? [optional("Idempotency-Key", IDEMPOTENCY_KEY, { minLength: 1, maxLength: 255 })]
