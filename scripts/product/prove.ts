@@ -7,7 +7,8 @@ import { z } from "zod";
 import { createProver } from "../../shared/client/index.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts, readManifest } from "../../shared/client/node/index.ts";
-import { KIND_NAMES, KINDS, signalCount, type Kind } from "../../shared/protocol/statements.ts";
+import type { Field } from "../../shared/protocol/brands.ts";
+import { canonicalSignals, KIND_NAMES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
 import { runCommand, UsageError } from "../build/command.ts";
 
 const HELP = `Usage: npm run --silent prove -- <kind> [--keys FOLDER] [--input FILE]
@@ -31,13 +32,15 @@ const nested: z.ZodType<Nested> = z.lazy(() => z.union([decimal, z.array(nested)
 const inputs = z.record(z.string(), nested);
 
 /** The public signals of a kind, in order, out of the inputs of its witness. */
-export function signalsOf(kind: Kind, witness: Readonly<Record<string, Nested>>): readonly bigint[] {
-  const signals = KINDS[kind].signals.flatMap(({ name }) => [witness[name] ?? []].flat(1));
-  if (signals.length !== signalCount(kind) || !signals.every((one) => typeof one === "string"))
-    throw new UsageError(
-      `${kind} has the public inputs ${KINDS[kind].signals.map(({ name }) => name).join(", ")}`,
-    );
-  return signals.map((one) => BigInt(one as string));
+function signalsOf(kind: Kind, witness: Readonly<Record<string, Nested>>): readonly Field[] {
+  const { signals: named } = KINDS[kind];
+  const values = named.map(({ name }) => [witness[name] ?? []].flat(1));
+  const numbers = values.flat(1).map((value) => (typeof value === "string" ? BigInt(value) : -1n));
+  const signals = canonicalSignals(kind, numbers);
+  if (typeof signals !== "string" && values.every(({ length }, i) => length === named[i]?.count))
+    return signals;
+  const words = named.map(({ name, count }) => (count === 1 ? name : `${name} (${String(count)})`));
+  throw new UsageError(`${kind} has the public inputs ${words.join(", ")}: numbers below r`);
 }
 
 /** Nothing of the input is repeated: it holds the spending key. */
@@ -74,7 +77,7 @@ if (process.argv[1] === import.meta.filename)
         values.keys === undefined ? DEVELOPMENT_KEYS : pathToFileURL(path.resolve(values.keys) + path.sep);
       const prover = createProver({ source: folderArtefacts(folder), manifest: await readManifest(folder) });
       try {
-        const proof = await prover.prove({ kind, signals } as never, witness);
+        const proof = await prover.prove({ kind, signals }, witness);
         console.log(JSON.stringify({ proof, public_signals: signals.map(String) }));
         return 0;
       } finally {
