@@ -7,7 +7,7 @@ export function rowsOf(schema: z.ZodType): string {
   const told = schema.meta()?.["x-enumDescriptions"] as Readonly<Record<string, string>> | undefined;
   if (told === undefined) throw new Error("an enumeration without explanations");
   return Object.entries(told)
-    .map(([value, text]) => `| \`${value}\` | ${text} |`)
+    .map(([value, text]) => `| **${value}** | ${text} |`)
     .join("\n");
 }
 
@@ -35,17 +35,17 @@ sections to read. \`shared/api/python/\` is the whole of it as a program: 130 li
    GET /merkle/tree.
 8. **Proof** (section 6). The witness goes to the prover: \`npm run --silent prove -- spend\` reads it as JSON (\`--help\` says more) and gives \`proof\` and \`public_signals\`, whose order is
    the table of section 5. Any Groth16 prover does, with the keys whose hashes GET /info names.
-9. **Send** \`{ proof, public_signals, deadline, ext, fees }\` to POST /sequence/<kind> with an Idempotency-Key. \`Prefer: wait=10\` waits up to ten seconds for the execution.
+9. **Send** \`{ proof, public_signals, deadline, ext, fees }\` to POST /sequence/{kind} with an Idempotency-Key. \`Prefer: wait=10\` waits up to ten seconds for the execution.
 
 A deposit has besides \`authorization\`: the depositor's signature of EIP-3009's ReceiveWithAuthorization (from, to = pool, value = amountIn, validAfter, validBefore, nonce = the
 statement hash of section 5), in the token's own EIP-712 domain. A token without EIP-3009 goes by POST /attest/deposit-shield and the depositor's own transaction.
 
-| kind | for | notes in → out | fields of ext |
+| kind | for | notes in and out | fields of ext |
 |---|---|---|---|
-| \`deposit-shield\` | public tokens become notes | 0 → 3 | depositor, valid_after, valid_before, ephemeral_key, ciphertexts |
-| \`spend\` | transfer (recipient zero) or withdrawal | 2 → 4 | recipient, ephemeral_key, ciphertexts |
-| \`spend9\` | the same, from up to nine notes | 9 → 4 | the same |
-| \`private-swap\` | one token for another | 2 → 3, and one that the pool makes | token_out, min_amount_out, path, npk_out, ephemeral_key, ciphertexts |
+| **deposit-shield** | public tokens become notes | 0 → 3 | depositor, valid_after, valid_before, ephemeral_key, ciphertexts |
+| **spend** | transfer (recipient zero) or withdrawal | 2 → 4 | recipient, ephemeral_key, ciphertexts |
+| **spend9** | the same, from up to nine notes | 9 → 4 | the same |
+| **private-swap** | one token for another | 2 → 3, and one that the pool makes | token_out, min_amount_out, path, npk_out, ephemeral_key, ciphertexts |
 
 # Life of a ticket
 
@@ -70,9 +70,9 @@ tickets go on in their order, and expire only at their own deadline.
 
 | blocked_by | what |
 |---|---|
-| \`chain\` | the chain's node does not answer |
-| \`enclave\` | too few enclaves answer |
-| \`gas\` | the account that pays gas is short of it |
-| \`pause\` | the pool takes nothing attested now: its guardian has paused it, or a signer was refuted. Who cannot wait pays by a proof alone (\`npm run exit\`) |
-| \`executor\` | swaps only: the pool has no executor |
+| **chain** | the chain's node does not answer |
+| **enclave** | too few enclaves answer |
+| **gas** | the account that pays gas is short of it |
+| **pause** | the pool takes nothing attested now: its guardian has paused it, or a signer was refuted. Who cannot wait pays by a proof alone (\`npm run exit\`) |
+| **executor** | swaps only: the pool has no executor |
 `;
