@@ -70,7 +70,7 @@ export async function packClient(out: string): Promise<PackedClient> {
       type: "module",
       engines: root.engines,
       sideEffects: [WORKER, ...ACTING].map((file) => `./dist/${file}`),
-      files: ["dist"],
+      files: ["dist", "GUIDE.md"],
       exports: {
         ".": { types: "./dist/client/index.d.ts", default: "./dist/client/index.js" },
         "./chain": { types: "./dist/client/chain/index.d.ts", default: "./dist/client/chain/index.js" },
@@ -81,7 +81,8 @@ export async function packClient(out: string): Promise<PackedClient> {
     };
     await writeFile(path.join(folder, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
     await copyFile(path.join(ROOT, "LICENSE"), path.join(folder, "LICENSE"));
-    await copyFile(path.join(ROOT, "shared", "client", "README.md"), path.join(folder, "README.md"));
+    for (const name of ["README.md", "GUIDE.md"])
+      await copyFile(path.join(ROOT, "shared", "client", name), path.join(folder, name));
     await mkdir(out, { recursive: true });
     const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", path.resolve(out)];
     const { stdout } = await promisify(execFile)("npm", args, { cwd: folder });

@@ -1,6 +1,12 @@
 // Every part of the OpenAPI document says what it is: operations, parameters, headers, answers, named schemas, their
 // fields, and every value of an enumeration. What a reader would have to guess fails here.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { ERROR_CODES } from "../../../shared/api/errors.ts";
+import { BRIDGE_REASONS, BRIDGE_STATES } from "../../../shared/api/bridge-status.ts";
+import { ticketState } from "../../../shared/api/transactions.ts";
+import { PROJECT_ROOT } from "../../support/tree.ts";
 import { document } from "../../support/documented.ts";
 
 type Node = Readonly<Record<string, unknown>>;
@@ -114,5 +120,47 @@ describe("the OpenAPI document's descriptions", () => {
     assert.deepEqual(undescribed(bent as unknown as Node), ["BridgeState=vanished"]);
     values.splice(0, values.length, ...values.filter((value) => value !== "vanished" && value !== "failed"));
     assert.deepEqual(undescribed(bent as unknown as Node), ["BridgeState: no failed"]);
+  });
+});
+
+describe("the OpenAPI document's guide", () => {
+  const { info } = document as unknown as { info: { description: string } };
+  /** What the proxy's own source calls them. */
+  const wordsIn = (file: string, pattern: RegExp): string[] => {
+    const words = [...readFileSync(path.join(PROJECT_ROOT, file), "utf8").matchAll(pattern)].map(
+      ([, word]) => word!,
+    );
+    assert.ok(words.length > 1, file);
+    return words;
+  };
+
+  it("says what everybody meets: states, codes, limits, and what holds a ticket", () => {
+    for (const word of [...ERROR_CODES, ...BRIDGE_REASONS, ...BRIDGE_STATES, ...ticketState.options])
+      assert.ok(info.description.includes(`| **${word}** | `), word);
+    const blockers = wordsIn("proxy/sequencer/blockage.ts", /^const [A-Z_]+ = (.*);$/gm).join(" ");
+    for (const [, word] of blockers.matchAll(/"(\w+)"/g))
+      assert.ok(info.description.includes(`| **${word!}** | `), word);
+    for (const word of wordsIn(
+      "proxy/limits/limits.ts",
+      /"([a-z]+-(?:minute|day|address|user|developer|credentials|proofs))"/g,
+    ))
+      assert.ok(info.description.includes(`\`${word}\``), word);
+  });
+
+  it("has its sections, in the order in which a newcomer needs them", () => {
+    const sections = [...info.description.matchAll(/^# (.*)$/gm)].map(([, title]) => title);
+    assert.deepEqual(sections, [
+      "Authentication and sessions",
+      "Limits and retries",
+      "Building a request",
+      "Life of a ticket",
+      "The event stream",
+      "Errors",
+      "Bridges",
+    ]);
+  });
+
+  it("stays a page that can be read: the whole document is below 700 kB", () => {
+    assert.ok(JSON.stringify(document).length < 700_000, String(JSON.stringify(document).length));
   });
 });
