@@ -118,7 +118,7 @@ export const relayBody = z
     }),
     z.strictObject({ kind: kindIs("private-swap"), ...swapParts, attestations }),
   ])
-  .meta({ id: "RelayRequest", description: "The body of /sequence/<kind>, with its kind and attestations" });
+  .meta({ id: "RelayRequest", description: "The body of /sequence/{kind}, with its kind and attestations" });
 export type RelayBody = z.infer<typeof relayBody>;
 
 export const ticketState = z

@@ -49,7 +49,7 @@ export const REMEDIES: Readonly<Record<ErrorCode, string>> = {
   RATE_LIMITED: "Wait `Retry-After` seconds; `policy` says which limit it was (see Limits)",
   INTERNAL: `${SAME_AGAIN}; if it stays, tell the operator the \`request_id\``,
   ENCLAVE_UNAVAILABLE: SAME_AGAIN,
-  STORE_UNAVAILABLE: `${SAME_AGAIN}. Whether it was accepted, GET /sequence/ticket/<statement hash> tells`,
+  STORE_UNAVAILABLE: `${SAME_AGAIN}. Whether it was accepted, GET /sequence/ticket/{statement hash} tells`,
   PRICE_UNAVAILABLE: SAME_AGAIN,
   CHAIN_UNAVAILABLE: SAME_AGAIN,
   VENUE_UNAVAILABLE: SAME_AGAIN,

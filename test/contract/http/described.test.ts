@@ -53,14 +53,14 @@ function undescribed(of: Node): string[] {
   for (const [path, operations] of members(of["paths"])) {
     for (const [method, operation] of members(operations)) {
       const at = `${method} ${path}`;
-      need(operation as Node, at);
+      need(operation, at);
       for (const parameter of (operation as { parameters?: (Node & { name: string })[] }).parameters ?? []) {
         need(parameter, `${at} ${parameter.name}`);
         schema(parameter["schema"] as Node, `${at} ${parameter.name}`);
       }
       const { requestBody } = operation as { requestBody?: Node };
       if (requestBody !== undefined) answer(requestBody, `${at} body`);
-      for (const [status, one] of members((operation as Node)["responses"])) answer(one, `${at} ${status}`);
+      for (const [status, one] of members((operation)["responses"])) answer(one, `${at} ${status}`);
     }
   }
   const components = of["components"] as Node;
