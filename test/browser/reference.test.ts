@@ -44,7 +44,13 @@ describe("reference page in a browser", function () {
     const others = answered.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:"));
     assert.deepEqual(others, []);
     assert.ok(answered.includes(`${origin}/openapi.json`));
-    assert.ok((await page.locator("main table").count()) > 5, "tables are drawn as tables");
+    assert.ok((await page.locator(".redoc-markdown table").count()) > 5, "tables are drawn as tables");
+    const cut = await page
+      .locator(".redoc-markdown table")
+      .evaluateAll((tables) =>
+        tables.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent),
+      );
+    assert.deepEqual(cut, [], "no table is cut");
     assert.equal(await page.locator('a[href="SPEC.md"]').count(), 2);
     assert.equal(await page.locator("input").count(), 0, "there is nothing to type into");
   });

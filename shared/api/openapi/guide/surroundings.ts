@@ -6,7 +6,7 @@ import { rowsOf } from "./payments.ts";
 
 const errorRows = ERROR_CODES.map((code) => {
   const { status, title, retryable } = ERRORS[code];
-  return `| **${code}** | ${String(status)} | ${retryable ? "yes" : "no"} | ${title}. ${REMEDIES[code]} |`;
+  return `| **${code}** | ${String(status)}${retryable ? ", again" : ""}. ${title}. ${REMEDIES[code]} |`;
 }).join("\n");
 
 export const SURROUNDINGS = `# The event stream
@@ -27,10 +27,10 @@ Payloads are the schemas \`Event_<kind>\`. It is the same on every proxy, and af
 # Errors
 
 Every refusal is \`application/problem+json\` (the schema Problem). Programs read \`code\` and \`retryable\`, people \`detail\`. No refusal repeats a credential. An unknown
-code is treated by its status. "again?" is \`retryable\`: whether the same request may succeed later.
+code is treated by its status. "Again" stands where the same request may succeed later (\`retryable\`).
 
-| code | status | again? | what it means, and what you can do |
-|---|---|---|---|
+| code | status, what it means, and what you can do |
+|---|---|
 ${errorRows}
 
 A ticket's own errors stand in the schema Ticket.
