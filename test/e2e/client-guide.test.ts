@@ -1,7 +1,10 @@
 // The client guide's first half: its Node programs, as they stand, from the packed library on a running stack.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
 import { guideBlocks, guideProject, type GuideProject } from "../support/client-guide.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { PROJECT_ROOT } from "../support/tree.ts";
 
 /** Run here, or imported by what is. */
 const IN_NODE = ["service.mjs", "wallets.mjs", "pay.mjs", "fees.mjs", "careful.mjs", "mistakes.mjs"];
@@ -26,6 +29,10 @@ describe("the client guide in Node", function () {
   it("has no block that is not run", async () => {
     const names = [...(await guideBlocks()).keys()];
     assert.deepEqual(names.toSorted(), [...IN_NODE, ...IN_A_BROWSER, ...SET_UP].toSorted());
+    const { version } = JSON.parse(await readFile(path.join(PROJECT_ROOT, "package.json"), "utf8")) as {
+      version: string;
+    };
+    assert.ok((await guideBlocks()).get("sh install")?.includes(`cloister-client-${version}.tgz`));
   });
 
   it("deposits and pays, and the amounts are exact", async () => {

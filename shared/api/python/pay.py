@@ -65,8 +65,13 @@ def spendable(service, keys, asset, needed):
             spent.add(number(data["nullifier"]))
         elif kind == "root":
             root, covered = number(data["root"]), data["leaf_count"]
-        elif kind in ("void", "reorg"):
-            sys.exit("the chain took something back while it was read: begin again")
+        elif kind == "void":  # refuted: these leaves stand as empty, and what made them spent nothing
+            first, end = data["first_leaf_index"], data["first_leaf_index"] + data["count"]
+            leaves[first:end] = [0] * (end - first)
+            notes = [note for note in notes if not first <= note["index"] < end]
+            spent -= {number(each) for each in data["nullifiers"]}
+        elif kind == "reorg":
+            sys.exit("the chain went back while it was read: begin again")
         is_told = is_told or kind == "synced"
         unspent = [note for note in notes if note["nullifier"] not in spent]
         best = sorted((n for n in unspent if n["index"] < covered), key=lambda n: -n["value"])[:2]

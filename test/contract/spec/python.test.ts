@@ -39,6 +39,34 @@ for it in read("tree")["trees"]:
 print(done)
 `;
 
+/** Two notes of a key, one of them spent by a statement whose leaf is the other; then that statement is refuted. */
+const REFUTED = `
+from arithmetic import poseidon, x25519, word
+from pay import spendable
+from spec import Keys, NoteKeys, tree_levels
+keys, secret, asset = Keys(bytes(31) + b"\\x01"), bytes(31) + b"\\x02", 7
+public, shared = x25519(secret), x25519(secret, keys.viewing)
+text = lambda number: "0x" + word(number).hex()
+leaves, events = [], []
+for index, value in enumerate([5, 9]):
+    derived = NoteKeys(shared, public, keys.viewing, index)
+    leaves.append(poseidon(poseidon(keys.owner, derived.blinding), asset, value))
+    told = {"index": index, "commitment": text(leaves[-1]), "ephemeral_key": "0x" + public.hex(), "output": index}
+    events.append(("leaf", {**told, "ciphertext": "0x" + derived.ciphertext(asset, value).hex()}))
+nullifier = text(poseidon(keys.nullifier, leaves[0], 0))
+root = lambda leaves: ("root", {"root": text(tree_levels(leaves)[16][0]), "leaf_count": len(leaves)})
+events += [("nullifier", {"nullifier": nullifier}), root(leaves)]
+class Told:
+    def __init__(self, events):
+        self.told = events
+    def events(self, kinds):
+        return iter(self.told + [("synced", {})])
+before, _ = spendable(Told(events), keys, asset, 1)
+events += [("void", {"first_leaf_index": 1, "count": 1, "nullifiers": [nullifier]}), root([leaves[0], 0])]
+after, levels = spendable(Told(events), keys, asset, 1)
+print([note["value"] for note in before], [note["value"] for note in after], levels[0] == [leaves[0], 0])
+`;
+
 describe("the Python client's arithmetic", function () {
   this.timeout(60_000);
   before(async function () {
@@ -49,5 +77,11 @@ describe("the Python client's arithmetic", function () {
     const { code, stdout, stderr } = await python(["-c", CHECK], { PYTHONPATH: PYTHON_CLIENT });
     assert.equal(code, 0, stderr);
     assert.ok(Number(stdout) > 20, stdout);
+  });
+
+  it("takes a refuted statement's leaves out, and gives back what it had spent", async () => {
+    const { code, stdout, stderr } = await python(["-c", REFUTED], { PYTHONPATH: PYTHON_CLIENT });
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, "[9] [5] True\n");
   });
 });

@@ -14,7 +14,7 @@ export function rowsOf(schema: z.ZodType): string {
 export const PAYMENTS = `# Building a request
 
 The byte-exact text is [SPEC.md](SPEC.md), \`shared/protocol/SPEC.md\` in the repository; the reference page serves it. This is the way through it, with the
-sections to read. \`shared/api/python/\` is the whole of it as a program: 130 lines of client, and sections 1 to 6 in plain Python.
+sections to read. \`shared/api/python/\` is the whole of it as a program: 135 lines of client, and sections 1 to 6 in plain Python.
 
 1. **Keys** (section 2). A seed of 32 random bytes gives a spending key, from which follow nullifier key, owner, and an X25519 viewing key. A
    *shielded address* is owner and viewing key in bech32m under the network's prefix, \`address_prefix\` of GET /info.
