@@ -184,7 +184,7 @@ export const attestResponse = z
       .array(
         z.object({ signer, signature: z.string().describe("r ‖ s ‖ v, 65 bytes of hex (SPEC, section 8)") }),
       )
-      .describe("As many as the pool asks for, signers ascending"),
+      .describe("As many as the pool asks for, by distinct signers"),
     transaction: z
       .object({
         to: address.describe("The pool"),

@@ -60,7 +60,7 @@ function undescribed(of: Node): string[] {
       }
       const { requestBody } = operation as { requestBody?: Node };
       if (requestBody !== undefined) answer(requestBody, `${at} body`);
-      for (const [status, one] of members((operation)["responses"])) answer(one, `${at} ${status}`);
+      for (const [status, one] of members(operation["responses"])) answer(one, `${at} ${status}`);
     }
   }
   const components = of["components"] as Node;
