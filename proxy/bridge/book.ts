@@ -3,7 +3,7 @@
  * blocks, what balances are now, which messages are under way. Words and states are made of them in progress.ts.
  */
 import type { BridgeRecord } from "../store/bridge-records.ts";
-import type { BridgeReason, BridgeState } from "../../shared/api/bridges.ts";
+import type { BridgeReason, BridgeState } from "../../shared/api/bridge-status.ts";
 
 /** Where something stands on its chain; `index` orders what is in one block. */
 export interface Position {

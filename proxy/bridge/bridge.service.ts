@@ -8,8 +8,8 @@ import type {
   BridgeDepositRequest,
   BridgeInRequest,
   BridgeOutRequest,
-  BridgeStatus,
 } from "../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../shared/api/bridge-status.ts";
 import { asAddress, mustField, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import type { Receiver } from "../../shared/protocol/host/forwarders.ts";

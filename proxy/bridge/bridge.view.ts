@@ -1,6 +1,7 @@
 /** Requests and their progress as their owners see them. Everything that an address commits to is in the answer. */
 import { checksumAddress } from "../../shared/api/checksum.ts";
-import type { BridgeAddress, BridgesInfo, BridgeState, BridgeStatus } from "../../shared/api/bridges.ts";
+import type { BridgeAddress, BridgesInfo } from "../../shared/api/bridges.ts";
+import type { BridgeState, BridgeStatus } from "../../shared/api/bridge-status.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import {
   inSalt,

@@ -3,7 +3,7 @@
  * emptied went on together; a deposit account loses what was signed for, the oldest first; and what a message brought
  * continues what had sent it.
  */
-import type { BridgeState } from "../../shared/api/bridges.ts";
+import type { BridgeState } from "../../shared/api/bridge-status.ts";
 import type { Entry, Facts, Leaving, Message, Place, Position, ProgressTransaction } from "./book.ts";
 
 /** A deposit, and where it stands. */

@@ -3,7 +3,7 @@
  * anybody's help. A pure function, so that every proxy says the same of the same blocks; nothing in it comes from our
  * own record of having done something.
  */
-import type { BridgeReason, BridgeState } from "../../shared/api/bridges.ts";
+import type { BridgeReason, BridgeState } from "../../shared/api/bridge-status.ts";
 import type { BridgeRecord } from "../store/bridge-records.ts";
 import type { Facts, Message, Place, Progress, Trouble, Wait } from "./book.ts";
 import { flowsOf, isOver, type Flow } from "./flows.ts";

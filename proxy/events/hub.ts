@@ -5,7 +5,7 @@
  * subscriptions of their own: there may be ten thousand of them.
  */
 import { checksumAddress } from "../../shared/api/checksum.ts";
-import type { BridgeStatus } from "../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../shared/api/bridge-status.ts";
 import type { EventKind } from "../../shared/api/data.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { Owner } from "../http/state.ts";

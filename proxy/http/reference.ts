@@ -1,5 +1,5 @@
 /**
- * The reference page: the OpenAPI document as something to read, drawn by redoc, on an origin of its own. Never
+ * The reference page: the OpenAPI document with its guide as something to read, drawn by redoc, on an origin of its own. Never
  * on the API's: a page there could send what a reader types or what a browser holds to the API itself. It has no
  * form, asks nobody but this port, takes no credential and holds no secret.
  */
@@ -21,6 +21,8 @@ Redoc.init("/openapi.json", { nonce, disableSearch: true, sanitize: true, hideDo
   document.querySelector("main"));
 `;
 
+const SPEC = new URL("../../shared/protocol/SPEC.md", import.meta.url);
+
 /** Throws when redoc is not installed: it is an optional package. */
 export async function startReference(host: string, port: number): Promise<HttpServer> {
   const redoc = createRequire(import.meta.url).resolve("redoc/bundles/redoc.standalone.js");
@@ -28,6 +30,8 @@ export async function startReference(host: string, port: number): Promise<HttpSe
     "/redoc.js": { type: "text/javascript; charset=utf-8", body: await readFile(redoc) },
     "/begin.js": { type: "text/javascript; charset=utf-8", body: BEGIN },
     "/openapi.json": { type: "application/json", body: JSON.stringify(openApiDocument()) },
+    // Where the document's guide links to.
+    "/SPEC.md": { type: "text/plain; charset=utf-8", body: await readFile(SPEC) },
   };
   return startHttpServer((request, response) => answer(files, request, response), host, port);
 }

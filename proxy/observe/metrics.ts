@@ -9,7 +9,7 @@ import {
   BRIDGE_VENUES,
   type BridgeState,
   type BridgeVenue,
-} from "../../shared/api/bridges.ts";
+} from "../../shared/api/bridge-status.ts";
 import { ENDPOINTS, type Endpoint } from "../../shared/api/endpoints.ts";
 import { ERROR_CODES, ERRORS, TICKET_ERROR_CODES, type ErrorCode } from "../../shared/api/errors.ts";
 import type { TicketErrorCode } from "../../shared/api/errors.ts";

@@ -4,14 +4,23 @@
  * before it shows it to anybody.
  */
 import * as z from "zod";
-import { ciphertext, ephemeralKey } from "./transactions.ts";
-import { address, amount, bridgeId, bytes32, count, fieldElement, timestamp } from "./values.ts";
+import { bridgeState, direction, venue } from "./bridge-status.ts";
+import { ciphertext, ephemeralKey } from "./statement-parts.ts";
+import { address, amount, bridgeId, bytes32, count, decimals, fieldElement, timestamp } from "./values.ts";
 
 /** The pool takes no note of nobody. */
 const npk = fieldElement
   .refine((text) => /[1-9a-f]/.test(text.slice(2)), "must not be zero")
-  .meta({ description: "Whose note the money becomes: H(owner, blinding)" });
-const receiver = { npk, ephemeral_key: ephemeralKey, ciphertext };
+  .meta({ description: "Whose note the money becomes: H2(owner, blinding), not zero (SPEC, section 3)" });
+const receiver = {
+  npk,
+  ephemeral_key: ephemeralKey.describe(
+    "0x and 32 bytes: X25519 public key of a secret drawn for this address alone (SPEC, section 3)",
+  ),
+  ciphertext: ciphertext.describe(
+    "0x and 53 bytes: the note's ciphertext, sealed with value 0 and place 0 (SPEC, section 8.5)",
+  ),
+};
 /** Never the zero address: what comes back has to come to somebody. */
 const payable = address.refine((text) => /[1-9a-fA-F]/.test(text.slice(2)), "must not be the zero address");
 const refundAddress = payable.meta({
@@ -22,7 +31,6 @@ export const foreignKey = z
   .string()
   .regex(/^[1-9A-HJ-NP-Za-km-z]{32,44}$/, "base58 of 32 bytes")
   .meta({ description: "Public key or account on the other blockchain, base58" });
-const foreignHash = z.string().max(128);
 
 export const bridgeInRequest = z
   .strictObject({
@@ -30,7 +38,7 @@ export const bridgeInRequest = z
     refund_address: refundAddress,
     asset: address.optional().meta({ description: "Default: the first of `bridges.assets` in GET /info" }),
   })
-  .meta({ id: "BridgeInRequest" });
+  .meta({ id: "BridgeInRequest", description: "An address whose money becomes the note given here" });
 export type BridgeInRequest = z.infer<typeof bridgeInRequest>;
 
 export const bridgeOutRequest = z
@@ -41,7 +49,10 @@ export const bridgeOutRequest = z
     }),
     z.strictObject({
       to: z
-        .strictObject({ chain_id: count, recipient: payable })
+        .strictObject({
+          chain_id: count.describe("The chain, by its `chain_id` there"),
+          recipient: payable.describe("Account on that chain that is paid"),
+        })
         .meta({ description: "One of `bridges.chains` in GET /info; nobody else can be paid" }),
       ...receiver,
     }),
@@ -67,7 +78,10 @@ export const bridgeDepositRequest = z
       }),
       refund_address: refundAddress,
     }),
-    z.strictObject({ bridge_id: bridgeId, transaction: foreignTransaction }),
+    z.strictObject({
+      bridge_id: bridgeId.describe("Request that waits for the signature"),
+      transaction: foreignTransaction,
+    }),
   ])
   .meta({
     id: "BridgeDepositRequest",
@@ -75,83 +89,50 @@ export const bridgeDepositRequest = z
   });
 export type BridgeDepositRequest = z.infer<typeof bridgeDepositRequest>;
 
-export const BRIDGE_STATES = [
-  "awaiting_funds",
-  "awaiting_signature",
-  "detected",
-  "confirming",
-  "bridging",
-  "shielding",
-  "completed",
-  "below_minimum",
-  "refunding",
-  "refunded",
-  "failed",
-] as const;
-export const bridgeState = z.enum(BRIDGE_STATES).meta({ id: "BridgeState" });
-export type BridgeState = z.infer<typeof bridgeState>;
-/** Why money waits. A code keeps its meaning for good; new ones may come. */
-export const BRIDGE_REASONS = [
-  "AMOUNT_TOO_SMALL",
-  "SIGNATURE_AWAITED",
-  "ATTESTATION_PENDING",
-  "SLOW_WAY",
-  "ATTESTATION_EXPIRED",
-  "ATTESTER_UNAVAILABLE",
-  "RELAY_PENDING",
-  "CHAIN_UNAVAILABLE",
-  "DELIVERY_BELOW_MINIMUM",
-  "FEE_ABOVE_CEILING",
-  "GAS_MISSING",
-  "STEP_REFUSED",
-  "SCREENING_REFUSED",
-  "SCREENING_UNAVAILABLE",
-  "ACCOUNT_UNKNOWN",
-  "VENUE_PAUSED",
-  "VENUE_UNAVAILABLE",
-  "CREDIT_REFUSED",
-] as const;
-export const bridgeReason = z.enum(BRIDGE_REASONS).meta({ id: "BridgeReason" });
-export type BridgeReason = z.infer<typeof bridgeReason>;
-export const BRIDGE_VENUES = ["perpvenue", "altchain", "chain"] as const;
-export type BridgeVenue = (typeof BRIDGE_VENUES)[number];
-const venue = z.enum(BRIDGE_VENUES);
-const direction = z.enum(["in", "out"]);
 const protocol = z.int().min(0).max(255).meta({ description: "0: CCTP v2; 1: Hyperlane warp route" });
 const domain = count.meta({ description: "That protocol's own number of the chain the money goes to" });
+const messenger = address.describe("The protocol's contract that burns and sends");
+const minimum = amount.describe("Less than this is not moved on; smallest units of the token sent");
+const feeCeiling = amount.describe("The most that all fees of one move together may take");
+const estimatedSecs = count.describe("How long the way usually takes, seconds");
 
 export const bridgeExit = z
   .object({
     protocol,
-    messenger: address,
+    messenger,
     domain,
-    recipient: bytes32,
+    recipient: bytes32.describe("Who is paid there, padded to 32 bytes"),
     caller: bytes32.meta({ description: "Who alone may deliver there; zero: anybody" }),
     hook: z.string().meta({ description: "What the delivery calls, hex; 0x: nothing" }),
   })
-  .meta({ id: "BridgeExit" });
+  .meta({ id: "BridgeExit", description: "Where an out-address sends, and how (SPEC, section 8.6)" });
 
 const laneParts = {
-  name: z.string(),
-  chain_id: count,
+  name: z.string().describe("Name of the chain, for people and in `chain` elsewhere"),
+  chain_id: count.describe("Its EIP-155 id"),
   protocol,
   token: address.meta({ description: "Of that chain: what to send to the address there" }),
-  messenger: address,
-  domain: count.meta({ description: "Of the pool's chain" }),
-  minimum: amount,
-  fee_ceiling: amount,
+  messenger,
+  domain: count.meta({ description: "The protocol's own number of the pool's chain" }),
+  minimum,
+  fee_ceiling: feeCeiling,
 };
-export const bridgeLane = z.object(laneParts).meta({ id: "BridgeLane" });
+export const bridgeLane = z
+  .object(laneParts)
+  .meta({ id: "BridgeLane", description: "A chain on which a source address is good (SPEC, section 8.6)" });
+
+const factory = address.describe("The contract `Forwarders` (SPEC, section 8.6)");
+const vaultCodeHash = bytes32.describe("Hash of the code of its vaults");
 
 export const bridgeTerms = z
   .object({
-    factory: address,
-    vault_code_hash: bytes32,
-    salt: bytes32,
-    pool: address,
-    npk: fieldElement,
-    ephemeral_key: bytes32,
-    ciphertext: z.string(),
+    factory,
+    vault_code_hash: vaultCodeHash,
+    salt: bytes32.describe("Hash of the terms: what the address is computed from"),
+    pool: address.describe("The pool that makes the note"),
+    npk: fieldElement.describe("As asked"),
+    ephemeral_key: bytes32.describe("As asked"),
+    ciphertext: z.string().describe("As asked"),
     collector: address
       .nullable()
       .meta({ description: "The only one who may take fees; null on the way out" }),
@@ -165,101 +146,67 @@ export const bridgeTerms = z
 
 export const bridgeAddress = z
   .object({
-    bridge_id: bridgeId,
+    bridge_id: bridgeId.describe("For GET /bridge/status"),
     venue,
     direction,
     state: bridgeState,
     address: z.string().meta({
       description: "Where to send; in the spelling of the chain it is on (altchain: a token account)",
     }),
-    asset: address,
+    asset: address.describe("Token of the pool that the money becomes, or that is withdrawn to the address"),
     minimum: amount.meta({ description: "Less than this is not moved on; it is refundable, never lost" }),
     fee_ceiling: amount.meta({ description: "The most that all fees together may take" }),
     timeout_secs: count.meta({ description: "After which anybody may send the money back" }),
     fees: z
       .object({
-        service: amount,
-        developer: amount,
+        service: amount.describe("The service's part, smallest units of `asset`"),
+        developer: amount.describe("The developer's part"),
         capped: z.boolean().meta({ description: "The rules ask for more than the ceiling leaves" }),
       })
       .meta({
         description:
           "Of one deposit of `minimum`, as the rules are now; none on the way out, where the withdrawal has paid its own",
       }),
-    venue_fees: z.array(z.object({ chain: z.string(), fee: amount, of: z.string() })).meta({
-      description: "What the way itself takes, estimated; `of` says who",
-    }),
-    terms: bridgeTerms,
+    venue_fees: z
+      .array(
+        z.object({
+          chain: z.string().describe("Chain on which it is taken"),
+          fee: amount.describe("How much, smallest units of the token there"),
+          of: z.string().describe("Who takes it"),
+        }),
+      )
+      .meta({
+        description: "What the way itself takes, estimated; `of` says who",
+      }),
+    terms: bridgeTerms.describe("Of the address on the pool's chain"),
     source: z
       .object({
-        address,
-        salt: bytes32,
-        recipient: bytes32,
-        refund_address: address,
-        lanes: z.array(bridgeLane),
+        address: address.describe("Where to send on each of the chains of `lanes`"),
+        salt: bytes32.describe("Hash of its terms"),
+        recipient: bytes32.describe(
+          "Where it forwards to: `address` on the pool's chain, padded to 32 bytes",
+        ),
+        refund_address: address.describe("Gets back what cannot be forwarded, on whichever chain it is"),
+        lanes: z.array(bridgeLane).describe("The chains it is good on, with the token that each takes"),
       })
       .nullable()
       .meta({ description: "One address that is good on every one of these chains" }),
     altchain: z
       .object({
-        deposit_key: foreignKey,
-        token_account: foreignKey,
-        mint: foreignKey,
-        program: foreignKey,
+        deposit_key: foreignKey.describe("Public key that owns the token account and signs the burn, base58"),
+        token_account: foreignKey.describe("Where to send, base58; derived of deposit_key, program and mint"),
+        mint: foreignKey.describe("The token's mint there, base58"),
+        program: foreignKey.describe("The token program there, base58"),
         home_address: address.meta({ description: "On the pool's chain: where the burn is minted to" }),
       })
-      .nullable(),
-    estimated_secs: count,
+      .nullable()
+      .describe("On the way in from the other blockchain only"),
+    estimated_secs: estimatedSecs,
     watched_until: timestamp.meta({ description: "Asking for the address or its status takes it up again" }),
-    created_at: timestamp,
+    created_at: timestamp.describe("When the request was made"),
   })
   .meta({ id: "BridgeAddress", description: "With what the caller needs to compute the address again" });
 export type BridgeAddress = z.infer<typeof bridgeAddress>;
-
-const bridgeTransaction = z.object({
-  chain: z.string(),
-  chain_id: count.nullable().meta({ description: "Null on the other blockchain, which has none" }),
-  hash: foreignHash,
-  what: z.enum(["deposit", "burn", "delivery", "sweep", "flush", "refund", "return", "credit"]),
-});
-
-export const bridgeStatus = z
-  .object({
-    bridge_id: bridgeId,
-    venue,
-    direction,
-    state: bridgeState.meta({ description: "Of the newest deposit that is not at its end" }),
-    address: z.string(),
-    amount: amount.nullable().meta({ description: "Of that deposit; null until it was measured on a chain" }),
-    received: amount,
-    credited: amount.meta({ description: "What became notes, or reached the other side" }),
-    refunded: amount,
-    deposits: z.array(
-      z.object({
-        state: bridgeState,
-        amount: amount.nullable(),
-        chain: z.string(),
-        transactions: z.array(bridgeTransaction),
-        leaf_index: count.nullable(),
-      }),
-    ),
-    transactions: z.array(bridgeTransaction),
-    reason: z.object({ code: bridgeReason, text: z.string() }).nullable().meta({
-      description: "Why that deposit waits; null while it moves on, or nothing is under way",
-    }),
-    next: z.object({ text: z.string(), by: timestamp.nullable() }),
-    without_help: z.string().meta({ description: "What the user can do if nobody helps" }),
-    refundable_at: timestamp.nullable(),
-    watched_until: timestamp,
-    sign: z.object({ transaction: z.string(), expires_after_slot: count }).nullable().meta({
-      description: "To be signed with the deposit key and sent back, or sent there by the client itself",
-    }),
-    error: z.object({ code: bridgeReason, detail: z.string() }).nullable().meta({
-      description: "The same reason where it is more than the usual wait",
-    }),
-  })
-  .meta({ id: "BridgeStatus" });
-export type BridgeStatus = z.infer<typeof bridgeStatus>;
 
 export const bridgeQuery = z.strictObject({
   id: bridgeId.optional(),
@@ -273,43 +220,61 @@ export const bridgeQuery = z.strictObject({
 /** What an instance bridges, in GET /info. All of it goes into addresses, so a client pins what it has checked. */
 export const bridgesInfo = z
   .object({
-    factory: address,
-    vault_code_hash: bytes32,
-    collector: address,
-    timeout_secs: count,
-    assets: z.array(z.object({ asset: address, minimum: amount, fee_ceiling: amount })).min(1),
+    factory,
+    vault_code_hash: vaultCodeHash,
+    collector: address.describe(
+      "Account of the service that may take fees of in-addresses, up to their ceiling",
+    ),
+    timeout_secs: count.describe("Of the refund clock, seconds"),
+    assets: z
+      .array(
+        z.object({
+          asset: address.describe("Token of the pool"),
+          minimum,
+          fee_ceiling: feeCeiling,
+        }),
+      )
+      .min(1)
+      .describe("What money that comes in may become; the first is meant where a request names none"),
     perpvenue: z
       .object({
         protocol,
-        messenger: address,
+        messenger,
         domain,
-        caller: bytes32,
-        minimum: amount,
-        fee_ceiling: amount,
-        estimated_secs: count,
+        caller: bytes32.describe("Contract that alone may deliver there, padded to 32 bytes"),
+        minimum,
+        fee_ceiling: feeCeiling,
+        estimated_secs: estimatedSecs,
       })
-      .nullable(),
-    chains: z.array(
-      z.object({
-        ...laneParts,
-        estimated_secs: count,
-        exit: z
-          .object({ protocol, messenger: address, domain, minimum: amount, fee_ceiling: amount })
-          .nullable()
-          .meta({ description: "For withdrawals to that chain" }),
-      }),
-    ),
+      .nullable()
+      .describe("Withdrawals to the exchange; null: not here"),
+    chains: z
+      .array(
+        z.object({
+          ...laneParts,
+          estimated_secs: estimatedSecs,
+          exit: z
+            .object({ protocol, messenger, domain, minimum, fee_ceiling: feeCeiling })
+            .nullable()
+            .meta({ description: "For withdrawals to that chain; null: none" }),
+        }),
+      )
+      .describe("Other EVM chains that money may come from"),
     altchain: z
       .object({
-        mint: foreignKey,
-        decimals: count,
-        program: foreignKey,
-        domain: count,
-        minimum: amount,
-        fee_ceiling: amount,
-        estimated_secs: count,
+        mint: foreignKey.describe("The token's mint there, base58"),
+        decimals: decimals.describe("The token's decimals there"),
+        program: foreignKey.describe("The token program there, base58"),
+        domain: count.describe("The protocol's own number of the pool's chain"),
+        minimum,
+        fee_ceiling: feeCeiling,
+        estimated_secs: estimatedSecs,
       })
-      .nullable(),
+      .nullable()
+      .describe("The other blockchain; null: not here"),
   })
-  .meta({ id: "BridgesInfo" });
+  .meta({
+    id: "BridgesInfo",
+    description: "What this instance bridges. All of it goes into addresses: pin what you have checked",
+  });
 export type BridgesInfo = z.infer<typeof bridgesInfo>;

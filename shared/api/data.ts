@@ -1,21 +1,21 @@
 /** Merkle data, the event stream and public balances. */
 import * as z from "zod";
-import { bridgeStatus } from "./bridges.ts";
+import { bridgeStatus } from "./bridge-status.ts";
 import { MAX_SESSION_TOKEN } from "./credentials.ts";
 import { ticket } from "./transactions.ts";
-import { address, amount, bytes32, count, fieldElement } from "./values.ts";
+import { address, amount, bytes32, count, decimals, fieldElement } from "./values.ts";
 
 export const merkleRoot = z
   .object({
-    root: fieldElement,
-    leaf_count: count,
-    depth: z.int(),
-    arity: z.int(),
-    block_number: count,
-    block_hash: bytes32,
+    root: fieldElement.describe("The newest root that the pool has recorded"),
+    leaf_count: count.describe("Leaves under it, void ones included"),
+    depth: count.describe("Levels between a leaf and the root: 16"),
+    arity: count.describe("Children of an inner node: 4"),
+    block_number: count.describe("Block that this was read at"),
+    block_hash: bytes32.describe("Its hash"),
     pending: count.meta({ description: "Leaves of the queue that no root covers yet" }),
   })
-  .meta({ id: "MerkleRoot" });
+  .meta({ id: "MerkleRoot", description: "The tree of SPEC, section 4, as it stands" });
 export type MerkleRoot = z.infer<typeof merkleRoot>;
 
 /** Query numbers arrive as text: plain decimal only. */
@@ -26,27 +26,43 @@ const queryCount = z
 
 export const MAX_PAGE_NODES = 65_536;
 export const merkleTreeQuery = z.strictObject({
-  level: queryCount.pipe(z.int().min(0).max(16)).optional(),
-  from: queryCount.optional(),
-  limit: queryCount.pipe(z.int().min(1).max(MAX_PAGE_NODES)).optional(),
+  level: queryCount
+    .pipe(z.int().min(0).max(16))
+    .optional()
+    .describe("0: leaves, 1 to 15: inner nodes, 16: the root. Default 0"),
+  from: queryCount.optional().describe("Index of the first node, from 0, on that level. Default 0"),
+  limit: queryCount
+    .pipe(z.int().min(1).max(MAX_PAGE_NODES))
+    .optional()
+    .describe("Most nodes of the page, 1 to 65,536, which is the default"),
 });
 
 export const merkleTree = z
   .object({
-    root: fieldElement,
-    leaf_count: count,
-    level: z.int(),
-    from: count,
-    nodes: z.array(fieldElement),
+    root: fieldElement.describe("Root of the tree that the nodes are of; pages of another root do not fit"),
+    leaf_count: count.describe("Leaves under it"),
+    level: count.describe("As asked"),
+    from: count.describe("As asked"),
+    nodes: z
+      .array(fieldElement)
+      .describe("In order. Beyond the last one every node is the empty node of its level (SPEC, section 4)"),
     next: count.nullable().meta({ description: "`from` of the next page, null at the end" }),
   })
-  .meta({ id: "MerkleTree" });
+  .meta({ id: "MerkleTree", description: "A page of one level" });
 export type MerkleTree = z.infer<typeof merkleTree>;
 
-export const balanceQuery = z.strictObject({ address });
+export const balanceQuery = z.strictObject({
+  address: address.describe("The public account that is asked about"),
+});
 export const balance = z
-  .object({ address, token: address, balance: amount, decimals: z.int(), block_number: count })
-  .meta({ id: "Balance" });
+  .object({
+    address: address.describe("As asked"),
+    token: address.describe("The USDC contract"),
+    balance: amount.describe("What the account holds, smallest units"),
+    decimals: decimals.describe("The token's decimals: 6"),
+    block_number: count.describe("Block that this was read at"),
+  })
+  .meta({ id: "Balance", description: "Public money of an account; nothing of it is private" });
 export type Balance = z.infer<typeof balance>;
 
 export const EVENT_KINDS = [
@@ -69,62 +85,117 @@ export type EventKind = z.infer<typeof eventKind>;
 export const EVENT_ID = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{8})-(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$/;
 
 export const eventsQuery = z.strictObject({
-  session: z.string().max(MAX_SESSION_TOKEN).optional(),
+  session: z.string().max(MAX_SESSION_TOKEN).optional().describe("Session token, where no header can be set"),
   from: z
     .string()
     .regex(EVENT_ID, "the id of an event")
     .optional()
-    .meta({ description: "Resume after this event id; Last-Event-ID wins. Without either all is replayed" }),
-  types: z.string().max(256).optional().meta({ description: "Comma-separated kinds; default all" }),
+    .describe("Resume after this event id; Last-Event-ID wins. Without either all is replayed"),
+  types: z
+    .string()
+    .max(256)
+    .optional()
+    .describe(
+      `Comma-separated kinds, of ${EVENT_KINDS.map((kind) => `\`${kind}\``).join(", ")}; default all`,
+    ),
 });
+
+const inTransaction = {
+  tx_hash: bytes32.describe("Transaction on the chain that did it"),
+  block_number: count.describe("Its block"),
+};
 
 /** Payloads (the `data:` line) by event kind (the `event:` line). */
 export const EVENTS = {
-  ready: z.object({ chain_id: count, pool: address, block_number: count, leaf_count: count }),
-  leaf: z.object({
-    index: count,
-    commitment: fieldElement,
-    ephemeral_key: z.string().meta({
-      description:
-        "Of the sender's transaction, the same for all its leaves: one X25519 serves them all; of a note from a forwarder its own",
+  ready: z
+    .object({
+      chain_id: count.describe("The pool's chain"),
+      pool: address.describe("The pool"),
+      block_number: count.describe("Newest block that the index knows"),
+      leaf_count: count.describe("Leaves that the index knows, waiting ones included"),
+    })
+    .describe("First on every connection"),
+  leaf: z
+    .object({
+      index: count.describe("The leaf's index, from 0: goes into the nullifier"),
+      commitment: fieldElement.describe("The leaf: H3(npk, asset, value)"),
+      ephemeral_key: z.string().meta({
+        description:
+          "0x and 32 bytes. Of the sender's transaction, the same for all its leaves: one X25519 serves them all; of a note from a forwarder its own",
+      }),
+      output: count.meta({
+        description:
+          "The leaf's place among those of its transaction, from 0, for the keys of its ciphertext; 0 of a note from a forwarder",
+      }),
+      ciphertext: z.string().meta({ description: "0x and 53 bytes: view tag 1, sealed note 36, tag 16" }),
+      source: z.enum(["deposit", "spend", "swap", "forwarder"]).meta({
+        description: "What brought the leaf",
+        "x-enumDescriptions": {
+          deposit: "deposit-shield",
+          spend: "spend or spend9",
+          swap: "private-swap",
+          forwarder: "Money that a bridge's forwarder brought (SPEC, section 8.5)",
+        },
+      }),
+      npk: fieldElement.optional().meta({
+        description:
+          "With asset and value where the pool itself made the note: the last leaf of a swap, and what came by a forwarder",
+      }),
+      asset: address.optional().describe("Token of such a note"),
+      value: amount.optional().describe("Value of such a note, smallest units; the ciphertext says 0"),
+      ...inTransaction,
+    })
+    .describe("A new leaf. Try every one with your viewing key (SPEC, section 3)"),
+  nullifier: z
+    .object({
+      nullifier: fieldElement.describe("The note behind it is spent"),
+      ...inTransaction,
+    })
+    .describe("A note was spent; whose, only its owner can tell"),
+  root: z
+    .object({
+      root: fieldElement.describe("The newest root"),
+      leaf_count: count.describe("Leaves that it covers: those can be spent against it"),
+      block_number: count.describe("Block that recorded it"),
+    })
+    .meta({
+      description: "The newest root. With fewer leaves than the one before, those behind it are revoked",
     }),
-    output: count.meta({
-      description: "The leaf's place among those of its transaction, from 0; 0 of a note from a forwarder",
-    }),
-    ciphertext: z.string().meta({ description: "0x and 53 bytes: view tag 1, sealed note 36, tag 16" }),
-    source: z.enum(["deposit", "spend", "swap", "forwarder"]),
-    npk: fieldElement.optional().meta({
-      description:
-        "With asset and value where the pool itself made the note: the last leaf of a swap, and what came by a forwarder",
-    }),
-    asset: address.optional(),
-    value: amount.optional(),
-    tx_hash: bytes32,
-    block_number: count,
-  }),
-  nullifier: z.object({ nullifier: fieldElement, tx_hash: bytes32, block_number: count }),
-  root: z.object({ root: fieldElement, leaf_count: count, block_number: count }).meta({
-    description: "The newest root. With fewer leaves than the one before, those behind it are revoked",
-  }),
-  void: z.object({
-    first_leaf_index: count,
-    count,
-    nullifiers: z
-      .array(fieldElement)
-      .meta({ description: "Of the refuted statement that made the leaves: unspent again" }),
-    tx_hash: bytes32,
-    block_number: count,
-  }),
-  reorg: z.object({ from_id: z.string().nullable() }),
-  synced: z.object({ block_number: count, leaf_count: count }),
-  ticket,
-  bridge: bridgeStatus,
-  session_expired: z.object({}),
-  credential_revoked: z.object({
-    code: z
-      .literal("INVALID_CREDENTIAL")
-      .meta({ description: "What a request with this credential is answered" }),
-  }),
+  void: z
+    .object({
+      first_leaf_index: count.describe("First void leaf"),
+      count: count.describe("How many, from there on; in the tree they stand as 0"),
+      nullifiers: z
+        .array(fieldElement)
+        .meta({ description: "Of the refuted statement that made the leaves: unspent again" }),
+      ...inTransaction,
+    })
+    .describe("A statement was refuted (SPEC, section 8.3): forget these leaves"),
+  reorg: z
+    .object({
+      from_id: z
+        .string()
+        .nullable()
+        .describe("Id of the last event that still holds; forget all after it. null: forget everything"),
+    })
+    .describe("The chain went back; what holds now follows"),
+  synced: z
+    .object({
+      block_number: count.describe("Block up to which everything was sent"),
+      leaf_count: count.describe("Leaves sent so far, waiting ones included"),
+    })
+    .describe("The past is told; from here on events come as they happen"),
+  ticket: ticket.describe("A ticket of the caller as it stands now"),
+  bridge: bridgeStatus.describe("A bridge request of the caller as it stands now"),
+  session_expired: z.object({}).describe("The session is over; the stream ends. Open one with a new token"),
+  credential_revoked: z
+    .object({
+      code: z.literal("INVALID_CREDENTIAL").meta({
+        description: "What a request with this credential is answered",
+        "x-enumDescriptions": { INVALID_CREDENTIAL: "401, for good" },
+      }),
+    })
+    .describe("The credential was revoked; the stream ends"),
 } as const satisfies Record<EventKind, z.ZodType>;
 
 export type StreamEvent = {

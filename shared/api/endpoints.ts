@@ -10,8 +10,8 @@ import {
   bridgeInRequest,
   bridgeOutRequest,
   bridgeQuery,
-  bridgeStatus,
 } from "./bridges.ts";
+import { bridgeStatus } from "./bridge-status.ts";
 import { exchangeRequest, sessionRequest, sessionResponse, whoami } from "./credentials.ts";
 import { balance, balanceQuery, eventsQuery, merkleRoot, merkleTree, merkleTreeQuery } from "./data.ts";
 import type { ErrorCode } from "./errors.ts";

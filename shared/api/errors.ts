@@ -73,22 +73,49 @@ export const TICKET_ERROR_CODES = [
   "REJECTED",
 ] as const;
 export type TicketErrorCode = (typeof TICKET_ERROR_CODES)[number];
+/** For the document: what each means, and what its owner can do. */
+export const TICKET_ERROR_TEXTS = {
+  NULLIFIER_SPENT: "Another statement spent a note of this one. Look at your notes again and pay from others",
+  ROOT_UNKNOWN: "The pool does not know the root (any more). Prove again on the newest one",
+  ASSET_UNSUPPORTED: "The pool does not take the asset for this now. Withdrawals are always possible",
+  AUTHORIZATION_USED:
+    "The depositor's authorization was used elsewhere or cancelled. Sign a new deposit, if it was not this one that used it",
+  AUTHORIZATION_EXPIRED: "The authorization is past its valid_before. Sign a new deposit",
+  INSUFFICIENT_FUNDS:
+    "The depositor does not hold the amount. Fund the account; it is tried until the deadline",
+  DEADLINE_PASSED: "It was not executed in time. The notes are free: pay again",
+  TRANSFER_REFUSED:
+    "The token refused the transfer, or the pool lets no more of it out today. It is tried until the deadline",
+  SLIPPAGE_EXCEEDED:
+    "The swap would bring less than its floor. It is tried until the deadline; or take a lower floor",
+  ROUTE_UNAVAILABLE:
+    "The venue does not execute the swap. It is tried until the deadline; or take another path",
+  REJECTED: "The pool refused the statement for good; `detail` has its reason. Make another one",
+} satisfies Record<TicketErrorCode, string>;
 
 /** RFC 9457 problem details, media type application/problem+json. */
 export const problem = z
   .object({
     type: z.string().meta({ description: "`about:blank` or a URI reference that names the kind of problem" }),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.enum(ERROR_CODES).meta({ description: "The machine-readable code" }),
-    retryable: z.boolean(),
-    request_id: z.string(),
+    title: z.string().describe("What the code means, in words; the same for every occurrence"),
+    status: z.int().describe("The HTTP status once more"),
+    detail: z.string().describe("What was wrong this time, for people; no program should read it"),
+    code: z.enum(ERROR_CODES).meta({
+      description: "The machine-readable code; new ones may come. See Errors",
+      "x-enumDescriptions": Object.fromEntries(ERROR_CODES.map((each) => [each, ERRORS[each].title])),
+    }),
+    retryable: z.boolean().describe("Whether the very same request may succeed later"),
+    request_id: z.string().describe("Also in X-Request-Id; quote it when you ask the operator"),
     errors: z
-      .array(z.object({ path: z.string(), message: z.string() }))
+      .array(
+        z.object({
+          path: z.string().describe("The field, such as `ext.ciphertexts[2]`"),
+          message: z.string().describe("What is wrong with it"),
+        }),
+      )
       .optional()
       .meta({ description: "Field errors of INVALID_REQUEST" }),
     policy: z.string().optional().meta({ description: "RATE_LIMITED: name of the limit that was hit" }),
   })
-  .meta({ id: "Problem" });
+  .meta({ id: "Problem", description: "Every refusal: problem details by RFC 9457" });
 export type Problem = z.infer<typeof problem>;

@@ -4,7 +4,7 @@
  */
 import type * as z from "zod";
 import { EVENT_ID, EVENTS } from "./data.ts";
-import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint } from "./endpoints.ts";
+import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint, type EndpointName } from "./endpoints.ts";
 import { problem } from "./errors.ts";
 import type { Example } from "./example.ts";
 import { EXAMPLES } from "./examples.ts";
@@ -18,15 +18,23 @@ import {
   problemResponse,
 } from "./openapi/answers.ts";
 import { Components, type Json } from "./openapi/components.ts";
+import { ACCESS } from "./openapi/guide/access.ts";
+import { PAYMENTS } from "./openapi/guide/payments.ts";
+import { SURROUNDINGS } from "./openapi/guide/surroundings.ts";
+import { OPERATION_TEXTS } from "./openapi/operations.ts";
 
 /** An operation that this instance has switched off is in the document as well: one document for all instances. */
-const OPERATIONS: readonly (readonly [string, Endpoint])[] = Object.entries<Endpoint>(ENDPOINTS);
+const OPERATIONS = Object.entries<Endpoint>(ENDPOINTS) as [EndpointName, Endpoint][];
 
 const DESCRIPTION = `Every request carries one credential: an API key (servers only, never a browser) or a session token.
 
 Refusals are problem documents (RFC 9457) with a machine-readable \`code\`. A path that is not listed answers 404 \`NOT_FOUND\`, a listed one with another method 405 \`METHOD_NOT_ALLOWED\`; GET comes with HEAD, except for the event stream, and every path answers OPTIONS with 204 and \`Allow\`.
 
-Amounts are decimal integer strings in the token's smallest units. A JSON object must not have a name twice, and a body nests at most 32 levels. Answers may gain fields under one \`API-Version\`; requests may not hold unknown ones.`;
+Amounts are decimal integer strings in the token's smallest units. A JSON object must not have a name twice, and a body nests at most 32 levels. Answers may gain fields under one \`API-Version\`; requests may not hold unknown ones.
+
+${ACCESS}
+${PAYMENTS}
+${SURROUNDINGS}`;
 
 const IDEMPOTENCY_KEY =
   "Same key and body: same answer, for 24 h. A corrected body needs a key of its own. A refusal that is `retryable` is not kept: its key is free, also for another body";
@@ -59,6 +67,10 @@ function makeDocument(): Json {
       summary: "Private payments against a shared pool on an EVM chain",
       description: DESCRIPTION,
       license: { name: "GPL-3.0-or-later", identifier: "GPL-3.0-or-later" },
+    },
+    externalDocs: {
+      description: "The protocol byte by byte: shared/protocol/SPEC.md, which the reference page serves",
+      url: "SPEC.md",
     },
     servers: [{ url: "/", description: "The instance that served this document" }],
     tags: TAGS.map(([name, description]) => ({ name, description })),
@@ -114,7 +126,7 @@ function tagOf(path: string): string {
   return tag[0];
 }
 
-function operation(name: string, endpoint: Endpoint, components: Components): Json {
+function operation(name: EndpointName, endpoint: Endpoint, components: Components): Json {
   const examples = EXAMPLES[name] ?? [];
   const parameters = [
     ...parametersOf(endpoint.params, "path", components, examples),
@@ -125,7 +137,7 @@ function operation(name: string, endpoint: Endpoint, components: Components): Js
     operationId: name,
     tags: [tagOf(endpoint.path)],
     summary: endpoint.summary,
-    description: accessText(endpoint),
+    description: `${OPERATION_TEXTS[name]}\n\n${accessText(endpoint)}`,
     security: securityOf(endpoint),
     parameters,
     ...(endpoint.body === undefined ? {} : { requestBody: requestBody(endpoint.body, components, examples) }),
@@ -185,6 +197,7 @@ function parametersOf(
   return Object.entries(properties).map(([name, property]) => ({
     name,
     in: where,
+    description: components.descriptionOf(property),
     required: where === "path" || required.includes(name),
     schema: property,
     ...named(
@@ -203,7 +216,10 @@ function requestHeaders(endpoint: Endpoint): Parameter[] {
     schema: { type: "string", ...rule },
   });
   return [
-    optional("API-Version", "The version the client was written for", { enum: [API_VERSION] }),
+    optional("API-Version", "The version the client was written for", {
+      enum: [API_VERSION],
+      "x-enumDescriptions": { [API_VERSION]: "The version of this document" },
+    }),
     optional("X-Request-Id", "Taken as the request's id when it is a sane token", { maxLength: 64 }),
     ...(endpoint.codes.includes("IDEMPOTENCY_MISMATCH")
       ? [optional("Idempotency-Key", IDEMPOTENCY_KEY, { minLength: 1, maxLength: 255 })]

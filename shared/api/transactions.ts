@@ -1,107 +1,45 @@
 /** Statements as clients send them, tickets, and attestations. */
 import * as z from "zod";
 import type { Kind } from "../protocol/statements.ts";
-import { TICKET_ERROR_CODES } from "./errors.ts";
+import { TICKET_ERROR_CODES, TICKET_ERROR_TEXTS } from "./errors.ts";
+import { depositExt, feeOpening, proof, spendExt, swapExt } from "./statement-parts.ts";
 import {
   address,
-  amount,
   bytes32,
   count,
   fieldElement,
+  kindName,
   signal,
   ticketId,
   timestamp,
   unixSeconds,
 } from "./values.ts";
 
-/** snarkjs's own Groth16 proof object; coordinates are decimal strings. */
-const coordinate = z
-  .string()
-  .max(77)
-  .regex(/^(0|[1-9][0-9]*)$/, "a decimal integer without sign or leading zero");
-const fp2 = z.tuple([coordinate, coordinate]);
-export const proof = z
-  .strictObject({
-    pi_a: z.tuple([coordinate, coordinate, coordinate]),
-    pi_b: z.tuple([fp2, fp2, fp2]),
-    pi_c: z.tuple([coordinate, coordinate, coordinate]),
-    protocol: z.literal("groth16"),
-    curve: z.literal("bn128").optional(),
-  })
-  .meta({ id: "Groth16Proof" });
-
-/** 53 bytes: view tag 1, sealed note 36, authentication tag 16. */
-export const ciphertext = z.string().regex(/^0x([0-9a-fA-F]{2}){53}$/, "0x and 53 bytes of hex");
-export const ephemeralKey = z
-  .string()
-  .regex(/^0x([0-9a-fA-F]{2}){32}$/, "0x and 32 bytes of hex")
-  .meta({ description: "X25519 public key of the sender, under which all ciphertexts stand" });
-
-export const depositExt = z
-  .strictObject({
-    depositor: address,
-    valid_after: unixSeconds,
-    valid_before: unixSeconds,
-    ephemeral_key: ephemeralKey,
-    ciphertexts: z.array(ciphertext).length(3),
-  })
-  .meta({ id: "DepositExt" });
-
-export const spendExt = z
-  .strictObject({
-    recipient: address.meta({ description: "The zero address for a transfer" }),
-    ephemeral_key: ephemeralKey,
-    ciphertexts: z.array(ciphertext).length(4),
-  })
-  .meta({ id: "SpendExt" });
-
-const swapExt = z
-  .strictObject({
-    token_out: address,
-    min_amount_out: amount.meta({
-      description: "The floor, not zero: with less than this the swap fails and the notes stay unspent",
-    }),
-    path: z
-      .string()
-      .regex(
-        /^0x([0-9a-fA-F]{86}|[0-9a-fA-F]{132})$/,
-        "0x and the 43 or 66 bytes of a path of one or two pools",
-      )
-      .meta({
-        description:
-          "Uniswap v3's packed path (token 20 bytes, fee 3, token 20 …): begins with the statement's asset, ends with token_out",
-      }),
-    npk_out: fieldElement.meta({ description: "Whose note the bought tokens become: H(owner, blinding)" }),
-    ephemeral_key: ephemeralKey,
-    ciphertexts: z.array(ciphertext).length(4).meta({
-      description:
-        "Of change, service fee, developer fee, and of the note that the pool makes of what it received",
-    }),
-  })
-  .meta({ id: "SwapExt" });
-
-/** Opens a fee note: commitments[output] must be H(H(owner of the sink, blinding), asset, value). */
-export const feeOpening = z
-  .strictObject({
-    output: z.int().min(0).max(15),
-    asset: address,
-    blinding: fieldElement,
-    value: amount,
-  })
-  .meta({ id: "FeeOpening" });
-
 /** r ‖ s ‖ v. */
 const SIGNATURE = /^0x([0-9a-fA-F]{2}){65}$/;
 const SIGNATURE_FORM = "0x and 65 bytes of hex";
 /** A key's 65 bytes, or what a smart account takes; none that is known comes near the bound. */
 const AUTHORIZATION = /^0x([0-9a-fA-F]{2}){1,4096}$/;
-const signature = z.string().regex(SIGNATURE, SIGNATURE_FORM);
+const signature = z
+  .string()
+  .regex(SIGNATURE, SIGNATURE_FORM)
+  .describe("r[32] ‖ s[32] ‖ v[1] over EIP-712's Attestation (SPEC, section 8), hex");
+const signer = address.describe("Whose signature it is; one of `enclaves` in GET /info");
 
 const common = {
   proof,
-  public_signals: z.array(signal).min(1).max(32).meta({ description: "In snarkjs's order" }),
-  deadline: unixSeconds.meta({ description: "Chosen and bound by the user; at most 24 h ahead" }),
-  fees: z.array(feeOpening).max(4),
+  public_signals: z.array(signal).min(1).max(32).meta({
+    description:
+      "In snarkjs's order, which is that of the table in SPEC, section 5; how many there are follows from the kind",
+  }),
+  deadline: unixSeconds.meta({
+    description:
+      "Last second in which it may be executed: chosen by the user, bound by `context`, at most 24 h ahead",
+  }),
+  fees: z
+    .array(feeOpening)
+    .max(4)
+    .describe("An opening for each fee that GET /whoami says is enforced; empty where there is none"),
 };
 /** Where the proxy is to send a deposit, it needs the depositor's word: only the depositor's own transaction does without. */
 const authorization = z
@@ -121,13 +59,21 @@ const depositParts = { ...common, ext: depositExt, authorization };
 const spendParts = { ...common, ext: spendExt };
 const swapParts = { ...common, ext: swapExt };
 
-export const depositBody = z.strictObject(depositParts).meta({ id: "DepositShieldRequest" });
+export const depositBody = z
+  .strictObject(depositParts)
+  .meta({ id: "DepositShieldRequest", description: "Public tokens become notes" });
 /** `/attest/deposit-shield` only: without an authorization the depositor approves the pool and sends the transaction itself. */
-const attestDepositBody = z
-  .strictObject({ ...depositParts, authorization: authorization.optional() })
-  .meta({ id: "AttestDepositShieldRequest" });
-export const spendBody = z.strictObject(spendParts).meta({ id: "SpendRequest" });
-const swapBody = z.strictObject(swapParts).meta({ id: "PrivateSwapRequest" });
+const attestDepositBody = z.strictObject({ ...depositParts, authorization: authorization.optional() }).meta({
+  id: "AttestDepositShieldRequest",
+  description: "A deposit that the depositor may send itself: then without an authorization",
+});
+export const spendBody = z.strictObject(spendParts).meta({
+  id: "SpendRequest",
+  description: "Notes become other notes (a transfer) or public tokens (a withdrawal)",
+});
+const swapBody = z
+  .strictObject(swapParts)
+  .meta({ id: "PrivateSwapRequest", description: "Notes of one token become a note of another" });
 export type DepositBody = z.infer<typeof depositBody>;
 export type AttestDepositBody = z.infer<typeof attestDepositBody>;
 export type SpendBody = z.infer<typeof spendBody>;
@@ -148,58 +94,109 @@ export const ATTEST_BODIES = {
 } as const satisfies Readonly<Record<Kind, z.ZodType>>;
 
 const attestations = z
-  .array(z.strictObject({ signer: address, signature }))
+  .array(z.strictObject({ signer, signature }))
   .min(1)
-  .max(16);
+  .max(16)
+  .describe("As /attest gave them: at least `threshold` of GET /info, by distinct signers");
+const kindOf = { "deposit-shield": "A deposit", "private-swap": "A private swap" } as const;
+const kindIs = <K extends keyof typeof kindOf>(kind: K) =>
+  z
+    .literal(kind)
+    .meta({ description: "Kind of the statement", "x-enumDescriptions": { [kind]: kindOf[kind] } });
 
 /** `/relay`: the same as `/sequence/<kind>`, with its kind and attestations. */
 export const relayBody = z
   .discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("deposit-shield"), ...depositParts, attestations }),
-    z.strictObject({ kind: z.enum(["spend", "spend9"]), ...spendParts, attestations }),
-    z.strictObject({ kind: z.literal("private-swap"), ...swapParts, attestations }),
+    z.strictObject({ kind: kindIs("deposit-shield"), ...depositParts, attestations }),
+    z.strictObject({
+      kind: z.enum(["spend", "spend9"]).meta({
+        description: "Kind of the statement",
+        "x-enumDescriptions": { spend: "Of up to two notes", spend9: "Of up to nine notes" },
+      }),
+      ...spendParts,
+      attestations,
+    }),
+    z.strictObject({ kind: kindIs("private-swap"), ...swapParts, attestations }),
   ])
-  .meta({ id: "RelayRequest" });
+  .meta({ id: "RelayRequest", description: "The body of /sequence/{kind}, with its kind and attestations" });
 export type RelayBody = z.infer<typeof relayBody>;
 
-export const ticketState = z.enum(["queued", "submitted", "confirmed", "finalized", "failed", "expired"]);
+export const ticketState = z
+  .enum(["queued", "submitted", "confirmed", "finalized", "failed", "expired"])
+  .meta({
+    description: "Where the payment is. See Life of a ticket",
+    "x-enumDescriptions": {
+      queued: "Verified, attested and durable; waits for its turn. Next: submitted, failed or expired",
+      submitted:
+        "In a transaction that was sent. Next: confirmed; queued, when it was dropped; failed, when it can never be executed",
+      confirmed: "Executed in a block; may still be reorganised out. Next: finalized, or submitted again",
+      finalized: "Executed, with `confirmations` of GET /info. The end",
+      failed: "Can never be executed; its notes are free again. The end",
+      expired: "Its deadline passed before it was ever sent; its notes are free again. The end",
+    },
+  });
 export type TicketState = z.infer<typeof ticketState>;
 
 export const ticket = z
   .object({
     ticket_id: ticketId,
-    kind: z.string(),
+    kind: kindName,
     state: ticketState,
     statement: bytes32.meta({
       description: "Statement hash: the EIP-3009 nonce of a deposit, and what success events carry",
     }),
     position: count.optional().meta({ description: "While queued: how many tickets are before it" }),
-    created_at: timestamp,
-    updated_at: timestamp,
-    tx_hash: bytes32.nullable(),
-    block_number: count.nullable(),
-    confirmations: count,
-    leaf_index: z.array(count),
-    nullifiers: z.array(fieldElement),
-    blocked_by: z.string().optional().meta({ description: "What holds it and the operator can fix" }),
+    created_at: timestamp.describe("When it was accepted"),
+    updated_at: timestamp.describe("When it last changed"),
+    tx_hash: bytes32
+      .nullable()
+      .describe("Transaction that executed it, whoever sent that; while submitted the one that was sent"),
+    block_number: count.nullable().describe("Block that executed it; null until then"),
+    confirmations: count.describe("Blocks since, that one counted; 0 until then"),
+    leaf_index: z.array(count).describe("Leaves of its outputs, in their order; empty until it is executed"),
+    nullifiers: z.array(fieldElement).describe("Of the notes it spends; dummies included; none of a deposit"),
+    blocked_by: z.string().optional().meta({
+      description:
+        "What holds it and the operator can fix: `chain`, `enclave`, `gas`, `pause`, or of swaps `executor`; new ones may come. See What holds a ticket",
+    }),
     error: z
-      .object({ code: z.enum(TICKET_ERROR_CODES), detail: z.string(), retryable: z.boolean() })
-      .nullable(),
+      .object({
+        code: z
+          .enum(TICKET_ERROR_CODES)
+          .meta({ description: "Why", "x-enumDescriptions": TICKET_ERROR_TEXTS }),
+        detail: z.string().describe("The same in words, for people"),
+        retryable: z.boolean().describe("Whether a statement made anew may succeed"),
+      })
+      .nullable()
+      .describe(
+        "While queued or submitted: why the last try failed, provisional, it is tried again. After failed or expired: why it ended. Else null",
+      ),
   })
-  .meta({ id: "Ticket" });
+  .meta({ id: "Ticket", description: "A payment that the service has accepted, from then to its end" });
 export type Ticket = z.infer<typeof ticket>;
 
 export const attestResponse = z
   .object({
-    kind: z.string(),
-    statement: bytes32,
-    deadline: unixSeconds,
-    attestations: z.array(z.object({ signer: address, signature: z.string() })),
+    kind: kindName,
+    statement: bytes32.describe("Statement hash (SPEC, section 5)"),
+    deadline: unixSeconds.describe("As sent"),
+    attestations: z
+      .array(
+        z.object({ signer, signature: z.string().describe("r ‖ s ‖ v, 65 bytes of hex (SPEC, section 8)") }),
+      )
+      .describe("As many as the pool asks for, by distinct signers"),
     transaction: z
-      .object({ to: address, data: z.string(), chain_id: count })
+      .object({
+        to: address.describe("The pool"),
+        data: z.string().describe("Calldata of `execute`, hex"),
+        chain_id: count.describe("The pool's chain"),
+      })
       .meta({ description: "Anyone may send this; nothing is reserved" }),
   })
-  .meta({ id: "AttestResponse" });
+  .meta({
+    id: "AttestResponse",
+    description: "What the pool needs to execute the statement, whoever sends it",
+  });
 export type AttestResponse = z.infer<typeof attestResponse>;
 
 export const ticketPath = z.strictObject({

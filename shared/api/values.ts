@@ -15,7 +15,8 @@ export const amount = z
   .refine((text) => !/^[0-9]+$/.test(text) || BigInt(text) < VALUE_LIMIT, "must be below 2^128")
   .meta({
     id: "Amount",
-    description: "Decimal integer string in the token's smallest units, below 2^128",
+    description:
+      "Decimal integer string in the token's smallest units (of a token with 6 decimals, 30000000 is 30), 0 ≤ v < 2^128; no sign, leading zero or exponent",
     examples: ["30000000"],
   });
 
@@ -24,7 +25,12 @@ export const address = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, "0x and 40 hex digits")
   .refine(hasGoodChecksum, "wrong EIP-55 checksum")
-  .meta({ id: "Address", description: "0x and 40 hex digits, EIP-55 checksummed in answers" });
+  .meta({
+    id: "Address",
+    description:
+      "0x and 40 hex digits. EIP-55 checksummed in answers; in requests one case is taken as it is, and a mixed case must be the checksum",
+    examples: ["0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"],
+  });
 
 /** 0x and 64 lower-case hex digits. */
 export const bytes32 = z
@@ -38,30 +44,54 @@ export const fieldElement = z
   .regex(FIELD, "0x and 64 lower-case hex digits")
   // Equal length and one case: the order of the texts is the order of the numbers.
   .refine((text) => text < FIELD_ORDER_TEXT, "must be below the group order")
-  .meta({ id: "FieldElement", description: "Canonical BN254 scalar as 0x and 64 lower-case hex digits" });
+  .meta({
+    id: "FieldElement",
+    description:
+      "Integer below r, the order of BN254's scalar field (SPEC, section 1), as 0x and 64 lower-case hex digits, big-endian; a value at or above r is refused",
+  });
 
 /** A public signal as snarkjs prints it. Range is checked by the statement rules, so that it has its own code. */
 export const signal = z
   .string()
   .max(77)
   .regex(/^(0|[1-9][0-9]*)$/, "a decimal integer without sign or leading zero")
-  .meta({ id: "Signal", description: "Public signal, decimal, as snarkjs prints it; below the group order" });
+  .meta({
+    id: "Signal",
+    description:
+      "Public signal as snarkjs prints it: decimal integer without sign or leading zero, below r (SPEC, section 1)",
+  });
 
 /** Integer Unix seconds. */
 export const unixSeconds = z
   .int()
   .min(0)
   .max(MAX_INT64)
-  .meta({ id: "UnixSeconds", description: "Integer Unix seconds" });
+  .meta({ id: "UnixSeconds", description: "Integer seconds since 1970-01-01T00:00:00Z" });
 
 /** RFC 3339, UTC. */
-export const timestamp = z.iso.datetime().meta({ id: "Timestamp", description: "RFC 3339, UTC" });
+export const timestamp = z.iso
+  .datetime()
+  .meta({ id: "Timestamp", description: "Date and time by RFC 3339, in UTC, ending in Z" });
 
 /** UUID version 7. */
-export const ticketId = z.uuid().meta({ id: "TicketId", description: "UUID version 7" });
+export const ticketId = z.uuid().meta({ id: "TicketId", description: "Id of a ticket: UUID version 7" });
 
 /** UUID version 7, of a bridge request. */
-export const bridgeId = z.uuid().meta({ id: "BridgeId", description: "UUID version 7" });
+export const bridgeId = z
+  .uuid()
+  .meta({ id: "BridgeId", description: "Id of a bridge request: UUID version 7" });
 
 /** Block numbers, leaf indexes and counts. */
 export const count = z.int().min(0).max(MAX_INT64);
+
+/** Shares of an amount: 1 basis point is 1/10,000. */
+export const bps = z.int().min(0).max(10_000);
+
+/** What a token's whole unit is: 10^decimals of its smallest. */
+export const decimals = z.int().min(0).max(255);
+
+/** The word of a statement's kind in an answer. */
+export const kindName = z.string().meta({
+  description:
+    "Kind of the statement: `deposit-shield`, `spend`, `spend9` or `private-swap`; new ones may come",
+});

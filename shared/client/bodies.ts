@@ -1,11 +1,6 @@
 /** Statements in the words of the HTTP interface. */
-import {
-  proof,
-  type AttestDepositBody,
-  type DepositBody,
-  type SpendBody,
-  type SwapBody,
-} from "../api/transactions.ts";
+import type { AttestDepositBody, DepositBody, SpendBody, SwapBody } from "../api/transactions.ts";
+import { proof } from "../api/statement-parts.ts";
 import { encodeUniswapPath } from "../api/uniswap-path.ts";
 import { addressFromField, type Address } from "../protocol/brands.ts";
 import { toHex, word } from "../protocol/bytes.ts";

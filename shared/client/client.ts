@@ -5,8 +5,8 @@ import type {
   BridgeDepositRequest,
   BridgeInRequest,
   BridgeOutRequest,
-  BridgeStatus,
 } from "../api/bridges.ts";
+import type { BridgeStatus } from "../api/bridge-status.ts";
 import type { ExchangeRequest, SessionResponse, WhoAmI } from "../api/credentials.ts";
 import type { Balance, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";

@@ -2,7 +2,7 @@
  * One event stream for all who wait for something: open while anybody waits, closed when nobody does.
  * Applies every event to the wallet once, in order, and remembers the newest form of watched tickets.
  */
-import type { BridgeStatus } from "../api/bridges.ts";
+import type { BridgeStatus } from "../api/bridge-status.ts";
 import type { StreamEvent } from "../api/data.ts";
 import type { Ticket } from "../api/transactions.ts";
 import { orAborted } from "./aborting.ts";

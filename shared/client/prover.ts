@@ -47,7 +47,11 @@ export interface Prover {
    * Throws ARTEFACT_MISMATCH, PROOF_FAILED, what the source throws, the signal's reason; and WORKER_FORBIDDEN,
    * WASM_FORBIDDEN, WORKER_UNAVAILABLE where this environment does not let it prove.
    */
-  prove(statement: Statement, witness: Witness, options?: ProveOptions): Promise<SnarkjsProof>;
+  prove(
+    statement: Pick<Statement, "kind" | "signals">,
+    witness: Witness,
+    options?: ProveOptions,
+  ): Promise<SnarkjsProof>;
   /** Throws ARTEFACT_MISMATCH when the service verifies by other keys than this prover proves with. */
   checkInfo(info: Info): void;
   /** Stops the worker and its threads; a Node process ends only after this. */

@@ -32,12 +32,26 @@ describe("reference page in a browser", function () {
       "Address for funds from the perpetuals exchange, and from any other EVM chain",
       "/merkle/tree",
       "IDEMPOTENCY_MISMATCH",
+      // The guide, and the values of an enumeration.
+      "Life of a ticket",
+      "What holds a ticket",
+      "context = keccak(abi.encode(chainId, pool, kind, deadline, keccak(ext))) mod r",
+      "the account that pays gas is short of it",
+      "Executed in a block; may still be reorganised out",
     ])
       assert.ok(text.includes(expected), expected);
     assert.deepEqual(faults, []);
     const others = answered.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith("data:"));
     assert.deepEqual(others, []);
     assert.ok(answered.includes(`${origin}/openapi.json`));
+    assert.ok((await page.locator(".redoc-markdown table").count()) > 5, "tables are drawn as tables");
+    const cut = await page
+      .locator(".redoc-markdown table")
+      .evaluateAll((tables) =>
+        tables.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent),
+      );
+    assert.deepEqual(cut, [], "no table is cut");
+    assert.equal(await page.locator('a[href="SPEC.md"]').count(), 2);
     assert.equal(await page.locator("input").count(), 0, "there is nothing to type into");
   });
 });

@@ -280,6 +280,7 @@ describe("commands", function () {
       "stack/wallet.ts",
       "product/operator.ts",
       "product/recover.ts",
+      "product/prove.ts",
       "build/openapi.ts",
       "lab/gas.ts",
       "product/measure.ts",

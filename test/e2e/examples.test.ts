@@ -4,7 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { ENDPOINTS, type EndpointName } from "../../shared/api/endpoints.ts";
-import type { BridgeAddress, BridgeStatus } from "../../shared/api/bridges.ts";
+import type { BridgeAddress } from "../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../shared/api/bridge-status.ts";
 import type { Example } from "../../shared/api/example.ts";
 import { EXAMPLES } from "../../shared/api/examples.ts";
 import type { Info } from "../../shared/api/service.ts";

@@ -85,6 +85,7 @@ const ajv = formats.default(
 // Words of OpenAPI that say nothing about a value.
 ajv.addVocabulary([
   "example",
+  "x-enumDescriptions",
   "openapi",
   "info",
   "paths",

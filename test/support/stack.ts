@@ -69,6 +69,8 @@ export interface TestStackOptions {
   /** Default: the first network alone. */
   readonly networks?: readonly [NetworkName, ...NetworkName[]];
   readonly proxySettings?: Readonly<Record<string, string>>;
+  /** What each start of its proxy has in the place of the stack's settings. */
+  readonly eachProxy?: EachProxy;
   /** Whether the first has its bridges, with their chains and venues. */
   readonly bridges?: boolean;
   /** Other terms of the pool than the stack's. */
@@ -81,7 +83,7 @@ export interface TestStackOptions {
 
 export async function startTestStack(options: TestStackOptions = {}): Promise<TestStack> {
   const { networks = ["first"], proxySettings = {}, bridges = false } = options;
-  const { poolTerms, threshold, chainPort = 0 } = options;
+  const { poolTerms, threshold, chainPort = 0, eachProxy } = options;
   const ports = { first: { ...FREE_PORTS, chain: chainPort }, second: FREE_PORTS };
   return inFolder(async (folder) => {
     const stack = await startStack({
@@ -89,6 +91,7 @@ export async function startTestStack(options: TestStackOptions = {}): Promise<Te
       ...{ networks, ports, bridges },
       size: { threshold },
       ...(poolTerms === undefined ? {} : { poolTerms }),
+      ...(eachProxy === undefined ? {} : { eachProxy }),
       proxySettings: { ...ROOMY_KEYS, ...proxySettings },
     });
     return { stack, networks, stop: () => stack.stop() };

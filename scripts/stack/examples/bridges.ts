@@ -1,7 +1,7 @@
 /** What the examples of bridges show: money of real chains and venues, each endpoint asked as the client library asks it. */
 import { parseUnits, Wallet as Account } from "ethers";
 import type { Client, Wallet } from "../../../shared/client/index.ts";
-import type { BridgeStatus } from "../../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import type { NetworkEntry } from "../../product/stack-file.ts";
 import { depositAtExchange, exchangeBalance, giveOnAltchain, sendOnChain } from "../bridges/people.ts";
 import { chainOf } from "../local-chain.ts";

@@ -98,6 +98,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   "503": "Degraded; the checks say what",
 };
 
+const EXECUTED = "Executed within the time that `Prefer` asked for";
+
 const STREAM = {
   schema: {
     type: "string",
@@ -130,7 +132,7 @@ function success(
   if (endpoint.hasEtag === true) promised.push("ETag");
   if (isAccepted) promised.push("Location");
   return {
-    description: TEXTS[status] ?? "Answer",
+    description: (isAccepted && status === "200" ? EXECUTED : TEXTS[status]) ?? "Answer",
     // Who succeeds with a credential was counted.
     headers: headersOf(endpoint.access !== "none", promised, isAccepted ? ["Preference-Applied"] : []),
     content: { [type]: { ...body, ...named(mine, ({ response }) => response.body) }, ...packed },

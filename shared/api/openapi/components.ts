@@ -40,6 +40,15 @@ export class Components {
     this.#schemas.set(name, definition);
   }
 
+  /** Its own, or of the named schema that it refers to. Throws where nobody wrote one. */
+  descriptionOf(schema: Json): string {
+    const { description, $ref } = schema;
+    if (typeof description === "string") return description;
+    const named = typeof $ref === "string" ? this.#schemas.get($ref.split("/").at(-1) ?? "") : undefined;
+    if (named === undefined) throw new Error("a parameter has no description");
+    return this.descriptionOf(named);
+  }
+
   refusal(status: string, answer: Json): Json {
     const text = JSON.stringify(answer);
     let name = this.#refusalNames.get(text);

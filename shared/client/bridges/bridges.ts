@@ -1,5 +1,5 @@
 /** What an application does with bridges, in its words. The work is in ./live.ts, which is loaded when it is first needed. */
-import type { BridgeState, BridgeStatus } from "../../api/bridges.ts";
+import type { BridgeState, BridgeStatus } from "../../api/bridge-status.ts";
 import type { RefundKey } from "../../notes/bridge-keys.ts";
 import type { WaitOptions } from "../feed.ts";
 import type { Payment, Progress, SpendOptions } from "../payment.ts";

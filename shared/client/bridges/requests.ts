@@ -2,7 +2,7 @@
  * What became of an address: the service's word, and what this wallet sees itself. A `completed` that is not borne out by a
  * note in the wallet is no end.
  */
-import type { BridgeStatus } from "../../api/bridges.ts";
+import type { BridgeStatus } from "../../api/bridge-status.ts";
 import { checksumAddress } from "../../api/checksum.ts";
 import { DepositKey } from "../../notes/bridge-keys.ts";
 import { paddedAddress, type Factory } from "../../protocol/host/forwarders.ts";

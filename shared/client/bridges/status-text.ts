@@ -1,5 +1,5 @@
 /** The status in one line, for people. */
-import type { BridgeStatus } from "../../api/bridges.ts";
+import type { BridgeStatus } from "../../api/bridge-status.ts";
 
 export function bridgeStatusText({
   state,

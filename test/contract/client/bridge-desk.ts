@@ -1,6 +1,7 @@
 // The bridge desk of the service of these tests: honest terms by the protocol's own functions, until a test bends an answer.
 import { randomUUID } from "node:crypto";
-import type { BridgeAddress, BridgeStatus } from "../../../shared/api/bridges.ts";
+import type { BridgeAddress } from "../../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import { checksumAddress } from "../../../shared/api/checksum.ts";
 import type { Pins } from "../../../shared/client/index.ts";
 import { commitmentOf } from "../../../shared/notes/note.ts";

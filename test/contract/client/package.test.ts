@@ -181,6 +181,14 @@ describe("the packed client library, in a project of its own", function () {
     return { bytes: loaded.reduce((sum, each) => sum + each, 0), packages: new Set(inputs.map(packageOf)) };
   }
 
+  it("holds what schemas check, and not what they say for the OpenAPI document", async () => {
+    const api = path.join(project.folder, "node_modules/cloister-client/dist/api");
+    const files = (await readdir(api, { recursive: true })).filter((file) => file.endsWith(".js"));
+    assert.ok(files.length > 5, String(files.length));
+    for (const file of files)
+      assert.doesNotMatch(await readFile(path.join(api, file), "utf8"), /\.(meta|describe)\(/, file);
+  });
+
   it("costs an app that reads and quotes no more than 55 kB, compressed", async () => {
     const { bytes } = await loadedAtFirst(`
       import { createClient } from "cloister-client";

@@ -15,7 +15,8 @@ import type { BridgeStore } from "../../../proxy/store/bridges.ts";
 import { embeddedStores, storesIn, type InstanceStores } from "../../../proxy/store/instance.ts";
 
 import { openDurableRedis } from "../../../proxy/store/redis/durable.ts";
-import { bridgeAddress, bridgeStatus, type BridgeAddress } from "../../../shared/api/bridges.ts";
+import { bridgeAddress, type BridgeAddress } from "../../../shared/api/bridges.ts";
+import { bridgeStatus } from "../../../shared/api/bridge-status.ts";
 import { info } from "../../../shared/api/service.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import {

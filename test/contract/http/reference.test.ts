@@ -46,6 +46,20 @@ describe("the reference page", () => {
     }
   });
 
+  it("serves the protocol's text that the document links to, as plain text", async () => {
+    const { info, externalDocs } = document as unknown as {
+      info: { description: string };
+      externalDocs: { url: string };
+    };
+    assert.equal(externalDocs.url, "SPEC.md");
+    const links = [...info.description.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target);
+    assert.ok(links.length > 0 && links.every((target) => target === "SPEC.md"), String(links));
+    const answer = await fetch(`${url}/SPEC.md`);
+    assert.equal(answer.headers.get("content-type"), "text/plain; charset=utf-8");
+    const spec = readFileSync(new URL("../../../shared/protocol/SPEC.md", import.meta.url), "utf8");
+    assert.equal(await answer.text(), spec);
+  });
+
   it("serves its files and nothing else, to GET and HEAD", async () => {
     for (const path of ["/package.json", "/../package.json", "/%2e%2e/package.json", "/constructor", "/?a=b"])
       assert.equal((await fetch(url + path)).status, 404, path);

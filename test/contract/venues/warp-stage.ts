@@ -21,7 +21,8 @@ import {
   type HyperlaneEnd,
 } from "../../../scripts/stack/venues/hyperlane/deploy.ts";
 import { startHyperlane } from "../../../scripts/stack/venues/hyperlane/start.ts";
-import type { BridgeAddress, BridgeStatus } from "../../../shared/api/bridges.ts";
+import type { BridgeAddress } from "../../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import { OutputSealer } from "../../../shared/notes/encryption.ts";
 import { newSeed, SpendingKey } from "../../../shared/notes/keys.ts";
 import { sealUnmeasured } from "../../../shared/notes/measured-note.ts";

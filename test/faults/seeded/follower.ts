@@ -1,5 +1,5 @@
 /** Reads a proxy's event stream as a wallet does: resumes after its last event wherever the proxy is now, and does what `reorg` says. */
-import type { BridgeStatus } from "../../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import type { StreamEvent } from "../../../shared/api/data.ts";
 import { EVENTS, type EventKind } from "../../../shared/api/data.ts";
 import { SseParser } from "../../../shared/client/sse.ts";

@@ -3,7 +3,8 @@
 
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import type { BridgeAddress, BridgeStatus } from "../../../../shared/api/bridges.ts";
+import type { BridgeAddress } from "../../../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../../../shared/api/bridge-status.ts";
 import { createClient, type Client } from "../../../../shared/client/index.ts";
 import { randomField } from "../../../../shared/notes/note.ts";
 import { CIPHERTEXT_BYTES, EPHEMERAL_KEY_BYTES } from "../../../../shared/protocol/statements.ts";

@@ -2,7 +2,7 @@
  * Compares what a scenario of bridges saw: every unit that arrived at an address is at one end, once; the chains, a restored
  * wallet, the service's words and its stream tell one story. Knows nothing of how it came.
  */
-import type { BridgeState } from "../../../../shared/api/bridges.ts";
+import type { BridgeState } from "../../../../shared/api/bridge-status.ts";
 import { ISSUER, NOBODY } from "./observations.ts";
 import type {
   Act,

@@ -1,5 +1,6 @@
 /** What callers of a scenario of bridges ask of the service, and what they are told. */
-import type { BridgeAddress, BridgeStatus } from "../../../../shared/api/bridges.ts";
+import type { BridgeAddress } from "../../../../shared/api/bridges.ts";
+import type { BridgeStatus } from "../../../../shared/api/bridge-status.ts";
 import { ERRORS, type ErrorCode } from "../../../../shared/api/errors.ts";
 import type { Place } from "../hosts.ts";
 import type { Answer, Asked, Given, StatusView } from "./observations.ts";

@@ -1,5 +1,5 @@
 /** What a scenario of bridges saw from outside, as data: the checker knows nothing else. Amounts are in smallest units, addresses in lower case. */
-import type { BridgeState } from "../../../../shared/api/bridges.ts";
+import type { BridgeState } from "../../../../shared/api/bridge-status.ts";
 import type { PlaceName } from "./world.ts";
 
 export const NOBODY = `0x${"00".repeat(20)}`;

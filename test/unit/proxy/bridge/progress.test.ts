@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Entry, Facts, Leave, Leaving, Message, Place } from "../../../../proxy/bridge/book.ts";
 import { NOTHING_SEEN, progressFrom } from "../../../../proxy/bridge/progress.ts";
-import { BRIDGE_STATES } from "../../../../shared/api/bridges.ts";
+import { BRIDGE_STATES } from "../../../../shared/api/bridge-status.ts";
 import { TIMEOUT_SECS } from "../../../../shared/protocol/host/forwarders.ts";
 import { bridgeDraft, madeHash } from "../../../support/bridges.ts";
 

@@ -6,7 +6,7 @@ import { PATIENCE_SECS, TIMEOUT_SECS } from "../../../../../proxy/bridge/work/pl
 import { waitsOf } from "../../../../../proxy/bridge/work/reasons.ts";
 import type { View } from "../../../../../proxy/bridge/work/steps.ts";
 import { HOME_CHAIN, type BridgeRecord } from "../../../../../proxy/store/bridge-records.ts";
-import { BRIDGE_REASONS } from "../../../../../shared/api/bridges.ts";
+import { BRIDGE_REASONS } from "../../../../../shared/api/bridge-status.ts";
 import * as made from "./facts.ts";
 
 const { IN, LANE_MINIMUM, MINIMUM, NOW, OUT, SECOND, SOURCE } = made;
