@@ -109,7 +109,8 @@ export function checkStream(asked: Asked, { streamed, excuses, chains }: Observa
   const deposits = [chains.home, chains.other, chains.alt]
     .flatMap(({ transfers }) => transfers)
     .filter(({ to }) => addresses.has(to));
-  const came = deposits.filter(({ from }) => !isNobody(from)).length;
+  const sent = chains.exchange.burns.filter(({ recipient }) => addresses.has(recipient));
+  const came = deposits.filter(({ from }) => !isNobody(from)).length + sent.length;
   if (excuses.wentBack || excuses.lookedAgain || came > 1) return;
   for (const [i, state] of states.entries()) {
     const before = states[i - 1];
