@@ -8,9 +8,11 @@ import { altBalance, altSupply, readAlt } from "./alt-seen.ts";
 import { readBooks, readExchange } from "./exchange-seen.ts";
 import type { Asked, Books, ChainSeen, ChainTotals, Observations } from "./observations.ts";
 import type { Stage } from "./stage.ts";
-import { OWN_CHAINS, type BridgeFacts, type ChainName, type Extras, type PlaceName } from "./world.ts";
+import { OWN_CHAINS, type BridgeFacts, type ChainName, type PlaceName } from "./world.ts";
 
 const WITHIN_MS = 30_000;
+/** It asks one question after the other, about each number and each of who was paid. */
+const FOUND_WITHIN_MS = 60_000;
 
 export interface Looking {
   readonly stage: Stage;
@@ -88,7 +90,7 @@ async function altTotals({ parties: { alt }, facts, extras }: Stage, accounts: r
 
 export async function observe(looking: Looking): Promise<Observations> {
   const { stage, baseUrl, follower, asked, excuses, orphaned, before, pendingLeaves } = looking;
-  const wallet = await restored(stage.facts, baseUrl, stage.extras());
+  const wallet = await restored(stage.facts, baseUrl, stage.extras().alt, asked);
   const serviceTotal = looking.looksAtFees
     ? await totalOf(stage.facts, baseUrl, stage.facts.serviceSeed)
     : undefined;
@@ -131,15 +133,19 @@ function saysAll({ bridges }: Follower, asked: readonly Asked[]): boolean {
 async function restored(
   facts: BridgeFacts,
   baseUrl: string,
-  extras: Extras,
+  hasAlt: boolean,
+  asked: readonly Asked[],
 ): Promise<Observations["wallet"]> {
-  const wallet = await openWallet(facts, baseUrl, facts.seed, extras.alt);
+  const wallet = await openWallet(facts, baseUrl, facts.seed, hasAlt);
   await wallet.sync({ timeoutMs: WITHIN_MS });
   const chainId = facts.chains.other.chainId;
+  const outs = asked.filter((one) => one.direction === "out");
+  // Whom he has paid its owner knows; each more takes a question about each number.
+  const accounts = new Set(outs.flatMap(({ account }) => account?.address ?? []));
+  const isPaidThere = outs.some(({ on }) => on === "other");
   const entries = await wallet.bridges.find({
-    recipients: facts.recipients.map((address) => ({ chainId, address })),
-    ...(extras.exchange ? { accounts: Object.values(facts.exchange.accounts) } : {}),
-    timeoutMs: WITHIN_MS,
+    recipients: isPaidThere ? facts.recipients.map((address) => ({ chainId, address })) : [],
+    ...{ accounts: [...accounts], timeoutMs: FOUND_WITHIN_MS },
   });
   const { total, unverified } = wallet.balance();
   return {
