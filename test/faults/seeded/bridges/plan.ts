@@ -24,7 +24,7 @@ const TWO_PROXIES_PERCENT = 35;
 const STRANGER_PERCENT = 40;
 const FEES_EVERY = 4;
 const FOREIGN_PERCENT = 35;
-const EXCHANGE_PERCENT = 100;
+const EXCHANGE_PERCENT = 35;
 /** Of the numbers that are drawn for the other blockchain and for the exchange, apart from the rest, so that the rest stays what it is. */
 const [FOREIGN_NUMBERS, EXCHANGE_NUMBERS] = [1_000_000, 2_000_000];
 
