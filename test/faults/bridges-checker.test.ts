@@ -13,7 +13,6 @@ import {
   FAST,
   FEE,
   NOTE,
-  answers,
   IN,
   OUT_ASKED,
   FAR,
@@ -22,7 +21,6 @@ import {
   OTHER_CHAIN,
   ALT,
   HONEST,
-  nonces,
 } from "./honest-bridges.ts";
 import { check, unsettled, type Violation } from "./seeded/bridges/checker.ts";
 import { ISSUER } from "./seeded/bridges/observations.ts";

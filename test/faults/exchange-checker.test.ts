@@ -1,17 +1,6 @@
 // The same of the exchange: each way in which its ledger, an account or a word about them can go wrong is shown to the checker.
 import assert from "node:assert/strict";
-import {
-  act,
-  answers,
-  bounds,
-  HONEST,
-  HOME_CHAIN,
-  nonces,
-  NOBODY,
-  NOTHING,
-  PAYER,
-  word,
-} from "./honest-bridges.ts";
+import { act, answers, bounds, HONEST, nonces, NOBODY, NOTHING, PAYER, word } from "./honest-bridges.ts";
 import { check, unsettled, type Violation } from "./seeded/bridges/checker.ts";
 import { lanesPlayed } from "./seeded/bridges/lanes-played.ts";
 import type {
@@ -253,10 +242,8 @@ describe("faults: what the checker of bridges notices of the exchange", () => {
 
   it("that what is too little to be delivered is no fault, where the status says so", () => {
     const small = { nonce: "m9", recipient: IN_HOME, amount: 1_999n, tx: "small" };
-    const status = {
-      ...IN.status!,
-      ...{ state: "bridging", deposits: ["completed", "completed", "bridging"] },
-    } as const;
+    const state = "bridging" as const;
+    const status = { ...IN.status!, state, deposits: ["completed", "completed", state] as const };
     const booked = { ...gone, door: "cctp", amount: small.amount, sent: ["small"] } as const;
     const its = new Map(after.ledger);
     const add = (account: string, more: bigint): void => void its.set(account, its.get(account)! + more);

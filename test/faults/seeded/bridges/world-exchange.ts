@@ -1,7 +1,6 @@
 /** The exchange as all scenarios find it: a trader with money on both sides of it, somebody who has taken all of his away, and its own books. */
 import { cp, mkdir } from "node:fs/promises";
-import path from "node:path";
-import { Interface, JsonRpcProvider, Wallet } from "ethers";
+import { Interface, Wallet, type JsonRpcProvider } from "ethers";
 import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
 import { depositAtExchange, exchangeBalance } from "../../../../scripts/stack/bridges/people.ts";
 import { giveCoins } from "../../../../scripts/stack/local-chain.ts";
@@ -64,7 +63,7 @@ export async function fillExchange(
   await postAction(url, await signAction(leaver, send(asAddress(account.address)!, writeAmount(LENT), now)));
   await mkdir(copy, { recursive: true, mode: 0o700 });
   await cp(folder, copy, { recursive: true });
-  const { reserve } = await exchangeAddresses(path.join(copy));
+  const { reserve } = await exchangeAddresses(copy);
   return {
     accounts: {
       trader: asAddress(account.address)!,
