@@ -7,7 +7,7 @@ import { addressToWord, parseBurn, parseMessage } from "../../../../shared/proto
 import { unpaddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
 import { hex } from "../blocks.ts";
 import type { Act, ChainSeen, ChainTotals } from "./observations.ts";
-import type { LaneChain } from "./parties.ts";
+import type { LaneChain } from "./lane-chain.ts";
 import type { BridgeFacts, ChainFacts, PlaceName } from "./world.ts";
 
 const isEvent = ({ type }: { readonly type: string }): boolean => type === "event";

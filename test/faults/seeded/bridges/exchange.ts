@@ -12,7 +12,7 @@ import { readAmount, writeAmount } from "../../../../scripts/stack/venues/exchan
 import type { ExchangeSettingsFile } from "../../../../scripts/stack/venues/exchange/settings.ts";
 import { ExchangeState, stateShape } from "../../../../scripts/stack/venues/exchange/state.ts";
 import type { Address } from "../../../../shared/protocol/brands.ts";
-import type { LaneChain } from "./parties.ts";
+import type { LaneChain } from "./lane-chain.ts";
 import { startProgram } from "./party-program.ts";
 import type { BridgeFacts, ChainName } from "./world.ts";
 import { trader } from "./world-exchange.ts";

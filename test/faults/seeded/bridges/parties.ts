@@ -11,6 +11,7 @@ import type { Program } from "../program.ts";
 import { calmFees } from "../world.ts";
 import { Alt } from "./alt.ts";
 import { Exchange } from "./exchange.ts";
+import type { LaneChain } from "./lane-chain.ts";
 import { startProgram } from "./party-program.ts";
 import { CHAINS, chainsOf, type BridgeFacts, type ChainName, type Extras } from "./world.ts";
 
@@ -18,11 +19,6 @@ import { CHAINS, chainsOf, type BridgeFacts, type ChainName, type Extras } from 
 export const EXPIRES_AFTER_BLOCKS = 60;
 /** Until the attester calls a block final, and the exchange; deeper than a scenario takes blocks back. */
 const FINAL_BLOCKS = 6;
-
-export interface LaneChain {
-  readonly url: string;
-  rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
-}
 
 export interface Parties {
   readonly chains: Readonly<Record<ChainName, LaneChain>>;

@@ -9,7 +9,7 @@ import { addressToWord, encodeBurn } from "../../../../shared/protocol/host/cctp
 import { Blocks } from "../blocks.ts";
 import { readAlt } from "./alt-seen.ts";
 import { readChain } from "./chain-seen.ts";
-import type { LaneChain } from "./parties.ts";
+import type { LaneChain } from "./lane-chain.ts";
 import type { StrangersAct } from "./steps.ts";
 import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
