@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { serialize } from "node:v8";
 import { gunzipSync } from "node:zlib";
-import { BRIDGE_FAULT_NAMES, BRIDGE_FAULT_NAMES_OF_TWO } from "./bridges/plan.ts";
+import { BRIDGE_FAULT_NAMES, BRIDGE_FAULT_NAMES_OF_TWO } from "./bridges/fault-names.ts";
 import { makeBridgeWorld } from "./bridges/world.ts";
 import { FACTS_FILE, stateFileOf } from "./lane-process.ts";
 import { FAULT_NAMES, FAULT_NAMES_OF_TWO } from "./plan.ts";

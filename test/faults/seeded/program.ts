@@ -18,8 +18,9 @@ export interface Program {
   readonly host: string;
   /** URL of `proxy/main.ts`, whose last line runs it; what it imports is in other files. */
   readonly main: string;
-  /** Programs of other parties in scenarios of bridges: the attester, and the other blockchain. */
+  /** Programs of other parties in scenarios of bridges: the attester, the exchange, and the other blockchain. */
   readonly attester: string;
+  readonly exchange: string;
   readonly altchain: string;
   /** To be removed when nobody runs it any more. */
   readonly folder: string;
@@ -35,6 +36,7 @@ export async function makeProgram(name: string): Promise<Program> {
       main: MAIN,
       again: "the-same-again",
       attester: path.join(VENUES, "attester/main.ts"),
+      exchange: path.join(VENUES, "exchange/main.ts"),
       altchain: path.join(VENUES, "altchain/main.ts"),
     },
     ...BUNDLING,
@@ -61,6 +63,7 @@ export async function makeProgram(name: string): Promise<Program> {
     host: path.join(outdir, "host.mjs"),
     main: pathToFileURL(path.join(outdir, "main.mjs")).href,
     attester: path.join(outdir, "attester.mjs"),
+    exchange: path.join(outdir, "exchange.mjs"),
     altchain: path.join(outdir, "altchain.mjs"),
     folder: outdir,
   };

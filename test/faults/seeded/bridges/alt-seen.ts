@@ -61,7 +61,7 @@ export async function readAlt(alt: Alt, { mint, domain }: AltFacts): Promise<Cha
       });
     }
   }
-  return { transfers, burns, acts, wrong: [], mints: [], credits: [] };
+  return { transfers, burns, acts, wrong: [], mints: [], credits: [], named: [] };
 }
 
 /** By the balances around it, whatever the transaction says it does. */

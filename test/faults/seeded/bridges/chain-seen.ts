@@ -7,7 +7,7 @@ import { addressToWord, parseBurn, parseMessage } from "../../../../shared/proto
 import { unpaddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
 import { hex } from "../blocks.ts";
 import type { Act, ChainSeen, ChainTotals } from "./observations.ts";
-import type { LaneChain } from "./parties.ts";
+import type { LaneChain } from "./lane-chain.ts";
 import type { BridgeFacts, ChainFacts, PlaceName } from "./world.ts";
 
 const isEvent = ({ type }: { readonly type: string }): boolean => type === "event";
@@ -18,6 +18,9 @@ const TOKEN = new Interface([
 ]);
 const FORWARDERS = new Interface(FORWARDERS_ABI.filter(isEvent));
 const POOL = new Interface(POOL_ABI.filter(isEvent));
+const EXCHANGE = new Interface([
+  "event Forwarded(address indexed recipient, uint32 destination, uint256 amount, bytes32 nonce)",
+]);
 const TRANSMITTER = new Interface([
   "event MessageSent(bytes message)",
   "event MessageReceived(address indexed caller, uint32 sourceDomain, bytes32 indexed nonce, bytes32 sender, uint32 indexed finalityThresholdExecuted, bytes messageBody)",
@@ -35,12 +38,21 @@ type Mutable = { -readonly [Key in keyof ChainSeen]: ChainSeen[Key][number][] };
 export async function readChain(
   { rpc }: LaneChain,
   at: ChainFacts,
-  { factory, entry }: BridgeFacts,
+  { factory, entry, exchange }: BridgeFacts,
 ): Promise<ChainSeen> {
-  const seen: Mutable = { transfers: [], wrong: [], burns: [], mints: [], acts: [], credits: [] };
+  const seen: Mutable = { transfers: [], wrong: [], burns: [], mints: [], acts: [], credits: [], named: [] };
   const pool = entry.pool.toLowerCase();
+  // On another chain it may be anybody's.
+  const forwarder = at.name === "exchange" ? exchange.forwarder : undefined;
   const ordinals = new Map<string, number>();
-  const address = [at.usdc, at.wrong, factory, pool, at.transmitter];
+  const address = [
+    at.usdc,
+    at.wrong,
+    factory,
+    pool,
+    at.transmitter,
+    ...(forwarder === undefined ? [] : [forwarder]),
+  ];
   // From the snapshot's own block, which is empty: a chain may have gone back to it.
   const range = { address, fromBlock: hex(at.height), toBlock: "latest" };
   for (const log of (await rpc("eth_getLogs", [range])) as readonly Log[]) {
@@ -67,6 +79,13 @@ export async function readChain(
         if (event?.name !== "Credited") break;
         const { leafIndex, npk, value } = event.args.toObject() as Record<string, bigint>;
         seen.credits.push({ leafIndex: Number(leafIndex), npk: npk!, value: value!, tx });
+        break;
+      }
+      case forwarder: {
+        const event = read(EXCHANGE);
+        if (event?.name !== "Forwarded") break;
+        const [account, to, amount, nonce] = event.args as unknown as [string, bigint, bigint, string];
+        seen.named.push({ account: account.toLowerCase(), isPerps: to === 0n, amount, nonce, tx });
         break;
       }
       case at.transmitter:

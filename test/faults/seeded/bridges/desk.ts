@@ -4,13 +4,15 @@ import type { BridgeStatus } from "../../../../shared/api/bridge-status.ts";
 import { ERRORS, type ErrorCode } from "../../../../shared/api/errors.ts";
 import type { Place } from "../hosts.ts";
 import type { Answer, Asked, Given, StatusView } from "./observations.ts";
-import type { BridgeFaultName } from "./plan.ts";
+import type { BridgeFaultName } from "./fault-names.ts";
 import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
 
 const ANSWER_WITHIN_MS = 8_000;
 /** A machine that is busy takes long to start a proxy that was killed twice. */
 const PATIENCE_MS = 60_000;
+/** Which may be away for as long as the faults last. */
+const PATIENCE_WITH_EXCHANGE_MS = 1_500;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Asking {
@@ -55,15 +57,18 @@ export class Desk {
     if (waits) await post;
   }
 
-  /** Nobody pays to an address that was not told to him: he asks until it is. */
-  async told(name: string): Promise<void> {
+  /** Nobody pays to an address that was not told to him: he asks until it is. False where there is none for him (now). */
+  async told(name: string): Promise<boolean> {
     const asking = this.#asking(name);
-    const end = performance.now() + PATIENCE_MS;
-    for (let i = 0; performance.now() < end; i++) {
-      if (asking.answers.some(({ is }) => is === "made")) return;
-      await this.#post(asking, this.#places[i % this.#places.length]!);
+    const { account } = asking.prebuilt;
+    const end = performance.now() + (account === undefined ? PATIENCE_MS : PATIENCE_WITH_EXCHANGE_MS);
+    for (let i = 0; i === 0 || performance.now() < end; i++) {
+      if (asking.answers.some(({ is }) => is === "made")) return true;
+      const answer = await this.#post(asking, this.#places[i % this.#places.length]!);
+      if (answer.is === "refused" && answer.code === "ACCOUNT_UNKNOWN") return false;
       if (i > 0) await sleep(25);
     }
+    if (account !== undefined) return asking.answers.some(({ is }) => is === "made");
     throw new Error(`${name} is not answered`);
   }
 
@@ -206,14 +211,22 @@ function viewOf({ bridge_id, state, received, credited, refunded, deposits }: Br
   };
 }
 
-function askedOf({ prebuilt: { name, place, deposit }, answers, status, given }: Asking): Asked {
+function askedOf({ prebuilt: { name, place, deposit, account }, answers, status, given }: Asking): Asked {
   const { minimum, feeCeiling: ceiling } = place.terms;
   const common = {
     ...{ name, answers, status, npk: place.note.npk },
     home: { address: place.address, minimum, ceiling },
   };
-  if (place.direction === "out")
-    return { ...common, direction: "out", recipient: `0x${place.terms.exit.recipient.slice(26)}` };
+  if (place.direction === "out") {
+    const recipient = `0x${place.terms.exit.recipient.slice(26)}`;
+    return {
+      ...common,
+      direction: "out",
+      recipient,
+      on: account === undefined ? "other" : "exchange",
+      account,
+    };
+  }
   if (deposit !== undefined) {
     const { tokenAccount: address, bounds } = deposit;
     const source = { address, minimum: bounds.minimum, ceiling: bounds.feeCeiling, on: "alt" as const };

@@ -8,6 +8,8 @@ import { openParties } from "./parties.ts";
 import { drawPlan, showPlan } from "./plan.ts";
 import { Scenario } from "./scenario.ts";
 import { openStage } from "./stage.ts";
+import type { Prebuilt } from "./requests.ts";
+import type { Supply } from "./steps.ts";
 import type { BridgeFacts } from "./world.ts";
 
 async function open({ store: name, worldFolder, program, folder }: OpenOrder): Promise<OpenLane> {
@@ -16,10 +18,7 @@ async function open({ store: name, worldFolder, program, folder }: OpenOrder): P
   const facts = { ...world, entry: { ...world.entry, chain_rpc: parties.chains.home.url } };
   const reserve = new Reserve(program);
   const stage = await openStage(facts, parties, { name, reserve, folder });
-  const supply = facts.requests.map(({ name: what, place, deposit }) => ({
-    name: what,
-    direction: deposit === undefined ? place.direction : ("foreign" as const),
-  }));
+  const supply = facts.requests.map(supplyOf);
   return {
     begin(seed, number) {
       const plan = drawPlan(seed, number, name, supply);
@@ -32,6 +31,12 @@ async function open({ store: name, worldFolder, program, folder }: OpenOrder): P
       await parties.stop();
     },
   };
+}
+
+function supplyOf({ name, place, deposit, account }: Prebuilt): Supply {
+  const beside = deposit === undefined ? ("exchange" as const) : ("foreign" as const);
+  const isBeside = deposit !== undefined || account !== undefined;
+  return { name, direction: isBeside ? beside : place.direction, account: account?.kind };
 }
 
 serveLane(open);

@@ -1,6 +1,7 @@
 /** What a scenario of bridges saw from outside, as data: the checker knows nothing else. Amounts are in smallest units, addresses in lower case. */
 import type { BridgeState } from "../../../../shared/api/bridge-status.ts";
 import type { PlaceName } from "./world.ts";
+import type { AccountKind } from "./world-exchange.ts";
 
 export const NOBODY = `0x${"00".repeat(20)}`;
 /** Who brings tokens to the other blockchain: what comes there comes from it. */
@@ -54,6 +55,15 @@ export interface Credit {
   readonly tx: string;
 }
 
+/** What the contract of the exchange says on its chain: so much is an account's. */
+export interface Named {
+  readonly nonce: string;
+  readonly account: string;
+  readonly isPerps: boolean;
+  readonly amount: bigint;
+  readonly tx: string;
+}
+
 /** Of the canonical chain since the snapshot, in its order. */
 export interface ChainSeen {
   readonly transfers: readonly Moved[];
@@ -63,6 +73,8 @@ export interface ChainSeen {
   readonly mints: readonly Minted[];
   readonly acts: readonly Act[];
   readonly credits: readonly Credit[];
+  /** On the exchange's chain. */
+  readonly named: readonly Named[];
 }
 
 export interface ChainTotals {
@@ -124,16 +136,53 @@ export interface Given {
 }
 export interface AskedOut extends Common {
   readonly direction: "out";
-  /** On the other chain. */
+  readonly on: "other" | "exchange";
+  /** On that chain; of what goes to the exchange, the contract that is paid for the account. */
   readonly recipient: string;
+  /** On the exchange. */
+  readonly account: { readonly kind: AccountKind; readonly address: string } | undefined;
 }
 export type Asked = AskedIn | AskedOut;
+
+/** The exchange's own books. */
+export interface Books {
+  readonly ledger: ReadonlyMap<string, bigint>;
+  /** In their order, from the first on. */
+  readonly deposits: readonly { readonly account: string; readonly amount: bigint; readonly tx: string }[];
+  readonly withdrawals: readonly Withdrawn[];
+}
+export interface Withdrawn {
+  readonly user: string;
+  readonly door: "cctp" | "bridge";
+  readonly recipient: string;
+  /** What leaves, and what the exchange takes for it. */
+  readonly amount: bigint;
+  readonly fee: bigint;
+  readonly state: "open" | "paid" | "returned";
+  /** Hashes of its transactions. */
+  readonly sent: readonly string[];
+}
+export interface ExchangeSeen {
+  readonly before: Books;
+  readonly after: Books;
+  /** Dollars that lie for it: on its own chain, and at the old bridge on the pool's. */
+  readonly held: Readonly<Record<"cctp" | "bridge", bigint>>;
+  readonly bridge: string;
+  /** What its API tells of each account. */
+  readonly told: ReadonlyMap<string, bigint>;
+  /** What it takes from an account that it does not know (any more). */
+  readonly newAccount: bigint;
+  /** Of whose account it has forgotten that it is there. */
+  readonly forgotten: ReadonlySet<string>;
+}
 
 export interface Observations {
   /** Blocks of some chain were taken back, a node answered for an older one, or a proxy began to look again. */
   readonly excuses: { readonly wentBack: boolean; readonly lookedAgain: boolean };
   readonly asked: readonly Asked[];
   readonly chains: Readonly<Record<PlaceName, ChainSeen>>;
+  /** Undefined where the scenario has none. */
+  readonly exchange: ExchangeSeen | undefined;
   readonly before: Readonly<Record<PlaceName, bigint>>;
   readonly after: Readonly<Record<PlaceName, ChainTotals>>;
   readonly pool: { readonly before: bigint; readonly after: bigint };

@@ -5,11 +5,14 @@ import { until } from "../../../support/until.ts";
 import type { Follower } from "../follower.ts";
 import { balanceOf, readChain, readTotals, type AllSeen } from "./chain-seen.ts";
 import { altBalance, altSupply, readAlt } from "./alt-seen.ts";
-import type { Asked, ChainSeen, ChainTotals, Observations } from "./observations.ts";
+import { readBooks, readExchange } from "./exchange-seen.ts";
+import type { Asked, Books, ChainSeen, ChainTotals, Observations } from "./observations.ts";
 import type { Stage } from "./stage.ts";
-import { CHAINS, type BridgeFacts, type ChainName, type PlaceName } from "./world.ts";
+import { OWN_CHAINS, type BridgeFacts, type ChainName, type PlaceName } from "./world.ts";
 
 const WITHIN_MS = 30_000;
+/** It asks one question after the other, about each number and each of who was paid. */
+const FOUND_WITHIN_MS = 60_000;
 
 export interface Looking {
   readonly stage: Stage;
@@ -28,20 +31,32 @@ export interface Looking {
 export interface Before {
   readonly supply: Readonly<Record<PlaceName, bigint>>;
   readonly pool: bigint;
+  readonly exchange: Books | undefined;
 }
 
-export async function readAll({ facts, parties, hasAlt }: Stage): Promise<AllSeen> {
-  const [home, other] = await Promise.all(
-    CHAINS.map((name) => readChain(parties.chains[name], facts.chains[name], facts)),
-  );
-  return { home: home!, other: other!, alt: hasAlt() ? await readAlt(parties.alt, facts.alt) : NOTHING };
+export async function readAll({ facts, parties, extras }: Stage): Promise<AllSeen> {
+  const { alt, exchange } = extras();
+  const of = (name: ChainName): Promise<ChainSeen> =>
+    readChain(parties.chains[name], facts.chains[name], facts);
+  const [home, other] = await Promise.all(OWN_CHAINS.map(of));
+  return {
+    ...{ home: home!, other: other! },
+    exchange: exchange ? await of("exchange") : NOTHING,
+    alt: alt ? await readAlt(parties.alt, facts.alt) : NOTHING,
+  };
 }
-const NOTHING: ChainSeen = { transfers: [], wrong: [], burns: [], mints: [], acts: [], credits: [] };
+const NOTHING: ChainSeen = {
+  ...{ transfers: [], wrong: [], burns: [], mints: [], acts: [], credits: [], named: [] },
+};
 
 export async function readBefore(stage: Stage): Promise<Before> {
-  const { home, other, alt } = await totalsOf(stage, []);
-  const supply = { home: home.supply, other: other.supply, alt: alt.supply };
-  return { supply, pool: await poolOf(stage) };
+  const { home, other, exchange, alt } = await totalsOf(stage, []);
+  const supply = {
+    ...{ home: home.supply, other: other.supply },
+    ...{ exchange: exchange.supply, alt: alt.supply },
+  };
+  const books = stage.extras().exchange ? await readBooks(stage.parties.exchange) : undefined;
+  return { supply, pool: await poolOf(stage), exchange: books };
 }
 
 const poolOf = ({ parties, facts }: Stage): Promise<bigint> =>
@@ -59,20 +74,23 @@ async function totalsOf(stage: Stage, asked: readonly Asked[]): Promise<Record<P
       asked.map(({ home }) => home.address),
     ),
     other: await of("other", sources("other")),
+    exchange: stage.extras().exchange ? await of("exchange", []) : NO_TOTALS,
     alt: await altTotals(stage, sources("alt")),
   };
 }
 
-async function altTotals({ parties: { alt }, facts, hasAlt }: Stage, accounts: readonly string[]) {
+const NO_TOTALS: ChainTotals = { supply: 0n, vaults: new Map(), nonces: { mined: 0, pending: 0 } };
+
+async function altTotals({ parties: { alt }, facts, extras }: Stage, accounts: readonly string[]) {
   const vaults = new Map<string, bigint>();
   for (const account of accounts) vaults.set(account, await altBalance(alt, account));
-  const supply = hasAlt() ? await altSupply(alt, facts.alt) : 0n;
+  const supply = extras().alt ? await altSupply(alt, facts.alt) : 0n;
   return { supply, vaults, nonces: { mined: 0, pending: 0 } };
 }
 
 export async function observe(looking: Looking): Promise<Observations> {
   const { stage, baseUrl, follower, asked, excuses, orphaned, before, pendingLeaves } = looking;
-  const wallet = await restored(stage.facts, baseUrl, stage.hasAlt());
+  const wallet = await restored(stage.facts, baseUrl, stage.extras().alt, asked);
   const serviceTotal = looking.looksAtFees
     ? await totalOf(stage.facts, baseUrl, stage.facts.serviceSeed)
     : undefined;
@@ -81,12 +99,25 @@ export async function observe(looking: Looking): Promise<Observations> {
     () => undefined,
   );
   const streamed = follower.bridges.map(({ bridge_id: id, state }) => ({ id, state }));
+  const exchange = before.exchange && (await readExchange(stage, before.exchange));
   const [chains, after, pool] = [await readAll(stage), await totalsOf(stage, asked), await poolOf(stage)];
   await follower.close();
   await looking.stop();
   const { outgoing } = await stage.store.read(stage.dataDir(), []);
   return {
-    ...{ excuses, asked, chains, after, orphaned, wallet, serviceTotal, streamed, outgoing, pendingLeaves },
+    ...{
+      excuses,
+      asked,
+      chains,
+      exchange,
+      after,
+      orphaned,
+      wallet,
+      serviceTotal,
+      streamed,
+      outgoing,
+      pendingLeaves,
+    },
     ...{ before: before.supply, pool: { before: before.pool, after: pool } },
   };
 }
@@ -103,13 +134,18 @@ async function restored(
   facts: BridgeFacts,
   baseUrl: string,
   hasAlt: boolean,
+  asked: readonly Asked[],
 ): Promise<Observations["wallet"]> {
   const wallet = await openWallet(facts, baseUrl, facts.seed, hasAlt);
   await wallet.sync({ timeoutMs: WITHIN_MS });
   const chainId = facts.chains.other.chainId;
+  const outs = asked.filter((one) => one.direction === "out");
+  // Whom he has paid its owner knows; each more takes a question about each number.
+  const accounts = new Set(outs.flatMap(({ account }) => account?.address ?? []));
+  const isPaidThere = outs.some(({ on }) => on === "other");
   const entries = await wallet.bridges.find({
-    recipients: facts.recipients.map((address) => ({ chainId, address })),
-    timeoutMs: WITHIN_MS,
+    recipients: isPaidThere ? facts.recipients.map((address) => ({ chainId, address })) : [],
+    ...{ accounts: [...accounts], timeoutMs: FOUND_WITHIN_MS },
   });
   const { total, unverified } = wallet.balance();
   return {

@@ -1,38 +1,32 @@
-/** The parties beside a proxy that a scenario begins anew: both chains, the attester as a process that has only its keys, and the other blockchain. */
-import { spawn } from "node:child_process";
+/** The parties beside a proxy that a scenario begins anew: the chains, the attester as a process that has only its keys, the other blockchain and the exchange. */
 import { cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { createInterface } from "node:readline";
 import { JsonRpcProvider } from "ethers";
 import { startAnvil, type Anvil } from "../../../../scripts/stack/anvil.ts";
-import { supervised, type Child } from "../../../../scripts/stack/child.ts";
+import type { Child } from "../../../../scripts/stack/child.ts";
 import { choosePorts } from "../../../../scripts/stack/ports.ts";
-import { childEnvironment } from "../../../../scripts/stack/service.ts";
 import type { AttesterSettingsFile } from "../../../../scripts/stack/venues/attester/settings.ts";
 import { stateFileOf } from "../lane-process.ts";
 import type { Program } from "../program.ts";
 import { calmFees } from "../world.ts";
 import { Alt } from "./alt.ts";
-import { CHAINS, type BridgeFacts, type ChainName } from "./world.ts";
+import { Exchange } from "./exchange.ts";
+import type { LaneChain } from "./lane-chain.ts";
+import { startProgram } from "./party-program.ts";
+import { CHAINS, chainsOf, type BridgeFacts, type ChainName, type Extras } from "./world.ts";
 
 /** Of a fast message, in blocks of where it goes: soon enough that one expires in a scenario. */
 export const EXPIRES_AFTER_BLOCKS = 60;
-/** Until the attester calls a block final; deeper than a scenario takes blocks back. */
+/** Until the attester calls a block final, and the exchange; deeper than a scenario takes blocks back. */
 const FINAL_BLOCKS = 6;
-const LAST_WORDS = 2_000;
-const READY_WITHIN_MS = 20_000;
-
-export interface LaneChain {
-  readonly url: string;
-  rpc(method: string, params?: readonly unknown[]): Promise<unknown>;
-}
 
 export interface Parties {
   readonly chains: Readonly<Record<ChainName, LaneChain>>;
   readonly attesterUrl: string;
   readonly alt: Alt;
-  /** Everything as it is at the snapshot; the other blockchain empty, and only where it is needed. */
-  renew(withAlt: boolean): Promise<void>;
+  readonly exchange: Exchange;
+  /** Everything as it is at the snapshot; the other blockchain empty, and it and the exchange only where they are needed. */
+  renew(extras: Extras): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -50,11 +44,16 @@ export async function openParties(
       args: ["--no-mining", "--load-state", path.join(worldFolder, stateFileOf(name))],
       ...(port === undefined ? {} : { port }),
     });
-  const anvils: Record<ChainName, Anvil> = { home: await start("home"), other: await start("other") };
-  const [port, altPort] = (await choosePorts([
+  const anvils: Record<ChainName, Anvil> = {
+    home: await start("home"),
+    other: await start("other"),
+    exchange: await start("exchange"),
+  };
+  const [port, altPort, exchangePort] = (await choosePorts([
     { wanted: 0, usual: 0, option: "the attester" },
     { wanted: 0, usual: 0, option: "the other blockchain" },
-  ])) as [number, number];
+    { wanted: 0, usual: 0, option: "the exchange" },
+  ])) as [number, number, number];
   const alt = new Alt(`http://127.0.0.1:${String(altPort)}`);
   const providers = Object.fromEntries(
     CHAINS.map((name) => [
@@ -69,7 +68,11 @@ export async function openParties(
     url: anvils[name].url,
     rpc: (method, params = []) => providers[name].send(method, [...params]) as Promise<unknown>,
   });
-  const chains = { home: chainOf("home"), other: chainOf("other") };
+  const chains = { home: chainOf("home"), other: chainOf("other"), exchange: chainOf("exchange") };
+  const exchange = new Exchange({
+    ...{ facts, chains, port: exchangePort, program: program.exchange },
+    ...{ folder: path.join(folder, "exchange"), finalBlocks: FINAL_BLOCKS },
+  });
   let running: Child | undefined;
   let foreign: Child | undefined;
 
@@ -87,19 +90,22 @@ export async function openParties(
   }
 
   return {
-    ...{ chains, alt },
+    ...{ chains, alt, exchange },
     attesterUrl: `http://127.0.0.1:${String(port)}`,
-    async renew(withAlt) {
+    async renew(extras) {
       await running?.kill();
+      await exchange.end();
+      if (!extras.exchange) await anvils.exchange.kill();
       await Promise.all([
-        renewAlt(withAlt),
-        ...CHAINS.map(async (name) => {
+        renewAlt(extras.alt),
+        ...chainsOf(extras).map(async (name) => {
           await anvils[name].kill();
           anvils[name] = await start(name, anvils[name].port);
           await calmFees(chains[name].rpc);
         }),
       ]);
-      const settings = settingsOf(facts, chains, withAlt ? alt : undefined);
+      if (extras.exchange) await exchange.begin();
+      const settings = settingsOf(facts, chains, extras.alt ? alt : undefined, chainsOf(extras));
       const own = await freshFolder(facts, path.join(folder, "attester"), settings);
       running = await startProgram(program.attester, [
         "--folder",
@@ -113,6 +119,7 @@ export async function openParties(
     async stop() {
       await running?.kill();
       await foreign?.kill();
+      await exchange.end();
       for (const name of CHAINS) {
         providers[name].destroy();
         await anvils[name].stop();
@@ -125,13 +132,14 @@ function settingsOf(
   facts: BridgeFacts,
   chains: Parties["chains"],
   alt: Alt | undefined,
+  followed: readonly ChainName[],
 ): AttesterSettingsFile {
   const { mint, domain: altDomain, messenger: altMessenger } = facts.alt;
   return {
     ...(alt === undefined
       ? {}
       : { altchain: { domain: altDomain, rpc: alt.url, mint, messenger: altMessenger } }),
-    chains: CHAINS.map((name) => {
+    chains: followed.map((name) => {
       const { domain, transmitter, messenger, height } = facts.chains[name];
       return {
         ...{ domain, transmitter, messenger, rpc: chains[name].url, from_block: height + 1 },
@@ -155,30 +163,4 @@ async function freshFolder(
     if (name.endsWith(".key")) await cp(path.join(attesterFolder, name), path.join(folder, name));
   await writeFile(path.join(folder, "settings.json"), JSON.stringify(settings));
   return folder;
-}
-
-async function startProgram(file: string, args: readonly string[]): Promise<Child> {
-  const spawned = spawn(process.execPath, [file, ...args], {
-    env: childEnvironment(),
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
-  let complaint = "";
-  spawned.stderr.on(
-    "data",
-    (chunk: Buffer) => (complaint = (complaint + chunk.toString()).slice(-LAST_WORDS)),
-  );
-  const child = supervised(spawned);
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${file} did not start`)), READY_WITHIN_MS);
-    const lines = createInterface({ input: spawned.stdout });
-    lines.once("line", () => {
-      clearTimeout(timer);
-      lines.close();
-      spawned.stdout.resume();
-      resolve();
-    });
-    void child.ended.then(() => reject(new Error(`${file} ended at its start: ${complaint}`)));
-  });
-  return child;
 }

@@ -8,11 +8,12 @@ import { addressToWord, encodeBurn } from "../../../../shared/protocol/host/cctp
 import { Blocks } from "../blocks.ts";
 import { readAlt } from "./alt-seen.ts";
 import { readChain } from "./chain-seen.ts";
-import type { LaneChain } from "./parties.ts";
+import type { LaneChain } from "./lane-chain.ts";
 import type { StrangersAct } from "./steps.ts";
 import type { Prebuilt } from "./requests.ts";
 import type { Stage } from "./stage.ts";
-import { CHAINS, CONFIRMATIONS, PAYER, person, STRANGER, type ChainFacts, type ChainName } from "./world.ts";
+import { PAYER, person, STRANGER } from "./persons.ts";
+import { chainsOf, CONFIRMATIONS, type ChainFacts, type ChainName } from "./world.ts";
 
 const GWEI = 1_000_000_000n;
 /** More than any proxy bids, so that it comes first in its block. */
@@ -24,6 +25,8 @@ const TRANSMITTER = new Interface([
   "function receiveMessage(bytes message, bytes attestation)",
   "function sendMessage(uint32 destinationDomain, bytes32 recipient, bytes32 destinationCaller, uint32 minFinalityThreshold, bytes messageBody)",
 ]);
+/** Of the exchange's contract, which alone may deliver what goes to an account there. */
+const RELAY = new Interface(["function relay(bytes message, bytes attestation)"]);
 const [FAST, FINAL] = [1_000, 2_000];
 const FORTUNE = 1_000_000n * 1_000_000n;
 
@@ -60,7 +63,9 @@ export class People {
   readonly orphanedAlt = new Set<string>();
   readonly #stage: Stage;
   /** Of people, by hash: a reorganisation may bring them again. */
-  readonly #sent: Readonly<Record<ChainName, Map<string, string>>> = { home: new Map(), other: new Map() };
+  readonly #sent: Readonly<Record<ChainName, Map<string, string>>> = {
+    ...{ home: new Map(), other: new Map(), exchange: new Map() },
+  };
   readonly #payer = person(PAYER);
   readonly #stranger = person(STRANGER);
 
@@ -74,13 +79,14 @@ export class People {
         () => new Map([...this.#sent[name], ...between.flatMap(({ rpc }) => [...rpc[name].sent])]),
         async () => (await readChain(parties.chains[name], facts.chains[name], facts)).burns,
       );
-    this.blocks = { home: blocksOf("home"), other: blocksOf("other") };
+    this.blocks = { home: blocksOf("home"), other: blocksOf("other"), exchange: blocksOf("exchange") };
   }
 
   async mine(blocks: number): Promise<void> {
+    const extras = this.#stage.extras();
     await Promise.all([
-      ...CHAINS.map((name) => this.blocks[name].mine(blocks)),
-      ...(this.#stage.hasAlt() ? [this.#stage.parties.alt.pass(blocks)] : []),
+      ...chainsOf(extras).map((name) => this.blocks[name].mine(blocks)),
+      ...(extras.alt ? [this.#stage.parties.alt.pass(blocks)] : []),
     ]);
   }
 
@@ -107,7 +113,11 @@ export class People {
   async act(act: StrangersAct, { place }: Prebuilt): Promise<boolean> {
     switch (act) {
       case "deliver":
-        return (await this.#deliver("home")) || (await this.#deliver("other"));
+        for (const from of chainsOf(this.#stage.extras()))
+          if (await this.#deliver(from, from === "home" ? "other" : "home")) return true;
+        return false;
+      case "relay":
+        return this.#deliver("home", "exchange");
       case "sweep":
         if (place.direction !== "in") return false;
         return this.#call("home", "sweep", [[{ terms: place.terms, fees: [] }], []]);
@@ -151,15 +161,15 @@ export class People {
   }
 
   /** Whatever is attested and not there yet. */
-  async #deliver(to: ChainName): Promise<boolean> {
-    const from: ChainName = to === "home" ? "other" : "home";
+  async #deliver(from: ChainName, to: ChainName): Promise<boolean> {
     const { facts, parties } = this.#stage;
+    const isToExchange = to === "exchange";
     const [source, target] = await Promise.all(
       [from, to].map((name) => readChain(parties.chains[name], facts.chains[name], facts)),
     );
     const there = new Set(target!.mints.map(({ nonce }) => nonce));
-    for (const { nonce, tx } of source!.burns) {
-      if (there.has(nonce)) continue;
+    for (const { nonce, tx, recipient } of source!.burns) {
+      if (there.has(nonce) || (recipient === facts.exchange.forwarder) !== isToExchange) continue;
       const all = await this.#attested(facts.chains[from], tx);
       for (const one of all)
         if (one.status === "complete" && one.eventNonce === nonce && (await this.#receive(to, one)))
@@ -169,10 +179,15 @@ export class People {
   }
 
   async #receive(chain: ChainName, { message, attestation }: AttestedMessage): Promise<boolean> {
-    const data = TRANSMITTER.encodeFunctionData("receiveMessage", [message, attestation]);
-    return (
-      (await this.#mined(chain, { to: this.#stage.facts.chains[chain].transmitter, data })) !== undefined
-    );
+    const { chains, exchange } = this.#stage.facts;
+    const call =
+      chain === "exchange"
+        ? { to: exchange.forwarder, data: RELAY.encodeFunctionData("relay", [message, attestation]) }
+        : {
+            to: chains[chain].transmitter,
+            data: TRANSMITTER.encodeFunctionData("receiveMessage", [message, attestation]),
+          };
+    return (await this.#mined(chain, call)) !== undefined;
   }
 
   /** The attester's own answer: nothing stands between it and people. Empty while it is away. */

@@ -2,7 +2,7 @@
 import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
 import { checksumAddress } from "../../../../shared/api/checksum.ts";
 import type { BridgePins } from "../../../../shared/client/index.ts";
-import { chainExit, factoryOf, lanesOf } from "../../../../shared/client/bridges/bridge-pins.ts";
+import { chainExit, factoryOf, lanesOf, venueExit } from "../../../../shared/client/bridges/bridge-pins.ts";
 import type { BurnTerms } from "../../../../shared/client/bridges/burn.ts";
 import { mustForeignKey, tokenAccountOf } from "../../../../shared/client/bridges/deposit-account.ts";
 import type { BridgeRecord, InRecord } from "../../../../shared/client/bridges/record.ts";
@@ -13,11 +13,14 @@ import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { paddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
+import type { AccountKind, ExchangeFacts } from "./world-exchange.ts";
 
 /** Few: a restored wallet asks about each, and about twenty more. */
 const INS = 6;
 const OUTS = 5;
 const FOREIGN = 4;
+/** Of money that goes to the exchange, by what becomes of the account. */
+const ACCOUNTS: readonly AccountKind[] = ["trader", "trader", "leaver", "never"];
 
 export interface Prebuilt {
   readonly name: string;
@@ -27,6 +30,8 @@ export interface Prebuilt {
   readonly place: InPlace | OutPlace;
   /** On the other blockchain: whose account it is, by the number of its key. */
   readonly deposit: Deposit | undefined;
+  /** On the exchange: who is to get it. */
+  readonly account: { readonly kind: AccountKind; readonly address: Address } | undefined;
 }
 
 export interface Deposit {
@@ -42,10 +47,11 @@ interface Making {
   readonly entry: NetworkEntry;
   readonly seed: Uint8Array;
   readonly recipients: readonly Address[];
+  readonly exchange: ExchangeFacts;
   readonly pins: BridgePins;
 }
 
-export function requestsOf({ entry, seed, recipients, pins }: Making): Prebuilt[] {
+export function requestsOf({ entry, seed, recipients, exchange, pins }: Making): Prebuilt[] {
   const keys = SpendingKey.fromSeed(seed);
   const asset = asAddress(entry.usdc.toLowerCase())!;
   const pool = asAddress(entry.pool.toLowerCase())!;
@@ -60,9 +66,10 @@ export function requestsOf({ entry, seed, recipients, pins }: Making): Prebuilt[
     const record = numbered(keys, of, index, 0);
     const place = placeOf(maker, record);
     const body = bodyOf(record, place, chain.chain_id);
-    if (record.kind !== "altchain") return { name, path, place, body, deposit: undefined };
+    const made = { name, path, place, body, deposit: undefined, account: undefined };
+    if (record.kind !== "altchain") return made;
     const deposit = depositOf(entry, keys, record, place.address);
-    return { name, path, place, deposit, body: { ...body, deposit_key: deposit.key } };
+    return { ...made, deposit, body: { ...body, deposit_key: deposit.key } };
   };
   const ins = Array.from({ length: INS }, (_, index) =>
     make(`in ${String(index + 1)}`, "/bridge/perpvenue/in-address", index, {
@@ -77,13 +84,22 @@ export function requestsOf({ entry, seed, recipients, pins }: Making): Prebuilt[
       ...{ kind: "out", venue: "chain", asset, minimum, feeCeiling, payee, exit, chainId: chain.chain_id },
     });
   });
+  // Ways out are numbered together, wherever they go.
+  const toExchange = ACCOUNTS.map((kind, i) => {
+    const payee = exchange.accounts[kind];
+    const { minimum, feeCeiling, ...exit } = venueExit(pins, payee);
+    const made = make(`desk ${String(i + 1)}`, "/bridge/perpvenue/out-address", OUTS + i, {
+      ...{ kind: "out", venue: "perpvenue", asset, minimum, feeCeiling, payee, exit, chainId: undefined },
+    });
+    return { ...made, account: { kind, address: payee } };
+  });
   const foreign = Array.from({ length: FOREIGN }, (_, index) =>
     make(`foreign ${String(index + 1)}`, "/bridge/altchain/deposit-address", index, {
       ...{ kind: "altchain", venue: "altchain", asset, refund: undefined, lanes: [], ...amounts },
       collector: asAddress(pins.collector.toLowerCase())!,
     }),
   );
-  return [...ins, ...outs, ...foreign];
+  return [...ins, ...outs, ...toExchange, ...foreign];
 }
 
 function depositOf({ bridges }: NetworkEntry, keys: SpendingKey, record: InRecord, home: Address): Deposit {
@@ -106,6 +122,8 @@ function bodyOf(record: BridgeRecord, { note }: InPlace | OutPlace, chainId: num
     ephemeral_key: toHex(note.ephemeralKey),
     ciphertext: toHex(note.ciphertext),
   };
+  if (record.kind === "out" && record.venue === "perpvenue")
+    return { ...receiver, account: checksumAddress(record.payee) };
   if (record.kind === "out")
     return { ...receiver, to: { chain_id: chainId, recipient: checksumAddress(record.payee) } };
   const refund = { ...receiver, refund_address: checksumAddress(record.refund) };

@@ -6,12 +6,15 @@ import { Place, type Reserve } from "../hosts.ts";
 import { startRpcRelay, type RpcRelay } from "../rpc-faults.ts";
 import { openStore, type Store, type StoreName } from "../stores.ts";
 import { startAttesterRelay, type AttesterRelay } from "./attester-faults.ts";
+import { startExchangeRelay, type ExchangeRelay } from "./exchange-faults.ts";
 import type { Parties } from "./parties.ts";
-import { CONFIRMATIONS, PLACES, type BridgeFacts, type PlaceName } from "./world.ts";
+import { CONFIRMATIONS, PLACES, type BridgeFacts, type Extras, type PlaceName } from "./world.ts";
 
 export interface Between {
   readonly rpc: Readonly<Record<PlaceName, RpcRelay>>;
   readonly attester: AttesterRelay;
+  /** The exchange's API. */
+  readonly exchange: ExchangeRelay;
 }
 
 export interface Stage {
@@ -20,9 +23,9 @@ export interface Stage {
   readonly store: Store;
   readonly between: readonly [Between, Between];
   /** Proxies on fresh data, not started yet. */
-  places(count: number, withAlt: boolean): Promise<Place[]>;
-  /** Whether the scenario that is played has the other blockchain. */
-  readonly hasAlt: () => boolean;
+  places(count: number, extras: Extras): Promise<Place[]>;
+  /** What the scenario that is played has. */
+  readonly extras: () => Extras;
   /** Data folder of the first of them. */
   readonly dataDir: () => string;
   close(): Promise<void>;
@@ -45,24 +48,27 @@ export async function openStage(
     rpc: {
       home: await startRpcRelay(parties.chains.home.url),
       other: await startRpcRelay(parties.chains.other.url),
+      exchange: await startRpcRelay(parties.chains.exchange.url),
       alt: await startRpcRelay(parties.alt.url),
     },
     attester: await startAttesterRelay(parties.attesterUrl),
+    exchange: await startExchangeRelay(parties.exchange.url),
   });
   const between = [await makeBetween(), await makeBetween()] as const;
-  const fileOf = async (i: 0 | 1, withAlt: boolean): Promise<string> => {
+  let now: Extras = { alt: false, exchange: false };
+  const fileOf = async (i: 0 | 1): Promise<string> => {
     const file = path.join(folder, `bridges-${String(i)}.json`);
-    await writeFile(file, JSON.stringify(settingsOf(facts, between[i], withAlt)));
+    await writeFile(file, JSON.stringify(settingsOf(facts, between[i], now)));
     return file;
   };
   let folders: string[] = [];
-  let isWithAlt = false;
+
   return {
     ...{ facts, parties, store, between },
-    async places(count, withAlt) {
-      isWithAlt = withAlt;
-      await parties.renew(withAlt);
-      const files = [await fileOf(0, withAlt), await fileOf(1, withAlt)];
+    async places(count, extras) {
+      now = extras;
+      await parties.renew(extras);
+      const files = [await fileOf(0), await fileOf(1)];
       folders = await store.reset(count);
       return folders.map((dataDir, i) => {
         const { rpc } = between[i]!;
@@ -79,28 +85,37 @@ export async function openStage(
         return place;
       });
     },
-    hasAlt: () => isWithAlt,
+    extras: () => now,
     dataDir: () => folders[0]!,
     async close() {
-      for (const { rpc, attester } of between) {
+      for (const { rpc, attester, exchange } of between) {
         for (const chain of PLACES) await rpc[chain].close();
         await attester.close();
+        await exchange.close();
       }
       await store.close();
     },
   };
 }
 
-/** Without the exchange, which no scenario has, and without the other blockchain where nobody uses it. */
-function settingsOf({ bridgeSettings }: BridgeFacts, { rpc, attester }: Between, withAlt: boolean): unknown {
-  const { perpvenue: _exchange, altchain, chains, ...rest } = bridgeSettings;
-  const [other] = chains as readonly [Readonly<Record<string, unknown>>];
+/** Without the exchange and without the other blockchain where nobody uses them. */
+function settingsOf({ bridgeSettings }: BridgeFacts, between: Between, extras: Extras): unknown {
+  const { perpvenue, altchain, chains, ...rest } = bridgeSettings as unknown as Settings;
+  const { rpc, attester, exchange } = between;
+  const near = { confirmations: CONFIRMATIONS, blockSecs: BLOCK_SECS };
+  const venue = { ...perpvenue.chain, ...near, rpcUrl: rpc.exchange.url };
   return {
     ...rest,
     attesterUrl: attester.url,
-    ...(withAlt
-      ? { altchain: { ...(altchain as object), rpcUrl: rpc.alt.url, blockSecs: ALT_BLOCK_SECS } }
-      : {}),
-    chains: [{ ...other, rpcUrl: rpc.other.url, confirmations: CONFIRMATIONS, blockSecs: BLOCK_SECS }],
+    ...(extras.exchange ? { perpvenue: { ...perpvenue, apiUrl: exchange.url, chain: venue } } : {}),
+    ...(extras.alt ? { altchain: { ...altchain, rpcUrl: rpc.alt.url, blockSecs: ALT_BLOCK_SECS } } : {}),
+    chains: [{ ...chains[0], ...near, rpcUrl: rpc.other.url }],
   };
+}
+
+/** As far as it is changed. */
+interface Settings {
+  readonly perpvenue: { readonly chain: object };
+  readonly altchain: object;
+  readonly chains: readonly [object];
 }

@@ -2,10 +2,22 @@
 import type { Arming } from "../rpc-faults.ts";
 import type { Moment } from "../trap.ts";
 import type { AttesterFault, AttesterQuestion } from "./attester-faults.ts";
+import type { Door } from "./exchange.ts";
+import type { ExchangeFault, ExchangeQuestion } from "./exchange-faults.ts";
 import type { ChainName, PlaceName } from "./world.ts";
+import type { AccountKind } from "./world-exchange.ts";
 
 /** Of a scenario's proxies. */
 export type Via = 0 | 1;
+
+/** A request that is there to be asked. */
+export interface Supply {
+  readonly name: string;
+  /** `foreign`: in, from the other blockchain. `exchange`: out, to an account there. */
+  readonly direction: "in" | "out" | "foreign" | "exchange";
+  /** Of the exchange. */
+  readonly account: AccountKind | undefined;
+}
 
 export type KillAt =
   | { readonly on: "now" }
@@ -17,13 +29,18 @@ export type KillAt =
       /** Which such question. */
       readonly nth: number;
     }
-  | { readonly on: "attester"; readonly question: AttesterQuestion | undefined; readonly moment: Moment };
+  | { readonly on: "attester"; readonly question: AttesterQuestion | undefined; readonly moment: Moment }
+  | { readonly on: "exchange-api"; readonly question: ExchangeQuestion | undefined; readonly moment: Moment };
 
-export const STRANGERS_ACTS = ["deliver", "sweep", "forward", "flush", "refund"] as const;
+export const STRANGERS_ACTS = ["deliver", "sweep", "forward", "flush", "relay", "refund"] as const;
 export type StrangersAct = (typeof STRANGERS_ACTS)[number];
 
 export const WAYS_TO_SIGN = ["once", "twice", "late", "dusted", "alone", "elsewhere"] as const;
 export type WayToSign = (typeof WAYS_TO_SIGN)[number];
+
+/** `away`: until the faults end. `forget`: it comes back without an account that has nothing. */
+export const EXCHANGE_ACTS = ["restart", "away", "pause", "forget"] as const;
+export type ExchangeAct = (typeof EXCHANGE_ACTS)[number];
 
 export type Step =
   | {
@@ -43,7 +60,16 @@ export type Step =
       readonly amount: string;
       readonly token: "right" | "wrong";
     }
-  /** Blocks come on both chains, one after the other, and everybody has time to look at each. */
+  /** The trader has the exchange pay so much, and its fee, to an address, which was told before. */
+  | { readonly do: "withdraw"; readonly what: string; readonly door: Door; readonly amount: string }
+  | { readonly do: "exchange"; readonly act: ExchangeAct }
+  | {
+      readonly do: "exchange-api";
+      readonly via: Via;
+      readonly fault: ExchangeFault;
+      readonly times: number;
+    }
+  /** Blocks come on all chains, one after the other, and everybody has time to look at each. */
   | { readonly do: "go"; readonly rounds: number }
   | { readonly do: "mine"; readonly chain: PlaceName; readonly blocks: number }
   /** The device signs what the service has written for it; see `device.ts`. */

@@ -6,29 +6,29 @@
 import { cp, readFile } from "node:fs/promises";
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { base58 } from "@scure/base";
-import { computeAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
-import { DEVELOPMENT_MNEMONIC } from "../../../../scripts/stack/anvil.ts";
+import { computeAddress, JsonRpcProvider } from "ethers";
 import { altchainRemote } from "../../../../scripts/stack/bridges/altchain.ts";
 import { pepperFile } from "../../../../scripts/stack/development-credential.ts";
 import { localProxySettings } from "../../../../scripts/stack/proxy-settings.ts";
 import { bridgePins } from "../../../../scripts/stack/stack-wallet.ts";
-import { TestUsdc } from "../../../../scripts/stack/usdc.ts";
-import { deployTestUsdc } from "../../../../scripts/product/deploy.ts";
 import type { NetworkEntry } from "../../../../scripts/product/stack-file.ts";
+import type { Anvil } from "../../../../scripts/stack/anvil.ts";
+import { venueFolder } from "../../../../scripts/stack/bridges/settle.ts";
 import { newSeed } from "../../../../shared/client/index.ts";
 import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { startTestStack, type TestStack } from "../../../support/stack.ts";
 import { until } from "../../../support/until.ts";
+import { person } from "./persons.ts";
 import { requestsOf, type Prebuilt } from "./requests.ts";
+import { REST_BLOCKS, rest, stock } from "./world-chains.ts";
+import { fillExchange, type ExchangeFacts } from "./world-exchange.ts";
 
 /** As many blocks as any chain here has to have on what is final. */
 export const CONFIRMATIONS = 5;
-/** Empty blocks above the world's transactions. */
-const REST_BLOCKS = 2;
-const UNIT = 1_000_000n;
-const RICH = 10_000_000n * UNIT;
 
-export const CHAINS = ["home", "other"] as const;
+/** In every scenario. */
+export const OWN_CHAINS = ["home", "other"] as const;
+export const CHAINS = [...OWN_CHAINS, "exchange"] as const;
 export type ChainName = (typeof CHAINS)[number];
 /** With the other blockchain, which is a process of its own and has no blocks that anvil could take back. */
 export const PLACES = [...CHAINS, "alt"] as const;
@@ -51,6 +51,16 @@ export interface ChainFacts {
   readonly height: number;
 }
 
+/** What only some scenarios have: they take as long as without it, as others of their requests go. */
+export interface Extras {
+  /** The other blockchain. */
+  readonly alt: boolean;
+  /** The exchange, with its chain. */
+  readonly exchange: boolean;
+}
+
+export const chainsOf = ({ exchange }: Extras): readonly ChainName[] => (exchange ? CHAINS : OWN_CHAINS);
+
 /** The other blockchain; where its program listens differs from lane to lane. */
 export interface AltFacts {
   readonly mint: string;
@@ -67,6 +77,7 @@ export interface BridgeFacts {
   readonly stackFolder: string;
   readonly chains: Readonly<Record<ChainName, ChainFacts>>;
   readonly alt: AltFacts;
+  readonly exchange: ExchangeFacts;
   readonly factory: Address;
   /** Whose addresses they all are. */
   readonly seed: Uint8Array;
@@ -85,12 +96,6 @@ export interface BridgeFacts {
   readonly folder: string;
 }
 
-/** Unlocked accounts of every local chain: who pays, and somebody else. */
-export const person = (n: number): HDNodeWallet =>
-  HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC, undefined, `m/44'/60'/0'/0/${String(n)}`);
-export const PAYER = 7;
-export const STRANGER = 8;
-
 export interface MadeBridgeWorld {
   readonly facts: BridgeFacts;
   readonly rpc: Readonly<
@@ -101,15 +106,16 @@ export interface MadeBridgeWorld {
 
 export async function makeBridgeWorld(): Promise<MadeBridgeWorld> {
   const on = await startTestStack({ bridges: true });
-  const other = on.local.bridges?.chains.other;
-  if (other === undefined) {
+  const beside = on.local.bridges?.chains;
+  if (beside === undefined) {
     await on.stop();
     throw new Error("a stack without bridges");
   }
   const options = { staticNetwork: true, cacheTimeout: -1 } as const;
-  const far = new JsonRpcProvider(other.url, other.chainId, options);
+  const at = ({ url, chainId }: Anvil): JsonRpcProvider => new JsonRpcProvider(url, chainId, options);
+  const far = { other: at(beside.other), exchange: at(beside.exchange) };
   const stop = async (): Promise<void> => {
-    far.destroy();
+    for (const each of Object.values(far)) each.destroy();
     await on.stop();
   };
   try {
@@ -118,14 +124,17 @@ export async function makeBridgeWorld(): Promise<MadeBridgeWorld> {
       (provider: JsonRpcProvider) =>
       (method: string, params: readonly unknown[] = []): Promise<unknown> =>
         provider.send(method, [...params]) as Promise<unknown>;
-    return { facts, rpc: { home: rpcOf(on.chain), other: rpcOf(far) }, stop };
+    const rpc = { home: rpcOf(on.chain), other: rpcOf(far.other), exchange: rpcOf(far.exchange) };
+    return { facts, rpc, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
+type Far = Readonly<Record<"other" | "exchange", JsonRpcProvider>>;
+
+async function fill(on: TestStack, far: Far): Promise<BridgeFacts> {
   const { entry, local, chain } = on;
   const { bridges } = entry;
   const { folder } = local;
@@ -133,13 +142,19 @@ async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
   const made = await readJson(folder.inside("bridges.json"));
   const bridgeSettings = await readJson(local.bridges!.settingsFile);
   if (bridges === undefined || deployment === undefined) throw new Error("a stack without a deployment");
-  const [wrongHome, wrongFar] = [await stock(chain, entry.usdc), await stock(far, bridges.chains[0]!.usdc)];
+  const wrong = {
+    home: await stock(chain, entry.usdc),
+    other: await stock(far.other, bridges.chains[0]!.usdc),
+    exchange: await stock(far.exchange, bridges.perpvenue.usdc),
+  };
+  const exchange = await fillExchange(entry, chain, {
+    folder: venueFolder(folder, "exchange"),
+    copy: folder.inside("exchange-template"),
+  });
 
   await on.setMining(false);
   await on.mine(REST_BLOCKS);
-  await far.send("evm_setAutomine", [false]);
-  await far.send("evm_setIntervalMining", [0]);
-  await far.send("anvil_mine", [`0x${REST_BLOCKS.toString(16)}`]);
+  for (const each of Object.values(far)) await rest(each);
   const height = await chain.getBlockNumber();
   await until("the index to be there", async () => (await on.client.merkleRoot()).block_number === height);
   await local.proxy().stop();
@@ -147,21 +162,17 @@ async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
   await cp(folder.inside("store"), template, { recursive: true });
 
   const farSender = computeAddress((await folder.secrets.text("bridge-sender.key")).trim());
-  const cctp = made as unknown as Record<ChainName, { readonly feeRecipient: Address }>;
+  const cctp = made as unknown as Record<ChainName, Deployed>;
+  const chainFacts = async (name: ChainName, chainId: number, provider: JsonRpcProvider) => ({
+    ...{ name, chainId, domain: cctp[name].domain, height: await provider.getBlockNumber() },
+    ...{ usdc: must(cctp[name].usdc), wrong: wrong[name], feeRecipient: cctp[name].feeRecipient },
+    ...{ messenger: must(cctp[name].messenger), transmitter: must(cctp[name].transmitter) },
+    sender: name === "home" ? await on.sender() : farSender,
+  });
   const chains: BridgeFacts["chains"] = {
-    home: {
-      ...{ name: "home", chainId: entry.chain_id, domain: bridges.home.domain, height },
-      ...{ usdc: must(entry.usdc), wrong: wrongHome, sender: await on.sender() },
-      ...{ messenger: must(bridges.home.messenger), transmitter: must(bridges.home.transmitter) },
-      feeRecipient: cctp.home.feeRecipient,
-    },
-    other: {
-      ...{ name: "other", chainId: bridges.chains[0]!.chain_id, domain: bridges.chains[0]!.domain },
-      ...{ usdc: must(bridges.chains[0]!.usdc), wrong: wrongFar, sender: farSender },
-      messenger: must(bridges.chains[0]!.messenger),
-      transmitter: must(bridges.chains[0]!.transmitter),
-      ...{ feeRecipient: cctp.other.feeRecipient, height: await far.getBlockNumber() },
-    },
+    home: await chainFacts("home", entry.chain_id, chain),
+    other: await chainFacts("other", bridges.chains[0]!.chain_id, far.other),
+    exchange: await chainFacts("exchange", bridges.perpvenue.chain_id, far.exchange),
   };
   const settings = {
     ...(await localProxySettings({
@@ -177,7 +188,7 @@ async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
   const seed = newSeed();
   const recipients = [must(person(20).address)];
   return {
-    ...{ entry, chains, seed, recipients, settings, template, bridgeSettings },
+    ...{ entry, chains, exchange, seed, recipients, settings, template, bridgeSettings },
     alt: {
       ...{
         mint: bridges.altchain.mint,
@@ -193,23 +204,20 @@ async function fill(on: TestStack, far: JsonRpcProvider): Promise<BridgeFacts> {
     stackFolder: on.stack.folder.path,
     factory: must(bridges.factory),
     serviceSeed: fromHexText(await folder.secrets.text("service-wallet.seed")),
-    requests: requestsOf({ entry, seed, recipients, pins: bridgePins(entry.usdc, bridges) }),
+    requests: requestsOf({ entry, seed, recipients, exchange, pins: bridgePins(entry.usdc, bridges) }),
     vsockPath: String(local.enclave().ready["vsockPath"]),
     attesterFolder: folder.inside("attester"),
     folder: folder.path,
   };
 }
 
-/** Dollars for the payer, and a token of his that no bridge knows. */
-async function stock(chain: JsonRpcProvider, usdc: string): Promise<Address> {
-  const owner = await chain.getSigner(0);
-  const { address } = person(PAYER);
-  const wrong = await deployTestUsdc(owner);
-  await (await TestUsdc.at(usdc, chain)).mint(address, RICH);
-  await TestUsdc.with(wrong.address, owner).mint(address, RICH);
-  for (const one of [PAYER, STRANGER])
-    await chain.send("anvil_setBalance", [person(one).address, `0x${(10n ** 24n).toString(16)}`]);
-  return wrong.address;
+/** As `bridges.json` of a network has it. */
+interface Deployed {
+  readonly domain: number;
+  readonly usdc: string;
+  readonly messenger: string;
+  readonly transmitter: string;
+  readonly feeRecipient: Address;
 }
 
 function must(text: string): Address {
