@@ -1,10 +1,12 @@
-// A process that removes ended tickets is killed in the middle: what is left is whole, and another goes on with it.
+// A process that removes ended tickets, or changes what the audit log tells of, is killed in the middle: what is left is
+// whole, and another goes on with it.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addDeveloper } from "../../../proxy/auth/registration.ts";
 import { createRetention } from "../../../proxy/sequencer/retention.ts";
 import { embeddedStores, sharedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
@@ -76,9 +78,10 @@ async function assertWhole({ tickets }: InstanceStores): Promise<string[]> {
   return ids;
 }
 
-async function killInTheMiddle(place: Place): Promise<void> {
-  const script = "test/support/retention-process.ts";
-  const child = spawn(process.execPath, ["--import", "tsx", script, place.name, "0xPool", String(LEASE_MS)], {
+/** Once it has said something. */
+async function killInTheMiddle(script: string, place: Place): Promise<void> {
+  const words = ["--import", "tsx", script, place.name, "0xPool", String(LEASE_MS)];
+  const child = spawn(process.execPath, words, {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "inherit"],
     env: { PATH: process.env["PATH"] ?? "" },
@@ -89,13 +92,13 @@ async function killInTheMiddle(place: Place): Promise<void> {
   assert.deepEqual(await ended, [null, "SIGKILL"], "it was not done yet");
 }
 
-describe("retention that is killed in the middle", function () {
+describe("a store whose writer is killed in the middle", function () {
   this.timeout(120_000);
   let folder: string;
   let redis: RedisServer | undefined;
   beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), "cloister-retention-"))));
   afterEach(async () => {
-    redis?.kill();
+    await redis?.kill();
     redis = undefined;
     await rm(folder, { recursive: true, force: true });
   });
@@ -118,23 +121,42 @@ describe("retention that is killed in the middle", function () {
   }
 
   for (const [kind, placed] of Object.entries({ LMDB: inLmdb, Redis: inRedis })) {
+    it(`has no change without its audit entry in ${kind}, and no entry without its change`, async () => {
+      const place = await placed();
+      const before = await place.open();
+      await addDeveloper(before.keys, { name: "Shop", id: "shop" });
+      await place.close(before);
+      for (let round = 0; round < 3; round++) {
+        await killInTheMiddle("test/support/changing-process.ts", place);
+        const stores = await place.open();
+        const { entries } = await stores.audit.page({ developerId: "shop", limit: 100_000 });
+        const epoch = (await stores.keys.developer("shop"))?.sessionEpoch ?? 0;
+        assert.ok(epoch > 4 * (round + 1), String(epoch));
+        assert.deepEqual(
+          entries.map(({ number, after }) => [number, after?.["sessionEpoch"]]),
+          Array.from({ length: epoch }, (_, i) => [epoch - i, epoch - i]),
+        );
+        await place.close(stores);
+      }
+    });
+
     it(`leaves whole tickets in ${kind}, and another process goes on where it stopped`, async () => {
       const place = await placed();
       const before = await place.open();
       await fill(before);
       await place.close(before);
-      await killInTheMiddle(place);
+      await killInTheMiddle("test/support/retention-process.ts", place);
       const stores = await place.open();
       const left = await assertWhole(stores);
       assert.ok(left.length > 0 && left.length < TICKETS, String(left.length));
+      const fence = await leaseOf(stores);
       await createRetention({
         ...{ tickets: stores.tickets, usage: stores.usage, endedTicketsDays: 1, usageDays: 1, now: Date.now },
-        ...{ logger: { info: () => undefined, warn: (fields) => assert.fail(JSON.stringify(fields)) } },
+        ...{
+          logger: { info: () => undefined, warn: (fields: unknown) => assert.fail(JSON.stringify(fields)) },
+        },
         // Kept as long as it is asked for, as a proxy does.
-        fence: (
-          (fence) => () =>
-            fence
-        )(await leaseOf(stores)),
+        fence: () => fence,
       }).run();
       assert.deepEqual(await assertWhole(stores), []);
       await place.close(stores);
