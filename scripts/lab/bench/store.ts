@@ -154,7 +154,7 @@ async function workOut(): Promise<number> {
 /** Of many developers, poured as often as by a proxy under load. */
 async function countRequests(engine: Engine): Promise<number> {
   const usage = createUsageCounter({
-    ...{ store: openUsageStore(engine), now: Date.now, logger: { warn: (fields) => console.error(fields) } },
+    ...{ store: openUsageStore(engine), now: Date.now, logger: { warn: (fields: unknown) => console.error(fields) } },
   });
   const endpoints = Object.values(ENDPOINTS);
   const whole = await cpuMs(1, async () => {
