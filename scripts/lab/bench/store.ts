@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createUsageCounter } from "../../../proxy/observe/usage-counter.ts";
+import { createUsageCounter } from "../../../proxy/limits/usage-counter.ts";
 import { placesOf } from "../../../proxy/store/ended-tickets.ts";
 import type { Engine } from "../../../proxy/store/engine.ts";
 import { openKeyStore } from "../../../proxy/store/keys.ts";
@@ -154,7 +154,11 @@ async function workOut(): Promise<number> {
 /** Of many developers, poured as often as by a proxy under load. */
 async function countRequests(engine: Engine): Promise<number> {
   const usage = createUsageCounter({
-    ...{ store: openUsageStore(engine), now: Date.now, logger: { warn: (fields: unknown) => console.error(fields) } },
+    ...{
+      store: openUsageStore(engine),
+      now: Date.now,
+      logger: { warn: (fields: unknown) => console.error(fields) },
+    },
   });
   const endpoints = Object.values(ENDPOINTS);
   const whole = await cpuMs(1, async () => {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createUsageCounter, type UsageCounter } from "../../../../proxy/observe/usage-counter.ts";
+import { createUsageCounter, type UsageCounter } from "../../../../proxy/limits/usage-counter.ts";
 import { embeddedStores } from "../../../../proxy/store/instance.ts";
 import type { Database } from "../../../../proxy/store/lmdb/database.ts";
 import { StoreUnavailable } from "../../../../proxy/store/unavailable.ts";
@@ -10,7 +10,7 @@ import { temporaryDatabase } from "../../../support/fees.ts";
 const { relay, ticket } = ENDPOINTS;
 const NIGHT = Date.UTC(2026, 10, 26) - 1;
 
-describe("observe/usage-counter", () => {
+describe("limits/usage-counter", () => {
   let database: Database;
   let store: UsageStore;
   let now: number;
