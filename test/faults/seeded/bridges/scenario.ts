@@ -65,8 +65,7 @@ export class Scenario implements Playing {
       await this.#settling.heal();
       this.at = "settling";
       const left = await this.#settling.settle();
-      if (left !== undefined)
-        violations.push({ code: "NOT_SETTLED", text: `${left}${await this.#saidOf()}` });
+      if (left !== undefined) violations.push({ code: "NOT_SETTLED", text: left });
       this.at = "observing";
       violations.push(...(await this.#judge(first, follower, violations)));
     } catch (error) {
@@ -100,12 +99,6 @@ export class Scenario implements Playing {
     });
     for (const lane of lanesPlayed(seen)) this.#count(lane);
     return check(seen);
-  }
-
-  /** What the service and the attester say of what is not at its end. */
-  async #saidOf(): Promise<string> {
-    const lines = [...(await this.#desk.inFull()), ...(await this.#people.attestedInFull())];
-    return lines.map((line) => `\n      ${line}`).join("");
   }
 
   #kills(): number {

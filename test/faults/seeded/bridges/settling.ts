@@ -65,12 +65,20 @@ export class Settling {
       if (left.length === 0) break;
       if (round % CLOCK_EVERY_ROUNDS === 0) await this.#passTime();
     }
-    if (left.length > 0) return `after ${String(MAX_ROUNDS)} rounds: ${left.join(", ")}`;
+    if (left.length > 0)
+      return `after ${String(MAX_ROUNDS)} rounds: ${left.join(", ")}${await this.#saidInFull()}`;
     await this.#player.people.mine(CONFIRMATIONS);
     await this.#synced();
     await this.#player.desk.askAgain();
     await this.#said();
     return undefined;
+  }
+
+  /** What the service and the attester say of what is not at its end. */
+  async #saidInFull(): Promise<string> {
+    const { desk, people } = this.#player;
+    const lines = [...(await desk.inFull()), ...(await people.attestedInFull())];
+    return lines.map((line) => `\n      ${line}`).join("");
   }
 
   /** What the exchange refuses goes back when its clock has run, and no earlier. */
