@@ -63,6 +63,7 @@ import { createSequencer } from "./sequencer/sequencer.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
+import { createDiskWatch } from "./status/disk-watch.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
 import { createPoolWatch } from "./status/pool-watch.ts";
 import { createSnapshots } from "./status/snapshots.ts";
@@ -151,6 +152,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     pool,
     config.assets.map(({ address }) => address),
   );
+  const disk = createDiskWatch(config.dataDir);
   const prices = createPrices({
     ...config,
     chain,
@@ -278,7 +280,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
         });
   metrics.observe(
     createSnapshots({
-      ...{ sequencer, indexer, prices, limits, balance, poolWatch, cap, now },
+      ...{ sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, now },
       bridges: figures,
     }),
   );
@@ -328,6 +330,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     metrics.watchProcess();
     balance.start();
     poolWatch.start();
+    disk.start();
     logger.info({ host: "127.0.0.1", port: operations.port }, "metrics and probes");
   }
 
@@ -369,7 +372,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     }, PARTIES_MS);
     await Promise.all([
       ...[sequencer.stop(), bridging?.stop(), indexer.stop()],
-      ...[prices.stop(), balance.stop(), poolWatch.stop()],
+      ...[prices.stop(), balance.stop(), poolWatch.stop(), disk.stop()],
     ]);
     clearTimeout(hurry);
     const restored = courier.stop();
