@@ -57,7 +57,7 @@ export function openShell(
   child.stdin.on("error", () => undefined);
   const ended = once(child, "close");
   let count = 0;
-  child.stdin.write("set -euo pipefail\n");
+  child.stdin.write("set -eu\n");
 
   /** All that was said until the end of what was typed. */
   async function run(command: string): Promise<string> {
