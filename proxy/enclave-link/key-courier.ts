@@ -170,6 +170,8 @@ export interface CourierOptions {
   /** After a first failure; it doubles up to `maxWaitMs`. */
   readonly minWaitMs?: number;
   readonly maxWaitMs?: number;
+  /** In [0, 1). Default: Math.random. */
+  readonly random?: () => number;
 }
 
 /** Watches over every enclave for as long as the proxy runs. `release` is undefined when no KMS is configured. */
@@ -179,7 +181,7 @@ export function createKeyCourier(
   logger: Logger,
   options: CourierOptions = {},
 ): KeyCourier {
-  const { watchMs = 2_000, minWaitMs = 500, maxWaitMs = 15_000 } = options;
+  const { watchMs = 2_000, minWaitMs = 500, maxWaitMs = 15_000, random = Math.random } = options;
   const faults: (CourierFaultCode | undefined)[] = errands.map(() => undefined);
   const leaving = new AbortController();
   const hasLeft = (): boolean => leaving.signal.aborted;
@@ -224,7 +226,9 @@ export function createKeyCourier(
       }
       // Looking at a socket costs nothing; only what may burden KMS or the enclave is put off longer and longer.
       const isIdle = failures === 0 || faults[enclave] === "ENCLAVE_AWAY";
-      const wait = isIdle ? watchMs : Math.min(minWaitMs * 2 ** (failures - 1), maxWaitMs);
+      // An enclave waits for one envelope at a time: couriers of several proxies that came to it together would spoil each
+      // other's errand again at every try, if both waited as long.
+      const wait = isIdle ? watchMs : Math.min(minWaitMs * 2 ** (failures - 1), maxWaitMs) * (0.5 + random());
       await pause(wait, leaving.signal);
     }
   }
