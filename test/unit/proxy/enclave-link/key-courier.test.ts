@@ -342,7 +342,7 @@ describe("enclave-link/key-courier", () => {
         },
         close: () => undefined,
       });
-      // Whoever asks at about the same time as the other brings its envelope when both have asked.
+      // Of two that ask at about the same time, the first brings its envelope when both have asked, and then the other.
       let goOn: (() => void) | undefined;
       const together: KeyRelease = {
         open: async (...words) => {
@@ -351,7 +351,11 @@ describe("enclave-link/key-courier", () => {
               goOn = resolve;
               setTimeout(resolve, 200);
             });
-          else goOn();
+          else {
+            const before = failed;
+            goOn();
+            await until("the first to have tried", () => failed > before || enclave.phase === "serving");
+          }
           goOn = undefined;
           return release.open(...words);
         },
