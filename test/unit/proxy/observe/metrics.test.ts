@@ -52,7 +52,7 @@ describe("observe/metrics", () => {
     metrics.request(ENDPOINTS.ticket, 404, 0.25);
     metrics.request(undefined, 404, 1);
     metrics.request(ENDPOINTS.events, 200, 3_600);
-    metrics.request(ENDPOINTS.spend, 200, 20, true);
+    metrics.request(ENDPOINTS.sequenceSpend, 200, 20, true);
     metrics.refused("RATE_LIMITED", "key-minute");
     metrics.connectionRefused("address");
     metrics.accepted("spend");
