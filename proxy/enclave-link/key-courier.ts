@@ -4,6 +4,7 @@
  * carries is sealed both ways, and the enclave itself refuses a key that was not born in its own image.
  * The only file that knows KMS; the host's credential comes from where the AWS client looks for it.
  */
+import { randomInt } from "node:crypto";
 import { DecryptCommand, KMSClient, KMSServiceException } from "@aws-sdk/client-kms";
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { EnclaveReply } from "../../shared/protocol/enclave-messages.ts";
@@ -170,7 +171,7 @@ export interface CourierOptions {
   /** After a first failure; it doubles up to `maxWaitMs`. */
   readonly minWaitMs?: number;
   readonly maxWaitMs?: number;
-  /** In [0, 1). Default: Math.random. */
+  /** In [0, 1). */
   readonly random?: () => number;
 }
 
@@ -181,7 +182,7 @@ export function createKeyCourier(
   logger: Logger,
   options: CourierOptions = {},
 ): KeyCourier {
-  const { watchMs = 2_000, minWaitMs = 500, maxWaitMs = 15_000, random = Math.random } = options;
+  const { watchMs = 2_000, minWaitMs = 500, maxWaitMs = 15_000, random = anyShare } = options;
   const faults: (CourierFaultCode | undefined)[] = errands.map(() => undefined);
   const leaving = new AbortController();
   const hasLeft = (): boolean => leaving.signal.aborted;
@@ -251,6 +252,8 @@ function detailsOf({ code, message, step, cause }: CourierFault): Readonly<Recor
   const kms = cause instanceof KMSServiceException ? { kms: `${cause.name}: ${cause.message}` } : {};
   return { code, reason: message, ...(step === undefined ? {} : { step }), ...kms };
 }
+
+const anyShare = (): number => randomInt(1_000) / 1_000;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

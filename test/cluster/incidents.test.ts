@@ -49,14 +49,19 @@ describe("the operator's incidents (needs prometheus, and to be root for a disk 
   let etc: string;
   let guide: readonly Block[];
   let cases: Readonly<Record<string, Incident>>;
+  /** Of what was begun, in its order. */
+  const ends: (() => unknown)[] = [];
 
   before(async function () {
     const mounted = (await hasPrometheus()) ? mountSmallDisk(256) : undefined;
     if (mounted === undefined) return this.skip();
     disk = mounted;
+    ends.push(() => disk.remove());
     guide = await blocksOf(GUIDE);
     etc = await mkdtemp(path.join(tmpdir(), "cloister-incidents-"));
+    ends.push(() => rm(etc, { recursive: true, force: true }));
     limits = await startRedis();
+    ends.push(() => limits.kill());
     const guardian = new Wallet(HDNodeWallet.createRandom().privateKey);
     const operations: number[] = [];
     let node: Awaited<ReturnType<typeof relayTo>> | undefined;
@@ -85,7 +90,9 @@ describe("the operator's incidents (needs prometheus, and to be root for a disk 
         },
       },
     );
+    ends.push(() => on.stop());
     prometheus = await startPrometheus(operations.map((port) => `127.0.0.1:${String(port)}`));
+    ends.push(() => prometheus.stop());
     await on.chain.send("anvil_setBalance", [guardian.address, "0xde0b6b3a7640000"]);
     cases = incidents({ on, node: node!, limits, disk, guardian });
     await until("both proxies to be scraped", async () => {
@@ -94,11 +101,7 @@ describe("the operator's incidents (needs prometheus, and to be root for a disk 
     });
   });
   after(async () => {
-    await prometheus?.stop();
-    await on?.stop();
-    await limits?.kill();
-    disk?.remove();
-    if (etc !== undefined) await rm(etc, { recursive: true, force: true });
+    for (const end of ends.reverse()) await end();
   });
 
   it("every query of the dashboard is answered, and shows something on a service that has worked", async () => {

@@ -47,13 +47,17 @@ describe("the proxy's container, without an engine (needs root, unshare and setp
   let said = "";
   let url: string;
   let operations: string;
+  /** Of what was begun, in its order. */
+  const ends: (() => unknown)[] = [];
 
   before(async function () {
     const canEnter =
       spawnSync("unshare", ["--mount", "setpriv", "--reuid", String(USER), "true"]).status === 0;
     if (!canEnter) return this.skip();
     on = await startTestStack();
+    ends.push(() => on.stop());
     folder = await mkdtemp(path.join(tmpdir(), "cloister-container-"));
+    ends.push(() => rm(folder, { recursive: true, force: true }));
     const [tree, volumes] = [path.join(folder, "tree"), path.join(folder, "volumes")];
     for (const at of [tree, path.join(tree, "node_modules"), volumes, path.join(volumes, "data")])
       await mkdir(at, { recursive: true });
@@ -78,18 +82,12 @@ describe("the proxy's container, without an engine (needs root, unshare and setp
       path.join(volumes, "enclave.sock"),
       String(on.local.enclave().ready["vsockPath"]),
     );
+    ends.push(() => relay.close());
     await chmod(path.join(volumes, "enclave.sock"), 0o666);
     await start(tree, volumes);
   });
   after(async () => {
-    if (proxy !== undefined && proxy.exitCode === null) {
-      const ended = once(proxy, "exit");
-      proxy.kill("SIGTERM");
-      await ended;
-    }
-    await relay?.close();
-    await on?.stop();
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    for (const end of ends.reverse()) await end();
   });
 
   async function start(tree: string, volumes: string): Promise<void> {
@@ -128,6 +126,11 @@ describe("the proxy's container, without an engine (needs root, unshare and setp
         CLOISTER_SESSION_KEYS_FILE: "/mnt/session-keys.json",
       },
       stdio: ["ignore", "pipe", "pipe"],
+    });
+    const ended = once(proxy, "exit");
+    ends.push(() => {
+      proxy.kill("SIGTERM");
+      return ended;
     });
     for (const stream of [proxy.stdout, proxy.stderr])
       stream?.setEncoding("utf8").on("data", (text: string) => (said += text));

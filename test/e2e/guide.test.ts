@@ -4,6 +4,7 @@
  * and goes back to a copy of its store. What is marked as not run here is listed, so that nothing hides behind the mark.
  */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -23,18 +24,24 @@ const UNIT = 1_000_000n;
 const COINS = "0x8ac7230489e80000";
 const PORTS = ["6379", "6380", "8080", "9464"] as const;
 
-describe("the operator's guide (needs promtool)", function () {
+describe("the operator's guide (needs redis-server, promtool, openssl and curl)", function () {
   this.timeout(300_000);
   let on: TestStack;
   let root: string;
   let shell: Shell;
   let guide: readonly Block[];
   let ports: readonly number[];
+  /** Of what was begun, in its order. */
+  const ends: (() => unknown)[] = [];
 
-  before(async () => {
+  before(async function () {
+    const needed = ["redis-server", "redis-cli", "promtool", "openssl", "curl"];
+    if (needed.some((program) => spawnSync(program, ["--version"]).error !== undefined)) return this.skip();
     guide = await blocksOf(GUIDE);
     on = await startTestStack();
+    ends.push(() => on.stop());
     root = await mkdtemp(path.join(tmpdir(), "cloister-guide-"));
+    ends.push(() => rm(root, { recursive: true, force: true }));
     ports = [await freePort(), await freePort(), await freePort(), await freePort()];
     for (const folder of ["etc", "redis"]) await mkdir(path.join(root, folder), { mode: 0o700 });
     await copyFile(on.local.folder.secrets.path("signer.json"), path.join(root, "etc", "pair.json"));
@@ -68,15 +75,17 @@ describe("the operator's guide (needs promtool)", function () {
       },
       replacing,
     );
+    // They are no part of the shell's group.
+    for (const port of ports.slice(0, 2))
+      ends.push(() =>
+        redisCommand(`redis://127.0.0.1:${String(port)}`, "SHUTDOWN", "NOSAVE").catch(() => undefined),
+      );
+    ends.push(() => shell.close());
     for (const { kind, under, text } of guide)
       if (kind === "sh words" && under.length === 0) await shell.type(text);
   });
   after(async () => {
-    await shell?.close();
-    for (const port of ports?.slice(0, 2) ?? [])
-      await redisCommand(`redis://127.0.0.1:${String(port)}`, "SHUTDOWN", "NOSAVE").catch(() => undefined);
-    await on?.stop();
-    if (root !== undefined) await rm(root, { recursive: true, force: true });
+    for (const end of ends.reverse()) await end();
   });
 
   /** Every block of a chapter, or of a part of it. */
