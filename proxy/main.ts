@@ -65,6 +65,7 @@ import { createSequencer } from "./sequencer/sequencer.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
 import { keyHashesOf, loadCircuits } from "./status/circuits.ts";
+import { createDiskWatch } from "./status/disk-watch.ts";
 import { createHealthChecks } from "./status/health-checks.ts";
 import { createPoolWatch } from "./status/pool-watch.ts";
 import { createSnapshots } from "./status/snapshots.ts";
@@ -153,6 +154,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     pool,
     config.assets.map(({ address }) => address),
   );
+  const disk = createDiskWatch(config.dataDir);
   const prices = createPrices({
     ...config,
     chain,
@@ -286,7 +288,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
         });
   metrics.observe(
     createSnapshots({
-      ...{ sequencer, indexer, prices, limits, balance, poolWatch, cap, now },
+      ...{ sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, now },
       bridges: figures,
     }),
   );
@@ -337,6 +339,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     metrics.watchProcess();
     balance.start();
     poolWatch.start();
+    disk.start();
     logger.info({ host: "127.0.0.1", port: operations.port }, "metrics and probes");
   }
 
@@ -381,7 +384,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     await retention.stop();
     await Promise.all([
       ...[sequencer.stop(), bridging?.stop(), indexer.stop()],
-      ...[prices.stop(), balance.stop(), poolWatch.stop()],
+      ...[prices.stop(), balance.stop(), poolWatch.stop(), disk.stop()],
     ]);
     clearTimeout(hurry);
     // Nothing is answered any more, so nothing is counted after it.

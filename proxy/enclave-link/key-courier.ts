@@ -4,6 +4,7 @@
  * carries is sealed both ways, and the enclave itself refuses a key that was not born in its own image.
  * The only file that knows KMS; the host's credential comes from where the AWS client looks for it.
  */
+import { randomInt } from "node:crypto";
 import { DecryptCommand, KMSClient, KMSServiceException } from "@aws-sdk/client-kms";
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { EnclaveReply } from "../../shared/protocol/enclave-messages.ts";
@@ -170,6 +171,8 @@ export interface CourierOptions {
   /** After a first failure; it doubles up to `maxWaitMs`. */
   readonly minWaitMs?: number;
   readonly maxWaitMs?: number;
+  /** In [0, 1). */
+  readonly random?: () => number;
 }
 
 /** Watches over every enclave for as long as the proxy runs. `release` is undefined when no KMS is configured. */
@@ -179,7 +182,7 @@ export function createKeyCourier(
   logger: Logger,
   options: CourierOptions = {},
 ): KeyCourier {
-  const { watchMs = 2_000, minWaitMs = 500, maxWaitMs = 15_000 } = options;
+  const { watchMs = 2_000, minWaitMs = 500, maxWaitMs = 15_000, random = anyShare } = options;
   const faults: (CourierFaultCode | undefined)[] = errands.map(() => undefined);
   const leaving = new AbortController();
   const hasLeft = (): boolean => leaving.signal.aborted;
@@ -224,7 +227,9 @@ export function createKeyCourier(
       }
       // Looking at a socket costs nothing; only what may burden KMS or the enclave is put off longer and longer.
       const isIdle = failures === 0 || faults[enclave] === "ENCLAVE_AWAY";
-      const wait = isIdle ? watchMs : Math.min(minWaitMs * 2 ** (failures - 1), maxWaitMs);
+      // An enclave waits for one envelope at a time: couriers of several proxies that came to it together would spoil each
+      // other's errand again at every try, if both waited as long.
+      const wait = isIdle ? watchMs : Math.min(minWaitMs * 2 ** (failures - 1), maxWaitMs) * (0.5 + random());
       await pause(wait, leaving.signal);
     }
   }
@@ -247,6 +252,8 @@ function detailsOf({ code, message, step, cause }: CourierFault): Readonly<Recor
   const kms = cause instanceof KMSServiceException ? { kms: `${cause.name}: ${cause.message}` } : {};
   return { code, reason: message, ...(step === undefined ? {} : { step }), ...kms };
 }
+
+const anyShare = (): number => randomInt(1_000) / 1_000;
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();

@@ -24,6 +24,8 @@ export function accessLog(
     const startedAt = performance.now();
     const { state, res, method } = ctx;
     const path = loggable(ctx.path);
+    // Whatever else it says: who sends it can only be left out of the figure.
+    const isHeld = /\bwait\b/i.test(ctx.get("Prefer"));
     res.once("close", () => {
       const ms = performance.now() - startedAt;
       // Absent until they are known.
@@ -31,7 +33,7 @@ export function accessLog(
       // Koa's own 404 stands until an answer is decided: one that was never sent is a caller who left.
       const isLeft = res.statusCode === 404 && !res.headersSent;
       const status = isLeft ? undefined : res.statusCode;
-      metrics.request(endpoint, status, ms / 1000);
+      metrics.request(endpoint, status, ms / 1000, isHeld);
       if (principal !== undefined) usage.count(principal.developerId, endpoint, refusal);
       log.info(
         {

@@ -127,6 +127,10 @@ export const METRICS = {
     "Time from a request's head to the end of its answer, waiting asked for by the caller and streams included",
     { endpoint: ENDPOINT_LABELS },
   ),
+  cloister_http_answer_seconds: histogram(
+    "Time from a request's head to the end of its answer, without streams and without waiting asked for by the caller",
+    ANSWER_SECS,
+  ),
   cloister_http_refusals_total: counter("Requests that were refused; policy is the limit that was used up", {
     code: ERROR_CODES,
     policy: POLICIES,
@@ -228,6 +232,9 @@ export const METRICS = {
   ),
   cloister_bridge_unreachable: gauge("Chains and venues of the bridges that do not answer"),
 
+  cloister_data_folder_free_bytes: gauge("Room on the data folder's disk for the proxy's user"),
+  cloister_data_folder_size_bytes: gauge("Size of the data folder's disk"),
+
   cloister_warnings: gauge("Sentences in the warnings of /health"),
 } as const satisfies Readonly<Record<string, Spec>>;
 
@@ -247,6 +254,12 @@ export type LeaseEvent = (typeof LEASE_EVENTS)[number];
 export type RedisUse = (typeof REDIS_USES)[number];
 export type RpcOutcome = (typeof RPC_OUTCOMES)[number];
 export type EnclaveOutcome = (typeof ENCLAVE_OUTCOMES)[number];
+
+/** Of the disk under the data folder. */
+export interface DiskRoom {
+  readonly freeBytes: number;
+  readonly sizeBytes: number;
+}
 
 export interface AssetBrakes {
   /** What may still leave today, in the asset's smallest units. */
@@ -294,6 +307,7 @@ export interface Snapshot {
   /** Wei. */
   readonly gasWalletBalance: bigint | undefined;
   readonly brakes: PoolBrakes | undefined;
+  readonly disk: DiskRoom | undefined;
   readonly warnings: number;
   /** Undefined where bridges are off. */
   readonly bridges: BridgeFigures | undefined;
@@ -400,8 +414,15 @@ function countRequests(figures: Figures) {
     { secs: number; readonly byStatus: Map<number | undefined, number> }
   >();
   return {
-    /** `endpoint` is undefined where none was found or looked for, `status` where the caller left before an answer. */
-    count: (endpoint: Endpoint | undefined, status: number | undefined, secs: number): void => {
+    /** `endpoint` is undefined where none was found or looked for, `status` where the caller left before an answer; `isHeld`: the caller asked that the answer wait. */
+    count: (
+      endpoint: Endpoint | undefined,
+      status: number | undefined,
+      secs: number,
+      isHeld = false,
+    ): void => {
+      // What its caller wanted to last says nothing of how fast we are.
+      if (!isHeld && endpoint !== ENDPOINTS.events) figures.cloister_http_answer_seconds.observe(secs);
       let row = served.get(endpoint);
       if (row === undefined) served.set(endpoint, (row = { secs: 0, byStatus: new Map() }));
       row.secs += secs;
@@ -436,6 +457,8 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
   show(figures.cloister_indexer_synced_timestamp_seconds, now.syncedAt, 1e3);
   show(figures.cloister_index_fault, Number(now.hasIndexFault));
   show(figures.cloister_gas_wallet_balance_ether, now.gasWalletBalance, 1e18);
+  show(figures.cloister_data_folder_free_bytes, now.disk?.freeBytes);
+  show(figures.cloister_data_folder_size_bytes, now.disk?.sizeBytes);
   show(figures.cloister_warnings, now.warnings);
   showBrakes(figures, now.brakes);
   showBridges(figures, now.bridges);

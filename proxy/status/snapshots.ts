@@ -6,6 +6,7 @@ import type { BridgeFigures, Snapshot } from "../observe/metrics.ts";
 import type { Prices } from "../prices/prices.ts";
 import type { BalanceWatch } from "../sequencer/balance-watch.ts";
 import type { Sequencer } from "../sequencer/sequencer.ts";
+import type { DiskWatch } from "./disk-watch.ts";
 import type { PoolWatch } from "./pool-watch.ts";
 
 export interface SnapshotParts {
@@ -15,6 +16,7 @@ export interface SnapshotParts {
   readonly limits: Pick<Limits, "openStreams">;
   readonly balance: Pick<BalanceWatch, "balance">;
   readonly poolWatch: Pick<PoolWatch, "brakes">;
+  readonly disk: Pick<DiskWatch, "room">;
   readonly cap: Pick<ConnectionCap, "open">;
   /** Undefined where bridges are off. */
   readonly bridges: { snapshot(): BridgeFigures } | undefined;
@@ -23,7 +25,7 @@ export interface SnapshotParts {
 }
 
 export function createSnapshots(parts: SnapshotParts): () => Snapshot {
-  const { sequencer, indexer, prices, limits, balance, poolWatch, cap, bridges, now } = parts;
+  const { sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, bridges, now } = parts;
   return () => {
     const { queue, hasLease, blockedBy, lastTurnAt } = sequencer.state();
     const index = indexer.state();
@@ -42,6 +44,7 @@ export function createSnapshots(parts: SnapshotParts): () => Snapshot {
       hasIndexFault: index.fault !== undefined,
       gasWalletBalance: balance.balance(),
       brakes: poolWatch.brakes(),
+      disk: disk.room(),
       warnings: prices.warnings().length,
       bridges: bridges?.snapshot(),
     };

@@ -109,6 +109,7 @@ export async function startTestCluster(
     readonly proxySettings?: Readonly<Record<string, string>>;
     readonly eachProxy?: EachProxy;
     readonly bridges?: boolean;
+    readonly poolTerms?: PoolTerms;
   } = {},
 ): Promise<TestCluster> {
   let cluster: Cluster | undefined;

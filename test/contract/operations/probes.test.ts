@@ -132,6 +132,7 @@ describe("the operator's port", () => {
       hasIndexFault: false,
       gasWalletBalance: undefined,
       brakes: undefined,
+      disk: undefined,
       bridges: undefined,
       warnings: 0,
     }));

@@ -37,6 +37,14 @@ const attested = (withinOne: string): Series => {
     `cloister_enclave_seconds_bucket{request="attest",enclave="0",le="${le}",${AT}}`;
   return { [bucket("1")]: withinOne, [bucket("5")]: "0+10x20", [bucket("+Inf")]: "0+10x20" };
 };
+const answered = (withinOne: string): Series => {
+  const bucket = (le: string): string => `cloister_http_answer_seconds_bucket{le="${le}",${AT}}`;
+  return { [bucket("1")]: withinOne, [bucket("2.5")]: "0+100x20", [bucket("+Inf")]: "0+100x20" };
+};
+const disk = (free: string): Series => ({
+  [`cloister_data_folder_free_bytes{${AT}}`]: free,
+  [`cloister_data_folder_size_bytes{${AT}}`]: "100x20",
+});
 const gauge = (name: string, values: string): Series => ({ [`${name}{${AT}}`]: values });
 const unreachable = (use: string): Series => ({ [`cloister_redis_unreachable{use="${use}",${AT}}`]: "1x20" });
 const room = (values: string, way = "attested"): Series => ({
@@ -48,6 +56,18 @@ const claims = (state: string, values: string): Series => ({
 
 const CASES: Readonly<Record<string, Case>> = {
   CloisterUnreachable: { on: {}, at: "3m", labels: {}, notOn: gauge("cloister_warnings", "0x20") },
+  CloisterProxyDown: {
+    on: { 'up{instance="b:1",job="pool"}': "0x20", ...gauge("cloister_warnings", "0x20") },
+    at: "3m",
+    labels: { instance: "b:1", ...JOB },
+    // Neither what is up, nor another job's, nor the last one: that is CloisterUnreachable's.
+    notOn: {
+      'up{instance="b:1",job="pool"}': "1x20",
+      'up{instance="c:1",job="node"}': "0x20",
+      'up{instance="d:1",job="other"}': "0x20",
+      ...gauge("cloister_warnings", "0x20"),
+    },
+  },
   CloisterForeignNonce: {
     on: transactions("foreign-nonce"),
     at: "5m",
@@ -209,6 +229,18 @@ const CASES: Readonly<Record<string, Case>> = {
     at: "20m",
     labels: INSTANCE,
     notOn: refusals("QUEUE_FULL", "0+1x40"),
+  },
+  CloisterAnswersSlow: {
+    on: answered("0+98x20"),
+    at: "12m",
+    labels: INSTANCE,
+    notOn: answered("0+99x20"),
+  },
+  CloisterDiskNearlyFull: {
+    on: disk("9x20"),
+    at: "6m",
+    labels: INSTANCE,
+    notOn: disk("10x20"),
   },
   CloisterOurFaults: {
     on: refusals("STORE_UNAVAILABLE"),

@@ -322,6 +322,60 @@ describe("enclave-link/key-courier", () => {
       assert.equal(halted.restores + without.restores + serving.restores, 0);
     });
 
+    it("does not spoil for ever the errand of another proxy's, though both came to the enclave at once", async () => {
+      const enclave = playEnclave();
+      // As enclave/release.ts has it: one envelope is waited for, and a try uses it up.
+      let pending: number | undefined;
+      let failed = 0;
+      const seenBy = (courierNumber: number): EnclaveLink => ({
+        ask: async (request) => {
+          if (request.type === "release-request") pending = courierNumber;
+          if (request.type === "restore") {
+            const isFit = pending === courierNumber;
+            pending = undefined;
+            if (!isFit) {
+              failed += 1;
+              return { type: "refused", code: "RESTORE_REFUSED" };
+            }
+          }
+          return enclave.link.ask(request);
+        },
+        close: () => undefined,
+      });
+      // Of two that ask at about the same time, the first brings its envelope when both have asked, and then the other.
+      let goOn: (() => void) | undefined;
+      const together: KeyRelease = {
+        open: async (...words) => {
+          if (goOn === undefined)
+            await new Promise<void>((resolve) => {
+              goOn = resolve;
+              setTimeout(resolve, 200);
+            });
+          else {
+            const before = failed;
+            goOn();
+            await until("the first to have tried", () => failed > before || enclave.phase === "serving");
+          }
+          goOn = undefined;
+          return release.open(...words);
+        },
+        close: () => undefined,
+      };
+      const couriers = [0, 0.99].map((share, i) =>
+        createKeyCourier([{ link: seenBy(i), pairFile }], together, logger, {
+          ...{ watchMs: 5, minWaitMs: 400, maxWaitMs: 400 },
+          random: () => share,
+        }),
+      );
+      for (const one of couriers) one.start();
+      try {
+        await until("it to serve", () => enclave.phase === "serving");
+        assert.ok(failed > 0, "they had met");
+      } finally {
+        await Promise.all(couriers.map((one) => one.stop()));
+      }
+    });
+
     it("leaves a KMS that does not answer when it is to stop, and has nothing to say about it", async () => {
       let asked = 0;
       const silent = createServer(() => (asked += 1));

@@ -21,6 +21,7 @@ describe("http/access-log", () => {
   const lines: Line[] = [];
   const counted: (number | undefined)[] = [];
   const used: unknown[] = [];
+  const held: (boolean | undefined)[] = [];
   let server: Server;
   let isReached: () => void = () => undefined;
   let reached: Promise<void>;
@@ -33,13 +34,16 @@ describe("http/access-log", () => {
       },
     });
     const app = new Koa<RequestState>();
-    app.use(
-      accessLog(
-        createLogger("info", log),
-        { request: (_endpoint, status) => counted.push(status) },
-        { count: (...one) => used.push(one) },
-      ),
-    );
+    const request = (
+      _endpoint: unknown,
+      status: number | undefined,
+      _secs: number,
+      isHeld?: boolean,
+    ): void => {
+      counted.push(status);
+      held.push(isHeld);
+    };
+    app.use(accessLog(createLogger("info", log), { request }, { count: (...one) => used.push(one) }));
     app.use(async (ctx) => {
       if (ctx.path === "/nothing") return;
       if (ctx.path === "/refused") {
@@ -57,16 +61,16 @@ describe("http/access-log", () => {
   });
   beforeEach(() => {
     lines.length = 0;
-    counted.length = used.length = 0;
+    counted.length = used.length = held.length = 0;
     reached = new Promise((resolve) => (isReached = resolve));
   });
   after(() => new Promise((resolve) => server.close(resolve)));
 
-  async function ask(path: string): Promise<ReturnType<typeof createConnection>> {
+  async function ask(path: string, header = "Accept: */*"): Promise<ReturnType<typeof createConnection>> {
     const socket = createConnection((server.address() as AddressInfo).port, "127.0.0.1");
     socket.on("error", () => undefined);
     await once(socket, "connect");
-    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${header}\r\nConnection: close\r\n\r\n`);
     return socket;
   }
 
@@ -81,6 +85,13 @@ describe("http/access-log", () => {
     (await ask("/refused")).resume();
     await until("two lines", () => lines.length === 2);
     assert.deepEqual(used, [["shop", ENDPOINTS.relay, "RATE_LIMITED"]]);
+  });
+
+  it("says of which answer its caller wanted it to wait, whose time is no measure of ours", async () => {
+    for (const header of ["Prefer: wait=5", "Prefer: respond-async, Wait = 5", "Prefer: return=minimal"])
+      (await ask("/nothing", header)).resume();
+    await until("three lines", () => lines.length === 3);
+    assert.deepEqual([...held].sort(), [false, true, true]);
   });
 
   it("tells none for a caller who left before there was one", async () => {

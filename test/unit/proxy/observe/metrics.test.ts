@@ -21,6 +21,7 @@ const STANDING: Snapshot = {
       { attestedRoom: 10n ** 30n, provedRoom: 0n, waitingClaims: 0, claimsSetAside: 0 },
     ],
   },
+  disk: { freeBytes: 3e9, sizeBytes: 8e9 },
   warnings: 2,
   bridges: {
     requests: [
@@ -50,6 +51,8 @@ describe("observe/metrics", () => {
     metrics.request(ENDPOINTS.ticket, 200, 0.5);
     metrics.request(ENDPOINTS.ticket, 404, 0.25);
     metrics.request(undefined, 404, 1);
+    metrics.request(ENDPOINTS.events, 200, 3_600);
+    metrics.request(ENDPOINTS.sequenceSpend, 200, 20, true);
     metrics.refused("RATE_LIMITED", "key-minute");
     metrics.connectionRefused("address");
     metrics.accepted("spend");
@@ -76,6 +79,9 @@ describe("observe/metrics", () => {
       assert.equal(value("cloister_http_requests_total", { endpoint, status: "404" }), 1);
       assert.equal(value("cloister_http_requests_total", { endpoint: "none", status: "404" }), 1);
       assert.equal(value("cloister_http_request_seconds_total", { endpoint }), 1);
+      // Neither the stream nor the answer that was to wait.
+      assert.equal(value("cloister_http_answer_seconds_count"), 4);
+      assert.equal(value("cloister_http_answer_seconds_sum"), 2);
       assert.equal(value("cloister_http_refusals_total", { code: "RATE_LIMITED", policy: "key-minute" }), 1);
       assert.equal(value("cloister_connections_refused_total", { by: "address" }), 1);
       assert.equal(value("cloister_connections_refused_total", { by: "all" }), 0);
@@ -138,6 +144,8 @@ describe("observe/metrics", () => {
     assert.equal(first.value("cloister_open_streams"), 4);
     assert.equal(first.value("cloister_lease_held"), 1);
     assert.equal(first.value("cloister_warnings"), 2);
+    assert.equal(first.value("cloister_data_folder_free_bytes"), 3e9);
+    assert.equal(first.value("cloister_data_folder_size_bytes"), 8e9);
     assert.equal(first.value("cloister_attested_path_closed_until_timestamp_seconds"), 4_000);
     assert.equal(first.value("cloister_unsound"), 1);
     const rooms = ["0", "1"].flatMap((asset) =>
@@ -154,6 +162,7 @@ describe("observe/metrics", () => {
       lastTurnAt: undefined,
       gasWalletBalance: undefined,
       brakes: undefined,
+      disk: undefined,
       hasIndexFault: false,
     };
     const second = await scrape(metrics);
@@ -165,6 +174,7 @@ describe("observe/metrics", () => {
     assert.ok(!names.includes("cloister_tickets"));
     assert.ok(!names.includes("cloister_oldest_waiting_ticket_seconds"));
     assert.ok(!names.includes("cloister_gas_wallet_balance_ether"));
+    assert.ok(!names.includes("cloister_data_folder_free_bytes"));
     for (const name of ["cloister_room_units", "cloister_claims", "cloister_unsound"])
       assert.ok(!names.includes(name), name);
     assert.ok(!names.includes("cloister_sequencer_last_turn_timestamp_seconds"));
