@@ -84,6 +84,11 @@ export function readConfig(environment: Environment) {
     blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),
     /** Tickets that may wait before QUEUE_FULL. */
     maxWaiting: integer("CLOISTER_MAX_WAITING", 1, 1_000_000),
+    /** How long what is only looked at is kept. */
+    retention: Object.freeze({
+      endedTicketsDays: integer("CLOISTER_ENDED_TICKETS_DAYS", 0, 36_500),
+      usageDays: integer("CLOISTER_USAGE_DAYS", 1, 36_500),
+    }),
     addressPrefix,
     ...readSwaps(read),
     /** Names what is bridged; undefined where nothing is. */

@@ -56,6 +56,11 @@ const SETTINGS = {
   CLOISTER_CONFIRMATIONS: ["6", "blocks after which a ticket is finalized"],
   CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
   CLOISTER_MAX_WAITING: ["2000", "tickets that may wait before QUEUE_FULL; each costs about 1 kB of memory"],
+  CLOISTER_ENDED_TICKETS_DAYS: [
+    "90",
+    "days for which tickets that are over are kept and listed; 0: for a day, which repeats of their requests need",
+  ],
+  CLOISTER_USAGE_DAYS: ["400", "days for which sums of requests, refusals and payments are kept"],
   CLOISTER_USDC: [undefined, "address of the USDC token"],
   CLOISTER_USDC_SYMBOL: ["USDC", "its symbol"],
   CLOISTER_USDC_DECIMALS: ["6", "its decimals"],

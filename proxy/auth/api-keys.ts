@@ -4,6 +4,7 @@
  * the pepper, which lives in another file.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Author } from "../store/audit.ts";
 import type { ApiKey, KeyStore } from "../store/keys.ts";
 
 export interface NewApiKey {
@@ -26,6 +27,7 @@ export async function createApiKey(
   pepper: Uint8Array,
   developerId: string,
   name: string,
+  by?: Author,
 ): Promise<NewApiKey> {
   const id = randomBytes(ID_BYTES).toString("hex");
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
@@ -38,7 +40,7 @@ export async function createApiKey(
     lastUsedAt: undefined,
     revokedAt: undefined,
   };
-  await store.addKey(record);
+  await store.addKey(record, by);
   return { key: `ck_${id}_${secret}`, record };
 }
 
