@@ -17,7 +17,7 @@ import type { AccountStore } from "../store/accounts.ts";
 import type { AuditEntry, AuditStore } from "../store/audit.ts";
 import { isEndedCursor } from "../store/ended-tickets.ts";
 import type { InstanceStores } from "../store/instance.ts";
-import type { TicketRecord } from "../store/tickets.ts";
+import type { TicketError, TicketRecord } from "../store/tickets.ts";
 import { dayOf, nameOfDay, numberOfDay, type UsageStore } from "../store/usage.ts";
 import { DashboardError, wrongField } from "./errors.ts";
 
@@ -166,19 +166,25 @@ function rowOf({ id, owner, transaction, status, createdAt, updatedAt }: TicketR
   const read = readSignals(transaction.kind, transaction.signals);
   // None that was accepted has a fault; one that other hands wrote must not hide the others.
   const facts = typeof read === "string" ? undefined : read;
-  const amount = facts?.amount ?? 0n;
+  const amount: bigint = facts?.amount ?? 0n;
   const asset = facts === undefined || amount === 0n ? undefined : addressFromField(facts.asset);
   const outcome = "outcome" in status ? status.outcome : undefined;
   return {
     ticket_id: id,
-    ...{ kind: transaction.kind, operation: operationOf(transaction.kind, { amount }), state: status.state },
+    ...{ kind: transaction.kind, operation: facts === undefined ? "transfer" : operationOf(transaction.kind, facts), state: status.state },
     sub: owner.sub ?? null,
     amount: asset === undefined ? null : String(amount),
     asset: asset === undefined ? null : checksumAddress(asset),
     ...{ created_at: iso(createdAt), updated_at: iso(updatedAt) },
     tx_hash: status.state === "submitted" ? status.txHash : (outcome?.txHash ?? null),
-    error_code: ("error" in status ? status.error?.code : undefined) ?? null,
+    error_code: codeOf(status),
   };
+}
+
+const codeOf = (status: TicketRecord["status"]): string | null => errorOf(status)?.code ?? null;
+
+function errorOf(status: TicketRecord["status"]): TicketError | undefined {
+  return "error" in status ? status.error : undefined;
 }
 
 const GOOD_LIFE = ["queued", "submitted", "confirmed", "finalized"] as const;
@@ -186,7 +192,7 @@ const GOOD_LIFE = ["queued", "submitted", "confirmed", "finalized"] as const;
 function lifeOf(ticket: TicketRecord): Omit<TicketLife, "explorer_url"> {
   const { statement, transaction, status, nullifiers, requestId, createdAt, updatedAt } = ticket;
   const outcome = "outcome" in status ? status.outcome : undefined;
-  const error = "error" in status ? status.error : undefined;
+  const error = errorOf(status);
   const isInVain = status.state === "failed" || status.state === "expired";
   const reached = isInVain ? 0 : GOOD_LIFE.findIndex((state) => state === status.state);
   // One that ended without effect may have been submitted, too; nobody kept it.

@@ -23,10 +23,8 @@ export interface LocalDashboard extends Service {
 }
 
 /** `port` as in a port's option: undefined for the usual one, or a free one where that is taken. */
-export async function startLocalDashboard(
-  { name, folder, entry, proxySettings, operationsUrl }: LocalNetwork,
-  port?: number,
-): Promise<LocalDashboard> {
+export async function startLocalDashboard(network: LocalNetwork, port?: number): Promise<LocalDashboard> {
+  const { name, folder, entry, proxySettings } = network;
   const [chosen = 0] = await choosePorts([
     { wanted: port, usual: DASHBOARD_PORT, option: "--dashboard-port" },
   ]);
@@ -35,7 +33,7 @@ export async function startLocalDashboard(
   const shared = Object.entries(proxySettings).filter(([setting]) =>
     Object.hasOwn(DASHBOARD_SETTINGS, setting),
   );
-  const operations = operationsUrl();
+  const operations = network.operationsUrl();
   const service = await startService({
     name: "dashboard",
     program: "proxy/dashboard/main.ts",
