@@ -109,8 +109,8 @@ export function createPoolView({ chain, pool, deploymentBlock }: PoolParts) {
         owner: asAddress(owner) === undefined ? null : checksumAddress(asAddress(owner)!),
         instructions: [
           transaction(
-            "Pause the pool",
-            "For the pool's owner. What the pause stops and for how long, and that exits go on, is in SECURITY.md.",
+            "Close the attested path",
+            "For the pool's guardian: for three days of ten the pool takes no attestation. Whoever leaves by a proof still can.",
             POOL.encodeFunctionData("pause"),
           ),
         ],
