@@ -17,6 +17,8 @@ const MAX_BPS = 10_000;
 /** With the service's part, which is below a half too, something must be left of every swap. */
 export const MAX_SWAP_BPS = 5_000;
 
+export const mostBpsOf = (operation: FeeOperation): number => (operation === "swap" ? MAX_SWAP_BPS : MAX_BPS);
+
 export interface RuleChange {
   readonly asset: Address;
   readonly operation: FeeOperation;
@@ -38,7 +40,7 @@ export async function setRule(
   by?: Author,
 ): Promise<readonly DeveloperRule[]> {
   const { asset, operation, flat, bps, sink } = change;
-  const most = operation === "swap" ? MAX_SWAP_BPS : MAX_BPS;
+  const most = mostBpsOf(operation);
   if (!Number.isInteger(bps) || bps < 0 || bps > most)
     throw new Error(`the basis points of a ${operation} fee are 0 to ${most}`);
   if (flat < 0n || flat >= VALUE_LIMIT) throw new Error("the flat part is below 2^128 smallest units");

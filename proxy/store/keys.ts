@@ -89,9 +89,9 @@ export function openKeyStore(engine: Engine) {
     key: (id: string) => keys.get(id),
     keys: async (developerId?: string): Promise<readonly ApiKey[]> =>
       (await keys.all()).filter((key) => developerId === undefined || key.developerId === developerId),
-    async addKey(key: ApiKey, by?: Author): Promise<void> {
-      await keys.change(key.id, () => key, { carry: ofKey(noted("key.create", by), key.id) });
-    },
+    /** False, and the key that is there stays, when the id is taken. */
+    addKey: (key: ApiKey, by?: Author): Promise<boolean> =>
+      keys.add(key.id, key, { carry: ofKey(noted("key.create", by), key.id) }),
     /** False when there is no such key or it is revoked already. */
     async revokeKey(id: string, at: string, by?: Author): Promise<boolean> {
       let isRevoked = false;
