@@ -219,9 +219,9 @@ export class People {
 
   /** Each burn with the attester's own answer. */
   async attestedInFull(): Promise<readonly string[]> {
-    const { facts, parties } = this.#stage;
+    const { facts, parties, extras } = this.#stage;
     const all: string[] = [];
-    for (const name of CHAINS) {
+    for (const name of chainsOf(extras())) {
       const { burns } = await readChain(parties.chains[name], facts.chains[name], facts);
       for (const { tx } of burns)
         all.push(`${name} ${tx}: ${JSON.stringify(await this.#attested(facts.chains[name], tx))}`);
