@@ -64,6 +64,18 @@ export const CLIENT_ERRORS = {
   WORKER_UNAVAILABLE: "the prover's worker did not start, or ended",
   KEY_INVALID: "not a key that a wallet can be made from",
   ADDRESS_INVALID: "not an address that can stand there",
+  REQUEST_INVALID: "not a payment request that this version understands",
+  REQUEST_ELSEWHERE: "the payment request is for another network or token",
+  REQUEST_AMOUNT: "the payment request's amount is not a plain whole number that can be paid",
+  REQUEST_EXPIRED: "the payment request's time is over",
+  CONTACT_INVALID: "not a name that the address book can take",
+  DISCLOSURE_IMPOSSIBLE: "this wallet cannot show that payment",
+  DISCLOSURE_INVALID:
+    "not a disclosure, or one that was changed or made by somebody who did not pay or receive it",
+  DISCLOSURE_ELSEWHERE: "the disclosure is of another network's pool",
+  DISCLOSURE_NOT_FOR_YOU: "the disclosure was made for another reader",
+  DISCLOSURE_EXPIRED: "the disclosure's time is over",
+  DISCLOSURE_UNFOUNDED: "the pool has no such payment, or has it no more",
   AMOUNT_INVALID: "not an amount this wallet can move",
   INSUFFICIENT_FUNDS: "the wallet does not hold that much",
   NEEDS_CONSOLIDATION:
