@@ -1,0 +1,63 @@
+/**
+ * What the wallet itself did, in its sealed state: the chain shows neither who was paid nor what for, so a history of more
+ * than amounts has to be kept here. Without it, after a restore from the phrase, payments are shown as far as notes tell.
+ */
+import { asAddress, asBytes32, asField, type Address, type Bytes32, type Field } from "../protocol/brands.ts";
+
+export type RecordKind = "deposit" | "transfer" | "withdraw" | "swap" | "consolidate";
+
+export interface PaymentRecord {
+  readonly statement: Bytes32;
+  readonly kind: RecordKind;
+  readonly asset: Address;
+  /** Of a deposit what the depositor pays, of a swap what is given in all, else what the recipient gets. */
+  readonly amount: bigint;
+  readonly fees: bigint;
+  /** Shielded address of a transfer, public one of a withdrawal, the depositor of a deposit. */
+  readonly to?: string | undefined;
+  /** Of a swap. */
+  readonly tokenOut?: Address | undefined;
+  readonly memo?: string | undefined;
+  /** Unix seconds by this device's clock. */
+  readonly madeAt: number;
+  /** Unix seconds after which it cannot happen any more. */
+  readonly deadline: number;
+  /** All of its own leaves, in order: in the tree once it was executed. */
+  readonly commitments: readonly Field[];
+  /** Of the notes that it spends. */
+  readonly leafIndexes: readonly number[];
+  /** Of a transfer, what its ephemeral key was derived with (SPEC, section 12.1). */
+  readonly derivation?: { readonly change: bigint; readonly salt: number } | undefined;
+}
+
+export interface StoredPayment {
+  readonly statement: string;
+  readonly kind: RecordKind;
+  readonly asset: string;
+  readonly amount: string;
+  readonly fees: string;
+  readonly to?: string | undefined;
+  readonly tokenOut?: string | undefined;
+  readonly memo?: string | undefined;
+  readonly madeAt: number;
+  readonly deadline: number;
+  readonly commitments: readonly string[];
+  readonly leafIndexes: readonly number[];
+  readonly derivation?: { readonly change: string; readonly salt: number } | undefined;
+}
+
+/** Undefined where a value is out of range: then the state is damaged. */
+export function restorePayment(stored: StoredPayment): PaymentRecord | undefined {
+  const { tokenOut, derivation } = stored;
+  const [statement, asset] = [asBytes32(stored.statement), asAddress(stored.asset)];
+  const commitments = stored.commitments.map((text) => asField(BigInt(text)));
+  const given = tokenOut === undefined ? undefined : asAddress(tokenOut);
+  if (statement === undefined || asset === undefined || commitments.some((one) => one === undefined))
+    return undefined;
+  return {
+    ...stored,
+    ...{ statement, asset, commitments: commitments as Field[] },
+    ...{ amount: BigInt(stored.amount), fees: BigInt(stored.fees), tokenOut: given },
+    derivation: derivation && { change: BigInt(derivation.change), salt: derivation.salt },
+  };
+}
