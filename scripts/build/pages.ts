@@ -30,6 +30,18 @@ export const PAGES: Readonly<Record<string, Page>> = {
     to: "proxy/dashboard/dist",
     mostBytes: 150 * 1024,
   },
+  wallet: {
+    title: "Cloister wallet",
+    from: "scripts/wallet-page",
+    to: "scripts/wallet-page/dist",
+    workers: {
+      prover: "shared/client/groth16/worker.ts",
+      offline: "scripts/wallet-page/offline.ts",
+      scan: "scripts/wallet-page/scan-worker.ts",
+    },
+    later: ["scripts/wallet-page/browser-key.ts"],
+    mostBytes: 200 * 1024,
+  },
 };
 
 export interface PageSizes {

@@ -80,6 +80,7 @@ const BUILDS = [
     "shared/api",
     "shared/protocol",
   ]),
+  pageStep("wallet", "scripts/wallet-page", "scripts/wallet-page/dist", ["shared"]),
 ];
 
 /** One of the pages that scripts/build/pages.ts knows, with the folders that its sources import from. */

@@ -12,6 +12,7 @@ import {
 import { startStack, type Stack } from "./local-stack.ts";
 import { NETWORKS, portOption } from "./networks.ts";
 import { Parties } from "./parties.ts";
+import { startWalletPage, type WalletPage } from "./wallet-page.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName } from "../product/stack-file.ts";
 
 /** On one machine: each is a process that keeps a processor busy. */
@@ -35,6 +36,7 @@ on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C
   --second-chain-port <n>  port of the second network's chain
   --identity               an example identity provider with a registered app, for /session/exchange
   --no-bridges             without bridges on the first network: two chains and three venues less
+  --no-pages               without the example wallet's page and the server of its sessions
   --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
   --threshold <n>          enclaves that must sign: each network runs so many, and its pool asks for an attestation of
@@ -61,6 +63,7 @@ const COMMAND = {
     operations: { type: "boolean", default: false },
     identity: { type: "boolean", default: false },
     "no-bridges": { type: "boolean", default: false },
+    "no-pages": { type: "boolean", default: false },
     folder: { type: "string", default: DEFAULT_FOLDER },
     help: { type: "boolean" },
   },
@@ -99,7 +102,8 @@ await runStackCommand(COMMAND, async ({ values }) => {
       parties.watch(identity.ended, (how) => `the identity provider ended (${how})`);
     const reference = await startReference("127.0.0.1", 0);
     parties.add({ stop: () => reference.stop(0) });
-    console.log(banner(stack, reference.port, identity));
+    const wallet = values["no-pages"] ? undefined : parties.add(await startWalletPage(stack));
+    console.log(banner(stack, reference.port, identity, wallet));
     const why = await Promise.race([interrupted, stack.failed, parties.failed]);
     const isWanted = why === "interrupted";
     console.log(isWanted ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
@@ -112,6 +116,7 @@ function banner(
   { file, folder, networks }: Stack,
   referencePort: number,
   identity: ExampleIdentity | undefined,
+  wallet: WalletPage | undefined,
 ): string {
   const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
   const addresses = networks.map(({ name, entry }) => {
@@ -128,12 +133,13 @@ function banner(
     identity === undefined
       ? ""
       : `\n  identity        ${identity.issuer}   (app ${EXAMPLE_APP}; a token: npm run --silent sign-in -- user-1${elsewhere.replace(" --", "")})`;
+  const walletPage = wallet === undefined ? "" : `\n  wallet page     ${wallet.url}   (an example to copy: scripts/wallet-page/README.md)`;
   const key = `-H 'X-API-Key: ${file.api_key}'`;
   const first = networks[0]?.entry.base_url ?? "";
   return `
 Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
-${addresses.join("\n")}
+${addresses.join("\n")}${walletPage}
   API key         ${file.api_key}   (60 requests a minute, 10,000 a day, as every developer's)
   reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}${signIn}
   state           ${folder.path}   (every address in stack.json; logs in <network>/logs)

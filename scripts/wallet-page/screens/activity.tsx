@@ -1,0 +1,41 @@
+/** The whole history, and as a file for a spreadsheet. */
+import { Known } from "../parts/known.tsx";
+import { Screen } from "../parts/screen.tsx";
+import { TaskStatus, useTask } from "../parts/task.tsx";
+import { useAccount } from "../parts/use.ts";
+import { statement } from "../statement.ts";
+import { saveFile } from "../save-file.ts";
+import { ActivityList } from "./activity-list.tsx";
+
+export function Activity() {
+  const { wallet, network } = useAccount();
+  const task = useTask<string>();
+  const save = (): void =>
+    task.run(async () => {
+      const today = new Date().toISOString().slice(0, 10);
+      const name = `cloister-${network.id}-${today}.csv`;
+      saveFile(name, "text/csv", statement(wallet, network));
+      return name;
+    });
+  return (
+    <Screen title="Activity">
+      <div class="choices">
+        <button type="button" class="outline" onClick={save}>
+          Save as a spreadsheet (CSV)
+        </button>
+        <a href="/disclose" role="button" class="outline secondary">
+          Disclose a payment
+        </a>
+      </div>
+      <TaskStatus task={task} done={(name) => <p class="done">Saved: {name}</p>} />
+      <ActivityList canDisclose />
+      <Known
+        rows={[
+          ["This browser", "Names, memos and recipients are kept here, sealed. After a restore from the phrase only amounts come back."],
+          ["The file", "Has all of it in clear text: keep it as you keep a bank statement."],
+          ["The service and the chain", "Cannot make such a list."],
+        ]}
+      />
+    </Screen>
+  );
+}
