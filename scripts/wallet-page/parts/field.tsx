@@ -33,19 +33,27 @@ export function Field({ label, value, onValue, fault, hint, isLong = false, ...r
       {isLong ? (
         <textarea {...shared} rows={3} spellcheck={false} autocomplete="off" onInput={typed} />
       ) : (
-        <input
-          {...shared}
-          type={rest.type ?? "text"}
-          inputMode={rest.inputMode ?? "text"}
-          autocomplete={rest.autoComplete ?? "off"}
-          spellcheck={false}
-          onInput={typed}
-        />
+        <Line {...rest} {...shared} onInput={typed} />
       )}
       <small id={`${id}-help`} class={isWrong ? "wrong" : undefined}>
         {isWrong ? fault : hint}
       </small>
     </div>
+  );
+}
+
+type LineProps = Pick<FieldProps, "type" | "inputMode" | "autoComplete" | "value" | "name"> & {
+  readonly id: string;
+  readonly disabled: boolean;
+  readonly onInput: (event: { currentTarget: { value: string } }) => void;
+};
+
+function Line({ type = "text", inputMode = "text", autoComplete = "off", ...rest }: LineProps) {
+  const shared = { ...rest, autocomplete: autoComplete, spellcheck: false };
+  return type === "password" ? (
+    <input type="password" {...shared} />
+  ) : (
+    <input type="text" inputMode={inputMode} {...shared} />
   );
 }
 

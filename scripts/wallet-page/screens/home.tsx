@@ -16,7 +16,7 @@ export function Home() {
   return (
     <Screen title="Your wallet">
       {!settings.isBackedUp && (
-        <article class="reminder" role="note">
+        <article class="reminder">
           <p>
             <strong>Write your phrase down.</strong>{" "}
             {hasMoney
