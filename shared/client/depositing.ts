@@ -17,6 +17,7 @@ import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
 import type { CarriedOptions, Payment, PaymentOptions, StatementOptions } from "./payment.ts";
+import type { PaymentRecord } from "./payment-record.ts";
 import { requireAddress, tokenDomainOf } from "./pins.ts";
 import type { TransactionSender } from "./sender.ts";
 import { prepareDeposit, type Prepared } from "./statements.ts";
@@ -57,12 +58,16 @@ export class Depositing {
       );
       const proof = await this.#core.prove(prepared, call);
       const body = depositBody(prepared, proof, authorization);
-      const delivery: Delivery = {};
+      const record = this.#record(prepared, { asset, fees, amount });
+      const delivery: Delivery = { beforeSending: () => this.#core.parts.ledger.keepPayment(record) };
       const ticket = await call.step("submit", async () => {
         try {
           return await client.sequenceDeposit(body, { signal: call.signal, delivery });
         } catch (error) {
-          if (delivery.sent === false) throw error;
+          if (delivery.sent === false) {
+            this.#core.parts.ledger.withdrawPayment(statement.hash);
+            throw error;
+          }
           call.sent(statement.hash);
           throw isRefusal(error) ? error : unknownOutcome(error);
         }
@@ -97,13 +102,18 @@ export class Depositing {
       });
       const sent = await call.step("send", async () => {
         call.signal.throwIfAborted();
+        const { ledger } = this.#core.parts;
+        await ledger.keepPayment(this.#record(prepared, { asset, fees, amount }));
         // From here on the depositor's account may send it, whether or not it answers.
         call.sent(statement.hash);
         try {
           return await orAborted(sender.sendTransaction({ ...from, to: home.pool, data }), call.signal);
         } catch (error) {
           // Our own sender says this before it asks the account.
-          if (hasCode(error, "PIN_MISMATCH")) call.forget();
+          if (hasCode(error, "PIN_MISMATCH")) {
+            call.forget();
+            ledger.withdrawPayment(statement.hash);
+          }
           throw error;
         }
       });
@@ -121,6 +131,23 @@ export class Depositing {
       await this.#core.delivered(prepared, options, call);
       return made;
     });
+  }
+
+  #record(
+    { statement }: Prepared,
+    { asset, fees, amount }: { readonly asset: Address; readonly fees: Fees; readonly amount: bigint },
+  ): PaymentRecord {
+    const { hash, deadline, facts, ext } = statement;
+    return {
+      ...{ statement: hash, kind: "deposit", asset, amount, fees: fees.total, leafIndexes: [] },
+      ...{
+        madeAt: this.#core.parts.now(),
+        madeAfter: this.#core.parts.ledger.state.tree.leafCount,
+        deadline: Number(deadline),
+        commitments: facts.commitments,
+      },
+      to: ext.kind === "deposit-shield" ? ext.depositor : undefined,
+    };
   }
 
   async #prepare(

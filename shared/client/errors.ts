@@ -70,7 +70,8 @@ export const CLIENT_ERRORS = {
   REQUEST_EXPIRED: "the payment request's time is over",
   CONTACT_INVALID: "not a name that the address book can take",
   DISCLOSURE_IMPOSSIBLE: "this wallet cannot show that payment",
-  DISCLOSURE_INVALID: "not a disclosure, or one that was changed or made by somebody who did not pay or receive it",
+  DISCLOSURE_INVALID:
+    "not a disclosure, or one that was changed or made by somebody who did not pay or receive it",
   DISCLOSURE_ELSEWHERE: "the disclosure is of another network's pool",
   DISCLOSURE_NOT_FOR_YOU: "the disclosure was made for another reader",
   DISCLOSURE_EXPIRED: "the disclosure's time is over",

@@ -67,6 +67,33 @@ export { AWS_NITRO_ROOT, checkEnclaves, type EnclavePins } from "./attestation.t
 export { eip1193Signer, type DepositSigner, type Eip1193Provider } from "./authorization.ts";
 
 export {
+  MOST_REQUEST_CHARS,
+  paymentLink,
+  readPaymentRequest,
+  writePaymentRequest,
+  type PaymentRequest,
+  type ReadPaymentRequest,
+  type RequestPins,
+} from "./payment-request.ts";
+export type { Contact, Contacts } from "./contacts.ts";
+export type { ActivityItem, ActivityKind, ActivityState } from "./activity.ts";
+export {
+  activityCsv,
+  decimalText,
+  withBlockTimes,
+  type BlockTimesOptions,
+  type ShownAsset,
+  type StatementExportOptions,
+} from "./statement-export.ts";
+export {
+  verifyDisclosure,
+  type DisclosedPayment,
+  type Discloser,
+  type DiscloseOptions,
+  type VerifyDisclosureOptions,
+} from "./disclosure/index.ts";
+
+export {
   indexedDbStorage,
   memoryStorage,
   textStorage,

@@ -3,7 +3,7 @@
  * needs to wait for the chain waits here.
  */
 import type { StreamEvent } from "../api/data.ts";
-import type { Address, Bytes32 } from "../protocol/brands.ts";
+import type { Address, Bytes32, Field } from "../protocol/brands.ts";
 import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
 import { orAborted } from "./aborting.ts";
@@ -13,6 +13,7 @@ import { recordKey, type BridgeRecord } from "./bridges/record.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { awaits, expected } from "./coming.ts";
+import type { StoredContact } from "./contacts.ts";
 import { ClientError, hasCode, underCode } from "./errors.ts";
 import type { EventsOptions } from "./events.ts";
 import {
@@ -25,6 +26,7 @@ import {
 } from "./exposure.ts";
 import { Feed, type WaitOptions } from "./feed.ts";
 import { mergeState } from "./merging.ts";
+import { addPayment, type PaymentRecord } from "./payment-record.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { confirms, type RootVerifier } from "./root-verifier.ts";
 import { applyEvent, verifiedRoot } from "./scanner.ts";
@@ -292,16 +294,18 @@ export class Ledger {
    * every later run finds it. Throws NOTES_TAKEN when its notes are promised or spent elsewhere by now, or when it
    * would not exclude a refused payment that another tab made meanwhile; STORAGE_FAILED. Then nothing may be sent.
    */
-  reserve(reservation: Reservation): Promise<void> {
+  reserve(reservation: Reservation, record: PaymentRecord): Promise<void> {
     const { statement } = reservation;
     return this.#queue(async () => {
       await this.#store(() => {
         if (!this.#isStillFree(reservation)) {
           this.#changes.delete(statement);
           this.state.reservations.delete(statement);
+          this.state.payments.delete(statement);
           throw new ClientError("NOTES_TAKEN");
         }
         this.#change(reservation);
+        addPayment(this.state.payments, record);
       });
       this.state.picked = [];
     });
@@ -324,9 +328,34 @@ export class Ledger {
     );
   }
 
+  /** Remembered for the person, and for whoever closes the page now. No money hangs on it. */
+  async keepPayment(record: PaymentRecord): Promise<void> {
+    addPayment(this.state.payments, record);
+    await this.save().catch(() => undefined);
+  }
+
+  /** Of what never left the device. */
+  withdrawPayment(statement: Bytes32): void {
+    const record = this.state.payments.get(statement);
+    if (record !== undefined) this.state.payments.set(statement, { ...record, withdrawn: true });
+  }
+
+  /** Throws STORAGE_FAILED. */
+  async keepContact(contact: StoredContact): Promise<void> {
+    this.state.contacts.set(contact.address, contact);
+    await this.save();
+  }
+
+  /** An earlier payment of this wallet has that leaf: two payments would be told as one. */
+  readonly isKnownLeaf = (commitment: Field): boolean =>
+    [...this.state.reservations.values(), ...this.state.payments.values()].some(({ commitments }) =>
+      commitments.includes(commitment),
+    );
+
   /** Only for what never left the device. */
   release(statement: Bytes32): Promise<void> {
     this.state.picked = [];
+    this.withdrawPayment(statement);
     return this.#amend(statement, { released: true });
   }
 

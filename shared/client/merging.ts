@@ -2,6 +2,8 @@
  * One wallet's state from two of its tabs: what this one holds, and what another has saved meanwhile. Pure.
  */
 import type { Bytes32 } from "../protocol/brands.ts";
+import { mergeContacts } from "./contacts.ts";
+import { mergePayments } from "./payment-record.ts";
 import type { Reservation, WalletState } from "./state.ts";
 
 /** Reservations that this tab has made or changed since it last agreed with the storage. */
@@ -31,5 +33,7 @@ export function mergeState(
   // A number that both have taken is the other tab's: what it saved it may have shown already.
   for (const [key, record] of theirs.bridges)
     if (state.bridges.get(key)?.bridgeId === undefined) state.bridges.set(key, record);
+  mergePayments(state.payments, theirs.payments);
+  mergeContacts(state.contacts, theirs.contacts);
   return isReplaced;
 }

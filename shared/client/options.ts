@@ -51,8 +51,33 @@ const untilSent = z.enum(["sent", "confirmed"]).optional();
 export const plainDepositOptions = z.strictObject({ ...statement, until: untilSent, asset });
 const spending = { ...statement, until, consolidate: z.boolean().optional() };
 export const spendOptions = z.strictObject(spending);
-export const paymentOptions = z.strictObject({ ...spending, asset });
+const memo = z.string("a line of text").optional();
+export const paymentOptions = z.strictObject({ ...spending, asset, memo });
 export const provedOptions = z.strictObject({ ...statement, until: untilSent, asset });
+export const discloseOptions = z.strictObject({
+  payment: z.union(
+    [z.number().int().min(0), z.string().regex(/^0x[0-9a-f]{64}$/)],
+    "a leaf's number, or a hash: 0x and 64 lower-case hex digits",
+  ),
+  reader: z.string("a name"),
+  expiresAt: z.number("Unix seconds"),
+  recipient: z.strictObject({ address: z.string(), amount: z.bigint() }).optional(),
+  signal: signal.optional(),
+});
+export const verifyDisclosureOptions = z.strictObject({
+  pins: z.object(
+    { chainId: z.number().int().min(1), pool: z.string(), addressPrefix: z.string() },
+    "chainId, pool and addressPrefix",
+  ),
+  reader: z.string("a name"),
+  rpc: z.union([z.string(), z.array(z.string()).min(1)], "the address of a node, or several"),
+  finality: z
+    .union([z.number().int().min(0).max(100_000), z.literal("finalized")], 'blocks on top, or "finalized"')
+    .optional(),
+  fetch: aFunction.optional(),
+  signal: signal.optional(),
+  now: aFunction.optional(),
+});
 export const bridgeInOptions = z.strictObject({
   ...waiting,
   refundAddress: z.string("an address that you hold on every chain").optional(),

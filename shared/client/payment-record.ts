@@ -4,6 +4,8 @@
  */
 import { asAddress, asBytes32, asField, type Address, type Bytes32, type Field } from "../protocol/brands.ts";
 
+import type { Prepared } from "./statements.ts";
+
 export type RecordKind = "deposit" | "transfer" | "withdraw" | "swap" | "consolidate";
 
 export interface PaymentRecord {
@@ -20,15 +22,22 @@ export interface PaymentRecord {
   readonly memo?: string | undefined;
   /** Unix seconds by this device's clock. */
   readonly madeAt: number;
+  /** So many leaves the pool had then, as this wallet knew: its place in the history. */
+  readonly madeAfter: number;
   /** Unix seconds after which it cannot happen any more. */
   readonly deadline: number;
   /** All of its own leaves, in order: in the tree once it was executed. */
   readonly commitments: readonly Field[];
   /** Of the notes that it spends. */
   readonly leafIndexes: readonly number[];
-  /** Of a transfer, what its ephemeral key was derived with (SPEC, section 12.1). */
+  /** Of a transfer, what its ephemeral secret was derived with (SPEC, section 12.1). */
   readonly derivation?: { readonly change: bigint; readonly salt: number } | undefined;
+  /** It never left the device. Remembered, so that no other tab's copy of it comes back. */
+  readonly withdrawn?: true | undefined;
 }
+
+/** About a megabyte; of more, the oldest go. */
+const MOST_PAYMENTS = 4_000;
 
 export interface StoredPayment {
   readonly statement: string;
@@ -40,10 +49,29 @@ export interface StoredPayment {
   readonly tokenOut?: string | undefined;
   readonly memo?: string | undefined;
   readonly madeAt: number;
+  readonly madeAfter: number;
   readonly deadline: number;
   readonly commitments: readonly string[];
   readonly leafIndexes: readonly number[];
   readonly derivation?: { readonly change: string; readonly salt: number } | undefined;
+  readonly withdrawn?: true | undefined;
+}
+
+/** No record of either tab is lost, and one that was withdrawn stays so. */
+export function mergePayments(
+  ours: Map<Bytes32, PaymentRecord>,
+  theirs: ReadonlyMap<Bytes32, PaymentRecord>,
+): void {
+  for (const [statement, record] of theirs)
+    if (ours.get(statement)?.withdrawn !== true) ours.set(statement, record);
+}
+
+export function addPayment(records: Map<Bytes32, PaymentRecord>, record: PaymentRecord): void {
+  records.set(record.statement, record);
+  for (const oldest of records.keys()) {
+    if (records.size <= MOST_PAYMENTS) return;
+    records.delete(oldest);
+  }
 }
 
 /** Undefined where a value is out of range: then the state is damaged. */
@@ -60,4 +88,9 @@ export function restorePayment(stored: StoredPayment): PaymentRecord | undefined
     ...{ amount: BigInt(stored.amount), fees: BigInt(stored.fees), tokenOut: given },
     derivation: derivation && { change: BigInt(derivation.change), salt: derivation.salt },
   };
+}
+
+/** Of a private transfer alone. */
+export function derivationOf({ own, salt }: Prepared): PaymentRecord["derivation"] {
+  return salt === undefined ? undefined : { change: own, salt };
 }

@@ -100,10 +100,12 @@ export function readPaymentRequest(
   if (!DECIMAL.test(chain)) throw invalid("chain");
   for (const [name, value] of [["pool", pool] as const, ["asset", token] as const])
     if (!LOWER_ADDRESS.test(value)) throw invalid(name);
-  if (chain !== String(home.chainId)) throw new ClientError("REQUEST_ELSEWHERE", `of chain ${chain.slice(0, 20)}`);
+  if (chain !== String(home.chainId))
+    throw new ClientError("REQUEST_ELSEWHERE", `of chain ${chain.slice(0, 20)}`);
   if (pool !== home.pool) throw new ClientError("REQUEST_ELSEWHERE", "of another pool");
   const asset = assetsOf(pins).find((known) => known === token);
-  if (asset === undefined) throw new ClientError("REQUEST_ELSEWHERE", "in a token that this wallet does not hold");
+  if (asset === undefined)
+    throw new ClientError("REQUEST_ELSEWHERE", "in a token that this wallet does not hold");
   requireShielded(to, pins.addressPrefix);
   if (to !== to.toLowerCase()) throw invalid("to: lower case");
   const amount = DECIMAL.test(decimal) && decimal.length <= 39 ? BigInt(decimal) : 0n;
@@ -111,7 +113,13 @@ export function readPaymentRequest(
   const expiresAt = timeOf(fields.get("until"));
   if (expiresAt !== undefined && expiresAt < now) throw new ClientError("REQUEST_EXPIRED");
   const memo = memoOf(fields.get("memo"));
-  return { to, asset, amount, ...(memo === undefined ? {} : { memo }), ...(expiresAt === undefined ? {} : { expiresAt }) };
+  return {
+    to,
+    asset,
+    amount,
+    ...(memo === undefined ? {} : { memo }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
 }
 
 function fieldsOf(text: unknown): Map<Name, string> {

@@ -56,6 +56,11 @@ export interface SpendOptions extends CarriedOptions {
 export interface PaymentOptions extends SpendOptions {
   /** The token, one of the pinned. Default: the first of them. */
   readonly asset?: string;
+  /**
+   * What it is for, in the payer's own words: one line of at most 140 bytes of UTF-8. Kept in this wallet's activity, and
+   * sent to nobody.
+   */
+  readonly memo?: string;
 }
 
 export interface Payment {

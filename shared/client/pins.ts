@@ -46,7 +46,7 @@ export interface TokenDomain {
   readonly version: string;
 }
 
-export function homeOf(pins: Pins): Home {
+export function homeOf(pins: Pick<Pins, "chainId" | "pool">): Home {
   return { chainId: BigInt(pins.chainId), pool: requireAddress(pins.pool, "pool") };
 }
 
@@ -66,7 +66,7 @@ export function checkInfo(pins: Pins, info: Info): void {
 }
 
 /** The pinned tokens, first the default. Throws OPTIONS_INVALID when there is none, ADDRESS_INVALID when one is no address. */
-export function assetsOf({ assets }: Pins): readonly [Address, ...Address[]] {
+export function assetsOf({ assets }: Pick<Pins, "assets">): readonly [Address, ...Address[]] {
   const [first, ...others] = assets;
   if (first === undefined) throw new ClientError("OPTIONS_INVALID", "pins.assets: at least one token");
   return [requireAddress(first, "asset"), ...others.map((asset) => requireAddress(asset, "asset"))];

@@ -18,6 +18,7 @@ import { holdsNotes, isExecuted } from "./exposure.ts";
 import type { Fees } from "./fees.ts";
 import type { Operation } from "./operation.ts";
 import type { StatementOptions } from "./payment.ts";
+import { derivationOf, type PaymentRecord } from "./payment-record.ts";
 import { requireAddress } from "./pins.ts";
 import { selectForConsolidation, selectNotes, sumOf } from "./selection.ts";
 import type { SentTransaction, TransactionSender } from "./sender.ts";
@@ -64,6 +65,8 @@ interface Wish {
   readonly asset: Address;
   /** In words, see `ProvedCall`. */
   readonly intent: string;
+  /** For the wallet's own record. */
+  readonly record: Pick<PaymentRecord, "kind" | "to">;
   readonly choose: (provable: readonly OwnedNote[]) => readonly OwnedNote[];
   readonly pay: (chosen: readonly OwnedNote[]) => SpendPlan["payment"];
 }
@@ -88,6 +91,7 @@ export class ProvedPayments {
     const wish: Wish = {
       asset,
       intent: [payment.type, asset, to, String(payment.value)].join(" "),
+      record: { kind: payment.type, to },
       choose: (notes) =>
         selectNotes(notes, payment.value, MOST_NOTES, this.#core.parts.ledger.exposed(asset)),
       pay: () => payment,
@@ -102,6 +106,7 @@ export class ProvedPayments {
     const wish: Wish = {
       asset,
       intent: ["leave", asset, recipient].join(" "),
+      record: { kind: "withdraw", to: recipient },
       choose(notes) {
         if (notes.length === 1 && ledger.exposed(asset).length === 0) return notes;
         if (notes.length === 0) throw new ClientError("INSUFFICIENT_FUNDS");
@@ -120,6 +125,7 @@ export class ProvedPayments {
     const wish: Wish = {
       asset,
       intent: ["consolidate", asset].join(" "),
+      record: { kind: "consolidate" },
       choose: (notes) => selectForConsolidation(notes, MOST_NOTES, ledger.exposed(asset)),
       pay: (notes) => ({ type: "transfer", to: keys.viewing.address, value: sumOf(notes) }),
     };
@@ -127,7 +133,7 @@ export class ProvedPayments {
   }
 
   #spend(wish: Wish, options: ProvedOptions, call: Operation): Promise<ProvedPayment> {
-    return this.#once(wish.asset, wish.intent, options, call, async () => {
+    return this.#once(wish.asset, wish, options, call, async () => {
       const { ledger, home, keys } = this.#core.parts;
       const { asset } = wish;
       const { tree } = ledger.state;
@@ -144,7 +150,17 @@ export class ProvedPayments {
       const inputs = chosen.map((note) => ({ note, path: tree.path(note.leafIndex, aged!.leafCount) }));
       const payment = wish.pay(chosen);
       const deadline = this.#deadline(options);
-      const plan = { home, keys, asset, fees: NO_FEES, deadline, root: aged!.root, inputs, payment };
+      const plan = {
+        home,
+        keys,
+        asset,
+        fees: NO_FEES,
+        deadline,
+        root: aged!.root,
+        inputs,
+        payment,
+        isKnownLeaf: ledger.isKnownLeaf,
+      };
       const leafIndexes = chosen.map((note) => note.leafIndex);
       return { prepared: prepareSpend(plan), leafIndexes, deadline, amount: payment.value };
     });
@@ -158,7 +174,7 @@ export class ProvedPayments {
     const approve = (): Promise<void> => this.#approve(asset, amount, call);
     return this.#once(
       asset,
-      intent,
+      { intent, record: { kind: "deposit", to: depositor } },
       options,
       call,
       async () => {
@@ -175,7 +191,7 @@ export class ProvedPayments {
   /** What was asked for before and may still happen, or what `make` makes; sent, and read from its receipt. */
   #once(
     asset: Address,
-    intent: string,
+    { intent, record: told }: Pick<Wish, "intent" | "record">,
     options: ProvedOptions,
     call: Operation,
     make: () => Promise<{ prepared: Prepared; leafIndexes: number[]; deadline: number; amount: bigint }>,
@@ -200,8 +216,17 @@ export class ProvedPayments {
           ...{ commitments: facts.commitments, leafIndexes: made.leafIndexes, deadline: made.deadline },
           proved: { intent, kind, amount: String(made.amount), data: provedCall(prepared.statement, proof) },
         };
+        const record: PaymentRecord = {
+          ...{ statement, asset, ...told, amount: made.amount, fees: 0n, deadline: made.deadline },
+          ...{
+            madeAt: this.#core.parts.now(),
+            madeAfter: ledger.state.tree.leafCount,
+            commitments: facts.commitments,
+          },
+          ...{ leafIndexes: made.leafIndexes, derivation: derivationOf(prepared) },
+        };
         // Before a node has seen it: who has it can have it executed.
-        await ledger.reserve(reservation);
+        await ledger.reserve(reservation, record);
         call.sent(statement);
         return await this.#carry(reservation, options, call, before);
       } finally {

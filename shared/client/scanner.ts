@@ -95,6 +95,7 @@ function applyLeaf(state: WalletState, keys: FullViewingKey, data: LeafData): Fi
     commitment,
     nullifier: nullifierOf(keys.nullifierKey, commitment, data.index),
     source: data.source,
+    sealed: { ephemeralKey: data.ephemeral_key.toLowerCase(), output: data.output },
     block: data.block_number,
     txHash: data.tx_hash,
   });

@@ -7,6 +7,7 @@ import { decodeUniswapPath } from "../api/uniswap-path.ts";
 import type { Address } from "../protocol/brands.ts";
 import type { FeeOperation } from "../protocol/host/fees.ts";
 import { KINDS } from "../protocol/statements.ts";
+import { encodeShieldedAddress } from "../notes/address.ts";
 import { spendBody, swapBody, type WireProof } from "./bodies.ts";
 import type { SubmitOptions } from "./client.ts";
 import { requireAmount, type Core } from "./core.ts";
@@ -15,10 +16,12 @@ import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
 import type { CarriedOptions, Payment, PaymentOptions, SpendOptions } from "./payment.ts";
+import { derivationOf, type PaymentRecord } from "./payment-record.ts";
 import { verifiedRoot } from "./scanner.ts";
 import { selectForConsolidation, sumOf } from "./selection.ts";
 import type { OwnedNote, Reservation } from "./state.ts";
 import { prepareSpend, prepareSwap, type Prepared, type SpendPlan, type SwapPlan } from "./statements.ts";
+import { MOST_MEMO_BYTES, requireText } from "./texts.ts";
 import { isRefusal, unknownOutcome } from "./tickets.ts";
 
 export interface SwapOrder {
@@ -56,6 +59,14 @@ interface Intent {
   /** Whether fees come on top of `amount` or out of it. */
   readonly feesOnTop: boolean;
   prepare(plan: Omit<SpendPlan, "payment">, value: bigint): Prepared;
+  /** For the wallet's own record. */
+  readonly record: Pick<PaymentRecord, "kind" | "to" | "tokenOut" | "memo">;
+}
+
+/** What is in the storage before the first byte of a payment leaves. */
+interface Promised {
+  readonly reservation: Reservation;
+  readonly record: PaymentRecord;
 }
 
 export class Spending {
@@ -72,10 +83,15 @@ export class Spending {
     const { type: operation, value: amount } = payment;
     requireAmount(amount);
     const asset = this.#core.asset(options.asset);
-    const prepare: Intent["prepare"] = (plan) => prepareSpend({ ...plan, payment });
+    const { ledger, pins } = this.#core.parts;
+    const { isKnownLeaf } = ledger;
+    const prepare: Intent["prepare"] = (plan) => prepareSpend({ ...plan, payment, isKnownLeaf });
+    const to =
+      payment.type === "transfer" ? encodeShieldedAddress(payment.to, pins.addressPrefix) : payment.recipient;
+    const record = { kind: operation, to, memo: memoOf(options) } as const;
     const pay = async (call: Operation): Promise<Payment> => {
       const limit = await this.#limit(call);
-      const intent: Intent = { operation, asset, limit, amount, feesOnTop: true, prepare };
+      const intent: Intent = { operation, asset, limit, amount, feesOnTop: true, prepare, record };
       return (await this.#spend(intent, options, call)).made;
     };
     return Operation.run(options, (call) => this.#merging(asset, options, call, () => pay(call)));
@@ -97,6 +113,7 @@ export class Spending {
         feesOnTop: false,
       },
       prepare: (plan, value) => prepareSpend({ ...plan, payment: { type: "transfer", to, value } }),
+      record: { kind: "consolidate" },
     };
     return (await this.#spend(intent, options, call)).made;
   }
@@ -116,6 +133,7 @@ export class Spending {
     const intent: Intent = {
       ...{ operation: "swap", asset, limit: KINDS["private-swap"].inputs, amount, feesOnTop: false },
       prepare: (plan) => prepareSwap({ ...plan, ...terms }),
+      record: { kind: "swap", tokenOut },
     };
     const swap = async (call: Operation): Promise<Swap> => {
       const { made, prepared } = await this.#spend(intent, timed, call);
@@ -172,18 +190,18 @@ export class Spending {
     const { ledger } = this.#core.parts;
     await call.step("sync", () => ledger.sync(call));
     for (let attempt = 1; ; attempt++) {
-      const { prepared, fees, reservation } = await call.step("prepare", () =>
+      const { prepared, fees, reservation, record } = await call.step("prepare", () =>
         this.#prepare(intent, options, call),
       );
       const { hash } = prepared.statement;
       ledger.pick(reservation.leafIndexes);
-      const delivery: Delivery = { beforeSending: () => ledger.reserve(reservation) };
+      const delivery: Delivery = { beforeSending: () => ledger.reserve(reservation, record) };
       let isProved = false;
       try {
         const proof = await this.#core.prove(prepared, call);
         isProved = true;
         const ticket = await call.step("submit", () =>
-          this.#send(prepared, proof, reservation, { signal: call.signal, delivery }),
+          this.#send(prepared, proof, { reservation, record }, { signal: call.signal, delivery }),
         );
         call.sent(hash);
         return { made: { ticket, statement: hash, fees: fees.total }, prepared };
@@ -207,7 +225,7 @@ export class Spending {
   async #send(
     prepared: Prepared,
     proof: WireProof,
-    reservation: Reservation,
+    { reservation, record }: Promised,
     options: SubmitOptions & { readonly delivery: Delivery },
   ): Promise<Ticket> {
     try {
@@ -215,7 +233,7 @@ export class Spending {
     } finally {
       // An application's own `Client` may not say when it sends. Then the promise comes late, but it comes.
       if (options.delivery.sent === undefined)
-        await this.#core.parts.ledger.reserve(reservation).catch(() => undefined);
+        await this.#core.parts.ledger.reserve(reservation, record).catch(() => undefined);
     }
   }
 
@@ -237,7 +255,7 @@ export class Spending {
     intent: Intent,
     options: CarriedOptions,
     call: Operation,
-  ): Promise<{ prepared: Prepared; fees: Fees; reservation: Reservation }> {
+  ): Promise<{ prepared: Prepared; fees: Fees } & Promised> {
     const { operation, asset, limit, amount, feesOnTop } = intent;
     const { ledger, home, keys } = this.#core.parts;
     await this.#core.checkService(call);
@@ -265,7 +283,23 @@ export class Spending {
       ...{ statement, commitments: facts.commitments, refused: false },
       ...{ leafIndexes: notes.map((note) => note.leafIndex), deadline, change: prepared.own, asset },
     };
-    return { prepared, fees, reservation };
+    const record: PaymentRecord = {
+      ...{
+        statement,
+        asset,
+        ...intent.record,
+        amount: intent.record.kind === "swap" ? charged : value,
+        fees: fees.total,
+        deadline,
+      },
+      ...{
+        madeAt: this.#core.parts.now(),
+        madeAfter: ledger.state.tree.leafCount,
+        commitments: facts.commitments,
+      },
+      ...{ leafIndexes: reservation.leafIndexes, derivation: derivationOf(prepared) },
+    };
+    return { prepared, fees, reservation, record };
   }
 
   async #choose(asset: Address, needed: bigint, limit: number, call: Operation): Promise<OwnedNote[]> {
@@ -277,4 +311,14 @@ export class Spending {
       throw new ClientError("TIMED_OUT", "money on its way did not come under a root of the pool");
     }
   }
+}
+
+/** Refused before anything is made of it: a memo that cannot be shown is a mistake of the caller's. */
+function memoOf({ memo }: PaymentOptions): string | undefined {
+  if (memo === undefined) return undefined;
+  return requireText(
+    memo,
+    MOST_MEMO_BYTES,
+    (detail) => new ClientError("OPTIONS_INVALID", `memo: ${detail}`),
+  );
 }

@@ -13,11 +13,15 @@ import { bytesToUint, concatBytes, equalBytes, uintToBytes } from "../protocol/b
 import type { Home } from "../protocol/statements.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import { recordKey, restoreRecord, storedRecord, type StoredRecord } from "./bridges/record.ts";
+import type { StoredContact } from "./contacts.ts";
 import { ClientError } from "./errors.ts";
+import { restorePayment, type StoredPayment } from "./payment-record.ts";
 import { WalletState, type Origin, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
 
 const MAGIC = new TextEncoder().encode("CLSTRWLT");
-const VERSION = 3;
+const VERSION = 4;
+/** Written by an earlier release: without payments and contacts, which nobody else knows either. */
+const BEFORE = 3;
 const HEADER_BYTES = MAGIC.length + 1;
 const SUM_BYTES = 32;
 const NONCE_BYTES = 24;
@@ -46,6 +50,9 @@ interface Stored {
   readonly reservations: readonly Text<Reservation>[];
   /** Absent in what an earlier release wrote. */
   readonly bridges?: readonly StoredRecord[];
+  /** These two are absent in what version 3 wrote. */
+  readonly payments?: readonly StoredPayment[];
+  readonly contacts?: readonly StoredContact[];
   /** Nodes by level. */
   readonly rows: readonly number[];
 }
@@ -64,6 +71,8 @@ export function sealState(state: WalletState, home: Home, key: Uint8Array): Uint
     blocks: state.blocks,
     reservations: [...state.reservations.values()],
     bridges: [...state.bridges.values()].map(storedRecord),
+    payments: [...state.payments.values()],
+    contacts: [...state.contacts.values()],
     rows: levels.map((row) => row.length),
   } satisfies Record<keyof Stored, unknown>;
   const json = new TextEncoder().encode(
@@ -86,7 +95,8 @@ export function openState(bytes: Uint8Array, home: Home, key: Uint8Array): Walle
   const header = bytes.slice(0, HEADER_BYTES);
   const sealed = bytes.slice(HEADER_BYTES + SUM_BYTES);
   if (!equalBytes(header.slice(0, MAGIC.length), MAGIC)) throw corrupt("not a wallet");
-  if (header[MAGIC.length] !== VERSION) throw corrupt("written by another version");
+  if (header[MAGIC.length] !== VERSION && header[MAGIC.length] !== BEFORE)
+    throw corrupt("written by another version");
   if (!equalBytes(sha256(sealed), bytes.slice(HEADER_BYTES, HEADER_BYTES + SUM_BYTES)))
     throw corrupt("damaged");
   let plain: Uint8Array;
@@ -143,6 +153,11 @@ function restore(stored: Stored, nodes: Uint8Array): WalletState {
       asset: must(asAddress(reservation.asset)),
     });
   }
+  for (const payment of stored.payments ?? []) {
+    const record = must(restorePayment(payment));
+    state.payments.set(record.statement, record);
+  }
+  for (const contact of stored.contacts ?? []) state.contacts.set(contact.address, contact);
   for (const kept of stored.bridges ?? []) {
     const record = restoreRecord(kept);
     state.bridges.set(recordKey(record), record);

@@ -1,6 +1,7 @@
 /**
  * What a wallet remembers: leaves, own notes, roots, and payments under way. Everything but the last
- * follows from the event stream and the keys alone, so losing it costs a rescan and no money.
+ * follows from the event stream and the keys alone, so losing it costs a rescan and no money. Beside that, what a person
+ * would miss: to whom was paid and what for, and the address book.
  */
 import type { Address, Bytes32, Field } from "../protocol/brands.ts";
 import type { Kind } from "../protocol/statements.ts";
@@ -8,6 +9,8 @@ import { emptyNode } from "../protocol/tree.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import type { Note } from "../notes/note.ts";
 import type { BridgeRecord } from "./bridges/record.ts";
+import type { StoredContact } from "./contacts.ts";
+import type { PaymentRecord } from "./payment-record.ts";
 
 export interface OwnedNote extends Note {
   readonly leafIndex: number;
@@ -17,6 +20,8 @@ export interface OwnedNote extends Note {
   readonly block: number;
   /** Empty for an adopted note: its opening does not tell. */
   readonly txHash: string;
+  /** What its ciphertext came with. Absent for an adopted note, and for what an earlier release read. */
+  readonly sealed?: { readonly ephemeralKey: string; readonly output: number };
   /** Where its nullifier was seen; absent while unspent. */
   readonly spent?: Sighting;
   /** Where the statement that made it was refuted: the note is worth nothing. Absent for one that stands. */
@@ -94,6 +99,10 @@ export class WalletState {
   readonly reservations = new Map<Bytes32, Reservation>();
   /** Bridge addresses that this wallet has made, by `recordKey`. What is not here may be found by its notes. */
   readonly bridges = new Map<string, BridgeRecord>();
+  /** What this wallet did, in the order in which it did. */
+  readonly payments = new Map<Bytes32, PaymentRecord>();
+  /** The address book, by address. */
+  readonly contacts = new Map<string, StoredContact>();
   /** Leaves of the notes that a payment of this device has picked and not sent. Not stored: they bind nobody else. */
   picked: readonly number[] = [];
   #byNullifier = new Map<Field, number>();

@@ -3,6 +3,7 @@
  * the proof must bind, and the circuit's private inputs. What it returns has passed the same rules that
  * proxy, enclave and pool apply.
  */
+import { randomBytes } from "@noble/hashes/utils.js";
 import type { DepositBody } from "../api/transactions.ts";
 import { addressToField, ZERO_ADDRESS, type Address, type Field } from "../protocol/brands.ts";
 import { toHex, word } from "../protocol/bytes.ts";
@@ -24,6 +25,7 @@ import type { ShieldedAddress } from "../notes/address.ts";
 import { nobody, OutputSealer } from "../notes/encryption.ts";
 import type { SpendingKey } from "../notes/keys.ts";
 import { sealUnmeasured } from "../notes/measured-note.ts";
+import { SENDER_SALTS, senderSecret } from "../notes/sender-key.ts";
 import { commitmentOf, newNote, noteCommitment, npkOf, nullifierOf, type Note } from "../notes/note.ts";
 import type { Fees } from "./fees.ts";
 import { sumOf } from "./selection.ts";
@@ -40,6 +42,8 @@ export interface Prepared {
   readonly openings: readonly FeeOpening[];
   /** Value of the note that comes back to this wallet: the deposit itself, or the change. */
   readonly own: bigint;
+  /** Of a private transfer: what its ephemeral secret was derived with, besides what the payment itself says. */
+  readonly salt?: number;
   /** Blinding of the note that a swap's bought tokens become: by it the wallet knows that note again. */
   readonly boughtBlinding?: Field;
 }
@@ -75,6 +79,8 @@ interface FromNotes extends Common {
 
 /** `spend` or, with more than two inputs, `spend9`. */
 export interface SpendPlan extends FromNotes {
+  /** Whether an earlier payment of this wallet has that leaf. */
+  readonly isKnownLeaf?: (commitment: Field) => boolean;
   /** A private payment (to oneself: merging notes), or a public one. */
   readonly payment:
     | { readonly type: "transfer"; readonly to: ShieldedAddress; readonly value: bigint }
@@ -127,11 +133,24 @@ export function prepareDeposit(plan: DepositPlan): Prepared {
   };
 }
 
+/** A salt is one of a thousand: another one where the payment, made again, would look like the one before. */
+const SALT_TRIES = 64;
+
 export function prepareSpend(plan: SpendPlan): Prepared {
+  for (let attempt = 1; ; attempt++) {
+    const prepared = spendOf(plan);
+    const [first] = prepared.statement.facts.commitments;
+    if (attempt === SALT_TRIES || plan.isKnownLeaf?.(first!) !== true) return prepared;
+  }
+}
+
+function spendOf(plan: SpendPlan): Prepared {
   const { payment, fees } = plan;
   const kind = plan.inputs.length > KINDS.spend.inputs ? "spend9" : "spend";
   const own = sumOf(plan.inputs.map(({ note }) => note)) - payment.value - fees.total;
-  const sealer = new OutputSealer();
+  const salt = randomSalt();
+  const secret = payment.type === "transfer" ? transferSecret(plan, payment, own, salt) : undefined;
+  const sealer = new OutputSealer(secret);
   const outputs = makeOutputs(sealer, plan.asset, [
     payment.type === "transfer" ? payment : undefined,
     change(plan, own),
@@ -147,7 +166,29 @@ export function prepareSpend(plan: SpendPlan): Prepared {
   return {
     ...fromNotes(plan, ext, outputs, isPublic ? payment.value : 0n),
     own,
+    ...(isPublic ? {} : { salt }),
   };
+}
+
+/** Of a transfer alone: what a withdrawal or swap did, its sender can read on the chain. */
+function transferSecret(
+  { keys, asset, inputs, fees }: FromNotes,
+  { to, value }: Extract<SpendPlan["payment"], { type: "transfer" }>,
+  change: bigint,
+  salt: number,
+): Uint8Array {
+  const nullifiers = inputs.map(({ note }) => nullifierOfInput(keys, note));
+  return senderSecret(keys, { nullifiers, to, asset, value, change, fees: fees.total, salt });
+}
+
+function nullifierOfInput(keys: SpendingKey, note: SpendInput["note"]): Field {
+  return nullifierOf(keys.viewing.nullifierKey, noteCommitment(keys.owner, note), note.leafIndex);
+}
+
+/** 1,024 divides 2^16: no bias. */
+function randomSalt(): number {
+  const [high, low] = randomBytes(2) as unknown as [number, number];
+  return ((high << 8) | low) % SENDER_SALTS;
 }
 
 export function prepareSwap(plan: SwapPlan): Prepared {
@@ -181,9 +222,7 @@ function fromNotes(
   const { keys } = plan;
   const inputs = [...plan.inputs];
   while (inputs.length < KINDS[ext.kind].inputs) inputs.push(dummyInput(plan.asset));
-  const nullifiers = inputs.map(({ note }) =>
-    nullifierOf(keys.viewing.nullifierKey, noteCommitment(keys.owner, note), note.leafIndex),
-  );
+  const nullifiers = inputs.map(({ note }) => nullifierOfInput(keys, note));
   const noteAsset = addressToField(plan.asset);
   const statement = state(plan, ext, {
     root: plan.root,

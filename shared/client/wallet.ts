@@ -5,6 +5,7 @@
 import * as z from "zod";
 import type { Ticket, TicketState } from "../api/transactions.ts";
 import { SEED_BYTES, SpendingKey } from "../notes/keys.ts";
+import { activityOf, type ActivityItem } from "./activity.ts";
 import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
 import { balanceOf, balancesOf, type Balance } from "./balances.ts";
@@ -13,6 +14,7 @@ import { lazyBridges } from "./bridges/lazy.ts";
 import type { ChainAccess } from "./chain/index.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
+import { LiveContacts, type Contacts } from "./contacts.ts";
 import { Core, requireAmount } from "./core.ts";
 import {
   Depositing,
@@ -21,6 +23,7 @@ import {
   type PlainDepositOptions,
 } from "./depositing.ts";
 import { typedSender, typedSigner } from "./depositor.ts";
+import type { DiscloseOptions } from "./disclosure/disclosure.ts";
 import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
 import { Ledger } from "./ledger.ts";
@@ -30,6 +33,7 @@ import {
   anObject,
   checkOptions,
   depositOptions,
+  discloseOptions,
   paymentOptions,
   pinsOptions,
   plainDepositOptions,
@@ -92,6 +96,16 @@ export interface Wallet {
   balance(asset?: string): Balance;
   /** Own notes, spent ones too: the wallet's history. */
   notes(): readonly OwnedNote[];
+  /** What happened, newest first; as of the last `sync`, and without a network. See `ActivityItem`. */
+  activity(): ActivityItem[];
+  /** The address book. */
+  readonly contacts: Contacts;
+  /**
+   * A text that shows one private payment to one reader: that it was made, to whom, how much, in what and when. Of a payment
+   * of this wallet's as its payer, of income as its payee. Nothing is sent; the reader takes it to `verifyDisclosure`. Throws
+   * OPTIONS_INVALID, ADDRESS_INVALID, and DISCLOSURE_IMPOSSIBLE with the reason.
+   */
+  disclose(options: DiscloseOptions): Promise<string>;
   /** Of a token with EIP-3009: the depositor signs, the service carries. */
   deposit(amount: bigint, signer: DepositSigner, options?: DepositOptions): Promise<Payment>;
   /** Of any other token: the depositor's account approves the pool for this amount, then sends the deposit and pays its gas. */
@@ -198,6 +212,7 @@ function keysOf(key: WalletOptions["key"]): SpendingKey {
 class LiveWallet implements Wallet {
   readonly address: string;
   readonly bridges: Bridges;
+  readonly contacts: Contacts;
   readonly #core: Core;
   readonly #depositing: Depositing;
   readonly #spending: Spending;
@@ -211,6 +226,7 @@ class LiveWallet implements Wallet {
     this.#options = options;
     this.#spending = new Spending(core, options.changeTimeoutMs);
     this.address = keys.viewing.addressText(pins.addressPrefix);
+    this.contacts = new LiveContacts(() => this.#ledger, pins.addressPrefix);
     this.bridges = lazyBridges({
       core,
       spending: this.#spending,
@@ -271,6 +287,19 @@ class LiveWallet implements Wallet {
 
   notes(): readonly OwnedNote[] {
     return [...this.#ledger.state.notes.values()];
+  }
+
+  activity(): ActivityItem[] {
+    return activityOf(this.#ledger.state, this.#core.parts.now());
+  }
+
+  async disclose(options: DiscloseOptions): Promise<string> {
+    this.#open();
+    checkOptions(discloseOptions satisfies Lists<DiscloseOptions>, options, "disclose");
+    const { disclose } = await import("./disclosure/making.ts");
+    const { keys, home, pins, now } = this.#core.parts;
+    const { state } = this.#ledger;
+    return disclose({ state, keys, home, prefix: pins.addressPrefix, now: now() }, options);
   }
 
   async deposit(amount: bigint, signer: DepositSigner, options: DepositOptions = {}): Promise<Payment> {

@@ -70,7 +70,7 @@ export class OutputSealer {
   readonly #ephemeralSecret: Uint8Array;
   readonly #ciphertexts: Uint8Array[] = [];
 
-  /** `ephemeralSecret` is given by fixed vectors only; used twice it would give two notes of one reader one blinding. */
+  /** A given `ephemeralSecret` is one that is never used for other contents: twice it gives two notes of one reader one key. */
   constructor(ephemeralSecret: Uint8Array = randomBytes(32)) {
     this.#ephemeralSecret = ephemeralSecret;
     this.ephemeralKey = x25519.getPublicKey(ephemeralSecret);
@@ -91,6 +91,16 @@ export class OutputSealer {
   get ciphertexts(): readonly Uint8Array[] {
     return this.#ciphertexts;
   }
+}
+
+/** The blinding of the note at place `output` of whoever shares this X25519 secret with the sender: for who was told it. */
+export function sharedBlinding(
+  shared: Uint8Array,
+  ephemeralKey: Uint8Array,
+  viewingKey: Uint8Array,
+  output: number,
+): Field {
+  return new OutputKeys(shared, ephemeralKey, viewingKey, output).blinding();
 }
 
 /** One output as the chain shows it. */

@@ -71,6 +71,12 @@ export class NoteTree {
     return this.#levels[0]!.lastIndexOf(leaf) !== -1;
   }
 
+  /** Place of the leaf, looked for from `from` on. */
+  indexOf(leaf: Field, from = 0): number | undefined {
+    const index = this.#levels[0]!.indexOf(leaf, from);
+    return index === -1 ? undefined : index;
+  }
+
   append(leaf: Field): void {
     if (BigInt(this.leafCount) + 1n >= TREE_CAPACITY) throw new RangeError("the tree is full");
     let node = leaf;

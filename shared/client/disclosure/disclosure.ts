@@ -6,8 +6,14 @@ import type { Address, Bytes32 } from "../../protocol/brands.ts";
 /** Who shows it: the one who paid, or the one who was paid. Neither can speak for the other. */
 export type Discloser = "payer" | "payee";
 
+/** A disclosure is for an occasion; one that never ends would be no other than a receipt for everybody. */
+export const MOST_VALID_SECS = 366 * 86_400;
+
 export interface DiscloseOptions {
-  /** The payment: its leaf (of the recipient's note), or its statement's hash. `ActivityItem.leaf` and `.statement` are these. */
+  /**
+   * The leaf of the recipient's note (`ActivityItem.leaf`), or the statement's hash; of one's own payment without a record
+   * the transaction's hash (`ActivityItem.txHash`).
+   */
   readonly payment: number | string;
   /** Who is to read it, in words: the reader refuses one that is not for that very name. At most 128 bytes of UTF-8. */
   readonly reader: string;
