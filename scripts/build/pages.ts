@@ -39,7 +39,12 @@ export const PAGES: Readonly<Record<string, Page>> = {
       offline: "scripts/wallet-page/offline.ts",
       scan: "scripts/wallet-page/scan-worker.ts",
     },
-    later: ["scripts/wallet-page/browser-key.ts"],
+    later: [
+      "scripts/wallet-page/browser-key.ts",
+      "shared/client/execute-call.ts",
+      "shared/client/disclosure/making.ts",
+      "shared/client/disclosure/verifying.ts",
+    ],
     mostBytes: 200 * 1024,
   },
 };
