@@ -35,17 +35,16 @@ const TYPES: Readonly<Record<string, string>> = {
 const HASHED = /-[0-9A-Z]{8}\.[a-z]+$/;
 /** The one file that runs WebAssembly: a worker has the policy that came with its own file. */
 const PROVER = "/assets/prover.js";
+/** For the service worker: all that belongs to the page. */
+const LIST = "/files.json";
 /** Its scope is the whole page, from wherever its file lies. */
 const OFFLINE = "/assets/offline.js";
 
 const [unzip, unbrotli] = [promisify(gunzip), promisify(brotliDecompress)];
 
-export async function createPageServer(options: PageServerOptions): Promise<Server> {
-  const names = await namesIn(options.folder);
-  const listed = JSON.stringify(["/", "/config.json", ...names.filter((name) => name.startsWith("/assets/"))]);
-  const files: Record<string, string> = { ...options.files, "/files.json": listed };
+export function createPageServer(options: PageServerOptions): Server {
   return createServer((request, response) => {
-    answerTo(request, options, names, files).then(
+    answerTo(request, options).then(
       (answer) => send(request, response, answer, options.reached),
       () => response.writeHead(500).end(),
     );
@@ -62,15 +61,19 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 
 async function answerTo(
   { url, method, headers }: IncomingMessage,
-  { folder, artefacts }: PageServerOptions,
-  names: readonly string[],
-  files: Readonly<Record<string, string>>,
+  { folder, artefacts, files }: PageServerOptions,
 ): Promise<Answer> {
   if (method !== "GET" && method !== "HEAD") return { ...plain("only GET"), status: 405 };
   const { pathname } = new URL(url ?? "/", "http://page");
   const accepted = String(headers["accept-encoding"] ?? "");
   const file = files[pathname];
   if (file !== undefined) return { type: "application/json", body: file };
+  // Each time anew: the page may be built while this runs.
+  const names = await namesIn(folder);
+  if (pathname === LIST) {
+    const own = ["/", ...Object.keys(files), ...names.filter((name) => name.startsWith("/assets/"))];
+    return { type: "application/json", body: JSON.stringify(own) };
+  }
   if (names.includes(pathname)) return built(folder, pathname, accepted);
   const [, name] = /^\/([a-z0-9-]+\.(?:zkey|wasm))$/.exec(pathname.replace(artefacts.path, "")) ?? [];
   if (name !== undefined && pathname === `${artefacts.path}/${name}`)

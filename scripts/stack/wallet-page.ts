@@ -51,7 +51,7 @@ export async function startWalletPage(stack: Stack, options: WalletPageOptions =
       const known = (await keys.developer(DEVELOPER_ID))?.origins ?? [];
       await changeOrigins(keys, DEVELOPER_ID, [...known, url]);
     });
-  const server = await createPageServer({
+  const server = createPageServer({
     folder: FOLDER,
     reached: [...new Set(config.networks.flatMap(({ service, sessions: at, chainRpc }) => [service, at, chainRpc]))].map(
       (address) => new URL(address).origin,

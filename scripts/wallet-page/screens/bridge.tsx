@@ -114,6 +114,9 @@ function Address({ deposit, from }: { deposit: BridgeDeposit; from: string }) {
   );
 }
 
+const ENDED: readonly BridgeProgress["state"][] = ["completed", "refunded", "failed"];
+const LOOK_EVERY_MS = 2_000;
+
 const VENUES: Readonly<Record<BridgeEntry["venue"], string>> = {
   perpvenue: "exchange",
   chain: "another chain",
@@ -131,12 +134,16 @@ function BridgeItem({ entry }: { entry: BridgeEntry }) {
     const ending = new AbortController();
     const { signal } = ending;
     const follow = async (): Promise<void> => {
-      const first = await wallet.bridges.status(at, { signal });
-      setProgress(first);
-      if (entry.direction === "out") return;
-      await wallet.bridges.wait(at, { signal, onStatus: setProgress });
       setProgress(await wallet.bridges.status(at, { signal }));
+      // Ends when the note is in this wallet, which is a little before the service calls it settled.
+      await wallet.bridges.wait(at, { signal, onStatus: setProgress });
       purse.changed();
+      for (;;) {
+        const now = await wallet.bridges.status(at, { signal });
+        setProgress(now);
+        if (ENDED.includes(now.state)) return;
+        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+      }
     };
     follow().catch((error: unknown) => {
       if (!signal.aborted) setFault(error);
