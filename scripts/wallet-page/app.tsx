@@ -143,20 +143,19 @@ function Top() {
   const { path } = useLocation();
   return (
     <>
-      <label class="network">
-        <span class="unseen">Network</span>
-        <select
-          name="network"
-          value={account.network.id}
-          onChange={(event) => choose(event.currentTarget.value)}
-        >
-          {purse.accounts.map(({ network }) => (
-            <option key={network.id} value={network.id}>
-              {network.name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <select
+        class="network"
+        name="network"
+        aria-label="Network"
+        value={account.network.id}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
+        {purse.accounts.map(({ network }) => (
+          <option key={network.id} value={network.id}>
+            {network.name}
+          </option>
+        ))}
+      </select>
       <nav aria-label="Places">
         <ul>
           {PLACES.map(([to, name]) => (

@@ -74,7 +74,7 @@ export class Person {
   }
 
   async choose(network: string): Promise<void> {
-    await this.page.getByLabel("Network", { exact: true }).first().selectOption({ label: network });
+    await this.page.locator("select[name=network]").selectOption({ label: network });
   }
 
   async fill(label: string, text: string): Promise<void> {
