@@ -41,7 +41,7 @@ export function Home() {
             {balance.pending > 0n && (
               <p class="aside">{showAmount(balance.pending, token)} received, soon to be used.</p>
             )}
-            {balance.unverified > 0n && (
+            {account.standing.state === "live" && balance.unverified > 0n && (
               <p class="aside">
                 {showAmount(balance.unverified, token)} only by the service’s word; the chain has not confirmed it.
               </p>
