@@ -59,7 +59,10 @@ const packagesOf = {
   "shared/api": ["zod"],
   "shared/dashboard": ["zod"],
   "shared/altchain": ["zod", "@solana/kit", "@solana-program/token", "@solana-program/memo"],
-  "shared/client": ["zod", "ffjavascript", "circom_runtime", "ethers", "@noble/[^/]+", "@scure/[^/]+"],
+  "shared/client": [
+    ...["zod", "ffjavascript", "circom_runtime", "ethers"],
+    ...["eventsource-parser", "@noble/[^/]+", "@scure/[^/]+"],
+  ],
   proxy: [
     "koa",
     "@koa/router",

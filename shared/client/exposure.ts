@@ -29,7 +29,7 @@ export class PaymentUnresolved extends ClientError {
 }
 
 /** The payment may still be executed, as far as the clock can tell. */
-export function isLive({ deadline }: Reservation, nowSecs: number): boolean {
+export function isLive({ deadline }: Pick<Reservation, "deadline">, nowSecs: number): boolean {
   return nowSecs <= deadline + CLOCK_MARGIN_SECS;
 }
 

@@ -176,7 +176,9 @@ function transferSecret(
   { to, value }: Extract<SpendPlan["payment"], { type: "transfer" }>,
   change: bigint,
   salt: number,
-): Uint8Array {
+): Uint8Array | undefined {
+  // Of nothing, as only a test pays: then it is drawn.
+  if (inputs.length === 0) return undefined;
   const nullifiers = inputs.map(({ note }) => nullifierOfInput(keys, note));
   return senderSecret(keys, { nullifiers, to, asset, value, change, fees: fees.total, salt });
 }

@@ -72,13 +72,17 @@ export function readDisclosedSecret(
   const second = otherPoint.multiplyUnsafe(z).subtract(sharedPoint.multiplyUnsafe(c));
   const expected = challengeOf(message, [ownPoint, otherPoint, sharedPoint, first, second]);
   if (!equalBytes(scalarBytes(expected), challenge)) return undefined;
-  const { y } = sharedPoint.toAffine();
-  return Fp.toBytes(Fp.div(Fp.add(Fp.ONE, y), Fp.sub(Fp.ONE, y)));
+  return keyOf(sharedPoint);
 }
 
-/** Whether a proof can be made with this key on the other side: almost every key that a wallet makes, and no crafted one. */
-export function isDisclosable(key: Uint8Array): boolean {
-  return asPoint(key) !== undefined;
+/** As `x25519.getPublicKey`, several times as fast: the curve's tables of the base point are on this side of it. */
+export function publicKeyOf(secret: Uint8Array): Uint8Array {
+  return keyOf(Point.BASE.multiply(clampedScalar(secret)));
+}
+
+function keyOf(point: Point): Uint8Array {
+  const { y } = point.toAffine();
+  return Fp.toBytes(Fp.div(Fp.add(Fp.ONE, y), Fp.sub(Fp.ONE, y)));
 }
 
 /** The point of a u-coordinate: y = (u − 1) / (u + 1), x even. Undefined on the twist, and outside of the group. */

@@ -21,7 +21,6 @@ import type {
   BridgeWithdrawOptions,
 } from "./bridges.ts";
 import type { WaitOptions } from "../feed.ts";
-import { LiveBridges } from "./live.ts";
 
 export interface Parts {
   readonly core: Core;
@@ -36,8 +35,12 @@ const chainNumber = z.number("a chain's number").int().min(1);
 export function lazyBridges(parts: Parts): Bridges {
   const { core, spending } = parts;
   let live: Bridges | undefined;
-  // Only now: without pins there are no bridges, and no reason to refuse a wallet.
-  const bridges = (): Bridges => (live ??= new LiveBridges(core, spending));
+  // Only now: a page that shows a balance does not load them. And without pins there are none, and no reason to refuse a
+  // wallet.
+  const bridges = async (): Promise<Bridges> => {
+    const { LiveBridges } = await import("./live.ts");
+    return (live ??= new LiveBridges(core, spending));
+  };
   const read = (name: string, schema: z.ZodType, given: unknown): void =>
     parts.check(schema, given, `bridges.${name}`);
   const incoming = bridgeInOptions satisfies Lists<BridgeInOptions>;
@@ -46,56 +49,56 @@ export function lazyBridges(parts: Parts): Bridges {
   return {
     async fromExchange(options = {}) {
       read("fromExchange", incoming, options);
-      return bridges().fromExchange(options);
+      return (await bridges()).fromExchange(options);
     },
     async fromChain(options = {}) {
       read("fromChain", incoming, options);
-      return bridges().fromChain(options);
+      return (await bridges()).fromChain(options);
     },
     async fromOtherBlockchain(options = {}) {
       read("fromOtherBlockchain", incoming, options);
-      return bridges().fromOtherBlockchain(options);
+      return (await bridges()).fromOtherBlockchain(options);
     },
     async toExchange(account, options = {}) {
       read("toExchange", z.tuple([text, outgoing]), [account, options]);
-      return bridges().toExchange(account, options);
+      return (await bridges()).toExchange(account, options);
     },
     async toChain(chainId, recipient, options = {}) {
       read("toChain", z.tuple([chainNumber, text, outgoing]), [chainId, recipient, options]);
-      return bridges().toChain(chainId, recipient, options);
+      return (await bridges()).toChain(chainId, recipient, options);
     },
     async withdrawToExchange(account, amount, options = {}) {
       read("withdrawToExchange", z.tuple([text, withdrawing]), [account, options]);
-      return bridges().withdrawToExchange(account, amount, options);
+      return (await bridges()).withdrawToExchange(account, amount, options);
     },
     async withdrawToChain(chainId, recipient, amount, options = {}) {
       read("withdrawToChain", z.tuple([chainNumber, text, withdrawing]), [chainId, recipient, options]);
-      return bridges().withdrawToChain(chainId, recipient, amount, options);
+      return (await bridges()).withdrawToChain(chainId, recipient, amount, options);
     },
     async status(idOrAddress, options = {}) {
       read("status", z.tuple([bridgeName, waitOptions satisfies Lists<WaitOptions>]), [idOrAddress, options]);
-      return bridges().status(idOrAddress, options);
+      return (await bridges()).status(idOrAddress, options);
     },
     async wait(idOrAddress, options = {}) {
       const waiting = bridgeWaitOptions satisfies Lists<BridgeWaitOptions>;
       read("wait", z.tuple([bridgeName, waiting]), [idOrAddress, options]);
-      return bridges().wait(idOrAddress, options);
+      return (await bridges()).wait(idOrAddress, options);
     },
     async sign(idOrAddress, options = {}) {
       read("sign", z.tuple([bridgeName, waitOptions]), [idOrAddress, options]);
-      return bridges().sign(idOrAddress, options);
+      return (await bridges()).sign(idOrAddress, options);
     },
     async list() {
       read("list", z.undefined(), undefined);
-      return bridges().list();
+      return (await bridges()).list();
     },
     async refundKey(address) {
       read("refundKey", bridgeName, address);
-      return bridges().refundKey(address);
+      return (await bridges()).refundKey(address);
     },
     async find(hints = {}) {
       read("find", bridgeHints satisfies Lists<BridgeHints>, hints);
-      return bridges().find(hints);
+      return (await bridges()).find(hints);
     },
   };
 }

@@ -6,6 +6,7 @@ import { x25519 } from "@noble/curves/ed25519.js";
 import { fromHex } from "../../protocol/bytes.ts";
 import { encodeShieldedAddress, type ShieldedAddress } from "../../notes/address.ts";
 import { sharedBlinding } from "../../notes/encryption.ts";
+import { publicKeyOf } from "../../notes/disclosed-secret.ts";
 import type { SpendingKey } from "../../notes/keys.ts";
 import { noteCommitment, type Note } from "../../notes/note.ts";
 import { senderSecret, SENDER_SALTS, type TransferTerms } from "../../notes/sender-key.ts";
@@ -134,7 +135,7 @@ function opened(keys: SpendingKey, terms: TransferTerms, known?: Uint8Array): Op
   const { to, asset, value } = terms;
   if (isSame(to, keys.viewing.address)) throw impossible("a payment to oneself");
   const secret = senderSecret(keys, terms);
-  const ephemeralKey = x25519.getPublicKey(secret);
+  const ephemeralKey = publicKeyOf(secret);
   if (known !== undefined && known.some((byte, at) => byte !== ephemeralKey[at])) return undefined;
   const shared = x25519.getSharedSecret(secret, to.viewingKey);
   const note: Note = { asset, value, blinding: sharedBlinding(shared, ephemeralKey, to.viewingKey, 0) };
