@@ -80,7 +80,12 @@ const BUILDS = [
     "shared/api",
     "shared/protocol",
   ]),
-  pageStep("wallet", "scripts/wallet-page", "scripts/wallet-page/dist", ["shared"]),
+  pageStep(
+    "wallet",
+    "scripts/wallet-page",
+    "scripts/wallet-page/dist",
+    ["client", "notes", "api", "altchain", "protocol", "contracts"].map((folder) => `shared/${folder}`),
+  ),
 ];
 
 /** One of the pages that scripts/build/pages.ts knows, with the folders that its sources import from. */

@@ -56,7 +56,10 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   return found
     .filter((entry) => entry.isFile() && TYPES[path.extname(entry.name)] !== undefined)
-    .map((entry) => `/${path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, "/")}`);
+    .map(
+      (entry) =>
+        `/${path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, "/")}`,
+    );
 }
 
 async function answerTo(
@@ -65,7 +68,7 @@ async function answerTo(
 ): Promise<Answer> {
   if (method !== "GET" && method !== "HEAD") return { ...plain("only GET"), status: 405 };
   const { pathname } = new URL(url ?? "/", "http://page");
-  const accepted = String(headers["accept-encoding"] ?? "");
+  const accepted = headers["accept-encoding"] ?? "";
   const file = files[pathname];
   if (file !== undefined) return { type: "application/json", body: file };
   // Each time anew: the page may be built while this runs.

@@ -133,7 +133,10 @@ function banner(
     identity === undefined
       ? ""
       : `\n  identity        ${identity.issuer}   (app ${EXAMPLE_APP}; a token: npm run --silent sign-in -- user-1${elsewhere.replace(" --", "")})`;
-  const walletPage = wallet === undefined ? "" : `\n  wallet page     ${wallet.url}   (an example to copy: scripts/wallet-page/README.md)`;
+  const walletPage =
+    wallet === undefined
+      ? ""
+      : `\n  wallet page     ${wallet.url}   (an example to copy: scripts/wallet-page/README.md)`;
   const key = `-H 'X-API-Key: ${file.api_key}'`;
   const first = networks[0]?.entry.base_url ?? "";
   return `

@@ -53,9 +53,9 @@ export async function startWalletPage(stack: Stack, options: WalletPageOptions =
     });
   const server = createPageServer({
     folder: FOLDER,
-    reached: [...new Set(config.networks.flatMap(({ service, sessions: at, chainRpc }) => [service, at, chainRpc]))].map(
-      (address) => new URL(address).origin,
-    ),
+    reached: [
+      ...new Set(config.networks.flatMap(({ service, sessions: at, chainRpc }) => [service, at, chainRpc])),
+    ].map((address) => new URL(address).origin),
     files: { "/config.json": written(config) },
     artefacts: { path: config.artefacts, folder: DEVELOPMENT_KEYS },
   });
@@ -98,7 +98,9 @@ async function configOf(stack: Stack, sessions: string): Promise<Config> {
   const manifest = await readManifest(DEVELOPMENT_KEYS);
   const version = createHash("sha256").update(JSON.stringify(manifest)).digest("hex").slice(0, 16);
   return {
-    networks: stack.networks.map(({ name, entry }) => networkOf(name, entry, `${sessions}/${name}/session-token`)),
+    networks: stack.networks.map(({ name, entry }) =>
+      networkOf(name, entry, `${sessions}/${name}/session-token`),
+    ),
     artefacts: `/artefacts/${version}`,
     manifest,
   };
@@ -120,7 +122,9 @@ function networkOf(id: string, entry: NetworkEntry, sessions: string): Network {
 
 /** As scripts/wallet-page/config.ts reads it. */
 function written(config: Config): string {
-  return JSON.stringify(config, (_key, value: unknown) => (typeof value === "bigint" ? `${String(value)}n` : value));
+  return JSON.stringify(config, (_key, value: unknown) =>
+    typeof value === "bigint" ? `${String(value)}n` : value,
+  );
 }
 
 async function listening(server: Server, port: number): Promise<Server> {

@@ -2,7 +2,8 @@
 const DATABASE = "cloister-page";
 const STORE = "kept";
 
-export type Name = "vault" | "settings" | "throw-away key" | `seen ${string}` | `book ${string}` | `notes ${string}`;
+export type Name =
+  "vault" | "settings" | "throw-away key" | `seen ${string}` | `book ${string}` | `notes ${string}`;
 
 export async function read(name: Name): Promise<unknown> {
   return within("readonly", (store) => store.get(name));

@@ -13,7 +13,12 @@ try {
   applyTheme(settings);
   render(<App config={config} settings={settings} isKnown={isKnown} />, place);
 } catch {
-  render(<p role="alert">This page could not be started: its configuration or this browser’s storage cannot be read.</p>, place);
+  render(
+    <p role="alert">
+      This page could not be started: its configuration or this browser’s storage cannot be read.
+    </p>,
+    place,
+  );
 }
 
 // Shows the last known state when there is no network. Where it cannot be had, the page works as before.

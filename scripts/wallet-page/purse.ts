@@ -94,14 +94,15 @@ export class Purse {
 
   async #follow(account: Account): Promise<void> {
     const { signal } = this.#ending;
-    while (!signal.aborted) {
+    const isOver = (): boolean => signal.aborted;
+    while (!isOver()) {
       try {
         await prove(account);
         account.standing = { state: "live", provedAt: new Date() };
         this.changed();
         await this.#watch(account, signal);
       } catch (error) {
-        if (signal.aborted) return;
+        if (isOver()) return;
         account.standing = { state: "away", error };
         this.changed();
         await pause(RETRY_MS, signal);

@@ -40,7 +40,11 @@ export async function unseal(password: string): Promise<string | undefined> {
   }
 }
 
-async function keyOf(password: string, salt: Uint8Array<ArrayBuffer>, iterations: number): Promise<CryptoKey> {
+async function keyOf(
+  password: string,
+  salt: Uint8Array<ArrayBuffer>,
+  iterations: number,
+): Promise<CryptoKey> {
   const typed = new TextEncoder().encode(password.normalize("NFKC"));
   const base = await crypto.subtle.importKey("raw", typed, "PBKDF2", false, ["deriveKey"]);
   const how = { name: "PBKDF2", hash: "SHA-256", salt, iterations };

@@ -49,7 +49,10 @@ const FOUND_HERE: Readonly<Record<ClientErrorCode, Row>> = {
     "It says that the money has arrived, and this wallet does not find it on the chain. Do not count on it.",
   ],
   BRIDGE_FAILED: ["service", "The transfer ended in another way than hoped for; see its state."],
-  BURN_REFUSED: ["service", "It asked for a signature on something else than your transfer. Nothing was signed."],
+  BURN_REFUSED: [
+    "service",
+    "It asked for a signature on something else than your transfer. Nothing was signed.",
+  ],
   ENCLAVE_UNVERIFIED: [
     "service",
     `It did not prove that it runs the program whose fingerprint this application knows. ${NOTHING}`,
@@ -64,7 +67,10 @@ const FOUND_HERE: Readonly<Record<ClientErrorCode, Row>> = {
   KEY_INVALID: ["you", "These are not 12 to 24 words of the list in an order that fits. Is one mistyped?"],
   ADDRESS_INVALID: ["you", "This is no address that can be used here."],
   REQUEST_INVALID: ["you", "This is no payment request that this wallet understands. Is the link whole?"],
-  REQUEST_ELSEWHERE: ["you", "This request is for another network or token. Switch the network above, or ask for a new one."],
+  REQUEST_ELSEWHERE: [
+    "you",
+    "This request is for another network or token. Switch the network above, or ask for a new one.",
+  ],
   REQUEST_AMOUNT: ["you", "The amount of this request is none that can be paid."],
   REQUEST_EXPIRED: ["you", "This request has expired. Ask for a new one."],
   CONTACT_INVALID: ["you", "This name cannot be taken: it is too long, or another address has it."],
@@ -74,7 +80,10 @@ const FOUND_HERE: Readonly<Record<ClientErrorCode, Row>> = {
     "This is no disclosure, or one that was changed, or made by somebody who neither paid nor received it. Believe nothing of it.",
   ],
   DISCLOSURE_ELSEWHERE: ["you", "This disclosure is of another network. Choose that network."],
-  DISCLOSURE_NOT_FOR_YOU: ["you", "This disclosure was made for a reader of another name, and proves nothing to you."],
+  DISCLOSURE_NOT_FOR_YOU: [
+    "you",
+    "This disclosure was made for a reader of another name, and proves nothing to you.",
+  ],
   DISCLOSURE_EXPIRED: ["you", "This disclosure has expired. Ask for a new one."],
   DISCLOSURE_UNFOUNDED: ["chain", "The pool has no such payment. Believe nothing of this disclosure."],
   AMOUNT_INVALID: ["you", "This amount cannot be moved: it is too small, or the fees take all of it."],
@@ -157,7 +166,9 @@ export function wordsOf(error: unknown): Words {
       : words(["you", `Cancelled. ${NOTHING}`]);
   if (error instanceof TicketFailed) {
     const text = TICKETS[error.ticket.error?.code ?? ""];
-    return words(text === undefined ? FOUND_HERE.TICKET_FAILED : ["chain", `${text} Your money has not moved.`]);
+    return words(
+      text === undefined ? FOUND_HERE.TICKET_FAILED : ["chain", `${text} Your money has not moved.`],
+    );
   }
   if (error instanceof ClientError) return words(FOUND_HERE[error.code]);
   if (error instanceof ApiProblem)

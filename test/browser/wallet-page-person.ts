@@ -12,6 +12,8 @@ export const PATIENCE_MS = 120_000;
 /** A folder for pictures of every screen, at the width of a phone; nothing is written where it is not named. */
 const PICTURES = process.env["CLOISTER_SCREENSHOTS"];
 const PHONE = { width: 360, height: 740 };
+/** Not more of it: pictures of text are large. */
+const PICTURE = { width: 360, height: 640 };
 const MOST_PICTURE_BYTES = 60 * 1024;
 
 export class Person {
@@ -130,7 +132,8 @@ export class Person {
   async picture(name: string): Promise<void> {
     if (PICTURES === undefined) return;
     await mkdir(PICTURES, { recursive: true });
-    const picture = await this.page.screenshot({ fullPage: false, animations: "disabled" });
+    const clip = { x: 0, y: 0, ...PICTURE };
+    const picture = await this.page.screenshot({ animations: "disabled", clip });
     assert.ok(picture.length <= MOST_PICTURE_BYTES, `${name} is ${String(picture.length)} bytes`);
     await writeFile(path.join(PICTURES, `wallet-${name}.png`), picture);
   }

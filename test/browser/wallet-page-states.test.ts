@@ -81,7 +81,9 @@ describe("wallet page: states", function () {
 
   it("cancels a proof: nothing is sent, nothing is held, and the next payment goes", async () => {
     await pay(anna, "1");
-    await anna.page.getByText(/Fetching the proving key|Checking the proving key|Proving on this device/).waitFor();
+    await anna.page
+      .getByText(/Fetching the proving key|Checking the proving key|Proving on this device/)
+      .waitFor();
     await anna.press("Cancel");
     assert.match(await anna.fault(), /Cancelled\. Nothing was sent/);
     await anna.go("Wallet");
@@ -172,6 +174,49 @@ describe("wallet page: states", function () {
     await pay(stranger, "1");
     assert.match(await stranger.fault(), /^The service: It did not prove/);
     await stranger.page.close();
+  });
+
+  it("deposits from a browser wallet, which is told where it is on another network", async () => {
+    const account = await stack.depositor(5_000_000n);
+    const person = await arrive();
+    let chain = "0x1";
+    await person.page.exposeFunction("askWallet", async (method: string, params: readonly unknown[]) => {
+      if (method === "eth_chainId") return chain;
+      if (method === "eth_requestAccounts") return [account.address];
+      assert.equal(method, "eth_signTypedData_v4");
+      const { domain, types, message } = JSON.parse(params[1] as string);
+      delete types.EIP712Domain;
+      return account.signTypedData(domain, types, message);
+    });
+    await person.page.addInitScript(() => {
+      const { askWallet } = window as unknown as {
+        askWallet(method: string, params: readonly unknown[]): Promise<unknown>;
+      };
+      Object.assign(window, {
+        ethereum: {
+          request: (call: { method: string; params: unknown[] }) => askWallet(call.method, call.params),
+        },
+      });
+    });
+    await person.reload();
+    await person.unlock();
+    await person.untilBalance("13.7");
+    await person.go("Deposit");
+    await person.press("Connect your browser wallet");
+    assert.match(await person.fault(), /^Please check: Your browser wallet is on another network\./);
+    chain = `0x${stack.entry.chain_id.toString(16)}`;
+    await person.press("Connect your browser wallet");
+    await person.page.locator("[data-public]", { hasText: "5 USDC" }).waitFor();
+    await person.fill("Amount", "6");
+    await person.press("Deposit");
+    assert.match((await person.wrong()).join(), /more than the 5 USDC/);
+    await person.fill("Amount", "5");
+    await person.press("Deposit");
+    await person.done().waitFor();
+    await person.go("Wallet");
+    await person.untilBalance("18.65");
+    assert.deepEqual(person.faults, []);
+    await person.page.close();
   });
 
   it("needs no mouse", async () => {

@@ -2,6 +2,7 @@
 // is not the service's, from the first deposit to a restore in a third browser.
 import axe from "axe-core";
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { Wallet as EthereumWallet } from "ethers";
 import { startWalletPage, type WalletPage } from "../../scripts/stack/wallet-page.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
@@ -28,6 +29,31 @@ async function examined({ page }: Person): Promise<string[]> {
   }
   await page.emulateMedia({ colorScheme: "light" });
   return found;
+}
+
+/** What the page's own reader finds in a picture of the code that it shows. */
+function scanned({ page }: Person): Promise<unknown> {
+  return page.evaluate(async () => {
+    const svg = document.querySelector(".qr")?.cloneNode(true) as SVGElement;
+    svg.setAttribute("width", "600");
+    svg.setAttribute("height", "600");
+    svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    const image = new Image();
+    image.src = `data:image/svg+xml,${encodeURIComponent(svg.outerHTML)}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [640, 640];
+    const context = canvas.getContext("2d")!;
+    context.fillStyle = "white";
+    context.fillRect(0, 0, 640, 640);
+    context.drawImage(image, 20, 20);
+    const { data, width, height } = context.getImageData(0, 0, 640, 640);
+    const reader = new Worker("/assets/scan.js", { type: "module" });
+    return new Promise((resolve) => {
+      reader.onmessage = (message) => resolve(message.data);
+      reader.postMessage({ data, width, height });
+    });
+  });
 }
 
 describe("wallet page", function () {
@@ -112,9 +138,13 @@ describe("wallet page", function () {
     const link = await ben.page.getByLabel("link", { exact: true }).textContent();
     await ben.page.getByRole("img", { name: "The request as a QR code" }).waitFor();
     await look(ben, "request");
+    assert.equal(await scanned(ben), link, "a camera reads what is shown");
     await anna.go("Wallet", "Pay");
     await anna.fill("A request’s link, if you have one", link ?? "");
-    assert.match((await anna.page.locator(".asked").textContent()) ?? "", /12\.5 USDC for “Dinner, with wine”/);
+    assert.match(
+      (await anna.page.locator(".asked").textContent()) ?? "",
+      /12\.5 USDC for “Dinner, with wine”/,
+    );
     await look(anna, "pay");
     await anna.press("Pay");
     await anna.done().waitFor();
@@ -126,6 +156,13 @@ describe("wallet page", function () {
     await anna.go("Activity");
     await anna.page.getByText(MEMO).first().waitFor();
     await look(anna, "activity");
+    const downloading = anna.page.waitForEvent("download");
+    await anna.press("Save as a spreadsheet (CSV)");
+    const file = await downloading;
+    assert.match(file.suggestedFilename(), /^cloister-first-\d{4}-\d\d-\d\d\.csv$/);
+    const [names, newest] = (await readFile(await file.path(), "utf8")).split("\r\n");
+    assert.match(names ?? "", /^time,kind,state,asset,amount,fees/);
+    assert.match(newest ?? "", /,transfer,done,USDC,12\.5,0\.05,-12\.55,.*,"Dinner, with wine",/);
   });
 
   it("names an address, and pays it by its name", async () => {
@@ -249,7 +286,9 @@ describe("wallet page", function () {
   it("has shown every screen: nothing serious for axe, nothing against the policy", () => {
     const screens = ["begin", "wallet", "deposit", "request", "pay", "people", "bridge", "withdraw", "swap"];
     assert.deepEqual(
-      [...screens, "activity", "disclose", "verify", "safety", "settings"].filter((name) => !looked.has(name)),
+      [...screens, "activity", "disclose", "verify", "safety", "settings"].filter(
+        (name) => !looked.has(name),
+      ),
       [],
     );
     assert.deepEqual(

@@ -9,9 +9,9 @@ export interface AmountField {
   readonly token: Token;
   readonly text: string;
   readonly fault: string | undefined;
-  setText(text: string): void;
-  setToken(address: string): void;
-  setFault(fault: string | undefined): void;
+  readonly setText: (text: string) => void;
+  readonly setToken: (address: string) => void;
+  readonly setFault: (fault: string | undefined) => void;
   /** The amount, or undefined with its fault shown. More than `most` is a fault of its own. */
   read(most?: bigint): bigint | undefined;
 }
@@ -25,7 +25,7 @@ export function useAmount(initial: { readonly text?: string; readonly token?: To
   const [fault, setFault] = useState<string>();
   return {
     ...{ token, text, fault, setFault },
-    setText(typed) {
+    setText: (typed) => {
       setText(typed);
       setFault(undefined);
     },

@@ -73,7 +73,10 @@ async function look(
     for (const track of stream.getTracks()) track.stop();
   };
   signal.addEventListener("abort", end, { once: true });
-  if (signal.aborted) return end();
+  if (signal.aborted) {
+    end();
+    return;
+  }
   video.srcObject = stream;
   await video.play();
   const canvas = document.createElement("canvas");

@@ -9,7 +9,9 @@ export function Screen({ title, children }: { title: string; children: Component
   useEffect(() => heading.current?.focus(), []);
   return (
     <section>
-      <h1 tabIndex={-1} ref={heading}>{title}</h1>
+      <h1 tabIndex={-1} ref={heading}>
+        {title}
+      </h1>
       {children}
     </section>
   );

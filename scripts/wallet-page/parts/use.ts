@@ -11,9 +11,9 @@ export interface Opened {
   /** On the network that is chosen. */
   readonly account: Account;
   readonly settings: Settings;
-  choose(network: string): void;
-  change(settings: Partial<Settings>): Promise<void>;
-  lock(): void;
+  readonly choose: (network: string) => void;
+  readonly change: (settings: Partial<Settings>) => Promise<void>;
+  readonly lock: () => void;
 }
 
 export const OpenedContext = createContext<Opened | undefined>(undefined);

@@ -42,7 +42,8 @@ function Item({ item, canDisclose }: { item: ActivityItem; canDisclose: boolean 
   const { network } = useAccount();
   const token = tokenOf(network, item.asset);
   const { bought, until, state } = item;
-  const who = item.label ?? (item.counterparty === undefined ? undefined : `${item.counterparty.slice(0, SHORT)}…`);
+  const who =
+    item.label ?? (item.counterparty === undefined ? undefined : `${item.counterparty.slice(0, SHORT)}…`);
   const shown = canDisclose && state === "done" && (item.kind === "transfer" || item.kind === "received");
   return (
     <li data-kind={item.kind} data-state={state}>
@@ -62,7 +63,9 @@ function Item({ item, canDisclose }: { item: ActivityItem; canDisclose: boolean 
         {item.time !== undefined && <> · {clock(item.time)}</>}
         {state === "pending" && until !== undefined && <> · can happen until {clock(until)}, not later</>}
         {item.fees !== undefined && item.fees > 0n && <> · fees {showAmount(item.fees, token)}</>}
-        {bought?.amount !== undefined && <> · bought {showAmount(bought.amount, tokenOf(network, bought.asset))}</>}
+        {bought?.amount !== undefined && (
+          <> · bought {showAmount(bought.amount, tokenOf(network, bought.asset))}</>
+        )}
         {shown && item.leaf !== undefined && (
           <>
             {" · "}

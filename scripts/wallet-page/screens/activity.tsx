@@ -35,9 +35,15 @@ export function Activity() {
       <ActivityList canDisclose />
       <Known
         rows={[
-          ["This browser", "Names, memos and recipients are kept here, sealed. After a restore from the phrase only amounts come back."],
+          [
+            "This browser",
+            "Names, memos and recipients are kept here, sealed. After a restore from the phrase only amounts come back.",
+          ],
           ["The file", "Has all of it in clear text: keep it as you keep a bank statement."],
-          ["The chain’s node", "When you save: in which blocks something came to you, so that the file has its time."],
+          [
+            "The chain’s node",
+            "When you save: in which blocks something came to you, so that the file has its time.",
+          ],
           ["The service", "Cannot make such a list."],
         ]}
       />

@@ -67,9 +67,7 @@ export function Ask() {
           {...{ label: "What for", name: "memo", value: memo, fault, onValue: setMemo }}
           hint="Shown to who pays. It is in the link, so whoever has the link reads it."
         />
-        <Choice
-          {...{ label: "Good for", name: "life", value: life, onValue: setLife, options: LIVES }}
-        />
+        <Choice {...{ label: "Good for", name: "life", value: life, onValue: setLife, options: LIVES }} />
         <button>Make the request</button>
       </form>
       {made !== undefined && (
@@ -84,7 +82,10 @@ export function Ask() {
       <CopyText text={wallet.address} label="address" />
       <Known
         rows={[
-          ["Who has the link", "Your private address, amount, memo and expiry. Who is given the same address twice knows that both are you."],
+          [
+            "Who has the link",
+            "Your private address, amount, memo and expiry. Who is given the same address twice knows that both are you.",
+          ],
           ["Servers", "Nothing: what stands behind # in a link is not sent to them."],
           ["The service and the chain", "Neither the request nor that somebody pays it."],
         ]}

@@ -21,7 +21,14 @@ const WORDS: Readonly<Record<State, string>> = {
 };
 
 /** The usual way, for showing how much of it is behind. */
-const WAY: readonly State[] = ["awaiting_funds", "detected", "confirming", "bridging", "shielding", "completed"];
+const WAY: readonly State[] = [
+  "awaiting_funds",
+  "detected",
+  "confirming",
+  "bridging",
+  "shielding",
+  "completed",
+];
 
 export function BridgeLife({ progress, token }: { progress: BridgeProgress; token: Token }) {
   const { state, next, reason, direction } = progress;
@@ -29,7 +36,10 @@ export function BridgeLife({ progress, token }: { progress: BridgeProgress; toke
   const by = next.by === null ? "" : ` By ${clock(Date.parse(next.by) / 1_000)}.`;
   const sums = [
     [progress.received, "received"],
-    [progress.credited, direction === "in" ? "made private, the service says" : "arrived there, the service says"],
+    [
+      progress.credited,
+      direction === "in" ? "made private, the service says" : "arrived there, the service says",
+    ],
     [progress.refunded, "sent back"],
   ] as const;
   return (
@@ -59,10 +69,14 @@ export function BridgeLife({ progress, token }: { progress: BridgeProgress; toke
           .filter(([amount]) => BigInt(amount) > 0n)
           .map(([amount, what]) => `${showAmount(BigInt(amount), token)} ${what}. `)}
         {direction === "in" && progress.inWallet > 0n && (
-          <span data-in-wallet>{showAmount(progress.inWallet, token)} found in this wallet by its own reading.</span>
+          <span data-in-wallet>
+            {showAmount(progress.inWallet, token)} found in this wallet by its own reading.
+          </span>
         )}
       </p>
-      {state !== "completed" && state !== "refunded" && <p class="aside">If nobody helps: {progress.without_help}</p>}
+      {state !== "completed" && state !== "refunded" && (
+        <p class="aside">If nobody helps: {progress.without_help}</p>
+      )}
     </div>
   );
 }

@@ -69,8 +69,14 @@ export function Bridge() {
       )}
       <Known
         rows={[
-          ["Who pays in", "The address, and that the money went on to the pool. Each address is used once, so two payments do not show that they are one person’s."],
-          ["The service", "That this address is yours to it, the amount, and your internet address. Not what you do with the money later."],
+          [
+            "Who pays in",
+            "The address, and that the money went on to the pool. Each address is used once, so two payments do not show that they are one person’s.",
+          ],
+          [
+            "The service",
+            "That this address is yours to it, the amount, and your internet address. Not what you do with the money later.",
+          ],
           ["This wallet", "Reckoned the address itself: a service that names another one is refused."],
         ]}
       />
@@ -82,7 +88,9 @@ function Address({ deposit, from }: { deposit: BridgeDeposit; from: string }) {
   const { network } = useAccount();
   const token = tokenOf(network, deposit.asset);
   const shown = from === "chain" ? (deposit.source?.address ?? deposit.address) : deposit.address;
-  const chains = (deposit.source?.chainIds ?? []).map((id) => network.chains[String(id)] ?? `chain ${String(id)}`);
+  const chains = (deposit.source?.chainIds ?? []).map(
+    (id) => network.chains[String(id)] ?? `chain ${String(id)}`,
+  );
   const fees = deposit.fees.service + deposit.fees.developer;
   return (
     <article class="made" aria-label="The address">
@@ -101,15 +109,17 @@ function Address({ deposit, from }: { deposit: BridgeDeposit; from: string }) {
         <dd>{showAmount(deposit.minimum, token)}: less is not moved on, and comes back to you.</dd>
         <dt>Fees now</dt>
         <dd>
-          {showAmount(fees, token)}; never more than {showAmount(deposit.feeCeiling, token)}, which is part of the
-          address.
+          {showAmount(fees, token)}; never more than {showAmount(deposit.feeCeiling, token)}, which is part of
+          the address.
         </dd>
         <dt>Takes</dt>
         <dd>about {inWords(deposit.estimatedSecs)}</dd>
         <dt>If nobody helps</dt>
         <dd>after {inWords(deposit.timeoutSecs)} anybody may send it back to an account of your phrase.</dd>
       </dl>
-      <p class="checked">This wallet has reckoned the address from your key and its own settings: it is yours.</p>
+      <p class="checked">
+        This wallet has reckoned the address from your key and its own settings: it is yours.
+      </p>
     </article>
   );
 }
@@ -154,7 +164,9 @@ function BridgeItem({ entry }: { entry: BridgeEntry }) {
   return (
     <li data-bridge={entry.address}>
       <p>
-        <strong>{entry.direction === "in" ? "From" : "To"} {VENUES[entry.venue]}</strong>{" "}
+        <strong>
+          {entry.direction === "in" ? "From" : "To"} {VENUES[entry.venue]}
+        </strong>{" "}
         <code>{entry.source ?? entry.address}</code>
       </p>
       {progress !== undefined && <BridgeLife progress={progress} token={token} />}

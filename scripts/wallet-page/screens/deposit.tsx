@@ -110,8 +110,14 @@ export function Deposit() {
       />
       <Known
         rows={[
-          ["Everybody", "The account and the amount are public, as of every deposit. What becomes of the money afterwards is not."],
-          ["The service", "The account, the amount and your internet address, together. Use another network (Tor, say) where that matters."],
+          [
+            "Everybody",
+            "The account and the amount are public, as of every deposit. What becomes of the money afterwards is not.",
+          ],
+          [
+            "The service",
+            "The account, the amount and your internet address, together. Use another network (Tor, say) where that matters.",
+          ],
           ["Later recipients", "Nothing of this deposit."],
         ]}
       />

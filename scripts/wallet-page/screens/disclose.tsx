@@ -22,7 +22,10 @@ export function Disclose() {
   const { wallet, network } = useAccount();
   const payments = wallet
     .activity()
-    .filter(({ state, kind, leaf }) => state === "done" && ["transfer", "received"].includes(kind) && leaf !== undefined);
+    .filter(
+      ({ state, kind, leaf }) =>
+        state === "done" && ["transfer", "received"].includes(kind) && leaf !== undefined,
+    );
   const asked = new URLSearchParams(location.search).get("leaf");
   const [leaf, setLeaf] = useState(asked ?? String(payments[0]?.leaf ?? ""));
   const [reader, setReader] = useState("");
@@ -59,7 +62,10 @@ export function Disclose() {
             const token = tokenOf(network, item.asset);
             const who = item.label ?? item.counterparty?.slice(0, 14) ?? "";
             const when = item.time === undefined ? `block ${String(item.block ?? "")}` : clock(item.time);
-            return [String(item.leaf), `${KINDS[item.kind]} ${showAmount(item.amount, token)} ${who} ${when}`];
+            return [
+              String(item.leaf),
+              `${KINDS[item.kind]} ${showAmount(item.amount, token)} ${who} ${when}`,
+            ];
           })}
         />
         <Field
@@ -73,15 +79,24 @@ export function Disclose() {
         task={task}
         done={(text) => (
           <article class="made" aria-label="The disclosure">
-            <p>Give this to {reader.trim()}, who pastes it at “Verify a disclosure”, in this wallet or any other.</p>
+            <p>
+              Give this to {reader.trim()}, who pastes it at “Verify a disclosure”, in this wallet or any
+              other.
+            </p>
             <CopyText text={text} label="disclosure" />
           </article>
         )}
       />
       <Known
         rows={[
-          ["The reader", "This one payment: that it was made, its amount, the recipient’s private address, and when. No other payment, no balance, no key."],
-          ["Who gets hold of it", "Can read the same; that it was meant for another reader, and until when, is part of it."],
+          [
+            "The reader",
+            "This one payment: that it was made, its amount, the recipient’s private address, and when. No other payment, no balance, no key.",
+          ],
+          [
+            "Who gets hold of it",
+            "Can read the same; that it was meant for another reader, and until when, is part of it.",
+          ],
           ["The service", "Nothing: it takes no part."],
         ]}
       />

@@ -54,7 +54,8 @@ function Unlock({ config, opened }: InsideProps) {
       <TaskStatus task={task} />
       <p>
         <small>
-          Password forgotten? Delete this site’s data in your browser, then restore the wallet from its phrase.
+          Password forgotten? Delete this site’s data in your browser, then restore the wallet from its
+          phrase.
         </small>
       </p>
     </Screen>
@@ -84,7 +85,8 @@ function Begin({ config, opened }: InsideProps) {
       const purse = await Purse.open(config, words);
       await seal(words, password);
       await changeSettings({ isBackedUp: !isNew });
-      if ((await unseal(password)) !== words) throw new Refused("device", "This browser did not keep the wallet.");
+      if ((await unseal(password)) !== words)
+        throw new Refused("device", "This browser did not keep the wallet.");
       opened(purse);
       return undefined;
     });
@@ -93,8 +95,8 @@ function Begin({ config, opened }: InsideProps) {
   return (
     <Screen title="Private dollars, in your browser">
       <p>
-        A wallet of which only you see the balance. Your keys are made here, stay here, and every proof is made
-        here.
+        A wallet of which only you see the balance. Your keys are made here, stay here, and every proof is
+        made here.
       </p>
       <fieldset class="ways">
         <legend>What would you like?</legend>
@@ -132,8 +134,14 @@ function Begin({ config, opened }: InsideProps) {
       <Known
         rows={[
           ["This browser", "Keeps your phrase, sealed under your password."],
-          ["The service", "Learns that somebody reads its event stream; everybody is sent the same one. It cannot tell which notes are yours."],
-          ["This application’s server", "Learns that your browser asked for a session, and your internet address."],
+          [
+            "The service",
+            "Learns that somebody reads its event stream; everybody is sent the same one. It cannot tell which notes are yours.",
+          ],
+          [
+            "This application’s server",
+            "Learns that your browser asked for a session, and your internet address.",
+          ],
         ]}
       />
     </Screen>

@@ -36,14 +36,17 @@ export function Home() {
               <small>{token.symbol}</small>
             </p>
             {balance.inFlight > 0n && (
-              <p class="aside">{showAmount(balance.inFlight, token)} in payments under way; change comes back.</p>
+              <p class="aside">
+                {showAmount(balance.inFlight, token)} in payments under way; change comes back.
+              </p>
             )}
             {balance.pending > 0n && (
               <p class="aside">{showAmount(balance.pending, token)} received, soon to be used.</p>
             )}
             {account.standing.state === "live" && balance.unverified > 0n && (
               <p class="aside">
-                {showAmount(balance.unverified, token)} only by the service’s word; the chain has not confirmed it.
+                {showAmount(balance.unverified, token)} only by the service’s word; the chain has not
+                confirmed it.
               </p>
             )}
           </li>

@@ -64,9 +64,7 @@ function PayForm({ request }: { request: ReadPaymentRequest | undefined }) {
   const { account, config } = useOpened();
   const { network, wallet } = account;
   const asked = request && tokenOf(network, request.asset);
-  const amount = useAmount(
-    request && asked ? { text: showUnits(request.amount, asked), token: asked } : {},
-  );
+  const amount = useAmount(request && asked ? { text: showUnits(request.amount, asked), token: asked } : {});
   const [to, setTo] = useState(request?.to ?? new URLSearchParams(location.search).get("to") ?? "");
   const [memo, setMemo] = useState(request?.memo ?? "");
   const [fault, setFault] = useState<string>();
@@ -124,7 +122,11 @@ function PayForm({ request }: { request: ReadPaymentRequest | undefined }) {
             : `A private address: it begins with ${network.pins.addressPrefix}1`
         }
       />
-      <AmountInput amount={amount} isFixed={isAsked} hint={`You can use ${showAmount(spendable, token)}; fees come on top.`} />
+      <AmountInput
+        amount={amount}
+        isFixed={isAsked}
+        hint={`You can use ${showAmount(spendable, token)}; fees come on top.`}
+      />
       <Field {...{ label: "Memo, for yourself", name: "memo", value: memo, onValue: setMemo }} />
       <button disabled={task.isRunning}>Pay</button>
       <TaskStatus

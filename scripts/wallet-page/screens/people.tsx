@@ -52,7 +52,12 @@ export function People() {
             <li key={one.address}>
               <strong>{one.label}</strong>
               <code>{one.address}</code>
-              <a href={`/pay?to=${one.address}`} role="button" class="outline" aria-label={`Pay ${one.label}`}>
+              <a
+                href={`/pay?to=${one.address}`}
+                role="button"
+                class="outline"
+                aria-label={`Pay ${one.label}`}
+              >
                 Pay
               </a>
               <button
@@ -77,14 +82,23 @@ export function People() {
       >
         <Field {...{ label: "Name", name: "label", value: label, fault: faults.label, onValue: setLabel }} />
         <Field
-          {...{ label: "Private address", name: "address", value: address, fault: faults.address, isLong: true }}
+          {...{
+            label: "Private address",
+            name: "address",
+            value: address,
+            fault: faults.address,
+            isLong: true,
+          }}
           onValue={setAddress}
         />
         <button>Add</button>
       </form>
       <Known
         rows={[
-          ["This browser", "Keeps the book, sealed under your wallet’s key. A restore from the phrase begins with an empty one."],
+          [
+            "This browser",
+            "Keeps the book, sealed under your wallet’s key. A restore from the phrase begins with an empty one.",
+          ],
           ["Everybody else", "Nothing."],
         ]}
       />

@@ -23,8 +23,9 @@ export function Safety() {
       <p data-attested={standing.state === "live"}>
         {standing.state === "live" ? (
           <>
-            What you send is checked by a program with the fingerprint below, inside a sealed machine. It proved so{" "}
-            <strong>{ago(standing.provedAt)}</strong>, for a question that this browser had just made up.
+            What you send is checked by a program with the fingerprint below, inside a sealed machine. It
+            proved so <strong>{ago(standing.provedAt)}</strong>, for a question that this browser had just
+            made up.
           </>
         ) : standing.state === "asking" ? (
           "The service is being asked to prove which program checks what you send."
@@ -40,8 +41,8 @@ export function Safety() {
         <article key={pcr0} aria-label="Fingerprint">
           <h2>Fingerprint</h2>
           <p>
-            Compare it with the one that the operator and reviewers publish. Whoever builds the program from its
-            source gets the same: <code>npm run measure</code>.
+            Compare it with the one that the operator and reviewers publish. Whoever builds the program from
+            its source gets the same: <code>npm run measure</code>.
           </p>
           <dl class="print">
             <dt>Image (PCR0)</dt>
@@ -84,9 +85,15 @@ export function Safety() {
       </dl>
       <Known
         rows={[
-          ["The service", "Cannot take your money, change a payment or see what is private. It can refuse, and it sees when you pay."],
+          [
+            "The service",
+            "Cannot take your money, change a payment or see what is private. It can refuse, and it sees when you pay.",
+          ],
           ["The sealed program", "Checks every proof before the pool pays. The pool checks once more."],
-          ["You", "Need nobody’s leave: with the phrase your money can be taken out without the service (npm run exit)."],
+          [
+            "You",
+            "Need nobody’s leave: with the phrase your money can be taken out without the service (npm run exit).",
+          ],
         ]}
       />
     </Screen>

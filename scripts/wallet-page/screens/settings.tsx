@@ -141,8 +141,7 @@ interface TestProps {
 function Test({ words, passed, back }: TestProps) {
   const [places] = useState(() => {
     const drawn = new Set<number>();
-    while (drawn.size < ASKED)
-      drawn.add((crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % words.length);
+    while (drawn.size < ASKED) drawn.add((crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % words.length);
     return [...drawn].sort((a, b) => a - b);
   });
   const [typed, setTyped] = useState<Readonly<Record<number, string>>>({});

@@ -57,7 +57,11 @@ export function Swap() {
           ask();
         }}
       >
-        <AmountInput amount={amount} label="You give" hint={`You can use ${showAmount(spendable, token)}; fees are in it.`} />
+        <AmountInput
+          amount={amount}
+          label="You give"
+          hint={`You can use ${showAmount(spendable, token)}; fees are in it.`}
+        />
         <Choice
           {...{ label: "You get", name: "out", value: out.address, onValue: setWanted }}
           options={others.map(({ address, symbol }) => [address, symbol])}
@@ -83,7 +87,10 @@ export function Swap() {
       <Known
         rows={[
           ["Everybody", "That the pool swapped these amounts. Not for whom."],
-          ["The service", "Amount, tokens and your internet address, together. Its price is its word; the floor is what protects you."],
+          [
+            "The service",
+            "Amount, tokens and your internet address, together. Its price is its word; the floor is what protects you.",
+          ],
           ["The venue", "The pool as the trader, not you."],
         ]}
       />
@@ -96,7 +103,8 @@ function Offer({ offer, children }: { offer: SwapOffer; children: ComponentChild
   const [given, bought] = [tokenOf(network, offer.tokenIn), tokenOf(network, offer.tokenOut)];
   const symbol = (address: string): string => tokenOf(network, address).symbol;
   const hops = offer.route.map(
-    ({ tokenIn, tokenOut, feeBps }) => `${symbol(tokenIn)} → ${symbol(tokenOut)} (pool fee ${String(feeBps / 100)} %)`,
+    ({ tokenIn, tokenOut, feeBps }) =>
+      `${symbol(tokenIn)} → ${symbol(tokenOut)} (pool fee ${String(feeBps / 100)} %)`,
   );
   return (
     <article class="offer" aria-label="The offer">
@@ -104,7 +112,9 @@ function Offer({ offer, children }: { offer: SwapOffer; children: ComponentChild
         <dt>About</dt>
         <dd>{showAmount(offer.amountOut, bought)}</dd>
         <dt>Floor</dt>
-        <dd data-floor>{showAmount(offer.floor, bought)}: with less, nothing happens and you keep what you have.</dd>
+        <dd data-floor>
+          {showAmount(offer.floor, bought)}: with less, nothing happens and you keep what you have.
+        </dd>
         <dt>Route</dt>
         <dd data-route>{hops.join(", then ")}</dd>
         <dt>Fees</dt>

@@ -23,7 +23,9 @@ export function Verify({ config }: { config: Config }) {
   const verify = (): void => {
     const found = {
       ...(text.trim() === "" ? { text: "Paste the disclosure." } : {}),
-      ...(reader.trim() === "" ? { reader: "Enter your name, as you gave it to who made the disclosure." } : {}),
+      ...(reader.trim() === ""
+        ? { reader: "Enter your name, as you gave it to who made the disclosure." }
+        : {}),
     };
     setFaults(found);
     if (Object.keys(found).length > 0) return;

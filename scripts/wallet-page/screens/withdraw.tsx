@@ -18,7 +18,9 @@ function placesOf({ name, pins, chains }: Network): [string, string][] {
   const { exits } = pins.bridges ?? {};
   return [
     [HERE, `An account on this chain (${name})`],
-    ...(exits?.perpvenue === undefined ? [] : [[EXCHANGE, "An account on the exchange"] satisfies [string, string]]),
+    ...(exits?.perpvenue === undefined
+      ? []
+      : [[EXCHANGE, "An account on the exchange"] satisfies [string, string]]),
     ...(exits?.chains ?? []).map(({ chainId }): [string, string] => [
       String(chainId),
       `An account on ${chains[String(chainId)] ?? `chain ${String(chainId)}`}`,
@@ -69,7 +71,15 @@ export function Withdraw() {
           withdraw();
         }}
       >
-        <Choice {...{ label: "Where to", name: "place", value: place, onValue: setPlace, options: placesOf(network) }} />
+        <Choice
+          {...{
+            label: "Where to",
+            name: "place",
+            value: place,
+            onValue: setPlace,
+            options: placesOf(network),
+          }}
+        />
         <Field
           {...{ label: "Public address", name: "to", value: to, fault }}
           onValue={(text) => {
@@ -78,7 +88,10 @@ export function Withdraw() {
           }}
           hint="Its owner is shown to everybody as the recipient."
         />
-        <AmountInput amount={amount} hint={`You can use ${showAmount(spendable, token)}; fees come on top.`} />
+        <AmountInput
+          amount={amount}
+          hint={`You can use ${showAmount(spendable, token)}; fees come on top.`}
+        />
         <button disabled={task.isRunning}>Withdraw</button>
       </form>
       <TaskStatus
@@ -91,9 +104,15 @@ export function Withdraw() {
       />
       <Known
         rows={[
-          ["Everybody", "The recipient and the amount. Not from whom: but an odd amount, or one just deposited, can be guessed to be yours."],
+          [
+            "Everybody",
+            "The recipient and the amount. Not from whom: but an odd amount, or one just deposited, can be guessed to be yours.",
+          ],
           ["The service", "Recipient, amount and your internet address, together."],
-          ["Over a bridge", "Also the other chain’s or the exchange’s operators see recipient and amount; they see no sender."],
+          [
+            "Over a bridge",
+            "Also the other chain’s or the exchange’s operators see recipient and amount; they see no sender.",
+          ],
         ]}
       />
     </Screen>

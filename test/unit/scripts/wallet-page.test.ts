@@ -18,7 +18,14 @@ const addressOf = (seed: number, prefix: string): string =>
 
 const network = (id: string, addressPrefix: string) => ({
   ...{ id, name: `The ${id}`, service: "https://service.example", sessions: "https://app.example/session" },
-  ...{ chainRpc: "https://node.example", fromBlock: 1, tokens: [USDC], swaps: false, chains: {}, testMoney: false },
+  ...{
+    chainRpc: "https://node.example",
+    fromBlock: 1,
+    tokens: [USDC],
+    swaps: false,
+    chains: {},
+    testMoney: false,
+  },
   pins: {
     ...{ chainId: 1, pool: USDC.address, assets: [USDC.address], addressPrefix },
     enclaves: { measurements: [{ pcr0: "0a", pcr1: "0b", pcr2: "0c" }] },
@@ -38,7 +45,22 @@ describe("wallet page: what people type", () => {
     assert.equal(readAmount(" 12.5 ", USDC), 12_500_000n);
     assert.equal(readAmount("0.000001", USDC), 1n);
     assert.equal(readAmount("1.5000000", USDC), 1_500_000n, "zeros behind the last decimal say nothing");
-    for (const text of ["", "0", "0.0", "1,5", "1.2.3", "-1", "+1", "1e3", ".5", "5.", "0x10", "1 000", "0.0000001", "٣"])
+    for (const text of [
+      "",
+      "0",
+      "0.0",
+      "1,5",
+      "1.2.3",
+      "-1",
+      "+1",
+      "1e3",
+      ".5",
+      "5.",
+      "0x10",
+      "1 000",
+      "0.0000001",
+      "٣",
+    ])
       assert.equal(typeof readAmount(text, USDC), "string", text);
   });
 
@@ -53,6 +75,10 @@ describe("wallet page: what people type", () => {
     assert.ok(first !== undefined);
     const [own, ben] = [addressOf(1, "clo"), addressOf(2, "clo")];
     const read = (text: string) => readRecipient(text, own, first, CONFIG);
+    const refusalOf = (text: string): string => {
+      const answer = read(text);
+      return typeof answer === "string" ? answer : assert.fail(`${text} was taken`);
+    };
     assert.deepEqual(read(` ${ben} `), { address: ben });
     assert.deepEqual(read(ben.toUpperCase()), { address: ben });
     const refusals: readonly (readonly [string, RegExp])[] = [
@@ -63,7 +89,7 @@ describe("wallet page: what people type", () => {
       [USDC.address, /public address.*Withdraw/],
       ["ben", /begins with clo1/],
     ];
-    for (const [text, words] of refusals) assert.match(String(read(text)), words);
+    for (const [text, words] of refusals) assert.match(refusalOf(text), words);
   });
 });
 
@@ -73,7 +99,11 @@ describe("wallet page: its configuration", () => {
   });
 
   it("is refused as a whole where a part is not understood", () => {
-    for (const broken of [{}, { ...CONFIG, networks: [] }, { ...CONFIG, networks: [{ ...CONFIG.networks[0], pins: {} }] }])
+    for (const broken of [
+      {},
+      { ...CONFIG, networks: [] },
+      { ...CONFIG, networks: [{ ...CONFIG.networks[0], pins: {} }] },
+    ])
       assert.throws(() => parseConfig(written(broken)));
   });
 });
@@ -89,7 +119,13 @@ describe("wallet page: words for errors", () => {
   });
 
   it("names the service for what the service did, and the person for nothing of that", () => {
-    for (const code of ["PIN_MISMATCH", "ENCLAVE_UNVERIFIED", "BRIDGE_ADDRESS_MISMATCH", "QUOTE_REFUSED", "FEE_ABOVE_CEILING"] as const)
+    for (const code of [
+      "PIN_MISMATCH",
+      "ENCLAVE_UNVERIFIED",
+      "BRIDGE_ADDRESS_MISMATCH",
+      "QUOTE_REFUSED",
+      "FEE_ABOVE_CEILING",
+    ] as const)
       assert.equal(wordsOf(new ClientError(code)).side, "service", code);
   });
 });
