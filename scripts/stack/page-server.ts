@@ -1,6 +1,6 @@
 // Gives out the files of a built page, and nothing else: from an origin of its own, under a strict policy, for ever
 // where a name says what is in the file.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
@@ -42,13 +42,13 @@ const OFFLINE = "/assets/offline.js";
 
 const [unzip, unbrotli] = [promisify(gunzip), promisify(brotliDecompress)];
 
-export function createPageServer(options: PageServerOptions): Server {
-  return createServer((request, response) => {
+export function pageListener(options: PageServerOptions): RequestListener {
+  return (request, response) => {
     answerTo(request, options).then(
       (answer) => send(request, response, answer, options.reached),
       () => response.writeHead(500).end(),
     );
-  });
+  };
 }
 
 /** What a browser may ask for: no source map, and no compressed copy by its own name. */

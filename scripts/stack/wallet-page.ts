@@ -2,7 +2,8 @@
 // users session tokens, as an application's developer would run both. DEVELOPMENT ONLY: it takes any guest.
 import { createHash } from "node:crypto";
 import { access } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { changeOrigins } from "../../proxy/auth/registration.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
@@ -14,8 +15,7 @@ import { DEVELOPER_ID } from "./development-credential.ts";
 import { createMintingServer } from "./example-server.ts";
 import type { Stack } from "./local-stack.ts";
 import { inStore } from "./local-store.ts";
-import { createPageServer } from "./page-server.ts";
-import { choosePorts } from "./ports.ts";
+import { pageListener } from "./page-server.ts";
 import { pinsOf } from "./stack-wallet.ts";
 
 const FOLDER = path.resolve(import.meta.dirname, "..", "wallet-page", "dist");
@@ -39,27 +39,24 @@ export async function startWalletPage(stack: Stack, options: WalletPageOptions =
   await access(path.join(FOLDER, "index.html")).catch(() => {
     throw new StackError("the wallet page is not built; run: npm run build");
   });
-  const [page = 0, sessions = 0] = await choosePorts([
-    { wanted: options.ports?.page, usual: USUAL.page, option: "the wallet page's port" },
-    { wanted: options.ports?.sessions, usual: USUAL.sessions, option: "the port of the page's sessions" },
-  ]);
-  const url = `http://${HOST}:${String(page)}`;
-  const minting = await listening(sessionServer(stack, url), sessions);
-  const config = await configOf(stack, `http://${HOST}:${String(sessions)}`);
+  const { page, sessions } = options.ports ?? {};
+  const [serving, minting] = [await listening(page, USUAL.page), await listening(sessions, USUAL.sessions)];
+  const url = addressOf(serving);
+  minting.on("request", sessionListener(stack, url));
+  const config = await configOf(stack, addressOf(minting));
   for (const network of stack.networks)
     await inStore(network.folder.inside("store"), async ({ keys }) => {
       const known = (await keys.developer(DEVELOPER_ID))?.origins ?? [];
       await changeOrigins(keys, DEVELOPER_ID, [...known, url]);
     });
-  const server = createPageServer({
+  const reached = config.networks.flatMap((one) => [one.service, one.sessions, one.chainRpc]);
+  const listener = pageListener({
     folder: FOLDER,
-    reached: [
-      ...new Set(config.networks.flatMap(({ service, sessions: at, chainRpc }) => [service, at, chainRpc])),
-    ].map((address) => new URL(address).origin),
+    reached: [...new Set(reached.map((address) => new URL(address).origin))],
     files: { "/config.json": written(config) },
     artefacts: { path: config.artefacts, folder: DEVELOPMENT_KEYS },
   });
-  const serving = await listening(server, page);
+  serving.on("request", listener);
   return {
     url,
     stop: async () => {
@@ -69,7 +66,7 @@ export async function startWalletPage(stack: Stack, options: WalletPageOptions =
 }
 
 /** A path for each network: a session of one means nothing on the other. */
-function sessionServer(stack: Stack, appOrigin: string): Server {
+function sessionListener(stack: Stack, appOrigin: string): RequestListener {
   const servers = new Map(
     stack.networks.map(({ name, entry }) => [
       name as string,
@@ -79,13 +76,13 @@ function sessionServer(stack: Stack, appOrigin: string): Server {
       }),
     ]),
   );
-  return createServer((request, response) => {
+  return (request, response) => {
     const [, name = "", rest = ""] = /^\/([a-z]+)(\/session-token)$/.exec(request.url ?? "") ?? [];
     const server = servers.get(name);
-    if (server === undefined) return response.writeHead(404).end();
     request.url = rest;
-    return server.emit("request", request, response);
-  });
+    if (server === undefined) response.writeHead(404).end();
+    else server.emit("request", request, response);
+  };
 }
 
 /** In the place of a sign-in: who shows the same random text is the same guest. The service never sees the text. */
@@ -127,13 +124,26 @@ function written(config: Config): string {
   );
 }
 
-async function listening(server: Server, port: number): Promise<Server> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, HOST, resolve);
+/** The usual port is nobody's right: another stack on this machine may have it. */
+async function listening(wanted: number | undefined, usual: number): Promise<Server> {
+  const server = createServer();
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, HOST, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+  await listen(wanted ?? usual).catch((error: unknown) => {
+    if (wanted !== undefined || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    return listen(0);
   });
   return server;
 }
+
+const addressOf = (server: Server): string =>
+  `http://${HOST}:${String((server.address() as AddressInfo).port)}`;
 
 async function ended(server: Server): Promise<void> {
   server.closeAllConnections();

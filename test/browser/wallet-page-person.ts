@@ -132,6 +132,12 @@ export class Person {
   async picture(name: string): Promise<void> {
     if (PICTURES === undefined) return;
     await mkdir(PICTURES, { recursive: true });
+    // What was made just now is what a reader wants to see.
+    await this.page.evaluate(() => {
+      const made = document.querySelector(".made, .offer");
+      if (made !== null) made.scrollIntoView();
+      else scrollTo(0, 0);
+    });
     const clip = { x: 0, y: 0, ...PICTURE };
     const picture = await this.page.screenshot({ animations: "disabled", clip });
     assert.ok(picture.length <= MOST_PICTURE_BYTES, `${name} is ${String(picture.length)} bytes`);

@@ -188,16 +188,9 @@ describe("wallet page: states", function () {
       delete types.EIP712Domain;
       return account.signTypedData(domain, types, message);
     });
-    await person.page.addInitScript(() => {
-      const { askWallet } = window as unknown as {
-        askWallet(method: string, params: readonly unknown[]): Promise<unknown>;
-      };
-      Object.assign(window, {
-        ethereum: {
-          request: (call: { method: string; params: unknown[] }) => askWallet(call.method, call.params),
-        },
-      });
-    });
+    await person.page.addInitScript(
+      "window.ethereum = { request: ({ method, params }) => window.askWallet(method, params) }",
+    );
     await person.reload();
     await person.unlock();
     await person.untilBalance("13.7");
@@ -221,6 +214,7 @@ describe("wallet page: states", function () {
 
   it("needs no mouse", async () => {
     const { page } = anna;
+    await page.bringToFront();
     await anna.reload();
     const tabTo = async (name: RegExp): Promise<void> => {
       for (let count = 0; count < TABS_AT_MOST; count++) {
