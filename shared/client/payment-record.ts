@@ -76,17 +76,18 @@ export function addPayment(records: Map<Bytes32, PaymentRecord>, record: Payment
 
 /** Undefined where a value is out of range: then the state is damaged. */
 export function restorePayment(stored: StoredPayment): PaymentRecord | undefined {
-  const { tokenOut, derivation } = stored;
+  const { tokenOut, derivation, ...rest } = stored;
   const [statement, asset] = [asBytes32(stored.statement), asAddress(stored.asset)];
   const commitments = stored.commitments.map((text) => asField(BigInt(text)));
   const given = tokenOut === undefined ? undefined : asAddress(tokenOut);
   if (statement === undefined || asset === undefined || commitments.some((one) => one === undefined))
     return undefined;
   return {
-    ...stored,
+    ...rest,
     ...{ statement, asset, commitments: commitments as Field[] },
-    ...{ amount: BigInt(stored.amount), fees: BigInt(stored.fees), tokenOut: given },
-    derivation: derivation && { change: BigInt(derivation.change), salt: derivation.salt },
+    ...{ amount: BigInt(stored.amount), fees: BigInt(stored.fees) },
+    ...(given === undefined ? {} : { tokenOut: given }),
+    ...(derivation && { derivation: { change: BigInt(derivation.change), salt: derivation.salt } }),
   };
 }
 

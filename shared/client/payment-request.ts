@@ -4,7 +4,7 @@
  * stranger: nothing in it is paid before a person has seen it, and what is not understood in full is refused.
  */
 import type { Address } from "../protocol/brands.ts";
-import { UINT64_LIMIT, VALUE_LIMIT } from "../protocol/brands.ts";
+import { VALUE_LIMIT } from "../protocol/brands.ts";
 import { requireAmount } from "./core.ts";
 import { ClientError } from "./errors.ts";
 import { assetsOf, homeOf, requireAddress, requireShielded, type Pins } from "./pins.ts";
@@ -146,9 +146,9 @@ function required(fields: ReadonlyMap<Name, string>, name: Name): string {
 
 function timeOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const isTime = DECIMAL.test(text) && text.length <= 15 && BigInt(text) > 0n && BigInt(text) < UINT64_LIMIT;
-  if (!isTime) throw invalid("until");
-  return Number(text);
+  const time = DECIMAL.test(text) ? Number(text) : 0;
+  if (time === 0 || !Number.isSafeInteger(time)) throw invalid("until");
+  return time;
 }
 
 function memoOf(text: string | undefined): string | undefined {

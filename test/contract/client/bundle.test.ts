@@ -1,11 +1,15 @@
-import { build, type BuildResult } from "esbuild";
+import { build, type BuildOptions, type BuildResult } from "esbuild";
 import assert from "node:assert/strict";
 import { builtinModules } from "node:module";
 import path from "node:path";
+import { gzipSync } from "node:zlib";
 import { PROJECT_ROOT } from "../../support/tree.ts";
 
-const bundle = (contents: string): Promise<BuildResult<{ metafile: true; write: false }>> =>
-  build({
+/** Compressed: of the 200 KiB that a wallet page may ask for, this leaves sixty for the page itself. */
+const MOST_FIRST_LOAD = 140 * 1024;
+
+const options = (contents: string) =>
+  ({
     stdin: { contents, resolveDir: PROJECT_ROOT, loader: "ts" },
     bundle: true,
     platform: "browser",
@@ -16,7 +20,10 @@ const bundle = (contents: string): Promise<BuildResult<{ metafile: true; write: 
     minify: true,
     logLevel: "silent",
     absWorkingDir: PROJECT_ROOT,
-  });
+  }) as const satisfies BuildOptions;
+
+const bundle = (contents: string): Promise<BuildResult<{ metafile: true; write: false }>> =>
+  build(options(contents));
 
 describe("client library as a browser bundle", function () {
   this.timeout(60_000);
@@ -38,5 +45,43 @@ describe("client library as a browser bundle", function () {
 
   it("would be refused with a module of Node in it", async () => {
     await assert.rejects(bundle('export * from "./shared/client/node/index.ts";'));
+  });
+
+  it("asks of a wallet page no more than 140 KiB before it shows anything, and brings the rest when it is called", async () => {
+    const page = `import * as all from "./shared/client/index.ts";
+      const { createClient, createProver, createWallet, eip1193Signer, fetchArtefacts, indexedDbStorage, newPhrase,
+        paymentLink, poolRootVerifier, readPaymentRequest, writePaymentRequest, activityCsv, verifyDisclosure } = all;
+      globalThis.page = [createClient, createProver, createWallet, eip1193Signer, fetchArtefacts, indexedDbStorage,
+        newPhrase, paymentLink, poolRootVerifier, readPaymentRequest, writePaymentRequest, activityCsv, verifyDisclosure];`;
+    const { metafile, outputFiles } = await build({ ...options(page), splitting: true, outdir: "page" });
+    const sizes = new Map(
+      outputFiles.map(({ path: file, contents }) => [
+        path.relative(PROJECT_ROOT, file).replaceAll(path.sep, "/"),
+        gzipSync(contents, { level: 9 }).length,
+      ]),
+    );
+    const first = new Set<string>();
+    const walk = (file: string): void => {
+      if (first.has(file)) return;
+      first.add(file);
+      for (const { path: imported, kind } of metafile.outputs[file]!.imports)
+        if (kind === "import-statement") walk(imported);
+    };
+    walk(Object.keys(metafile.outputs).find((file) => metafile.outputs[file]!.entryPoint === "<stdin>")!);
+    const total = [...first].reduce((sum, file) => sum + sizes.get(file)!, 0);
+    assert.ok(total <= MOST_FIRST_LOAD, `${total} bytes`);
+    const inputs = [...first].flatMap((file) => Object.keys(metafile.outputs[file]!.inputs));
+    // What is loaded later is there, and not in the first load: ABI, bridges, disclosures.
+    for (const later of [
+      "node_modules/ethers/",
+      "client/bridges/live.ts",
+      "client/disclosure/verifying.ts",
+    ]) {
+      assert.ok(!inputs.some((file) => file.includes(later)), later);
+      assert.ok(
+        Object.keys(metafile.inputs).some((file) => file.includes(later)),
+        later,
+      );
+    }
   });
 });
