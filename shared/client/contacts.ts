@@ -2,6 +2,7 @@
  * The address book of a wallet: names that its owner gave to shielded addresses. It lies in the wallet's sealed state, so
  * tabs share it and nobody else reads it. It is no part of the chain: a restore from the phrase begins with an empty one.
  */
+import type { StoredContact } from "./contact-record.ts";
 import { ClientError } from "./errors.ts";
 import type { Ledger } from "./ledger.ts";
 import { requireShielded } from "./pins.ts";
@@ -26,14 +27,6 @@ export interface Contacts {
   remove(address: string): Promise<void>;
   /** The name of an address. */
   labelOf(address: string): string | undefined;
-}
-
-/** What the state keeps: the newer of two tabs' counts. An address without a label was removed. */
-export interface StoredContact {
-  readonly address: string;
-  readonly label: string | null;
-  /** Milliseconds since 1970, for telling which of two is newer. */
-  readonly at: number;
 }
 
 /** As many as a state stays small with. */
@@ -81,15 +74,4 @@ function contactsOf(stored: ReadonlyMap<string, StoredContact>): Contact[] {
   return [...stored.values()]
     .flatMap(({ address, label }) => (label === null ? [] : [{ label, address }]))
     .sort((a, b) => (a.label < b.label ? -1 : 1));
-}
-
-/** Of two tabs' books each entry's newer form. */
-export function mergeContacts(
-  ours: Map<string, StoredContact>,
-  theirs: ReadonlyMap<string, StoredContact>,
-): void {
-  for (const [address, contact] of theirs) {
-    const own = ours.get(address);
-    if (own === undefined || own.at < contact.at) ours.set(address, contact);
-  }
 }

@@ -9,6 +9,7 @@ import { orAborted } from "./aborting.ts";
 import { ClientError } from "./errors.ts";
 import type { EventsOptions } from "./events.ts";
 import type { WalletState } from "./state.ts";
+import { Turns } from "./turns.ts";
 
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
@@ -134,6 +135,7 @@ export class Feed {
     const left = (): boolean => connection.signal.aborted;
     try {
       const from = this.#state.lastEventId;
+      const turns = new Turns();
       for await (const event of this.#source.events({ from, signal: connection.signal })) {
         // What an aborted connection still had in its buffer belongs to a state that is gone.
         if (left()) return;
@@ -142,6 +144,9 @@ export class Feed {
         this.#take(event);
         this.#wake();
         if (this.#waiters.size === 0) return;
+        // What the network brings at once is a hundred events, and each is a multiplication on a curve.
+        await turns.pause();
+        if (left()) return;
       }
     } catch (error) {
       if (left()) return;

@@ -13,7 +13,7 @@ import { recordKey, type BridgeRecord } from "./bridges/record.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { awaits, expected } from "./coming.ts";
-import type { StoredContact } from "./contacts.ts";
+import type { StoredContact } from "./contact-record.ts";
 import { ClientError, hasCode, underCode } from "./errors.ts";
 import type { EventsOptions } from "./events.ts";
 import {

@@ -2,7 +2,7 @@
  * One wallet's state from two of its tabs: what this one holds, and what another has saved meanwhile. Pure.
  */
 import type { Bytes32 } from "../protocol/brands.ts";
-import { mergeContacts } from "./contacts.ts";
+import { mergeContacts } from "./contact-record.ts";
 import { mergePayments } from "./payment-record.ts";
 import type { Reservation, WalletState } from "./state.ts";
 

@@ -4,8 +4,6 @@
  */
 import { asAddress, asBytes32, asField, type Address, type Bytes32, type Field } from "../protocol/brands.ts";
 
-import type { Prepared } from "./statements.ts";
-
 export type RecordKind = "deposit" | "transfer" | "withdraw" | "swap" | "consolidate";
 
 export interface PaymentRecord {
@@ -92,6 +90,12 @@ export function restorePayment(stored: StoredPayment): PaymentRecord | undefined
 }
 
 /** Of a private transfer alone. */
-export function derivationOf({ own, salt }: Prepared): PaymentRecord["derivation"] {
+export function derivationOf({
+  own,
+  salt,
+}: {
+  readonly own: bigint;
+  readonly salt?: number;
+}): PaymentRecord["derivation"] {
   return salt === undefined ? undefined : { change: own, salt };
 }

@@ -13,7 +13,7 @@ import { bytesToUint, concatBytes, equalBytes, uintToBytes } from "../protocol/b
 import type { Home } from "../protocol/statements.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import { recordKey, restoreRecord, storedRecord, type StoredRecord } from "./bridges/record.ts";
-import type { StoredContact } from "./contacts.ts";
+import type { StoredContact } from "./contact-record.ts";
 import { ClientError } from "./errors.ts";
 import { restorePayment, type StoredPayment } from "./payment-record.ts";
 import { WalletState, type Origin, type OwnedNote, type Reservation, type RootMark } from "./state.ts";

@@ -9,7 +9,7 @@ import { emptyNode } from "../protocol/tree.ts";
 import { NoteTree } from "../notes/merkle.ts";
 import type { Note } from "../notes/note.ts";
 import type { BridgeRecord } from "./bridges/record.ts";
-import type { StoredContact } from "./contacts.ts";
+import type { StoredContact } from "./contact-record.ts";
 import type { PaymentRecord } from "./payment-record.ts";
 
 export interface OwnedNote extends Note {

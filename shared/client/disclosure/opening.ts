@@ -11,12 +11,12 @@ import type { SpendingKey } from "../../notes/keys.ts";
 import { noteCommitment, type Note } from "../../notes/note.ts";
 import { senderSecret, SENDER_SALTS, type TransferTerms } from "../../notes/sender-key.ts";
 import type { Address } from "../../protocol/brands.ts";
-import { delay } from "../aborting.ts";
 import { ClientError } from "../errors.ts";
 import { requireShielded } from "../pins.ts";
 import type { PaymentRecord } from "../payment-record.ts";
 import { sumOf } from "../selection.ts";
 import type { OwnedNote, WalletState } from "../state.ts";
+import { Turns } from "../turns.ts";
 import type { OnChain } from "./codec.ts";
 import type { DiscloseOptions } from "./disclosure.ts";
 
@@ -72,9 +72,6 @@ export function recorded({ state, keys, prefix }: Wallet, record: PaymentRecord)
   return { ...opening, leafIndex };
 }
 
-/** So long the page's thread is held at most while salts are tried. */
-const BUSY_MS = 12;
-
 /**
  * Of a payment that this wallet made and forgot: what the chain tells, and the person's word for whom and how much. What is
  * found is no word any more. Throws DISCLOSURE_IMPOSSIBLE.
@@ -89,7 +86,7 @@ export async function searched(
   const to = requireShielded(recipient.address, prefix);
   const notes = [...state.notes.values()];
   const spent = notes.filter((note) => note.spent?.txHash === txHash);
-  let began = performance.now();
+  const turns = new Turns();
   for (const asset of new Set(spent.map((note) => note.asset))) {
     const inputs = spent.filter((note) => note.asset === asset);
     for (const { change, known } of changesOf(notes, txHash, asset)) {
@@ -102,10 +99,8 @@ export async function searched(
       };
       const fees = sumOf(inputs) - recipient.amount - change;
       for (let salt = 0; fees >= 0n && salt < SENDER_SALTS; salt++) {
-        if (performance.now() - began > BUSY_MS) {
-          await delay(0, signal);
-          began = performance.now();
-        }
+        await turns.pause();
+        signal?.throwIfAborted();
         const opening = opened(keys, { ...terms, fees, salt }, known);
         const leafIndex = opening && state.tree.indexOf(opening.commitment);
         if (opening !== undefined && leafIndex !== undefined) return { ...opening, leafIndex };
