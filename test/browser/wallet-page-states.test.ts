@@ -75,6 +75,10 @@ describe("wallet page: states", function () {
     await anna.fill("Amount", "1");
     await anna.press("Withdraw");
     assert.match((await anna.wrong()).join(), /private address. To pay it, use Pay/);
+    await anna.fill("Public address", `0xA${"a".repeat(39)}`);
+    await anna.press("Withdraw");
+    await anna.page.getByText("the case of its letters does not fit").waitFor();
+    assert.match((await anna.wrong()).join(), /case of its letters/);
     await anna.go("Wallet");
     await anna.untilBalance("19.95");
   });

@@ -273,7 +273,8 @@ describe("wallet page", function () {
     await restored.fill("Phrase", "not a phrase at all");
     await restored.fill("A password for this browser", "long enough");
     await restored.press("Restore the wallet");
-    assert.match(await restored.fault(), /Is one mistyped\?/);
+    await restored.page.getByText("Is one mistyped?").waitFor();
+    assert.match((await restored.wrong()).join(), /Is one mistyped\?/);
     await restored.restore(phrase);
     await restored.untilBalance("43.2");
     await restored.choose("Second network");

@@ -67,8 +67,9 @@ export function Deposit() {
       {from !== undefined && (
         <>
           <p>
-            Account <code>{from.address}</code>, by its {from.kind}, holds{" "}
-            <span data-public>{publicly === undefined ? "…" : showAmount(publicly, token)}</span> in public.
+            By its {from.kind} this account holds{" "}
+            <span data-public>{publicly === undefined ? "…" : showAmount(publicly, token)}</span> in public:{" "}
+            <code>{from.address}</code>
           </p>
           {network.testMoney && (
             <button

@@ -1,6 +1,6 @@
 /** Before a wallet is open: make one, restore one, or open the one that this browser keeps. */
 import { useState } from "preact/hooks";
-import { newPhrase } from "../../../shared/client/index.ts";
+import { ClientError, newPhrase } from "../../../shared/client/index.ts";
 import type { Config } from "../config.ts";
 import { Field } from "../parts/field.tsx";
 import { Known } from "../parts/known.tsx";
@@ -9,7 +9,7 @@ import { TaskStatus, useTask } from "../parts/task.tsx";
 import { Purse } from "../purse.ts";
 import { changeSettings } from "../settings.ts";
 import { seal, SHORTEST_PASSWORD, unseal } from "../vault.ts";
-import { Refused } from "../words.ts";
+import { Refused, wordsOf } from "../words.ts";
 
 interface DoorProps {
   readonly config: Config;
@@ -70,6 +70,17 @@ function Begin({ config, opened }: InsideProps) {
   const task = useTask<undefined>();
   const isNew = way === "make";
 
+  /** Undefined for what is no phrase: that is said beside the field. */
+  async function opening(words: string): Promise<Purse | undefined> {
+    try {
+      return await Purse.open(config, words);
+    } catch (error) {
+      if (!(error instanceof ClientError) || error.code !== "KEY_INVALID") throw error;
+      setFaults({ phrase: wordsOf(error).text });
+      return undefined;
+    }
+  }
+
   const begin = (): void => {
     const words = isNew ? newPhrase() : phrase.trim().toLowerCase().split(/\s+/).join(" ");
     const found = {
@@ -82,7 +93,8 @@ function Begin({ config, opened }: InsideProps) {
     if (Object.keys(found).length > 0) return;
     task.run(async () => {
       // Before anything is kept: a phrase that is none must not lock this browser.
-      const purse = await Purse.open(config, words);
+      const purse = await opening(words);
+      if (purse === undefined) return undefined;
       await seal(words, password);
       await changeSettings({ isBackedUp: !isNew });
       if ((await unseal(password)) !== words)

@@ -1,5 +1,6 @@
 /** Private money becomes public: to an account of the pool's chain, or over a bridge to another chain or the exchange. */
 import { useState } from "preact/hooks";
+import { ClientError, type Payment } from "../../../shared/client/index.ts";
 import { showAmount } from "../amounts.ts";
 import { Choice, Field } from "../parts/field.tsx";
 import { Known } from "../parts/known.tsx";
@@ -41,7 +42,7 @@ export function Withdraw() {
   const [to, setTo] = useState("");
   const [fault, setFault] = useState<string>();
   const amount = useAmount();
-  const task = useTask<string>();
+  const task = useTask<string | undefined>();
   const { token } = amount;
   const spendable = useSpendable(token);
 
@@ -51,15 +52,21 @@ export function Withdraw() {
     setFault(wrong);
     const wanted = amount.read(spendable);
     if (wanted === undefined || wrong !== undefined) return;
-    task.run(async (handed) => {
+    task.run(async (handed): Promise<string | undefined> => {
       const options = { ...handed, asset: token.address, consolidate: true };
-      const { fees } =
+      const send = (): Promise<Payment> =>
         place === HERE
-          ? await wallet.withdraw(recipient, wanted, options)
+          ? wallet.withdraw(recipient, wanted, options)
           : place === EXCHANGE
-            ? await wallet.bridges.withdrawToExchange(recipient, wanted, options)
-            : await wallet.bridges.withdrawToChain(Number(place), recipient, wanted, options);
-      return `Withdrawn: ${showAmount(wanted, token)}, and ${showAmount(fees, token)} in fees.`;
+            ? wallet.bridges.withdrawToExchange(recipient, wanted, options)
+            : wallet.bridges.withdrawToChain(Number(place), recipient, wanted, options);
+      const made = await send().catch((error: unknown) => {
+        // Its letters are a checksum, which the library knows to read.
+        if (!(error instanceof ClientError) || error.code !== "ADDRESS_INVALID") throw error;
+        setFault("This address is mistyped: the case of its letters does not fit.");
+      });
+      if (made === undefined) return undefined;
+      return `Withdrawn: ${showAmount(wanted, token)}, and ${showAmount(made.fees, token)} in fees.`;
     });
   };
 
