@@ -13,7 +13,7 @@ import { buildProver } from "./prover.ts";
 const HELP = `Usage: npm run pack:client -- [--out FOLDER] [--json]
 
 Compiles shared/client/ and what it reaches, and packs it with npm as cloister-client: the entry "." runs in
-browsers and in Node, "./chain" adds a pool read from chain nodes, "./node" files on disk, "./worker" is the file in
+browsers and in Node, "./service" is its part without a wallet, "./chain" adds a pool read from chain nodes, "./node" files on disk, "./worker" is the file in
 which proofs are made. Proving keys are not in it: an application brings those of its service's ceremony.
 
   --out FOLDER   where the package goes (default: .cloister)
@@ -22,7 +22,7 @@ which proofs are made. Proving keys are not in it: an application brings those o
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const NAME = "cloister-client";
-const ENTRIES = ["client/index.ts", "client/chain/index.ts", "client/node/index.ts"];
+const ENTRIES = ["client/index.ts", "client/service.ts", "client/chain/index.ts", "client/node/index.ts"];
 /** The worker's file, from which alone proofs are made. */
 const WORKER = "client/dist/worker.js";
 /** Imported for what it does: a bundler must not leave it out. */
@@ -73,6 +73,7 @@ export async function packClient(out: string): Promise<PackedClient> {
       files: ["dist"],
       exports: {
         ".": { types: "./dist/client/index.d.ts", default: "./dist/client/index.js" },
+        "./service": { types: "./dist/client/service.d.ts", default: "./dist/client/service.js" },
         "./chain": { types: "./dist/client/chain/index.d.ts", default: "./dist/client/chain/index.js" },
         "./node": { types: "./dist/client/node/index.d.ts", default: "./dist/client/node/index.js" },
         "./worker": `./dist/${WORKER}`,

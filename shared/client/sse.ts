@@ -42,14 +42,19 @@ export class SseParser {
 
   /** Messages that became complete. Throws RangeError when one is longer than MAX_EVENT_CHARS. */
   push(chunk: string): SseMessage[] {
-    if (this.#isTooLong) throw new RangeError("event is too long");
+    this.#requireBounded();
     // The parser takes off a mark of bytes, and here are characters.
     const text = !this.#started && chunk.startsWith("\uFEFF") ? chunk.slice(1) : chunk;
     this.#started ||= chunk !== "";
     this.#parser.feed(text);
-    if (this.#isTooLong) throw new RangeError("event is too long");
+    this.#requireBounded();
     const messages = this.#messages;
     this.#messages = [];
     return messages;
+  }
+
+  /** The parser does not throw, it tells. */
+  #requireBounded(): void {
+    if (this.#isTooLong) throw new RangeError("event is too long");
   }
 }

@@ -69,8 +69,8 @@ describe("P26 a disclosure shows one payment to one reader", function () {
     now = Math.floor(Date.now() / 1000);
   });
   after(async () => {
-    await payer?.close();
-    await payee?.close();
+    await payer.close();
+    await payee.close();
     await lone.stop();
     await prover.close();
   });
@@ -277,7 +277,7 @@ describe("P26 a disclosure shows one payment to one reader", function () {
   it("is not believed where two nodes differ, nor by a node that knows no such log", async () => {
     const text = await byPayer();
     const lying: typeof fetch = async (input, init) => {
-      const { method } = JSON.parse(String(init?.body)) as { method: string };
+      const { method } = JSON.parse(init?.body as string) as { method: string };
       if (method !== "eth_getLogs") return fetch(input, init);
       return Response.json({ jsonrpc: "2.0", id: 1, result: [] });
     };

@@ -1,4 +1,6 @@
 /** Shows one payment to one reader: who may, what is said, and until when. */
+// Loaded later: where a bundler shares schemas with the first load, this stands before them there, too.
+import "../without-eval.ts";
 import type { Home } from "../../protocol/statements.ts";
 import { discloseSecret } from "../../notes/disclosed-secret.ts";
 import type { SpendingKey } from "../../notes/keys.ts";

@@ -2,6 +2,8 @@
  * Reads a disclosure against the chain, without any service: the pool's own log must have the leaf, the terms must give it,
  * and the proof must be of somebody who has the payer's or the payee's secret. The chain is what the reader's nodes say.
  */
+// Loaded later: where a bundler shares schemas with the first load, this stands before them there, too.
+import "../without-eval.ts";
 import { encodeShieldedAddress } from "../../notes/address.ts";
 import { readDisclosedSecret } from "../../notes/disclosed-secret.ts";
 import { sharedBlinding } from "../../notes/encryption.ts";

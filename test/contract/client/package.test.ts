@@ -183,7 +183,7 @@ describe("the packed client library, in a project of its own", function () {
 
   it("costs an app that reads and quotes no more than 55 kB, compressed", async () => {
     const { bytes } = await loadedAtFirst(`
-      import { createClient } from "cloister-client";
+      import { createClient } from "cloister-client/service";
       const client = createClient({ baseUrl: "https://x", credential: { sessionProvider: async () => "" } });
       console.log(await client.whoami(), await client.quoteSwap(JSON.parse(name)), await client.info());
       for await (const event of client.events()) console.log(event);

@@ -113,6 +113,6 @@ describe("payment requests", () => {
     ];
     for (const [expected, change] of bad)
       assert.throws(() => writePaymentRequest(pins, { ...request, ...change }), code(expected));
-    assert.throws(() => paymentLink("javascript:alert(1)", text), code("REQUEST_INVALID"));
+    assert.throws(() => paymentLink("data:text/html,hello", text), code("REQUEST_INVALID"));
   });
 });
