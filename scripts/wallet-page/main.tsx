@@ -1,4 +1,5 @@
 /** Begins the page: its configuration and what this browser kept, then the screens. */
+import "./first.ts";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { loadConfig } from "./config.ts";
