@@ -34,7 +34,7 @@ export const DASHBOARD_SETTINGS = settingsWith(
       "origin at which browsers reach the dashboard, https://dashboard.example, or http://localhost:PORT in development; passkeys are bound to its host name, so another one later needs new passkeys",
     ],
     CLOISTER_DASHBOARD_HOST: ["127.0.0.1", "address that the dashboard listens on"],
-    CLOISTER_DASHBOARD_PORT: ["8790", "port that it listens on, 0 for a free one"],
+    CLOISTER_DASHBOARD_PORT: ["8791", "port that it listens on, 0 for a free one"],
     CLOISTER_DASHBOARD_TRUSTED_HOPS: [
       "0",
       "own hops in front of the dashboard that append to X-Forwarded-For",

@@ -11,7 +11,7 @@ import { choosePorts } from "./ports.ts";
 import { startService, type Service } from "./service.ts";
 
 /** Where it is free. */
-export const DASHBOARD_PORT = 8790;
+export const DASHBOARD_PORT = 8791;
 /** In the network's folder; `npm run watch -- --status` writes it there. */
 export const WATCHER_FILE = "watcher.json";
 const HOURS = 24;

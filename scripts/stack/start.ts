@@ -13,6 +13,7 @@ import { startLocalDashboard, type LocalDashboard } from "./local-dashboard.ts";
 import { startStack, type Stack } from "./local-stack.ts";
 import { NETWORKS, portOption } from "./networks.ts";
 import { Parties } from "./parties.ts";
+import { startWalletPage, type WalletPage } from "./wallet-page.ts";
 import { DEFAULT_FOLDER, NETWORK_NAMES, type NetworkName } from "../product/stack-file.ts";
 
 /** On one machine: each is a process that keeps a processor busy. */
@@ -36,8 +37,9 @@ on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C
   --second-chain-port <n>  port of the second network's chain
   --identity               an example identity provider with a registered app, for /session/exchange
   --no-dashboard           without the dashboard of the first network that runs
-  --dashboard-port <n>     its port (default 8790, or a free one where that is taken)
+  --dashboard-port <n>     its port (default 8791, or a free one where that is taken)
   --no-bridges             without bridges on the first network: two chains and three venues less
+  --no-pages               without the example wallet's page and the server of its sessions
   --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
   --threshold <n>          enclaves that must sign: each network runs so many, and its pool asks for an attestation of
@@ -66,6 +68,7 @@ const COMMAND = {
     "no-bridges": { type: "boolean", default: false },
     "no-dashboard": { type: "boolean", default: false },
     "dashboard-port": { type: "string" },
+    "no-pages": { type: "boolean", default: false },
     folder: { type: "string", default: DEFAULT_FOLDER },
     help: { type: "boolean" },
   },
@@ -110,7 +113,9 @@ await runStackCommand(COMMAND, async ({ values }) => {
     }
     const reference = await startReference("127.0.0.1", 0);
     parties.add({ stop: () => reference.stop(0) });
-    console.log(banner(stack, reference.port, { identity, dashboard, showOperations: values.operations }));
+    const wallet = values["no-pages"] ? undefined : parties.add(await startWalletPage(stack));
+    const besides = { identity, dashboard, wallet, showOperations: values.operations };
+    console.log(banner(stack, reference.port, besides));
     const why = await Promise.race([interrupted, stack.failed, parties.failed]);
     const isWanted = why === "interrupted";
     console.log(isWanted ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
@@ -122,6 +127,7 @@ await runStackCommand(COMMAND, async ({ values }) => {
 interface Besides {
   readonly identity: ExampleIdentity | undefined;
   readonly dashboard: LocalDashboard | undefined;
+  readonly wallet: WalletPage | undefined;
   readonly showOperations: boolean;
 }
 
@@ -141,7 +147,7 @@ async function startDashboard(
 function banner(
   { file, folder, networks }: Stack,
   referencePort: number,
-  { identity, dashboard, showOperations }: Besides,
+  { identity, dashboard, wallet, showOperations }: Besides,
 ): string {
   const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
   const addresses = networks.map(({ name, entry }) => {
@@ -165,12 +171,16 @@ function banner(
   dashboard       ${dashboard.origin}   (passkeys; these links are good once, for a day)
     developer     ${dashboard.invitations.developer}
     operator      ${dashboard.invitations.operator}`;
+  const walletPage =
+    wallet === undefined
+      ? ""
+      : `\n  wallet page     ${wallet.url}   (an example to copy: scripts/wallet-page/README.md)`;
   const key = `-H 'X-API-Key: ${file.api_key}'`;
   const first = networks[0]?.entry.base_url ?? "";
   return `
 Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
-${addresses.join("\n")}
+${addresses.join("\n")}${walletPage}
   API key         ${file.api_key}   (60 requests a minute, 10,000 a day, as every developer's)
   reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}${signIn}${people}
   state           ${folder.path}   (every address in stack.json; logs in <network>/logs)

@@ -37,7 +37,7 @@ describe("commands", function () {
   function run(
     script: string,
     ...args: string[]
-  ): { child: ChildProcess; ended: Promise<Ended>; said: (text: string) => Promise<void> } {
+  ): { child: ChildProcess; ended: Promise<Ended>; said: (text: string) => Promise<string> } {
     const child = spawn(process.execPath, ["scripts/build/run.mjs", `scripts/${script}`, ...args], {
       cwd: ROOT,
     });
@@ -50,10 +50,11 @@ describe("commands", function () {
       children.delete(child);
       return { code: code as number | null, stdout, stderr };
     });
-    const said = (text: string): Promise<void> =>
+    /** All that it has said by then. */
+    const said = (text: string): Promise<string> =>
       new Promise((resolve, reject) => {
         const look = (): void => {
-          if (stdout.includes(text)) resolve();
+          if (stdout.includes(text)) resolve(stdout);
         };
         child.stdout.on("data", look);
         void ended.then((result) =>
@@ -149,10 +150,13 @@ describe("commands", function () {
     const before = await readStack();
     const first = run("stack/start.ts", "--folder", folder, ...FREE);
     await first.said("60 requests a minute, 10,000 a day");
-    await first.said("Ctrl-C stops everything");
+    const printed = await first.said("Ctrl-C stops everything");
     const now = await readStack();
     assert.equal(now.api_key, before.api_key);
     const [one, two] = [networkOf(now, "first"), networkOf(now, "second")];
+    const page = await fetch(/wallet page +(\S+)/.exec(printed)?.[1] ?? "");
+    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'; script-src 'self';/);
+    assert.match(await page.text(), /<title>Cloister wallet<\/title>/);
     const asked = await documentedFetch(one.base_url)(`${one.base_url}/whoami`, {
       headers: { "x-api-key": now.api_key },
     });

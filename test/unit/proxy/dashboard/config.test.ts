@@ -11,7 +11,7 @@ const GOOD: Environment = {
   CLOISTER_USDC: `0x${"22".repeat(20)}`,
   CLOISTER_ADDRESS_PREFIX: "clodev",
   CLOISTER_API_KEY_PEPPER_FILE: "/pepper",
-  CLOISTER_DASHBOARD_ORIGIN: "http://localhost:8790",
+  CLOISTER_DASHBOARD_ORIGIN: "http://localhost:8791",
 };
 
 function faultsOf(change: Environment): readonly string[] {
@@ -27,7 +27,7 @@ function faultsOf(change: Environment): readonly string[] {
 describe("settings of the dashboard", () => {
   it("takes an origin with a name, and binds passkeys to it", () => {
     const local = readDashboardConfig(GOOD);
-    assert.deepEqual([local.origin, local.rpId], ["http://localhost:8790", "localhost"]);
+    assert.deepEqual([local.origin, local.rpId], ["http://localhost:8791", "localhost"]);
     const production = {
       ...{ CLOISTER_ENV: "production", CLOISTER_DASHBOARD_ORIGIN: "https://dashboard.example:8443" },
     };
@@ -36,8 +36,8 @@ describe("settings of the dashboard", () => {
   });
 
   for (const [origin, words] of [
-    ["http://127.0.0.1:8790", /host name, not an address/],
-    ["https://[::1]:8790", /host name, not an address/],
+    ["http://127.0.0.1:8791", /host name, not an address/],
+    ["https://[::1]:8791", /host name, not an address/],
     ["http://dashboard.example", /must be https/],
     ["https://dashboard.example/", /an origin/],
     ["https://dashboard.example/path", /an origin/],

@@ -1,0 +1,253 @@
+// The example wallet page when things do not go their way: what is typed wrong, a payment cancelled or cut off, two tabs, no
+// network, a service that does not prove what it runs, and no mouse.
+import assert from "node:assert/strict";
+import type { BrowserContext, Page } from "playwright-core";
+import { startWalletPage, type WalletPage } from "../../scripts/stack/wallet-page.ts";
+import { writePaymentRequest } from "../../shared/client/index.ts";
+import { pinsOf } from "../../scripts/stack/stack-wallet.ts";
+import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { PASSWORD, Person } from "./wallet-page-person.ts";
+
+const FREE = { page: 0, sessions: 0 };
+const TABS_AT_MOST = 80;
+const HOUR = 3_600;
+
+describe("wallet page: states", function () {
+  this.timeout(900_000);
+  let stack: TestStack;
+  let site: WalletPage;
+  let browser: TestBrowser;
+  let other: string;
+  let anna: Person;
+
+  before(async function () {
+    requireBrowser(this);
+    stack = await startTestStack();
+    site = await startWalletPage(stack.stack, { ports: FREE });
+    browser = await startBrowser();
+    other = (await stack.wallet()).address;
+  });
+  after(async () => {
+    await (browser as TestBrowser | undefined)?.close();
+    await (site as WalletPage | undefined)?.stop();
+    await (stack as TestStack | undefined)?.stop();
+  });
+
+  const arrive = (context: BrowserContext = browser.pages): Promise<Person> =>
+    Person.arrive(context, site.url);
+
+  async function pay(person: Person, amount: string, to = other): Promise<void> {
+    await person.go("Wallet", "Pay");
+    await person.fill("To", to);
+    await person.fill("Amount", amount);
+    await person.press("Pay");
+  }
+  const paid = async (person: Person, amount: string): Promise<void> => {
+    await pay(person, amount);
+    await person.done().waitFor();
+  };
+
+  it("says beside each field what is wrong, and sends nothing", async () => {
+    anna = await arrive();
+    await anna.make();
+    await anna.deposit("20");
+    const own = await anna.address();
+    const said = async (to: string, amount: string): Promise<string> => {
+      await pay(anna, amount, to);
+      return (await anna.wrong()).join(" ");
+    };
+    assert.match(await said(other, "1,5"), /with a point, and no commas/);
+    assert.match(await said(other, "1000"), /more than the 19\.95 USDC that you can use/);
+    assert.match(await said(other, "0.0000001"), /has 6 decimals/);
+    assert.match(await said(own, "1"), /This is your own address/);
+    assert.match(await said(stack.entry.pool, "1"), /public address/);
+    assert.match(await said("clodevb1qqqqqqqqq", "1"), /begins with clodev1/);
+    const stale = writePaymentRequest(pinsOf(stack.entry), {
+      ...{ to: other, asset: stack.entry.usdc, amount: 1_000_000n },
+      expiresAt: Math.floor(Date.now() / 1_000) - HOUR,
+    });
+    await anna.go("Wallet", "Pay");
+    await anna.fill("A request’s link, if you have one", `${site.url}/pay#${stale}`);
+    assert.match((await anna.wrong()).join(), /This request has expired/);
+    await anna.go("Wallet", "Withdraw");
+    await anna.fill("Public address", other);
+    await anna.fill("Amount", "1");
+    await anna.press("Withdraw");
+    assert.match((await anna.wrong()).join(), /private address. To pay it, use Pay/);
+    await anna.fill("Public address", `0xA${"a".repeat(39)}`);
+    await anna.press("Withdraw");
+    await anna.page.getByText("the case of its letters does not fit").waitFor();
+    assert.match((await anna.wrong()).join(), /case of its letters/);
+    await anna.go("Wallet");
+    await anna.untilBalance("19.95");
+  });
+
+  it("cancels a proof: nothing is sent, nothing is held, and the next payment goes", async () => {
+    await pay(anna, "1");
+    await anna.page
+      .getByText(/Fetching the proving key|Checking the proving key|Proving on this device/)
+      .waitFor();
+    await anna.press("Cancel");
+    assert.match(await anna.fault(), /Cancelled\. Nothing was sent/);
+    await anna.go("Wallet");
+    await anna.untilBalance("19.95");
+    await paid(anna, "1");
+    await anna.go("Wallet");
+    await anna.untilBalance("18.9");
+  });
+
+  it("closed while it proves: not sent and not held; the proving key is fetched no second time", async () => {
+    await pay(anna, "1");
+    await anna.page.getByText("Proving on this device").waitFor();
+    const fetched: string[] = [];
+    anna.page.on("request", (request) => {
+      if (request.url().includes("/artefacts/")) fetched.push(request.url());
+    });
+    await anna.reload();
+    await anna.unlock();
+    await anna.untilBalance("18.9");
+    await anna.page.locator("[data-standing=live]").waitFor({ state: "attached" });
+    await anna.untilBalance("18.9");
+    await paid(anna, "1");
+    await anna.go("Wallet");
+    await anna.untilBalance("17.85");
+    assert.deepEqual(fetched, []);
+  });
+
+  it("closed behind its sending, before the answer: found again after the reload", async () => {
+    let arrived: () => void = () => undefined;
+    const taken = new Promise<void>((resolve) => (arrived = resolve));
+    await anna.page.route("**/sequence/spend", async (route) => {
+      // The service has it; the page never hears of that.
+      await route.fetch();
+      arrived();
+    });
+    await pay(anna, "2");
+    await taken;
+    await anna.page.unroute("**/sequence/spend");
+    await anna.reload();
+    await anna.unlock();
+    await anna.untilBalance("15.8");
+    await anna.go("Activity");
+    await anna.page.locator("[data-kind=transfer][data-state=done]").nth(2).waitFor();
+    assert.match((await anna.page.locator("[data-kind=transfer]").first().textContent()) ?? "", /2\.05 USDC/);
+  });
+
+  it("two tabs show one wallet, and both may pay", async () => {
+    const second = await arrive();
+    await second.unlock();
+    await second.untilBalance("15.8");
+    await paid(anna, "1");
+    await second.untilBalance("14.75");
+    await paid(second, "1");
+    await anna.go("Wallet");
+    await anna.untilBalance("13.7");
+    assert.deepEqual(second.faults, []);
+    await second.page.close();
+  });
+
+  it("opens without a network, shows what was known, and says so", async () => {
+    await anna.page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+    await browser.pages.setOffline(true);
+    await anna.reload();
+    await anna.unlock();
+    await anna.untilBalance("13.7");
+    await anna.page.locator("[data-standing=away] p").waitFor();
+    await anna.go("Activity");
+    await anna.page.locator("[data-kind=deposit]").waitFor();
+    for (const place of ["People", "Safety", "Settings"]) {
+      await anna.go(place);
+      await anna.heading(place);
+    }
+    await browser.pages.setOffline(false);
+    await anna.page.locator("[data-standing=live]").waitFor({ state: "attached" });
+  });
+
+  it("names the service where it does not prove what it runs, and blames nobody else", async () => {
+    const stranger = await arrive();
+    await stranger.page.route(`${stack.entry.base_url}/info*`, async (route) => {
+      const response = await route.fetch();
+      const info = (await response.json()) as object;
+      await route.fulfill({ response, json: { ...info, enclaves: [] } });
+    });
+    await stranger.unlock();
+    const told = stranger.page.locator("[data-standing=away] p");
+    await told.waitFor();
+    assert.match((await told.textContent()) ?? "", /^The service: It did not prove that it runs the program/);
+    await pay(stranger, "1");
+    assert.match(await stranger.fault(), /^The service: It did not prove/);
+    await stranger.page.close();
+  });
+
+  it("deposits from a browser wallet, which is told where it is on another network", async () => {
+    const account = await stack.depositor(5_000_000n);
+    const person = await arrive();
+    let chain = "0x1";
+    await person.page.exposeFunction("askWallet", async (method: string, params: readonly unknown[]) => {
+      if (method === "eth_chainId") return chain;
+      if (method === "eth_requestAccounts") return [account.address];
+      assert.equal(method, "eth_signTypedData_v4");
+      const { domain, types, message } = JSON.parse(params[1] as string);
+      delete types.EIP712Domain;
+      return account.signTypedData(domain, types, message);
+    });
+    await person.page.addInitScript(
+      "window.ethereum = { request: ({ method, params }) => window.askWallet(method, params) }",
+    );
+    await person.reload();
+    await person.unlock();
+    await person.untilBalance("13.7");
+    await person.go("Deposit");
+    await person.press("Connect your browser wallet");
+    assert.match(await person.fault(), /^Please check: Your browser wallet is on another network\./);
+    chain = `0x${stack.entry.chain_id.toString(16)}`;
+    await person.press("Connect your browser wallet");
+    await person.page.locator("[data-public]", { hasText: "5 USDC" }).waitFor();
+    await person.fill("Amount", "6");
+    await person.press("Deposit");
+    assert.match((await person.wrong()).join(), /more than the 5 USDC/);
+    await person.fill("Amount", "5");
+    await person.press("Deposit");
+    await person.done().waitFor();
+    await person.go("Wallet");
+    await person.untilBalance("18.65");
+    assert.deepEqual(person.faults, []);
+    await person.page.close();
+  });
+
+  it("needs no mouse", async () => {
+    const { page } = anna;
+    await page.bringToFront();
+    await anna.reload();
+    const tabTo = async (name: RegExp): Promise<void> => {
+      for (let count = 0; count < TABS_AT_MOST; count++) {
+        await page.keyboard.press("Tab");
+        if (name.test(await nameOfFocused(page))) return;
+      }
+      assert.fail(`the keyboard does not reach ${String(name)}`);
+    };
+    await tabTo(/^Password/);
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press("Enter");
+    await anna.heading("Your wallet");
+    await tabTo(/^Request$/);
+    await page.keyboard.press("Enter");
+    await anna.heading("Request");
+    await tabTo(/^Amount/);
+    await page.keyboard.type("3");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("link", { exact: true }).waitFor();
+    await tabTo(/^Copy link$/);
+    assert.deepEqual(anna.faults, []);
+  });
+});
+
+/** By its label, or its text. */
+function nameOfFocused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const focused = document.activeElement as HTMLInputElement | null;
+    const label = focused?.labels?.[0]?.textContent ?? focused?.getAttribute("aria-label");
+    return (label ?? focused?.textContent ?? "").trim();
+  });
+}
