@@ -75,7 +75,24 @@ const BUILDS = [
     emptyFirst: true,
     args: ["--import", "tsx", "scripts/build/prover.ts"],
   },
+  pageStep("dashboard", "proxy/dashboard/page", "proxy/dashboard/dist", [
+    "shared/dashboard",
+    "shared/api",
+    "shared/protocol",
+  ]),
 ];
+
+/** One of the pages that scripts/build/pages.ts knows, with the folders that its sources import from. */
+function pageStep(name, sources, output, imported) {
+  return {
+    name: `${name} page`,
+    needs: `${sources}/main.tsx`,
+    inputs: [sources, ...imported, "scripts/build/pages.ts", "tsconfig.json", "package-lock.json"],
+    outputs: [output],
+    emptyFirst: true,
+    args: ["--import", "tsx", "scripts/build/pages.ts", name],
+  };
+}
 
 const NOT_SOURCE = new Set(["node_modules", "dist", ".cloister", ".git"]);
 
