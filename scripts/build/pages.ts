@@ -49,7 +49,7 @@ export async function buildPage(page: Page): Promise<PageSizes> {
   const metafile = await bundle(page, path.join(to, ASSETS));
   const files = new Outputs(metafile, to);
   await writeFile(path.join(to, "index.html"), indexHtml(page, files));
-  const sizes = await measure(page, files, await compress(to, ["index.html", ...files.names]));
+  const sizes = measure(page, files, await compress(to, ["index.html", ...files.names]));
   if (sizes.firstLoad <= page.mostBytes) return sizes;
   await rm(to, { recursive: true, force: true });
   throw new Error(
