@@ -7,7 +7,7 @@ import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { FeeRules } from "../../shared/api/credentials.ts";
 import type { Info } from "../../shared/api/service.ts";
 import { addressFromField, type Address } from "../../shared/protocol/brands.ts";
-import { feeOf, grossOf, type FeeOperation } from "../../shared/protocol/host/fees.ts";
+import { feeOf, grossOf, operationOf, type FeeOperation } from "../../shared/protocol/host/fees.ts";
 import { npkOf } from "../../shared/notes/note.ts";
 import type { Facts, Kind } from "../../shared/protocol/statements.ts";
 import type { Minimum } from "../config.ts";
@@ -201,19 +201,6 @@ export function createFees(parts: FeeParts) {
       const { output, asset, value, blinding } = opening;
       return [{ receiver: sink.receiver, output, asset, value, blinding, npk: npkOf(sink.owner, blinding) }];
     });
-  }
-}
-
-/** A deposit's amount is what comes in, a withdrawal's what goes out, a swap's what goes to the venue; the amount of a transfer is not known. */
-export function operationOf(kind: Kind, facts: Pick<Facts, "amount">): FeeOperation {
-  switch (kind) {
-    case "deposit-shield":
-      return "deposit";
-    case "private-swap":
-      return "swap";
-    case "spend":
-    case "spend9":
-      return facts.amount === 0n ? "transfer" : "withdraw";
   }
 }
 

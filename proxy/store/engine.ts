@@ -35,6 +35,9 @@ export interface Step {
   readonly thoughFull?: boolean;
 }
 
+/** What a change of a record brings with it into its step: writes of another feature, whole or not at all with it. */
+export type Carried = Pick<Step, "writes" | "number">;
+
 export type Committed =
   | { readonly done: true; readonly number: number | undefined }
   /** Place of the first check that failed, and what is there. Nothing was written. */
@@ -45,6 +48,8 @@ export interface Range {
   readonly before?: number;
   readonly skip?: number;
   readonly limit?: number;
+  /** From the greatest number down, and of one number the last name first; `skip` and `limit` count from there. */
+  readonly isBackward?: boolean;
 }
 
 export interface Follower {
@@ -74,7 +79,7 @@ export interface Engine {
 }
 
 /** Tables whose records end. */
-export const EXPIRING: ReadonlySet<string> = new Set(["idempotency", "idempotency:live"]);
+export const EXPIRING: ReadonlySet<string> = new Set(["idempotency", "idempotency:live", "usage:poured"]);
 /** Orders in which `countBefore` is asked for each request, so that a long one must not make it slower. */
 export const COUNTED: ReadonlySet<string> = new Set(["tickets:queued"]);
 

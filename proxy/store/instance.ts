@@ -3,6 +3,7 @@
  * or in a durable Redis that several proxies share. What can be read from the chain again is not here.
  */
 import { openAppStore } from "./apps.ts";
+import { openAuditStore } from "./audit.ts";
 import { openBridgeStore } from "./bridges.ts";
 import type { Engine } from "./engine.ts";
 import { openFeeNoteStore } from "./fee-notes.ts";
@@ -20,6 +21,7 @@ import { openRedisLiveClaims } from "./redis/live-claims.ts";
 import { openRedisSequencerLease } from "./redis/sequencer-lease.ts";
 import type { SequencerLease } from "./sequencer-lease.ts";
 import { openTicketStore } from "./ticket-store.ts";
+import { openUsageStore } from "./usage.ts";
 
 /** A record that cannot be read; it is given to nobody, and everything else goes on. */
 export type OnBrokenRecord = (table: string, id: string) => void;
@@ -57,6 +59,8 @@ function storesOver(engine: Engine, claims: LiveClaims, lease: SequencerLease, c
     idempotency: openIdempotencyStore(engine, claims),
     tickets: openTicketStore(engine),
     bridges: openBridgeStore(engine),
+    usage: openUsageStore(engine),
+    audit: openAuditStore(engine),
     lease,
     /** Whether something new could be kept now. Throws StoreUnavailable. */
     async check(): Promise<void> {

@@ -3,7 +3,7 @@
  * meanwhile, so two proxies never write over each other.
  */
 import type { z } from "zod";
-import { retrying, type Check, type Engine, type Write } from "./engine.ts";
+import { retrying, type Carried, type Check, type Engine, type Write } from "./engine.ts";
 import { StoreUnavailable } from "./unavailable.ts";
 
 export interface RecordForm<T> {
@@ -75,6 +75,13 @@ export function numbered<T>(form: RecordForm<T>): RecordForm<Numbered<T>> {
 
 type Work<T> = (now: readonly (T | undefined)[]) => readonly (T | undefined)[];
 
+export interface ChangeOptions<Found> {
+  /** It ends or revokes something, so it may use the room that is kept for that. */
+  readonly thoughFull?: boolean;
+  /** In the same step, where something changes at all; called again with each attempt. */
+  readonly carry?: (before: Found, after: Found) => Carried;
+}
+
 export class Records<T> {
   readonly #engine: Engine;
   readonly #table: string;
@@ -115,12 +122,13 @@ export class Records<T> {
   }
 
   /** False, and nothing written, where there is one. */
-  async add(key: string, value: T): Promise<boolean> {
+  async add(key: string, value: T, options: ChangeOptions<T | undefined> = {}): Promise<boolean> {
     let isNew = false;
-    await this.change(key, (now) => {
+    const put = (now: T | undefined): T => {
       isNew = now === undefined;
       return now ?? value;
-    });
+    };
+    await this.change(key, put, options);
     return isNew;
   }
 
@@ -131,9 +139,12 @@ export class Records<T> {
   async change(
     key: string,
     work: (now: T | undefined) => T | undefined,
-    options: { readonly thoughFull?: boolean } = {},
+    { carry, ...options }: ChangeOptions<T | undefined> = {},
   ): Promise<T | undefined> {
-    const [next] = await this.changeAll([key], ([now]) => [work(now)], options);
+    const [next] = await this.changeAll([key], ([now]) => [work(now)], {
+      ...options,
+      ...(carry === undefined ? {} : { carry: ([before], [after]) => carry(before, after) }),
+    });
     return next;
   }
 
@@ -141,11 +152,12 @@ export class Records<T> {
   changeAll(
     keys: readonly string[],
     work: Work<T>,
-    options: { readonly thoughFull?: boolean } = {},
+    { carry, ...options }: ChangeOptions<readonly (T | undefined)[]> = {},
   ): Promise<readonly (T | undefined)[]> {
     return retrying(this.#engine, async () => {
       const texts = await this.#engine.get(this.#table, keys);
-      const next = work(keys.map((key, i) => this.read(key, texts[i])));
+      const now = keys.map((key, i) => this.read(key, texts[i]));
+      const next = work(now);
       const checks = keys.map((key, i): Check => ["is", this.#table, key, texts[i]]);
       const writes = keys.flatMap((key, i): Write[] => {
         const value = next[i];
@@ -155,7 +167,12 @@ export class Records<T> {
       });
       // What grows comes first, so that a full store refuses all of it.
       writes.sort((one, other) => Number(one[0] === "drop") - Number(other[0] === "drop"));
-      return writes.length === 0 ? { result: next } : { step: { checks, writes, ...options }, result: next };
+      if (writes.length === 0) return { result: next };
+      const carried = carry?.(now, next) ?? { writes: [] };
+      return {
+        step: { checks, ...carried, ...options, writes: [...writes, ...carried.writes] },
+        result: next,
+      };
     });
   }
 

@@ -5,6 +5,14 @@
  * slower.
  */
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
+import {
+  endedPage,
+  placesOf,
+  removalOf,
+  type EndedPage,
+  type EndedQuery,
+  type Removal,
+} from "./ended-tickets.ts";
 import type { Check, Engine, Write } from "./engine.ts";
 import { numbered, Records, remembering, type Numbered } from "./records.ts";
 import { FENCE, LEASE, LeaseLost, REPORT, type Fence } from "./sequencer-lease.ts";
@@ -20,11 +28,12 @@ import {
   type UnplacedTicket,
 } from "./tickets.ts";
 import { StoreUnavailable } from "./unavailable.ts";
+import { addPayment, Sums } from "./usage.ts";
 import { hashed, storedBytes32 } from "./values.ts";
 
-const TICKETS = "tickets";
 /** By statement, the id of its last ticket. */
 const STATEMENTS = "tickets:statements";
+const TICKETS = "tickets";
 /** By nullifier, the statement that has reserved it. */
 const RESERVED = "tickets:reserved";
 const COUNTS = "tickets:counts";
@@ -102,8 +111,15 @@ export function openTicketStore(engine: Engine) {
       if (committed.done) return { kind: "accepted", ticket: { ...ticket, sequence: committed.number ?? 0 } };
       const { failed, found } = committed;
       if (failed > 0) return { kind: failed === checks.length - 1 ? "full" : "reserved" };
-      const known = await get(found ?? "");
-      if (known === undefined) throw new StoreUnavailable(new Error("a statement has no ticket"));
+      const known = found === undefined ? undefined : await get(found);
+      if (known === undefined) {
+        // Removed since it was read, and its statement with it; what stays without its ticket is damage.
+        const [still] = await engine.get(STATEMENTS, [draft.statement]);
+        if (still !== undefined && still === found)
+          throw new StoreUnavailable(new Error("a statement has no ticket"));
+        earlier = still;
+        continue;
+      }
       if (!isInVain(known.status))
         return isSameOwner(known.owner, draft.owner) ? { kind: "same", ticket: known } : { kind: "reserved" };
       earlier = known.id;
@@ -124,15 +140,19 @@ export function openTicketStore(engine: Engine) {
     for (const ticket of found) if (ticket !== undefined) now.set(ticket.value.id, recordOf(ticket));
     const ending = changes.flatMap(({ id, status }) => (isOver(status) ? (now.get(id) ?? []) : []));
     const holders = await reservedFor(ending);
-    return changes.flatMap((change) => {
+    const sums = new Sums();
+    const writes = changes.flatMap((change) => {
       const before = now.get(change.id);
       if (before === undefined) throw new RangeError("a ticket that is not there cannot change");
       const ticket = changed(before, change, at);
       now.set(ticket.id, ticket);
+      if (isOver(before.status)) addPayment(sums, before, -1);
+      if (isOver(ticket.status)) addPayment(sums, ticket, 1);
       const { sequence: number, ...value } = ticket;
       const put: Write = ["put", TICKETS, ticket.id, tickets.write(ticket.id, { number, value })];
       return [put, ...writesOfChange(before, ticket, holders)];
     });
+    return [...writes, ...sums.writes()];
   }
 
   /** `checks` come after the lease's. Whether they hold; nothing was written when not. */
@@ -145,6 +165,14 @@ export function openTicketStore(engine: Engine) {
     const committed = await engine.commit({ checks: fenced, writes, thoughFull: true });
     if (!committed.done && committed.failed === 0) throw new LeaseLost();
     return committed.done;
+  }
+
+  async function outgoing(): Promise<Outgoing[]> {
+    // Every one of them, or none: one that is left out would have its nonce used again.
+    const entries = [...(await engine.all(OUTGOING))].flatMap(
+      ([nonce, text]) => sent.read(nonce, text) ?? [],
+    );
+    return entries.sort((one, other) => one.nonce - other.nonce);
   }
 
   const underLease = (fence: Fence) => ({
@@ -192,6 +220,22 @@ export function openTicketStore(engine: Engine) {
     async report(text: string): Promise<void> {
       await write(fence, [["put", LEASE, REPORT, text]]);
     },
+    /**
+     * One atomic durable write, of bounded work: removes up to `most` tickets that ended before this time, the oldest
+     * first, without the first `skip`. Neither a reservation nor what a transaction of ours carries is touched.
+     */
+    async removeEnded(before: number, most: number, skip: number): Promise<Pick<Removal, "gone" | "stay">> {
+      const carried = new Set((await outgoing()).flatMap(({ ticketIds }) => ticketIds));
+      const read = (id: string, text: string | undefined): TicketRecord | undefined => {
+        const found = tickets.readOrSkip(id, text);
+        return found && !carried.has(id) ? recordOf(found) : undefined;
+      };
+      const range = { before, limit: most, skip };
+      const { writes, checks, gone, stay } = await removalOf(engine, { TICKETS, STATEMENTS, read }, range);
+      // Where a check fails somebody has posted the statement again just now: it is looked at in the next call.
+      const isDone = writes.length === 0 || (await write(fence, writes, checks));
+      return { gone: isDone ? gone : 0, stay };
+    },
     /** With the changes of the tickets it carried. */
     async dropOutgoing(nonce: number, changes: readonly TicketChange[], at: number): Promise<void> {
       await write(fence, [["drop", OUTGOING, String(nonce)], ...(await writesFor(changes, at))]);
@@ -218,13 +262,9 @@ export function openTicketStore(engine: Engine) {
     /** How many tickets are queued in front of this place in the order. */
     queuedBefore: (sequence: number): Promise<number> => engine.countBefore(QUEUED, sequence),
     /** In order of nonce. */
-    async outgoing(): Promise<Outgoing[]> {
-      // Every one of them, or none: one that is left out would have its nonce used again.
-      const entries = [...(await engine.all(OUTGOING))].flatMap(
-        ([nonce, text]) => sent.read(nonce, text) ?? [],
-      );
-      return entries.sort((one, other) => one.nonce - other.nonce);
-    },
+    outgoing,
+    /** Tickets that are over and not removed yet, those that ended last first, in pages. */
+    ended: (query: EndedQuery): Promise<EndedPage> => endedPage(engine, list, query),
     underLease,
     /**
      * Every ticket that is accepted or changed from now on, whoever wrote it, in order of the writes and once they
@@ -272,6 +312,8 @@ function writesOfChange(
   const writes: Write[] = [];
   if (status.state === "queued") writes.push(["rank", QUEUED, sequence, id]);
   else if (before.status.state === "queued") writes.push(["unrank", QUEUED, sequence, id]);
+  if (isOver(before.status)) writes.push(...placesOf("unrank", before));
+  if (isOver(status)) writes.push(...placesOf("rank", ticket));
   const more = Number(isUnderWay(status)) - Number(isUnderWay(before.status));
   if (more !== 0) writes.push(["add", COUNTS, WAITING, more]);
   if (isOver(status) && !isOver(before.status)) {

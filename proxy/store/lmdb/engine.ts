@@ -135,9 +135,16 @@ export function openLmdbEngine(
       }
       return found;
     },
-    async members(order, { from = FIRST, before = Infinity, skip = 0, limit } = {}) {
+    async members(order, { from = FIRST, before = Infinity, skip = 0, limit, isBackward = false } = {}) {
       if (limit !== undefined && limit < 1) return [];
-      const range = { start: [order, from], end: [order, before], offset: skip };
+      const [first, end] = [
+        [order, from],
+        [order, before],
+      ];
+      // No place is at either bound alone, so it does not matter which of the two is left out.
+      const range = isBackward
+        ? { start: end, end: first, offset: skip, reverse: true }
+        : { start: first, end, offset: skip };
       const keys = tableOf(order).getKeys(limit === undefined ? range : { ...range, limit });
       return [...keys].map((key) => String(key[2]));
     },

@@ -129,20 +129,12 @@ export function openRedisEngine(redis: DurableRedis): Engine {
       } while (cursor !== "0");
       return new Map([...found.keys()].sort().map((key) => [key, found.get(key) ?? ""]));
     },
-    async members(order, { from, before, skip = 0, limit = -1 } = {}) {
+    async members(order, { from, before, skip = 0, limit = -1, isBackward = false } = {}) {
       if (limit === 0) return [];
-      const isWhole = from === undefined && before === undefined;
-      const bounds = isWhole
-        ? [skip, limit < 0 ? -1 : skip + limit - 1]
-        : [
-            from ?? "-inf",
-            before === undefined ? "+inf" : `(${String(before)}`,
-            "BYSCORE",
-            "LIMIT",
-            skip,
-            limit,
-          ];
-      return names.parse(await redis.send(["ZRANGE", redis.key(order), ...bounds.map(String)]));
+      const [least, most] = [String(from ?? "-inf"), before === undefined ? "+inf" : `(${String(before)}`];
+      const asked = ["ZRANGE", redis.key(order), ...(isBackward ? [most, least] : [least, most]), "BYSCORE"];
+      if (isBackward) asked.push("REV");
+      return names.parse(await redis.send([...asked, "LIMIT", String(skip), String(limit)]));
     },
     countBefore: async (order, at) =>
       z.int().parse(await redis.send(["ZCOUNT", redis.key(order), "-inf", `(${String(at)}`])),

@@ -1,6 +1,20 @@
 /** The fee formula of the HTTP specification: fee = flat + amount × bps / 10,000. Rules and prices are the proxy's. */
+import type { Facts, Kind } from "../statements.ts";
 
 export type FeeOperation = "transfer" | "swap" | "deposit" | "withdraw";
+
+/** A deposit's amount is what comes in, a withdrawal's what goes out, a swap's what goes to the venue; the amount of a transfer is not known. */
+export function operationOf(kind: Kind, facts: Pick<Facts, "amount">): FeeOperation {
+  switch (kind) {
+    case "deposit-shield":
+      return "deposit";
+    case "private-swap":
+      return "swap";
+    case "spend":
+    case "spend9":
+      return facts.amount === 0n ? "transfer" : "withdraw";
+  }
+}
 
 /** `flat` in the token's smallest units, `bps` in basis points; either may be zero. */
 export interface FeeRule {

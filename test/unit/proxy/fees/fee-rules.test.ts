@@ -1,8 +1,9 @@
 // Fees against real commitments: what pays, what only looks like paying.
 import assert from "node:assert/strict";
-import { operationOf, type FeeOpening, type Fees } from "../../../../proxy/fees/fee-rules.ts";
+import type { FeeOpening, Fees } from "../../../../proxy/fees/fee-rules.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { mustField, type Field } from "../../../../shared/protocol/brands.ts";
+import { operationOf } from "../../../../shared/protocol/host/fees.ts";
 import type { Kind } from "../../../../shared/protocol/statements.ts";
 import { testFees } from "../../../support/fees.ts";
 import { commit, facts, opening, OTHER, USDC } from "./notes.ts";
