@@ -63,7 +63,7 @@ async function bundle({ from, workers = {} }: Page, to: string): Promise<Metafil
     bundle: true,
     platform: "browser" as const,
     format: "esm" as const,
-    target: ["es2022", "chrome109", "firefox115", "safari16.4"],
+    target: ["es2022", "chrome116", "firefox124", "safari17.4"],
     minify: true,
     sourcemap: "linked" as const,
     // Licences stay with what they are about.
