@@ -30,7 +30,8 @@ export function Chart({
       <ul class="legend" aria-hidden="true">
         {series.map(({ name, values }, index) => (
           <li key={name}>
-            <i class={`c${String(index + 1)}`} /> {name}: {number(values.reduce((sum, value) => sum + value, 0))}
+            <i class={`c${String(index + 1)}`} /> {name}:{" "}
+            {number(values.reduce((sum, value) => sum + value, 0))}
           </li>
         ))}
       </ul>
@@ -47,7 +48,9 @@ export function Chart({
               cell: ({ counts }: (typeof rows)[number]) => number(counts[index] ?? 0),
             })),
           ]}
-          rows={rows.filter(({ counts }, index) => index === rows.length - 1 || counts.some((count) => count > 0)).reverse()}
+          rows={rows
+            .filter(({ counts }, index) => index === rows.length - 1 || counts.some((count) => count > 0))
+            .reverse()}
           keyOf={({ day }) => day}
         />
         <p class="muted">Days on which nothing happened are left out.</p>
@@ -82,7 +85,11 @@ function Plot({ days, series }: { readonly days: readonly string[]; readonly ser
 function optionsOf(element: HTMLElement, series: readonly Series[]): uPlot.Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
-  const axis = { stroke: colour("--pico-muted-color"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+  const axis = {
+    stroke: colour("--pico-muted-color"),
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+  };
   const bars = uPlot.paths.bars?.({ size: [0.7, 24] });
   return {
     width: element.clientWidth,
@@ -93,7 +100,11 @@ function optionsOf(element: HTMLElement, series: readonly Series[]): uPlot.Optio
     scales: { y: { range: (_plot, _least, most) => [0, Math.max(4, most * 1.1)] } },
     axes: [
       { ...axis, grid: { show: false }, values: "{D} {MMM}", space: 64 },
-      { ...axis, size: 48, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6, 1e7, 1e8] },
+      {
+        ...axis,
+        size: 48,
+        incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 1e5, 1e6, 1e7, 1e8],
+      },
     ],
     series: [
       {},
@@ -102,7 +113,11 @@ function optionsOf(element: HTMLElement, series: readonly Series[]): uPlot.Optio
         stroke: colour(COLOURS[index] ?? COLOURS[0]),
         width: 2,
         points: { show: false },
-        ...(index === 0 && { fill: colour(COLOURS[0]), width: 0, ...(bars !== undefined && { paths: bars }) }),
+        ...(index === 0 && {
+          fill: colour(COLOURS[0]),
+          width: 0,
+          ...(bars !== undefined && { paths: bars }),
+        }),
       })),
     ],
   };

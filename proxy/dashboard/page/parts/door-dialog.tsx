@@ -5,7 +5,7 @@ import { signIn, useAgain as proveAgain } from "../service/sign-in.ts";
 import { Act, Press } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
-const WORDS: Readonly<Record<Need, { title: string; why: string; yes: string; act(): Promise<void> }>> = {
+const WORDS: Readonly<Record<Need, { title: string; why: string; yes: string; act: () => Promise<void> }>> = {
   session: {
     title: "Your session has ended",
     why: "Sign in again to go on. What you typed stays here and is sent afterwards.",

@@ -1,5 +1,5 @@
 /** One field of a form, with its hint and what is wrong with it, both read out with it. */
-import type { ComponentChildren, JSX } from "preact";
+import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Form } from "../service/form.ts";
 
@@ -40,27 +40,26 @@ function described<Name extends string>({ form, name, hint }: Of<Name>, id: stri
 
 export function TextField<Name extends string>(
   props: Of<Name> & {
-    readonly type?: "text" | "url" | "number" | "date";
-    readonly inputMode?: "decimal" | "numeric";
+    readonly inputMode?: "decimal" | "numeric" | "url";
     readonly placeholder?: string;
     readonly autoComplete?: string;
   },
 ) {
   const id = useId();
   const { attributes, notes } = described(props, id);
-  const { form, name, label, type = "text", inputMode, placeholder, autoComplete = "off" } = props;
+  const { form, name, label, inputMode, placeholder, autoComplete = "off" } = props;
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <input
         {...attributes}
-        type={type}
+        type="text"
         value={form.values[name]}
         autoComplete={autoComplete}
         spellcheck={false}
         {...(inputMode && { inputMode })}
         {...(placeholder !== undefined && { placeholder })}
-        onInput={(event: JSX.TargetedInputEvent<HTMLInputElement>) => {
+        onInput={(event) => {
           form.set(name, event.currentTarget.value);
         }}
       />
@@ -132,11 +131,3 @@ export function ManyField<Name extends string>(props: Of<Name> & { readonly choi
 
 /** The value of a ManyField. */
 export const listOf = (text: string): string[] => text.split(" ").filter((item) => item !== "");
-
-export function FormFault({ form }: { readonly form: Pick<Form<string>, "fault"> }) {
-  return (
-    <div role="alert">
-      {form.fault !== undefined && <div class="notice bad">{form.fault}</div>}
-    </div>
-  );
-}

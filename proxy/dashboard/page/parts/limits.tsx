@@ -32,7 +32,9 @@ export function Limits({ limits }: { readonly limits: readonly Limit[] }) {
         </div>
       ))}
       {limits.some(({ used }) => used === null) && (
-        <p class="muted">How much of a limit is used now is counted inside the proxy, and not shown for these.</p>
+        <p class="muted">
+          How much of a limit is used now is counted inside the proxy, and not shown for these.
+        </p>
       )}
     </>
   );

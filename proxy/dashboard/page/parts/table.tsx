@@ -1,10 +1,10 @@
 /** A table on a desk; on a phone, each row is a list of its cells with their names. The first column names the row. */
-import type { ComponentChildren, Key } from "preact";
+import type { ComponentChildren } from "preact";
 
 export interface Column<Row> {
   /** Empty for a column of buttons. */
   readonly name: string;
-  cell(row: Row): ComponentChildren;
+  readonly cell: (row: Row) => ComponentChildren;
   readonly isEnd?: boolean;
 }
 
@@ -17,7 +17,7 @@ export function Table<Row>({
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  readonly keyOf: (row: Row, index: number) => Key;
+  readonly keyOf: (row: Row, index: number) => string;
 }) {
   return (
     <table class="rows">
@@ -40,7 +40,11 @@ export function Table<Row>({
                   {cell(row)}
                 </th>
               ) : (
-                <td key={place} class={isEnd === true ? "end" : ""} {...(name !== "" && { "data-name": name })}>
+                <td
+                  key={place}
+                  class={isEnd === true ? "end" : ""}
+                  {...(name !== "" && { "data-name": name })}
+                >
                   <div>{cell(row)}</div>
                 </td>
               ),

@@ -5,10 +5,11 @@ import type { AccountSessions, Passkeys as PasskeysData } from "../../../../shar
 import { givenName } from "../../../../shared/dashboard/values.ts";
 import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
 import { Answered } from "../parts/answered.tsx";
-import { Act, Press, Submit } from "../parts/button.tsx";
+import { Act, Press } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { FormFault, TextField } from "../parts/field.tsx";
+import { TextField } from "../parts/field.tsx";
+import { FormOf } from "../parts/form-of.tsx";
 import { Screen } from "../parts/screen.tsx";
 import { Table } from "../parts/table.tsx";
 import { Pill, Time } from "../parts/words.tsx";
@@ -130,14 +131,9 @@ function RenameForm({
     send,
   });
   return (
-    <form ref={form.element} onSubmit={form.submit} noValidate>
+    <FormOf form={form} yes="Rename" cancel={close}>
       <TextField form={form} name="name" label="Name" />
-      <FormFault form={form} />
-      <footer class="actions">
-        <Submit isBusy={form.isBusy}>Rename</Submit>
-        <Press onPress={close}>Cancel</Press>
-      </footer>
-    </form>
+    </FormOf>
   );
 }
 
@@ -152,8 +148,8 @@ function Remove({ of: { id, name }, replace }: { readonly of: Passkey; readonly 
       }}
     >
       <p>
-        It does not sign in here any more. Your device still lists it until you delete it there. Where it is signed in
-        now, it stays so: end that below.
+        It does not sign in here any more. Your device still lists it until you delete it there. Where it is
+        signed in now, it stays so: end that below.
       </p>
     </Confirm>
   );
@@ -171,11 +167,14 @@ function Add({ replace }: { readonly replace: Replace }) {
     },
   });
   return (
-    <form ref={form.element} onSubmit={form.submit} noValidate>
-      <TextField form={form} name="name" label="A name for it" hint="So that you can tell it from others: my phone." />
-      <FormFault form={form} />
-      <Submit isBusy={form.isBusy}>Make a passkey</Submit>
-    </form>
+    <FormOf form={form} yes="Make a passkey">
+      <TextField
+        form={form}
+        name="name"
+        label="A name for it"
+        hint="So that you can tell it from others: my phone."
+      />
+    </FormOf>
   );
 }
 

@@ -4,9 +4,10 @@ import { ALGORITHMS } from "../../../../shared/dashboard/developer.ts";
 import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
 import { AppTerms, RequestState } from "../parts/app-terms.tsx";
-import { Act, Submit } from "../parts/button.tsx";
+import { Act } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { FormFault, listOf, ManyField, TextField } from "../parts/field.tsx";
+import { listOf, ManyField, TextField } from "../parts/field.tsx";
+import { FormOf } from "../parts/form-of.tsx";
 import { Screen } from "../parts/screen.tsx";
 import { Notice, Time } from "../parts/words.tsx";
 import { ask } from "../service/ask.ts";
@@ -65,9 +66,9 @@ function Live({ apps, replace }: { readonly apps: readonly AppView[]; readonly r
               }}
             >
               <p>
-                No token of this provider is exchanged from now on. Sessions that its users have stay good until they
-                end; <a href="/sessions">revoke them</a> if that is too long. The id does not come back: a new app
-                needs a new approval.
+                No token of this provider is exchanged from now on. Sessions that its users have stay good
+                until they end; <a href="/sessions">revoke them</a> if that is too long. The id does not come
+                back: a new app needs a new approval.
               </p>
             </Confirm>
           </div>
@@ -156,14 +157,14 @@ function Ask({ replace }: { readonly replace: Replace }) {
     },
   });
   return (
-    <form ref={form.element} onSubmit={form.submit} noValidate>
+    <FormOf form={form} yes="Send the request">
       <TextField form={form} name="issuer" label="Issuer" hint="The claim iss, character by character." />
       <TextField form={form} name="audience" label="Audience" hint="The claim aud, or one of several." />
       <TextField
         form={form}
         name="jwks_url"
         label="Key set"
-        type="url"
+        inputMode="url"
         hint="Where the provider publishes its signing keys (JWKS), over https."
       />
       <ManyField
@@ -189,8 +190,6 @@ function Ask({ replace }: { readonly replace: Replace }) {
         />
       </div>
       <ManyField form={form} name="perms" label="What its sessions may do" choices={PERMISSIONS} />
-      <FormFault form={form} />
-      <Submit isBusy={form.isBusy}>Send the request</Submit>
-    </form>
+    </FormOf>
   );
 }

@@ -15,7 +15,11 @@ export default function Audit() {
       <article>
         <Answered of={first}>
           {(page) => (
-            <AuditList first={page} more={(cursor) => ask("audit", { query: { cursor } })} showsDeveloper={false} />
+            <AuditList
+              first={page}
+              more={(cursor) => ask("audit", { query: { cursor } })}
+              showsDeveloper={false}
+            />
           )}
         </Answered>
       </article>

@@ -3,8 +3,8 @@ import { useEffect, useState } from "preact/hooks";
 import { feeOperation } from "../../../../shared/api/credentials.ts";
 import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
 import type { FeePreview, FeeRulesView } from "../../../../shared/dashboard/fees.ts";
-import { Submit } from "../parts/button.tsx";
-import { ChoiceField, FormFault, TextField } from "../parts/field.tsx";
+import { ChoiceField, TextField } from "../parts/field.tsx";
+import { FormOf } from "../parts/form-of.tsx";
 import { ask } from "../service/ask.ts";
 import { wordsOf } from "../service/faults.ts";
 import { useForm } from "../service/form.ts";
@@ -50,7 +50,7 @@ export function FeeForm({
   const asset = assetOf(form.values.asset);
   const most = feeOperation.safeParse(form.values.operation);
   return (
-    <form ref={form.element} onSubmit={form.submit} noValidate>
+    <FormOf form={form} yes="Set the rule">
       <div class="row">
         <ChoiceField
           form={form}
@@ -66,7 +66,13 @@ export function FeeForm({
         />
       </div>
       <div class="row">
-        <TextField form={form} name="flat" label={`Flat, in ${asset.symbol}`} inputMode="decimal" hint="Such as 0.30" />
+        <TextField
+          form={form}
+          name="flat"
+          label={`Flat, in ${asset.symbol}`}
+          inputMode="decimal"
+          hint="Such as 0.30"
+        />
         <TextField
           form={form}
           name="bps"
@@ -82,9 +88,7 @@ export function FeeForm({
         hint="The shielded address that the fees are paid to. Empty keeps the one that this asset's rules have; another moves them all."
       />
       <Preview typed={form.values} asset={asset} />
-      <FormFault form={form} />
-      <Submit isBusy={form.isBusy}>Set the rule</Submit>
-    </form>
+    </FormOf>
   );
 }
 
@@ -154,7 +158,8 @@ function Sum({ of: preview }: { readonly of: FeePreview }) {
         <strong>{preview.sentence}</strong>
       </p>
       <p>
-        You get {said(preview.developer_fee)}, the service {said(preview.service_fee)}; {said(preview.arrives)} arrive.
+        You get {said(preview.developer_fee)}, the service {said(preview.service_fee)};{" "}
+        {said(preview.arrives)} arrive.
         {preview.is_impossible && " Fees eat all of it: nobody could pay so."}
       </p>
     </>

@@ -2,6 +2,7 @@
 import type { FeeRulesView, FeeRuleView } from "../../../../shared/dashboard/fees.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { percent } from "../parts/percent.ts";
 import { Screen } from "../parts/screen.tsx";
 import { Table } from "../parts/table.tsx";
 import { Notice, Short } from "../parts/words.tsx";
@@ -12,8 +13,6 @@ import { useAnswer } from "../service/use-answer.ts";
 import { FeeForm } from "./fee-form.tsx";
 
 type Replace = (data: FeeRulesView) => void;
-
-export const percent = (bps: number): string => `${(bps / 100).toFixed(2)} %`;
 
 export default function Fees() {
   const me = useMe();
@@ -35,7 +34,9 @@ export default function Fees() {
               )}
             </article>
             {me.instance.assets.length === 0 ? (
-              <Notice tone="bad">This service has no asset yet, so there is nothing to set a rule for.</Notice>
+              <Notice tone="bad">
+                This service has no asset yet, so there is nothing to set a rule for.
+              </Notice>
             ) : (
               <article>
                 <h2>Set a rule</h2>
@@ -102,7 +103,11 @@ function Service({ fees: { service } }: { readonly fees: FeeRulesView }) {
           {
             name: "Flat",
             cell: ({ asset, flat, is_unpriced }) =>
-              flat === null ? (is_unpriced ? "in dollars, no price now" : "none") : money(flat, assetOf(me, asset)),
+              flat === null
+                ? is_unpriced
+                  ? "in dollars, no price now"
+                  : "none"
+                : money(flat, assetOf(me, asset)),
           },
           { name: "Share", cell: ({ bps }) => percent(bps) },
         ]}

@@ -5,8 +5,8 @@ import * as z from "zod";
 import type { InvitationView } from "../../../../shared/dashboard/account.ts";
 import { givenName } from "../../../../shared/dashboard/values.ts";
 import { Answered } from "../parts/answered.tsx";
-import { Submit } from "../parts/button.tsx";
-import { FormFault, TextField } from "../parts/field.tsx";
+import { TextField } from "../parts/field.tsx";
+import { FormOf } from "../parts/form-of.tsx";
 import { Mark } from "../parts/icons.tsx";
 import { Moment, Notice } from "../parts/words.tsx";
 import { useForm } from "../service/form.ts";
@@ -60,7 +60,7 @@ function Accept({ token, invitation }: { readonly token: string; readonly invita
   return (
     <>
       <p>{purposeOf(invitation)}</p>
-      <form ref={form.element} onSubmit={form.submit} noValidate>
+      <FormOf form={form} yes="Make a passkey">
         {isNew && (
           <TextField
             form={form}
@@ -76,9 +76,7 @@ function Accept({ token, invitation }: { readonly token: string; readonly invita
           label="A name for this passkey"
           hint="So that you can tell it from others later: my laptop."
         />
-        <FormFault form={form} />
-        <Submit isBusy={form.isBusy}>Make a passkey</Submit>
-      </form>
+      </FormOf>
       <p class="muted">
         The invitation ends <Moment at={invitation.expires_at} />, and with its first use.
       </p>
@@ -89,6 +87,7 @@ function Accept({ token, invitation }: { readonly token: string; readonly invita
 function purposeOf({ purpose, developer, role, account_name }: InvitationView): string {
   if (purpose === "recovery")
     return `To come back to the account of ${account_name ?? "yours"}: you make a new passkey now. Its old passkeys and its sessions end with that.`;
-  if (role === "operator") return "To the operator's screen of this service: you make an account with a passkey now.";
+  if (role === "operator")
+    return "To the operator's screen of this service: you make an account with a passkey now.";
   return `To the dashboard of ${developer?.name ?? "a developer"}: you make an account with a passkey now.`;
 }

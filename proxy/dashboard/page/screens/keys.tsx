@@ -3,11 +3,12 @@ import { useState } from "preact/hooks";
 import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
 import type { ApiKeyView, CreatedKey, KeyImpact } from "../../../../shared/dashboard/developer.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
-import { Press, Submit } from "../parts/button.tsx";
+import { Press } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
 import { Copy } from "../parts/copy.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { FormFault, TextField } from "../parts/field.tsx";
+import { TextField } from "../parts/field.tsx";
+import { FormOf } from "../parts/form-of.tsx";
 import { Screen } from "../parts/screen.tsx";
 import { Table } from "../parts/table.tsx";
 import { Notice, number, Pill, seconds, Time } from "../parts/words.tsx";
@@ -66,11 +67,9 @@ function NewKey({ onMade }: { readonly onMade: (made: CreatedKey) => void }) {
     },
   });
   return (
-    <form ref={form.element} onSubmit={form.submit} noValidate>
+    <FormOf form={form} yes="Create the key">
       <TextField form={form} name="name" label="Name" hint="What it is for: production server." />
-      <FormFault form={form} />
-      <Submit isBusy={form.isBusy}>Create the key</Submit>
-    </form>
+    </FormOf>
   );
 }
 
@@ -78,8 +77,8 @@ function Shown({ made, onClose }: { readonly made: CreatedKey; readonly onClose:
   return (
     <Dialog title={`The key “${made.record.name}”`} onClose={onClose}>
       <Notice tone="warn">
-        This is the only time that it is shown. Put it where your server keeps its secrets; never into a page, an app
-        or a repository.
+        This is the only time that it is shown. Put it where your server keeps its secrets; never into a page,
+        an app or a repository.
       </Notice>
       <Copy text={made.key} label="Copy the key" />
       <footer>
@@ -154,19 +153,23 @@ function Stops({ impact }: { readonly impact: KeyImpact }) {
   return (
     <>
       {is_last_live_key && (
-        <Notice tone="bad">This is your last live key: your server can do nothing here without another.</Notice>
+        <Notice tone="bad">
+          This is your last live key: your server can do nothing here without another.
+        </Notice>
       )}
       <p>What stops at once, and cannot be brought back:</p>
       <ul>
         <li>
           every request with this key, also the minting of sessions for your users (last used{" "}
-          <Time at={key.last_used_at} />);
+          <Time at={key.last_used_at} />
+          );
         </li>
         <li>streams that were opened with it, within {seconds(streams_end_within_secs)}.</li>
       </ul>
       <p>
-        Sessions that your users have stay good until they end; <a href="/sessions">revoke them</a> if the key was
-        stolen. All your keys and sessions together made {number(requests_since_yesterday)} requests since yesterday.
+        Sessions that your users have stay good until they end; <a href="/sessions">revoke them</a> if the key
+        was stolen. All your keys and sessions together made {number(requests_since_yesterday)} requests since
+        yesterday.
       </p>
     </>
   );

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
 import type { Origins as OriginsData, OriginTest } from "../../../../shared/dashboard/developer.ts";
 import { Answered, Empty } from "../parts/answered.tsx";
-import { Submit } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { FormFault, TextField } from "../parts/field.tsx";
+import { TextField } from "../parts/field.tsx";
+import { FormOf } from "../parts/form-of.tsx";
 import { Screen } from "../parts/screen.tsx";
 import { Table } from "../parts/table.tsx";
 import { Notice } from "../parts/words.tsx";
@@ -52,22 +52,21 @@ function Add({ replace }: { readonly replace: Replace }) {
     },
   });
   return (
-    <form ref={form.element} onSubmit={form.submit} noValidate>
+    <FormOf form={form} yes="Register it">
       <TextField
         form={form}
         name="origin"
         label="Origin"
-        type="url"
+        inputMode="url"
         hint="Scheme and host, and a port where it has one: https://app.example"
       />
-      <FormFault form={form} />
-      <Submit isBusy={form.isBusy}>Register it</Submit>
-    </form>
+    </FormOf>
   );
 }
 
 function List({ origins, replace }: { readonly origins: readonly string[]; readonly replace: Replace }) {
-  if (origins.length === 0) return <Empty>None yet: no page in a browser can speak with the service for you.</Empty>;
+  if (origins.length === 0)
+    return <Empty>None yet: no page in a browser can speak with the service for you.</Empty>;
   return (
     <Table
       caption="Registered origins"
@@ -88,8 +87,8 @@ function List({ origins, replace }: { readonly origins: readonly string[]; reado
               }}
             >
               <p>
-                Browsers on that site are refused from now on, with the sessions they have, too. Payments that were
-                accepted go on. You can register it again.
+                Browsers on that site are refused from now on, with the sessions they have, too. Payments that
+                were accepted go on. You can register it again.
               </p>
             </Confirm>
           ),
@@ -113,18 +112,14 @@ function Test() {
   });
   return (
     <>
-      <form ref={form.element} onSubmit={form.submit} noValidate>
+      <FormOf form={form} yes="Test it" look="quiet">
         <TextField
           form={form}
           name="origin"
           label="Address of the page"
           hint="As it is in the address bar; it is tried as a browser there would ask."
         />
-        <FormFault form={form} />
-        <Submit look="quiet" isBusy={form.isBusy}>
-          Test it
-        </Submit>
-      </form>
+      </FormOf>
       <div role="status">
         {result !== undefined && (
           <Notice tone={result.is_let_in ? "good" : "bad"}>

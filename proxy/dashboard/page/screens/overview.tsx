@@ -60,7 +60,8 @@ function Attention({ overview }: { readonly overview: OverviewData }) {
     <>
       {developer.disabled_at !== null && (
         <Notice tone="bad">
-          The operator has disabled {developer.name}: its keys and its users' sessions are refused. Ask the operator.
+          The operator has disabled {developer.name}: its keys and its users' sessions are refused. Ask the
+          operator.
         </Notice>
       )}
       {live_keys === 0 && (
@@ -70,13 +71,14 @@ function Attention({ overview }: { readonly overview: OverviewData }) {
       )}
       {live_keys > 0 && origins === 0 && (
         <Notice tone="calm">
-          No origin is registered: no browser is let in, phones and servers are. <a href="/origins">Register one.</a>
+          No origin is registered: no browser is let in, phones and servers are.{" "}
+          <a href="/origins">Register one.</a>
         </Notice>
       )}
       {near.map((limit) => (
         <Notice tone="warn" key={limit.policy}>
-          {limitName(limit)}: {number(limit.used ?? 0)} of {number(limit.quota)} requests are used. Past the limit
-          they are refused until older ones leave the window.
+          {limitName(limit)}: {number(limit.used ?? 0)} of {number(limit.quota)} requests are used. Past the
+          limit they are refused until older ones leave the window.
         </Notice>
       ))}
     </>
@@ -127,7 +129,9 @@ function summed<T>(items: readonly T[], nameOf: (item: T) => string, valueOf: (i
     known.sum += valueOf(item);
     sums.set(name, known);
   }
-  return [...sums.entries()].map(([name, { item, sum }]) => ({ name, item, sum })).sort((a, b) => (a.sum < b.sum ? 1 : -1));
+  return [...sums.entries()]
+    .map(([name, { item, sum }]) => ({ name, item, sum }))
+    .sort((a, b) => (a.sum < b.sum ? 1 : -1));
 }
 
 function Refusals({ days }: { readonly days: readonly UsageDayView[] }) {

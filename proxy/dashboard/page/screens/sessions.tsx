@@ -2,9 +2,9 @@
 import { useState } from "preact/hooks";
 import { DASHBOARD } from "../../../../shared/dashboard/endpoints.ts";
 import { Answered } from "../parts/answered.tsx";
-import { Submit } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { FormFault, TextField } from "../parts/field.tsx";
+import { TextField } from "../parts/field.tsx";
+import { FormOf } from "../parts/form-of.tsx";
 import { Screen } from "../parts/screen.tsx";
 import { Notice, seconds } from "../parts/words.tsx";
 import { ask } from "../service/ask.ts";
@@ -47,8 +47,8 @@ export default function Sessions() {
                 }}
               >
                 <p>
-                  Every user has to get a new session before they can look or pay again. Payments that were accepted go
-                  on, and your API keys stay good.
+                  Every user has to get a new session before they can look or pay again. Payments that were
+                  accepted go on, and your API keys stay good.
                 </p>
               </Confirm>
             </article>
@@ -66,22 +66,21 @@ function OneUser({ onDone }: { readonly onDone: (sub: string) => void }) {
     schema: oneUser,
     initial: { sub: "" },
     body: (typed) => typed,
-    check: ({ sub }): { sub?: string } => (sub === "" ? { sub: "whose sessions? Type the id that you gave the user" } : {}),
+    check: ({ sub }): { sub?: string } =>
+      sub === "" ? { sub: "whose sessions? Type the id that you gave the user" } : {},
     send: async (body) => {
       await ask("revokeSessions", { body });
       onDone(body.sub);
     },
   });
   return (
-    <form ref={form.element} onSubmit={form.submit} noValidate>
+    <FormOf form={form} yes="Revoke this user's sessions">
       <TextField
         form={form}
         name="sub"
         label="User"
         hint="The sub of the session: your own id of the user, or app_…:id for one of an identity provider. Whether there is a session is not known."
       />
-      <FormFault form={form} />
-      <Submit isBusy={form.isBusy}>Revoke this user's sessions</Submit>
-    </form>
+    </FormOf>
   );
 }

@@ -29,8 +29,8 @@ export function SignIn() {
       )}
       <hr />
       <p class="muted">
-        New here, or all your passkeys are lost? Ask the operator of this service for an invitation, and open its
-        link.
+        New here, or all your passkeys are lost? Ask the operator of this service for an invitation, and open
+        its link.
       </p>
     </main>
   );

@@ -10,8 +10,8 @@ export type Need = "session" | "fresh";
 export interface Waiting {
   readonly need: Need;
   /** The passkey was used. */
-  done(): void;
-  cancel(): void;
+  readonly done: () => void;
+  readonly cancel: () => void;
 }
 
 /** What the dialog shows; undefined: there is none. */

@@ -23,15 +23,15 @@ export interface FormOptions<Schema extends z.ZodType, Name extends string> {
 }
 
 export interface Form<Name extends string> {
-  readonly element: RefObject<HTMLFormElement>;
+  readonly element: RefObject<HTMLFormElement | null>;
   readonly values: Texts<Name>;
   readonly faults: Partial<Texts<Name>>;
   /** What is wrong with the whole. */
   readonly fault: string | undefined;
   readonly isBusy: boolean;
-  set(name: Name, text: string): void;
-  submit(event: Event): void;
-  reset(): void;
+  readonly set: (name: Name, text: string) => void;
+  readonly submit: (event: Event) => void;
+  readonly reset: () => void;
 }
 
 export function useForm<Schema extends z.ZodType, Name extends string>(
@@ -57,7 +57,9 @@ export function useForm<Schema extends z.ZodType, Name extends string>(
   async function send(): Promise<void> {
     const body = options.schema.safeParse(options.body(values, id.current));
     const wrong = {
-      ...faultsOf<Name>(body.success ? [] : body.error.issues.map((issue) => [issue.path.join("."), issue.message])),
+      ...faultsOf<Name>(
+        body.success ? [] : body.error.issues.map((issue) => [issue.path.join("."), issue.message]),
+      ),
       ...options.check?.(values),
     };
     setFault(undefined);
@@ -105,7 +107,9 @@ function said(
   const beside = errors
     .filter(({ path }) => names.includes(path))
     .map(({ path, message }) => [path, message] as const);
-  const others = errors.filter(({ path }) => !names.includes(path)).map(({ path, message }) => `${path}: ${message}`);
+  const others = errors
+    .filter(({ path }) => !names.includes(path))
+    .map(({ path, message }) => `${path}: ${message}`);
   if (beside.length > 0 && others.length === 0) return { beside, whole: undefined };
   return { beside, whole: [wordsOf(error), ...others].join(" ") };
 }

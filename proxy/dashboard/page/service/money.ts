@@ -10,10 +10,12 @@ export function readMoney(
 ): { readonly amount: string } | { readonly fault: string } {
   const typed = text.trim();
   if (typed === "") return { fault: `type an amount of ${symbol}, 0 for none` };
-  if (typed.includes(",")) return { fault: "write the amount with a point and without separators, such as 1250.50" };
+  if (typed.includes(","))
+    return { fault: "write the amount with a point and without separators, such as 1250.50" };
   const [, whole, part = ""] = /^(\d+)(?:\.(\d+))?$/.exec(typed) ?? [];
   if (whole === undefined) return { fault: "an amount is digits and at most one point, such as 0.30" };
-  if (part.length > decimals) return { fault: `${symbol} has ${String(decimals)} decimals, and no finer part` };
+  if (part.length > decimals)
+    return { fault: `${symbol} has ${String(decimals)} decimals, and no finer part` };
   const digits = `${whole}${part.padEnd(decimals, "0")}`.replace(/^0+(?=\d)/, "");
   return digits.length > 38 ? { fault: "more than there can be" } : { amount: digits };
 }

@@ -5,11 +5,13 @@ import {
   startRegistration,
   WebAuthnError,
 } from "@simplewebauthn/browser";
-import type {
-  AuthenticationResponse,
-  CreationOptions,
-  RegistrationResponse,
-  RequestOptions,
+import {
+  authenticationResponse,
+  registrationResponse,
+  type AuthenticationResponse,
+  type CreationOptions,
+  type RegistrationResponse,
+  type RequestOptions,
 } from "../../../../shared/dashboard/passkeys.ts";
 
 export const hasPasskeys = browserSupportsWebAuthn;
@@ -19,7 +21,7 @@ export async function makePasskey(options: CreationOptions): Promise<Registratio
   type Taken = Parameters<typeof startRegistration>[0]["optionsJSON"];
   try {
     // One specification, two spellings of its types: the library's has no `undefined` in what may be absent.
-    return await startRegistration({ optionsJSON: options as Taken });
+    return registrationResponse.parse(await startRegistration({ optionsJSON: options as Taken }));
   } catch (error) {
     throw inWords(error);
   }
@@ -29,7 +31,7 @@ export async function makePasskey(options: CreationOptions): Promise<Registratio
 export async function usePasskey(options: RequestOptions): Promise<AuthenticationResponse> {
   type Taken = Parameters<typeof startAuthentication>[0]["optionsJSON"];
   try {
-    return await startAuthentication({ optionsJSON: options as Taken });
+    return authenticationResponse.parse(await startAuthentication({ optionsJSON: options as Taken }));
   } catch (error) {
     throw inWords(error);
   }
@@ -40,14 +42,22 @@ function inWords(cause: unknown): Error {
   if (cause instanceof WebAuthnError && cause.code === "ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED")
     return new Error("This device has a passkey of this account already. Use it to sign in.", { cause });
   if (name === "NotAllowedError")
-    return new Error("No passkey was given: it was cancelled, or took too long. Try again when you are ready.", {
-      cause,
-    });
+    return new Error(
+      "No passkey was given: it was cancelled, or took too long. Try again when you are ready.",
+      {
+        cause,
+      },
+    );
   if (name === "SecurityError" || name === "ERROR_INVALID_DOMAIN")
-    return new Error("Passkeys work over https, and on localhost by its name, only. Check the address of this page.", {
+    return new Error(
+      "Passkeys work over https, and on localhost by its name, only. Check the address of this page.",
+      {
+        cause,
+      },
+    );
+  if (name === "ConstraintError")
+    return new Error("This device cannot verify you (no PIN, fingerprint or face is set up on it).", {
       cause,
     });
-  if (name === "ConstraintError")
-    return new Error("This device cannot verify you (no PIN, fingerprint or face is set up on it).", { cause });
   return new Error("The browser could not use a passkey here.", { cause });
 }

@@ -12,12 +12,11 @@ import {
 import { dashboardProblem } from "../../../../shared/dashboard/errors.ts";
 import { Refused, Unreachable } from "./faults.ts";
 
-/** `id`: of the path. Only what the endpoint takes. */
+/** `id`: for the `{id}` of the path. The rest is only what the endpoint takes. */
 export type Given<Name extends DashboardEndpointName> = (BodyOf<Name> extends undefined
   ? { body?: never }
   : { body: BodyOf<Name> }) &
-  (QueryOf<Name> extends undefined ? { query?: never } : { query?: QueryOf<Name> }) &
-  ((typeof DASHBOARD)[Name]["path"] extends `${string}{id}${string}` ? { id: string } : { id?: never });
+  (QueryOf<Name> extends undefined ? { query?: never } : { query?: QueryOf<Name> }) & { id?: string };
 
 /** Longer than the server's own bound for a request. */
 const PATIENCE_MS = 30_000;

@@ -19,7 +19,8 @@ export async function askWhoIsIn(): Promise<void> {
   } catch (error) {
     const isOut = error instanceof Refused && error.problem.status === 401;
     if (isOut) session.set({ kind: "out" });
-    else if (error instanceof Refused || error instanceof Unreachable) session.set({ kind: "unknown", error });
+    else if (error instanceof Refused || error instanceof Unreachable)
+      session.set({ kind: "unknown", error });
     else throw error;
   }
 }

@@ -10,9 +10,9 @@ export interface Answer<T> {
   readonly data: T | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
-  reload(): void;
+  readonly reload: () => void;
   /** For a change that answers with the new state. */
-  replace(data: T): void;
+  readonly replace: (data: T) => void;
 }
 
 const AGAIN_MS = 5_000;
