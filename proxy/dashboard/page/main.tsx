@@ -1,5 +1,4 @@
 /** The developer dashboard and the operator's screen: one program, whose screens are loaded when they are opened. */
-import "./service/no-eval.ts";
 import { render } from "preact";
 import { App } from "./app.tsx";
 
