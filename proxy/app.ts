@@ -26,6 +26,7 @@ import type { Limits } from "./limits/limits.ts";
 import { rateLimit } from "./limits/rate-limit.middleware.ts";
 import type { Logger } from "./logging.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
+import type { UsageCounter } from "./observe/usage-counter.ts";
 import type { OwnHops } from "./own-hops.ts";
 import type { Exchange } from "./sessions/exchange.service.ts";
 import { sessionRoutes } from "./sessions/sessions.routes.ts";
@@ -55,10 +56,12 @@ export interface AppParts {
   readonly handlers: Handlers<FeatureEndpoint>;
   /** Default: counted for nobody. */
   readonly metrics?: Pick<Metrics, "request" | "refused">;
+  readonly usage?: Pick<UsageCounter, "count">;
   /** Milliseconds. */
   readonly now?: () => number;
 }
 
+const UNCOUNTED = { count: () => undefined };
 const GONE: ReadonlySet<string> = new Set(["ERR_STREAM_PREMATURE_CLOSE", "ECONNRESET", "EPIPE"]);
 
 export function createApp(parts: AppParts): Koa<RequestState> {
@@ -72,7 +75,7 @@ export function createApp(parts: AppParts): Koa<RequestState> {
   });
 
   app.use(requestId());
-  app.use(accessLog(logger, metrics));
+  app.use(accessLog(logger, metrics, parts.usage ?? UNCOUNTED));
   app.use(responseHeaders());
   app.use(compression());
   app.use(errorHandler(logger, metrics));

@@ -18,6 +18,7 @@ import {
   REDIS,
   type Environment,
   type Reader,
+  type ReaderOf,
   type Setting,
 } from "./settings.ts";
 
@@ -83,6 +84,11 @@ export function readConfig(environment: Environment) {
     blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),
     /** Tickets that may wait before QUEUE_FULL. */
     maxWaiting: integer("CLOISTER_MAX_WAITING", 1, 1_000_000),
+    /** How long what is only looked at is kept. */
+    retention: Object.freeze({
+      endedTicketsDays: integer("CLOISTER_ENDED_TICKETS_DAYS", 0, 36_500),
+      usageDays: integer("CLOISTER_USAGE_DAYS", 1, 36_500),
+    }),
     addressPrefix,
     ...readSwaps(read),
     /** Names what is bridged; undefined where nothing is. */
@@ -143,8 +149,20 @@ function readListening({ text, integer, list, fault }: Reader) {
   };
 }
 
+type AssetSetting = Extract<
+  Setting,
+  "CLOISTER_USDC" | "CLOISTER_USDC_SYMBOL" | "CLOISTER_USDC_DECIMALS" | "CLOISTER_ASSETS"
+>;
+type FeesSetting = Extract<
+  Setting,
+  "CLOISTER_FEE_SCHEDULE" | "CLOISTER_PRICES" | "CLOISTER_MINIMUMS" | "CLOISTER_SERVICE_FEE_ADDRESS"
+>;
+type LimitSetting = Extract<Setting, `CLOISTER_LIMIT_${string}`>;
+
 /** USDC first; without a good address of its own it is left out, which is a fault. */
-function readAssets(read: Reader): readonly Asset[] {
+export function readAssets(
+  read: Pick<ReaderOf<AssetSetting>, "address" | "text" | "integer" | "json" | "fault">,
+): readonly Asset[] {
   const usdc = read.address("CLOISTER_USDC");
   const symbol = read.text("CLOISTER_USDC_SYMBOL");
   const decimals = read.integer("CLOISTER_USDC_DECIMALS", 0, 36);
@@ -205,9 +223,13 @@ function readEnclaves(read: Reader, production: boolean) {
   };
 }
 
-function readFees(read: Reader, addresses: readonly Address[], addressPrefix: string) {
+export function readFees(
+  read: Pick<ReaderOf<FeesSetting>, "json" | "fault" | "optional">,
+  addresses: readonly Address[],
+  addressPrefix: string,
+) {
   const { json, fault } = read;
-  const listed = (name: Setting, text: string): Address | undefined => {
+  const listed = (name: FeesSetting, text: string): Address | undefined => {
     const asset = asAddress(text);
     if (asset !== undefined && addresses.includes(asset)) return asset;
     fault(name, "names an asset that is not listed");
@@ -243,7 +265,7 @@ function readFees(read: Reader, addresses: readonly Address[], addressPrefix: st
   };
 }
 
-function readLimits({ integer }: Reader) {
+export function readLimits({ integer }: Pick<ReaderOf<LimitSetting>, "integer">) {
   return Object.freeze({
     sessionPerMinute: integer("CLOISTER_LIMIT_SESSION_PER_MINUTE", 1, 1_000_000),
     keyPerMinute: integer("CLOISTER_LIMIT_KEY_PER_MINUTE", 1, 1_000_000),

@@ -46,6 +46,7 @@ import { createIndexer, freshTip } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics } from "./observe/metrics.ts";
+import { createUsageCounter } from "./observe/usage-counter.ts";
 import { openStores, openWindows } from "./open-stores.ts";
 import { ownHops } from "./own-hops.ts";
 import { createEarlier } from "./payments/earlier.ts";
@@ -59,6 +60,7 @@ import { runProcess } from "./process.ts";
 import { createBalanceWatch } from "./sequencer/balance-watch.ts";
 import { createGasWallet } from "./sequencer/gas-wallet.ts";
 import { logAccepted } from "./sequencer/reporting.ts";
+import { createRetention } from "./sequencer/retention.ts";
 import { createSequencer } from "./sequencer/sequencer.ts";
 import { createExchange } from "./sessions/exchange.service.ts";
 import { createSessions } from "./sessions/sessions.service.ts";
@@ -266,6 +268,12 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     warnings: () => prices.warnings(),
     randomBytes: (length) => randomBytes(length),
   });
+  const usage = createUsageCounter({ store: stores.usage, logger: logger.child({ part: "usage" }), now });
+  const retention = createRetention({
+    ...{ ...config.retention, tickets: stores.tickets, usage: stores.usage, now },
+    fence: () => sequencer.fence(),
+    logger: logger.child({ part: "retention" }),
+  });
   const hops = ownHops(config.trustedHops, config.trustedProxies);
   const cap = createConnectionCap(config.connections, hops, (by) => metrics.connectionRefused(by));
   const figures =
@@ -287,6 +295,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     hops,
     logger: logger.child({ part: "http" }),
     metrics,
+    usage,
     auth,
     limits,
     idempotency: stores.idempotency,
@@ -336,6 +345,8 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   await indexer.start();
   await figures?.start();
   sequencer.start();
+  usage.start();
+  retention.start();
   bridging?.start();
   const handle = app.callback();
   const server = await startHttpServer(
@@ -367,11 +378,14 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       leaving.abort();
       for (const link of links) link.close();
     }, PARTIES_MS);
+    await retention.stop();
     await Promise.all([
       ...[sequencer.stop(), bridging?.stop(), indexer.stop()],
       ...[prices.stop(), balance.stop(), poolWatch.stop()],
     ]);
     clearTimeout(hurry);
+    // Nothing is answered any more, so nothing is counted after it.
+    await usage.stop();
     const restored = courier.stop();
     // What the courier still waits for ends with its connection.
     for (const link of links) link.close();

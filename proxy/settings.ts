@@ -56,6 +56,11 @@ const SETTINGS = {
   CLOISTER_CONFIRMATIONS: ["6", "blocks after which a ticket is finalized"],
   CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
   CLOISTER_MAX_WAITING: ["2000", "tickets that may wait before QUEUE_FULL; each costs about 1 kB of memory"],
+  CLOISTER_ENDED_TICKETS_DAYS: [
+    "90",
+    "days for which tickets that are over are kept and listed; 0: for a day, which repeats of their requests need",
+  ],
+  CLOISTER_USAGE_DAYS: ["400", "days for which sums of requests, refusals and payments are kept"],
   CLOISTER_USDC: [undefined, "address of the USDC token"],
   CLOISTER_USDC_SYMBOL: ["USDC", "its symbol"],
   CLOISTER_USDC_DECIMALS: ["6", "its decimals"],
@@ -117,9 +122,23 @@ const SETTINGS = {
 
 export type Setting = keyof typeof SETTINGS;
 
-export function configHelp(): string {
-  const width = Math.max(...Object.keys(SETTINGS).map((name) => name.length));
-  const rows = Object.entries(SETTINGS).map(([name, [preset, text]]) => {
+/** Names, defaults (undefined: required) and what they are. */
+export type SettingsTable<Name extends string> = Readonly<
+  Record<Name, readonly [string | undefined, string]>
+>;
+
+/** Some of the proxy's settings, for another program of the same instance, with further ones of its own. */
+export function settingsWith<Shared extends Setting, Own extends string>(
+  shared: readonly Shared[],
+  own: SettingsTable<Own>,
+): SettingsTable<Shared | Own> {
+  const taken = Object.fromEntries(shared.map((name) => [name, SETTINGS[name]]));
+  return { ...taken, ...own } as SettingsTable<Shared | Own>;
+}
+
+export function configHelp(table: SettingsTable<string> = SETTINGS): string {
+  const width = Math.max(...Object.keys(table).map((name) => name.length));
+  const rows = Object.entries(table).map(([name, [preset, text]]) => {
     const note = preset === undefined ? "(required)" : preset === "" ? "" : `(default ${preset})`;
     return `  ${name.padEnd(width)}  ${text} ${note}`.trimEnd();
   });
@@ -135,25 +154,28 @@ interface UrlKind {
 export const HTTP: UrlKind = { protocols: new Set(["http:", "https:"]), words: "an http or https URL" };
 export const REDIS: UrlKind = { protocols: new Set(["redis:", "rediss:"]), words: "a redis or rediss URL" };
 
-export type Reader = ReturnType<typeof createReader>;
+export type ReaderOf<Name extends string> = ReturnType<typeof createReaderOf<Name>>;
+export type Reader = ReaderOf<Setting>;
+
+export const createReader = (environment: Environment): Reader => createReaderOf(SETTINGS, environment);
 
 /** Reads settings by their names, and notes what is wrong with each; what it answers for a faulty one is never used. */
-export function createReader(environment: Environment) {
+export function createReaderOf<Name extends string>(table: SettingsTable<Name>, environment: Environment) {
   const faults: string[] = [];
-  const fault = (name: Setting, text: string): void => void faults.push(`${name} ${text}`);
+  const fault = (name: Name, text: string): void => void faults.push(`${name} ${text}`);
 
-  const text = (name: Setting): string => {
+  const text = (name: Name): string => {
     const given = environment[name]?.trim();
     if (given !== undefined && given !== "") return given;
-    const [preset, meaning] = SETTINGS[name];
+    const [preset, meaning] = table[name];
     if (preset === undefined) fault(name, `is required: ${meaning}`);
     return preset ?? "";
   };
-  const optional = (name: Setting): string | undefined => {
+  const optional = (name: Name): string | undefined => {
     const given = text(name);
     return given === "" ? undefined : given;
   };
-  const integer = (name: Setting, least: number, most: number): number => {
+  const integer = (name: Name, least: number, most: number): number => {
     const given = text(name);
     if (given === "") return least;
     const value = /^(0|[1-9][0-9]{0,15})$/.test(given) ? Number(given) : NaN;
@@ -161,7 +183,7 @@ export function createReader(environment: Environment) {
     fault(name, `must be an integer from ${least} to ${most}`);
     return least;
   };
-  const choice = <T extends string>(name: Setting, choices: readonly [T, ...T[]]): T => {
+  const choice = <T extends string>(name: Name, choices: readonly [T, ...T[]]): T => {
     const given = text(name);
     const found = choices.find((one) => one === given);
     if (found === undefined) fault(name, `must be one of ${choices.join(", ")}`);
@@ -174,25 +196,25 @@ export function createReader(environment: Environment) {
     optional,
     integer,
     choice,
-    isOn: (name: Setting): boolean => choice(name, ["off", "on"]) === "on",
-    list: (name: Setting): readonly string[] => {
+    isOn: (name: Name): boolean => choice(name, ["off", "on"]) === "on",
+    list: (name: Name): readonly string[] => {
       const parts = text(name).split(",");
       return Object.freeze(parts.map((part) => part.trim()).filter((part) => part !== ""));
     },
-    address: (name: Setting): Address | undefined => {
+    address: (name: Name): Address | undefined => {
       const given = optional(name);
       const checked = addressSetting.safeParse(given).data;
       if (given !== undefined && checked === undefined)
         fault(name, "must be an address: 0x and 40 hex digits");
       return checked;
     },
-    url: (name: Setting, { protocols, words }: UrlKind): string | undefined => {
+    url: (name: Name, { protocols, words }: UrlKind): string | undefined => {
       const given = optional(name);
       const isFit = given === undefined || (URL.canParse(given) && protocols.has(new URL(given).protocol));
       if (!isFit) fault(name, `must be ${words}`);
       return given;
     },
-    json: <S extends z.ZodType>(name: Setting, shape: S): z.output<S> | undefined => {
+    json: <S extends z.ZodType>(name: Name, shape: S): z.output<S> | undefined => {
       let value: unknown;
       try {
         value = JSON.parse(text(name));

@@ -4,6 +4,7 @@
  * the pepper, which lives in another file.
  */
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Author } from "../store/audit.ts";
 import type { ApiKey, KeyStore } from "../store/keys.ts";
 
 export interface NewApiKey {
@@ -21,13 +22,13 @@ const NO_HASH = Buffer.alloc(32);
 /** `last_used` is for people; a write a minute is exact enough and keeps requests off the disk. */
 const TOUCH_INTERVAL_MS = 60_000;
 
-export async function createApiKey(
-  store: KeyStore,
+/** Made and not kept yet. `id` is 16 hex digits, by default random ones. */
+export function newApiKey(
   pepper: Uint8Array,
   developerId: string,
   name: string,
-): Promise<NewApiKey> {
-  const id = randomBytes(ID_BYTES).toString("hex");
+  id: string = randomBytes(ID_BYTES).toString("hex"),
+): NewApiKey {
   const secret = randomBytes(SECRET_BYTES).toString("base64url");
   const record: ApiKey = {
     id,
@@ -38,8 +39,19 @@ export async function createApiKey(
     lastUsedAt: undefined,
     revokedAt: undefined,
   };
-  await store.addKey(record);
   return { key: `ck_${id}_${secret}`, record };
+}
+
+export async function createApiKey(
+  store: KeyStore,
+  pepper: Uint8Array,
+  developerId: string,
+  name: string,
+  by?: Author,
+): Promise<NewApiKey> {
+  const made = newApiKey(pepper, developerId, name);
+  await store.addKey(made.record, by);
+  return made;
 }
 
 /** The record of a genuine, unrevoked key; undefined for anything else, without saying why. */

@@ -3,6 +3,7 @@ import type { Permission } from "../../shared/api/credentials.ts";
 import type { Principal } from "../http/state.ts";
 import type { Developer, KeyStore } from "../store/keys.ts";
 import { noteUse, verifyApiKey } from "./api-keys.ts";
+import { letsIn } from "./browser-origins.ts";
 import { Developers } from "./developers.ts";
 import { RecentCallers } from "./recent-callers.ts";
 import { mintSessionToken, readSessionToken, type KeyRing, type SessionClaims } from "./session-tokens.ts";
@@ -116,8 +117,10 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
     session: async (untrusted) => recentSessions.get(untrusted) ?? session(untrusted),
     origins: () => developers.origins(),
     // Of a disabled one too: its pages are to learn that their credential is refused, and not that their origin is.
-    allowsOrigin: async (developerId, origin) =>
-      (await knownDeveloper(developerId))?.origins.includes(origin) === true,
+    allowsOrigin: async (developerId, origin) => {
+      const developer = await knownDeveloper(developerId);
+      return developer !== undefined && letsIn(developer, origin);
+    },
     mint: async (developerId, sub, perms, ttlSecs, latestExp = Infinity) => {
       // From the store: a token made in the moment after a revocation must carry the new epoch.
       const developer = enabled(await store.developer(developerId));

@@ -8,6 +8,7 @@ import { ApiError } from "../http/errors.ts";
 import { headerValues } from "../http/header-values.ts";
 import type { RequestState } from "../http/state.ts";
 import type { Auth, Caller, Refusal } from "./auth.ts";
+import { letsIn } from "./browser-origins.ts";
 
 /** Counts refused credentials by address. It never stands in the way of a good one. */
 export interface FailureCount {
@@ -46,7 +47,7 @@ export function credential(
     }
     const caller = await (found.kind === "api-key" ? auth.apiKey(found.text) : auth.session(found.text));
     if (typeof caller === "string") throw await refusal(caller, ctx, failures, addressOf);
-    if (origin !== "" && !caller.developer.origins.includes(origin)) {
+    if (origin !== "" && !letsIn(caller.developer, origin)) {
       throw new ApiError("FORBIDDEN", "This origin is not registered for the developer");
     }
     accept(ctx.state, caller);

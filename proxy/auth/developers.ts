@@ -1,5 +1,6 @@
 /** Developers from memory, at most two seconds old: limits, origins and session epochs without a read per request. */
 import type { Developer, KeyStore } from "../store/keys.ts";
+import { originsOfAll } from "./browser-origins.ts";
 
 /** HTTP.md promises that a revocation is felt within 5 s. */
 const REFRESH_MS = 2_000;
@@ -41,7 +42,7 @@ export class Developers {
     const startedAt = this.#now();
     const all = await this.#store.developers();
     this.#known = new Map(all.map((developer) => [developer.id, developer]));
-    this.#origins = new Set(all.flatMap((developer) => developer.origins));
+    this.#origins = originsOfAll(all);
     this.#readAt = startedAt;
   }
 }

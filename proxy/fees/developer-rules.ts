@@ -5,6 +5,7 @@
 import type { ShieldedAddress } from "../../shared/notes/address.ts";
 import { VALUE_LIMIT, type Address } from "../../shared/protocol/brands.ts";
 import type { FeeOperation } from "../../shared/protocol/host/fees.ts";
+import { noted, type Author } from "../store/audit.ts";
 import type { DeveloperRule, FeeRuleStore, FeeTerms } from "../store/fee-rules.ts";
 import { GRACE_MS, isSame } from "./service-fees.ts";
 
@@ -15,6 +16,8 @@ const MAX_EARLIER = 16;
 const MAX_BPS = 10_000;
 /** With the service's part, which is below a half too, something must be left of every swap. */
 export const MAX_SWAP_BPS = 5_000;
+
+export const mostBpsOf = (operation: FeeOperation): number => (operation === "swap" ? MAX_SWAP_BPS : MAX_BPS);
 
 export interface RuleChange {
   readonly asset: Address;
@@ -34,14 +37,15 @@ export async function setRule(
   developerId: string,
   change: RuleChange,
   now: number = Date.now(),
+  by?: Author,
 ): Promise<readonly DeveloperRule[]> {
   const { asset, operation, flat, bps, sink } = change;
-  const most = operation === "swap" ? MAX_SWAP_BPS : MAX_BPS;
+  const most = mostBpsOf(operation);
   if (!Number.isInteger(bps) || bps < 0 || bps > most)
     throw new Error(`the basis points of a ${operation} fee are 0 to ${most}`);
   if (flat < 0n || flat >= VALUE_LIMIT) throw new Error("the flat part is below 2^128 smallest units");
   if (flat === 0n && bps === 0) throw new Error("this rule asks for nothing; remove it instead");
-  return store.changeRules(developerId, (rules) => {
+  const work = (rules: readonly DeveloperRule[]): readonly DeveloperRule[] => {
     const known = rules.find((rule) => rule.asset === asset)?.terms;
     const paid = sink === undefined ? known : { sink: sink.text, owner: sink.owner };
     if (paid === undefined) throw new Error("the asset has no sink yet: name one");
@@ -54,7 +58,8 @@ export async function setRule(
     // Before it there was nothing to pay, and who was told so is not refused either.
     const nothing = { terms: undefined, goodUntil: now + GRACE_MS + SLACK_MS };
     return rules.some(isMeant) ? next : [...next, { asset, operation, terms, earlier: [nothing] }];
-  });
+  };
+  return store.changeRules(developerId, work, noted("fee.set", by));
 }
 
 /** Nothing is asked any more, so no earlier terms need be known. False when there is no such rule. */
@@ -63,12 +68,14 @@ export async function removeRule(
   developerId: string,
   asset: Address,
   operation: FeeOperation,
+  by?: Author,
 ): Promise<boolean> {
   let before = 0;
-  const left = await store.changeRules(developerId, (rules) => {
+  const work = (rules: readonly DeveloperRule[]): readonly DeveloperRule[] => {
     before = rules.length;
     return rules.filter((rule) => rule.asset !== asset || rule.operation !== operation);
-  });
+  };
+  const left = await store.changeRules(developerId, work, noted("fee.remove", by));
   return left.length < before;
 }
 

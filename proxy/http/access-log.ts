@@ -2,11 +2,16 @@
 import type { Middleware } from "koa";
 import type { Logger } from "../logging.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { UsageCounter } from "../observe/usage-counter.ts";
 import type { RequestState } from "./state.ts";
 
 const MAX_PATH = 200;
 
-export function accessLog(logger: Logger, metrics: Pick<Metrics, "request">): Middleware<RequestState> {
+export function accessLog(
+  logger: Logger,
+  metrics: Pick<Metrics, "request">,
+  usage: Pick<UsageCounter, "count">,
+): Middleware<RequestState> {
   // Its fields are the few below, under names that are never redacted, so they need not be searched each time.
   const log = logger.child({}, { redact: [] });
   return (ctx, next) => {
@@ -16,11 +21,12 @@ export function accessLog(logger: Logger, metrics: Pick<Metrics, "request">): Mi
     res.once("close", () => {
       const ms = performance.now() - startedAt;
       // Absent until they are known.
-      const { principal, endpoint } = state as Partial<RequestState>;
+      const { principal, endpoint, refusal } = state as Partial<RequestState>;
       // Koa's own 404 stands until an answer is decided: one that was never sent is a caller who left.
       const isLeft = res.statusCode === 404 && !res.headersSent;
       const status = isLeft ? undefined : res.statusCode;
       metrics.request(endpoint, status, ms / 1000);
+      if (principal !== undefined) usage.count(principal.developerId, endpoint, refusal);
       log.info(
         {
           request_id: state.requestId,

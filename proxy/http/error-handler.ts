@@ -31,6 +31,7 @@ export function errorHandler(logger: Logger, metrics: Pick<Metrics, "refused">):
     } catch (thrown) {
       const error = asApiError(thrown);
       metrics.refused(error.code, error.policy);
+      ctx.state.refusal = error.code;
       if (error.code === "INTERNAL" || error.cause !== undefined) {
         const { requestId } = ctx.state;
         const cause: unknown = error.cause ?? thrown;

@@ -1,6 +1,7 @@
 /** What the middleware has established about a request by the time a route sees it. */
 import type { Permission } from "../../shared/api/credentials.ts";
 import type { Endpoint } from "../../shared/api/endpoints.ts";
+import type { ErrorCode } from "../../shared/api/errors.ts";
 
 export type Principal =
   | {
@@ -53,6 +54,8 @@ export interface RequestState {
   stillGood: () => Promise<boolean>;
   /** The row of ENDPOINTS that this request matched. */
   endpoint: Endpoint;
+  /** With which it was refused; absent where it was not. */
+  refusal: ErrorCode;
   /** The parsed JSON body, still unknown; absent for GET. */
   json: unknown;
   /** SHA-256 of the body's bytes, base64url; with `json`. */

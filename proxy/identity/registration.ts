@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { isIP } from "node:net";
 import { APP_ID, type Permission } from "../../shared/api/credentials.ts";
+import type { Author } from "../store/audit.ts";
 import { ALGORITHMS, type Algorithm, type App, type AppStore } from "../store/apps.ts";
 
 export interface NewApp {
@@ -27,12 +28,12 @@ const MOST_TEXT = 512;
 /** The claims that say something else than what kind of token this is. */
 const NO_KIND: ReadonlySet<string> = new Set(["iss", "aud", "sub", "exp", "iat", "nbf"]);
 
-/** Throws on everything that is malformed, unknown or taken. `allowLoopback` is for development. */
+/** Throws on everything that is malformed, unknown or taken. `allowLoopback` is for development, `by` for the audit log. */
 export async function addApp(
   store: AppStore,
   developerExists: (id: string) => Promise<boolean>,
   wanted: NewApp,
-  { allowLoopback }: { readonly allowLoopback: boolean },
+  { allowLoopback, by }: { readonly allowLoopback: boolean; readonly by?: Author },
 ): Promise<App> {
   const { id = `app_${randomBytes(6).toString("hex")}`, developerId, issuer, audience } = wanted;
   if (!APP_ID.test(id)) throw new Error("an app's id is app_ and 1 to 32 lower-case letters and digits");
@@ -59,7 +60,7 @@ export async function addApp(
     perms: readPerms(wanted.perms),
     maxTtlSecs,
   };
-  if (!(await store.addApp(app))) throw new Error(`there is an app ${id} already`);
+  if (!(await store.addApp(app, by))) throw new Error(`there is an app ${id} already`);
   return app;
 }
 

@@ -296,6 +296,8 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       const queue = hasLease && term?.fence === fence ? term.queue.counts() : undefined;
       return { blockedBy: blockage.by, lastTurnAt, hasLease, queue };
     },
+    /** Under which this proxy may write; undefined while another one submits. */
+    fence: () => keeper.current(),
     /** What holds waiting tickets of this kind and the operator can fix. */
     blockedBy: (kind: Kind) => blockage.of(kind),
   };

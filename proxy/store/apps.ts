@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { permission } from "../../shared/api/credentials.ts";
-import type { Engine } from "./engine.ts";
+import { audited, noted, type Author, type Facts, type Note } from "./audit.ts";
+import type { Carried, Engine } from "./engine.ts";
 import { jsonForm, Records, type RecordOf } from "./records.ts";
 
 /** All that an app's tokens may be signed with. Asymmetric only: a shared secret would let us forge, and others with us. */
@@ -50,15 +51,29 @@ export function openAppStore(engine: Engine) {
     app: async (id: string) => (id.length > LONGEST_ID ? undefined : apps.get(id)),
     apps: () => apps.all(),
     /** False when the id is taken. */
-    addApp: (app: App) => apps.add(app.id, app),
+    addApp: (app: App, by?: Author) => apps.add(app.id, app, { carry: ofApp(noted("app.add", by)) }),
     /** False when there is none. */
-    async removeApp(id: string): Promise<boolean> {
+    async removeApp(id: string, by?: Author): Promise<boolean> {
       let wasThere = false;
       const remove = (now: App | undefined): undefined => {
         wasThere = now !== undefined;
       };
-      await apps.change(id, remove, { thoughFull: true });
+      await apps.change(id, remove, { thoughFull: true, carry: ofApp(noted("app.remove", by)) });
       return wasThere;
     },
   };
 }
+
+const ofApp =
+  (note: Note) =>
+  (before: App | undefined, after: App | undefined): Carried => {
+    const shown = (one: App | undefined): Facts | undefined => {
+      if (one === undefined) return undefined;
+      const { id: _id, developerId: _developerId, createdAt: _createdAt, ...terms } = one;
+      return terms;
+    };
+    const { id = "", developerId = "" } = after ?? before ?? {};
+    return audited(note, {
+      ...{ target: { kind: "app", id }, developerId, before: shown(before), after: shown(after) },
+    });
+  };

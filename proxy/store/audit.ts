@@ -74,11 +74,9 @@ export interface Subject {
   readonly after: Facts | undefined;
 }
 
-/** For changes that no person asked for. */
-export const unasked = (called: string): Note => ({
-  by: { kind: "program", name: "cloister" },
-  verb: called,
-});
+/** Where nobody says who he is, it was a program of ours. */
+const PROGRAM: Author = { kind: "program", name: "cloister" };
+export const noted = (called: string, by: Author = PROGRAM): Note => ({ by, verb: called });
 
 const form = numbered(jsonForm<Kept>(shape));
 

@@ -3,8 +3,9 @@
  * they hold across proxies and races. Equal terms of one owner are one request. What is open is an order of its own,
  * which whoever watches reads at its start and then follows.
  */
+import { audited, noted, type Author, type Facts, type Note } from "./audit.ts";
 import { bridgeForm, type BridgeRecord } from "./bridge-records.ts";
-import { retrying, type Check, type Engine, type Step, type Write } from "./engine.ts";
+import { retrying, type Carried, type Check, type Engine, type Step, type Write } from "./engine.ts";
 import { Records } from "./records.ts";
 import { StoreUnavailable } from "./unavailable.ts";
 import { hashed } from "./values.ts";
@@ -99,7 +100,11 @@ export function openBridgeStore(engine: Engine) {
   }
 
   /** One atomic durable write over one record; `work` may be called again. What it leaves as it is is not written. */
-  const change = (id: string, work: (now: BridgeRecord) => BridgeRecord): Promise<BridgeRecord | undefined> =>
+  const change = (
+    id: string,
+    work: (now: BridgeRecord) => BridgeRecord,
+    note?: Note,
+  ): Promise<BridgeRecord | undefined> =>
     retrying(engine, async () => {
       const [text] = await engine.get(BRIDGES, [id]);
       const before = records.read(id, text);
@@ -109,7 +114,12 @@ export function openBridgeStore(engine: Engine) {
       if (written === text) return { result: next };
       const writes: Write[] = [["put", BRIDGES, id, written], ...writesOfClosing(before, next)];
       writes.push(["announce", NEWS + id]);
-      return { step: { checks: [["is", BRIDGES, id, text]], writes, thoughFull: true }, result: next };
+      const entry = note && entryOf(note, before, next);
+      const step = {
+        ...{ ...entry, checks: [["is", BRIDGES, id, text]] as const, thoughFull: true },
+        writes: [...writes, ...(entry?.writes ?? [])],
+      };
+      return { step, result: next };
     });
 
   return {
@@ -157,12 +167,16 @@ export function openBridgeStore(engine: Engine) {
       change(id, (now) =>
         now.closedAt !== undefined || now.watchUntil > at ? now : { ...now, closedAt: at },
       ),
-    screen: (id: string, isRefused: boolean, at: number) =>
-      change(id, (now) =>
-        (now.screening?.isRefused ?? false) === isRefused ? now : { ...now, screening: { isRefused, at } },
+    screen: (id: string, isRefused: boolean, at: number, by?: Author) =>
+      change(
+        id,
+        (now) =>
+          (now.screening?.isRefused ?? false) === isRefused ? now : { ...now, screening: { isRefused, at } },
+        noted("bridge.screen", by),
       ),
     /** Asks whoever works on it to try the next step at once. */
-    resend: (id: string, at: number) => change(id, (now) => ({ ...now, resendAt: at })),
+    resend: (id: string, at: number, by?: Author) =>
+      change(id, (now) => ({ ...now, resendAt: at }), noted("bridge.resend", by)),
     /**
      * Every request that is made or changed from now on, whoever wrote it, once it is durable. After a gap every open
      * one is named.
@@ -188,6 +202,17 @@ export function openBridgeStore(engine: Engine) {
       };
     },
   };
+}
+
+function entryOf(note: Note, before: BridgeRecord, after: BridgeRecord): Carried {
+  const shown = ({ screening, resendAt }: BridgeRecord): Facts => ({
+    ...{ isRefused: screening?.isRefused ?? false, resendAt },
+  });
+  const { id, owner } = after;
+  return audited(note, {
+    ...{ target: { kind: "bridge", id }, developerId: owner.developerId },
+    ...{ before: shown(before), after: shown(after) },
+  });
 }
 
 /** Any spelling of it under which its owner may ask. */

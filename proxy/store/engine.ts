@@ -79,7 +79,10 @@ export interface Engine {
 }
 
 /** Tables whose records end. */
-export const EXPIRING: ReadonlySet<string> = new Set(["idempotency", "idempotency:live", "usage:poured"]);
+export const EXPIRING: ReadonlySet<string> = new Set([
+  ...["idempotency", "idempotency:live", "usage:poured"],
+  "dashboard-challenges",
+]);
 /** Orders in which `countBefore` is asked for each request, so that a long one must not make it slower. */
 export const COUNTED: ReadonlySet<string> = new Set(["tickets:queued"]);
 

@@ -7,9 +7,10 @@
 import { z } from "zod";
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { FeeOperation } from "../../shared/protocol/host/fees.ts";
-import type { Engine } from "./engine.ts";
+import { audited, noted, type Facts, type Note } from "./audit.ts";
+import type { Carried, Engine } from "./engine.ts";
 import { jsonForm, Records, type RecordOf } from "./records.ts";
-import { storedAddress, storedBigint, storedField, storedOperation } from "./values.ts";
+import { hashed, storedAddress, storedBigint, storedField, storedOperation } from "./values.ts";
 
 const terms = z.strictObject({
   flat: storedBigint,
@@ -73,12 +74,18 @@ export function openFeeRuleStore(engine: Engine) {
     async changeRules(
       developerId: string,
       change: (now: readonly DeveloperRule[]) => readonly DeveloperRule[],
+      note: Note = noted("fee.change"),
     ): Promise<readonly DeveloperRule[]> {
-      const next = await developers.change(developerId, (now) => {
+      const work = (now: readonly DeveloperRule[] | undefined): readonly DeveloperRule[] | undefined => {
         const wanted = change(now ?? []);
         return wanted.length === 0 ? undefined : wanted;
-      });
-      return next ?? [];
+      };
+      const carry = (before: readonly DeveloperRule[] = [], after: readonly DeveloperRule[] = []): Carried =>
+        audited(note, {
+          ...{ target: { kind: "fee-rules", id: developerId }, developerId },
+          ...{ before: shown(before), after: shown(after) },
+        });
+      return (await developers.change(developerId, work, { carry })) ?? [];
     },
 
     /** What any proxy of this instance promised and is not past `now`. */
@@ -103,6 +110,16 @@ export function openFeeRuleStore(engine: Engine) {
       await instances.change("this", () => ({ addressPrefix, assets: described }));
     },
   };
+}
+
+/** By operation and asset. Of a sink only that it is another one is said, and which, to whoever knows its address. */
+function shown(rules: readonly DeveloperRule[]): Facts {
+  return Object.fromEntries(
+    rules.map(({ asset, operation, terms: { flat, bps, sink } }) => [
+      `${operation} ${asset}`,
+      { flat: String(flat), bps, sinkHash: hashed(sink) },
+    ]),
+  );
 }
 
 function writeKept({ terms: found, goodUntil }: KeptTerms): unknown {

@@ -2,9 +2,12 @@
  * Everything that an instance must not lose, over one of two implementations: on this machine's disk for one proxy,
  * or in a durable Redis that several proxies share. What can be read from the chain again is not here.
  */
+import { openAccountStore } from "./accounts.ts";
+import { openAppRequestStore } from "./app-requests.ts";
 import { openAppStore } from "./apps.ts";
 import { openAuditStore } from "./audit.ts";
 import { openBridgeStore } from "./bridges.ts";
+import { openDashboardSessionStore } from "./dashboard-sessions.ts";
 import type { Engine } from "./engine.ts";
 import { openFeeNoteStore } from "./fee-notes.ts";
 import { openFeeRuleStore } from "./fee-rules.ts";
@@ -61,6 +64,9 @@ function storesOver(engine: Engine, claims: LiveClaims, lease: SequencerLease, c
     bridges: openBridgeStore(engine),
     usage: openUsageStore(engine),
     audit: openAuditStore(engine),
+    accounts: openAccountStore(engine),
+    dashboardSessions: openDashboardSessionStore(engine),
+    appRequests: openAppRequestStore(engine),
     lease,
     /** Whether something new could be kept now. Throws StoreUnavailable. */
     async check(): Promise<void> {

@@ -3,7 +3,8 @@
  * a keyed hash of its secret is ever here.
  */
 import { z } from "zod";
-import type { Engine } from "./engine.ts";
+import { audited, noted, type Author, type Facts, type Note } from "./audit.ts";
+import type { Carried, Engine } from "./engine.ts";
 import { jsonForm, Records, type RecordOf } from "./records.ts";
 import { hashed, storedBytes, toStoredBytes } from "./values.ts";
 
@@ -63,33 +64,42 @@ export function openKeyStore(engine: Engine) {
     developer: (id: string) => developers.get(id),
     developers: () => developers.all(),
     /** False when the id is taken. */
-    addDeveloper: (made: Developer) => developers.add(made.id, made),
+    addDeveloper: (made: Developer, by?: Author) =>
+      developers.add(made.id, made, { carry: ofDeveloper(noted("developer.add", by), made.id) }),
     /** Changes what `change` returns; undefined when there is no such developer. */
-    updateDeveloper: (id: string, change: (now: Developer) => Developer) =>
-      developers.change(id, (now) => now && change(now), THOUGH_FULL),
+    updateDeveloper: (
+      id: string,
+      change: (now: Developer) => Developer,
+      note: Note = noted("developer.change"),
+    ) => developers.change(id, (now) => now && change(now), { ...THOUGH_FULL, carry: ofDeveloper(note, id) }),
 
     /** Like `sessionEpoch`, for one user of a developer; 0 until that user's sessions are revoked the first time. */
     userEpoch: async (developerId: string, sub: string): Promise<number> =>
       (await epochs.get(userKey(developerId, sub))) ?? 0,
-    async raiseUserEpoch(developerId: string, sub: string): Promise<number> {
-      const raised = await epochs.change(userKey(developerId, sub), (now = 0) => now + 1, THOUGH_FULL);
-      return raised ?? 0;
+    async raiseUserEpoch(developerId: string, sub: string, by?: Author): Promise<number> {
+      const target = { kind: "user", id: hashed(sub) };
+      const carry = (before = 0, after = 0): Carried =>
+        audited(noted("user.revoke-sessions", by), {
+          ...{ target, developerId, before: { sessionEpoch: before }, after: { sessionEpoch: after } },
+        });
+      const options = { ...THOUGH_FULL, carry };
+      return (await epochs.change(userKey(developerId, sub), (now = 0) => now + 1, options)) ?? 0;
     },
 
     key: (id: string) => keys.get(id),
     keys: async (developerId?: string): Promise<readonly ApiKey[]> =>
       (await keys.all()).filter((key) => developerId === undefined || key.developerId === developerId),
-    async addKey(key: ApiKey): Promise<void> {
-      await keys.change(key.id, () => key);
-    },
+    /** False, and the key that is there stays, when the id is taken. */
+    addKey: (key: ApiKey, by?: Author): Promise<boolean> =>
+      keys.add(key.id, key, { carry: ofKey(noted("key.create", by), key.id) }),
     /** False when there is no such key or it is revoked already. */
-    async revokeKey(id: string, at: string): Promise<boolean> {
+    async revokeKey(id: string, at: string, by?: Author): Promise<boolean> {
       let isRevoked = false;
       const revoke = (now: ApiKey | undefined): ApiKey | undefined => {
         isRevoked = now !== undefined && now.revokedAt === undefined;
         return now !== undefined && isRevoked ? { ...now, revokedAt: at } : now;
       };
-      await keys.change(id, revoke, THOUGH_FULL);
+      await keys.change(id, revoke, { ...THOUGH_FULL, carry: ofKey(noted("key.revoke", by), id) });
       return isRevoked;
     },
     async touchKey(id: string, at: string): Promise<void> {
@@ -97,6 +107,33 @@ export function openKeyStore(engine: Engine) {
     },
   };
 }
+
+const ofDeveloper =
+  (note: Note, id: string) =>
+  (before: Developer | undefined, after: Developer | undefined): Carried => {
+    const shown = (one: Developer | undefined): Facts | undefined => {
+      if (one === undefined) return undefined;
+      const { name, sessionEpoch, limits: raised, origins, disabledAt } = one;
+      return { name, sessionEpoch, limits: raised, origins, disabledAt };
+    };
+    const target = { kind: "developer", id };
+    return audited(note, { target, developerId: id, before: shown(before), after: shown(after) });
+  };
+
+const ofKey =
+  (note: Note, id: string) =>
+  (before: ApiKey | undefined, after: ApiKey | undefined): Carried => {
+    const shown = (one: ApiKey | undefined): Facts | undefined =>
+      one && { name: one.name, revokedAt: one.revokedAt };
+    const developerId = (after ?? before)?.developerId;
+    const whose = developerId === undefined ? {} : { developerId };
+    return audited(note, {
+      target: { kind: "key", id },
+      ...whose,
+      before: shown(before),
+      after: shown(after),
+    });
+  };
 
 /** An id of a developer has no slash. */
 const userKey = (developerId: string, sub: string): string => `${developerId}/${hashed(sub)}`;

@@ -19,12 +19,15 @@ import { DEVELOPERS, KEYS } from "./operator/developers.ts";
 import { FEES, FEES_HELP } from "./operator/fees.ts";
 import { listingCommand } from "./operator/listings.ts";
 import { signerCommand } from "./operator/signer.ts";
+import { auditCommand, HISTORY_HELP, usageCommand } from "./operator/history.ts";
 import { TICKETS, TICKETS_HELP } from "./operator/tickets.ts";
 import { UsageError } from "../build/command.ts";
 import {
+  authorOf,
   parseStoreCommand,
   runVerb,
   show,
+  type Kept,
   type Result,
   type StoreValues,
   type Verbs,
@@ -47,6 +50,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper
 ${APPS_HELP}
 ${TICKETS_HELP}
 ${BRIDGES_HELP}
+${HISTORY_HELP}
 ${INDEX_HELP}
 ${BACKUP_HELP}
   signer genesis | register | revoke | list               the enclaves' signers; see signer --help
@@ -62,6 +66,7 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 --redis   URL of the durable Redis that the instance's proxies share (default CLOISTER_STORE_REDIS_URL; without
           it everything is in the data folder)
 --instance  CHAIN-ID:POOL, which instance in that Redis, or of that backup (default from CLOISTER_CHAIN_ID and CLOISTER_POOL)
+--by NAME  who does it, for the audit log (default: the name of this account on this machine)
 --json    prints one JSON object
 `;
 
@@ -102,15 +107,17 @@ async function run(
       return done;
     }
     stores = await openStores(database, values);
-    const verbs = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
-    return await runVerb(verbs ?? {}, words, {
-      stores,
-      values,
+    const kept: Kept = {
+      ...{ stores, values, by: authorOf(values) },
       // Opened where it is asked for.
       get data() {
         return database && openChainDataStore(database);
       },
-    });
+    };
+    if (command === "audit") return await auditCommand(kept, words);
+    if (command === "usage") return await usageCommand(kept, words);
+    const verbs = Object.hasOwn(COMMANDS, command) ? COMMANDS[command] : undefined;
+    return await runVerb(verbs ?? {}, words, kept);
   } finally {
     stores?.close();
     await database?.close();

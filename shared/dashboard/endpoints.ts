@@ -34,23 +34,23 @@ export interface DashboardEndpoint {
 export const CSRF_HEADER = "X-Cloister-Dashboard";
 export const CSRF_VALUE = "1";
 
-const get = <A extends z.ZodType>(path: string, access: DashboardAccess, answer: A) =>
+const get = <W extends DashboardAccess, A extends z.ZodType>(path: string, access: W, answer: A) =>
   ({ method: "GET", path, access, answer }) as const;
-const search = <Q extends z.ZodType, A extends z.ZodType>(
+const search = <W extends DashboardAccess, Q extends z.ZodType, A extends z.ZodType>(
   path: string,
-  access: DashboardAccess,
+  access: W,
   query: Q,
   answer: A,
 ) => ({ method: "GET", path, access, query, answer }) as const;
-const post = <B extends z.ZodType, A extends z.ZodType>(
+const post = <W extends DashboardAccess, B extends z.ZodType, A extends z.ZodType>(
   path: string,
-  access: DashboardAccess,
+  access: W,
   body: B,
   answer: A,
 ) => ({ method: "POST", path, access, body, answer }) as const;
-const fresh = <B extends z.ZodType, A extends z.ZodType>(
+const fresh = <W extends DashboardAccess, B extends z.ZodType, A extends z.ZodType>(
   path: string,
-  access: DashboardAccess,
+  access: W,
   body: B,
   answer: A,
 ) => ({ method: "POST", path, access, body, answer, isFresh: true }) as const;

@@ -16,10 +16,10 @@ export const APPS_HELP = `  apps add DEVELOPER --issuer URL --audience TEXT --jw
 export const APPS: Verbs = {
   add: {
     words: ["DEVELOPER"],
-    async run({ stores: { apps, keys }, values }, developer: string) {
+    async run({ stores: { apps, keys }, values, by }, developer: string) {
       const exists = async (id: string): Promise<boolean> => (await keys.developer(id)) !== undefined;
       const allowLoopback = values.loopback === true;
-      return shown(await addApp(apps, exists, appIn(values, developer), { allowLoopback }));
+      return shown(await addApp(apps, exists, appIn(values, developer), { allowLoopback, by }));
     },
   },
   list: {
@@ -31,9 +31,9 @@ export const APPS: Verbs = {
   },
   remove: {
     words: ["APP"],
-    async run({ stores: { apps } }, id: string) {
+    async run({ stores: { apps }, by }, id: string) {
       const app = await apps.app(id);
-      if (app === undefined || !(await apps.removeApp(id))) throw new UsageError(`there is no app ${id}`);
+      if (app === undefined || !(await apps.removeApp(id, by))) throw new UsageError(`there is no app ${id}`);
       const next = `end its sessions now with: developers revoke-sessions ${app.developerId}`;
       return { data: { removed: id }, text: `removed ${id}; ${next}` };
     },

@@ -21,18 +21,18 @@ export const BRIDGES: Verbs = {
   inspect: { words: ["REQUEST"], run: inspect },
   resend: {
     words: ["REQUEST"],
-    async run({ stores: { bridges } }, name): Promise<Result> {
+    async run({ stores: { bridges }, by }, name): Promise<Result> {
       const { id } = await find({ bridges }, name);
-      await bridges.resend(id, Date.now());
+      await bridges.resend(id, Date.now(), by);
       return { data: { id, resend: true }, text: `${id}: its next step is tried at once` };
     },
   },
   screen: {
     words: ["REQUEST", "refuse|allow"],
-    async run({ stores: { bridges } }, name, word): Promise<Result> {
+    async run({ stores: { bridges }, by }, name, word): Promise<Result> {
       if (word !== "refuse" && word !== "allow") throw new UsageError("refuse or allow; see --help");
       const { id } = await find({ bridges }, name);
-      await bridges.screen(id, word === "refuse", Date.now());
+      await bridges.screen(id, word === "refuse", Date.now(), by);
       return {
         data: { id, screening: word },
         text: word === "refuse" ? `${id}: not swept; its refund needs nobody` : `${id}: swept again`,

@@ -1,8 +1,10 @@
 // What the operator's commands share: their options, the words after a command's name, a result that is shown as text
 // or JSON, and the refusal of wrong words.
+import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import { UsageError } from "../../build/command.ts";
 import type { ChainDataStore } from "../../../proxy/store/chain-data.ts";
+import type { Author } from "../../../proxy/store/audit.ts";
 import type { InstanceStores } from "../../../proxy/store/instance.ts";
 import type { Measurement } from "../../../shared/protocol/attestation-document.ts";
 
@@ -21,7 +23,7 @@ export const POOL_OPTIONS = { rpc: text, pool: text, "from-block": text } as con
 const STORE_OPTIONS = {
   help: { type: "boolean", short: "h" },
   json: flag,
-  ...{ data: text, redis: text, instance: text, pepper: text },
+  ...{ data: text, redis: text, instance: text, pepper: text, by: text },
   // developers
   ...{ id: text, sub: text, origin: texts },
   ...{ "session-per-minute": text, "key-per-minute": text, "key-per-day": text },
@@ -30,6 +32,8 @@ const STORE_OPTIONS = {
   // apps
   ...{ issuer: text, audience: text, jwks: text, "jwks-host": text, perm: texts, alg: texts },
   ...{ "access-claim": text, "sub-claim": text, "max-ttl": text, loopback: flag },
+  // audit, usage and ended tickets
+  ...{ developer: text, state: text, from: text, to: text, cursor: text, limit: text },
   // index and tickets
   ...{ ...POOL_OPTIONS, "chain-id": text, sample: text, anew: flag },
 } as const;
@@ -46,6 +50,18 @@ export interface Kept {
   readonly stores: InstanceStores;
   readonly data: ChainDataStore | undefined;
   readonly values: StoreValues;
+  /** Who asks, for the audit log. */
+  readonly by: Author;
+}
+
+const LONGEST_NAME = 64;
+
+/** By the name of the account on this machine, or the one that was given: whoever may write the store may write either. */
+export function authorOf({ by }: Pick<StoreValues, "by">): Author {
+  const name = by ?? userInfo().username;
+  if (name.trim() === "" || name.length > LONGEST_NAME)
+    throw new UsageError(`--by takes 1 to ${String(LONGEST_NAME)} characters`);
+  return { kind: "operator", name };
 }
 
 interface Verb {

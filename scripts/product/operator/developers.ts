@@ -20,9 +20,10 @@ import { given, type Result, type StoreValues, type Verbs } from "./command-line
 export const DEVELOPERS: Verbs = {
   add: {
     words: ["NAME"],
-    async run({ stores: { keys }, values }, name: string) {
+    async run({ stores: { keys }, values, by }, name: string) {
       const { id, origin: origins = [] } = values;
-      return shown(await addDeveloper(keys, { name, origins, limits: limitsIn(values), ...given({ id }) }));
+      const wanted = { name, origins, limits: limitsIn(values), ...given({ id }) };
+      return shown(await addDeveloper(keys, wanted, by));
     },
   },
   list: {
@@ -34,26 +35,26 @@ export const DEVELOPERS: Verbs = {
   },
   limits: {
     words: ["ID"],
-    run: async ({ stores, values }, id: string) =>
-      shown(await changeLimits(stores.keys, id, limitsIn(values))),
+    run: async ({ stores, values, by }, id: string) =>
+      shown(await changeLimits(stores.keys, id, limitsIn(values), by)),
   },
   origins: {
     words: ["ID"],
-    run: async ({ stores, values }, id: string) =>
-      shown(await changeOrigins(stores.keys, id, values.origin ?? [])),
+    run: async ({ stores, values, by }, id: string) =>
+      shown(await changeOrigins(stores.keys, id, values.origin ?? [], by)),
   },
   "revoke-sessions": {
     words: ["ID"],
-    async run({ stores: { keys }, values: { sub } }, developer: string) {
-      if (sub === undefined) return shown(await revokeSessions(keys, developer));
-      await revokeUserSessions(keys, developer, sub);
+    async run({ stores: { keys }, values: { sub }, by }, developer: string) {
+      if (sub === undefined) return shown(await revokeSessions(keys, developer, by));
+      await revokeUserSessions(keys, developer, sub, by);
       return { data: { developer, sub }, text: `revoked the sessions of ${sub}` };
     },
   },
   disable: {
     words: ["ID"],
-    async run({ stores: { keys } }, id: string) {
-      const developer = await disableDeveloper(keys, id, new Date().toISOString());
+    async run({ stores: { keys }, by }, id: string) {
+      const developer = await disableDeveloper(keys, id, new Date().toISOString(), by);
       // Proxies remember for so long that it was not: what is said here is true everywhere.
       await delay(FELT_MS);
       return shown(developer);
@@ -61,19 +62,19 @@ export const DEVELOPERS: Verbs = {
   },
   enable: {
     words: ["ID"],
-    run: async ({ stores }, id: string) => shown(await enableDeveloper(stores.keys, id)),
+    run: async ({ stores, by }, id: string) => shown(await enableDeveloper(stores.keys, id, by)),
   },
 };
 
 export const KEYS: Verbs = {
   create: {
     words: ["DEVELOPER", "NAME"],
-    async run({ stores: { keys }, values }, developer: string, name: string) {
+    async run({ stores: { keys }, values, by }, developer: string, name: string) {
       const pepperFile = values.pepper ?? process.env["CLOISTER_API_KEY_PEPPER_FILE"];
       if (pepperFile === undefined) throw new UsageError("--pepper FILE is missing");
       if ((await keys.developer(developer)) === undefined)
         throw new UsageError(`there is no developer ${developer}`);
-      const { key, record } = await createApiKey(keys, await loadPepper(pepperFile), developer, name);
+      const { key, record } = await createApiKey(keys, await loadPepper(pepperFile), developer, name, by);
       return { data: { key, id: record.id, developer, name }, text: key };
     },
   },
@@ -86,8 +87,8 @@ export const KEYS: Verbs = {
   },
   revoke: {
     words: ["KEY"],
-    async run({ stores: { keys } }, keyId: string) {
-      if (!(await keys.revokeKey(keyId, new Date().toISOString())))
+    async run({ stores: { keys }, by }, keyId: string) {
+      if (!(await keys.revokeKey(keyId, new Date().toISOString(), by)))
         throw new UsageError(`there is no live key ${keyId}`);
       // Proxies may remember for so long that it was good: what is said here is true everywhere.
       await delay(REMEMBERED_MS);

@@ -51,7 +51,7 @@ async function set(kept: Kept, developer: string, assetName: string, operationNa
     ...{ asset, operation, flat: readFlat(flat), bps: wholeNumber("--bps", bps ?? "0", 0, 10_000) },
     sink: address === undefined || sink === undefined ? undefined : { ...address, text: sink },
   };
-  const rules = await setRule(store, developer, wanted).catch((error: unknown) => {
+  const rules = await setRule(store, developer, wanted, Date.now(), kept.by).catch((error: unknown) => {
     throw error instanceof Error ? new UsageError(error.message) : error;
   });
   return shown(
@@ -69,7 +69,7 @@ async function remove(
   await requireDeveloper(kept, developer);
   const asset = readAsset(await instanceOf(kept), assetName);
   const operation = readOperation(operationName);
-  if (!(await removeRule(kept.stores.feeRules, developer, asset, operation)))
+  if (!(await removeRule(kept.stores.feeRules, developer, asset, operation, kept.by)))
     throw new UsageError(`${developer} has no rule for this asset and operation`);
   const data = { developer, asset: getAddress(asset), operation, removed: true };
   return { data, text: `removed the ${operation} fee of ${developer}` };

@@ -10,16 +10,23 @@ import { StoreUnavailable } from "../../../proxy/store/unavailable.ts";
 import { asBytes32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { signalNames } from "../../../shared/protocol/host/statements.ts";
 import { chainOf } from "./chain-index.ts";
+import { ended } from "./history.ts";
 import { UsageError } from "../../build/command.ts";
 import { type Kept, type Result, type StoreValues, type Verbs } from "./command-line.ts";
 
 export const TICKETS_HELP = `  tickets inspect TICKET [chain]                          all that store, index and chain know of one ticket, by its
                                                           id or its statement's hash; the proxy may run. The node is
-                                                          asked where one is named (chain: see index)`;
+                                                          asked where one is named (chain: see index)
+  tickets ended [--developer ID [--sub USER]] [--state finalized|failed|expired] [--from TIME] [--to TIME]
+           [--limit N] [--cursor C]                     tickets that are over, the last first, as long as the instance
+                                                          keeps them; a cursor goes on behind a page`;
 
 type Facts = Readonly<Record<string, unknown>>;
 
-export const TICKETS: Verbs = { inspect: { words: ["TICKET"], run: inspect } };
+export const TICKETS: Verbs = {
+  inspect: { words: ["TICKET"], run: inspect },
+  ended: { words: [], run: ended },
+};
 
 async function inspect({ stores: { tickets }, data, values }: Kept, name: string): Promise<Result> {
   const ticket = await find(tickets, name);

@@ -1,13 +1,16 @@
 // The suite that every implementation of an instance's stores must pass.
 import type { InstanceStores } from "../../../proxy/store/instance.ts";
 import { appStoreSuite } from "./apps.ts";
+import { auditStoreSuite } from "./audit.ts";
 import { bridgeStoreSuite } from "./bridges.ts";
+import { endedTicketsSuite } from "./ended-tickets.ts";
 import { feeNoteStoreSuite } from "./fee-notes.ts";
 import { feeRuleStoreSuite } from "./fee-rules.ts";
 import { idempotencyStoreSuite } from "./idempotency.ts";
 import { keyStoreSuite } from "./keys.ts";
 import { priceStoreSuite } from "./prices.ts";
 import { ticketStoreSuite } from "./tickets.ts";
+import { usageStoreSuite } from "./usage.ts";
 
 /** `fresh` gives stores in which nothing is yet, as two proxies of one instance see them where there can be two. */
 export interface FreshStores {
@@ -37,4 +40,7 @@ export function storeSuites(fresh: () => Promise<FreshStores>): void {
     idempotencyStoreSuite(both("idempotency"), async () => (await lapse()).idempotency));
   describe("bridge requests", () => bridgeStoreSuite(both("bridges")));
   describe("tickets", () => ticketStoreSuite(() => [one, other]));
+  describe("ended tickets", () => endedTicketsSuite(() => [one, other]));
+  describe("usage", () => usageStoreSuite(() => [one, other]));
+  describe("audit log", () => auditStoreSuite(() => [one, other]));
 }

@@ -119,6 +119,17 @@ export function engineSuite(of: () => Engines): void {
       assert.deepEqual(await other.members(order, { before: 1_024, limit: 2 }), ["m1", "m0"]);
       assert.deepEqual(await other.members(order, { skip: 5, limit: 9 }), ["m5", "m2"]);
       assert.deepEqual(await other.members(order, { limit: 0 }), []);
+      const backward = { isBackward: true };
+      assert.deepEqual(await other.members(order, backward), [...sorted].reverse());
+      assert.deepEqual(await other.members(order, { from: 5, before: 2_048, ...backward }), [
+        ...["m3", "m4", "m6", "m0"],
+      ]);
+      assert.deepEqual(await other.members(order, { before: 1_024, skip: 1, limit: 2, ...backward }), [
+        ...["m6", "m0"],
+      ]);
+      assert.deepEqual(await other.members(order, { from: 3_001, limit: 1, ...backward }), []);
+      assert.deepEqual(await other.members(order, { limit: 0, ...backward }), []);
+      assert.deepEqual(await other.members(`${order}s`, backward), []);
       assert.deepEqual(await other.members(`${order}s`), []);
       const count = async (at: number): Promise<void> =>
         assert.equal(

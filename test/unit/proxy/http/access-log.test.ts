@@ -6,6 +6,7 @@ import { Writable } from "node:stream";
 import Koa from "koa";
 import { accessLog } from "../../../../proxy/http/access-log.ts";
 import type { RequestState } from "../../../../proxy/http/state.ts";
+import { ENDPOINTS } from "../../../../shared/api/endpoints.ts";
 import { createLogger } from "../../../../proxy/logging.ts";
 import { until } from "../../../support/until.ts";
 
@@ -14,9 +15,12 @@ interface Line {
   readonly finished: boolean;
 }
 
+const PRINCIPAL = { kind: "api-key", developerId: "shop", developerName: "Shop", keyId: "aa" } as const;
+
 describe("http/access-log", () => {
   const lines: Line[] = [];
   const counted: (number | undefined)[] = [];
+  const used: unknown[] = [];
   let server: Server;
   let isReached: () => void = () => undefined;
   let reached: Promise<void>;
@@ -29,9 +33,21 @@ describe("http/access-log", () => {
       },
     });
     const app = new Koa<RequestState>();
-    app.use(accessLog(createLogger("info", log), { request: (_endpoint, status) => counted.push(status) }));
+    app.use(
+      accessLog(
+        createLogger("info", log),
+        { request: (_endpoint, status) => counted.push(status) },
+        { count: (...one) => used.push(one) },
+      ),
+    );
     app.use(async (ctx) => {
       if (ctx.path === "/nothing") return;
+      if (ctx.path === "/refused") {
+        ctx.state.principal = PRINCIPAL;
+        ctx.state.endpoint = ENDPOINTS.relay;
+        ctx.state.refusal = "RATE_LIMITED";
+        return;
+      }
       isReached();
       await once(ctx.req, "close");
     });
@@ -41,7 +57,7 @@ describe("http/access-log", () => {
   });
   beforeEach(() => {
     lines.length = 0;
-    counted.length = 0;
+    counted.length = used.length = 0;
     reached = new Promise((resolve) => (isReached = resolve));
   });
   after(() => new Promise((resolve) => server.close(resolve)));
@@ -58,6 +74,13 @@ describe("http/access-log", () => {
     (await ask("/nothing")).resume();
     await until("a line", () => lines.length === 1);
     assert.deepEqual([lines[0]?.status, lines[0]?.finished, counted], [404, true, [404]]);
+  });
+
+  it("counts a request for its developer, with the code of its refusal, and none that nobody is known to have sent", async () => {
+    (await ask("/nothing")).resume();
+    (await ask("/refused")).resume();
+    await until("two lines", () => lines.length === 2);
+    assert.deepEqual(used, [["shop", ENDPOINTS.relay, "RATE_LIMITED"]]);
   });
 
   it("tells none for a caller who left before there was one", async () => {

@@ -12,6 +12,8 @@ import type { Database } from "../../../../../proxy/store/lmdb/database.ts";
 import { bridgeDraft } from "../../../../support/bridges.ts";
 import { temporaryDatabase } from "../../../../support/fees.ts";
 
+const BY = { kind: "operator", name: "olga" } as const;
+
 describe("operator bridges", () => {
   let database: Database;
   let stores: InstanceStores;
@@ -26,7 +28,7 @@ describe("operator bridges", () => {
 
   async function run(...words: string[]): Promise<Result> {
     const { values } = parseStoreCommand([]);
-    const result = await runVerb(BRIDGES, words, { stores, data: undefined, values });
+    const result = await runVerb(BRIDGES, words, { stores, data: undefined, values, by: BY });
     return result ?? assert.fail("no answer");
   }
   const listed = async (...words: string[]): Promise<string[]> => {

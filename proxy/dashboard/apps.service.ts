@@ -1,0 +1,193 @@
+/**
+ * Identity-provider apps: asked for by developers, judged by operators. The terms are checked by the registration itself
+ * when the request is made, too, so that nobody waits for a refusal that a form could have said.
+ */
+import type { z } from "zod";
+import type { Apps, AppRequestView, AppView, requestAppRequest } from "../../shared/dashboard/developer.ts";
+import type { OperatorApps } from "../../shared/dashboard/operator.ts";
+import { addApp, type NewApp } from "../identity/registration.ts";
+import type { AppRequest, AppRequestStore } from "../store/app-requests.ts";
+import type { App, AppStore } from "../store/apps.ts";
+import { noted, type Author } from "../store/audit.ts";
+import type { KeyStore } from "../store/keys.ts";
+import { asField, DashboardError, wrongField } from "./errors.ts";
+
+export interface AppParts {
+  readonly apps: AppStore;
+  readonly requests: AppRequestStore;
+  readonly developers: Pick<KeyStore, "developer" | "developers">;
+  /** Development: providers on this machine. */
+  readonly allowLoopback: boolean;
+  readonly now: () => number;
+}
+
+type Wanted = z.output<typeof requestAppRequest>;
+
+const MOST_PENDING = 10;
+
+export function createApps({ apps, requests, developers, allowLoopback, now }: AppParts) {
+  const at = (): string => new Date(now()).toISOString();
+
+  /** Throws with words what the registration would refuse. Nothing is kept. */
+  async function rehearse(wanted: NewApp): Promise<void> {
+    const nowhere = { ...apps, addApp: () => Promise.resolve(true) };
+    await addApp(nowhere, () => Promise.resolve(true), wanted, { allowLoopback });
+  }
+
+  const ofDeveloper = async (developerId: string): Promise<Apps> => ({
+    apps: (await apps.apps()).filter((one) => one.developerId === developerId).map(shownApp),
+    requests: (await requests.requests())
+      .filter((one) => one.developerId === developerId)
+      .sort(newestFirst)
+      .map(shownRequest),
+  });
+
+  async function pending(id: string): Promise<AppRequest> {
+    const found = await requests.request(id);
+    if (found === undefined) throw new DashboardError("NOT_FOUND");
+    if (found.state !== "pending") throw new DashboardError("STATE_CHANGED");
+    return found;
+  }
+
+  return {
+    ofDeveloper,
+
+    async ask(developerId: string, wanted: Wanted, by: Author): Promise<Apps> {
+      const { client_id: id, jwks_url: jwksUrl, access_claim: accessClaim, ...rest } = wanted;
+      if (!URL.canParse(jwksUrl)) throw wrongField("jwks_url", "the key set's address is no URL");
+      const made: AppRequest = {
+        ...{ id, developerId, createdAt: at(), state: "pending", jwksUrl },
+        ...{ issuer: rest.issuer, audience: rest.audience, algorithms: rest.algorithms },
+        ...(accessClaim === null ? {} : { accessClaim }),
+        ...{ subClaim: rest.sub_claim, perms: rest.perms, maxTtlSecs: rest.max_ttl_secs },
+      };
+      await rehearse(newAppOf(made, new URL(jwksUrl).host)).catch(besideItsField);
+      const open = (await requests.requests()).filter(
+        (one) => one.developerId === developerId && one.state === "pending" && one.id !== id,
+      );
+      if (open.length >= MOST_PENDING) throw new DashboardError("TOO_MANY");
+      const isNew = await requests.add(made, noted("app.request", by));
+      const kept = isNew ? made : await requests.request(id);
+      if (kept?.developerId !== developerId) throw new DashboardError("TAKEN");
+      return ofDeveloper(developerId);
+    },
+
+    async withdraw(developerId: string, id: string, by: Author): Promise<Apps> {
+      if ((await requests.request(id))?.developerId !== developerId) throw new DashboardError("NOT_FOUND");
+      const withdrawn = await requests.decide(
+        id,
+        (one) => ({ ...one, state: "withdrawn", decidedAt: at() }),
+        noted("app.withdraw", by),
+      );
+      if (withdrawn === undefined) throw new DashboardError("STATE_CHANGED");
+      return ofDeveloper(developerId);
+    },
+
+    async remove(developerId: string, id: string, by: Author): Promise<Apps> {
+      if ((await apps.app(id))?.developerId !== developerId) throw new DashboardError("NOT_FOUND");
+      await apps.removeApp(id, by);
+      return ofDeveloper(developerId);
+    },
+
+    async all(): Promise<OperatorApps> {
+      const names = new Map((await developers.developers()).map(({ id, name }) => [id, name]));
+      const asked = [...(await requests.requests())].sort(newestFirst);
+      const ordered = [
+        ...asked.filter(({ state }) => state === "pending"),
+        ...asked.filter(({ state }) => state !== "pending"),
+      ];
+      return {
+        apps: (await apps.apps()).map((one) => ({ ...shownApp(one), developer_id: one.developerId })),
+        requests: ordered.map((one) => ({
+          ...shownRequest(one),
+          ...{ developer_id: one.developerId, developer_name: names.get(one.developerId) ?? "" },
+        })),
+      };
+    },
+
+    /**
+     * `jwksHost` is typed by whoever approves. The app's id follows from the request, so an approval that broke off
+     * after the app was made is finished by the next, and two that come at once make one app.
+     */
+    async approve(id: string, jwksHost: string, by: Author): Promise<void> {
+      const request = await pending(id);
+      const appId = `app_${id.replaceAll("-", "").slice(0, 16)}`;
+      const exists = async (developerId: string): Promise<boolean> =>
+        (await developers.developer(developerId)) !== undefined;
+      if ((await apps.app(appId)) === undefined)
+        await asField("jwks_host", () =>
+          addApp(apps, exists, { ...newAppOf(request, jwksHost), id: appId }, { allowLoopback, by }),
+        );
+      const approve = (one: AppRequest): AppRequest => ({
+        ...one,
+        ...{ state: "approved", decidedAt: at(), appId },
+      });
+      if ((await requests.decide(id, approve, noted("app.approve", by))) !== undefined) return;
+      // Withdrawn or refused in between: what was made of it goes.
+      if ((await requests.request(id))?.state !== "approved") await apps.removeApp(appId, by);
+      throw new DashboardError("STATE_CHANGED");
+    },
+
+    async refuse(id: string, reason: string, by: Author): Promise<void> {
+      await pending(id);
+      const refuse = (one: AppRequest): AppRequest => ({
+        ...one,
+        ...{ state: "refused", decidedAt: at(), reason },
+      });
+      if ((await requests.decide(id, refuse, noted("app.refuse", by))) === undefined)
+        throw new DashboardError("STATE_CHANGED");
+    },
+  };
+}
+
+const newestFirst = (one: AppRequest, other: AppRequest): number =>
+  one.createdAt < other.createdAt ? 1 : -1;
+
+/** The field whose fault the registration's words name. */
+const FIELDS: readonly (readonly [RegExp, string])[] = [
+  [/issuer/, "issuer"],
+  [/audience/, "audience"],
+  [/key set/, "jwks_url"],
+  [/algorithm/, "algorithms"],
+  [/permission/, "perms"],
+  [/lifetime/, "max_ttl_secs"],
+  [/name of a claim/, "sub_claim"],
+  [/claim|ID tokens/, "access_claim"],
+];
+
+function besideItsField(error: unknown): never {
+  const words = error instanceof Error ? error.message : "";
+  const field = FIELDS.find(([pattern]) => pattern.test(words))?.[1];
+  if (field === undefined) throw error;
+  throw wrongField(field, words);
+}
+
+function newAppOf(request: AppRequest, jwksHost: string): NewApp {
+  const { developerId, issuer, audience, jwksUrl, algorithms, accessClaim, subClaim, perms } = request;
+  return {
+    ...{ developerId, issuer, audience, jwksUrl, jwksHost, algorithms, subClaim, perms },
+    ...(accessClaim === undefined ? {} : { accessClaim }),
+    maxTtlSecs: request.maxTtlSecs,
+  };
+}
+
+function shownApp(app: App): AppView {
+  const { id, createdAt, issuer, audience, jwksUrl, jwksHost, algorithms, accessClaim } = app;
+  return {
+    ...{ id, created_at: createdAt, issuer, audience, jwks_url: jwksUrl, jwks_host: jwksHost },
+    algorithms: [...algorithms],
+    access_claim: accessClaim === undefined ? null : `${accessClaim.name}=${accessClaim.value}`,
+    ...{ sub_claim: app.subClaim, perms: [...app.perms], max_ttl_secs: app.maxTtlSecs },
+  };
+}
+
+function shownRequest(request: AppRequest): AppRequestView {
+  const { id, createdAt, state, decidedAt, reason, appId, issuer, audience, jwksUrl } = request;
+  return {
+    ...{ id, created_at: createdAt, state, issuer, audience, jwks_url: jwksUrl },
+    ...{ decided_at: decidedAt ?? null, reason: reason ?? null, app_id: appId ?? null },
+    algorithms: [...request.algorithms],
+    access_claim: request.accessClaim ?? null,
+    ...{ sub_claim: request.subClaim, perms: [...request.perms], max_ttl_secs: request.maxTtlSecs },
+  };
+}

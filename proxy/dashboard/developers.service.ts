@@ -1,0 +1,209 @@
+/** What an operator sees and changes of developers, accounts and invitations. */
+import type {
+  Accounts as AccountsView,
+  CreatedInvitation,
+  Developers,
+  InvitationRow,
+} from "../../shared/dashboard/operator.ts";
+import { addDeveloper, disableDeveloper, enableDeveloper, revokeSessions } from "../auth/registration.ts";
+import type { LimitDefaults } from "../config.ts";
+import { isOpen, type Account, type AccountStore, type Invitation } from "../store/accounts.ts";
+import { noted, type Author } from "../store/audit.ts";
+import type { DashboardSession } from "../store/dashboard-sessions.ts";
+import type { Developer, DeveloperLimits, KeyStore } from "../store/keys.ts";
+import { DashboardError, wrongField } from "./errors.ts";
+import { newInvitation } from "./secrets.ts";
+
+export interface DeveloperParts {
+  readonly keys: KeyStore;
+  readonly accounts: AccountStore;
+  readonly sessionsOf: (account: Account) => Promise<readonly DashboardSession[]>;
+  readonly defaults: LimitDefaults;
+  readonly pepper: Uint8Array;
+  readonly origin: string;
+  readonly now: () => number;
+}
+
+const HOUR_MS = 3_600_000;
+const LIMITS = {
+  session_per_minute: "sessionPerMinute",
+  key_per_minute: "keyPerMinute",
+  key_per_day: "keyPerDay",
+} as const satisfies Record<string, keyof DeveloperLimits>;
+type LimitName = keyof typeof LIMITS;
+const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
+
+export type Wish =
+  | { readonly for: "developer"; readonly developer_id: string; readonly hours: number }
+  | { readonly for: "operator"; readonly hours: number }
+  | { readonly for: "recovery"; readonly account_id: string; readonly hours: number };
+
+export function createDevelopers({
+  keys,
+  accounts,
+  sessionsOf,
+  defaults,
+  pepper,
+  origin,
+  now,
+}: DeveloperParts) {
+  const at = (): string => new Date(now()).toISOString();
+
+  async function list(): Promise<Developers> {
+    const [all, live, people] = await Promise.all([keys.developers(), keys.keys(), accounts.accounts()]);
+    const defaultOf = (name: LimitName): number => defaults[LIMITS[name]];
+    const numbers = (of: (name: LimitName) => number) => ({
+      session_per_minute: of("session_per_minute"),
+      key_per_minute: of("key_per_minute"),
+      key_per_day: of("key_per_day"),
+    });
+    return {
+      defaults: numbers(defaultOf),
+      developers: all.map(({ id, name, createdAt, disabledAt, limits }) => ({
+        ...{ id, name, created_at: createdAt, disabled_at: disabledAt ?? null },
+        limits: numbers((limit) => limits[LIMITS[limit]] ?? defaultOf(limit)),
+        raised: LIMIT_NAMES.filter((limit) => limits[LIMITS[limit]] !== undefined),
+        live_keys: live.filter((key) => key.developerId === id && key.revokedAt === undefined).length,
+        accounts: people.filter((one) => one.developerId === id && one.closedAt === undefined).length,
+      })),
+    };
+  }
+
+  async function must(id: string): Promise<Developer> {
+    const found = /^[a-z0-9_-]{2,63}$/.test(id) ? await keys.developer(id) : undefined;
+    if (found === undefined) throw new DashboardError("NOT_FOUND");
+    return found;
+  }
+
+  async function target(
+    wish: Wish,
+  ): Promise<Pick<Invitation, "purpose" | "role" | "developerId" | "accountId">> {
+    if (wish.for === "operator") return { purpose: "sign-up", role: "operator" };
+    if (wish.for === "developer") {
+      if ((await keys.developer(wish.developer_id)) === undefined)
+        throw wrongField("developer_id", "there is no such developer");
+      return { purpose: "sign-up", role: "developer", developerId: wish.developer_id };
+    }
+    const account = await accounts.account(wish.account_id);
+    if (account === undefined || account.closedAt !== undefined)
+      throw wrongField("account_id", "there is no such account, or it is closed");
+    const { role, developerId, id: accountId } = account;
+    return { purpose: "recovery", role, accountId, ...(developerId === undefined ? {} : { developerId }) };
+  }
+
+  async function listAccounts(): Promise<AccountsView> {
+    const all = await accounts.accounts();
+    return {
+      accounts: await Promise.all(
+        all.map(async (one) => ({
+          ...{ id: one.id, name: one.name, role: one.role, developer_id: one.developerId ?? null },
+          ...{ created_at: one.createdAt, closed_at: one.closedAt ?? null, passkeys: one.passkeys.length },
+          sessions: (await sessionsOf(one)).length,
+        })),
+      ),
+    };
+  }
+
+  return {
+    list,
+
+    async add(
+      wanted: { readonly name: string; readonly id?: string | undefined },
+      by: Author,
+    ): Promise<Developers> {
+      const { name, id } = wanted;
+      if (id !== undefined && (await keys.developer(id)) !== undefined)
+        throw new DashboardError("TAKEN", undefined, {
+          fields: [{ path: "id", message: "this id is taken" }],
+        });
+      await addDeveloper(keys, { name, ...(id === undefined ? {} : { id }) }, by);
+      return list();
+    },
+
+    /** Null takes the instance's default again. */
+    async setLimits(
+      id: string,
+      wanted: Readonly<Partial<Record<LimitName, number | null | undefined>>>,
+      by: Author,
+    ): Promise<Developers> {
+      await must(id);
+      const change = (developer: Developer): Developer => {
+        const limits: Partial<Record<(typeof LIMITS)[LimitName], number>> = { ...developer.limits };
+        for (const name of LIMIT_NAMES) {
+          const value = wanted[name];
+          if (value === null) delete limits[LIMITS[name]];
+          else if (value !== undefined) limits[LIMITS[name]] = value;
+        }
+        return { ...developer, limits };
+      };
+      await keys.updateDeveloper(id, change, noted("developer.limits", by));
+      return list();
+    },
+
+    async disable(id: string, by: Author): Promise<Developers> {
+      await must(id);
+      await disableDeveloper(keys, id, at(), by);
+      return list();
+    },
+    async enable(id: string, by: Author): Promise<Developers> {
+      await must(id);
+      await enableDeveloper(keys, id, by);
+      return list();
+    },
+    async revokeSessions(id: string, by: Author): Promise<Developers> {
+      await must(id);
+      await revokeSessions(keys, id, by);
+      return list();
+    },
+
+    async invitations(): Promise<InvitationRow[]> {
+      const all = [...(await accounts.invitations())];
+      return all
+        .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1))
+        .map((one) => shown(one, at()));
+    },
+
+    async invite(wish: Wish, by: Author): Promise<CreatedInvitation> {
+      const { id, token, secretHash } = newInvitation(pepper);
+      const made: Invitation = {
+        ...{ id, secretHash, ...(await target(wish)) },
+        ...{ createdAt: at(), expiresAt: new Date(now() + wish.hours * HOUR_MS).toISOString() },
+      };
+      await accounts.addInvitation(made, noted("invitation.create", by));
+      // Behind the #: no server and no log gets to see it.
+      return { link: `${origin}/invitation#${token}`, invitation: shown(made, at()) };
+    },
+
+    async cancelInvitation(id: string, by: Author): Promise<void> {
+      if (!/^[0-9a-f]{16}$/.test(id) || (await accounts.invitation(id)) === undefined)
+        throw new DashboardError("NOT_FOUND");
+      if (!(await accounts.cancelInvitation(id, at(), noted("invitation.cancel", by))))
+        throw new DashboardError("STATE_CHANGED");
+    },
+
+    accounts: listAccounts,
+
+    /** Not one's own, and never the last operator's: nobody could undo it here. */
+    async closeAccount(id: string, own: Account, by: Author): Promise<AccountsView> {
+      const found = /^[0-9a-f-]{36}$/.test(id) ? await accounts.account(id) : undefined;
+      if (found === undefined) throw new DashboardError("NOT_FOUND");
+      if (id === own.id)
+        throw new DashboardError("STATE_CHANGED", "Your own account is closed by another operator");
+      const close = (account: Account): Account =>
+        account.closedAt === undefined
+          ? { ...account, closedAt: at(), sessionEpoch: account.sessionEpoch + 1 }
+          : account;
+      await accounts.change(id, close, noted("account.close", by));
+      return listAccounts();
+    },
+  };
+}
+
+function shown(invitation: Invitation, at: string): InvitationRow {
+  const { id, purpose, role, developerId, accountId, createdAt, expiresAt, usedAt, cancelledAt } = invitation;
+  const ended = usedAt !== undefined ? "used" : cancelledAt !== undefined ? "cancelled" : "expired";
+  return {
+    ...{ id, purpose, role, developer_id: developerId ?? null, account_id: accountId ?? null },
+    ...{ created_at: createdAt, expires_at: expiresAt, state: isOpen(invitation, at) ? "open" : ended },
+  };
+}

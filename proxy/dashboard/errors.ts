@@ -1,0 +1,79 @@
+/** The dashboard's refusals, with codes of its own table; those of the parts that it shares with the proxy are translated here. */
+import {
+  DASHBOARD_ERRORS,
+  type DashboardErrorCode,
+  type DashboardProblem,
+} from "../../shared/dashboard/errors.ts";
+import { ApiError, type FieldError } from "../http/errors.ts";
+
+interface Details {
+  readonly fields?: readonly FieldError[] | undefined;
+  readonly retryAfterSecs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+export class DashboardError extends Error {
+  readonly code: DashboardErrorCode;
+  readonly fields: readonly FieldError[] | undefined;
+  readonly retryAfterSecs: number | undefined;
+
+  /** `detail` may be shown to anyone. Default: the code's title. */
+  constructor(code: DashboardErrorCode, detail?: string, { fields, retryAfterSecs, cause }: Details = {}) {
+    super(detail ?? DASHBOARD_ERRORS[code].title, { cause });
+    this.name = "DashboardError";
+    this.code = code;
+    this.fields = fields;
+    this.retryAfterSecs = retryAfterSecs;
+  }
+}
+
+/** What is wrong with one field of a body, for whoever fills in the form. */
+export function wrongField(path: string, message: string): DashboardError {
+  return new DashboardError("INVALID_REQUEST", message, { fields: [{ path, message }] });
+}
+
+/** What one function refuses in words is beside this field. */
+export async function asField<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isRefusalInWords(error)) throw wrongField(path, error.message);
+    throw error;
+  }
+}
+
+/** Registration and fee rules refuse with plain errors, whose words are for people; all else has a class or a code. */
+const isRefusalInWords = (error: unknown): error is Error =>
+  error instanceof Error && Object.getPrototypeOf(error) === Error.prototype && !("code" in error);
+
+export function asDashboardError(thrown: unknown): DashboardError {
+  if (thrown instanceof DashboardError) return thrown;
+  if (thrown instanceof ApiError && Object.hasOwn(DASHBOARD_ERRORS, thrown.code)) {
+    const { fields, retryAfterSecs, cause } = thrown;
+    return new DashboardError(thrown.code as DashboardErrorCode, thrown.message, {
+      fields,
+      retryAfterSecs,
+      cause,
+    });
+  }
+  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
+  if (code === "STORE_UNAVAILABLE")
+    return new DashboardError("STORE_UNAVAILABLE", undefined, { retryAfterSecs: 5, cause: thrown });
+  return new DashboardError("INTERNAL", "Something failed on our side; the request id tells us what", {
+    cause: thrown,
+  });
+}
+
+export function dashboardProblem(error: DashboardError, requestId: string): DashboardProblem {
+  const { status, retryable, title } = DASHBOARD_ERRORS[error.code];
+  return {
+    type: `urn:cloister:dashboard:${error.code}`,
+    title,
+    status,
+    detail: error.message,
+    code: error.code,
+    retryable,
+    request_id: requestId,
+    ...(error.fields === undefined ? {} : { errors: [...error.fields] }),
+  };
+}

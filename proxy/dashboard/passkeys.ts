@@ -1,0 +1,150 @@
+/**
+ * Ceremonies with passkeys, over the WebAuthn library: what is asked of the browser, and what is believed of its answer.
+ * User verification is required everywhere, since the passkey is all that stands before an account.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from "@simplewebauthn/server";
+import {
+  creationOptions,
+  requestOptions,
+  type AuthenticationResponse,
+  type CreationOptions,
+  type RegistrationResponse,
+  type RequestOptions,
+} from "../../shared/dashboard/passkeys.ts";
+import type { Passkey } from "../store/accounts.ts";
+import { DashboardError } from "./errors.ts";
+
+export interface RelyingParty {
+  readonly rpId: string;
+  readonly origin: string;
+  readonly name: string;
+}
+
+/** How long a browser may take, milliseconds; so long a challenge is kept. */
+export const CEREMONY_MS = 300_000;
+
+export type Passkeys = ReturnType<typeof createPasskeys>;
+
+export function createPasskeys({ rpId, origin, name: rpName }: RelyingParty, now: () => number) {
+  const known = (passkeys: readonly Passkey[]) =>
+    passkeys.map(({ credentialId, transports }) => ({ id: credentialId, transports: [...transports] }));
+
+  return {
+    /** `userId` names the account to the authenticator, and no person. Passkeys that the account has are left out. */
+    async creationOptions(
+      userId: string,
+      userName: string,
+      passkeys: readonly Passkey[],
+    ): Promise<CreationOptions> {
+      const made = await generateRegistrationOptions({
+        ...{ rpID: rpId, rpName, userName, userDisplayName: userName },
+        userID: new Uint8Array(Buffer.from(userId, "utf8")),
+        timeout: CEREMONY_MS,
+        attestationType: "none",
+        excludeCredentials: known(passkeys),
+        authenticatorSelection: { residentKey: "required", userVerification: "required" },
+      });
+      return creationOptions.parse(made);
+    },
+
+    /** Undefined: any passkey of this origin (discoverable credentials). */
+    async requestOptions(passkeys: readonly Passkey[] | undefined): Promise<RequestOptions> {
+      const made = await generateAuthenticationOptions({
+        rpID: rpId,
+        timeout: CEREMONY_MS,
+        userVerification: "required",
+        ...(passkeys === undefined ? {} : { allowCredentials: known(passkeys) }),
+      });
+      return requestOptions.parse(made);
+    },
+
+    /** Throws PASSKEY_REFUSED. */
+    async register(response: RegistrationResponse, challenge: string, name: string): Promise<Passkey> {
+      const verified = await refusing(() =>
+        verifyRegistrationResponse({
+          response: registrationOf(response),
+          expectedChallenge: challenge,
+          expectedOrigin: origin,
+          expectedRPID: rpId,
+          requireUserVerification: true,
+        }),
+      );
+      if (!verified.verified) throw new DashboardError("PASSKEY_REFUSED");
+      const { credential, credentialBackedUp } = verified.registrationInfo;
+      return {
+        id: randomUUID(),
+        name,
+        credentialId: credential.id,
+        publicKey: credential.publicKey,
+        counter: credential.counter,
+        transports: [...(response.response.transports ?? [])],
+        isSynced: credentialBackedUp,
+        createdAt: new Date(now()).toISOString(),
+      };
+    },
+
+    /** The passkey as it is from now on. Throws PASSKEY_REFUSED, also for a counter that went back: a copied key. */
+    async verify(
+      { response, ...rest }: AuthenticationResponse,
+      challenge: string,
+      passkey: Passkey,
+    ): Promise<Passkey> {
+      const { userHandle, ...signed } = response;
+      const verified = await refusing(() =>
+        verifyAuthenticationResponse({
+          response: {
+            ...asLibrary(rest),
+            response: { ...signed, ...(userHandle == null ? {} : { userHandle }) },
+          },
+          expectedChallenge: challenge,
+          expectedOrigin: origin,
+          expectedRPID: rpId,
+          requireUserVerification: true,
+          credential: {
+            id: passkey.credentialId,
+            publicKey: new Uint8Array(passkey.publicKey),
+            counter: passkey.counter,
+          },
+        }),
+      );
+      if (!verified.verified) throw new DashboardError("PASSKEY_REFUSED");
+      const { newCounter, credentialBackedUp } = verified.authenticationInfo;
+      return {
+        ...passkey,
+        counter: newCounter,
+        isSynced: credentialBackedUp,
+        lastUsedAt: new Date(now()).toISOString(),
+      };
+    },
+  };
+}
+
+/** The library's type has the field absent where browsers send null. */
+function asLibrary<T extends Pick<AuthenticationResponse, "authenticatorAttachment">>({
+  authenticatorAttachment: found,
+  ...response
+}: T) {
+  return { ...response, ...(found == null ? {} : { authenticatorAttachment: found }) };
+}
+
+function registrationOf({ response: { transports, ...made }, ...rest }: RegistrationResponse) {
+  return {
+    ...asLibrary(rest),
+    response: { ...made, ...(transports === undefined ? {} : { transports }) },
+  };
+}
+
+/** The library throws on whatever does not fit; its words may quote what was sent. */
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch {
+    throw new DashboardError("PASSKEY_REFUSED");
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * What the owner changed and proposed in the pool, as the pool's own events tell it, with what its reader may do: always
+ * a transaction or a command for whoever holds the owner's key. Nothing is signed here.
+ */
+import { Interface } from "ethers";
+import type { Enclaves } from "../../shared/dashboard/operator.ts";
+import type { Instruction } from "../../shared/dashboard/values.ts";
+import { POOL_ABI } from "../../shared/contracts/abi.ts";
+import { checksumAddress } from "../../shared/api/checksum.ts";
+import { readAttestation } from "../../shared/protocol/attestation-document.ts";
+import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import { mustFromHex } from "../../shared/protocol/bytes.ts";
+import { eventNamesOf, ownerEventOf, type Role } from "../../shared/protocol/host/owner-events.ts";
+import type { Chain } from "../chain/provider.ts";
+import { DashboardError } from "./errors.ts";
+
+export interface PoolParts {
+  readonly chain: Pick<Chain, "logs" | "header" | "call" | "chainId">;
+  readonly pool: Address;
+  readonly deploymentBlock: number;
+}
+
+type Standing = Enclaves["admissions"][number]["standing"];
+
+interface Known {
+  readonly role: Role;
+  readonly subject: Address;
+  standing: Standing;
+  admissibleAt: number | undefined;
+  expiresAt: number | undefined;
+  /** PCRs of a signer's latest genesis document, as it says: the pool's readers verify it (`operator signer list`). */
+  measurements: Readonly<Record<string, string>>;
+}
+
+const POOL = new Interface(POOL_ABI);
+const ROLES: readonly Role[] = ["signer", "asset", "executor"];
+const TAKE_OUT = { signer: "removeSigner", asset: "delistAsset", executor: "removeExecutor" } as const;
+const EVERY_NAME = ROLES.flatMap((role) => eventNamesOf(role));
+/** Nodes refuse longer ranges in one question. */
+const SPAN = 50_000;
+
+export function createPoolView({ chain, pool, deploymentBlock }: PoolParts) {
+  const topics = [EVERY_NAME.map((name) => POOL.getEvent(name)!.topicHash)];
+
+  async function ask(name: string): Promise<unknown> {
+    const answer = await chain.call({ to: pool, data: POOL.encodeFunctionData(name) });
+    return POOL.decodeFunctionResult(name, answer)[0] as unknown;
+  }
+
+  async function read(newest: number): Promise<readonly Known[]> {
+    // From the start each time: an owner acts a few times in the life of a pool, and blocks may be replaced.
+    const found = new Map<string, Known>();
+    for (let from = deploymentBlock; from <= newest; from += SPAN) {
+      const range = { fromBlock: from, toBlock: Math.min(from + SPAN - 1, newest) };
+      for (const log of await chain.logs(pool, range, topics)) take(found, log);
+    }
+    return [...found.values()];
+  }
+
+  const transaction = (title: string, effect: string, data: string): Instruction => ({
+    ...{ title, effect, command: null },
+    transaction: { to: checksumAddress(pool), data, value: "0", chain_id: Number(chain.chainId) },
+  });
+
+  function instructionsFor({ role, subject, standing }: Known): Instruction[] {
+    if (standing !== "proposed" && standing !== "admitted") return [];
+    const data = POOL.encodeFunctionData(TAKE_OUT[role], [subject]);
+    const isProposed = standing === "proposed";
+    return [
+      transaction(
+        isProposed ? `Withdraw this ${role}` : `Take this ${role} out`,
+        isProposed
+          ? "Nobody can admit it any more. It may be proposed again, and waits the whole delay then."
+          : `At once; to come back it has to be proposed, and waits the whole delay. ${EFFECTS[role]}`,
+        data,
+      ),
+    ];
+  }
+
+  return async (): Promise<Enclaves> => {
+    try {
+      const header = await chain.header("latest");
+      if (header === undefined) throw new Error("no newest block");
+      const now = header.timestamp;
+      const [all, threshold, owner] = await Promise.all([
+        read(header.number),
+        ask("threshold"),
+        ask("owner"),
+      ]);
+      const admissions = all
+        .map((one) => ({ ...one, standing: standingAt(one, now) }))
+        .sort((one, other) => rank(one.standing) - rank(other.standing));
+      return {
+        threshold: Number(threshold),
+        running: admissions
+          .filter(
+            ({ role, standing }) => role === "signer" && (standing === "admitted" || standing === "proposed"),
+          )
+          .map(({ subject, standing, measurements }) => ({
+            ...{ signer: checksumAddress(subject), is_accepted: standing === "admitted", measurements },
+          })),
+        admissions: admissions.map((one) => ({
+          ...{ role: one.role, subject: checksumAddress(one.subject), standing: one.standing },
+          withdrawable_until: one.standing === "proposed" ? time(one.admissibleAt) : null,
+          expires_at: one.standing === "proposed" ? time(one.expiresAt) : null,
+          instructions: instructionsFor(one),
+        })),
+        at: new Date(now * 1000).toISOString(),
+        owner: asAddress(owner) === undefined ? null : checksumAddress(asAddress(owner)!),
+        instructions: [
+          transaction(
+            "Pause the pool",
+            "For the pool's owner. What the pause stops and for how long, and that exits go on, is in SECURITY.md.",
+            POOL.encodeFunctionData("pause"),
+          ),
+        ],
+      };
+    } catch (error) {
+      throw new DashboardError("CHAIN_UNAVAILABLE", undefined, { cause: error });
+    }
+  };
+}
+
+const EFFECTS: Readonly<Record<Role, string>> = {
+  signer:
+    "The pool takes no attestation of it from then on, and with too few signers only proofs move money.",
+  asset: "No deposits of it and no swaps into it any more; withdrawals go on.",
+  executor: "No swaps any more.",
+};
+
+const rank = (standing: Standing): number =>
+  ["proposed", "admitted", "withdrawn", "removed", "expired"].indexOf(standing);
+const time = (unixSecs: number | undefined): string | null =>
+  unixSecs === undefined ? null : new Date(unixSecs * 1000).toISOString();
+
+function standingAt({ standing, expiresAt }: Known, now: number): Standing {
+  return standing === "proposed" && expiresAt !== undefined && now >= expiresAt ? "expired" : standing;
+}
+
+function take(
+  found: Map<string, Known>,
+  log: { readonly topics: readonly string[]; readonly data: string },
+): void {
+  const { name = "", args } = POOL.parseLog({ topics: [...log.topics], data: log.data }) ?? {};
+  const told: Readonly<Record<string, unknown>> = args?.toObject() ?? {};
+  const event = ownerEventOf(name, told);
+  if (event === undefined) return;
+  const { role, subject, change, proposal } = event;
+  const before = found.get(`${role} ${subject}`);
+  found.set(`${role} ${subject}`, {
+    ...{ role, subject, standing: change },
+    admissibleAt: proposal?.admissibleAt,
+    expiresAt: proposal?.expiresAt,
+    measurements: measurementsIn(told["genesisDocument"]) ?? before?.measurements ?? {},
+  });
+}
+
+function measurementsIn(document: unknown): Readonly<Record<string, string>> | undefined {
+  if (typeof document !== "string") return undefined;
+  try {
+    const { measurement } = readAttestation(mustFromHex(document)) ?? {};
+    return measurement === undefined ? undefined : { ...measurement };
+  } catch {
+    // What an owner put there is no document.
+    return undefined;
+  }
+}
