@@ -19,7 +19,7 @@ const proxyRows = [
   ["fees"],
   ["prices", "open-stores.ts"],
   ["enclave-link", "chain", "auth", "identity", "limits"],
-  ["http", "store", "config.ts"],
+  ["http", "store", "config.ts", "program.ts"],
   ["logging.ts", "settings.ts", "fee-settings.ts", "own-hops.ts", "event-loop.ts", "observe"],
 ];
 

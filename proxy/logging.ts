@@ -21,10 +21,14 @@ const NEVER_LOGGED = [
 const MAX_WAITING_BYTES = 16 << 20;
 
 /** Lines go to `destination`, by default standard output. */
-export function createLogger(level: string, destination: DestinationStream = standardOutput()): Logger {
+export function createLogger(
+  level: string,
+  destination: DestinationStream = standardOutput(),
+  service = "proxy",
+): Logger {
   const options = {
     level,
-    base: { service: "proxy" },
+    base: { service },
     timestamp: timestamps(),
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: shownError },

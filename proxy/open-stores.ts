@@ -38,7 +38,7 @@ export function openStores(
 
 /** Counted here, or across the instance's proxies where a Redis is configured. */
 export async function openWindows(
-  { limitsRedisUrl, chainId, pool }: Config,
+  { limitsRedisUrl, chainId, pool }: Pick<Config, "limitsRedisUrl" | "chainId" | "pool">,
   logger: Logger,
   metrics: Pick<Metrics, "redis">,
 ): Promise<{ readonly store: WindowStore; close(): void }> {

@@ -17,6 +17,7 @@ import { BRIDGES, BRIDGES_HELP } from "./operator/bridges.ts";
 import { DIFFERENT, INDEX_HELP, indexCommand } from "./operator/chain-index.ts";
 import { DEVELOPERS, KEYS } from "./operator/developers.ts";
 import { FEES, FEES_HELP } from "./operator/fees.ts";
+import { ACCOUNTS, INVITATIONS, INVITATIONS_HELP } from "./operator/invitations.ts";
 import { listingCommand } from "./operator/listings.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { auditCommand, HISTORY_HELP, usageCommand } from "./operator/history.ts";
@@ -47,6 +48,7 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper
   keys create DEVELOPER NAME                              a new API key; it is shown this once
   keys list [DEVELOPER]                                   ids, last use, revocation; never a secret
   keys revoke KEY                                         by id (16 hex digits); when it says so, no proxy takes it
+${INVITATIONS_HELP}
 ${APPS_HELP}
 ${TICKETS_HELP}
 ${BRIDGES_HELP}
@@ -62,7 +64,7 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 
 --data    the proxy's data folder (default CLOISTER_DATA_DIR). With --redis only index and fees received need it:
           they read what a proxy on this machine has of the chain
---pepper  the file of the API keys' pepper, for keys create (default CLOISTER_API_KEY_PEPPER_FILE)
+--pepper  the file of the API keys' pepper, for keys create and invitations create (default CLOISTER_API_KEY_PEPPER_FILE)
 --redis   URL of the durable Redis that the instance's proxies share (default CLOISTER_STORE_REDIS_URL; without
           it everything is in the data folder)
 --instance  CHAIN-ID:POOL, which instance in that Redis, or of that backup (default from CLOISTER_CHAIN_ID and CLOISTER_POOL)
@@ -73,6 +75,7 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 /** What is asked of an instance's stores. */
 const COMMANDS: Readonly<Record<string, Verbs>> = {
   ...{ developers: DEVELOPERS, keys: KEYS, apps: APPS, fees: FEES, tickets: TICKETS, bridges: BRIDGES },
+  ...{ invitations: INVITATIONS, accounts: ACCOUNTS },
 };
 
 async function main(args: string[]): Promise<void> {

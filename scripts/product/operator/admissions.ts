@@ -7,7 +7,13 @@ import { Contract, Interface, type Log, type Provider, type Signer, type Transac
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { asAddress, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
-import { eventNamesOf, ownerEventOf, type Change, type OwnerEvent, type Role } from "../../../shared/protocol/host/owner-events.ts";
+import {
+  eventNamesOf,
+  ownerEventOf,
+  type Change,
+  type OwnerEvent,
+  type Role,
+} from "../../../shared/protocol/host/owner-events.ts";
 
 const CALLS = {
   signer: { propose: "proposeSigner", admit: "addSigner", remove: "removeSigner" },

@@ -27,6 +27,8 @@ const STORE_OPTIONS = {
   // developers
   ...{ id: text, sub: text, origin: texts },
   ...{ "session-per-minute": text, "key-per-minute": text, "key-per-day": text },
+  // invitations
+  ...{ developer: text, operator: flag, account: text, hours: text },
   // fees
   ...{ flat: text, bps: text, sink: text },
   // apps

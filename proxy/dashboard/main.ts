@@ -1,0 +1,175 @@
+/** The dashboard as a program of its own, beside the proxies of its instance: it opens the store that they share, listens on an origin of its own, and ends in order. */
+import { existsSync } from "node:fs";
+import path from "node:path";
+import type { Me } from "../../shared/dashboard/account.ts";
+import { checksumAddress } from "../../shared/api/checksum.ts";
+import { loadPepper } from "../auth/secret-files.ts";
+import { createChain } from "../chain/provider.ts";
+import { clientAddress } from "../http/client-address.ts";
+import { startHttpServer } from "../http/server.ts";
+import { Limits } from "../limits/limits.ts";
+import type { Logger } from "../logging.ts";
+import { openWindows } from "../open-stores.ts";
+import { ownHops } from "../own-hops.ts";
+import { runProgram } from "../program.ts";
+import { configHelp } from "../settings.ts";
+import { embeddedStores, sharedStores, type InstanceStores } from "../store/instance.ts";
+import { openDatabase, STORE_FILE } from "../store/lmdb/database.ts";
+import { claimInstance } from "../store/lmdb/instance-record.ts";
+import { accountRoutes } from "./account.routes.ts";
+import { createAccounts } from "./accounts.service.ts";
+import { createActivity } from "./activity.service.ts";
+import { createDashboardApp } from "./app.ts";
+import { createApps } from "./apps.service.ts";
+import { DASHBOARD_SETTINGS, readDashboardConfig, type DashboardConfig } from "./config.ts";
+import { developerRoutes } from "./developer.routes.ts";
+import { createDevelopers } from "./developers.service.ts";
+import { createFees } from "./fees.service.ts";
+import { createHealth } from "./health.service.ts";
+import { createKeys } from "./keys.service.ts";
+import { operatorRoutes } from "./operator.routes.ts";
+import { createOrigins } from "./origins.service.ts";
+import { readPage } from "./page.middleware.ts";
+import { createPasskeys } from "./passkeys.ts";
+import { createPoolView } from "./pool.service.ts";
+import { createSessions } from "./sessions.ts";
+import { createStandings, createTries } from "./standings.ts";
+import { createAlarms } from "./watcher-file.ts";
+import { createWork } from "./work.service.ts";
+
+const REQUESTS_MS = 5_000;
+const NAME = "Cloister";
+const PAGE_FOLDER = path.join(import.meta.dirname, "dist");
+const now = Date.now;
+
+interface OpenStores {
+  readonly stores: InstanceStores;
+  close(): Promise<void>;
+}
+
+async function openStores(config: DashboardConfig, logger: Logger): Promise<OpenStores> {
+  const { storeRedisUrl, dataDir, chainId, pool } = config;
+  const onBrokenRecord = (table: string, record: string): void =>
+    logger.fatal({ table, record }, "a stored record cannot be read and is set aside");
+  if (storeRedisUrl !== undefined) {
+    const stores = await sharedStores({
+      ...{ url: storeRedisUrl, instance: { chainId, pool }, mustExist: true, onBrokenRecord },
+      onUnreachable: (error) => logger.error({ err: error }, "the durable Redis is unreachable or unfit"),
+      onReachable: () => logger.info("the durable Redis is back"),
+    });
+    return { stores, close: () => Promise.resolve(stores.close()) };
+  }
+  // A mistyped folder must not become a new, empty store that looks like lost accounts.
+  if (!existsSync(path.join(dataDir, STORE_FILE)))
+    throw new Error(`${dataDir} holds no store; start the proxy once`);
+  const database = openDatabase(dataDir);
+  await claimInstance(database, { chainId, pool });
+  const stores = embeddedStores(database, onBrokenRecord);
+  return {
+    stores,
+    close: async () => {
+      stores.close();
+      await database.close();
+    },
+  };
+}
+
+async function start(config: DashboardConfig, logger: Logger): Promise<() => Promise<void>> {
+  const { pool, chainId, assets, origin } = config;
+  const pepper = await loadPepper(config.pepperFile);
+  const leaving = new AbortController();
+  const chain = createChain(config.rpcUrl, BigInt(chainId), { signal: leaving.signal });
+  const { stores, close } = await openStores(config, logger);
+  const windows = await openWindows(config, logger, { redis: () => undefined });
+  const limits = new Limits(config.limits, windows.store);
+  const standings = createStandings({
+    limits,
+    ...{ defaults: config.limits, isShared: config.limitsRedisUrl !== undefined, keys: stores.keys },
+  });
+
+  const sessions = createSessions({
+    ...config,
+    ...{ accounts: stores.accounts, store: stores.dashboardSessions, pepper, now },
+  });
+  const accounts = createAccounts({
+    ...{ store: stores.accounts, challenges: stores.dashboardSessions, developers: stores.keys, pepper, now },
+    passkeys: createPasskeys({ rpId: config.rpId, origin, name: NAME }, now),
+  });
+  const apps = createApps({
+    ...{ apps: stores.apps, requests: stores.appRequests, developers: stores.keys, now },
+    allowLoopback: config.identityLoopback,
+  });
+  const fees = createFees({ ...config, store: stores.feeRules, priceStore: stores.prices, now });
+  const activity = createActivity({ ...stores, standings, explorerTx: config.explorerTx, now });
+  const alarms = createAlarms(config.watcherFile, now);
+  const health = createHealth({
+    ...{ operations: config.operations, checkStore: () => stores.check(), alarms, now },
+    newestBlock: async () => {
+      const header = await chain.header("latest");
+      if (header === undefined) throw new Error("no newest block");
+      return header.timestamp;
+    },
+  });
+
+  const app = createDashboardApp({
+    ...{ origin, sessions, pepper, logger: logger.child({ part: "http" }), now },
+    files: await readPage(PAGE_FOLDER),
+    addressOf: clientAddress(ownHops(config.trustedHops, config.trustedProxies)),
+    handlers: {
+      ...accountRoutes({
+        ...{ accounts, sessions, instance: instanceOf(config) },
+        developerOf: (id) => stores.keys.developer(id),
+        count: createTries(windows.store, config.triesPerMinute),
+      }),
+      ...developerRoutes({
+        ...{ stores, apps, fees, activity, standings },
+        keys: createKeys({ store: stores.keys, usage: stores.usage, pepper, now }),
+        origins: createOrigins(stores.keys),
+      }),
+      ...operatorRoutes({
+        ...{ apps, fees, activity, health, alarms },
+        developers: createDevelopers({
+          ...{ keys: stores.keys, accounts: stores.accounts, defaults: config.limits, pepper, origin, now },
+          sessionsOf: (account) => sessions.listOf(account),
+        }),
+        work: createWork({
+          ...{ stores, gasWallet: config.gasWallet, health, now },
+          balanceOf: (account) => chain.balance(account),
+        }),
+        poolView: createPoolView({ chain, pool, deploymentBlock: config.deploymentBlock }),
+      }),
+    },
+  });
+  const handle = app.callback();
+  const server = await startHttpServer(
+    (request, response) => void handle(request, response),
+    config.host,
+    config.port,
+  );
+  logger.info({ host: config.host, port: server.port, origin, assets: assets.length }, "listening");
+  return async () => {
+    await server.stop(REQUESTS_MS);
+    leaving.abort();
+    limits.close();
+    windows.close();
+    await close();
+  };
+}
+
+function instanceOf(config: DashboardConfig): Me["instance"] {
+  return {
+    ...{ network: config.network, chain_id: config.chainId, pool: checksumAddress(config.pool) },
+    ...{ api_url: config.apiUrl ?? null, explorer_tx_url: config.explorerTx ?? null },
+    address_prefix: config.addressPrefix,
+    assets: config.assets.map(({ address, symbol, decimals }) => ({
+      ...{ address: checksumAddress(address), symbol, decimals },
+    })),
+  };
+}
+
+await runProgram({
+  name: "dashboard",
+  help: `Usage: node --import tsx proxy/dashboard/main.ts\n\n${configHelp(DASHBOARD_SETTINGS)}`,
+  read: readDashboardConfig,
+  start,
+});
