@@ -57,16 +57,16 @@ export function createAccounts({ store, challenges, developers, passkeys, pepper
     const before = account?.passkeys.find(({ credentialId }) => credentialId === response.id);
     if (account === undefined || account.closedAt !== undefined || before === undefined) throw refused;
     const after = await passkeys.verify(response, challenge, before);
-    let isWritten = false;
+    const outcome = { isWritten: false };
     const next = await store.change(account.id, (current) => {
       const kept = current.passkeys.find(({ id }) => id === before.id);
       // Of two answers with one counter the second is a copy's.
-      isWritten = current.closedAt === undefined && kept?.counter === before.counter;
-      if (!isWritten) return current;
+      outcome.isWritten = current.closedAt === undefined && kept?.counter === before.counter;
+      if (!outcome.isWritten) return current;
       const list = current.passkeys.map((one) => (one.id === before.id ? { ...after, name: one.name } : one));
       return { ...current, passkeys: list };
     });
-    if (next === undefined || !isWritten) throw refused;
+    if (next === undefined || !outcome.isWritten) throw refused;
     return next;
   }
 
@@ -191,17 +191,17 @@ export function createAccounts({ store, challenges, developers, passkeys, pepper
     async removePasskey(id: string, { account }: SignedIn): Promise<Account> {
       requirePasskey(account, id);
       const note = { by: authorOf(account), verb: "account.remove-passkey" };
-      let isLast = false;
+      const outcome = { isLast: false };
       const next = await store.change(
         account.id,
         (current) => {
           const left = current.passkeys.filter((one) => one.id !== id);
-          isLast = left.length === 0;
-          return isLast ? current : { ...current, passkeys: left };
+          outcome.isLast = left.length === 0;
+          return outcome.isLast ? current : { ...current, passkeys: left };
         },
         note,
       );
-      if (isLast) throw new DashboardError("LAST_PASSKEY");
+      if (outcome.isLast) throw new DashboardError("LAST_PASSKEY");
       return mustBe(next);
     },
   };

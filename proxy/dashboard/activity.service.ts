@@ -12,12 +12,12 @@ import type { z } from "zod";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import { addressFromField, asAddress, asBytes32 } from "../../shared/protocol/brands.ts";
 import { operationOf } from "../../shared/protocol/host/fees.ts";
-import { nameSignals } from "../../shared/protocol/statements.ts";
+import { readSignals } from "../../shared/protocol/host/statements.ts";
 import type { AccountStore } from "../store/accounts.ts";
 import type { AuditEntry, AuditStore } from "../store/audit.ts";
 import { isEndedCursor } from "../store/ended-tickets.ts";
 import type { InstanceStores } from "../store/instance.ts";
-import type { TicketRecord } from "../store/tickets.ts";
+import type { TicketError, TicketRecord } from "../store/tickets.ts";
 import { dayOf, nameOfDay, numberOfDay, type UsageStore } from "../store/usage.ts";
 import { DashboardError, wrongField } from "./errors.ts";
 
@@ -36,6 +36,7 @@ type TicketSearch = z.output<typeof ticketQuery>;
 
 const LONGEST_RANGE_DAYS = 366;
 const DEFAULT_DAYS = 30;
+const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export function createActivity({
@@ -162,19 +163,28 @@ function shownAsset(text: string): string {
 }
 
 function rowOf({ id, owner, transaction, status, createdAt, updatedAt }: TicketRecord): TicketRow {
-  const facts = nameSignals(transaction.kind, transaction.signals);
-  const asset = facts.amount === 0n ? undefined : addressFromField(facts.asset);
+  const read = readSignals(transaction.kind, transaction.signals);
+  // None that was accepted has a fault; one that other hands wrote must not hide the others.
+  const facts = typeof read === "string" ? undefined : read;
+  const amount: bigint = facts?.amount ?? 0n;
+  const asset = facts === undefined || amount === 0n ? undefined : addressFromField(facts.asset);
   const outcome = "outcome" in status ? status.outcome : undefined;
   return {
     ticket_id: id,
-    ...{ kind: transaction.kind, operation: operationOf(transaction.kind, facts), state: status.state },
+    ...{ kind: transaction.kind, operation: facts === undefined ? "transfer" : operationOf(transaction.kind, facts), state: status.state },
     sub: owner.sub ?? null,
-    amount: asset === undefined ? null : String(facts.amount),
+    amount: asset === undefined ? null : String(amount),
     asset: asset === undefined ? null : checksumAddress(asset),
     ...{ created_at: iso(createdAt), updated_at: iso(updatedAt) },
     tx_hash: status.state === "submitted" ? status.txHash : (outcome?.txHash ?? null),
-    error_code: ("error" in status ? status.error?.code : undefined) ?? null,
+    error_code: codeOf(status),
   };
+}
+
+const codeOf = (status: TicketRecord["status"]): string | null => errorOf(status)?.code ?? null;
+
+function errorOf(status: TicketRecord["status"]): TicketError | undefined {
+  return "error" in status ? status.error : undefined;
 }
 
 const GOOD_LIFE = ["queued", "submitted", "confirmed", "finalized"] as const;
@@ -182,7 +192,7 @@ const GOOD_LIFE = ["queued", "submitted", "confirmed", "finalized"] as const;
 function lifeOf(ticket: TicketRecord): Omit<TicketLife, "explorer_url"> {
   const { statement, transaction, status, nullifiers, requestId, createdAt, updatedAt } = ticket;
   const outcome = "outcome" in status ? status.outcome : undefined;
-  const error = "error" in status ? status.error : undefined;
+  const error = errorOf(status);
   const isInVain = status.state === "failed" || status.state === "expired";
   const reached = isInVain ? 0 : GOOD_LIFE.findIndex((state) => state === status.state);
   // One that ended without effect may have been submitted, too; nobody kept it.
@@ -191,8 +201,8 @@ function lifeOf(ticket: TicketRecord): Omit<TicketLife, "explorer_url"> {
   return {
     ...rowOf(ticket),
     statement,
-    // A user may choose any second, and a date ends.
-    deadline: iso(Math.min(deadlineMs, 8.64e15)),
+    // A user may choose any second, and RFC 3339 ends with the year 9999.
+    deadline: iso(Math.min(deadlineMs, LAST_MS)),
     block_number: outcome?.block ?? null,
     leaf_index: [...(outcome?.leafIndexes ?? [])],
     nullifiers: nullifiers.map((one) => `0x${one.toString(16).padStart(64, "0")}`),

@@ -128,13 +128,12 @@ export function createDevelopers({
     ): Promise<Developers> {
       await must(id);
       const change = (developer: Developer): Developer => {
-        const limits: Partial<Record<(typeof LIMITS)[LimitName], number>> = { ...developer.limits };
-        for (const name of LIMIT_NAMES) {
-          const value = wanted[name];
-          if (value === null) delete limits[LIMITS[name]];
-          else if (value !== undefined) limits[LIMITS[name]] = value;
-        }
-        return { ...developer, limits };
+        const limits = LIMIT_NAMES.flatMap((name): [string, number][] => {
+          const [value, before] = [wanted[name], developer.limits[LIMITS[name]]];
+          const next = value === null ? undefined : (value ?? before);
+          return next === undefined ? [] : [[LIMITS[name], next]];
+        });
+        return { ...developer, limits: Object.fromEntries(limits) };
       };
       await keys.updateDeveloper(id, change, noted("developer.limits", by));
       return list();

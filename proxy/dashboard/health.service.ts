@@ -28,7 +28,7 @@ const MOST_FIGURES = 40;
 const ORDER: readonly PartState[] = ["ok", "unknown", "degraded", "down"];
 
 const worst = (states: readonly PartState[]): PartState =>
-  states.reduce((one, other) => (ORDER.indexOf(other) > ORDER.indexOf(one) ? other : one), "ok" as PartState);
+  states.reduce<PartState>((one, other) => (ORDER.indexOf(other) > ORDER.indexOf(one) ? other : one), "ok");
 
 export function createHealth({ operations, checkStore, newestBlock, alarms, now }: HealthParts) {
   async function store(): Promise<Part> {

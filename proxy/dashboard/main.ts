@@ -57,7 +57,13 @@ async function openStores(config: DashboardConfig, logger: Logger): Promise<Open
       onUnreachable: (error) => logger.error({ err: error }, "the durable Redis is unreachable or unfit"),
       onReachable: () => logger.info("the durable Redis is back"),
     });
-    return { stores, close: () => Promise.resolve(stores.close()) };
+    return {
+      stores,
+      close: () => {
+        stores.close();
+        return Promise.resolve();
+      },
+    };
   }
   // A mistyped folder must not become a new, empty store that looks like lost accounts.
   if (!existsSync(path.join(dataDir, STORE_FILE)))
@@ -79,7 +85,8 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
   const pepper = await loadPepper(config.pepperFile);
   const leaving = new AbortController();
   const chain = createChain(config.rpcUrl, BigInt(chainId), { signal: leaving.signal });
-  const { stores, close } = await openStores(config, logger);
+  const opened = await openStores(config, logger);
+  const { stores } = opened;
   const windows = await openWindows(config, logger, { redis: () => undefined });
   const limits = new Limits(config.limits, windows.store);
   const standings = createStandings({
@@ -152,7 +159,7 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
     leaving.abort();
     limits.close();
     windows.close();
-    await close();
+    await opened.close();
   };
 }
 

@@ -19,7 +19,6 @@ export interface MountParts {
   readonly now: () => number;
 }
 
-type Context = ParameterizedContext<DashboardState>;
 /** As the table of handlers is when it is called by a name that is known only then. */
 type AnyHandler = (call: unknown) => Promise<unknown>;
 
@@ -82,7 +81,7 @@ function answer(
     const { signedIn } = ctx.state;
     const params = (ctx as unknown as { readonly params: Readonly<Record<string, string>> }).params;
     const call = {
-      visitor: visitorOf(ctx as Context, { pepper, address: addressOf(ctx), now }),
+      visitor: visitorOf(ctx, { pepper, address: addressOf(ctx), now }),
       id: params["id"] ?? "",
       body: endpoint.body && parse(endpoint.body, ctx.state.json, "body"),
       query: endpoint.query && parse(endpoint.query, ctx.query, "query"),

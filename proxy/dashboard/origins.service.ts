@@ -34,13 +34,13 @@ export function createOrigins(store: Pick<KeyStore, "developers" | "developer" |
         by,
       ),
     async remove(developerId: string, origin: string, by: Author): Promise<readonly string[]> {
-      let wasThere = false;
+      const outcome = { wasThere: false };
       const without = (now: readonly string[]): readonly string[] => {
-        wasThere = now.includes(origin);
+        outcome.wasThere = now.includes(origin);
         return now.filter((one) => one !== origin);
       };
       const left = await change(developerId, without, by);
-      if (!wasThere) throw wrongField("origin", "this origin is not registered");
+      if (!outcome.wasThere) throw wrongField("origin", "this origin is not registered");
       return left;
     },
 

@@ -100,7 +100,10 @@ export function createPasskeys({ rpId, origin, name: rpName }: RelyingParty, now
         verifyAuthenticationResponse({
           response: {
             ...asLibrary(rest),
-            response: { ...signed, ...(userHandle == null ? {} : { userHandle }) },
+            response: {
+              ...signed,
+              ...(userHandle === undefined || userHandle === null ? {} : { userHandle }),
+            },
           },
           expectedChallenge: challenge,
           expectedOrigin: origin,
@@ -130,7 +133,10 @@ function asLibrary<T extends Pick<AuthenticationResponse, "authenticatorAttachme
   authenticatorAttachment: found,
   ...response
 }: T) {
-  return { ...response, ...(found == null ? {} : { authenticatorAttachment: found }) };
+  return {
+    ...response,
+    ...(found === undefined || found === null ? {} : { authenticatorAttachment: found }),
+  };
 }
 
 function registrationOf({ response: { transports, ...made }, ...rest }: RegistrationResponse) {

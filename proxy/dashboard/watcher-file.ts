@@ -38,8 +38,10 @@ export function createAlarms(file: string | undefined, now: () => number) {
           .map(({ tx_hash: txHash, ...alarm }) => ({ ...alarm, tx_hash: txHash ?? null }))
           .sort((one, other) => other.block - one.block),
       };
-    } catch {
-      return { watcher: "unreadable", ...none };
+    } catch (error) {
+      // No watcher has come that far yet, or none runs.
+      const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
+      return { watcher: isAbsent ? "silent" : "unreadable", ...none };
     }
   };
 }

@@ -4,7 +4,7 @@ import { checksumAddress } from "../../shared/api/checksum.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import type { BridgeRecord } from "../store/bridge-records.ts";
 import type { InstanceStores } from "../store/instance.ts";
-import type { TicketRecord } from "../store/tickets.ts";
+import type { TicketError, TicketRecord } from "../store/tickets.ts";
 
 export interface WorkParts {
   readonly stores: Pick<InstanceStores, "tickets" | "bridges">;
@@ -39,7 +39,7 @@ export function createWork({ stores, gasWallet, balanceOf, health, now }: WorkPa
         open: open.map(({ id, owner, transaction, status, createdAt }) => ({
           ...{ ticket_id: id, developer_id: owner.developerId, kind: transaction.kind, state: status.state },
           created_at: new Date(createdAt).toISOString(),
-          error_code: ("error" in status ? status.error?.code : undefined) ?? null,
+          error_code: errorCodeOf(status),
           tx_hash: "txHash" in status ? status.txHash : "outcome" in status ? status.outcome.txHash : null,
         })),
         gas_wallet: {
@@ -68,6 +68,11 @@ export function createWork({ stores, gasWallet, balanceOf, health, now }: WorkPa
       };
     },
   };
+}
+
+function errorCodeOf(status: TicketRecord["status"]): string | null {
+  const error: TicketError | undefined = "error" in status ? status.error : undefined;
+  return error?.code ?? null;
 }
 
 function attentionOf({ screening, createdAt, watchUntil }: BridgeRecord, at: number): string | null {

@@ -17,6 +17,7 @@ import { proposalJson, proposalText } from "../../shared/protocol/host/owner-eve
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
 import { connectNode, pause } from "./watch/node.ts";
 import { Refuter, reportJson, reportLine } from "./watch/refuter.ts";
+import { writeStatus } from "./watch/status-file.ts";
 import { createWatcher } from "./watch/watcher.ts";
 
 const HELP = `Usage: npm run watch -- [--once] [options]
@@ -37,6 +38,7 @@ Follows a pool and judges every accepted statement and root again: proof, rules,
   --advance            with --refute: then extend the tree from the last good root until the void leaves are behind
   --evidence <folder>  write a file for each alarm: all that somebody else needs to check it, and to show the pool what
                        is false
+  --status <file>      keep a file with the block that was judged and the alarms that stand, for the dashboard
   --json               JSON lines on standard output
   --help               this text
 
@@ -126,6 +128,7 @@ async function main(): Promise<number> {
       do {
         await watcher.pass();
         await evidence?.write(watcher);
+        if (values.status !== undefined) await writeStatus(values.status, watcher);
       } while (!ending.signal.aborted && (await refuter?.work(watcher.ledger)) === true);
     } catch (error) {
       if (ending.signal.aborted) break;
@@ -218,6 +221,7 @@ function readArguments() {
         keys: { type: "string", default: verificationKeysFolder },
         state: { type: "string" },
         evidence: { type: "string" },
+        status: { type: "string" },
         confirmations: { type: "string", default: "0" },
         refute: { type: "boolean", default: false },
         advance: { type: "boolean", default: false },

@@ -86,6 +86,8 @@ export interface LocalNetwork {
   restartProxy(number?: number): Promise<void>;
   /** Resolves with what happened when a party ends that nobody stopped. */
   readonly failed: Promise<string>;
+  /** As every proxy has them; one of several has a port and a folder of its own. */
+  readonly proxySettings: Readonly<Record<string, string>>;
   /** Of the proxy's figures and probes; undefined where its settings have no port for them. */
   operationsUrl(number?: number): string | undefined;
   /** Proxies and enclaves, in this order; the chain goes on. */
@@ -134,12 +136,13 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
   const serviceAddress = SpendingKey.fromSeed(
     mustFromHex(await folder.secrets.text(SERVICE_WALLET_SECRET)),
   ).viewing.addressText(NETWORKS[name].addressPrefix);
-  const starts = await proxyStarts(options, size.proxies, {
+  const proxySettings = {
     ...(await localProxySettings({ ...options, chain, deployment, serviceAddress })),
     ...enclaveSettings(enclaves, options.kmsUrl),
     ...(bridges === undefined ? {} : { CLOISTER_BRIDGES: bridges.settingsFile }),
     ...options.proxySettings,
-  });
+  };
+  const starts = await proxyStarts(options, size.proxies, proxySettings);
   const proxies: Service[] = [];
   for (const [number, start] of starts.entries()) {
     proxies.push(watched(options, parties, await start()));
@@ -180,6 +183,7 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
       proxies[number] = watched(options, parties, await existingOne(starts, number)());
     },
     failed: parties.failed,
+    proxySettings,
     operationsUrl: (number) => {
       const port = proxy(number).ready["operations_port"];
       return typeof port === "number" ? `http://127.0.0.1:${String(port)}` : undefined;

@@ -9,6 +9,7 @@ import {
   startExampleIdentity,
   type ExampleIdentity,
 } from "./identity/example.ts";
+import { startLocalDashboard, type LocalDashboard } from "./local-dashboard.ts";
 import { startStack, type Stack } from "./local-stack.ts";
 import { NETWORKS, portOption } from "./networks.ts";
 import { Parties } from "./parties.ts";
@@ -34,6 +35,8 @@ on its chain. Resumes what an earlier start left in its folder. Stop with Ctrl-C
   --second-port <n>        port of the second network's proxy
   --second-chain-port <n>  port of the second network's chain
   --identity               an example identity provider with a registered app, for /session/exchange
+  --no-dashboard           without the dashboard of the first network that runs
+  --dashboard-port <n>     its port (default 8790, or a free one where that is taken)
   --no-bridges             without bridges on the first network: two chains and three venues less
   --operations             metrics and probes of each proxy, on free ports of the loopback address
   --block-time <secs>      seconds between blocks (default 1)
@@ -61,6 +64,8 @@ const COMMAND = {
     operations: { type: "boolean", default: false },
     identity: { type: "boolean", default: false },
     "no-bridges": { type: "boolean", default: false },
+    "no-dashboard": { type: "boolean", default: false },
+    "dashboard-port": { type: "string" },
     folder: { type: "string", default: DEFAULT_FOLDER },
     help: { type: "boolean" },
   },
@@ -87,7 +92,8 @@ await runStackCommand(COMMAND, async ({ values }) => {
           : wholeNumber("--threshold", values.threshold, 1, MOST_ENCLAVES),
     },
     proxySettings: {
-      ...(values.operations ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
+      // The operator's screen asks there.
+      ...(values.operations || !values["no-dashboard"] ? { CLOISTER_OPERATIONS_PORT: "0" } : {}),
       ...(values.identity ? IDENTITY_SETTINGS : {}),
     },
   };
@@ -97,9 +103,14 @@ await runStackCommand(COMMAND, async ({ values }) => {
     const identity = values.identity ? parties.add(await startExampleIdentity(stack)) : undefined;
     if (identity !== undefined)
       parties.watch(identity.ended, (how) => `the identity provider ended (${how})`);
+    const dashboard = await startDashboard(values, stack);
+    if (dashboard !== undefined) {
+      parties.add(dashboard);
+      parties.watch(dashboard.ended, (how) => `the dashboard ended (${how})`);
+    }
     const reference = await startReference("127.0.0.1", 0);
     parties.add({ stop: () => reference.stop(0) });
-    console.log(banner(stack, reference.port, identity));
+    console.log(banner(stack, reference.port, { identity, dashboard, showOperations: values.operations }));
     const why = await Promise.race([interrupted, stack.failed, parties.failed]);
     const isWanted = why === "interrupted";
     console.log(isWanted ? "\nStopping; npm start resumes." : `\nStopping, because ${why}`);
@@ -108,10 +119,29 @@ await runStackCommand(COMMAND, async ({ values }) => {
   });
 });
 
+interface Besides {
+  readonly identity: ExampleIdentity | undefined;
+  readonly dashboard: LocalDashboard | undefined;
+  readonly showOperations: boolean;
+}
+
+async function startDashboard(
+  values: { readonly "no-dashboard": boolean; readonly "dashboard-port"?: string | undefined },
+  { networks }: Stack,
+): Promise<LocalDashboard | undefined> {
+  const port = values["dashboard-port"];
+  const [first] = networks;
+  if (values["no-dashboard"] || first === undefined) return undefined;
+  return startLocalDashboard(
+    first,
+    port === undefined ? undefined : wholeNumber("--dashboard-port", port, 0, 65_535),
+  );
+}
+
 function banner(
   { file, folder, networks }: Stack,
   referencePort: number,
-  identity: ExampleIdentity | undefined,
+  { identity, dashboard, showOperations }: Besides,
 ): string {
   const elsewhere = folder.path === path.resolve(DEFAULT_FOLDER) ? "" : ` -- --folder ${folder.path}`;
   const addresses = networks.map(({ name, entry }) => {
@@ -120,7 +150,7 @@ function banner(
   });
   const operations = networks.flatMap((network) => {
     const url = network.operationsUrl();
-    return url === undefined
+    return url === undefined || !showOperations
       ? []
       : [`\n  operations      ${url}/metrics   (${network.name}; also /live and /ready)`];
   });
@@ -128,6 +158,13 @@ function banner(
     identity === undefined
       ? ""
       : `\n  identity        ${identity.issuer}   (app ${EXAMPLE_APP}; a token: npm run --silent sign-in -- user-1${elsewhere.replace(" --", "")})`;
+  const people =
+    dashboard === undefined
+      ? ""
+      : `
+  dashboard       ${dashboard.origin}   (passkeys; these links are good once, for a day)
+    developer     ${dashboard.invitations.developer}
+    operator      ${dashboard.invitations.operator}`;
   const key = `-H 'X-API-Key: ${file.api_key}'`;
   const first = networks[0]?.entry.base_url ?? "";
   return `
@@ -135,7 +172,7 @@ Cloister is running. DEVELOPMENT ONLY: nothing here protects real money.
 
 ${addresses.join("\n")}
   API key         ${file.api_key}   (60 requests a minute, 10,000 a day, as every developer's)
-  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}${signIn}
+  reference page  http://127.0.0.1:${String(referencePort)}   (every endpoint; asks for no key, so give it none)${operations.join("")}${signIn}${people}
   state           ${folder.path}   (every address in stack.json; logs in <network>/logs)
 
 Try:

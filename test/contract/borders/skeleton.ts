@@ -119,6 +119,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
   ],
   ["proxy/open-stores.ts", uses("./store/store.ts")],
   ["proxy/config.ts", uses("../shared/protocol/brands.ts")],
+  ["proxy/program.ts", uses("./logging.ts")],
   ["proxy/logging.ts", uses("pino")],
   ["proxy/observe/metrics.ts", uses("prom-client", "../../shared/api/errors.ts")],
 
@@ -212,6 +213,7 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["wallet-page-takes-the-client-only", "scripts/wallet-page/planted-proxy.ts", "../../proxy/config.ts"],
   ["wallet-page-takes-the-client-only", "scripts/wallet-page/planted-stack.ts", "../stack/start.ts"],
   ["order-process.ts", "proxy/process.ts", "./app.ts"],
+  ["order-program.ts", "proxy/program.ts", "./config.ts"],
   ["order-open-stores.ts", "proxy/open-stores.ts", "./merkle/indexer.ts"],
   // Upwards for each folder of a row, then sideways.
   ...["swap", "bridge", "events", "balances", "status", "sessions"].map((name): [string, string, string] => [

@@ -1,5 +1,6 @@
 // The suite that every implementation of an instance's stores must pass.
 import type { InstanceStores } from "../../../proxy/store/instance.ts";
+import { accountStoreSuite } from "./accounts.ts";
 import { appStoreSuite } from "./apps.ts";
 import { auditStoreSuite } from "./audit.ts";
 import { bridgeStoreSuite } from "./bridges.ts";
@@ -32,6 +33,7 @@ export function storeSuites(fresh: () => Promise<FreshStores>): void {
     (): [InstanceStores[Name], InstanceStores[Name]] => [one[name], other[name]];
 
   describe("keys", () => keyStoreSuite(both("keys")));
+  describe("accounts of the dashboard", () => accountStoreSuite(() => [one, other]));
   describe("identity-provider apps", () => appStoreSuite(both("apps")));
   describe("fee rules", () => feeRuleStoreSuite(both("feeRules")));
   describe("fee notes", () => feeNoteStoreSuite(both("feeNotes")));
