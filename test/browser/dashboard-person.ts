@@ -14,12 +14,9 @@ export interface Person {
   readonly faults: string[];
   /** Serious and critical findings of axe on what is shown now. */
   findings(): Promise<string[]>;
+  /** Signed out, and with an authenticator that is empty: it has room for three passkeys. */
+  forget(): Promise<void>;
   close(): Promise<void>;
-}
-
-export interface Looks {
-  readonly width?: number;
-  readonly scheme?: "light" | "dark";
 }
 
 /** What the dashboard serves is what is in the sources now. */
@@ -43,7 +40,7 @@ export async function startPerson({ pages }: TestBrowser): Promise<Person> {
   });
   const devTools = await context.newCDPSession(page);
   await devTools.send("WebAuthn.enable");
-  await devTools.send("WebAuthn.addVirtualAuthenticator", {
+  const { authenticatorId } = await devTools.send("WebAuthn.addVirtualAuthenticator", {
     options: {
       ...{ protocol: "ctap2", transport: "internal", hasResidentKey: true },
       ...{ hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
@@ -53,6 +50,10 @@ export async function startPerson({ pages }: TestBrowser): Promise<Person> {
     page,
     faults,
     findings: () => findingsOf(devTools),
+    forget: async () => {
+      await context.clearCookies();
+      await devTools.send("WebAuthn.clearCredentials", { authenticatorId });
+    },
     close: async () => {
       await page.close();
       if (context !== pages) await context.close();

@@ -11,7 +11,14 @@ import { nobody } from "../../shared/notes/encryption.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startDashboard, type RunningDashboard } from "../support/dashboard.ts";
 import { until } from "../support/until.ts";
-import { acceptInvitation, buildDashboardPage, go, settled, startPerson, type Person } from "./dashboard-person.ts";
+import {
+  acceptInvitation,
+  buildDashboardPage,
+  go,
+  settled,
+  startPerson,
+  type Person,
+} from "./dashboard-person.ts";
 
 const DAY_MS = 86_400_000;
 const developer = { purpose: "sign-up", role: "developer", developerId: "shop" } as const;
@@ -39,7 +46,7 @@ describe("the dashboard in a browser", function () {
     await (browser as TestBrowser | undefined)?.close();
     await (dashboard as RunningDashboard | undefined)?.stop();
   });
-  beforeEach(() => page.context().clearCookies());
+  beforeEach(() => person.forget());
   afterEach(() => {
     assert.deepEqual(person.faults.splice(0), []);
   });
@@ -62,7 +69,9 @@ describe("the dashboard in a browser", function () {
     await press("I have stored it");
     await page.getByRole("rowheader", { name: "production server" }).waitFor();
     // Shown once: it is in nothing that the browser keeps.
-    const kept = await page.evaluate(() => document.body.innerHTML + JSON.stringify({ ...localStorage, ...sessionStorage }));
+    const kept = await page.evaluate(
+      () => document.body.innerHTML + JSON.stringify({ ...localStorage, ...sessionStorage }),
+    );
     assert.ok(!kept.includes(shown!));
 
     await go(page, "Origins");
@@ -112,7 +121,7 @@ describe("the dashboard in a browser", function () {
     await press("Send the request");
     await page.getByText("pending").waitFor();
 
-    await page.context().clearCookies();
+    await person.forget();
     await acceptInvitation(page, await linkFor(operator), "Olga");
     await go(page, "App approvals");
     await press("Approve …");
@@ -122,7 +131,7 @@ describe("the dashboard in a browser", function () {
     await page.getByLabel("Type the host").fill("id.example");
     await press("Approve it");
     await page.getByText("approved", { exact: true }).waitFor();
-    assert.equal((await dashboard.stores.apps.all()).length, 1);
+    assert.equal((await dashboard.stores.apps.apps()).length, 1);
 
     await go(page, "Developers");
     await press("Change limits");
@@ -150,7 +159,9 @@ describe("the dashboard in a browser", function () {
     await tabTo(page, "API keys");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "API keys" }).waitFor();
-    await until("the title has the focus", () => page.evaluate(() => document.activeElement?.textContent === "API keys"));
+    await until("the title has the focus", () =>
+      page.evaluate(() => document.activeElement?.textContent === "API keys"),
+    );
     await type("Name", "by keyboard");
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").waitFor();
@@ -203,7 +214,8 @@ async function tabTo(page: Page, name: string): Promise<void> {
     await page.keyboard.press("Tab");
     const at = await page.evaluate(() => {
       const element = document.activeElement;
-      const label = element instanceof HTMLInputElement ? element.labels?.[0]?.textContent : element?.textContent;
+      const label =
+        element instanceof HTMLInputElement ? element.labels?.[0]?.textContent : element?.textContent;
       return label?.trim() ?? "";
     });
     if (at === name) return;
