@@ -14,11 +14,20 @@ import { signUp } from "../service/sign-in.ts";
 import { useAnswer } from "../service/use-answer.ts";
 
 export function Invitation() {
-  // The secret is in the part of the address that is sent to nobody; out of the address bar it goes at once.
-  const [token] = useState(() => location.hash.slice(1));
+  const [token, setToken] = useState(() => location.hash.slice(1));
   useEffect(() => {
     document.title = "Invitation · Cloister";
-    history.replaceState(null, "", "/invitation");
+    // The secret is in the part of the address that is sent to nobody; out of the address bar it goes at once.
+    const take = (): void => {
+      if (location.hash !== "") setToken(location.hash.slice(1));
+      history.replaceState(null, "", "/invitation");
+    };
+    take();
+    // Another link that is opened here loads nothing by itself.
+    addEventListener("hashchange", take);
+    return () => {
+      removeEventListener("hashchange", take);
+    };
   }, []);
   return (
     <main class="alone">
@@ -32,7 +41,7 @@ export function Invitation() {
           This link has lost its end. Open the whole link that was sent to you. <a href="/">Or sign in.</a>
         </Notice>
       ) : (
-        <Found token={token} />
+        <Found key={token} token={token} />
       )}
     </main>
   );
