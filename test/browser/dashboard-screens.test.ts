@@ -31,9 +31,10 @@ const SCREENS = {
     ...["/approvals", "/schedule", "/audit", "/account"],
   ],
 } as const;
+const HEIGHT = 600;
 const LOOKS = [
-  { scheme: "light", width: 1280 },
-  { scheme: "dark", width: 1280 },
+  { scheme: "light", width: 980 },
+  { scheme: "dark", width: 980 },
   { scheme: "light", width: 360 },
   { scheme: "dark", width: 360 },
 ] as const;
@@ -89,7 +90,7 @@ describe("screens of the dashboard", function () {
     const found: string[] = [];
     for (const { scheme, width } of LOOKS) {
       await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
-      await page.setViewportSize({ width, height: 800 });
+      await page.setViewportSize({ width, height: HEIGHT });
       for (const at of SCREENS[role]) {
         await page.goto(dashboard.origin + at);
         await settled(page);
@@ -110,7 +111,7 @@ describe("screens of the dashboard", function () {
     const link = `/invitation#${await dashboard.invite({ purpose: "sign-up", role: "developer", developerId: "shop" })}`;
     for (const { scheme, width } of LOOKS) {
       await page.emulateMedia({ colorScheme: scheme });
-      await page.setViewportSize({ width, height: 800 });
+      await page.setViewportSize({ width, height: HEIGHT });
       for (const at of ["/", link, "/invitation"]) {
         await page.goto("about:blank");
         await page.goto(dashboard.origin + at);
