@@ -94,7 +94,7 @@ export async function acceptInvitation(page: Page, link: string, name: string): 
   await page.getByLabel("Your name").fill(name);
   await page.getByLabel("A name for this passkey").fill("my laptop");
   await page.getByRole("button", { name: "Make a passkey" }).click();
-  await page.getByRole("navigation", { name: "Screens" }).first().waitFor();
+  await page.locator("#content h1").waitFor();
   await settled(page);
 }
 

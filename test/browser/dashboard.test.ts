@@ -154,7 +154,7 @@ describe("the dashboard in a browser", function () {
     await type("Your name", "Kim");
     await type("A name for this passkey", "key");
     await page.keyboard.press("Enter");
-    await page.getByRole("navigation", { name: "Screens" }).first().waitFor();
+    await page.locator("#content h1").waitFor();
     await settled(page);
     await tabTo(page, "API keys");
     await page.keyboard.press("Enter");
