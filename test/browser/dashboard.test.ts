@@ -70,7 +70,7 @@ describe("the dashboard in a browser", function () {
     await page.getByRole("rowheader", { name: "production server" }).waitFor();
     // Shown once: it is in nothing that the browser keeps.
     const kept = await page.evaluate(
-      () => document.body.innerHTML + JSON.stringify({ ...localStorage, ...sessionStorage }),
+      () => document.body.innerHTML + JSON.stringify([localStorage, sessionStorage]),
     );
     assert.ok(!kept.includes(shown!));
 
