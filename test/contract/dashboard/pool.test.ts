@@ -62,9 +62,9 @@ describe("the pool at the operator's screen", function () {
     const proposed = (await readAdmissions(provider, pool, "signer")).find(
       ({ standing }) => standing === "proposed",
     );
-    assert.equal(first?.standing, "proposed");
-    assert.equal(Date.parse(first?.withdrawable_until ?? ""), proposed!.admissibleAt! * 1000);
-    assert.equal(Date.parse(first?.expires_at ?? ""), proposed!.expiresAt! * 1000);
+    assert.equal(first!.standing, "proposed");
+    assert.equal(Date.parse(first!.withdrawable_until ?? ""), proposed!.admissibleAt! * 1000);
+    assert.equal(Date.parse(first!.expires_at ?? ""), proposed!.expiresAt! * 1000);
   });
 
   it("a proposal is withdrawn by the transaction that stands beside it, sent by the owner", async () => {
