@@ -26,7 +26,7 @@ import type { Limits } from "./limits/limits.ts";
 import { rateLimit } from "./limits/rate-limit.middleware.ts";
 import type { Logger } from "./logging.ts";
 import { createMetrics, type Metrics } from "./observe/metrics.ts";
-import type { UsageCounter } from "./observe/usage-counter.ts";
+import type { UsageCounter } from "./limits/usage-counter.ts";
 import type { OwnHops } from "./own-hops.ts";
 import type { Exchange } from "./sessions/exchange.service.ts";
 import { sessionRoutes } from "./sessions/sessions.routes.ts";

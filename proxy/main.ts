@@ -46,7 +46,7 @@ import { createIndexer, freshTip } from "./merkle/indexer.ts";
 import { merkleRoutes } from "./merkle/merkle.routes.ts";
 import { createMerkle } from "./merkle/merkle.service.ts";
 import { createMetrics } from "./observe/metrics.ts";
-import { createUsageCounter } from "./observe/usage-counter.ts";
+import { createUsageCounter } from "./limits/usage-counter.ts";
 import { openStores, openWindows } from "./open-stores.ts";
 import { ownHops } from "./own-hops.ts";
 import { createEarlier } from "./payments/earlier.ts";

@@ -10,7 +10,7 @@ import { checksumAddress } from "../../shared/api/checksum.ts";
 import { readAttestation } from "../../shared/protocol/attestation-document.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { eventNamesOf, ownerEventOf, type Role } from "../../shared/protocol/host/owner-events.ts";
+import { eventNamesOf, ownerEventOf, type Role } from "../chain/owner-events.ts";
 import type { Chain } from "../chain/provider.ts";
 import { DashboardError } from "./errors.ts";
 
@@ -109,8 +109,8 @@ export function createPoolView({ chain, pool, deploymentBlock }: PoolParts) {
         owner: asAddress(owner) === undefined ? null : checksumAddress(asAddress(owner)!),
         instructions: [
           transaction(
-            "Pause the pool",
-            "For the pool's owner. What the pause stops and for how long, and that exits go on, is in SECURITY.md.",
+            "Close the attested path",
+            "For the pool's guardian: for three days of ten the pool takes no attestation. Whoever leaves by a proof still can.",
             POOL.encodeFunctionData("pause"),
           ),
         ],

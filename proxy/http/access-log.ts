@@ -2,15 +2,21 @@
 import type { Middleware } from "koa";
 import type { Logger } from "../logging.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import type { UsageCounter } from "../observe/usage-counter.ts";
+import type { Endpoint } from "../../shared/api/endpoints.ts";
+import type { ErrorCode } from "../../shared/api/errors.ts";
 import type { RequestState } from "./state.ts";
 
 const MAX_PATH = 200;
 
+/** Where the requests of each developer are counted; `code` is that of a refusal. */
+interface Usage {
+  count(developerId: string, endpoint: Endpoint | undefined, code: ErrorCode | undefined): void;
+}
+
 export function accessLog(
   logger: Logger,
   metrics: Pick<Metrics, "request">,
-  usage: Pick<UsageCounter, "count">,
+  usage: Usage,
 ): Middleware<RequestState> {
   // Its fields are the few below, under names that are never redacted, so they need not be searched each time.
   const log = logger.child({}, { redact: [] });

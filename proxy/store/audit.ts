@@ -140,11 +140,8 @@ export function openAuditStore(engine: Engine) {
 const ofDeveloper = (developerId: string): string => `audit:of:${developerId}`;
 
 function differing(before: Facts | undefined, after: Facts | undefined): [Facts | null, Facts | null] {
-  // As JSON has them: an undefined field is none.
-  const [old, now] = [before, after].map((one) =>
-    one === undefined ? null : (JSON.parse(JSON.stringify(one)) as Facts),
-  );
-  if (old == null || now == null) return [old ?? null, now ?? null];
+  const [old, now] = [asJson(before), asJson(after)];
+  if (old === null || now === null) return [old, now];
   const changed = [...new Set([...Object.keys(old), ...Object.keys(now)])].filter(
     (name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]),
   );
@@ -152,3 +149,7 @@ function differing(before: Facts | undefined, after: Facts | undefined): [Facts 
     Object.fromEntries(changed.filter((name) => Object.hasOwn(all, name)).map((name) => [name, all[name]]));
   return [of(old), of(now)];
 }
+
+/** An undefined field is none. */
+const asJson = (facts: Facts | undefined): Facts | null =>
+  facts === undefined ? null : (JSON.parse(JSON.stringify(facts)) as Facts);

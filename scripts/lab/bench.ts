@@ -33,6 +33,11 @@ const SUITES: Readonly<Record<string, Suite>> = {
     runs: 3,
     run: async (options) => (await import("./bench/sequencer.ts")).benchSequencer(options),
   },
+  store: {
+    about: "what lists of ended tickets, sums of usage and the audit log cost, in processor time",
+    runs: 7,
+    run: async (options) => (await import("./bench/store.ts")).benchStore(options),
+  },
   bridges: {
     about: "open addresses: memory and questions to nodes; from an arrival to its notice and to its sweep",
     runs: 3,

@@ -79,7 +79,7 @@ function shownTicket({ id, owner, transaction, statement, status, createdAt, upd
     ...{ developer: owner.developerId, user: owner.sub ?? null },
     ...{ accepted_at: time(createdAt), ended_at: time(updatedAt) },
     tx_hash: "outcome" in status ? status.outcome.txHash : null,
-    code: "error" in status ? (status.error?.code ?? null) : null,
+    code: "error" in status ? status.error.code : null,
   };
 }
 

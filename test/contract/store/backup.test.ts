@@ -8,11 +8,13 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { addDeveloper, revokeSessions } from "../../../proxy/auth/registration.ts";
 import { makeBackup, restoreBackup, UnfitBackup } from "../../../proxy/store/lmdb/backup.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { claimInstance, ForeignStore } from "../../../proxy/store/lmdb/instance-record.ts";
 import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import { ERROR, ticketDraft } from "../../support/stores/tickets.ts";
 import { until } from "../../support/until.ts";
 
 const ROOT = new URL("../../../", import.meta.url).pathname;
@@ -184,6 +186,39 @@ describe("backup and restore of the embedded store", function () {
     throw new Error("never killed in the middle");
   }
   const MOMENTS = [0, 40 * MEGABYTE];
+
+  it("has ended tickets, usage and the audit log, and the restored log goes on", async () => {
+    const counted = { developerId: "shop", day: 20_000, operation: "relay", code: undefined, count: 7 };
+    await within(data, async (database) => {
+      const stores = embeddedStores(database);
+      await addDeveloper(stores.keys, { name: "Shop", id: "shop" });
+      await stores.usage.pour("proxy", 1, [counted]);
+      await stores.tickets.accept(ticketDraft(1, [1]), 10);
+      const fence = await stores.lease.take("test", 1_000);
+      const change = { id: "id-1", status: { state: "failed", error: ERROR } } as const;
+      await stores.tickets.underLease(fence ?? 0).change([change], 2_000);
+    });
+    const backup = join(folder, "past");
+    await backUp(backup);
+    const restored = join(folder, "restored");
+    await restore(backup, restored);
+    await within(restored, async (database) => {
+      const { audit, keys, tickets, usage } = embeddedStores(database);
+      const ended = await tickets.ended({ developerId: "d", sub: "user", state: "failed", limit: 9 });
+      assert.deepEqual(
+        ended.tickets.map(({ id }) => id),
+        ["id-1"],
+      );
+      const [day] = await usage.days("shop", 20_000, 20_000);
+      assert.deepEqual(day?.requests, [{ operation: "relay", count: 7 }]);
+      await revokeSessions(keys, "shop");
+      const { entries } = await audit.page({ limit: 9 });
+      assert.deepEqual(
+        entries.map(({ number, verb }) => `${String(number)} ${verb}`),
+        ["2 developer.revoke-sessions", "1 developer.add"],
+      );
+    });
+  });
 
   it("killed in the middle, it leaves no backup and the store as it was, and the same command then makes one", async () => {
     const last = await fillBulk();

@@ -105,7 +105,7 @@ export function auditStoreSuite(stores: () => [InstanceStores, InstanceStores]):
       ...["fee.set", "fee.remove", "bridge.screen", "bridge.resend"],
     ]);
     assert.deepEqual(entries[1]?.after, { isRefused: true });
-    assert.deepEqual(entries[1]?.developerId, draft.owner.developerId);
+    assert.equal(entries[1].developerId, draft.owner.developerId);
     const text = JSON.stringify(entries);
     const secrets = [Buffer.from(aKey("aa").secretHash).toString("hex"), "alice", SINK.text, draft.address];
     for (const secret of secrets) assert.ok(!text.includes(secret), secret);
