@@ -171,7 +171,11 @@ function rowOf({ id, owner, transaction, status, createdAt, updatedAt }: TicketR
   const outcome = "outcome" in status ? status.outcome : undefined;
   return {
     ticket_id: id,
-    ...{ kind: transaction.kind, operation: facts === undefined ? "transfer" : operationOf(transaction.kind, facts), state: status.state },
+    ...{
+      kind: transaction.kind,
+      operation: facts === undefined ? "transfer" : operationOf(transaction.kind, facts),
+      state: status.state,
+    },
     sub: owner.sub ?? null,
     amount: asset === undefined ? null : String(amount),
     asset: asset === undefined ? null : checksumAddress(asset),

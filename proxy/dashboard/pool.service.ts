@@ -10,7 +10,7 @@ import { checksumAddress } from "../../shared/api/checksum.ts";
 import { readAttestation } from "../../shared/protocol/attestation-document.ts";
 import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { eventNamesOf, ownerEventOf, type Role } from "../../shared/protocol/host/owner-events.ts";
+import { eventNamesOf, ownerEventOf, type Role } from "../chain/owner-events.ts";
 import type { Chain } from "../chain/provider.ts";
 import { DashboardError } from "./errors.ts";
 

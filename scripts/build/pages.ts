@@ -9,9 +9,15 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 /** Where everything but index.html lies. A name there says what is in the file, so it may be kept for ever. */
 const ASSETS = "assets";
 
+/** The scripts of a page, in order. */
+const STARTED = ["first", "main"] as const;
+
 export interface Page {
   readonly title: string;
-  /** The folder of the sources: main.tsx, style.css and icon.svg are in it. */
+  /**
+   * The folder of the sources: in it are first.ts, which runs before anything of main.tsx is, main.tsx, style.css and
+   * icon.svg.
+   */
   readonly from: string;
   readonly to: string;
   /** More files that a browser starts by themselves (workers), by the name under which they are built: `assets/NAME.js`. */
@@ -66,7 +72,7 @@ export async function buildPage(page: Page): Promise<PageSizes> {
   const metafile = await bundle(page, path.join(to, ASSETS));
   const files = new Outputs(metafile, to);
   await writeFile(path.join(to, "index.html"), indexHtml(page, files));
-  const sizes = await measure(page, files, await compress(to, ["index.html", ...files.names]));
+  const sizes = measure(page, files, await compress(to, ["index.html", ...files.names]));
   if (sizes.firstLoad <= page.mostBytes) return sizes;
   await rm(to, { recursive: true, force: true });
   throw new Error(
@@ -80,7 +86,7 @@ async function bundle({ from, workers = {} }: Page, to: string): Promise<Metafil
     bundle: true,
     platform: "browser" as const,
     format: "esm" as const,
-    target: ["es2022", "chrome109", "firefox115", "safari16.4"],
+    target: ["es2022", "chrome116", "firefox124", "safari17.4"],
     minify: true,
     sourcemap: "linked" as const,
     // Licences stay with what they are about.
@@ -92,7 +98,12 @@ async function bundle({ from, workers = {} }: Page, to: string): Promise<Metafil
   };
   const { metafile } = await build({
     ...shared,
-    entryPoints: { main: source("main.tsx"), style: source("style.css"), icon: source("icon.svg") },
+    entryPoints: {
+      first: source("first.ts"),
+      main: source("main.tsx"),
+      style: source("style.css"),
+      icon: source("icon.svg"),
+    },
     splitting: true,
     loader: { ".svg": "copy" },
     entryNames: "[name]-[hash]",
@@ -140,6 +151,13 @@ class Outputs {
     return seen;
   }
 
+  /** What the page's scripts are, with all that they import without asking. */
+  get started(): Set<string> {
+    const seen = new Set<string>();
+    for (const name of STARTED) this.closure(this.one(name, ".js"), seen);
+    return seen;
+  }
+
   /** What any file of the page imports when it is asked for, by the module that was written. */
   get routes(): Map<string, string> {
     const asked = Object.values(this.#metafile.outputs)
@@ -159,8 +177,9 @@ class Outputs {
 
 /** No script or style of its own: the policy under which it is served allows none. */
 function indexHtml({ title }: Page, files: Outputs): string {
-  const main = files.one("main", ".js");
-  const preloads = [...files.closure(main)].filter((file) => file !== main);
+  // Modules of a page run in the order of their tags.
+  const scripts = STARTED.map((name) => files.one(name, ".js"));
+  const preloads = [...files.started].filter((file) => !scripts.includes(file));
   return `${[
     "<!doctype html>",
     '<html lang="en">',
@@ -173,7 +192,7 @@ function indexHtml({ title }: Page, files: Outputs): string {
     `<link rel="icon" type="image/svg+xml" href="/${files.one("icon", ".svg")}">`,
     `<link rel="stylesheet" href="/${files.one("style", ".css")}">`,
     ...preloads.map((file) => `<link rel="modulepreload" href="/${file}">`),
-    `<script type="module" src="/${main}"></script>`,
+    ...scripts.map((file) => `<script type="module" src="/${file}"></script>`),
     "</head>",
     "<body>",
     '<div id="app"></div>',
@@ -197,7 +216,7 @@ async function compress(to: string, names: readonly string[]): Promise<Map<strin
 function measure(page: Page, files: Outputs, sizes: ReadonlyMap<string, number>): PageSizes {
   const sum = (names: Iterable<string>): number =>
     [...names].reduce((total, name) => total + (sizes.get(name) ?? 0), 0);
-  const first = files.closure(files.one("main", ".js"));
+  const first = files.started;
   for (const name of ["index.html", files.one("style", ".css"), files.one("icon", ".svg")]) first.add(name);
   const routes = new Map(
     [...files.routes]

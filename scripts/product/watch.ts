@@ -13,7 +13,7 @@ import { DEFAULT_FOLDER, NETWORK_NAMES, networkOf, runningStack } from "./stack-
 import { Account, fileBook, memoryBook } from "./watch/account.ts";
 import { openEvidenceFolder } from "./watch/evidence-folder.ts";
 import { CODES, isAlarm, jsonOf, lineOf, type Code } from "./watch/findings.ts";
-import { proposalJson, proposalText } from "../../shared/protocol/host/owner-events.ts";
+import { proposalJson, proposalText } from "../../proxy/chain/owner-events.ts";
 import { fileJournal, memoryJournal } from "./watch/journal.ts";
 import { connectNode, pause } from "./watch/node.ts";
 import { Refuter, reportJson, reportLine } from "./watch/refuter.ts";

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createPepper, loadPepper } from "../../proxy/auth/secret-files.ts";
-import { embeddedStores, type InstanceStores } from "../../proxy/store/instance.ts";
+import { embeddedStores, sharedStores, type InstanceStores } from "../../proxy/store/instance.ts";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { claimInstance } from "../../proxy/store/lmdb/instance-record.ts";
 import {
@@ -44,7 +44,11 @@ export async function startDashboard(more: Readonly<Record<string, string>> = {}
   await createPepper(pepperFile);
   const database = openDatabase(data);
   await claimInstance(database, { chainId: CHAIN_ID, pool: POOL });
-  const stores = embeddedStores(database);
+  const redis = more["CLOISTER_STORE_REDIS_URL"];
+  const stores =
+    redis === undefined
+      ? embeddedStores(database)
+      : await sharedStores({ url: redis, instance: { chainId: CHAIN_ID, pool: POOL } });
   const pepper = await loadPepper(pepperFile);
   const port = await freePort();
   const origin = `http://localhost:${String(port)}`;
@@ -72,6 +76,7 @@ export async function startDashboard(more: Readonly<Record<string, string>> = {}
     invite: async (terms, hours = 1) => (await createInvitation(stores, pepper, { ...terms, hours })).token,
     stop: async () => {
       await service.stop();
+      stores.close();
       await database.close();
       await rm(folder, { recursive: true, force: true });
     },

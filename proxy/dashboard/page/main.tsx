@@ -1,3 +1,6 @@
+/** The developer dashboard and the operator's screen: one program, whose screens are loaded when they are opened. */
 import { render } from "preact";
+import { App } from "./app.tsx";
+
 const root = document.querySelector("#app");
-if (root !== null) render(<main>…</main>, root);
+if (root !== null) render(<App />, root);

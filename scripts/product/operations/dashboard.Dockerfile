@@ -28,5 +28,5 @@ RUN groupadd --system --gid 10001 cloister \
  && install -d -o cloister -g cloister -m 0700 /var/lib/cloister
 USER cloister
 ENV NODE_ENV=production CLOISTER_DASHBOARD_HOST=0.0.0.0 CLOISTER_DATA_DIR=/var/lib/cloister
-EXPOSE 8790
+EXPOSE 8791
 ENTRYPOINT ["node", "--import", "tsx", "proxy/dashboard/main.ts"]

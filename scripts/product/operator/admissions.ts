@@ -13,7 +13,7 @@ import {
   type Change,
   type OwnerEvent,
   type Role,
-} from "../../../shared/protocol/host/owner-events.ts";
+} from "../../../proxy/chain/owner-events.ts";
 
 const CALLS = {
   signer: { propose: "proposeSigner", admit: "addSigner", remove: "removeSigner" },

@@ -18,7 +18,7 @@ import { developmentConfiguration, refuseDevelopment } from "../image/configurat
 import { ENCLAVE_FOLDER, measureImage } from "../image/measurement.ts";
 import { BIRTH_FAULTS, birthFault, makePair, pairFault, type BirthPolicy } from "./birth.ts";
 import { timeOf } from "./admissions.ts";
-import { dateOf, timeFieldsOf, timesOf } from "../../../shared/protocol/host/owner-events.ts";
+import { dateOf, timeFieldsOf, timesOf } from "../../../proxy/chain/owner-events.ts";
 import { addressOf, walletIn, withPool } from "./chain.ts";
 import { addSigner, proposeSigner, readSigners, removeSigner, shows, waitForTime } from "./pool-signers.ts";
 import { UsageError } from "../../build/command.ts";

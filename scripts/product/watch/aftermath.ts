@@ -5,7 +5,7 @@
 import { asAddress, asBytes32, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
-import { dateOf, ownerEventOf, proposalText, type Change } from "../../../shared/protocol/host/owner-events.ts";
+import { dateOf, ownerEventOf, proposalText, type Change } from "../../../proxy/chain/owner-events.ts";
 import type { Case, Said } from "./case.ts";
 import type { Code } from "./findings.ts";
 import { movedIn } from "./moved.ts";

@@ -11,7 +11,7 @@ import {
   type Field,
 } from "../../../shared/protocol/brands.ts";
 import { nextHead } from "../../../shared/protocol/tree.ts";
-import type { OwnerEvent, Proposal } from "../../../shared/protocol/host/owner-events.ts";
+import type { OwnerEvent, Proposal } from "../../../proxy/chain/owner-events.ts";
 import type { BlockRecord, Change, Flow } from "./changes.ts";
 import { Claims } from "./claims.ts";
 import { convictionOf, type Evidence } from "./evidence.ts";

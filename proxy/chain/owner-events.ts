@@ -2,7 +2,7 @@
  * What the owner may change in a pool (signers, assets, the executor) as the pool's events tell it: what each event
  * means, and how a proposal's times are told to people and to programs.
  */
-import { asAddress, type Address } from "../brands.ts";
+import { asAddress, type Address } from "../../shared/protocol/brands.ts";
 
 export type Role = "signer" | "asset" | "executor";
 const CHANGES = ["proposed", "admitted", "withdrawn", "removed"] as const;
