@@ -32,13 +32,16 @@ const MOVES: Readonly<Record<string, (value: unknown) => unknown>> = {
     (JSON.parse(value as string) as readonly object[]).map((kept) => ({ ...kept, goodUntil: undefined })),
 };
 
+/** Sums of requests, refused ones among them: whoever shows a credential is counted, and nothing is decided by them. */
+const COUNTS_REQUESTS = /^usage(:|$)/;
+
 /** Reads beside the running proxy, as its operator's tool does. */
 export async function storeContent(folder: string): Promise<StoreContent> {
   const root = open({ path: path.join(folder, "store.lmdb"), noSubdir: true, maxDbs: 64, readOnly: true });
   const content = new Map<string, string>();
   try {
     // Tables are records of the store's nameless one.
-    for (const table of [...root.getKeys()].map(String)) {
+    for (const table of [...root.getKeys()].map(String).filter((name) => !COUNTS_REQUESTS.test(name))) {
       const move = MOVES[table];
       const encoding = move === undefined ? "binary" : "msgpack";
       for (const { key, value } of root.openDB<unknown>({ name: table, encoding }).getRange()) {
