@@ -9,6 +9,7 @@ import { build } from "esbuild";
 import ts from "typescript";
 import { z } from "zod";
 import { buildProver } from "./prover.ts";
+import { withoutDescriptions } from "./without-descriptions.ts";
 
 const HELP = `Usage: npm run pack:client -- [--out FOLDER] [--json]
 
@@ -121,20 +122,6 @@ async function containPackages(file: string): Promise<void> {
   });
 }
 
-/** What schemas say for the OpenAPI document, `x.meta(…)` and `x.describe(…)`, checks nothing: a third of their bytes. */
-function withoutDescriptions(folder: string): ts.TransformerFactory<ts.SourceFile> {
-  return (context) => (source) => {
-    if (!path.resolve(source.fileName).startsWith(folder + path.sep)) return source;
-    const visit = (node: ts.Node): ts.Node =>
-      ts.isCallExpression(node) &&
-      ts.isPropertyAccessExpression(node.expression) &&
-      ["meta", "describe"].includes(node.expression.name.text)
-        ? visit(node.expression.expression)
-        : ts.visitEachChild(node, visit, context);
-    return ts.visitNode(source, visit) as ts.SourceFile;
-  };
-}
-
 /** The names of the npm packages that the compiled files import. */
 async function compile(to: string): Promise<Set<string>> {
   const shared = path.join(ROOT, "shared");
@@ -165,7 +152,7 @@ async function compile(to: string): Promise<Set<string>> {
     (file, text) => ts.sys.writeFile(file, file.endsWith(".d.ts") ? asShipped(text) : text),
     undefined,
     false,
-    { before: [withoutDescriptions(path.join(shared, "api"))] },
+    { before: [withoutDescriptions] },
   );
   const faults = [...ts.getPreEmitDiagnostics(program), ...diagnostics];
   if (faults.length > 0) {

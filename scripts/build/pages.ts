@@ -4,6 +4,7 @@ import { build, type Metafile } from "esbuild";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
+import { bundledWithoutDescriptions } from "./without-descriptions.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 /** Where everything but index.html lies. A name there says what is in the file, so it may be kept for ever. */
@@ -95,6 +96,7 @@ async function bundle({ from, workers = {} }: Page, to: string): Promise<Metafil
     logLevel: "warning" as const,
     absWorkingDir: ROOT,
     outdir: to,
+    plugins: [bundledWithoutDescriptions],
   };
   const { metafile } = await build({
     ...shared,
