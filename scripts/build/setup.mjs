@@ -93,7 +93,10 @@ function pageStep(name, sources, output, imported) {
   return {
     name: `${name} page`,
     needs: `${sources}/main.tsx`,
-    inputs: [sources, ...imported, "scripts/build/pages.ts", "tsconfig.json", "package-lock.json"],
+    inputs: [
+      ...[sources, ...imported, "scripts/build/pages.ts", "scripts/build/without-descriptions.ts"],
+      ...["tsconfig.json", "package-lock.json"],
+    ],
     outputs: [output],
     emptyFirst: true,
     args: ["--import", "tsx", "scripts/build/pages.ts", name],
