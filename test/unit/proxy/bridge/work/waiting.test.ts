@@ -87,7 +87,7 @@ describe("bridge/work: why money waits", function () {
     await reason(paused, "VENUE_PAUSED");
     await reason(refused, "ACCOUNT_UNKNOWN");
     assert.ok(stage.book.progressOf(paused).next.by !== undefined);
-    assert.equal(stage.book.progressOf(refused).state, "refunding");
+    await mined("it to be on its way back", () => stage.book.progressOf(refused).state === "refunding");
     isOpen = true;
     await mined("it to go on", () => stage.sent.includes("flush"));
     await mined("no reason to be left", () => codeOf(paused) !== "VENUE_PAUSED");
