@@ -65,6 +65,7 @@ describe("the operator's incidents (needs prometheus, and to be root for a disk 
     const guardian = new Wallet(HDNodeWallet.createRandom().privateKey);
     const operations: number[] = [];
     let node: Awaited<ReturnType<typeof relayTo>> | undefined;
+    ends.push(() => node?.close());
     on = await startTestCluster(
       { proxies: 2, enclaves: 1 },
       {
