@@ -1,0 +1,142 @@
+// The dashboard beside a running network, as `npm start` has it: what a developer sets there holds at the proxy, what is
+// used there is seen here, and an operator sees the alarm of a watcher that judged the chain itself.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Page } from "playwright-core";
+import {
+  startLocalDashboard,
+  WATCHER_FILE,
+  type LocalDashboard,
+} from "../../scripts/stack/local-dashboard.ts";
+import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
+import { startTestStack, type TestStack } from "../support/stack.ts";
+import { PROJECT_ROOT } from "../support/tree.ts";
+import { until } from "../support/until.ts";
+import {
+  acceptInvitation,
+  buildDashboardPage,
+  go,
+  settled,
+  startPerson,
+  type Person,
+} from "./dashboard-person.ts";
+
+const SHOP = "https://shop.example";
+/** A change is felt within 5 s, and use is poured every 5 s. */
+const SOON_MS = 30_000;
+
+describe("the dashboard beside a running network", function () {
+  this.timeout(240_000);
+  let stack: TestStack;
+  let dashboard: LocalDashboard;
+  let browser: TestBrowser;
+  let person: Person;
+  let page: Page;
+  let apiKey: string;
+
+  before(async function () {
+    requireBrowser(this);
+    await buildDashboardPage();
+    stack = await startTestStack({ proxySettings: { CLOISTER_OPERATIONS_PORT: "0" } });
+    dashboard = await startLocalDashboard(stack.local, 0);
+    browser = await startBrowser();
+    person = await startPerson(browser);
+    ({ page } = person);
+  });
+  after(async () => {
+    await (person as Person | undefined)?.close();
+    await (browser as TestBrowser | undefined)?.close();
+    await (dashboard as LocalDashboard | undefined)?.stop();
+    await (stack as TestStack | undefined)?.stop();
+  });
+  afterEach(() => assert.deepEqual(person.faults.splice(0), []));
+
+  const press = (name: string): Promise<void> => page.getByRole("button", { name, exact: true }).click();
+  const info = async (): Promise<number> => {
+    const response = await fetch(`${stack.entry.base_url}/info`, { headers: { "X-API-Key": apiKey } });
+    await response.body?.cancel();
+    return response.status;
+  };
+  const letIn = async (): Promise<string | null> => {
+    const response = await fetch(`${stack.entry.base_url}/info`, {
+      method: "OPTIONS",
+      headers: { Origin: SHOP, "Access-Control-Request-Method": "GET" },
+    });
+    await response.body?.cancel();
+    return response.headers.get("Access-Control-Allow-Origin");
+  };
+
+  it("a key made there is taken by the proxy, and its use is seen", async () => {
+    await acceptInvitation(page, dashboard.invitations.developer, "Ada");
+    await go(page, "API keys");
+    await page.getByLabel("Name").fill("production server");
+    await press("Create the key");
+    apiKey = (await page.getByRole("dialog").locator("pre").textContent()) ?? "";
+    await press("I have stored it");
+    assert.equal(await info(), 200);
+    await until(
+      "the request to be in the sums",
+      async () => {
+        await page.goto(dashboard.origin);
+        await settled(page);
+        return (await page.getByText(/Requests: [1-9]/).count()) > 0;
+      },
+      SOON_MS,
+    );
+  });
+
+  it("an origin registered there is let in by the proxy, and not before", async () => {
+    assert.equal(await letIn(), null);
+    await go(page, "Origins");
+    await page.getByLabel("Origin", { exact: true }).fill(SHOP);
+    await press("Register it");
+    await page.getByRole("rowheader", { name: SHOP }).waitFor();
+    await until("the proxy to know it", async () => (await letIn()) === SHOP, SOON_MS);
+  });
+
+  it("a key revoked there is refused by the proxy", async () => {
+    await go(page, "API keys");
+    const row = page.getByRole("row").filter({ hasText: "production server" });
+    await row.getByRole("button", { name: /Revoke/ }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /Revoke/ })
+      .click();
+    await until("the proxy to refuse it", async () => (await info()) === 401, SOON_MS);
+  });
+
+  it("an operator sees that the parts answer, and the alarm of a watcher that finds the pool short", async () => {
+    await person.forget();
+    await acceptInvitation(page, dashboard.invitations.operator, "Olga");
+    await go(page, "Health");
+    const part = (name: string) =>
+      page.getByRole("article").filter({ has: page.getByRole("heading", { name, exact: true }) });
+    for (const name of ["proxy 1", "store", "chain"])
+      await part(name).getByText("ok", { exact: true }).first().waitFor();
+    await part("watcher").getByText("the watcher is silent").waitFor();
+
+    const { pool, usdc } = stack.entry;
+    await stack.chain.send("anvil_impersonateAccount", [pool]);
+    await stack.chain.send("anvil_setBalance", [pool, "0xde0b6b3a7640000"]);
+    const wallet = await stack.wallet();
+    await wallet.deposit(10_000_000n, await stack.depositor(10_000_000n));
+    await wallet.close();
+    const data = `0xa9059cbb${"5b".repeat(20).padStart(64, "0")}${"1".padStart(64, "0")}`;
+    await stack.chain.send("eth_sendTransaction", [{ from: pool, to: usdc, data }]);
+    const words = [
+      "--once",
+      "--stack",
+      stack.stack.folder.path,
+      "--status",
+      stack.local.folder.inside(WATCHER_FILE),
+    ];
+    const watcher = spawn(process.execPath, ["scripts/build/run.mjs", "scripts/product/watch.ts", ...words], {
+      cwd: PROJECT_ROOT,
+      stdio: "ignore",
+    });
+    assert.deepEqual(await once(watcher, "close"), [2, null]);
+    await go(page, "Alarms");
+    await page.getByRole("heading", { name: "BALANCE_SHORT" }).waitFor();
+  });
+});
