@@ -1,4 +1,5 @@
 /** Amounts between people and smallest units, without a floating-point number in between. */
+import { decimalText } from "../../shared/client/index.ts";
 import type { Token } from "./config.ts";
 
 type Decimals = Pick<Token, "decimals">;
@@ -18,11 +19,7 @@ export function readAmount(text: string, { decimals }: Decimals): bigint | strin
 
 /** Such as `12.5`. */
 export function showUnits(amount: bigint, { decimals }: Decimals): string {
-  const sign = amount < 0n ? "−" : "";
-  const digits = String(amount < 0n ? -amount : amount).padStart(decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - decimals);
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, "");
-  return `${sign}${whole}${fraction === "" ? "" : `.${fraction}`}`;
+  return decimalText(amount, decimals).replace("-", "−");
 }
 
 /** Such as `12.5 USDC`. */

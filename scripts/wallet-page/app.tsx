@@ -53,11 +53,12 @@ function Body({ config, settings: kept, isKnown }: AppProps) {
       applyTheme(changed);
       setSettings(changed);
     };
+    const leave = (): void => location.replace("/");
     return {
       ...{ config, purse, account, settings, change },
       choose: (network) => void change({ network }),
-      // What a wallet holds in memory goes with the page.
-      lock: () => void purse.close().then(() => location.assign("/")),
+      // What a wallet holds in memory goes with the page, also where its state could not be saved.
+      lock: () => void purse.close().then(leave, leave),
     };
   }, [purse, settings, config]);
   if (path === "/verify")

@@ -91,9 +91,8 @@ export async function loadConfig(): Promise<Config> {
   return parseConfig(await response.text());
 }
 
-/** Throws for a token that this network does not list. */
-export function tokenOf({ tokens }: Network, address: string): Token {
+/** A pool can take a token that this page does not list, and anybody can pay in it: told by its address, in smallest units. */
+export function tokenOf({ tokens }: Pick<Network, "tokens">, address: string): Token {
   const found = tokens.find((one) => one.address.toLowerCase() === address.toLowerCase());
-  if (found === undefined) throw new TypeError("no such token");
-  return found;
+  return found ?? { address, symbol: `units of ${address}`, decimals: 0 };
 }

@@ -22,6 +22,11 @@ try {
   );
 }
 
+// A page that was left can come back out of the browser's memory, with the phrase in it: then it begins anew, locked.
+addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});
+
 // Shows the last known state when there is no network. Where it cannot be had, the page works as before.
 if ("serviceWorker" in navigator)
   navigator.serviceWorker

@@ -34,17 +34,20 @@ scope.addEventListener("fetch", (event) => {
   const isOurs = url.origin === scope.location.origin && !url.pathname.startsWith(ARTEFACTS);
   if (request.method !== "GET" || !isOurs) return;
   event.respondWith(HASHED.test(url.pathname) ? keptFirst(request) : newestFirst(request));
+  // A page that was built anew has other files, and this program may be the same.
+  if (request.mode === "navigate") event.waitUntil(keepAll().catch(() => undefined));
 });
 
-/** The server lists what belongs to the page. */
+/** The server lists what belongs to the page. What is kept already, `newestFirst` keeps new. */
 async function keepAll(): Promise<void> {
   const files = (await (await fetch("/files.json")).json()) as unknown;
   if (!Array.isArray(files)) throw new TypeError("files.json is no list");
   const wanted = files.filter((file) => typeof file === "string");
   const cache = await caches.open(CACHE);
-  for (const { url } of await cache.keys())
-    if (!wanted.includes(new URL(url).pathname)) await cache.delete(url);
-  await cache.addAll(wanted);
+  const kept = new Set((await cache.keys()).map(({ url }) => new URL(url).pathname));
+  await cache.addAll(wanted.filter((file) => !kept.has(file)));
+  // Only now: an older page that is kept whole is better than none.
+  for (const file of kept) if (!wanted.includes(file)) await cache.delete(file);
 }
 
 async function keptFirst(request: Request): Promise<Response> {

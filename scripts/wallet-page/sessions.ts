@@ -26,6 +26,12 @@ export function sessionTokens(address: string): () => Promise<string> {
   };
 }
 
+/** The next wallet of this browser is another guest: nobody is told that both are one person's. */
+export function forgetGuest(): void {
+  localStorage.removeItem(GUEST);
+  sessionStorage.clear();
+}
+
 /** Who this browser is to the application's server. Not of the wallet: nothing of the phrase is in it. */
 function guest(): string {
   const known = localStorage.getItem(GUEST);

@@ -17,7 +17,7 @@ import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
 import type { CarriedOptions, Payment, PaymentOptions, StatementOptions } from "./payment.ts";
-import type { PaymentRecord } from "./payment-record.ts";
+import { recordOf, type PaymentRecord } from "./payment-record.ts";
 import { requireAddress, tokenDomainOf } from "./pins.ts";
 import type { TransactionSender } from "./sender.ts";
 import { prepareDeposit, type Prepared } from "./statements.ts";
@@ -134,20 +134,17 @@ export class Depositing {
   }
 
   #record(
-    { statement }: Prepared,
+    prepared: Prepared,
     { asset, fees, amount }: { readonly asset: Address; readonly fees: Fees; readonly amount: bigint },
   ): PaymentRecord {
-    const { hash, deadline, facts, ext } = statement;
-    return {
-      ...{ statement: hash, kind: "deposit", asset, amount, fees: fees.total, leafIndexes: [] },
-      ...{
-        madeAt: this.#core.parts.now(),
-        madeAfter: this.#core.parts.ledger.state.tree.leafCount,
-        deadline: Number(deadline),
-        commitments: facts.commitments,
-      },
-      to: ext.kind === "deposit-shield" ? ext.depositor : undefined,
-    };
+    const { ext } = prepared.statement;
+    const { now, ledger } = this.#core.parts;
+    const to = ext.kind === "deposit-shield" ? ext.depositor : undefined;
+    return recordOf(
+      prepared,
+      { kind: "deposit", asset, amount, fees: fees.total, to },
+      { madeAt: now(), madeAfter: ledger.state.tree.leafCount, leafIndexes: [] },
+    );
   }
 
   async #prepare(

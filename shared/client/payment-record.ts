@@ -3,6 +3,8 @@
  * than amounts has to be kept here. Without it, after a restore from the phrase, payments are shown as far as notes tell.
  */
 import { asAddress, asBytes32, asField, type Address, type Bytes32, type Field } from "../protocol/brands.ts";
+import type { Statement } from "../protocol/statements.ts";
+import type { Text } from "./stored-text.ts";
 
 export type RecordKind = "deposit" | "transfer" | "withdraw" | "swap" | "consolidate";
 
@@ -37,22 +39,28 @@ export interface PaymentRecord {
 /** About a megabyte; of more, the oldest go. */
 const MOST_PAYMENTS = 4_000;
 
-export interface StoredPayment {
-  readonly statement: string;
-  readonly kind: RecordKind;
-  readonly asset: string;
-  readonly amount: string;
-  readonly fees: string;
-  readonly to?: string | undefined;
-  readonly tokenOut?: string | undefined;
-  readonly memo?: string | undefined;
-  readonly madeAt: number;
-  readonly madeAfter: number;
-  readonly deadline: number;
-  readonly commitments: readonly string[];
-  readonly leafIndexes: readonly number[];
-  readonly derivation?: { readonly change: string; readonly salt: number } | undefined;
-  readonly withdrawn?: true | undefined;
+export type StoredPayment = Omit<Text<PaymentRecord>, "derivation"> & {
+  readonly derivation?: Text<NonNullable<PaymentRecord["derivation"]>> | undefined;
+};
+
+/** A part of `Prepared`. */
+interface Made {
+  readonly statement: Pick<Statement, "hash" | "deadline" | "facts">;
+  readonly own: bigint;
+  readonly salt?: number;
+}
+
+/** The record of what is about to leave. Its statement says the rest. */
+export function recordOf(
+  { statement, own, salt }: Made,
+  told: Pick<PaymentRecord, "kind" | "asset" | "amount" | "fees" | "to" | "tokenOut" | "memo">,
+  made: Pick<PaymentRecord, "madeAt" | "madeAfter" | "leafIndexes">,
+): PaymentRecord {
+  const { hash, deadline, facts } = statement;
+  return {
+    ...{ ...told, ...made, statement: hash, deadline: Number(deadline), commitments: facts.commitments },
+    derivation: salt === undefined ? undefined : { change: own, salt },
+  };
 }
 
 /** No record of either tab is lost, and one that was withdrawn stays so. */
@@ -87,15 +95,4 @@ export function restorePayment(stored: StoredPayment): PaymentRecord | undefined
     ...(given === undefined ? {} : { tokenOut: given }),
     ...(derivation && { derivation: { change: BigInt(derivation.change), salt: derivation.salt } }),
   };
-}
-
-/** Of a private transfer alone. */
-export function derivationOf({
-  own,
-  salt,
-}: {
-  readonly own: bigint;
-  readonly salt?: number;
-}): PaymentRecord["derivation"] {
-  return salt === undefined ? undefined : { change: own, salt };
 }

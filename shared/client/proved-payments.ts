@@ -18,7 +18,7 @@ import { holdsNotes, isExecuted } from "./exposure.ts";
 import type { Fees } from "./fees.ts";
 import type { Operation } from "./operation.ts";
 import type { StatementOptions } from "./payment.ts";
-import { derivationOf, type PaymentRecord } from "./payment-record.ts";
+import { recordOf, type PaymentRecord } from "./payment-record.ts";
 import { requireAddress } from "./pins.ts";
 import { selectForConsolidation, selectNotes, sumOf } from "./selection.ts";
 import type { SentTransaction, TransactionSender } from "./sender.ts";
@@ -197,7 +197,7 @@ export class ProvedPayments {
     make: () => Promise<{ prepared: Prepared; leafIndexes: number[]; deadline: number; amount: bigint }>,
     before: () => Promise<void> = () => Promise.resolve(),
   ): Promise<ProvedPayment> {
-    const { ledger } = this.#core.parts;
+    const { ledger, now } = this.#core.parts;
     return this.#core.inTurn(call.signal, async () => {
       await call.step("sync", () => ledger.sync(call));
       const earlier = await this.#earlier(intent);
@@ -216,15 +216,11 @@ export class ProvedPayments {
           ...{ commitments: facts.commitments, leafIndexes: made.leafIndexes, deadline: made.deadline },
           proved: { intent, kind, amount: String(made.amount), data: provedCall(prepared.statement, proof) },
         };
-        const record: PaymentRecord = {
-          ...{ statement, asset, ...told, amount: made.amount, fees: 0n, deadline: made.deadline },
-          ...{
-            madeAt: this.#core.parts.now(),
-            madeAfter: ledger.state.tree.leafCount,
-            commitments: facts.commitments,
-          },
-          ...{ leafIndexes: made.leafIndexes, derivation: derivationOf(prepared) },
-        };
+        const record = recordOf(
+          prepared,
+          { ...told, asset, amount: made.amount, fees: 0n },
+          { madeAt: now(), madeAfter: ledger.state.tree.leafCount, leafIndexes: made.leafIndexes },
+        );
         // Before a node has seen it: who has it can have it executed.
         await ledger.reserve(reservation, record);
         call.sent(statement);

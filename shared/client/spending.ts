@@ -16,7 +16,7 @@ import type { Fees } from "./fees.ts";
 import type { Delivery } from "./http.ts";
 import { Operation } from "./operation.ts";
 import type { CarriedOptions, Payment, PaymentOptions, SpendOptions } from "./payment.ts";
-import { derivationOf, type PaymentRecord } from "./payment-record.ts";
+import { recordOf, type PaymentRecord } from "./payment-record.ts";
 import { verifiedRoot } from "./scanner.ts";
 import { selectForConsolidation, sumOf } from "./selection.ts";
 import type { OwnedNote, Reservation } from "./state.ts";
@@ -83,9 +83,8 @@ export class Spending {
     const { type: operation, value: amount } = payment;
     requireAmount(amount);
     const asset = this.#core.asset(options.asset);
-    const { ledger, pins } = this.#core.parts;
-    const { isKnownLeaf } = ledger;
-    const prepare: Intent["prepare"] = (plan) => prepareSpend({ ...plan, payment, isKnownLeaf });
+    const { pins } = this.#core.parts;
+    const prepare: Intent["prepare"] = (plan) => prepareSpend({ ...plan, payment });
     const to =
       payment.type === "transfer" ? encodeShieldedAddress(payment.to, pins.addressPrefix) : payment.recipient;
     const record = { kind: operation, to, memo: memoOf(options) } as const;
@@ -257,7 +256,7 @@ export class Spending {
     call: Operation,
   ): Promise<{ prepared: Prepared; fees: Fees } & Promised> {
     const { operation, asset, limit, amount, feesOnTop } = intent;
-    const { ledger, home, keys } = this.#core.parts;
+    const { ledger, home, keys, now } = this.#core.parts;
     await this.#core.checkService(call);
     await ledger.settleRefused(asset);
     const merged =
@@ -277,28 +276,22 @@ export class Spending {
     const { tree } = ledger.state;
     const deadline = this.#core.deadline(options);
     const inputs = notes.map((note) => ({ note, path: tree.path(note.leafIndex, mark.leafCount) }));
-    const prepared = intent.prepare({ home, keys, asset, fees, deadline, root: mark.root, inputs }, value);
+    const { isKnownLeaf } = ledger;
+    const prepared = intent.prepare(
+      { home, keys, asset, fees, deadline, root: mark.root, inputs, isKnownLeaf },
+      value,
+    );
     const { hash: statement, facts } = prepared.statement;
     const reservation = {
       ...{ statement, commitments: facts.commitments, refused: false },
       ...{ leafIndexes: notes.map((note) => note.leafIndex), deadline, change: prepared.own, asset },
     };
-    const record: PaymentRecord = {
-      ...{
-        statement,
-        asset,
-        ...intent.record,
-        amount: intent.record.kind === "swap" ? charged : value,
-        fees: fees.total,
-        deadline,
-      },
-      ...{
-        madeAt: this.#core.parts.now(),
-        madeAfter: ledger.state.tree.leafCount,
-        commitments: facts.commitments,
-      },
-      ...{ leafIndexes: reservation.leafIndexes, derivation: derivationOf(prepared) },
-    };
+    const told = { asset, amount: intent.record.kind === "swap" ? charged : value, fees: fees.total };
+    const record = recordOf(
+      prepared,
+      { ...intent.record, ...told },
+      { madeAt: now(), madeAfter: tree.leafCount, leafIndexes: reservation.leafIndexes },
+    );
     return { prepared, fees, reservation, record };
   }
 

@@ -17,6 +17,7 @@ import type { StoredContact } from "./contact-record.ts";
 import { ClientError } from "./errors.ts";
 import { restorePayment, type StoredPayment } from "./payment-record.ts";
 import { WalletState, type Origin, type OwnedNote, type Reservation, type RootMark } from "./state.ts";
+import type { Text } from "./stored-text.ts";
 
 const MAGIC = new TextEncoder().encode("CLSTRWLT");
 const VERSION = 4;
@@ -26,15 +27,6 @@ const HEADER_BYTES = MAGIC.length + 1;
 const SUM_BYTES = 32;
 const NONCE_BYTES = 24;
 const NODE_BYTES = 32;
-
-/** JSON has no integers of this size: bigints travel as decimal text. */
-type Text<T> = {
-  readonly [K in keyof T]: T[K] extends bigint
-    ? string
-    : T[K] extends readonly bigint[]
-      ? readonly string[]
-      : T[K];
-};
 
 interface Stored {
   readonly chainId: string;

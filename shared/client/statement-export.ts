@@ -56,9 +56,14 @@ export function decimalText(amount: bigint, decimals = 0): string {
   return `${amount < 0n ? "-" : ""}${whole}${part === "" ? "" : `.${part}`}`;
 }
 
-/** What spreadsheets take for a formula, whatever spaces stand before it: "=…", "+…", "-…", "@…", also in their wide forms. */
+/**
+ * Before what spreadsheets take for a formula, whatever spaces stand before it: "=…", "+…", "-…", "@…", also in their wide
+ * forms. Where a comma is for decimals, a spreadsheet begins another field behind each semicolon, quoted or not.
+ */
+const BEFORE_FORMULA = /(?:^\s*|(?<=;)[\s"]*)(?=[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20])/gu;
+
 function text(given: string): string {
-  return /^[\s]*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/u.test(given) ? `'${given}` : given;
+  return given.replace(BEFORE_FORMULA, "'$&");
 }
 
 function quoted(field: string): string {

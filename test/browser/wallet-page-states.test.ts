@@ -164,6 +164,53 @@ describe("wallet page: states", function () {
     await anna.page.locator("[data-standing=live]").waitFor({ state: "attached" });
   });
 
+  it("keeps what a new build brings, and nothing of the build before", async () => {
+    const { page } = anna;
+    const left = "/assets/left-00000000.js";
+    const brought = await page.evaluate(async (left) => {
+      const cache = await caches.open("cloister-page");
+      const files = (await cache.keys()).map(({ url }) => new URL(url).pathname);
+      const brought = files.find((file) => file.startsWith("/assets/main-"));
+      if (brought !== undefined) await cache.delete(brought);
+      await cache.put(left, new Response(""));
+      return brought;
+    }, left);
+    assert.ok(brought !== undefined);
+    await anna.reload();
+    await page.waitForFunction(
+      async ([brought, left]) => {
+        const cache = await caches.open("cloister-page");
+        return (await cache.match(brought)) !== undefined && (await cache.match(left)) === undefined;
+      },
+      [brought, left] as const,
+    );
+  });
+
+  it("locks where nothing can be stored, and where the browser brings a page back", async () => {
+    const { page } = anna;
+    const isLocked = (): Promise<void> => anna.heading("Open your wallet");
+    await anna.unlock();
+    await anna.go("People");
+    await page.evaluate(() => {
+      IDBObjectStore.prototype.put = () => {
+        throw new DOMException("full", "QuotaExceededError");
+      };
+    });
+    await anna.fill("Name", "Bob");
+    await anna.fill("Private address", other);
+    await anna.press("Add");
+    await page.locator(".field small.wrong").waitFor();
+    await anna.go("Settings");
+    await anna.press("Lock");
+    await isLocked();
+    await anna.unlock();
+    await anna.heading("Your wallet");
+    await page.evaluate(() => void dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
+    await isLocked();
+    await anna.unlock();
+    await anna.untilBalance("13.7");
+  });
+
   it("names the service where it does not prove what it runs, and blames nobody else", async () => {
     const stranger = await arrive();
     await stranger.page.route(`${stack.entry.base_url}/info*`, async (route) => {
@@ -240,6 +287,24 @@ describe("wallet page: states", function () {
     await page.getByLabel("link", { exact: true }).waitFor();
     await tabTo(/^Copy link$/);
     assert.deepEqual(anna.faults, []);
+  });
+
+  it("forgets the wallet, and which guest the browser was", async () => {
+    const { page } = anna;
+    const kept = (): Promise<readonly (string | undefined)[]> =>
+      page.evaluate(async () => [
+        ...(await indexedDB.databases())
+          .map(({ name }) => name)
+          .filter((name) => name === "cloister-wallets"),
+        ...Object.keys(localStorage),
+        ...Object.keys(sessionStorage).filter((name) => name.startsWith("cloister-session")),
+      ]);
+    assert.equal((await kept()).length, 3);
+    await anna.go("Settings");
+    await anna.press("Forget this wallet");
+    await anna.press("Forget it");
+    await anna.heading("Private dollars, in your browser");
+    assert.deepEqual(await kept(), []);
   });
 });
 

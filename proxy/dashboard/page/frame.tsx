@@ -2,7 +2,7 @@
 import { ErrorBoundary, lazy, Route, Router, useLocation } from "preact-iso";
 import { useEffect, useRef } from "preact/hooks";
 import type { Me } from "../../../shared/dashboard/account.ts";
-import { MENU } from "./menu.ts";
+import { isWithin, MENU } from "./menu.ts";
 import { Act } from "./parts/button.tsx";
 import { Mark } from "./parts/icons.tsx";
 import { ask } from "./service/ask.ts";
@@ -97,7 +97,6 @@ function Side({ me }: { readonly me: Me }) {
 }
 
 function Menu({ me, path }: { readonly me: Me; readonly path: string }) {
-  const isAt = (entry: string): boolean => (entry === "/" ? path === "/" : path.startsWith(entry));
   return (
     <>
       <nav aria-label="Screens">
@@ -107,7 +106,7 @@ function Menu({ me, path }: { readonly me: Me; readonly path: string }) {
             <ul>
               {entries.map(({ path: to, text }) => (
                 <li key={to}>
-                  <a href={to} aria-current={isAt(to) ? "page" : undefined}>
+                  <a href={to} aria-current={isWithin(path, to) ? "page" : undefined}>
                     {text}
                   </a>
                 </li>

@@ -11,6 +11,11 @@ const OWN: Group = {
   entries: [{ path: "/account", text: "Passkeys and sign-ins" }],
 };
 
+/** A screen's own pages are a part of it: `/tickets/…` of `/tickets`. */
+export function isWithin(path: string, entry: string): boolean {
+  return path === entry || path.startsWith(`${entry}/`);
+}
+
 export const MENU: Readonly<Record<Role, readonly Group[]>> = {
   developer: [
     {

@@ -7,6 +7,7 @@ import { TaskStatus, useTask } from "../parts/task.tsx";
 import { useOpened } from "../parts/use.ts";
 import { forgetAll } from "../kept.ts";
 import { WALLETS } from "../purse.ts";
+import { forgetGuest } from "../sessions.ts";
 import type { Settings } from "../settings.ts";
 import { unseal } from "../vault.ts";
 
@@ -187,6 +188,7 @@ function Forget() {
     task.run(async () => {
       await purse.close();
       await forgetAll(WALLETS);
+      forgetGuest();
       location.assign("/");
       return undefined;
     });

@@ -1,7 +1,7 @@
 // What the example wallet page reads from people and says to them, without a browser.
 import assert from "node:assert/strict";
 import { readAmount, showAmount, showUnits } from "../../../scripts/wallet-page/amounts.ts";
-import { parseConfig } from "../../../scripts/wallet-page/config.ts";
+import { parseConfig, tokenOf } from "../../../scripts/wallet-page/config.ts";
 import { readRecipient } from "../../../scripts/wallet-page/recipients.ts";
 import { wordsOf } from "../../../scripts/wallet-page/words.ts";
 import {
@@ -68,6 +68,13 @@ describe("wallet page: what people type", () => {
     assert.equal(showAmount(12_500_000n, USDC), "12.5 USDC");
     assert.equal(showUnits(-1n, USDC), "−0.000001");
     assert.equal(showUnits(0n, USDC), "0");
+  });
+
+  it("shows money in a token that it does not list by the token's address", () => {
+    const other = "0x00000000000000000000000000000000000000ff";
+    const listed = { tokens: [USDC] };
+    assert.equal(tokenOf(listed, USDC.address.toUpperCase().replace("X", "x")), USDC);
+    assert.equal(showAmount(1_500n, tokenOf(listed, other)), `1500 units of ${other}`);
   });
 
   it("takes a private address of this network that is not one's own, in any case of letters", () => {

@@ -232,6 +232,20 @@ describe("a statement for a spreadsheet", () => {
     assert.ok(csv.includes("'=HYPERLINK") && csv.includes("'@Bob"));
   });
 
+  it("holds none either where a spreadsheet begins a field behind a semicolon", () => {
+    for (const [memo, written] of [
+      ["rent;=1+1", "rent;'=1+1"],
+      ["rent; +1", "rent;' +1"],
+      ['rent;"=1+1"', 'rent;\'"=1+1"'],
+      [" ;@a;-b", " ;'@a;'-b"],
+      ["rent; 1 = 1", "rent; 1 = 1"],
+    ] as const) {
+      state.payments.set(executed.statement, { ...executed, memo });
+      const [names, ...rows] = parsed(activityCsv(activityOf(state, NOW), { assets }));
+      assert.ok(rows.some((row) => row[names!.indexOf("memo")] === written, memo));
+    }
+  });
+
   it("writes amounts without rounding", () => {
     const cases: [bigint, number, string][] = [
       ...([
