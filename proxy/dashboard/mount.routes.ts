@@ -28,9 +28,11 @@ export function mountDashboard(parts: MountParts): Middleware<DashboardState> {
   const rows = Object.entries<DashboardEndpoint>(DASHBOARD);
   for (const [name, endpoint] of rows) {
     const handler = parts.handlers[name as keyof HandlersOf] as unknown as AnyHandler;
+    const asked = guard(endpoint, parts.sessions);
     const steps: RouterMiddleware<DashboardState>[] = [
-      guard(endpoint, parts.sessions),
-      ...(endpoint.body === undefined ? [] : [readBody]),
+      asked,
+      // Asked again: who sends the body decides how long it takes, and the session may have ended meanwhile.
+      ...(endpoint.body === undefined ? [] : [readBody, asked]),
       answer(endpoint, handler, parts),
     ];
     const path = endpoint.path.replaceAll(/\{([a-z]+)\}/g, ":$1");
@@ -47,7 +49,6 @@ export function mountDashboard(parts: MountParts): Middleware<DashboardState> {
   return router.routes() as Middleware<DashboardState>;
 }
 
-/** Before the body is read. */
 function guard(endpoint: DashboardEndpoint, sessions: Sessions): RouterMiddleware<DashboardState> {
   return async (ctx, next) => {
     ctx.state.endpoint = endpoint;

@@ -1,8 +1,10 @@
 // People at the dashboard over real HTTP, against a real process: invitations, passkeys, sessions, and everything that a
 // stranger, a thief of a cookie or another page of the same machine may try.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { addDeveloper } from "../../../proxy/auth/registration.ts";
-import { DASHBOARD } from "../../../shared/dashboard/endpoints.ts";
+import { CSRF_HEADER, CSRF_VALUE, DASHBOARD } from "../../../shared/dashboard/endpoints.ts";
 import { Authenticator } from "../../support/authenticator.ts";
 import { Browser, refusedWith, startDashboard, type RunningDashboard } from "../../support/dashboard.ts";
 
@@ -230,6 +232,38 @@ describe("accounts of the dashboard", () => {
     await assert.rejects(lost.call("me"), refusedWith("SESSION_ENDED"));
     await assert.rejects(lost.signIn(), refusedWith("PASSKEY_REFUSED"));
     assert.equal((await found.call("passkeys")).passkeys.length, 1);
+  });
+
+  it("a request whose body is held back until the account is recovered leaves no passkey in it", async () => {
+    const thief = await signedUp();
+    const { account } = await thief.call("me");
+    const second = new Authenticator(dashboard.origin);
+    const { options } = await thief.call("addPasskeyOptions", {});
+    const body = JSON.stringify({ name: "mine", response: second.create(options) });
+    const { origin, port } = dashboard;
+    const held = request({
+      ...{ host: "localhost", port, method: "POST", path: DASHBOARD.addPasskey.path },
+      headers: {
+        ...{ Host: new URL(origin).host, Origin: origin, [CSRF_HEADER]: CSRF_VALUE },
+        ...{ "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
+        Cookie: [...thief.cookies].map(([name, value]) => `${name}=${value}`).join("; "),
+        // Its answer says that the request has been taken up.
+        Expect: "100-continue",
+      },
+    });
+    const answered = once(held, "response") as Promise<[IncomingMessage]>;
+    held.flushHeaders();
+    await once(held, "continue");
+    const token = await dashboard.invite({
+      ...{ purpose: "recovery", role: "developer", developerId: "shop", accountId: account.id },
+    });
+    const owner = new Browser(dashboard);
+    await owner.signUp(token);
+    held.end(body);
+    const [answer] = await answered;
+    answer.resume();
+    assert.equal(answer.statusCode, 401);
+    assert.equal((await owner.call("passkeys")).passkeys.length, 1);
   });
 });
 
