@@ -294,6 +294,29 @@ describe("sessions of the dashboard that are over", () => {
     }
   });
 
+  it("takes so many changes a day of an account, and what ends a thief's power ever after", async () => {
+    const dashboard = await startDashboard({ CLOISTER_DASHBOARD_CHANGES_PER_DAY: "2" });
+    try {
+      await addDeveloper(dashboard.stores.keys, { id: "shop", name: "Shop" });
+      const invited = { purpose: "sign-up", role: "developer", developerId: "shop" } as const;
+      const [one, other] = [new Browser(dashboard), new Browser(dashboard)];
+      for (const browser of [one, other]) await browser.signUp(await dashboard.invite(invited));
+      const { record } = await one.call("createKey", { client_id: crypto.randomUUID(), name: "a" });
+      const origin = { origin: "https://app.shop.example" };
+      await one.call("addOrigin", origin);
+      const full = await one.request("POST", "/api/developer/origins/remove", origin);
+      assert.equal(full.status, 429);
+      assert.ok(Number(full.headers.get("Retry-After")) > 0);
+      assert.deepEqual((await one.call("origins")).origins, [origin.origin]);
+      const { keys } = await one.call("revokeKey", {}, { id: record.id });
+      assert.notEqual(keys[0]?.revoked_at, null);
+      assert.deepEqual((await other.call("removeOrigin", origin)).origins, []);
+      await one.call("signOut", {});
+    } finally {
+      await dashboard.stop();
+    }
+  });
+
   it("slows down who tries without end", async () => {
     const dashboard = await startDashboard({ CLOISTER_DASHBOARD_TRIES_PER_MINUTE: "3" });
     try {
