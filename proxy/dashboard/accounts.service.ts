@@ -174,7 +174,7 @@ export function createAccounts({ store, challenges, developers, passkeys, pepper
       const { challenge } = await taken(session.id, "add-passkey");
       const made = await passkeys.register(response, challenge, name);
       const note = { by: authorOf(account), verb: "account.add-passkey" };
-      const next = await store.addPasskey(account.id, made, note);
+      const next = await store.addPasskey(account, made, note);
       if (next === undefined) throw new DashboardError("SESSION_ENDED");
       if (next === false) throw new DashboardError("PASSKEY_KNOWN");
       return next;

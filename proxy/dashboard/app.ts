@@ -8,12 +8,14 @@ import { mountDashboard } from "./mount.routes.ts";
 import { page, type PageFiles } from "./page.middleware.ts";
 import { sameSite } from "./same-site.middleware.ts";
 import type { Sessions } from "./sessions.ts";
+import type { Count } from "./standings.ts";
 import type { DashboardState } from "./state.ts";
 
 export interface DashboardAppParts {
   readonly origin: string;
   readonly handlers: HandlersOf;
   readonly sessions: Sessions;
+  readonly countChange: Count;
   readonly files: PageFiles;
   readonly pepper: Uint8Array;
   readonly addressOf: (ctx: ParameterizedContext) => string;

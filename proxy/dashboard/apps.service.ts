@@ -111,7 +111,8 @@ export function createApps({ apps, requests, developers, allowLoopback, now }: A
      */
     async approve(id: string, jwksHost: string, by: Author): Promise<void> {
       const request = await pending(id);
-      const appId = `app_${id.replaceAll("-", "").slice(0, 16)}`;
+      // The whole id: its asker chose it, and with a part of it could name what became of another's request.
+      const appId = `app_${id.replaceAll("-", "")}`;
       const exists = async (developerId: string): Promise<boolean> =>
         (await developers.developer(developerId)) !== undefined;
       if ((await apps.app(appId)) === undefined)

@@ -64,6 +64,10 @@ export const DASHBOARD_SETTINGS = settingsWith(
       "30",
       "tries to sign in, to sign up and to look at an invitation, a minute from one address",
     ],
+    CLOISTER_DASHBOARD_CHANGES_PER_DAY: [
+      "1000",
+      "changes of one account that stay in the store, a day; an operator's are not counted",
+    ],
   },
 );
 type Name = keyof typeof DASHBOARD_SETTINGS;
@@ -103,6 +107,7 @@ export function readDashboardConfig(environment: Environment) {
     sessionMs: integer("CLOISTER_DASHBOARD_SESSION_HOURS", 1, 24 * 30) * 3_600_000,
     freshMs: integer("CLOISTER_DASHBOARD_FRESH_MINUTES", 1, 60) * 60_000,
     triesPerMinute: integer("CLOISTER_DASHBOARD_TRIES_PER_MINUTE", 1, 100_000),
+    changesPerDay: integer("CLOISTER_DASHBOARD_CHANGES_PER_DAY", 1, 100_000),
     /** Undefined: none is shown. */
     apiUrl: optional("CLOISTER_DASHBOARD_API_URL"),
   };

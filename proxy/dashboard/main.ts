@@ -33,7 +33,7 @@ import { readPage } from "./page.middleware.ts";
 import { createPasskeys } from "./passkeys.ts";
 import { createPoolView } from "./pool.service.ts";
 import { createSessions } from "./sessions.ts";
-import { createStandings, createTries } from "./standings.ts";
+import { createChanges, createStandings, createTries } from "./standings.ts";
 import { createAlarms } from "./watcher-file.ts";
 import { createWork } from "./work.service.ts";
 
@@ -121,6 +121,7 @@ async function start(config: DashboardConfig, logger: Logger): Promise<() => Pro
   const app = createDashboardApp({
     ...{ origin, sessions, pepper, logger: logger.child({ part: "http" }), now },
     files: await readPage(PAGE_FOLDER),
+    countChange: createChanges(windows.store, config.changesPerDay),
     addressOf: clientAddress(ownHops(config.trustedHops, config.trustedProxies)),
     handlers: {
       ...accountRoutes({

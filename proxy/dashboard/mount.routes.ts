@@ -1,23 +1,39 @@
 /** The contract's table as routes: who is asked for, what is parsed, which handler answers. A row is guarded by what it says itself. */
 import Router, { type RouterMiddleware } from "@koa/router";
 import type { Middleware, ParameterizedContext } from "koa";
-import { DASHBOARD, type DashboardEndpoint } from "../../shared/dashboard/endpoints.ts";
+import {
+  DASHBOARD,
+  type DashboardEndpoint,
+  type DashboardEndpointName,
+} from "../../shared/dashboard/endpoints.ts";
 import { jsonBody } from "../http/body.ts";
 import { parse } from "../http/parse.ts";
 import type { Author } from "../store/audit.ts";
 import type { HandlersOf, SignedIn } from "./call.ts";
 import { DashboardError } from "./errors.ts";
 import type { Sessions } from "./sessions.ts";
+import type { Count } from "./standings.ts";
 import type { DashboardState } from "./state.ts";
 import { clearSessionCookie, hasSessionCookie, sessionToken, visitorOf } from "./visitor.middleware.ts";
 
 export interface MountParts {
   readonly handlers: HandlersOf;
   readonly sessions: Sessions;
+  /** By account. */
+  readonly countChange: Count;
   readonly pepper: Uint8Array;
   readonly addressOf: (ctx: ParameterizedContext) => string;
   readonly now: () => number;
 }
+
+/**
+ * Not counted: those that leave nothing new in the store, among them the ends of a thief's session, passkey and key: he
+ * could have used up the count.
+ */
+const UNCOUNTED: ReadonlySet<string> = new Set<DashboardEndpointName>([
+  ...(["signOut", "freshOptions", "fresh", "endAccountSession", "removePasskey", "revokeKey"] as const),
+  ...(["addPasskeyOptions", "testOrigin", "previewFee"] as const),
+]);
 
 /** As the table of handlers is when it is called by a name that is known only then. */
 type AnyHandler = (call: unknown) => Promise<unknown>;
@@ -28,9 +44,12 @@ export function mountDashboard(parts: MountParts): Middleware<DashboardState> {
   const rows = Object.entries<DashboardEndpoint>(DASHBOARD);
   for (const [name, endpoint] of rows) {
     const handler = parts.handlers[name as keyof HandlersOf] as unknown as AnyHandler;
+    const asked = guard(endpoint, parts.sessions);
     const steps: RouterMiddleware<DashboardState>[] = [
-      guard(endpoint, parts.sessions),
-      ...(endpoint.body === undefined ? [] : [readBody]),
+      asked,
+      // Asked again: who sends the body decides how long it takes, and the session may have ended meanwhile.
+      ...(endpoint.body === undefined ? [] : [readBody, asked]),
+      ...(isCounted(name, endpoint) ? [countOne(parts.countChange)] : []),
       answer(endpoint, handler, parts),
     ];
     const path = endpoint.path.replaceAll(/\{([a-z]+)\}/g, ":$1");
@@ -47,7 +66,17 @@ export function mountDashboard(parts: MountParts): Middleware<DashboardState> {
   return router.routes() as Middleware<DashboardState>;
 }
 
-/** Before the body is read. */
+function isCounted(name: string, { method, access }: DashboardEndpoint): boolean {
+  return method === "POST" && (access === "developer" || access === "account") && !UNCOUNTED.has(name);
+}
+
+const countOne =
+  (count: Count): RouterMiddleware<DashboardState> =>
+  async ({ state: { signedIn } }, next) => {
+    if (signedIn?.account.role === "developer") await count(signedIn.account.id);
+    await next();
+  };
+
 function guard(endpoint: DashboardEndpoint, sessions: Sessions): RouterMiddleware<DashboardState> {
   return async (ctx, next) => {
     ctx.state.endpoint = endpoint;

@@ -18,6 +18,7 @@ export interface PoolParts {
   readonly chain: Pick<Chain, "logs" | "header" | "call" | "chainId">;
   readonly pool: Address;
   readonly deploymentBlock: number;
+  readonly settledDepth?: number;
 }
 
 type Standing = Enclaves["admissions"][number]["standing"];
@@ -25,11 +26,11 @@ type Standing = Enclaves["admissions"][number]["standing"];
 interface Known {
   readonly role: Role;
   readonly subject: Address;
-  standing: Standing;
-  admissibleAt: number | undefined;
-  expiresAt: number | undefined;
+  readonly standing: Standing;
+  readonly admissibleAt: number | undefined;
+  readonly expiresAt: number | undefined;
   /** PCRs of a signer's latest genesis document, as it says: the pool's readers verify it (`operator signer list`). */
-  measurements: Readonly<Record<string, string>>;
+  readonly measurements: Readonly<Record<string, string>>;
 }
 
 const POOL = new Interface(POOL_ABI);
@@ -38,23 +39,37 @@ const TAKE_OUT = { signer: "removeSigner", asset: "delistAsset", executor: "remo
 const EVERY_NAME = ROLES.flatMap((role) => eventNamesOf(role));
 /** Nodes refuse longer ranges in one question. */
 const SPAN = 50_000;
+/** Blocks that lie so deep are not replaced any more: they are asked for once. */
+const SETTLED_DEPTH = 10_000;
 
-export function createPoolView({ chain, pool, deploymentBlock }: PoolParts) {
+/** What the blocks before `next` tell, by role and subject. */
+interface History {
+  readonly next: number;
+  readonly known: ReadonlyMap<string, Known>;
+}
+
+export function createPoolView({ chain, pool, deploymentBlock, settledDepth = SETTLED_DEPTH }: PoolParts) {
   const topics = [EVERY_NAME.map((name) => POOL.getEvent(name)!.topicHash)];
+
+  let settled: History = { next: deploymentBlock, known: new Map() };
 
   async function ask(name: string): Promise<unknown> {
     const answer = await chain.call({ to: pool, data: POOL.encodeFunctionData(name) });
     return POOL.decodeFunctionResult(name, answer)[0] as unknown;
   }
 
-  async function read(newest: number): Promise<readonly Known[]> {
-    // From the start each time: an owner acts a few times in the life of a pool, and blocks may be replaced.
-    const found = new Map<string, Known>();
-    for (let from = deploymentBlock; from <= newest; from += SPAN) {
-      const range = { fromBlock: from, toBlock: Math.min(from + SPAN - 1, newest) };
+  async function readOn({ next, known }: History, to: number): Promise<History> {
+    const found = new Map(known);
+    for (let from = next; from <= to; from += SPAN) {
+      const range = { fromBlock: from, toBlock: Math.min(from + SPAN - 1, to) };
       for (const log of await chain.logs(pool, range, topics)) take(found, log);
     }
-    return [...found.values()];
+    return { next: Math.max(next, to + 1), known: found };
+  }
+
+  async function read(newest: number): Promise<readonly Known[]> {
+    settled = await readOn(settled, newest - settledDepth);
+    return [...(await readOn(settled, newest)).known.values()];
   }
 
   const transaction = (title: string, effect: string, data: string): Instruction => ({

@@ -1,9 +1,9 @@
-/** Limits as they stand for a developer, and the dashboard's own on tries without a session. */
+/** Limits as they stand for a developer, and the dashboard's own: on tries without a session, and on changes with one. */
 import type { UsageView } from "../../shared/dashboard/activity.ts";
 import type { LimitDefaults } from "../config.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { KeyStore } from "../store/keys.ts";
-import type { WindowStore } from "../store/windows.ts";
+import type { WindowRule, WindowStore } from "../store/windows.ts";
 import { DashboardError } from "./errors.ts";
 
 export interface StandingParts {
@@ -15,6 +15,7 @@ export interface StandingParts {
 }
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 export function createStandings({ limits, defaults, isShared, keys }: StandingParts) {
   return async (developerId: string): Promise<UsageView["limits"]> => {
@@ -34,15 +35,31 @@ export function createStandings({ limits, defaults, isShared, keys }: StandingPa
   };
 }
 
-/** Counts a try of this address, whatever comes of it. Throws RATE_LIMITED. */
-export function createTries(windows: Pick<WindowStore, "take">, perMinute: number) {
-  return async (address: string): Promise<void> => {
-    const rule = { policy: "dashboard-tries", key: address, windowMs: MINUTE_MS, quota: perMinute };
-    const { isAdmitted, states } = await windows.take([rule]);
+type Windows = Pick<WindowStore, "take">;
+/** Counts one of this key, whatever comes of it. Throws RATE_LIMITED. */
+export type Count = (key: string) => Promise<void>;
+
+/** By network address. */
+export const createTries = (windows: Windows, perMinute: number): Count =>
+  counting(
+    windows,
+    { policy: "dashboard-tries", windowMs: MINUTE_MS, quota: perMinute },
+    "Too many tries from this address; wait a moment",
+  );
+
+/** By account: each change stays in the audit log for ever, so without an end to them the store has one. */
+export const createChanges = (windows: Windows, perDay: number): Count =>
+  counting(
+    windows,
+    { policy: "dashboard-changes", windowMs: DAY_MS, quota: perDay },
+    "Too many changes by this account within a day",
+  );
+
+const counting =
+  (windows: Windows, rule: Omit<WindowRule, "key">, words: string): Count =>
+  async (key) => {
+    const { isAdmitted, states } = await windows.take([{ ...rule, key }]);
     if (isAdmitted) return;
-    const retryAfterSecs = Math.max(1, Math.ceil((states[0]?.oldestLeavesInMs ?? MINUTE_MS) / 1000));
-    throw new DashboardError("RATE_LIMITED", "Too many tries from this address; wait a moment", {
-      retryAfterSecs,
-    });
+    const retryAfterSecs = Math.max(1, Math.ceil((states[0]?.oldestLeavesInMs ?? rule.windowMs) / 1000));
+    throw new DashboardError("RATE_LIMITED", words, { retryAfterSecs });
   };
-}

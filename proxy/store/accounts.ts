@@ -108,8 +108,15 @@ export function openAccountStore(engine: Engine) {
           return carried(note, after ?? before, factsOf(before), factsOf(after), dropped);
         },
       }),
-    /** False where somebody, or this account, has it already; undefined where there is no such account. */
-    async addPasskey(id: string, made: Passkey, note: Note): Promise<Account | false | undefined> {
+    /**
+     * False where somebody, or this account, has it already; undefined where there is no such account, or its sessions
+     * of this epoch have ended: whoever lost an account to its recovery must not leave a key in it.
+     */
+    async addPasskey(
+      { id, sessionEpoch }: Pick<Account, "id" | "sessionEpoch">,
+      made: Passkey,
+      note: Note,
+    ): Promise<Account | false | undefined> {
       const key = keyOf(made);
       return retrying<Account | false | undefined>(engine, async () => {
         const [[text], [taken]] = await Promise.all([
@@ -117,7 +124,7 @@ export function openAccountStore(engine: Engine) {
           engine.get(CREDENTIALS, [key]),
         ]);
         const now = accounts.read(id, text);
-        if (now === undefined) return { result: undefined };
+        if (now?.sessionEpoch !== sessionEpoch) return { result: undefined };
         if (taken !== undefined) return { result: false };
         const next: Account = { ...now, passkeys: [...now.passkeys, made] };
         const log = carried(note, next, factsOf(now), factsOf(next));

@@ -15,7 +15,7 @@ export const operatorHealth = z.object({
   at: timestamp,
   parts: z.array(
     z.object({
-      /** `proxy 1`, `store`, `chain`, `enclave` … */
+      /** `proxy 1`, `store`, `chain`, `watcher` … */
       name: z.string(),
       state,
       detail: z.string().nullable(),
@@ -151,7 +151,7 @@ export const admission = z.object({
 });
 export const enclaves = z.object({
   threshold: z.int().nullable(),
-  /** Of the enclaves that a proxy speaks with, where one says so (GET /info). */
+  /** Signers of the pool, admitted or proposed, as its events tell them. `is_accepted`: the pool takes their attestations. */
   running: z.array(
     z.object({
       signer: z.string(),

@@ -1,8 +1,10 @@
 // People at the dashboard over real HTTP, against a real process: invitations, passkeys, sessions, and everything that a
 // stranger, a thief of a cookie or another page of the same machine may try.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { addDeveloper } from "../../../proxy/auth/registration.ts";
-import { DASHBOARD } from "../../../shared/dashboard/endpoints.ts";
+import { CSRF_HEADER, CSRF_VALUE, DASHBOARD } from "../../../shared/dashboard/endpoints.ts";
 import { Authenticator } from "../../support/authenticator.ts";
 import { Browser, refusedWith, startDashboard, type RunningDashboard } from "../../support/dashboard.ts";
 
@@ -231,6 +233,38 @@ describe("accounts of the dashboard", () => {
     await assert.rejects(lost.signIn(), refusedWith("PASSKEY_REFUSED"));
     assert.equal((await found.call("passkeys")).passkeys.length, 1);
   });
+
+  it("a request whose body is held back until the account is recovered leaves no passkey in it", async () => {
+    const thief = await signedUp();
+    const { account } = await thief.call("me");
+    const second = new Authenticator(dashboard.origin);
+    const { options } = await thief.call("addPasskeyOptions", {});
+    const body = JSON.stringify({ name: "mine", response: second.create(options) });
+    const { origin, port } = dashboard;
+    const held = request({
+      ...{ host: "localhost", port, method: "POST", path: DASHBOARD.addPasskey.path },
+      headers: {
+        ...{ Host: new URL(origin).host, Origin: origin, [CSRF_HEADER]: CSRF_VALUE },
+        ...{ "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) },
+        Cookie: [...thief.cookies].map(([name, value]) => `${name}=${value}`).join("; "),
+        // Its answer says that the request has been taken up.
+        Expect: "100-continue",
+      },
+    });
+    const answered = once(held, "response") as Promise<[IncomingMessage]>;
+    held.flushHeaders();
+    await once(held, "continue");
+    const token = await dashboard.invite({
+      ...{ purpose: "recovery", role: "developer", developerId: "shop", accountId: account.id },
+    });
+    const owner = new Browser(dashboard);
+    await owner.signUp(token);
+    held.end(body);
+    const [answer] = await answered;
+    answer.resume();
+    assert.equal(answer.statusCode, 401);
+    assert.equal((await owner.call("passkeys")).passkeys.length, 1);
+  });
 });
 
 describe("sessions of the dashboard that are over", () => {
@@ -255,6 +289,29 @@ describe("sessions of the dashboard that are over", () => {
       assert.match((await browser.call("createKey", press)).key, /^ck_/);
       await store.touch(session!.key, { lastSeenAt: Date.now() - 121_000 });
       await assert.rejects(browser.call("me"), refusedWith("SESSION_ENDED"));
+    } finally {
+      await dashboard.stop();
+    }
+  });
+
+  it("takes so many changes a day of an account, and what ends a thief's power ever after", async () => {
+    const dashboard = await startDashboard({ CLOISTER_DASHBOARD_CHANGES_PER_DAY: "2" });
+    try {
+      await addDeveloper(dashboard.stores.keys, { id: "shop", name: "Shop" });
+      const invited = { purpose: "sign-up", role: "developer", developerId: "shop" } as const;
+      const [one, other] = [new Browser(dashboard), new Browser(dashboard)];
+      for (const browser of [one, other]) await browser.signUp(await dashboard.invite(invited));
+      const { record } = await one.call("createKey", { client_id: crypto.randomUUID(), name: "a" });
+      const origin = { origin: "https://app.shop.example" };
+      await one.call("addOrigin", origin);
+      const full = await one.request("POST", "/api/developer/origins/remove", origin);
+      assert.equal(full.status, 429);
+      assert.ok(Number(full.headers.get("Retry-After")) > 0);
+      assert.deepEqual((await one.call("origins")).origins, [origin.origin]);
+      const { keys } = await one.call("revokeKey", {}, { id: record.id });
+      assert.notEqual(keys[0]?.revoked_at, null);
+      assert.deepEqual((await other.call("removeOrigin", origin)).origins, []);
+      await one.call("signOut", {});
     } finally {
       await dashboard.stop();
     }

@@ -112,6 +112,13 @@ describe("developers and operators at the dashboard", () => {
     const found = (await shop.call("apps")).requests.find((one) => one.id === pending.id);
     assert.deepEqual([found?.state, found?.reason], ["refused", "who are you?"]);
     await assert.rejects(rival.call("removeApp", {}, { id: apps[0]!.id }), refusedWith("NOT_FOUND"));
+    // Whoever asks under an id that looks like this request's gets an app of his own.
+    const lookalike = `${id.slice(0, -12)}${"0".repeat(12)}`;
+    await rival.call("requestApp", { client_id: lookalike, ...APP });
+    await boss.call("approveApp", { jwks_host: "id.shop.example" }, { id: lookalike });
+    const theirs = await rival.call("apps");
+    assert.deepEqual([theirs.apps[0]?.id, theirs.apps.length], [theirs.requests[0]?.app_id, 1]);
+    assert.notEqual(theirs.apps[0]?.id, apps[0]!.id);
     assert.deepEqual((await shop.call("removeApp", {}, { id: apps[0]!.id })).apps, []);
   });
 

@@ -87,6 +87,24 @@ describe("the pool at the operator's screen", function () {
     assert.deepEqual([found?.standing, found?.expires_at], ["expired", null]);
   });
 
+  it("asks once for blocks that lie deep, and says the same", async () => {
+    const chain = createChain(anvil.url, BigInt(anvil.chainId));
+    const deploymentBlock = (await provider.getBlockNumber()) + 1;
+    await propose(attester(5).address);
+    const asked: unknown[] = [];
+    const logs: typeof chain.logs = (address, range, topics) => {
+      if ("fromBlock" in range) asked.push(range.fromBlock);
+      return chain.logs(address, range, topics);
+    };
+    const ours = createPoolView({ chain: { ...chain, logs }, pool, deploymentBlock, settledDepth: 16 });
+    const before = await ours();
+    await provider.send("anvil_mine", ["0x10"]);
+    const [first, second] = [await ours(), await ours()];
+    assert.deepEqual([first.admissions, second.admissions], [before.admissions, before.admissions]);
+    assert.equal(second.admissions.length, 1);
+    assert.deepEqual(asked, [deploymentBlock, deploymentBlock, deploymentBlock + 1, deploymentBlock + 1]);
+  });
+
   it("says that the chain is unreachable where it is", async () => {
     // Nothing listens there: the port is reserved (IANA, tcpmux).
     const chain = createChain("http://127.0.0.1:1", BigInt(anvil.chainId));

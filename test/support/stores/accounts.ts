@@ -80,10 +80,12 @@ export function accountStoreSuite(fresh: () => readonly [Stores, Stores]): void 
     );
     assert.equal(second, "PASSKEY_KNOWN");
     const outcomes = await Promise.all([
-      one.accounts.addPasskey("a", aPasskey("q"), NOTE),
-      other.accounts.addPasskey("a", aPasskey("q"), NOTE),
+      one.accounts.addPasskey(anAccount("a"), aPasskey("q"), NOTE),
+      other.accounts.addPasskey(anAccount("a"), aPasskey("q"), NOTE),
     ]);
     assert.equal(outcomes.filter((found) => found === false).length, 1);
+    const ended = { ...anAccount("a"), sessionEpoch: 0 };
+    assert.equal(await one.accounts.addPasskey(ended, aPasskey("r"), NOTE), undefined);
     const gone = aPasskey("p").credentialId;
     const without = (now: Account): Account => ({ ...now, passkeys: now.passkeys.slice(1) });
     await one.accounts.change("a", without, NOTE);

@@ -44,7 +44,7 @@ function Running({ of: { running } }: { readonly of: EnclavesData }) {
   return (
     <article>
       <h2>Running</h2>
-      {running.length === 0 && <Empty>No proxy says which enclaves it speaks with.</Empty>}
+      {running.length === 0 && <Empty>The pool has no signer, and none is proposed.</Empty>}
       {running.map(({ signer, is_accepted, measurements }) => (
         <section key={signer}>
           <div class="head">
