@@ -42,6 +42,8 @@ const account = z.strictObject({
   /** Whom it acts for; absent for an operator's. */
   developerId: z.string().exactOptional(),
   createdAt: z.string(),
+  /** Of its last recovery: invitations to recover it that are no newer are void. */
+  recoveredAt: z.string().exactOptional(),
   /** It can never sign in again. */
   closedAt: z.string().exactOptional(),
   /** Sessions carry it; raising it ends all of them. */
@@ -178,9 +180,9 @@ export function openAccountStore(engine: Engine) {
         const found = invitations.read(invitationId, invitationText);
         if (found === undefined || !isOpen(found, at)) return { result: "INVITATION_INVALID" };
         const before = found.accountId === undefined ? undefined : await accounts.get(found.accountId);
-        if (found.purpose === "recovery" && (before === undefined || before.closedAt !== undefined))
-          return { result: "INVITATION_INVALID" };
-        const made = make(found, before);
+        const isRecovery = found.purpose === "recovery";
+        if (isRecovery && !isRecoverable(before, found)) return { result: "INVITATION_INVALID" };
+        const made = { ...make(found, before), ...(isRecovery ? { recoveredAt: at } : {}) };
         const keys = made.passkeys.map(keyOf);
         const [[accountText], taken] = await Promise.all([
           engine.get(ACCOUNTS, [made.id]),
@@ -235,6 +237,12 @@ function shownOf(found: Invitation | undefined): Subject["before"] {
     ...{ expires_at: expiresAt, cancelled_at: cancelledAt },
   };
 }
+
+/** Whoever holds an older link, sent to an address that was lost perhaps, must not take the account a second time. */
+const isRecoverable = (account: Account | undefined, { createdAt }: Invitation): boolean =>
+  account !== undefined &&
+  account.closedAt === undefined &&
+  (account.recoveredAt === undefined || account.recoveredAt < createdAt);
 
 function carried(
   note: Note | undefined,

@@ -63,6 +63,26 @@ export function accountStoreSuite(fresh: () => readonly [Stores, Stores]): void 
     assert.ok(!JSON.stringify(entries).includes("secretHash"));
   });
 
+  it("a recovery voids the other invitations to recover that account, and none that comes later", async () => {
+    const [before, later] = ["2026-11-25T09:00:00.000Z", "2026-11-25T10:30:00.000Z"];
+    const recovery = { purpose: "recovery", accountId: "a" } as const;
+    await one.accounts.addInvitation(anInvitation("i"), NOTE);
+    for (const id of ["first", "second"])
+      await one.accounts.addInvitation(anInvitation(id, { ...recovery, createdAt: before }), NOTE);
+    await one.accounts.addInvitation(anInvitation("third", { ...recovery, createdAt: later }), NOTE);
+    const use = (stores: Stores, invitation: string, passkey: string) =>
+      stores.accounts.use(
+        invitation,
+        AT,
+        () => anAccount("a", aPasskey(passkey)),
+        () => NOTE,
+      );
+    await use(one, "i", "p");
+    const raced = await Promise.all([use(one, "first", "q"), use(other, "second", "r")]);
+    assert.equal(raced.filter((found) => found === "INVITATION_INVALID").length, 1);
+    assert.equal(typeof (await use(other, "third", "s")), "object");
+  });
+
   it("a credential belongs to one account, and is forgotten with its passkey", async () => {
     await one.accounts.addInvitation(anInvitation("i"), NOTE);
     await one.accounts.addInvitation(anInvitation("j"), NOTE);
