@@ -2,6 +2,7 @@
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { base58 } from "@scure/base";
 import { z } from "zod";
+import { FINAL_DEPTH } from "../../../../scripts/stack/venues/altchain/ledger.ts";
 import { JsonRpc } from "../../../../scripts/stack/venues/json-rpc.ts";
 import type { AltFacts } from "./world.ts";
 
@@ -26,7 +27,8 @@ export class Alt {
   async begin({ feePayer }: AltFacts): Promise<void> {
     for (const payer of [feePayer, base58.encode(ed25519.getPublicKey(LONE_PAYER))])
       await this.#rpc.call(z.string(), "requestAirdrop", [payer, COINS]);
-    await this.pass(1);
+    // Final, so that no reorganisation of a scenario takes their coins back.
+    await this.pass(Number(FINAL_DEPTH) + 1);
   }
 
   async pass(slots: number): Promise<void> {
