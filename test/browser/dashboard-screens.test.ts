@@ -1,5 +1,5 @@
 // Every screen of the dashboard as it is seen: nothing serious for axe, nothing wider than the window, nothing that the
-// policy forbids, in light and dark, on a desk and on a phone. With CLOISTER_SCREENS=FOLDER each is kept there as a picture.
+// policy forbids, in light and dark, on a desk and on a phone. With CLOISTER_SCREENSHOTS=FOLDER each is kept there as a picture.
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
@@ -17,7 +17,7 @@ import {
 } from "./dashboard-person.ts";
 
 const DAY_MS = 86_400_000;
-const PICTURES = process.env["CLOISTER_SCREENS"];
+const PICTURES = process.env["CLOISTER_SCREENSHOTS"];
 /** README's guides show these; a repository is cloned by everybody. */
 const MOST_PICTURE_BYTES = 60 * 1024;
 

@@ -29,9 +29,7 @@ const CONTAINERS: readonly Container[] = [
       ["scripts/product/operator.ts", "signer", "--help"],
     ],
   },
-  ...(existsSync(path.join(PROJECT_ROOT, "proxy/dashboard/main.ts"))
-    ? [{ file: `${FOLDER}/dashboard.Dockerfile`, programs: [["proxy/dashboard/main.ts", "--help"]] }]
-    : []),
+  { file: `${FOLDER}/dashboard.Dockerfile`, programs: [["proxy/dashboard/main.ts", "--help"]] },
 ];
 
 for (const { file, programs } of CONTAINERS)

@@ -4,9 +4,9 @@
  * somebody else can look up. Also the moment at which a proxy is killed: before the node receives a question, or when it
  * has answered and the proxy does not know.
  */
-import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Agent, request as send, type IncomingMessage, type ServerResponse } from "node:http";
 import { keccak256 } from "ethers";
+import { Hanging, listenBefore, Struck, textOf } from "./relay.ts";
 import { Trap, type Moment } from "./trap.ts";
 
 export const RPC_FAULTS = [
@@ -65,9 +65,6 @@ const WORDS: Readonly<Partial<Record<RpcFault, string>>> = {
   underpriced: "replacement transaction underpriced",
 };
 
-/** Longer than any healthy answer, shorter than the proxy's own patience, so that a scenario does not wait for that. */
-const HANG_MS = 600;
-
 interface Question {
   readonly id: number;
   readonly method: string;
@@ -92,9 +89,9 @@ export interface RpcRelay {
 export async function startRpcRelay(target: string): Promise<RpcRelay> {
   let armed: { readonly arming: Arming; left: number }[] = [];
   const trap = new Trap();
-  let struck = new Map<RpcFault, number>();
+  const struck = new Struck<RpcFault>();
   const sent = new Map<string, string>();
-  const hanging = new Set<() => void>();
+  const hanging = new Hanging();
   const agent = new Agent({ keepAlive: true });
 
   function faultFor(method: string): Arming | undefined {
@@ -106,7 +103,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     );
     if (found === undefined) return undefined;
     found.left -= 1;
-    struck.set(found.arming.fault, (struck.get(found.arming.fault) ?? 0) + 1);
+    struck.count(found.arming.fault);
     return found.arming;
   }
 
@@ -122,22 +119,6 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
         .end(body);
     });
   }
-
-  async function hang(): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        hanging.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, HANG_MS);
-      hanging.add(end);
-    });
-  }
-
-  const server = createServer((request, response) => {
-    void serve(request, response).catch(() => request.socket.destroy());
-  });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const question = JSON.parse(await textOf(request)) as Question;
@@ -195,7 +176,7 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
         answer(await staleAnswer(question, arming.behind ?? 1));
         return;
       case "hang":
-        await hang();
+        await hanging.hang();
         break;
       case "lost-answer":
         await ask(question);
@@ -241,40 +222,20 @@ export async function startRpcRelay(target: string): Promise<RpcRelay> {
     return ask({ ...question, params: params.map((each) => (each === "latest" ? tag : each)) });
   }
 
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listenBefore(agent, serve);
   return {
-    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    url: listening.url,
     arm: (arming) => void armed.push({ arming, left: arming.times }),
     trap: (method, moment, act, nth = 1) => trap.set(method, moment, act, nth),
     heal() {
       const wasSet = trap.clear();
       armed = [];
-      for (const end of hanging) end();
+      hanging.letGo();
       return wasSet;
     },
-    takeStruck() {
-      const taken = struck;
-      struck = new Map();
-      return taken;
-    },
+    takeStruck: () => struck.take(),
     sent,
     forget: () => sent.clear(),
-    close: () =>
-      new Promise((resolve) => {
-        agent.destroy();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close: listening.close,
   };
-}
-
-function textOf(message: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    message
-      .setEncoding("utf8")
-      .on("data", (chunk: string) => (text += chunk))
-      .on("end", () => resolve(text))
-      .on("error", reject);
-  });
 }

@@ -2,8 +2,8 @@
  * Stands between one proxy and a party that is asked over HTTP: passes questions on, falls silent, or lies as a stranger's
  * server may. Also the moment at which a proxy is killed, as between a proxy and its node.
  */
-import { Agent, createServer, request as send, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { Agent, request as send, type IncomingMessage, type ServerResponse } from "node:http";
+import { Hanging, listenBefore, Struck, textOf } from "../relay.ts";
 import { Trap, type Moment } from "../trap.ts";
 
 /** What any of them can do to any question. */
@@ -16,9 +16,6 @@ export const HTTP_FAULTS = [
   "hang",
 ] as const;
 export type HttpFault = (typeof HTTP_FAULTS)[number];
-
-/** As between a proxy and its node. */
-const HANG_MS = 600;
 
 export interface HttpRelay<Lie extends string, Question extends string> {
   readonly url: string;
@@ -57,15 +54,15 @@ export async function startHttpRelay<Lie extends string, Question extends string
 ): Promise<HttpRelay<Lie, Question>> {
   type Fault = HttpFault | Lie;
   let armed: { readonly fault: Fault; left: number }[] = [];
-  let struck = new Map<Fault, number>();
+  const struck = new Struck<Fault>();
   const trap = new Trap();
-  const hanging = new Set<() => void>();
+  const hanging = new Hanging();
   const agent = new Agent({ keepAlive: false });
   const isLie = (fault: Fault): fault is Lie => party.lies.some((lie) => lie === fault);
 
   function take(entry: { readonly fault: Fault; left: number }): void {
     entry.left -= 1;
-    struck.set(entry.fault, (struck.get(entry.fault) ?? 0) + 1);
+    struck.count(entry.fault);
   }
 
   function faultFor(): HttpFault | undefined {
@@ -101,18 +98,6 @@ export async function startHttpRelay<Lie extends string, Question extends string
     });
   }
 
-  function hang(): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        clearTimeout(timer);
-        hanging.delete(end);
-        resolve();
-      };
-      const timer = setTimeout(end, HANG_MS);
-      hanging.add(end);
-    });
-  }
-
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await textOf(request);
     const asked = { method: request.method ?? "GET", path: request.url ?? "/", body };
@@ -139,7 +124,7 @@ export async function startHttpRelay<Lie extends string, Question extends string
         answer({ status: 200, text: party.cut });
         return;
       case "hang":
-        await hang();
+        await hanging.hang();
         break;
       case "lost-answer":
         await ask(asked);
@@ -155,40 +140,17 @@ export async function startHttpRelay<Lie extends string, Question extends string
     answer(lieFor(question, told));
   }
 
-  const server = createServer((request, response) => {
-    void serve(request, response).catch(() => request.socket.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const listening = await listenBefore(agent, serve);
   return {
-    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    url: listening.url,
     arm: (fault, times) => void armed.push({ fault, left: times }),
     trap: (question, moment, act) => trap.set(question, moment, act),
     heal() {
       armed = [];
-      for (const end of hanging) end();
+      hanging.letGo();
       return trap.clear();
     },
-    takeStruck() {
-      const taken = struck;
-      struck = new Map();
-      return taken;
-    },
-    close: () =>
-      new Promise((resolve) => {
-        agent.destroy();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    takeStruck: () => struck.take(),
+    close: listening.close,
   };
-}
-
-function textOf(message: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    message
-      .setEncoding("utf8")
-      .on("data", (chunk: string) => (text += chunk))
-      .on("end", () => resolve(text))
-      .on("error", reject);
-  });
 }
