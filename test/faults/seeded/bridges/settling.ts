@@ -71,6 +71,8 @@ export class Settling {
     await this.#synced();
     await this.#player.desk.askAgain();
     await this.#said();
+    // The last block may be one that was made while it was waited for.
+    await this.#synced();
     return undefined;
   }
 
