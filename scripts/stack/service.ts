@@ -85,6 +85,12 @@ export async function lastLines(file: string): Promise<string> {
   return text.trimEnd().split("\n").slice(-15).join("\n");
 }
 
+/** The lines of JSON in a log that its program may be writing: the last one counts when it is whole. */
+export async function loggedLines(file: string): Promise<Record<string, unknown>[]> {
+  const lines = (await readFile(file, "utf8")).split("\n");
+  return lines.flatMap((line) => parseLine(line) ?? []);
+}
+
 function parseLine(line: string): Record<string, unknown> | undefined {
   if (!line.startsWith("{")) return undefined;
   try {

@@ -1,7 +1,7 @@
 // The operator's port of the whole service: the figures of a real deposit, from its request to its final block, of a Redis
 // that goes and comes back, and a proxy that is ready while it serves and not when it has been told to stop.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { loggedLines } from "../../scripts/stack/service.ts";
 import { readExposition, type Exposition } from "../support/exposition.ts";
 import { promtool } from "../support/promtool.ts";
 import { startRedis, type RedisServer } from "../support/redis.ts";
@@ -35,11 +35,7 @@ describe("the operator's port of a whole service", function () {
       ({ status }) => status,
       () => undefined,
     );
-  const logLines = async (): Promise<Record<string, unknown>[]> =>
-    (await readFile(on.local.folder.log("proxy"), "utf8"))
-      .split("\n")
-      .filter((line) => line.startsWith("{") && line.endsWith("}"))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const logLines = (): Promise<Record<string, unknown>[]> => loggedLines(on.local.folder.log("proxy"));
 
   it("tells a deposit's way, in figures and by its request's id in the log", async () => {
     await until("the proxy to be ready", async () => (await ready()) === 200);

@@ -44,6 +44,7 @@ import {
   type SimulatedEnclave,
   type SimulatedEnclaveOptions,
 } from "../simulated-platform.ts";
+import { loggedLines } from "../service.ts";
 import { openStackWallet } from "../stack-wallet.ts";
 import { TestUsdc } from "../usdc.ts";
 
@@ -194,11 +195,9 @@ export class TamperStage {
 
   /** KMS's words in the proxy's own log, of the last time it was refused. */
   async proxyLog(): Promise<string> {
-    const lines = (await readFile(this.network.folder.log("proxy"), "utf8")).split("\n");
-    const refused = lines
-      .filter((line) => line.startsWith("{"))
-      .map((line) => JSON.parse(line) as { kms?: string });
-    return refused.findLast(({ kms }) => kms !== undefined)?.kms ?? "";
+    const lines = await loggedLines(this.network.folder.log("proxy"));
+    const refusal = lines.findLast(({ kms }) => typeof kms === "string");
+    return refusal === undefined ? "" : String(refusal["kms"]);
   }
 
   /** The signer's address, or the code of the refusal. */
