@@ -10,7 +10,10 @@ describe("the lines of a log", () => {
     const folder = await mkdtemp(path.join(tmpdir(), "cloister-log-"));
     const file = path.join(folder, "proxy.log");
     try {
-      await writeFile(file, '(node:1) Warning: old\n{"msg":"listening"}\n{"kms":"AccessDenied"}\n{"msg":"hal');
+      await writeFile(
+        file,
+        '(node:1) Warning: old\n{"msg":"listening"}\n{"kms":"AccessDenied"}\n{"msg":"hal',
+      );
       assert.deepEqual(await loggedLines(file), [{ msg: "listening" }, { kms: "AccessDenied" }]);
     } finally {
       await rm(folder, { recursive: true });
