@@ -20,13 +20,14 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 export type Side = "dashboard" | "wallet";
 
 /** Where each page's pictures lie, beside its guide, and which suites draw them. */
-export const SIDES: Readonly<Record<Side, { readonly folder: string; readonly suites: readonly string[] }>> = {
-  dashboard: {
-    folder: "proxy/dashboard/page/pictures",
-    suites: ["test/browser/dashboard-stack.test.ts"],
-  },
-  wallet: { folder: "scripts/wallet-page/pictures", suites: ["test/browser/wallet-page.test.ts"] },
-};
+export const SIDES: Readonly<Record<Side, { readonly folder: string; readonly suites: readonly string[] }>> =
+  {
+    dashboard: {
+      folder: "proxy/dashboard/page/pictures",
+      suites: ["test/browser/dashboard-stack.test.ts"],
+    },
+    wallet: { folder: "scripts/wallet-page/pictures", suites: ["test/browser/wallet-page.test.ts"] },
+  };
 
 async function draw(side: Side): Promise<void> {
   const { folder, suites } = SIDES[side];

@@ -13,8 +13,8 @@ export const MOST_PICTURE_BYTES = 60 * 1024;
 const QUALITIES = [82, 60, 40];
 
 const LOOKS = {
-  desk: { width: 1024, most: 1000, colorScheme: "light" },
-  dark: { width: 1024, most: 1000, colorScheme: "dark" },
+  desk: { width: 1024, most: 1280, colorScheme: "light" },
+  dark: { width: 1024, most: 1280, colorScheme: "dark" },
   phone: { width: 390, most: 844, colorScheme: "light" },
 } as const;
 const LEAST_HEIGHT = 480;
@@ -58,7 +58,11 @@ export async function takePictures(page: Page, side: Side, name: string): Promis
 }
 
 const heightOf = (page: Page): Promise<number> =>
-  page.evaluate(() => Math.max(document.documentElement.scrollHeight, innerHeight));
+  page.evaluate(() => {
+    // The menu scrolls by itself beside a page that is shorter.
+    const menu = document.querySelector(".side")?.scrollHeight ?? 0;
+    return Math.max(document.documentElement.scrollHeight, menu, innerHeight);
+  });
 
 /** On a page that is longer than its picture, that is what a reader wants to see. */
 const showWhatWasMade = (page: Page): Promise<void> =>
