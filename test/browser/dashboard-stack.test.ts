@@ -95,6 +95,7 @@ describe("the dashboard beside a running network", function () {
     for (const [at, name] of Object.entries(screens)) {
       await page.goto(dashboard.origin + at);
       await settled(page);
+      if (at === "/fees") await page.getByText(/^Of a transfer of 100/).waitFor();
       const faults = await page.locator("main .fault, main .notice.bad").allTextContents();
       told.push(...faults.map((fault) => `${at}: ${fault.replace(/ Seen .*/, "")}`));
       const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

@@ -44,6 +44,8 @@ export async function takePictures(page: Page, side: Side, name: string): Promis
   if (FOLDER === undefined) return;
   const before = page.viewportSize();
   await mkdir(path.join(FOLDER, side), { recursive: true });
+  // Nothing is shown as pointed at.
+  await page.mouse.move(0, 0);
   for (const [look, { width, most, colorScheme }] of Object.entries(LOOKS)) {
     const picture = look === "desk" ? name : `${name}-${look}`;
     if (!PICTURES[side].includes(picture)) continue;
