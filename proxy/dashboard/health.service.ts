@@ -56,7 +56,8 @@ export function createHealth({ operations, checkStore, newestBlock, alarms, now 
       return part("watcher", "unknown", "no file of a watcher is configured");
     if (found.watcher !== "watching") return part("watcher", "degraded", `the watcher is ${found.watcher}`);
     const count = found.alarms.length;
-    return part("watcher", count === 0 ? "ok" : "down", count === 0 ? null : `${String(count)} alarms stand`);
+    if (count === 0) return part("watcher", "ok", null);
+    return part("watcher", "down", count === 1 ? "1 alarm stands" : `${String(count)} alarms stand`);
   }
 
   return async (): Promise<OperatorHealth> => {

@@ -103,7 +103,7 @@ function pageStep(name, sources, output, imported) {
   };
 }
 
-const NOT_SOURCE = new Set(["node_modules", "dist", ".cloister", ".git"]);
+const NOT_SOURCE = new Set(["node_modules", "dist", ".cloister", ".git", "pictures"]);
 
 /** `engines` names what everything is tried on (npm run check:nodes), in the form `^20.19.0 || ^22.13.0`. */
 function checkNode() {

@@ -1,7 +1,6 @@
 // Every screen of the dashboard as it is seen: nothing serious for axe, nothing wider than the window, nothing that the
-// policy forbids, in light and dark, on a desk and on a phone. With CLOISTER_SCREENSHOTS=FOLDER each is kept there as a picture.
+// policy forbids, in light and dark, on a desk and on a phone.
 import assert from "node:assert/strict";
-import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { createApiKey } from "../../proxy/auth/api-keys.ts";
 import { addDeveloper } from "../../proxy/auth/registration.ts";
@@ -17,9 +16,6 @@ import {
 } from "./dashboard-person.ts";
 
 const DAY_MS = 86_400_000;
-const PICTURES = process.env["CLOISTER_SCREENSHOTS"];
-/** README's guides show these; a repository is cloned by everybody. */
-const MOST_PICTURE_BYTES = 60 * 1024;
 
 const SCREENS = {
   developer: [
@@ -78,19 +74,6 @@ describe("screens of the dashboard", function () {
     );
   }
 
-  async function picture(name: string): Promise<void> {
-    if (PICTURES === undefined) return;
-    await mkdir(PICTURES, { recursive: true });
-    const { width = 0 } = person.page.viewportSize() ?? {};
-    const file = path.join(PICTURES, `${name}.png`);
-    // What is lower down is worth less than a small repository.
-    for (const height of [HEIGHT, 450, 300]) {
-      const png = await person.page.screenshot({ path: file, clip: { x: 0, y: 0, width, height } });
-      if (png.length <= MOST_PICTURE_BYTES) return;
-    }
-    assert.fail(`${name} is no picture of at most ${String(MOST_PICTURE_BYTES)} bytes`);
-  }
-
   async function look(role: keyof typeof SCREENS): Promise<string[]> {
     const { page } = person;
     const found: string[] = [];
@@ -100,8 +83,7 @@ describe("screens of the dashboard", function () {
       for (const at of SCREENS[role]) {
         await page.goto(dashboard.origin + at);
         await settled(page);
-        const name = `${role}${at.replaceAll(/[/?=]/g, "-")}-${scheme}-${String(width)}`;
-        if (scheme === "light") await picture(name.replace(/-+/g, "-"));
+        const name = `${role}${at} ${scheme} ${String(width)}`;
         await page.evaluate(() => {
           for (const folded of document.querySelectorAll("main details")) folded.setAttribute("open", "");
         });
@@ -123,7 +105,6 @@ describe("screens of the dashboard", function () {
         await page.goto(dashboard.origin + at);
         await settled(page);
         const name = at === "/" ? "sign-in" : at === link ? "invitation" : "invitation-without-its-end";
-        if (scheme === "light") await picture(`${name}-${String(width)}`);
         found.push(...(await faults(`${name} ${scheme} ${String(width)}`)));
       }
     }

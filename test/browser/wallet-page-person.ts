@@ -1,19 +1,13 @@
 // A person with the wallet page in a browser of their own: does what people do, by labels and buttons, and notes what the
 // browser complains about.
 import assert from "node:assert/strict";
-import { mkdir, writeFile } from "node:fs/promises";
-import path from "node:path";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 
 export const PASSWORD = "correct horse battery";
 /** Long: proofs on a machine that does other things too. */
 export const PATIENCE_MS = 120_000;
 
-/** A folder for pictures of every screen, at the width of a phone; nothing is written where it is not named. */
-const PICTURES = process.env["CLOISTER_SCREENSHOTS"];
 const PHONE = { width: 360, height: 740 };
-const HEIGHTS = [640, 560, 480, 400];
-const MOST_PICTURE_BYTES = 60 * 1024;
 
 export class Person {
   readonly page: Page;
@@ -126,30 +120,6 @@ export class Person {
     await this.fill("Amount", amount);
     await this.press("Deposit");
     await this.done().waitFor();
-  }
-
-  async picture(name: string): Promise<void> {
-    if (PICTURES === undefined) return;
-    await mkdir(PICTURES, { recursive: true });
-    // What was made just now is what a reader wants to see.
-    await this.page.evaluate(() => {
-      const made = document.querySelector(".made, .offer");
-      if (made !== null) made.scrollIntoView();
-      else scrollTo(0, 0);
-    });
-    const picture = await this.#smallPicture();
-    assert.ok(picture !== undefined, `no part of ${name} fits into ${String(MOST_PICTURE_BYTES)} bytes`);
-    await writeFile(path.join(PICTURES, `wallet-${name}.png`), picture);
-  }
-
-  /** As much of the screen as a small file holds: a code has more bytes than text. */
-  async #smallPicture(): Promise<Buffer | undefined> {
-    for (const height of HEIGHTS) {
-      const clip = { x: 0, y: 0, width: PHONE.width, height };
-      const picture = await this.page.screenshot({ animations: "disabled", clip });
-      if (picture.length <= MOST_PICTURE_BYTES) return picture;
-    }
-    return undefined;
   }
 
   async reload(): Promise<void> {

@@ -7,6 +7,7 @@ import { Wallet as EthereumWallet } from "ethers";
 import { startWalletPage, type WalletPage } from "../../scripts/stack/wallet-page.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { takePictures } from "./pictures.ts";
 import { Person } from "./wallet-page-person.ts";
 
 const FREE = { page: 0, sessions: 0 };
@@ -70,7 +71,7 @@ describe("wallet page", function () {
     browsers.push(browser);
     return Person.arrive(browser.pages, site.url);
   }
-  /** Each screen once: examined, and pictured where somebody wants pictures. */
+  /** Each screen once: examined, and pictured; that of the settings is, while no phrase is on it. */
   async function look(person: Person, screen: string): Promise<void> {
     looked.set(screen, await examined(person));
     const { scrollWidth, clientWidth } = await person.page.evaluate(() => ({
@@ -78,7 +79,7 @@ describe("wallet page", function () {
       clientWidth: document.documentElement.clientWidth,
     }));
     assert.ok(scrollWidth <= clientWidth, `${screen} is wider than a phone: ${String(scrollWidth)}`);
-    await person.picture(screen);
+    if (screen !== "settings") await takePictures(person.page, "wallet", screen);
   }
 
   before(async function () {
@@ -99,6 +100,9 @@ describe("wallet page", function () {
     assert.deepEqual(await anna.wrong(), ["At least 8 characters."]);
     await anna.make();
     await anna.page.getByText("Write your phrase down.").waitFor();
+    await anna.go("Settings");
+    await anna.heading("Settings");
+    await takePictures(anna.page, "wallet", "settings");
     const phrase = await anna.phrase();
     assert.equal(phrase.split(" ").length, 24);
     await look(anna, "settings");

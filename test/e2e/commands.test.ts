@@ -286,6 +286,7 @@ describe("commands", function () {
       "product/recover.ts",
       "product/prove.ts",
       "build/openapi.ts",
+      "build/screens.ts",
       "lab/gas.ts",
       "product/measure.ts",
       "product/audit.ts",

@@ -5,10 +5,8 @@ import { percent } from "../../parts/percent.ts";
 import { Screen } from "../../parts/screen.tsx";
 import { Table } from "../../parts/table.tsx";
 import { useMe } from "../../service/me.ts";
-import { assetOf, decimal, money } from "../../service/money.ts";
+import { assetOf, money } from "../../service/money.ts";
 import { useAnswer } from "../../service/use-answer.ts";
-
-const USD_DECIMALS = 8;
 
 export default function Schedule() {
   const me = useMe();
@@ -43,17 +41,10 @@ export default function Schedule() {
                     { name: "Asset", cell: ({ asset }) => assetOf(me, asset).symbol },
                     {
                       name: "Flat",
-                      cell: ({ asset, flat, usd }) =>
-                        [
-                          usd === null ? "" : `$ ${decimal(usd, USD_DECIMALS)}`,
-                          flat === null
-                            ? usd === null
-                              ? "none"
-                              : "(no price now)"
-                            : money(flat, assetOf(me, asset)),
-                        ]
-                          .join(" ")
-                          .trim(),
+                      cell: ({ asset, flat, usd }) => {
+                        const now = flat === null ? undefined : money(flat, assetOf(me, asset));
+                        return usd === null ? (now ?? "none") : `$ ${usd} (${now ?? "no price"} now)`;
+                      },
                     },
                     { name: "Share", cell: ({ bps }) => percent(bps) },
                   ]}
