@@ -16,6 +16,9 @@ const POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
+  // Text of a developer's making (names, origins) can become no markup and no script, whatever a component does with it.
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
 ].join("; ");
 
 const HEADERS = Object.entries({

@@ -79,17 +79,17 @@ export function usersOf(issuer: string): MintingOptions["userOf"] {
 const HELP = `Usage: npm run example-server -- [--app <origin>] [--port <n>] [--folder <path>]
 
 Mints session tokens for users of the example identity provider (npm start -- --identity):
-  curl -X POST -H "Authorization: Bearer $(npm run --silent sign-in -- user-1)" http://127.0.0.1:8790/session-token
+  curl -X POST -H "Authorization: Bearer $(npm run --silent sign-in -- user-1)" http://127.0.0.1:8792/session-token
 
   --app <origin>   origin of the app's pages (default http://localhost:5173)
-  --port <n>       default 8790
+  --port <n>       default 8792
   --folder <path>  folder of the stack (default ${DEFAULT_FOLDER})`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       app: { type: "string", default: "http://localhost:5173" },
-      port: { type: "string", default: "8790" },
+      port: { type: "string", default: "8792" },
       folder: { type: "string", default: DEFAULT_FOLDER },
       help: { type: "boolean" },
     },

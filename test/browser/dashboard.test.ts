@@ -1,7 +1,7 @@
 // People at the dashboard in a real browser, against the real program over a real store: a developer from the invitation
 // to the use that is seen, an operator, a keyboard alone, and what goes wrong on the way.
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Page } from "playwright-core";
@@ -45,6 +45,7 @@ describe("the dashboard in a browser", function () {
     await (person as Person | undefined)?.close();
     await (browser as TestBrowser | undefined)?.close();
     await (dashboard as RunningDashboard | undefined)?.stop();
+    await rm(alarmFile, { force: true });
   });
   beforeEach(() => person.forget());
   afterEach(() => {

@@ -22,7 +22,7 @@ import { PROJECT_ROOT } from "../support/tree.ts";
 const GUIDE = "scripts/product/operations/GUIDE.md";
 const UNIT = 1_000_000n;
 const COINS = "0x8ac7230489e80000";
-const PORTS = ["6379", "6380", "8080", "9464"] as const;
+const PORTS = ["6379", "6380", "8080", "9464", "8791"] as const;
 
 describe("the operator's guide (needs redis-server, promtool, openssl and curl)", function () {
   this.timeout(300_000);
@@ -42,7 +42,7 @@ describe("the operator's guide (needs redis-server, promtool, openssl and curl)"
     ends.push(() => on.stop());
     root = await mkdtemp(path.join(tmpdir(), "cloister-guide-"));
     ends.push(() => rm(root, { recursive: true, force: true }));
-    ports = [await freePort(), await freePort(), await freePort(), await freePort()];
+    ports = await Promise.all(PORTS.map(() => freePort()));
     for (const folder of ["etc", "redis"]) await mkdir(path.join(root, folder), { mode: 0o700 });
     await copyFile(on.local.folder.secrets.path("signer.json"), path.join(root, "etc", "pair.json"));
     await chmod(path.join(root, "etc", "pair.json"), 0o600);
@@ -158,6 +158,10 @@ describe("the operator's guide (needs redis-server, promtool, openssl and curl)"
     await fund();
     for (const part of ["Redis", "Settings", "The proxy", "The first developer"]) await typeAll(2, part);
     assert.equal((await pay()).carriedBy, await gasWallet());
+  });
+
+  it("runs a dashboard beside it, at which its people are asked to sign in", async () => {
+    assert.match(await typeAll(2, "The dashboard"), /"status":401/);
   });
 
   it("writes the settings of a second network beside the first's", async () => {

@@ -7,7 +7,8 @@ import path from "node:path";
 import type { Context } from "mocha";
 import { chromium, type BrowserContext } from "playwright-core";
 
-const CHROMIUM = process.env["CLOISTER_CHROMIUM"] ?? "/usr/bin/chromium";
+/** `npm test` finds one on the PATH and names it here. */
+const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 const ARGUMENTS = [
   "--headless",
   "--no-sandbox",
@@ -27,7 +28,7 @@ export interface TestBrowser {
 /** In a `before` hook, first: leaves the suite out where there is no browser, and fails it where one is required. */
 export function requireBrowser(suite: Context): void {
   if (existsSync(CHROMIUM)) return;
-  const text = `no browser at ${CHROMIUM}: install Debian's chromium, or name one in CLOISTER_CHROMIUM`;
+  const text = `no browser at ${CHROMIUM}: install Debian's chromium, or name one in CHROMIUM_PATH`;
   if (process.env["CLOISTER_REQUIRE_ALL"] === "1") throw new Error(text);
   console.log(`    left out: ${text}`);
   suite.skip();

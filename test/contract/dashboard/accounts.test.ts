@@ -159,6 +159,7 @@ describe("accounts of the dashboard", () => {
       const policy = headers.get("Content-Security-Policy") ?? "";
       assert.match(policy, /default-src 'none'/);
       assert.match(policy, /frame-ancestors 'none'/);
+      assert.match(policy, /require-trusted-types-for 'script'; trusted-types 'none'/);
       assert.doesNotMatch(policy, /unsafe/);
       assert.equal(headers.get("Referrer-Policy"), "no-referrer");
       assert.equal(headers.get("Cross-Origin-Opener-Policy"), "same-origin");
@@ -312,6 +313,34 @@ describe("sessions of the dashboard that are over", () => {
       assert.notEqual(keys[0]?.revoked_at, null);
       assert.deepEqual((await other.call("removeOrigin", origin)).origins, []);
       await one.call("signOut", {});
+    } finally {
+      await dashboard.stop();
+    }
+  });
+
+  it("as it is set without more, lets thirty tries a minute and a thousand changes a day pass", async () => {
+    const dashboard = await startDashboard({}, { asSetForPeople: true });
+    try {
+      await addDeveloper(dashboard.stores.keys, { id: "shop", name: "Shop" });
+      const browser = new Browser(dashboard);
+      const token = await dashboard.invite({ purpose: "sign-up", role: "developer", developerId: "shop" });
+      await browser.call("viewInvitation", { token });
+      await browser.signUp(token);
+      await browser.call("signOut", {});
+      await browser.signIn();
+      // Three tries for the sign-up, two for the sign-in. The rest at once: a minute is soon over on a busy machine.
+      await Promise.all(Array.from({ length: 25 }, () => new Browser(dashboard).call("signInOptions", {})));
+      await assert.rejects(browser.call("signInOptions", {}), refusedWith("RATE_LIMITED"));
+
+      const origin = { origin: "https://app.shop.example" };
+      const change = (): Promise<number> =>
+        browser.request("POST", "/api/developer/origins", origin).then(({ status }) => status);
+      const statuses: number[] = [];
+      for (let i = 0; i < 50; i++)
+        statuses.push(...(await Promise.all(Array.from({ length: 20 }, () => change()))));
+      assert.deepEqual(new Set(statuses), new Set([200]));
+      assert.equal(await change(), 429);
+      assert.deepEqual((await browser.call("origins")).origins, [origin.origin]);
     } finally {
       await dashboard.stop();
     }

@@ -56,6 +56,19 @@ describe("limit on bad proofs", () => {
     assert.equal((await post("/attest/spend", one)).body.code, "PROOF_INVALID");
   });
 
+  it("lets twenty a minute pass where nothing is set", async () => {
+    const usual = await startEdge({ handlers: { attestSpend: (ctx) => judge(ctx.state.json) } });
+    try {
+      const session = await usual.session({ sub: "one" });
+      const ask = () => usual.call("POST", "/attest/spend", { session, json: { proof: 1 } });
+      for (let i = 0; i < 20; i++) assert.equal((await ask()).body.code, "PROOF_INVALID");
+      const { status, body } = await ask();
+      assert.deepEqual([status, body.policy, judged], [429, "bad-proofs", 20]);
+    } finally {
+      await usual.stop();
+    }
+  });
+
   it("counts no other refusal, and no answer that is repeated for its key", async () => {
     const session = await edge.session({ sub: "patient" });
     for (let i = 0; i < 6; i++)

@@ -283,12 +283,12 @@ describe("credentials at the HTTP border", () => {
     assertProblem(await ask("null"), 403, "FORBIDDEN");
   });
 
-  it("slows down guessing by address, counting failures only, and never refuses a good credential", async () => {
-    const slow = await startEdge({ limits: { failuresPerMinute: 3 } });
+  it("slows down guessing by address after thirty failures, and never refuses a good credential", async () => {
+    const slow = await startEdge();
     try {
       const guess = (): Promise<Answer> =>
         slow.call("GET", "/whoami", { credential: false, headers: { "X-API-Key": "ck_guess" } });
-      for (let i = 0; i < 3; i++) assertProblem(await guess(), 401, "INVALID_CREDENTIAL");
+      for (let i = 0; i < 30; i++) assertProblem(await guess(), 401, "INVALID_CREDENTIAL");
       const refused = await guess();
       assertProblem(refused, 429, "RATE_LIMITED");
       assert.equal(refused.body.policy, "failed-credentials");

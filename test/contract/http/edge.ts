@@ -42,7 +42,8 @@ export const USDC = asAddress("0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512") as A
 /** What stand-ins say: the one answer that the document does not bind. */
 const NOT_ON_STAGE = "this part is not on the stage of this test";
 
-const LIMITS: LimitDefaults = {
+/** Those of a proxy without settings; `test/unit/proxy/config.test.ts` holds the two together. */
+export const LIMITS: LimitDefaults = {
   sessionPerMinute: 120,
   keyPerMinute: 60,
   keyPerDay: 10_000,

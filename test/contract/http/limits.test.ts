@@ -66,8 +66,7 @@ describe("limits", () => {
   });
 
   it("counts sessions per user: 120 a minute each, apart from the developer's key", async () => {
-    const { id, key } = await edge.newDeveloper({ name: "Sessions", limits: { sessionPerMinute: 2 } });
-    assert.ok(id);
+    const { key } = await edge.newDeveloper();
     const mint = async (sub: string): Promise<string> =>
       (
         await edge.call("POST", "/session", {
@@ -78,11 +77,10 @@ describe("limits", () => {
       ).body.token;
     const [one, again, other] = [await mint("one"), await mint("one"), await mint("two")];
     const ask = (session: string): Promise<Answer> => edge.call("GET", "/whoami", { session });
-    assert.equal((await ask(one)).status, 200);
-    assert.equal((await ask(again)).status, 200);
+    for (let i = 0; i < 120; i++) assert.equal((await ask(i % 2 === 0 ? one : again)).status, 200);
     const refused = await ask(one);
     assert.equal(refused.body.policy, "session-minute");
-    assert.equal(refused.headers.get("ratelimit-policy"), '"session-minute";q=2;w=60');
+    assert.equal(refused.headers.get("ratelimit-policy"), '"session-minute";q=120;w=60');
     assert.equal((await ask(other)).status, 200);
   });
 

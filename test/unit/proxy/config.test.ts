@@ -6,6 +6,7 @@ import { DASHBOARD_SETTINGS } from "../../../proxy/dashboard/config.ts";
 import { configHelp, ConfigError } from "../../../proxy/settings.ts";
 import { encodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
+import { LIMITS } from "../../contract/http/edge.ts";
 
 const USDC = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
 const VIEWING = new Uint8Array(32).fill(9);
@@ -45,10 +46,7 @@ describe("proxy configuration", () => {
     ]);
     assert.equal(config.production, false);
     assert.equal(config.port, 8080);
-    assert.deepEqual(
-      [config.limits.sessionPerMinute, config.limits.keyPerMinute, config.limits.keyPerDay],
-      [120, 60, 10_000],
-    );
+    assert.deepEqual(config.limits, LIMITS);
     assert.deepEqual(config.connections, { all: 16_384, perAddress: 256 });
     assert.deepEqual(config.trustedProxies, []);
     const trusted = { CLOISTER_TRUSTED_PROXIES: "10.0.0.0/8, 2001:db8::/32,192.0.2.1" };
