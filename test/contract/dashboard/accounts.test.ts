@@ -257,7 +257,11 @@ describe("accounts of the dashboard", () => {
       (await boss.call("invitations")).invitations.find(({ id }) => token.includes(id))?.state;
     const invitedBack = async (of: Browser) => {
       const { account } = await of.call("me");
-      const created = await boss.call("createInvitation", { for: "recovery", account_id: account.id, hours: 1 });
+      const created = await boss.call("createInvitation", {
+        for: "recovery",
+        account_id: account.id,
+        hours: 1,
+      });
       assert.equal(created.invitation.state, "open");
       return { token: created.link.split("#")[1]!, id: account.id };
     };
