@@ -46,8 +46,11 @@ export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none
     };
   }
 
-  async function enter(account: Account, visitor: Visitor): Promise<Me> {
-    const { token, session } = await sessions.open(account, visitor.userAgent);
+  /** With the passkey of this credential. Throws PASSKEY_REFUSED where the account has lost it meanwhile. */
+  async function enter(account: Account, used: string, visitor: Visitor): Promise<Me> {
+    const passkey = account.passkeys.find(({ credentialId }) => credentialId === used);
+    if (passkey === undefined) throw new DashboardError("PASSKEY_REFUSED");
+    const { token, session } = await sessions.open(account, passkey, visitor.userAgent);
     visitor.ceremony.clear();
     visitor.setSession(token, session.endsAt);
     return meOf({ account, session });
@@ -67,7 +70,7 @@ export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none
       await count(visitor.address);
       const { token, account_name: accountName, passkey_name: passkeyName, response } = body;
       const wanted = { token, accountName, passkeyName, response };
-      return enter(await accounts.signUp(wanted, visitor.ceremony.holder), visitor);
+      return enter(await accounts.signUp(wanted, visitor.ceremony.holder), response.id, visitor);
     },
     signInOptions: async ({ visitor }) => {
       await count(visitor.address);
@@ -75,7 +78,8 @@ export function accountRoutes(parts: AccountRouteParts): HandlersOf<Served<"none
     },
     signIn: async ({ body, visitor }) => {
       await count(visitor.address);
-      return enter(await accounts.signIn(body.response, visitor.ceremony.holder), visitor);
+      const { response } = body;
+      return enter(await accounts.signIn(response, visitor.ceremony.holder), response.id, visitor);
     },
 
     me: ({ me }) => meOf(me),

@@ -5,7 +5,14 @@
 import { randomUUID } from "node:crypto";
 import type { InvitationView } from "../../shared/dashboard/account.ts";
 import type { AuthenticationResponse, RegistrationResponse } from "../../shared/dashboard/passkeys.ts";
-import { isOpen, type Account, type AccountStore, type Invitation, type Passkey } from "../store/accounts.ts";
+import {
+  isOpen,
+  isVoid,
+  type Account,
+  type AccountStore,
+  type Invitation,
+  type Passkey,
+} from "../store/accounts.ts";
 import type { Author } from "../store/audit.ts";
 import type { Challenge, DashboardSessionStore } from "../store/dashboard-sessions.ts";
 import type { KeyStore } from "../store/keys.ts";
@@ -38,6 +45,9 @@ export function createAccounts({ store, challenges, developers, passkeys, pepper
     const isGenuine = isSecretOf(pepper, "invitation", read?.secret ?? "", found?.secretHash);
     if (found === undefined || !isGenuine || !isOpen(found, at()))
       throw new DashboardError("INVITATION_INVALID");
+    // Said before somebody makes a passkey for nothing; the step that uses it judges again.
+    const account = found.accountId === undefined ? undefined : await store.account(found.accountId);
+    if (isVoid(found, account)) throw new DashboardError("INVITATION_INVALID");
     return found;
   }
 

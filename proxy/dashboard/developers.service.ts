@@ -7,7 +7,7 @@ import type {
 } from "../../shared/dashboard/operator.ts";
 import { addDeveloper, disableDeveloper, enableDeveloper, revokeSessions } from "../auth/registration.ts";
 import type { LimitDefaults } from "../config.ts";
-import { isOpen, type Account, type AccountStore, type Invitation } from "../store/accounts.ts";
+import { isOpen, isVoid, type Account, type AccountStore, type Invitation } from "../store/accounts.ts";
 import { noted, type Author } from "../store/audit.ts";
 import type { DashboardSession } from "../store/dashboard-sessions.ts";
 import type { Developer, DeveloperLimits, KeyStore } from "../store/keys.ts";
@@ -156,10 +156,11 @@ export function createDevelopers({
     },
 
     async invitations(): Promise<InvitationRow[]> {
-      const all = [...(await accounts.invitations())];
-      return all
+      const [all, people] = await Promise.all([accounts.invitations(), accounts.accounts()]);
+      const accountOf = new Map(people.map((one) => [one.id, one]));
+      return [...all]
         .sort((one, other) => (one.createdAt < other.createdAt ? 1 : -1))
-        .map((one) => shown(one, at()));
+        .map((one) => shown(one, at(), accountOf.get(one.accountId ?? "")));
     },
 
     async invite(wish: Wish, by: Author): Promise<CreatedInvitation> {
@@ -169,8 +170,9 @@ export function createDevelopers({
         ...{ createdAt: at(), expiresAt: new Date(now() + wish.hours * HOUR_MS).toISOString() },
       };
       await accounts.addInvitation(made, noted("invitation.create", by));
+      const account = made.accountId === undefined ? undefined : await accounts.account(made.accountId);
       // Behind the #: no server and no log gets to see it.
-      return { link: `${origin}/invitation#${token}`, invitation: shown(made, at()) };
+      return { link: `${origin}/invitation#${token}`, invitation: shown(made, at(), account) };
     },
 
     async cancelInvitation(id: string, by: Author): Promise<void> {
@@ -198,11 +200,12 @@ export function createDevelopers({
   };
 }
 
-function shown(invitation: Invitation, at: string): InvitationRow {
+function shown(invitation: Invitation, at: string, account: Account | undefined): InvitationRow {
   const { id, purpose, role, developerId, accountId, createdAt, expiresAt, usedAt, cancelledAt } = invitation;
   const ended = usedAt !== undefined ? "used" : cancelledAt !== undefined ? "cancelled" : "expired";
+  const good = isVoid(invitation, account) ? "void" : "open";
   return {
     ...{ id, purpose, role, developer_id: developerId ?? null, account_id: accountId ?? null },
-    ...{ created_at: createdAt, expires_at: expiresAt, state: isOpen(invitation, at) ? "open" : ended },
+    ...{ created_at: createdAt, expires_at: expiresAt, state: isOpen(invitation, at) ? good : ended },
   };
 }

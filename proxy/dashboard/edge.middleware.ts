@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Middleware } from "koa";
 import type { Logger } from "../logging.ts";
+import { logRefusal, PROBLEM_TYPE } from "../http/problems.ts";
 import { asDashboardError, dashboardProblem } from "./errors.ts";
 import type { DashboardState } from "./state.ts";
 
@@ -71,15 +72,13 @@ export function refusals(logger: Logger): Middleware<DashboardState> {
     } catch (thrown) {
       const error = asDashboardError(thrown);
       const { requestId } = ctx.state;
-      const { code, cause } = error;
-      if (code === "INTERNAL") logger.error({ request_id: requestId, code, err: cause }, "refused");
-      else if (cause !== undefined) logger.warn({ request_id: requestId, code, err: cause }, "refused");
+      logRefusal(logger, error, thrown, requestId);
       const problem = dashboardProblem(error, requestId);
       if (error.retryAfterSecs !== undefined) ctx.set("Retry-After", String(error.retryAfterSecs));
       ctx.set("Cache-Control", "no-store");
       ctx.status = problem.status;
       ctx.body = JSON.stringify(problem);
-      ctx.type = "application/problem+json";
+      ctx.type = PROBLEM_TYPE;
     }
   };
 }

@@ -5,6 +5,7 @@ import {
   type DashboardProblem,
 } from "../../shared/dashboard/errors.ts";
 import { ApiError, type FieldError } from "../http/errors.ts";
+import { faultOf, problemDocument } from "../http/problems.ts";
 
 interface Details {
   readonly fields?: readonly FieldError[] | undefined;
@@ -56,24 +57,9 @@ export function asDashboardError(thrown: unknown): DashboardError {
       cause,
     });
   }
-  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-  if (code === "STORE_UNAVAILABLE")
-    return new DashboardError("STORE_UNAVAILABLE", undefined, { retryAfterSecs: 5, cause: thrown });
-  return new DashboardError("INTERNAL", "Something failed on our side; the request id tells us what", {
-    cause: thrown,
-  });
+  const { code, message, retryAfterSecs } = faultOf(thrown);
+  return new DashboardError(code, message, { retryAfterSecs, cause: thrown });
 }
 
-export function dashboardProblem(error: DashboardError, requestId: string): DashboardProblem {
-  const { status, retryable, title } = DASHBOARD_ERRORS[error.code];
-  return {
-    type: `urn:cloister:dashboard:${error.code}`,
-    title,
-    status,
-    detail: error.message,
-    code: error.code,
-    retryable,
-    request_id: requestId,
-    ...(error.fields === undefined ? {} : { errors: [...error.fields] }),
-  };
-}
+export const dashboardProblem = (error: DashboardError, requestId: string): DashboardProblem =>
+  problemDocument("dashboard", error, DASHBOARD_ERRORS[error.code], requestId);

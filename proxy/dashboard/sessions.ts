@@ -1,6 +1,6 @@
 /** Sessions of people who signed in: found by their cookie, ended by time, by their owner, and by what happens to the account. */
 import { randomUUID } from "node:crypto";
-import type { Account, AccountStore } from "../store/accounts.ts";
+import type { Account, AccountStore, Passkey } from "../store/accounts.ts";
 import type { DashboardSession, DashboardSessionStore } from "../store/dashboard-sessions.ts";
 import type { SignedIn } from "./call.ts";
 import { keyedHash, newSecret } from "./secrets.ts";
@@ -34,6 +34,8 @@ export function createSessions({ accounts, store, pepper, now, ...terms }: Sessi
     account !== undefined &&
     account.closedAt === undefined &&
     account.sessionEpoch === session.epoch &&
+    // Whoever removes a passkey that was stolen ends what its thief began with it.
+    account.passkeys.some(({ id }) => id === session.passkeyId) &&
     now() < idleEnd(session);
 
   return {
@@ -43,9 +45,13 @@ export function createSessions({ accounts, store, pepper, now, ...terms }: Sessi
       const until = freshAt + terms.freshMs;
       return now() < until ? until : undefined;
     },
-    /** Opens one with a new secret: what a browser held before it signed in opens nothing afterwards. */
+    /**
+     * Opens one with a new secret: what a browser held before it signed in opens nothing afterwards. It lives no longer
+     * than the passkey that began it.
+     */
     async open(
       account: Account,
+      passkey: Pick<Passkey, "id">,
       userAgent: string,
     ): Promise<{ readonly token: string; readonly session: DashboardSession }> {
       const token = newSecret();
@@ -54,6 +60,7 @@ export function createSessions({ accounts, store, pepper, now, ...terms }: Sessi
         key: keyOf(token),
         id: randomUUID(),
         accountId: account.id,
+        passkeyId: passkey.id,
         epoch: account.sessionEpoch,
         createdAt: at,
         lastSeenAt: at,

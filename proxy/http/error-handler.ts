@@ -7,9 +7,9 @@ import { ERRORS, type Problem } from "../../shared/api/errors.ts";
 import type { Logger } from "../logging.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { ApiError } from "./errors.ts";
+import { faultOf, logRefusal, problemDocument, PROBLEM_TYPE } from "./problems.ts";
 import type { RequestState } from "./state.ts";
 
-const PROBLEM_TYPE = "application/problem+json";
 /** Set by a route for the answer it then did not give. */
 const ANSWER_HEADERS = [
   "ETag",
@@ -32,14 +32,7 @@ export function errorHandler(logger: Logger, metrics: Pick<Metrics, "refused">):
       const error = asApiError(thrown);
       metrics.refused(error.code, error.policy);
       ctx.state.refusal = error.code;
-      if (error.code === "INTERNAL" || error.cause !== undefined) {
-        const { requestId } = ctx.state;
-        const cause: unknown = error.cause ?? thrown;
-        logger[error.code === "INTERNAL" ? "error" : "warn"](
-          { request_id: requestId, code: error.code, err: cause },
-          "refused",
-        );
-      }
+      logRefusal(logger, error, thrown, ctx.state.requestId);
       if (ctx.headerSent) {
         // A stream broke off: the status is gone already, a cut connection is all that can be said.
         ctx.res.destroy();
@@ -62,30 +55,14 @@ export function errorHandler(logger: Logger, metrics: Pick<Metrics, "refused">):
 }
 
 export function problemOf(error: ApiError, requestId: string): Problem {
-  const { status, retryable, title } = ERRORS[error.code];
   return {
-    type: `urn:cloister:error:${error.code}`,
-    title,
-    status,
-    detail: error.message,
-    code: error.code,
-    retryable,
-    request_id: requestId,
-    ...(error.fields === undefined ? {} : { errors: [...error.fields] }),
+    ...problemDocument("error", error, ERRORS[error.code], requestId),
     ...(error.policy === undefined ? {} : { policy: error.policy }),
   };
 }
 
 function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  // store/ stands below http/ and cannot throw an ApiError; it marks the one fault that a caller may be told.
-  if (thrown instanceof Error && "code" in thrown && thrown.code === "STORE_UNAVAILABLE") {
-    return new ApiError("STORE_UNAVAILABLE", "The store cannot do this at the moment", {
-      retryAfterSecs: 5,
-      cause: thrown,
-    });
-  }
-  return new ApiError("INTERNAL", "Something failed on our side; the request id tells us what", {
-    cause: thrown,
-  });
+  const { code, message, retryAfterSecs } = faultOf(thrown);
+  return new ApiError(code, message, { retryAfterSecs, cause: thrown });
 }

@@ -15,6 +15,7 @@ import type { Duplex } from "node:stream";
 import { API_VERSION } from "../../shared/api/endpoints.ts";
 import type { ConnectionCap } from "./connection-cap.ts";
 import { problemOf } from "./error-handler.ts";
+import { PROBLEM_TYPE } from "./problems.ts";
 import { ApiError } from "./errors.ts";
 import { headerValues } from "./header-values.ts";
 import { lingeringClose } from "./lingering-close.ts";
@@ -254,7 +255,7 @@ function refusal(error: ApiError): {
   const headers = {
     ...(error === NO_TUNNEL ? { Allow: "GET, HEAD, POST, OPTIONS" } : {}),
     ...(error.retryAfterSecs === undefined ? {} : { "Retry-After": String(error.retryAfterSecs) }),
-    "Content-Type": "application/problem+json",
+    "Content-Type": PROBLEM_TYPE,
     "Content-Length": String(Buffer.byteLength(body)),
     "Cache-Control": "no-store",
     Vary: "Origin, Accept-Encoding",

@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import type { Middleware, Next, ParameterizedContext } from "koa";
 import { ERRORS } from "../../shared/api/errors.ts";
 import { problemOf } from "../http/error-handler.ts";
+import { PROBLEM_TYPE } from "../http/problems.ts";
 import { ApiError } from "../http/errors.ts";
 import { headerValues } from "../http/header-values.ts";
 import type { RequestState } from "../http/state.ts";
@@ -119,7 +120,7 @@ function refusalOf(error: ApiError, requestId: string): StoredAnswer {
   return {
     status: ERRORS[error.code].status,
     body,
-    type: "application/problem+json",
+    type: PROBLEM_TYPE,
     location: undefined,
     retryAfter: error.retryAfterSecs === undefined ? undefined : String(error.retryAfterSecs),
   };

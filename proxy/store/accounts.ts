@@ -181,7 +181,7 @@ export function openAccountStore(engine: Engine) {
         if (found === undefined || !isOpen(found, at)) return { result: "INVITATION_INVALID" };
         const before = found.accountId === undefined ? undefined : await accounts.get(found.accountId);
         const isRecovery = found.purpose === "recovery";
-        if (isRecovery && !isRecoverable(before, found)) return { result: "INVITATION_INVALID" };
+        if (isVoid(found, before)) return { result: "INVITATION_INVALID" };
         const made = { ...make(found, before), ...(isRecovery ? { recoveredAt: at } : {}) };
         const keys = made.passkeys.map(keyOf);
         const [[accountText], taken] = await Promise.all([
@@ -219,6 +219,16 @@ export function isOpen({ usedAt, cancelledAt, expiresAt }: Invitation, at: strin
   return usedAt === undefined && cancelledAt === undefined && Date.parse(at) < Date.parse(expiresAt);
 }
 
+/**
+ * Whether an invitation to recover an account is void though open: the account was closed, or was recovered after it.
+ * Whoever holds an older link, sent to an address that was lost perhaps, must not take the account a second time.
+ */
+export function isVoid({ purpose, createdAt }: Invitation, account: Account | undefined): boolean {
+  if (purpose === "sign-up") return false;
+  if (account === undefined || account.closedAt !== undefined) return true;
+  return account.recoveredAt !== undefined && account.recoveredAt >= createdAt;
+}
+
 /** What the log may show of an account: no key, and no credential's id. */
 function factsOf(found: Account | undefined): Subject["before"] {
   if (found === undefined) return undefined;
@@ -237,12 +247,6 @@ function shownOf(found: Invitation | undefined): Subject["before"] {
     ...{ expires_at: expiresAt, cancelled_at: cancelledAt },
   };
 }
-
-/** Whoever holds an older link, sent to an address that was lost perhaps, must not take the account a second time. */
-const isRecoverable = (account: Account | undefined, { createdAt }: Invitation): boolean =>
-  account !== undefined &&
-  account.closedAt === undefined &&
-  (account.recoveredAt === undefined || account.recoveredAt < createdAt);
 
 function carried(
   note: Note | undefined,

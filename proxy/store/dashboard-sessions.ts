@@ -20,6 +20,8 @@ const session = z.strictObject({
   /** Shown in lists; opens nothing. */
   id: z.string(),
   accountId: z.string(),
+  /** Of the passkey that began it; absent in sessions of older programs, which are over. */
+  passkeyId: z.string().exactOptional(),
   /** The account's at sign-in. */
   epoch: z.int(),
   /** Milliseconds since 1970, as all times here. */

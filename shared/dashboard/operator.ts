@@ -71,7 +71,8 @@ export const invitation = z.object({
   account_id: z.string().nullable(),
   created_at: timestamp,
   expires_at: timestamp,
-  state: z.enum(["open", "used", "cancelled", "expired"]),
+  /** `void`: of a recovery, whose account was closed or was recovered by another since. */
+  state: z.enum(["open", "used", "cancelled", "expired", "void"]),
 });
 export type InvitationRow = z.infer<typeof invitation>;
 export const invitations = z.object({ invitations: z.array(invitation) });

@@ -67,7 +67,11 @@ async function findingsOf(devTools: CDPSession): Promise<string[]> {
   const world = { frameId: frameTree.frame.id, worldName: "axe" };
   const { executionContextId: contextId } = await devTools.send("Page.createIsolatedWorld", world);
   await devTools.send("Runtime.evaluate", { expression: axeSource, contextId });
-  const expression = `axe.run(document, { resultTypes: ["violations"] }).then(({ passes, violations }) =>
+  // Colours on their way from one to another are nobody's choice.
+  const still = `Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => Number.isFinite(effect.getComputedTiming().endTime))
+    .map(({ finished }) => finished))`;
+  const expression = `${still}.then(() => axe.run(document, { resultTypes: ["violations"] })).then(({ passes, violations }) =>
     JSON.stringify({
       passed: passes.length,
       found: violations

@@ -211,14 +211,73 @@ describe("accounts of the dashboard", () => {
       passkeys.map(({ name }) => name),
       ["laptop", "phone"],
     );
-    await new Browser(dashboard, second).signIn();
+    const phone = new Browser(dashboard, second);
+    await phone.signIn();
     const [first, added] = passkeys;
     const renamed = await browser.call("renamePasskey", { name: "old laptop" }, { id: first!.id });
     assert.equal(renamed.passkeys[0]?.name, "old laptop");
     assert.notEqual(renamed.passkeys[1]?.last_used_at, null);
-    await browser.call("removePasskey", {}, { id: first!.id });
+    // Its own, which it came in with.
+    const { passkeys: left } = await browser.call("removePasskey", {}, { id: first!.id });
+    assert.equal(left.length, 1);
+    await assert.rejects(browser.call("me"), refusedWith("SESSION_ENDED"));
     await assert.rejects(browser.signIn(), refusedWith("PASSKEY_REFUSED"));
-    await assert.rejects(browser.call("removePasskey", {}, { id: added!.id }), refusedWith("LAST_PASSKEY"));
+    await assert.rejects(phone.call("removePasskey", {}, { id: added!.id }), refusedWith("LAST_PASSKEY"));
+  });
+
+  it("a session ends with the passkey that began it, also where another was used in it since", async () => {
+    const thief = await signedUp();
+    const owner = new Browser(dashboard);
+    const { options } = await thief.call("addPasskeyOptions", {});
+    const response = owner.authenticator.create(options);
+    const { passkeys } = await thief.call("addPasskey", { name: "phone", response });
+    await owner.signIn();
+    const again = await thief.call("freshOptions", {});
+    await thief.call("fresh", { response: owner.authenticator.get(again.options) });
+    assert.equal((await owner.call("accountSessions")).sessions.length, 2);
+    await owner.call("removePasskey", {}, { id: passkeys[0]!.id });
+    assert.equal((await owner.call("accountSessions")).sessions.length, 1);
+    await assert.rejects(thief.call("me"), refusedWith("SESSION_ENDED"));
+    assert.equal((await owner.call("me")).account.name, "Ada");
+  });
+
+  it("a session of which no passkey is known is over", async () => {
+    const browser = await signedUp();
+    const { account } = await browser.call("me");
+    const store = dashboard.stores.dashboardSessions;
+    const [session] = await store.sessionsOf(account.id);
+    const { passkeyId, ...older } = session!;
+    assert.ok(passkeyId);
+    await store.open(older);
+    await assert.rejects(browser.call("me"), refusedWith("SESSION_ENDED"));
+  });
+
+  it("an invitation to recover an account is void when it was closed, or recovered by another", async () => {
+    const boss = await signedUp(operator);
+    const stateOf = async (token: string) =>
+      (await boss.call("invitations")).invitations.find(({ id }) => token.includes(id))?.state;
+    const invitedBack = async (of: Browser) => {
+      const { account } = await of.call("me");
+      const created = await boss.call("createInvitation", {
+        for: "recovery",
+        account_id: account.id,
+        hours: 1,
+      });
+      assert.equal(created.invitation.state, "open");
+      return { token: created.link.split("#")[1]!, id: account.id };
+    };
+    const [closed, recovered] = [await signedUp(), await signedUp()];
+    const ofClosed = await invitedBack(closed);
+    await boss.call("closeAccount", {}, { id: ofClosed.id });
+    const [older, newer] = [await invitedBack(recovered), await invitedBack(recovered)];
+    await new Browser(dashboard).signUp(newer.token);
+    for (const { token } of [ofClosed, older]) {
+      assert.equal(await stateOf(token), "void");
+      const stranger = new Browser(dashboard);
+      await assert.rejects(stranger.call("viewInvitation", { token }), refusedWith("INVITATION_INVALID"));
+      await assert.rejects(stranger.signUp(token), refusedWith("INVITATION_INVALID"));
+    }
+    assert.equal(await stateOf(newer.token), "used");
   });
 
   it("recovers an account by another invitation: its old passkeys and sessions end", async () => {

@@ -148,8 +148,8 @@ function Remove({ of: { id, name }, replace }: { readonly of: Passkey; readonly 
       }}
     >
       <p>
-        It does not sign in here any more. Your device still lists it until you delete it there. Where it is
-        signed in now, it stays so: end that below.
+        It does not sign in here any more, and where somebody signed in with it, that ends now: here, too, if
+        you came in with it. Your device still lists it until you delete it there.
       </p>
     </Confirm>
   );

@@ -159,6 +159,7 @@ const TONES: Readonly<Record<InvitationRow["state"], Tone>> = {
   used: "good",
   cancelled: "calm",
   expired: "calm",
+  void: "calm",
 };
 
 function List({
