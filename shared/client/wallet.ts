@@ -26,6 +26,7 @@ import { typedSender, typedSigner } from "./depositor.ts";
 import type { DiscloseOptions } from "./disclosure/disclosure.ts";
 import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
+import { prepareArithmetic } from "./first-use.ts";
 import { Ledger } from "./ledger.ts";
 import { Operation } from "./operation.ts";
 import {
@@ -155,6 +156,7 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   checkOptions(pinsOptions satisfies Lists<Pins>, options.pins, "createWallet.pins");
   const { key, storage, prover, pins, verifyRoot } = options;
   for (const [place, text] of addressesOf(pins)) requireAddress(text, place);
+  await prepareArithmetic();
   const keys = await keysOf(key);
   const home = homeOf(pins);
   const assets = assetsOf(pins);
