@@ -88,7 +88,7 @@ export async function lastLines(file: string): Promise<string> {
 /** The lines of JSON in a log that its program may be writing: the last one counts when it is whole. */
 export async function loggedLines(file: string): Promise<Record<string, unknown>[]> {
   const lines = (await readFile(file, "utf8")).split("\n");
-  return lines.flatMap((line) => parseLine(line) ?? []);
+  return lines.map(parseLine).filter((line) => line !== undefined);
 }
 
 function parseLine(line: string): Record<string, unknown> | undefined {
