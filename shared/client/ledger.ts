@@ -214,7 +214,7 @@ export class Ledger {
       before();
       this.#dirty = false;
       const told = [...this.#changes];
-      const sealed = sealState(this.state, home, keys.storageKey());
+      const sealed = await sealState(this.state, home, keys.storageKey());
       const version = await underCode("STORAGE_FAILED", "save", () => storage.save(sealed, this.#version));
       if (version !== undefined) {
         this.#version = version;
@@ -468,5 +468,5 @@ export class Ledger {
 /** What the storage holds, opened. Undefined when it holds nothing. */
 async function loaded({ storage, home, keys }: LedgerOptions) {
   const found = await underCode("STORAGE_FAILED", "load", () => storage.load());
-  return found && { state: openState(found.bytes, home, keys.storageKey()), version: found.version };
+  return found && { state: await openState(found.bytes, home, keys.storageKey()), version: found.version };
 }

@@ -26,6 +26,7 @@ import { typedSender, typedSigner } from "./depositor.ts";
 import type { DiscloseOptions } from "./disclosure/disclosure.ts";
 import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
+import { prepareArithmetic } from "./first-use.ts";
 import { Ledger } from "./ledger.ts";
 import { Operation } from "./operation.ts";
 import {
@@ -155,7 +156,8 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
   checkOptions(pinsOptions satisfies Lists<Pins>, options.pins, "createWallet.pins");
   const { key, storage, prover, pins, verifyRoot } = options;
   for (const [place, text] of addressesOf(pins)) requireAddress(text, place);
-  const keys = keysOf(key);
+  await prepareArithmetic();
+  const keys = await keysOf(key);
   const home = homeOf(pins);
   const assets = assetsOf(pins);
   const now = options.now ?? ((): number => Math.floor(Date.now() / 1000));
@@ -191,7 +193,7 @@ interface LiveOptions {
 }
 
 /** Nothing of the key is ever said: an error ends up in a log. */
-function keysOf(key: WalletOptions["key"]): SpendingKey {
+async function keysOf(key: WalletOptions["key"]): Promise<SpendingKey> {
   const { seed, phrase, passphrase } = key as { seed?: unknown; phrase?: unknown; passphrase?: unknown };
   if ((seed === undefined) === (phrase === undefined))
     throw new ClientError("KEY_INVALID", "either { seed } or { phrase }");
@@ -203,7 +205,7 @@ function keysOf(key: WalletOptions["key"]): SpendingKey {
   if (typeof phrase !== "string" || (passphrase !== undefined && typeof passphrase !== "string"))
     throw new ClientError("KEY_INVALID", "phrase and passphrase are texts");
   try {
-    return SpendingKey.fromPhrase(phrase, passphrase);
+    return await SpendingKey.fromPhrase(phrase, passphrase);
   } catch {
     throw new ClientError("KEY_INVALID", "not a BIP-39 phrase of 12 to 24 English words; is one mistyped?");
   }

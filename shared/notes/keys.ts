@@ -6,7 +6,12 @@ import { x25519 } from "@noble/curves/ed25519.js";
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { randomBytes } from "@noble/hashes/utils.js";
-import { generateMnemonic, mnemonicToSeedSync, validateMnemonic } from "@scure/bip39";
+import {
+  generateMnemonic,
+  mnemonicToSeedSync,
+  mnemonicToSeedWebcrypto,
+  validateMnemonic,
+} from "@scure/bip39";
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { FIELD_ORDER, mustField, type Field } from "../protocol/brands.ts";
 import { bytesToUint, equalBytes, word } from "../protocol/bytes.ts";
@@ -128,12 +133,18 @@ export class SpendingKey extends Redacted {
 
   /**
    * From a BIP-39 phrase (English list, 12 to 24 words, checksum checked) through BIP-39's own 64-byte
-   * seed. A wrong word throws without naming any word: the text may end in a log.
+   * seed. A wrong word rejects without naming any word: the text may end in a log.
    */
-  static fromPhrase(phrase: string, passphrase = ""): SpendingKey {
+  static async fromPhrase(phrase: string, passphrase = ""): Promise<SpendingKey> {
     const normal = phrase.trim().toLowerCase().split(/\s+/).join(" ");
     if (!validateMnemonic(normal, wordlist)) throw new RangeError("not a valid BIP-39 phrase");
-    return new SpendingKey(mnemonicToSeedSync(normal, passphrase));
+    // 2,048 rounds hold a page for a tenth of a second. The browser's own code computes them beside the page's thread;
+    // pages that did not come over TLS have none.
+    const toSeed =
+      (globalThis.crypto as Partial<Crypto> | undefined)?.subtle === undefined
+        ? mnemonicToSeedSync
+        : mnemonicToSeedWebcrypto;
+    return new SpendingKey(await toSeed(normal, passphrase));
   }
 
   get owner(): Field {

@@ -37,7 +37,7 @@ export async function readOptions(
   typed: Typed,
   environment: NodeJS.ProcessEnv,
 ): Promise<{ readonly options: RecoveryOptions; readonly close: () => void }> {
-  const keys = keyOf(environment);
+  const keys = await keyOf(environment);
   const pool = address(typed.pool, "--pool");
   if (typed.bridges === undefined) throw new UsageError("--bridges is needed");
   const bridges = bridgePinsFrom(await readInfo(typed.bridges));
@@ -66,7 +66,9 @@ export async function readOptions(
   const stored = typed.wallet === undefined ? undefined : await fileStorage(typed.wallet).load();
   const homeOfPool = { chainId: BigInt(home.chainId), pool };
   const records =
-    stored === undefined ? [] : [...openState(stored.bytes, homeOfPool, keys.storageKey()).bridges.values()];
+    stored === undefined
+      ? []
+      : [...(await openState(stored.bytes, homeOfPool, keys.storageKey())).bridges.values()];
   const payer = await readKey(typed["altchain-key-file"], "--altchain-key-file");
   return {
     options: {
@@ -112,16 +114,16 @@ async function readKey(file: string | undefined, option: string): Promise<string
   return text;
 }
 
-function keyOf({
+async function keyOf({
   RECOVER_PHRASE: phrase,
   RECOVER_PASSPHRASE: passphrase,
   RECOVER_SEED: text,
-}: NodeJS.ProcessEnv): SpendingKey {
+}: NodeJS.ProcessEnv): Promise<SpendingKey> {
   if ((phrase === undefined) === (text === undefined))
     throw new UsageError("either RECOVER_PHRASE or RECOVER_SEED is needed, in the environment");
   if (phrase !== undefined) {
     try {
-      return SpendingKey.fromPhrase(phrase, passphrase);
+      return await SpendingKey.fromPhrase(phrase, passphrase);
     } catch {
       throw new UsageError("RECOVER_PHRASE is no BIP-39 phrase; is a word mistyped?");
     }

@@ -150,7 +150,7 @@ describe("a wallet's activity", () => {
     assert.deepEqual([refuted.state, refuted.change], ["void", 0n]);
   });
 
-  it("is in the storage with the address book, and what two tabs did is in both", () => {
+  it("is in the storage with the address book, and what two tabs did is in both", async () => {
     const [one, two] = [story(), story()];
     one.payments.set(executed.statement, executed);
     one.contacts.set("a", { address: "a", label: "Ann", at: 2 });
@@ -159,7 +159,7 @@ describe("a wallet's activity", () => {
     const other = recordOf(70, [40, 41, 42, 43]);
     two.payments.set(other.statement, other);
     const key = new Uint8Array(32).fill(1);
-    const back = openState(sealState(one, HOME, key), HOME, key);
+    const back = await openState(await sealState(one, HOME, key), HOME, key);
     assert.deepEqual(back.payments, one.payments);
     assert.deepEqual(back.contacts, one.contacts);
     mergeState(back, two, new Map(), true);
@@ -172,9 +172,9 @@ describe("a wallet's activity", () => {
     assert.equal(back.payments.get(other.statement)!.withdrawn, true);
   });
 
-  it("opens what the version before wrote, which had neither, and knows a version that was changed", () => {
+  it("opens what the version before wrote, which had neither, and knows a version that was changed", async () => {
     const key = new Uint8Array(32).fill(1);
-    const bytes = sealState(story(), HOME, key);
+    const bytes = await sealState(story(), HOME, key);
     const [header, nonce] = [bytes.slice(0, 9), bytes.slice(41, 65)];
     const plain = xchacha20poly1305(key, nonce, header).decrypt(bytes.slice(65));
     const end = 4 + Number(bytesToUint(plain.slice(0, 4)));
@@ -187,9 +187,9 @@ describe("a wallet's activity", () => {
     header[8] = 3;
     const old = concatBytes(uintToBytes(BigInt(json.length), 4), json, plain.slice(end));
     const sealed = concatBytes(nonce, xchacha20poly1305(key, nonce, header).encrypt(old));
-    assert.deepEqual(openState(concatBytes(header, sha256(sealed), sealed), HOME, key), story());
+    assert.deepEqual(await openState(concatBytes(header, sha256(sealed), sealed), HOME, key), story());
     const relabelled = concatBytes(header, bytes.slice(9));
-    assert.throws(() => openState(relabelled, HOME, key), { code: "STORAGE_FOREIGN" });
+    await assert.rejects(openState(relabelled, HOME, key), { code: "STORAGE_FOREIGN" });
   });
 });
 

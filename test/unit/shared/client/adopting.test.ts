@@ -29,7 +29,7 @@ const opening = (change: Partial<NoteOpening> = {}): NoteOpening => ({
 });
 
 describe("an opened note", () => {
-  it("becomes the wallet's own, and stays it in the storage", () => {
+  it("becomes the wallet's own, and stays it in the storage", async () => {
     const state = tree();
     // As printed by the operator's tool, with more than is needed.
     const adopted = adoptNote(state, keys.viewing, { ...opening(), ticket: null, npk: "0x00" });
@@ -46,7 +46,7 @@ describe("an opened note", () => {
     assert.deepEqual([...state.notes.values()], [adopted]);
     assert.equal(state.noteOf(adopted.nullifier), adopted);
     const home = { chainId: 1n, pool: USDC };
-    const again = openState(sealState(state, home, keys.storageKey()), home, keys.storageKey());
+    const again = await openState(await sealState(state, home, keys.storageKey()), home, keys.storageKey());
     assert.deepEqual([...again.notes.values()], [adopted]);
   });
 

@@ -120,15 +120,15 @@ const view = (state: WalletState): unknown => ({
 });
 
 describe("scanner", () => {
-  it("after any history of blocks, reorganisations and restarts it is where a fresh scan is", function () {
+  it("after any history of blocks, reorganisations and restarts it is where a fresh scan is", async function () {
     this.timeout(120_000);
-    fc.assert(
-      fc.property(fc.array(act, { maxLength: 14 }), (acts) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 14 }), async (acts) => {
         const chain = new Chain();
         let state = new WalletState();
         for (const one of acts) {
           if ("restart" in one) {
-            state = openState(sealState(state, HOME, keys.storageKey()), HOME, keys.storageKey());
+            state = await openState(await sealState(state, HOME, keys.storageKey()), HOME, keys.storageKey());
             continue;
           }
           if ("reorg" in one) {

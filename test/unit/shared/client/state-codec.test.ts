@@ -39,33 +39,33 @@ function aState(): WalletState {
 }
 
 describe("stored wallet state", () => {
-  it("comes back whole", () => {
+  it("comes back whole", async () => {
     const state = aState();
-    const back = openState(sealState(state, HOME, KEY), HOME, KEY);
+    const back = await openState(await sealState(state, HOME, KEY), HOME, KEY);
     assert.deepEqual(back, state);
     assert.equal(back.noteOf(mustField(8n))?.leafIndex, 2);
     assert.equal(back.tree.root(), state.tree.root());
   });
 
-  it("tells damage, another key, another pool and another version apart, and never gives an empty wallet", () => {
-    const bytes = sealState(aState(), HOME, KEY);
+  it("tells damage, another key, another pool and another version apart, and never gives an empty wallet", async () => {
+    const bytes = await sealState(aState(), HOME, KEY);
     for (const at of [0, 9, 41, 70, bytes.length - 1]) {
       const damaged = bytes.slice();
       damaged[at]! ^= 1;
-      assert.throws(() => openState(damaged, HOME, KEY), code("STORAGE_CORRUPT"), `byte ${at}`);
+      await assert.rejects(openState(damaged, HOME, KEY), code("STORAGE_CORRUPT"), `byte ${at}`);
     }
     for (const length of [0, 5, 40, bytes.length - 1]) {
-      assert.throws(() => openState(bytes.slice(0, length), HOME, KEY), code("STORAGE_CORRUPT"));
+      await assert.rejects(openState(bytes.slice(0, length), HOME, KEY), code("STORAGE_CORRUPT"));
     }
     const version = bytes.slice();
     version[8] = 1;
-    assert.throws(() => openState(version, HOME, KEY), code("STORAGE_CORRUPT"));
-    assert.throws(() => openState(bytes, HOME, KEY.slice().fill(2)), code("STORAGE_FOREIGN"));
-    assert.throws(() => openState(bytes, { ...HOME, chainId: 8n }, KEY), code("STORAGE_FOREIGN"));
+    await assert.rejects(openState(version, HOME, KEY), code("STORAGE_CORRUPT"));
+    await assert.rejects(openState(bytes, HOME, KEY.slice().fill(2)), code("STORAGE_FOREIGN"));
+    await assert.rejects(openState(bytes, { ...HOME, chainId: 8n }, KEY), code("STORAGE_FOREIGN"));
   });
 
-  it("shows nothing of its contents", () => {
-    const text = Buffer.from(sealState(aState(), HOME, KEY)).toString("latin1");
+  it("shows nothing of its contents", async () => {
+    const text = Buffer.from(await sealState(aState(), HOME, KEY)).toString("latin1");
     assert.ok(!text.includes("leafIndex") && !text.includes("aa".repeat(3)));
   });
 });
