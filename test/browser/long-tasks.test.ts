@@ -1,6 +1,6 @@
 // A wallet with some thousand outputs of others, in a real browser: the page's thread is given back all the while. No
 // length of a task is held here, since a busy machine makes any task long: the figures are printed, and
-// test/bench/page.md has them from an idle one.
+// test/bench/pages.md has them.
 import { build } from "esbuild";
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
