@@ -30,7 +30,8 @@ describe("sessions of the dashboard in a browser", function () {
     requireBrowser(this);
     await buildDashboardPage();
     dashboard = await startDashboard({
-      ...{ CLOISTER_DASHBOARD_IDLE_MINUTES: "30", CLOISTER_DASHBOARD_FRESH_MINUTES: "10" },
+      CLOISTER_DASHBOARD_IDLE_MINUTES: "30",
+      CLOISTER_DASHBOARD_FRESH_MINUTES: "10",
     });
     await addDeveloper(dashboard.stores.keys, { id: "shop", name: "The Shop" });
     browser = await startBrowser();
