@@ -1,31 +1,65 @@
-// Mocha's own "spec" report, and beside it the counts and times as data: scripts/build/test.mjs sums them.
-const { writeFileSync } = require("node:fs");
+// Mocha's own "spec" report, and beside it one line of JSON for each file that has ended: counts, failures, seconds.
+// scripts/build/testing/play.mjs reads them. A line is written at once, so that a crash later takes nothing back.
+const { ChildProcess } = require("node:child_process");
+const { appendFileSync } = require("node:fs");
+const { Server } = require("node:net");
 const { reporters, Runner } = require("mocha");
+
+const { EVENT_SUITE_BEGIN, EVENT_RUN_END, EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } =
+  Runner.constants;
 
 module.exports = class Tally extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options);
-    const groups = timed(runner);
-    runner.once(Runner.constants.EVENT_RUN_END, () => {
-      const file = process.env.CLOISTER_TALLY;
-      if (file === undefined) return;
-      const { passes: passed, failures: failed, pending: skipped } = this.stats;
-      const failures = this.failures.map((test) => `${test.fullTitle()}\n${String(test.err?.stack ?? "")}`);
-      writeFileSync(file, JSON.stringify({ passed, failed, skipped, failures, groups }));
-    });
+    if (process.env.CLOISTER_TALLY !== undefined) tally(runner, process.env.CLOISTER_TALLY);
   }
 };
 
-/** Seconds of each outermost group, with its set-up: filled while the tests run. */
-function timed(runner) {
-  const groups = [];
-  let began;
-  const isOutermost = (suite) => suite.parent?.root === true;
-  runner.on(Runner.constants.EVENT_SUITE_BEGIN, (suite) => {
-    if (isOutermost(suite)) began = performance.now();
+function tally(runner, to) {
+  const write = (line) => appendFileSync(to, `${JSON.stringify(line)}\n`);
+  let current;
+  const close = () => {
+    if (current === undefined) return;
+    const { began, ...record } = current;
+    write({ ...record, secs: (performance.now() - began) / 1000 });
+    if (record.failed > 0) stopWhatIsLeft();
+    current = undefined;
+  };
+  runner.on(EVENT_SUITE_BEGIN, ({ parent, file }) => {
+    if (parent?.root !== true || file === current?.file) return;
+    close();
+    current = { file, passed: 0, failed: 0, skipped: 0, failures: [], began: performance.now() };
   });
-  runner.on(Runner.constants.EVENT_SUITE_END, (suite) => {
-    if (isOutermost(suite)) groups.push({ title: suite.title, secs: (performance.now() - began) / 1000 });
+  runner.on(EVENT_TEST_PASS, () => (current.passed += 1));
+  runner.on(EVENT_TEST_PENDING, () => (current.skipped += 1));
+  runner.on(EVENT_TEST_FAIL, (test, error) => {
+    // Outside every file only the exit code tells of it.
+    if (current === undefined) return;
+    current.failed += 1;
+    current.failures.push(`${test.fullTitle()}\n${String(error?.stack ?? error)}`);
   });
-  return groups;
+  runner.once(EVENT_RUN_END, () => {
+    close();
+    write({ end: true });
+  });
+}
+
+/**
+ * A `before` that fails half-way has no name yet for what it has started, so no `after` stops it. Processes and
+ * servers that still run when a failed file has ended would load the machine until the last file.
+ */
+function stopWhatIsLeft() {
+  for (const handle of process._getActiveHandles()) {
+    if (handle instanceof ChildProcess) stopGroup(handle);
+    if (handle instanceof Server) handle.close();
+  }
+}
+
+function stopGroup(child) {
+  try {
+    // Those of a local stack lead a group of their own.
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    child.kill("SIGKILL");
+  }
 }

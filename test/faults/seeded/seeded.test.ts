@@ -1,6 +1,7 @@
 /**
- * A hundred seeded scenarios on each store: kills, reorganisations, faults of node and enclave, moved clocks and
- * strangers, drawn from one seed, so that a change alone can turn it red. `npm run test:faults` draws others.
+ * Seeded scenarios on each store: kills, reorganisations, faults of node and enclave, moved clocks and strangers, drawn
+ * from one seed, so that a change alone can turn it red. Ten of them for a change, a hundred before a release;
+ * `npm run test:faults` draws others.
  */
 import assert from "node:assert/strict";
 import { FAULT_NAMES, FAULT_NAMES_OF_TWO } from "./plan.ts";
@@ -8,11 +9,12 @@ import { hasRedis, runSuite, type StoreReport } from "./suite.ts";
 import { STORES, type StoreName } from "./stores.ts";
 
 const SEED = 20_261_122;
-const RUNS = 100;
+const IS_RELEASE = process.env["CLOISTER_RELEASE"] === "1";
+const RUNS = IS_RELEASE ? 100 : 10;
 const LEAST_KILLING_PERCENT = 25;
 const WITHIN_MS = 35 * 60_000;
 
-describe("a hundred seeded scenarios of faults", function () {
+describe("seeded scenarios of faults", function () {
   this.timeout(WITHIN_MS);
   const reports = new Map<StoreName, StoreReport>();
 
@@ -52,12 +54,13 @@ describe("a hundred seeded scenarios of faults", function () {
   }
 
   // A fault waits for a question that it can strike, and some meet one in a hundred scenarios.
-  it("are struck by every kind of fault, on one store or the other", function () {
-    if (reports.size < STORES.length) this.skip();
-    const names = [...FAULT_NAMES, ...FAULT_NAMES_OF_TWO];
-    const never = names.filter((name) =>
-      [...reports.values()].every(({ struck }) => (struck.get(name) ?? 0) === 0),
-    );
-    assert.deepEqual(never, []);
-  });
+  if (IS_RELEASE)
+    it("are struck by every kind of fault, on one store or the other", function () {
+      if (reports.size < STORES.length) this.skip();
+      const names = [...FAULT_NAMES, ...FAULT_NAMES_OF_TWO];
+      const never = names.filter((name) =>
+        [...reports.values()].every(({ struck }) => (struck.get(name) ?? 0) === 0),
+      );
+      assert.deepEqual(never, []);
+    });
 });
