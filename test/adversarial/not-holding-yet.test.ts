@@ -19,7 +19,6 @@ import type { Kind } from "../../shared/protocol/statements.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 
 describe("not holding yet: whoever builds the image can have the signing key", function () {
-  this.timeout(120_000);
   const builder = generateKeyPairSync("rsa", { modulusLength: 2048 });
   let folder: string;
   let enclave: SimulatedEnclave;

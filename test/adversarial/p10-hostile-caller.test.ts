@@ -38,7 +38,6 @@ const AMOUNT = positionOf("spend", "amountOut");
 const FEE = 50_000n;
 
 describe("P10 a hostile caller of the real service", function () {
-  this.timeout(180_000);
   let folder: string;
   let stack: Stack;
   let provider: JsonRpcProvider;

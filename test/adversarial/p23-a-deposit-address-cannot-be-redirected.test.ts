@@ -29,7 +29,6 @@ const AMOUNT = 9_000_000n;
 const MALLORY = checksumAddress(asAddress(`0x${"66".repeat(20)}`)!);
 
 describe("P23 a deposit address cannot be redirected", function () {
-  this.timeout(240_000);
   let stage: RecoveryStage;
   let service: TestService;
   let desk: BridgeDesk;

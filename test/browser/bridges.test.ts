@@ -21,7 +21,6 @@ const EACH = 3;
 type From = Parameters<Window["bridging"]["take"]>[0];
 
 describe("bridge addresses in a browser", function () {
-  this.timeout(120_000);
   let service: TestService;
   let browser: TestBrowser;
   let shop: PageOrigin;

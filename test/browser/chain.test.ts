@@ -22,7 +22,6 @@ const BLOCK_SECS = 1;
 const FINALITY = 2;
 
 describe("a wallet without its service in a browser", function () {
-  this.timeout(180_000);
   let project: FreshProject;
   let prover: Prover;
   let lone: LonePool;

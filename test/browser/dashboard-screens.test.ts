@@ -36,7 +36,6 @@ const LOOKS = [
 ] as const;
 
 describe("screens of the dashboard", function () {
-  this.timeout(180_000);
   let browser: TestBrowser;
   let dashboard: RunningDashboard;
   let person: Person;

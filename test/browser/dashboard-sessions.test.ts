@@ -20,7 +20,6 @@ const HOUR_MS = 3_600_000;
 const signUp = { purpose: "sign-up", role: "developer", developerId: "shop" } as const;
 
 describe("sessions of the dashboard in a browser", function () {
-  this.timeout(120_000);
   let browser: TestBrowser;
   let dashboard: RunningDashboard;
   let person: Person;

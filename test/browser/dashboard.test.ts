@@ -26,7 +26,6 @@ const operator = { purpose: "sign-up", role: "operator" } as const;
 const alarmFile = path.join(tmpdir(), `dashboard-alarms-${String(process.pid)}.json`);
 
 describe("the dashboard in a browser", function () {
-  this.timeout(120_000);
   let browser: TestBrowser;
   let dashboard: RunningDashboard;
   let person: Person;

@@ -19,7 +19,6 @@ interface Wanted {
 }
 
 describe("origins in a browser", function () {
-  this.timeout(120_000);
   let edge: Edge;
   let browser: TestBrowser;
   const servers: Server[] = [];

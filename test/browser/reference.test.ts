@@ -5,7 +5,6 @@ import { startReference } from "../../proxy/http/reference.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 
 describe("reference page in a browser", function () {
-  this.timeout(120_000);
   let server: HttpServer;
   let browser: TestBrowser;
   before(async function () {
@@ -26,7 +25,7 @@ describe("reference page in a browser", function () {
     page.on("response", (response) => answered.push(response.url()));
     page.on("pageerror", (error) => faults.push(String(error)));
     await page.goto(origin);
-    await page.getByText("/sequence/deposit-shield").first().waitFor({ state: "attached", timeout: 60_000 });
+    await page.getByText("/sequence/deposit-shield").first().waitFor({ state: "attached" });
     const text = (await page.textContent("main")) ?? "";
     for (const expected of [
       "Address for funds from the perpetuals exchange, and from any other EVM chain",

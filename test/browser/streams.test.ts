@@ -19,7 +19,6 @@ import type { Outcome } from "./stream-page.ts";
 const WITHIN_MS = 10_000;
 
 describe("event stream in a browser", function () {
-  this.timeout(180_000);
   let money: Money;
   let hub: Hub;
   let edge: Edge;

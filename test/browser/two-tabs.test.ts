@@ -16,7 +16,6 @@ import type { GivenTab } from "./two-tabs-page.ts";
 const HELD = 10_000_000n;
 
 describe("two tabs of one wallet", function () {
-  this.timeout(120_000);
   let service: TestService;
   let browser: TestBrowser;
   let shop: PageOrigin;

@@ -13,7 +13,6 @@ import { Proxies } from "./proxies.ts";
 
 const PROXIES = 2;
 const AMOUNT = 30_000_000n;
-const WITHIN_MS = 60_000;
 const FORWARDERS = new Interface(FORWARDERS_ABI);
 const SWEPT = FORWARDERS.getEvent("Swept")!.topicHash;
 const MINT = new Interface(["function mint(address to, uint256 amount)"]).getFunction("mint")!.selector;
@@ -64,7 +63,7 @@ describe("bridges of a cluster", function () {
   }
   const stateAt = async (number: number, id: string) => (await proxies.at(number).bridgeStatus({ id })).state;
   const ended = (number: number, { bridgeId }: BridgeDeposit) =>
-    until("the money to be a note", async () => (await stateAt(number, bridgeId)) === "completed", WITHIN_MS);
+    until("the money to be a note", async () => (await stateAt(number, bridgeId)) === "completed");
   const held = async (address: string): Promise<bigint> => on.usdc.balanceOf(address);
 
   it("sweeps each deposit once: by the one that leads, by the other when that is held still, and not again when it wakes", async () => {
@@ -80,10 +79,10 @@ describe("bridges of a cluster", function () {
     await on.setMining(false);
     const second = await wallet.bridges.fromExchange();
     const minted = on.usdc.mint(second.address, AMOUNT);
-    await until("the payment to be sent", () => isWaiting(MINT), WITHIN_MS);
+    await until("the payment to be sent", () => isWaiting(MINT));
     await on.mine(CONFIRMATIONS);
     await minted;
-    await until("the leader to send a sweep", () => isWaiting(SWEEP), WITHIN_MS);
+    await until("the leader to send a sweep", () => isWaiting(SWEEP));
     freeze(on.local.proxy(number).pid);
     const next = await proxies.newLeader(fence);
     assert.equal(next.number, other);
@@ -93,7 +92,7 @@ describe("bridges of a cluster", function () {
     await ended(other, third);
 
     thaw();
-    await until("the first to answer again", () => stateAt(number, third.bridgeId), WITHIN_MS);
+    await until("the first to answer again", () => stateAt(number, third.bridgeId));
     const fourth = await deposit(wallet);
     await ended(number, fourth);
     assert.equal((await proxies.leader()).number, other, "it does not take the lease back");

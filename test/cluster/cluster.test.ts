@@ -12,7 +12,6 @@ import { Proxies } from "./proxies.ts";
 const PROXIES = 3;
 
 describe("a cluster of proxies and enclaves", function () {
-  this.timeout(120_000);
   let on: TestCluster;
   let proxies: Proxies;
   const { freeze, thaw } = frozenProcesses();

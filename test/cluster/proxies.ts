@@ -9,8 +9,6 @@ import type { TestCluster } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
 const UNIT = 1_000_000n;
-/** A lease that its holder does not keep is over after five seconds. */
-const TAKEN_OVER_MS = 30_000;
 
 export interface Posted {
   readonly status: number;
@@ -91,14 +89,10 @@ export class Proxies {
   }
 
   newLeader(before: number): Promise<Leader> {
-    return until(
-      "another one to submit",
-      async () => {
-        const now = await this.leader();
-        return now.fence > before && now;
-      },
-      TAKEN_OVER_MS,
-    );
+    return until("another one to submit", async () => {
+      const now = await this.leader();
+      return now.fence > before && now;
+    });
   }
 
   /** Proved and signed by a fresh depositor, and not sent. */
@@ -113,17 +107,13 @@ export class Proxies {
     const leaves: number[] = [];
     for (const [i, { ticket_id, statement }] of tickets.entries()) {
       const client = this.at(ask[i % ask.length]!);
-      const final = await until(
-        "the ticket to become final",
-        async () => {
-          const now = await client.ticket(ticket_id);
-          assert.ok(now.state !== "failed" && now.state !== "expired", now.state);
-          // In a block: nothing is learned from waiting for the next ones.
-          if (now.state === "confirmed") await this.#on.mine();
-          return now.state === "finalized" && now;
-        },
-        60_000,
-      );
+      const final = await until("the ticket to become final", async () => {
+        const now = await client.ticket(ticket_id);
+        assert.ok(now.state !== "failed" && now.state !== "expired", now.state);
+        // In a block: nothing is learned from waiting for the next ones.
+        if (now.state === "confirmed") await this.#on.mine();
+        return now.state === "finalized" && now;
+      });
       leaves.push(final.leaf_index[0]!);
       assert.equal((await this.#on.executions(statement)).length, 1);
     }

@@ -19,7 +19,6 @@ const PROXIES = 2;
 const BOUNDED_MS = 8_000;
 
 describe("a store that fails under a cluster", function () {
-  this.timeout(120_000);
   let on: TestCluster;
   let proxies: Proxies;
   let folder: string;

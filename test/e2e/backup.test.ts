@@ -13,7 +13,6 @@ const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..")
 const UNIT = 1_000_000n;
 
 describe("a service on an older copy of its store", function () {
-  this.timeout(240_000);
   let on: TestStack;
   let payer: Wallet;
   let payee: Wallet;

@@ -24,7 +24,6 @@ for (const name of ["first", "second"] as const) badInput(name);
 
 function badInput(name: NetworkName): void {
   describe(`bad input at the running service, ${name} network`, function () {
-    this.timeout(240_000);
     let on: TestStack;
     let rich: Wallet;
     let depositor: EthereumWallet;

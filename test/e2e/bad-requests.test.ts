@@ -83,7 +83,6 @@ interface Scene {
 }
 
 describe("bad input leaves no trace", function () {
-  this.timeout(240_000);
   let stack: TestStack;
   const scenes = new Map<NetworkName, Scene>();
 

@@ -32,8 +32,6 @@ import { simulatedProver } from "../support/simulated-prover.ts";
 const DEPOSIT = 50_000_000n;
 
 describe("a stack with the benchmarks' keys", function () {
-  this.timeout(240_000);
-
   let folder: string;
   let keys: string;
   let stack: Stack | undefined;

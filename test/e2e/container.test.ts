@@ -39,7 +39,6 @@ exec setpriv --reuid ${String(USER)} --regid ${String(USER)} --clear-groups --no
   "$4" --import tsx proxy/main.ts`;
 
 describe("the proxy's container, without an engine (needs root, unshare and setpriv)", function () {
-  this.timeout(240_000);
   let on: TestStack;
   let folder: string;
   let relay: ByteRelay;

@@ -37,7 +37,6 @@ interface Caller {
 }
 
 describe("a proxy that is told to stop", function () {
-  this.timeout(240_000);
   let on: TestStack;
   const sockets: Socket[] = [];
   const { freeze, thaw } = frozenProcesses();

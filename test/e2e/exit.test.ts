@@ -9,7 +9,6 @@ import type { Prover } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
 
 describe("leaving when the service is gone", function () {
-  this.timeout(240_000);
   let folder: string;
   let stack: Stack;
   let prover: Prover;

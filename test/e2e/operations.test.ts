@@ -11,7 +11,6 @@ import { until } from "../support/until.ts";
 const UNIT = 1_000_000n;
 
 describe("the operator's port of a whole service", function () {
-  this.timeout(240_000);
   let on: TestStack;
   let redis: RedisServer;
   let url: string;
@@ -45,7 +44,7 @@ describe("the operator's port of a whole service", function () {
     const depositor = await on.depositor(10n * UNIT);
     const { ticket } = await wallet.deposit(10n * UNIT, depositor);
     const id = ticket.ticket_id;
-    await until("the ticket to end", async () => (await on.client.ticket(id)).state === "finalized", 60_000);
+    await until("the ticket to end", async () => (await on.client.ticket(id)).state === "finalized");
 
     const { value, samples } = await until("the figures to say so", async () => {
       const now = await scrape();

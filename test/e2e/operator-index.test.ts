@@ -36,7 +36,6 @@ interface Report {
 }
 
 describe("operator index", function () {
-  this.timeout(240_000);
   let on: TestStack;
   const children = new Set<ChildProcess>();
 

@@ -33,7 +33,6 @@ type Refusal = readonly [number, RegExp, Readonly<Record<string, string>>, reado
 
 for (const noun of ["assets", "executor"] as const) {
   describe(`operator ${noun}`, function () {
-    this.timeout(240_000);
     const field = noun === "assets" ? "asset" : "executor";
     let chain: Anvil;
     let provider: JsonRpcProvider;

@@ -22,7 +22,6 @@ const DELAY_SECS = 3_600;
 const WEEK_SECS = 7 * 86_400;
 
 describe("operator signer", function () {
-  this.timeout(240_000);
   let folder: string;
   let chain: Anvil;
   let provider: JsonRpcProvider;

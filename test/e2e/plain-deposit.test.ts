@@ -16,7 +16,6 @@ const FLAT = 20_000_000_000_000n;
 const PUBLIC = "0x00000000000000000000000000000000000000ce";
 
 describe("plain deposit", function () {
-  this.timeout(240_000);
   let on: TestStack;
   let venue: LocalVenue;
 

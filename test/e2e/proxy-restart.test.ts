@@ -11,7 +11,6 @@ import { until } from "../support/until.ts";
 const UNIT = 1_000_000n;
 
 describe('a proxy killed between "ticket answered" and "mined"', function () {
-  this.timeout(180_000);
   let on: TestStack;
   let payer: Wallet;
   let payee: Wallet;

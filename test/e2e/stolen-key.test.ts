@@ -5,8 +5,6 @@ import { once } from "node:events";
 import { PROJECT_ROOT } from "../support/tree.ts";
 
 describe("demo:stolen-key", function () {
-  this.timeout(240_000);
-
   it("loses no more than a window's cap, and honest people pay and leave alone", async () => {
     const child = spawn(process.execPath, ["--import", "tsx", "scripts/stack/stolen-key.ts", "--json"], {
       cwd: PROJECT_ROOT,

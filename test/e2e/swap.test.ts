@@ -15,8 +15,6 @@ import { ETHER_TIER, EURO_TIER, type LocalVenue } from "../support/venue.ts";
 const SWAP_FEE = feeOf({ flat: 0n, bps: 15 }, usd(50));
 const PUBLIC = "0x00000000000000000000000000000000000000cd";
 const DEADLINE_SECS = 600;
-/** Proofs take their time on a busy machine. */
-const PATIENCE_MS = 120_000;
 
 describe("private swap", function () {
   this.timeout(300_000);
@@ -49,11 +47,8 @@ describe("private swap", function () {
       () => "swapped",
       (error: unknown) => error,
     );
-    const ticket = await until(
-      "the swap's ticket",
-      async () =>
-        (await openTickets()).find(({ kind, ticket_id }) => kind === "private-swap" && !known.has(ticket_id)),
-      PATIENCE_MS,
+    const ticket = await until("the swap's ticket", async () =>
+      (await openTickets()).find(({ kind, ticket_id }) => kind === "private-swap" && !known.has(ticket_id)),
     );
     return { ticket, ended };
   }

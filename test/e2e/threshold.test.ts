@@ -33,7 +33,6 @@ const SWAPPED = usd(50);
 const SWAP_FEE = feeOf({ flat: 0n, bps: 15 }, SWAPPED);
 
 describe("a pool that asks for two attestations", function () {
-  this.timeout(180_000);
   let on: TestStack;
   let venue: LocalVenue;
   let walletWith: Trading["walletWith"];

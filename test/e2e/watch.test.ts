@@ -15,7 +15,6 @@ import { until } from "../support/until.ts";
 const UNIT = 1_000_000n;
 
 describe("watch", function () {
-  this.timeout(240_000);
   let stack: TestStack;
   let folder: string;
   const children = new Set<ChildProcess>();

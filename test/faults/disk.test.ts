@@ -20,7 +20,6 @@ const MIB = 1 << 20;
 const ROW = 64 << 10;
 
 (canLimitDisk() ? describe : describe.skip)("a proxy whose disk is full", function () {
-  this.timeout(120_000);
   let on: TestStack;
 
   before(async () => {

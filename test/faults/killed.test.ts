@@ -49,7 +49,6 @@ const STEPS: readonly Step[] = [
 ];
 
 describe("a proxy that is killed at each step of a ticket's life", function () {
-  this.timeout(120_000);
   let on: TestStack;
   let relay: RpcRelay;
   const green: string[] = [];

@@ -12,7 +12,6 @@ import { until } from "../support/until.ts";
 const UNIT = 1_000_000n;
 
 describe("a chain that takes back what was final", function () {
-  this.timeout(120_000);
   let on: TestStack;
 
   before(async () => {

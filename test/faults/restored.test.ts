@@ -79,15 +79,11 @@ describe("a store restored from an older copy", function () {
         for (const what of all) assert.equal((await post(first!, what)).status, 202, what.name);
         for (const what of all)
           executed.push(
-            await until(
-              `${what.name} to be final`,
-              async () => {
-                await world.rpc("anvil_mine", ["0x1"]);
-                const { body } = await look(first!, what);
-                return body.state === "finalized" && body;
-              },
-              30_000,
-            ),
+            await until(`${what.name} to be final`, async () => {
+              await world.rpc("anvil_mine", ["0x1"]);
+              const { body } = await look(first!, what);
+              return body.state === "finalized" && body;
+            }),
           );
         assert.equal(await first!.stop(), true);
 

@@ -19,6 +19,8 @@ const ARGUMENTS = [
   "--disable-component-update",
   "--disable-sync",
 ];
+/** For whatever a test waits for on a page; far from what an idle machine needs. */
+const PATIENCE_MS = 180_000;
 
 export interface TestBrowser {
   readonly pages: BrowserContext;
@@ -42,6 +44,7 @@ export async function startBrowser(): Promise<TestBrowser> {
     await forget();
     throw error;
   });
+  pages.setDefaultTimeout(PATIENCE_MS);
   return {
     pages,
     close: async () => {

@@ -451,15 +451,11 @@ export class Money {
     states: readonly TicketRecord["status"]["state"][],
     meanwhile: () => Promise<unknown> = () => Promise.resolve(),
   ): Promise<TicketRecord> {
-    return until(
-      `ticket to be ${states.join(" or ")}`,
-      async () => {
-        await meanwhile();
-        const now = await this.store.get(id);
-        return now !== undefined && states.includes(now.status.state) ? now : undefined;
-      },
-      15_000,
-    );
+    return until(`ticket to be ${states.join(" or ")}`, async () => {
+      await meanwhile();
+      const now = await this.store.get(id);
+      return now !== undefined && states.includes(now.status.state) ? now : undefined;
+    });
   }
 
   /** Events of the pool from its creation on, as the chain has them now. */

@@ -4,7 +4,7 @@
 export async function until<T>(
   what: string,
   ask: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 30_000,
+  withinMs = 180_000,
 ): Promise<T> {
   const end = Date.now() + withinMs;
   for (;;) {

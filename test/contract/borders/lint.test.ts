@@ -111,7 +111,6 @@ describe("borders: planted lint faults", () => {
   let removeTree: () => Promise<void>;
 
   before(async function () {
-    this.timeout(180_000);
     const copied = await Promise.all(
       ["eslint.config.js", "tsconfig.json", "package.json"].map(
         async (name) => [name, await readFile(path.join(PROJECT_ROOT, name), "utf8")] as const,

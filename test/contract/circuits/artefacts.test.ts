@@ -20,7 +20,6 @@ import { signalNames } from "../../../shared/protocol/host/statements.ts";
 import { compiled } from "./compiled.ts";
 
 describe("the committed artefacts of the circuits", function () {
-  this.timeout(180_000);
   let manifest: Manifest;
 
   before(async () => {

@@ -45,7 +45,6 @@ const BEACON = "0123456789abcdef".repeat(4);
 const PARTIES = ["alice", "bob", "carol"];
 
 describe("the key ceremony of several parties", function () {
-  this.timeout(240_000);
   let root: string;
   let ptau: string;
   /** All steps but finish, as an honest ceremony leaves them. */

@@ -15,7 +15,6 @@ describe("the circuit of deposit-shield", function () {
   let dice: Dice;
 
   before(async function () {
-    this.timeout(180_000);
     attacked = await subject("deposit-shield");
   });
 

@@ -66,8 +66,6 @@ function inputsOf(kind: Kind): Inputs {
 }
 
 describe("proofs with the committed keys", function () {
-  this.timeout(180_000);
-
   let enclave: Pick<ServingParts, "signer" | "verifier" | "configuration">;
 
   before(async () => {

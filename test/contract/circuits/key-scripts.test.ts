@@ -8,7 +8,6 @@ import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { repositoryRoot, sha256Hex } from "../../../scripts/build/circuits/compile.ts";
 
 describe("the key scripts", function () {
-  this.timeout(180_000);
   let folder: string;
 
   before(async () => {

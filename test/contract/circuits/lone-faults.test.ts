@@ -49,8 +49,6 @@ describe("no constraint of a circuit is there in vain", function () {
   }
 
   describe("the search", function () {
-    this.timeout(180_000);
-
     it("finds witnesses that the whole oracle refuses, and would accept without the one constraint", async () => {
       const { circuit, paying } = await subject("deposit-shield");
       const faults = new LoneFaults(circuit.r1cs, [paying]);

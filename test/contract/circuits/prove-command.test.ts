@@ -19,7 +19,6 @@ interface Ended {
 }
 
 describe("npm run prove", function () {
-  this.timeout(120_000);
   let steps: readonly Step[];
   before(async () => {
     const file = path.join(PROJECT_ROOT, "test", "support", "vectors", "story.json");

@@ -21,7 +21,6 @@ const LIAR = attester(1);
 const EMPTY_ROOT = new NoteTree().root();
 
 describe("a wallet without its service, after a signer lied and was refuted", function () {
-  this.timeout(240_000);
   let prover: Prover;
   let lone: LonePool;
   before(async () => {

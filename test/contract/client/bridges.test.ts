@@ -31,7 +31,6 @@ const word = `0x${"77".repeat(32)}`;
 const refund = { refundAddress: REFUND };
 
 describe("bridges of a wallet", function () {
-  this.timeout(60_000);
   let service: TestService;
   let openWallet: OpenWallet;
   const wallets: Wallet[] = [];

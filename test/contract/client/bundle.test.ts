@@ -27,8 +27,6 @@ const bundle = (contents: string): Promise<BuildResult<{ metafile: true; write: 
   build(options(contents));
 
 describe("client library as a browser bundle", function () {
-  this.timeout(60_000);
-
   it("needs no module of Node, and nothing of proxy, enclave or scripts", async () => {
     const { metafile, outputFiles } = await bundle('export * from "./shared/client/index.ts";');
     const builtin = new Set([...builtinModules, ...builtinModules.map((name) => `node:${name}`)]);

@@ -18,7 +18,6 @@ import { LonePool, PROVED_DELAY_SECS, SILENCE_SECS } from "../../support/lone-po
 const SEED = 7;
 
 describe("credited notes", function () {
-  this.timeout(240_000);
   let prover: Prover;
   let lone: LonePool;
   let source: CreditSource;

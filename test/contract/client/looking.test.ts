@@ -18,7 +18,6 @@ const shown = (wallet: Wallet) =>
   });
 
 describe("looking at a wallet", function () {
-  this.timeout(60_000);
   let service: TestService;
   let open: OpenWallet;
   beforeEach(async () => {

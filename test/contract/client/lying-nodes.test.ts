@@ -25,7 +25,6 @@ const withoutFirst = (logs: Log[]): Log[] => {
 };
 
 describe("a wallet without its service, and nodes that lie or lag", function () {
-  this.timeout(240_000);
   let prover: Prover;
   let lone: LonePool;
   let node: BentNode;

@@ -35,7 +35,6 @@ class HeldProver implements Prover {
 }
 
 describe("wallets on one storage", function () {
-  this.timeout(60_000);
   let service: TestService;
   let open: OpenWallet;
   let storage: WalletStorage;
@@ -200,7 +199,6 @@ describe("wallets on one storage", function () {
 });
 
 describe("wallets on one file, with real proofs", function () {
-  this.timeout(180_000);
   let service: TestService;
   let baseUrl: string;
   let open: OpenWallet;

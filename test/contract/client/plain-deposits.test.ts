@@ -13,7 +13,6 @@ import { startWallets, type OpenWallet } from "./wallets.ts";
 const AMOUNT = 10_000_000n;
 
 describe("plain deposits of a wallet", function () {
-  this.timeout(180_000);
   let service: TestService;
   let open: OpenWallet;
   beforeEach(async () => {

@@ -33,8 +33,6 @@ function faultsOf(source: string): string[] {
 }
 
 describe("README", function () {
-  this.timeout(120_000);
-
   it("shows an example of the client library that compiles", async () => {
     const [, example] =
       /```ts\n([\s\S]*?)```/.exec(await readFile(path.join(ROOT, "README.md"), "utf8")) ?? [];

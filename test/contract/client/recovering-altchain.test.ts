@@ -13,7 +13,6 @@ const AMOUNT = 9_000_000n;
 const acts = ({ steps }: Recovery): string[] => steps.map(({ what, state }) => `${what} ${state}`);
 
 describe("recovery of money on the other blockchain", function () {
-  this.timeout(240_000);
   let chain: TestAltchain;
   let stage: RecoveryStage;
   let altchain: NonNullable<RecoveryOptions["altchain"]>;

@@ -14,7 +14,6 @@ const AMOUNT = 6_000_000n;
 const acts = ({ steps }: Recovery): string[] => steps.map(({ what, state }) => `${what} ${state}`);
 
 describe("recovery of tokens that nobody waits for", function () {
-  this.timeout(240_000);
   let stage: RecoveryStage;
   let token: Contract;
   let stray: Address;

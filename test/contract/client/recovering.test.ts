@@ -11,7 +11,6 @@ const AMOUNT = 9_000_000n;
 const acts = ({ steps }: Recovery): string[] => steps.map(({ what, state }) => `${what} ${state}`);
 
 describe("recovery of bridge money, with a key and nodes alone", function () {
-  this.timeout(240_000);
   let stage: RecoveryStage;
   before(async () => {
     stage = await RecoveryStage.open();

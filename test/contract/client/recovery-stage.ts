@@ -208,7 +208,7 @@ export class RecoveryStage {
     isDone: (recovery: Recovery) => boolean,
     changes: Partial<RecoveryOptions> = {},
   ): Promise<Recovery> {
-    for (const end = Date.now() + 30_000; ;) {
+    for (const end = Date.now() + 180_000; ;) {
       await this.mine();
       const recovery = await this.recover(seed, changes);
       if (isDone(recovery)) return recovery;

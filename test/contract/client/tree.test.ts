@@ -20,7 +20,6 @@ const PAGE_NODES = 1_000;
 const NODE = 32;
 
 describe("merkle paths without a history", function () {
-  this.timeout(60_000);
   let pool: IndexedPool;
   let client: Client;
   let verified: Field[];

@@ -4,7 +4,6 @@ import { ClientError, memoryStorage, type Prover } from "../../../shared/client/
 import { LonePool, PROVED_DELAY_SECS, SILENCE_SECS } from "../../support/lone-pool.ts";
 
 describe("a wallet without its service", function () {
-  this.timeout(240_000);
   let prover: Prover;
   let lone: LonePool;
   before(async () => {

@@ -16,7 +16,6 @@ const DELAY_SECS = 1_000;
 const WEEK_SECS = 7 * 86_400;
 
 describe("the pool at the operator's screen", function () {
-  this.timeout(120_000);
   let anvil: Anvil;
   let provider: JsonRpcProvider;
   let owner: Signer;

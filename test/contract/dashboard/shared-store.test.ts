@@ -11,7 +11,6 @@ import {
 import { startDurableRedis, startRedis, type RedisServer } from "../../support/redis.ts";
 
 describe("the dashboard over a shared store", function () {
-  this.timeout(60_000);
   let durable: RedisServer;
   let volatile: RedisServer;
   let dashboard: RunningDashboard;

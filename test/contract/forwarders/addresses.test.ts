@@ -24,7 +24,6 @@ import { MINIMUM, Second, Stage } from "./stage.ts";
 const ROUNDS = 60;
 
 describe("forwarders: addresses", function () {
-  this.timeout(120_000);
   let stage: Stage;
   let second: Second;
   before(async () => {

@@ -16,7 +16,6 @@ const word = (value: bigint | string): string =>
   (typeof value === "bigint" ? value.toString(16) : value.slice(2)).padStart(64, "0");
 
 describe("CCTP's stand-in", function () {
-  this.timeout(120_000);
   let stage: Stage;
   let second: Second;
   let here: Place;

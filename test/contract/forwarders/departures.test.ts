@@ -18,7 +18,6 @@ import { CEILING, DAY, faultOf, HOME_DOMAIN, link, MINIMUM, named, Second, Stage
 const AMOUNT = 5_000_000n;
 
 describe("forwarders: departures", function () {
-  this.timeout(180_000);
   let stage: Stage;
   let second: Second;
   let restore: readonly (() => Promise<void>)[];

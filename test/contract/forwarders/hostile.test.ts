@@ -13,7 +13,6 @@ const MODES = { Honest: 0, DoesNothing: 1, AsksForMore: 2, AsksTwice: 3, CallsBa
 const BEHAVIOURS = { ReturnsFalse: 2, TakesFee: 4, MovesNothing: 5, Reenters: 8, HidesBalance: 9 };
 
 describe("forwarders: hostile parties", function () {
-  this.timeout(120_000);
   let stage: Stage;
   let hostile: Contract;
   let party: Address;

@@ -7,7 +7,6 @@ import { mustAddress } from "../pool/world.ts";
 import { DAY, MINIMUM, named, Stage } from "./stage.ts";
 
 describe("forwarders: refund", function () {
-  this.timeout(120_000);
   let stage: Stage;
   let stranger: JsonRpcSigner;
   let restore: () => Promise<void>;

@@ -14,7 +14,6 @@ import { freshAddress, mustAddress } from "../pool/world.ts";
 import { DAY, MINIMUM, named, someone, Stage } from "./stage.ts";
 
 describe("forwarders: returns", function () {
-  this.timeout(120_000);
   let stage: Stage;
   let restore: () => Promise<void>;
   before(async () => {

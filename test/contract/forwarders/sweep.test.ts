@@ -9,7 +9,6 @@ import { inAddress, type InTerms, type Receiver } from "../../../shared/protocol
 import { CEILING, faultOf, MINIMUM, named, someone, Stage } from "./stage.ts";
 
 describe("forwarders: sweep", function () {
-  this.timeout(120_000);
   let stage: Stage;
   let restore: () => Promise<void>;
   before(async () => {

@@ -48,7 +48,6 @@ const bodies = new Map(
 for (const isOn of [false, true]) {
   const features = { swaps: isOn, bridges: isOn };
   describe(`bad input, endpoint by endpoint, swaps and bridges ${isOn ? "on" : "off"}`, function () {
-    this.timeout(120_000);
     let edge: Edge;
     let good: GoodRequests;
     before(async () => {

@@ -128,7 +128,6 @@ class Accounts {
 
 for (const [name, openStores] of STORES) {
   describe(`bridge endpoints over ${name}`, function () {
-    this.timeout(60_000);
     const accounts = new Accounts();
     let stores: InstanceStores;
     let close: () => Promise<void>;

@@ -20,7 +20,6 @@ interface Ended {
 }
 
 describe("operator fees", function () {
-  this.timeout(60_000);
   let edge: Edge;
   before(async () => {
     edge = await startEdge();

@@ -18,7 +18,6 @@ const AMOUNT = 1_000n * UNIT;
 const UNLISTED = `0x${"77".repeat(20)}`;
 
 describe("POST /swap/quote", function () {
-  this.timeout(180_000);
   let stage: SwapStage;
   let edge: Edge;
   let [a, b, c, d]: Address[] = [];

@@ -12,7 +12,6 @@ import { outcome } from "./told-world.ts";
 import { fault, mustAddress, World, type Fault } from "./world.ts";
 
 describe("pool: accounts with code", function () {
-  this.timeout(120_000);
   let world: World;
   before(async () => {
     world = await World.start();

@@ -15,7 +15,6 @@ const CAP = HELD / 10n;
 const [ATTESTED, PROVED] = [(CAP * 3n) / 4n, CAP / 4n];
 
 describe("pool: brakes", function () {
-  this.timeout(120_000);
   let world: World;
   let restore: () => Promise<void>;
   const both = [attester(0), attester(1)].toSorted((a, b) =>

@@ -12,7 +12,6 @@ const FOR_EVER = 2n ** 40n - 1n;
 const EMPTY_ROOT = emptyNode(TREE_DEPTH);
 
 describe("pool: the soundness canary", function () {
-  this.timeout(120_000);
   let world: World;
   let restore: () => Promise<void>;
   before(async () => {

@@ -17,7 +17,6 @@ const CAP = HELD / 10n;
 const PROVED = CAP / 4n;
 
 describe("pool: claims", function () {
-  this.timeout(120_000);
   let world: World;
   let token: Address;
   let contract: Contract;

@@ -68,8 +68,6 @@ function drawPoints(): Uint8Array {
 const TRUE_PROOFS = STATEMENTS.map(({ compressedProof }) => mustFromHex(compressedProof));
 
 describe("contracts: compressed proof", function () {
-  this.timeout(240_000);
-
   let anvil: Anvil;
   let provider: JsonRpcProvider;
   let address: Address;

@@ -51,7 +51,6 @@ const word = (value: bigint): string => value.toString(16).padStart(64, "0");
 const notesOf = (count: number): OpenNote[] => Array.from({ length: count }, () => note());
 
 describe("pool: credit", function () {
-  this.timeout(120_000);
   let world: World;
   let source: Contract;
   let sourceAddress: Address;

@@ -13,7 +13,6 @@ const IMAGE = `0x${"1a".repeat(32)}`;
 const [first, second] = [attester(1).address, attester(2).address];
 
 describe("pool: deployment", function () {
-  this.timeout(120_000);
   const chains: Anvil[] = [];
   before(async () => {
     for (const chainId of [1, 31_337]) chains.push(await startAnvil({ chainId }));

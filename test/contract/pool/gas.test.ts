@@ -49,7 +49,6 @@ const ROW = /^\| `(\w+)` +\|[^|]*\| +([\d,]+) +\|$/gm;
 const TOLERANCE = 250;
 
 describe("contracts: gas", function () {
-  this.timeout(180_000);
   let figures: Figures;
   before(async () => {
     figures = await measureGas();

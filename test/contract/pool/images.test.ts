@@ -11,7 +11,6 @@ const [IMAGE, OTHER] = [asBytes32(`0x${"1a".repeat(32)}`)!, asBytes32(`0x${"2b".
 const [BOND, DELAY, MINIMUM] = [10n ** 17n, 1_000, 5_000n];
 
 describe("pool: images, bonds and minimums", function () {
-  this.timeout(120_000);
   let world: World;
   let restore: () => Promise<void>;
   const [first, twin, other] = [attester(0), attester(1), attester(2)];

@@ -22,7 +22,6 @@ import { actingAs, fault, mustAddress, type World } from "./world.ts";
 const SPENDS = ["a withdrawal", "a payment of many notes", "a swap through one pool"];
 
 describe("pool: the proved way", function () {
-  this.timeout(180_000);
   let world: World;
   let restore: () => Promise<void>;
   before(async () => {

@@ -27,7 +27,6 @@ const [IMAGE, OTHER_IMAGE] = [asBytes32(`0x${"1a".repeat(32)}`)!, asBytes32(`0x$
 const BOND = 10n ** 18n;
 
 describe("pool: refuting a statement", function () {
-  this.timeout(180_000);
   let world: World;
   let restore: () => Promise<void>;
   /** Two keys of one image, and one of another. */

@@ -25,7 +25,6 @@ const EMPTY_ROOT = emptyNode(TREE_DEPTH);
 const PROOF = "a withdrawal";
 
 describe("pool: refuting a root", function () {
-  this.timeout(180_000);
   let world: World;
   let restore: () => Promise<void>;
   const [thief, honest, past] = [attester(0), attester(1), attester(2)];

@@ -44,8 +44,6 @@ const SHAPES: readonly (readonly [fromIndex: number, count: number])[] = [
 ];
 
 describe("contracts: tree hasher", function () {
-  this.timeout(120_000);
-
   let anvil: Anvil;
   let provider: JsonRpcProvider;
   let address: Address;

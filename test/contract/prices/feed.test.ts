@@ -30,7 +30,6 @@ interface Settable {
 }
 
 describe("prices: a feed contract", function () {
-  this.timeout(60_000);
   let anvil: Anvil;
   let provider: JsonRpcProvider;
   let feed: Address;

@@ -24,7 +24,6 @@ const PREFIX = "cloister:{31337-0xabcd}:";
 const isUnreachable = (error: unknown): boolean => error instanceof StoreUnavailable;
 
 describe("durable Redis", function () {
-  this.timeout(60_000);
   let server: RedisServer;
   const opened: DurableRedis[] = [];
   beforeEach(async () => {

@@ -39,7 +39,6 @@ async function startProxy(name: string, url: string): Promise<Proxy> {
 }
 
 describe("Idempotency-Key, two proxies and one Redis", function () {
-  this.timeout(30_000);
   let redis: RedisServer;
   let one: Proxy;
   let other: Proxy;

@@ -16,7 +16,6 @@ const PREFIX = "cloister:{31337-0xabcd}:";
 const ERROR = { code: "REJECTED", detail: "no", retryable: false } as const;
 
 describe("tickets in Redis", function () {
-  this.timeout(60_000);
   let server: RedisServer;
   let setAside: string[];
   const opened: DurableRedis[] = [];

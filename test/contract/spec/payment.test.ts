@@ -58,7 +58,6 @@ interface Output {
 }
 
 describe("SPEC.md is enough to pay", function () {
-  this.timeout(120_000);
   let anvil: Anvil;
   let provider: JsonRpcProvider;
   let account: JsonRpcSigner;

@@ -68,7 +68,6 @@ print([note["value"] for note in before], [note["value"] for note in after], lev
 `;
 
 describe("the Python client's arithmetic", function () {
-  this.timeout(60_000);
   before(async function () {
     await requirePython(this);
   });

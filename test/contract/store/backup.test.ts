@@ -32,7 +32,6 @@ interface Ended {
 }
 
 describe("backup and restore of the embedded store", function () {
-  this.timeout(180_000);
   let folder: string;
   let data: string;
   const children = new Set<ChildProcess>();

@@ -93,7 +93,6 @@ async function killInTheMiddle(script: string, place: Place): Promise<void> {
 }
 
 describe("a store whose writer is killed in the middle", function () {
-  this.timeout(120_000);
   let folder: string;
   let redis: RedisServer | undefined;
   beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), "cloister-retention-"))));

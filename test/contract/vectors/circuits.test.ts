@@ -21,7 +21,6 @@ type Numbers = bigint | readonly Numbers[];
 const numbers = (value: Texts): Numbers => (typeof value === "string" ? BigInt(value) : value.map(numbers));
 
 describe("vectors: the story in the circuits", function () {
-  this.timeout(120_000);
   const programs = new Map<Kind, WitnessProgram>();
 
   before(async () => {

@@ -53,8 +53,6 @@ const transactionOf = (step: StatementStep): PoolTransaction => ({
 
 /** The deployer's first four contracts stand where the story says; everything else comes from another account. */
 describe("vectors: the story on a real pool", function () {
-  this.timeout(120_000);
-
   let anvil: Anvil;
   let provider: JsonRpcProvider;
   let pool: Contract;

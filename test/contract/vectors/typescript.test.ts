@@ -177,7 +177,6 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
 });
 
 describe("vectors: the story in the enclave", function () {
-  this.timeout(60_000);
   let parts: Pick<ServingParts, "signer" | "verifier" | "configuration">;
 
   before(async () => {

@@ -31,7 +31,6 @@ function burnIn({ message }: ShownMessage) {
 }
 
 describe("the attester", function () {
-  this.timeout(120_000);
   let stage: Stage;
   before(async () => {
     stage = await Stage.set();

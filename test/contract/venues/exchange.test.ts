@@ -23,7 +23,6 @@ const roleShape = z.object({ role: z.string() });
 const spotShape = z.object({ balances: z.array(z.object({ coin: z.string(), total: z.string() })) });
 
 describe("the exchange", function () {
-  this.timeout(120_000);
   let stage: Stage;
   let nonce = Date.now();
   before(async () => {

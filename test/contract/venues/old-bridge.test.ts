@@ -35,7 +35,6 @@ interface Deposit {
 }
 
 describe("the exchange's old bridge: deposits by permit", function () {
-  this.timeout(120_000);
   let stage: Stage;
   before(async () => {
     stage = await Stage.set();

@@ -22,7 +22,6 @@ const POOL = "0x00000000000000000000000000000000000000b0" as Address;
 const acts = ({ steps }: Recovery): string[] => steps.map(({ what, state }) => `${what} ${state}`);
 
 describe("recovery of a withdrawal to the exchange", function () {
-  this.timeout(180_000);
   let stage: Stage;
   let factory: Factory;
   let chains: readonly [RecoveryChain, RecoveryChain];
@@ -68,7 +67,7 @@ describe("recovery of a withdrawal to the exchange", function () {
       ...{ home: chains[0], chains: [chains[1]], attestations: stage.attesterUrl },
     });
   async function recoverUntil(seed: number, act: string): Promise<Recovery> {
-    for (const end = Date.now() + 30_000; ;) {
+    for (const end = Date.now() + 180_000; ;) {
       const recovery = await recover(seed);
       if (acts(recovery).includes(act)) return recovery;
       assert.ok(Date.now() < end, JSON.stringify(recovery.waitingFor));

@@ -22,7 +22,6 @@ const acts = ({ steps }: Recovery): string[] => steps.map(({ what, state }) => `
 const keys = (seed: number) => SpendingKey.fromSeed(new Uint8Array(32).fill(seed));
 
 describe("recovery of a deposit by a warp route", function () {
-  this.timeout(240_000);
   let stage: WarpStage;
   let chains: readonly [RecoveryChain, RecoveryChain];
 

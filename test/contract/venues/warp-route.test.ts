@@ -13,7 +13,6 @@ const person = (): SpendingKey => SpendingKey.fromSeed(newSeed());
 const sourceOf = ({ source }: BridgeAddress): string => source?.address ?? assert.fail("no source address");
 
 describe("venues: Hyperlane's warp route as a bridge", function () {
-  this.timeout(240_000);
   let stage: WarpStage;
   before(async function () {
     this.timeout(900_000);

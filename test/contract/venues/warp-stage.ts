@@ -275,15 +275,11 @@ export class WarpStage {
 
   /** Mines on both chains while it waits. */
   mined<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-    return until(
-      what,
-      async () => {
-        const found = await look();
-        if (found === undefined || found === false) await this.mine();
-        return found;
-      },
-      60_000,
-    );
+    return until(what, async () => {
+      const found = await look();
+      if (found === undefined || found === false) await this.mine();
+      return found;
+    });
   }
 
   async mine(): Promise<void> {

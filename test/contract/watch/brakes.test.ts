@@ -23,7 +23,6 @@ const GUARDIAN = mustAddress("0x70997970C51812dc3A010C7d01b50e0d17dc79C8");
 const KEYS = toyKeys();
 
 describe("watcher: brakes and claims", function () {
-  this.timeout(120_000);
   let world: World;
   let token: Address;
   let contract: Contract;

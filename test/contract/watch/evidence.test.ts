@@ -47,7 +47,6 @@ interface Evidence {
 }
 
 describe("evidence folder", function () {
-  this.timeout(240_000);
   let field: Field;
   let folder: string;
   let transfer: Unsigned;

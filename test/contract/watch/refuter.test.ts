@@ -45,7 +45,6 @@ const DAY_SECS = 86_400;
 const CAP = 10n ** 12n;
 
 describe("refuter", function () {
-  this.timeout(240_000);
   let field: Field;
   let provider: JsonRpcProvider;
   const alice = freshKeys();

@@ -48,7 +48,6 @@ const MINIMUM_CAP = 10n ** 12n;
 const WEEK_SECS = 7 * 86_400;
 
 describe("watcher", function () {
-  this.timeout(240_000);
   let field: Field;
   const alice = freshKeys();
   /** Proved once, executed in many tests: each of those is undone. */

@@ -16,7 +16,6 @@ import { HOME } from "../../contract/vectors/story.ts";
 
 /** What a hostile host can send to the compiled program, and what becomes of it. */
 describe("the enclave under abuse", function () {
-  this.timeout(120_000);
   let folder: string;
   let enclave: SimulatedEnclave;
   let client: FrameClient;

@@ -39,8 +39,6 @@ const BY_VERIFIER: ReadonlySet<Refusal> = new Set<Refusal>([
 ]);
 
 describe("enclave/attest", function () {
-  this.timeout(120_000);
-
   let parts: Pick<ServingParts, "signer" | "verifier" | "configuration">;
   let deposit: { request: AttestRequest; proof: Proof };
   let spend: { request: AttestRequest; proof: Proof };

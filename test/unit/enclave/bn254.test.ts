@@ -18,7 +18,6 @@ const COFACTOR_PRIMES = [
 ];
 
 describe("enclave/bn254", function () {
-  this.timeout(60_000);
   let pairing: Bn254;
   let lines: At;
   before(async () => {

@@ -8,7 +8,6 @@ import { SocketFolder } from "./support/sockets.ts";
 import { aProvenDeposit } from "./support/statements.ts";
 
 describe("enclave/boot", function () {
-  this.timeout(60_000);
   let folder: SocketFolder;
   beforeEach(async () => {
     folder = await SocketFolder.make();

@@ -23,7 +23,6 @@ const EMPTY = new Uint8Array(0);
 const RESTORE = { type: "restore", sealedKey: EMPTY, birthCertificate: EMPTY, envelope: EMPTY } as const;
 
 describe("enclave/dispatch", function () {
-  this.timeout(60_000);
   const platform = platformInMemory();
   let parts: Parts;
   /** Of the serving phase. */

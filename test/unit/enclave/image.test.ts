@@ -9,8 +9,6 @@ import { ENCLAVE_FOLDER, imageFiles, measureImage } from "../../../scripts/produ
 const PROTOCOL = path.join(ENCLAVE_FOLDER, "..", "shared", "protocol");
 
 describe("the enclave's image", function () {
-  this.timeout(60_000);
-
   const lock = async (): Promise<Record<string, Record<string, unknown>>> =>
     (
       JSON.parse(await readFile(path.join(ENCLAVE_FOLDER, "package-lock.json"), "utf8")) as {

@@ -28,7 +28,6 @@ const NSM_MAX_REQUEST = 0x1000;
 const NSM_MAX_RESPONSE = 0x3000;
 
 describe(`enclave/init${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_IS_MISSING})`}`, function () {
-  this.timeout(60_000);
   let programs: CompiledPrograms | undefined;
   let standIn: string;
   let folder: SocketFolder;

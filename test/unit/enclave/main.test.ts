@@ -14,7 +14,6 @@ import { MEASUREMENT } from "./support/platforms.ts";
 import { SocketFolder, until } from "./support/sockets.ts";
 
 describe("enclave/main", function () {
-  this.timeout(60_000);
   let images: SocketFolder;
   let folder: SocketFolder;
   let running: ChildProcess | undefined;

@@ -40,7 +40,6 @@ async function restore(client: FrameClient, pair: Pair): Promise<EnclaveReply> {
 
 /** The compiled program in its own process, through the host's end of vsock. */
 describe("the enclave as a process", function () {
-  this.timeout(120_000);
   let folder: string;
   let enclave: SimulatedEnclave;
   let client: FrameClient;
@@ -192,8 +191,6 @@ describe("the enclave as a process", function () {
 });
 
 describe("an image with one byte changed", function () {
-  this.timeout(60_000);
-
   let folder: string;
   let enclaveFolder: string;
   beforeEach(async () => {
@@ -267,7 +264,6 @@ describe("an image with one byte changed", function () {
 });
 
 describe("the simulated platform as a program", function () {
-  this.timeout(120_000);
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-platform-"));

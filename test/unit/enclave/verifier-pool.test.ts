@@ -351,7 +351,6 @@ describe("enclave/verifier-pool", () => {
   });
 
   describe("with its real processes", function () {
-    this.timeout(60_000);
     const real = nitroPlatform({
       listenPath: "",
       nsmPath: "",

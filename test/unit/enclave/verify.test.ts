@@ -45,8 +45,6 @@ const SIGNALS: Record<Kind, Field[]> = {
 };
 
 describe("enclave/verify", function () {
-  this.timeout(120_000);
-
   let toy: Groth16;
   const keys: Record<Kind, VerificationKey> = {
     "deposit-shield": toyKey(IC["deposit-shield"]),

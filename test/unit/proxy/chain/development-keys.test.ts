@@ -111,8 +111,6 @@ describe("chain/development-keys", () => {
   });
 
   describe("on a chain", function () {
-    this.timeout(120_000);
-
     let anvil: Anvil;
     let deployer: NonceManager;
     before(async () => {
@@ -158,8 +156,6 @@ describe("chain/development-keys", () => {
   });
 
   describe("in the program", function () {
-    this.timeout(180_000);
-
     before(async () => {
       await createKeyRing(path.join(folder, "ring"));
       await createPepper(path.join(folder, "pepper"));

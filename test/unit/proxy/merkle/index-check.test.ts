@@ -8,7 +8,6 @@ import { Money, type MadeStatement } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 
 describe("merkle/index-check on a real chain", function () {
-  this.timeout(60_000);
   let on: Money;
   let spent: MadeStatement;
 

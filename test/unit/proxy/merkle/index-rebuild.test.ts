@@ -19,7 +19,6 @@ interface Bend {
 }
 
 describe("merkle/index-rebuild on a real chain", function () {
-  this.timeout(60_000);
   let on: Money;
   let source: IndexSource;
 

@@ -14,7 +14,6 @@ import { Money } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 
 describe("merkle/indexer on a real chain", function () {
-  this.timeout(60_000);
   let on: Money;
 
   beforeEach(async () => {

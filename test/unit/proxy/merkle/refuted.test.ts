@@ -11,7 +11,6 @@ import { advance, deposited, forgeRoot, refute, refuteRoot } from "../../../supp
 import { until } from "../../../support/until.ts";
 
 describe("merkle/indexer through refutations, on a real pool", function () {
-  this.timeout(120_000);
   let on: Money;
 
   beforeEach(async () => {

@@ -19,7 +19,6 @@ import { posted } from "./posted.ts";
 import { writeSealed } from "../../../support/sealed-notes.ts";
 
 describe("payments/admission: each refusal has its code and leaves nothing behind", function () {
-  this.timeout(60_000);
   let on: Money;
   let admission: Admission;
   const now = (): number => Math.floor(Date.now() / 1000);

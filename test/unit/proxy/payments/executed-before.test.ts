@@ -18,7 +18,6 @@ import { posted } from "./posted.ts";
 const STRANGER: Owner = { developerId: "d2", sub: undefined };
 
 describe("payments: after the restore of an older copy of the store", function () {
-  this.timeout(60_000);
   let on: Money;
   let copy: string;
 

@@ -13,7 +13,6 @@ const ADVANCE = new Interface(POOL_ABI).getFunction("advance")!.selector;
 const HOURS = 3_600;
 
 describe("sequencer: advance on a real chain with the real pool", function () {
-  this.timeout(120_000);
   let on: Money;
 
   beforeEach(async () => {

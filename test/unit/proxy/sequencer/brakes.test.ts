@@ -13,7 +13,6 @@ const DEPOSIT = 10n ** 16n;
 const RECIPIENT = `0x${"7e".repeat(20)}` as Address;
 
 describe("sequencer: the pool's brakes on a real chain", function () {
-  this.timeout(60_000);
   let on: Money;
 
   beforeEach(async () => {

@@ -49,7 +49,6 @@ class Transfers implements Errands {
 }
 
 describe("sequencer: errands among payments", function () {
-  this.timeout(90_000);
   let on: Money;
   let errands: Transfers;
 
@@ -84,14 +83,10 @@ describe("sequencer: errands among payments", function () {
     (await ours()).map(({ isErrand }) => (isErrand ? "e" : "p")).join("");
 
   const allDone = (): Promise<unknown> =>
-    until(
-      "every transfer to be made",
-      async () => {
-        for (const to of errands.to) if ((await errands.received(to)) === 0n) return false;
-        return true;
-      },
-      20_000,
-    );
+    until("every transfer to be made", async () => {
+      for (const to of errands.to) if ((await errands.received(to)) === 0n) return false;
+      return true;
+    });
 
   async function assertOnce(): Promise<void> {
     for (const to of errands.to) assert.equal(await errands.received(to), 1n);

@@ -9,7 +9,6 @@ import { until } from "../../../support/until.ts";
 import { assertInOrder } from "./order.ts";
 
 describe("sequencer on a real chain that goes back", function () {
-  this.timeout(60_000);
   let on: Money;
 
   beforeEach(async () => {

@@ -88,7 +88,6 @@ describe("sequencer/reporting", () => {
 });
 
 describe("from a request to its transaction, on a real chain", function () {
-  this.timeout(60_000);
   let on: Money;
   let lines: Record<string, unknown>[];
 

@@ -10,7 +10,6 @@ import { until } from "../../../support/until.ts";
 import { assertInOrder } from "./order.ts";
 
 describe("sequencer on a real chain with the real pool", function () {
-  this.timeout(60_000);
   let on: Money;
 
   beforeEach(async () => {
@@ -322,8 +321,6 @@ describe("sequencer on a real chain with the real pool", function () {
 });
 
 describe("sequencer and a stuck transaction", function () {
-  this.timeout(60_000);
-
   it("replaces it under the same nonce for at least an eighth more, and keeps every hash", async () => {
     const on = await Money.start({ stuckAfterMs: 150 });
     try {

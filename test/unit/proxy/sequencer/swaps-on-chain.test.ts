@@ -22,7 +22,6 @@ const PAYOUT = 3_000n;
 const FLOOR = 2_500n;
 
 describe("sequencer: swaps on a real chain with the real pool", function () {
-  this.timeout(120_000);
   let on: Money;
   let weth: Address;
   let executor: Address;

@@ -28,7 +28,6 @@ async function look(pool: Asked, assets: readonly Address[]): Promise<PoolBrakes
 }
 
 describe("pool-watch: on a real pool", function () {
-  this.timeout(120_000);
   let world: World;
   let token: Address;
   let contract: Contract;

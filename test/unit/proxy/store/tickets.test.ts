@@ -143,7 +143,6 @@ describe("store/tickets (LMDB)", () => {
   });
 
   it("has every ticket that was answered after the process was killed", async function () {
-    this.timeout(30_000);
     const script = new URL("../../../support/accepting-process.ts", import.meta.url).pathname;
     const child = spawn(process.execPath, ["--import", "tsx", script, path.join(folder, "killed")], {
       stdio: ["ignore", "pipe", "inherit"],

@@ -8,7 +8,6 @@ import { PROJECT_ROOT } from "../../../support/tree.ts";
 
 describe("programs as files", () => {
   it("run as the source that they are made from, with its arguments", async function () {
-    this.timeout(60_000);
     const source = "scripts/stack/kms/server.ts";
     const file = (await bundledProgram(source)) ?? assert.fail("not bundled");
     const said = execFileSync(process.execPath, [file, "--help"], { encoding: "utf8", cwd: "/" });

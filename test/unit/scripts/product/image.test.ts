@@ -51,7 +51,6 @@ interface Ran {
 }
 
 describe("scripts/product/image", function () {
-  this.timeout(240_000);
   let folder: string;
   let kmsKey: string;
   let keyFolder: string;

@@ -121,7 +121,6 @@ const view = (state: WalletState): unknown => ({
 
 describe("scanner", () => {
   it("after any history of blocks, reorganisations and restarts it is where a fresh scan is", async function () {
-    this.timeout(120_000);
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 14 }), async (acts) => {
         const chain = new Chain();

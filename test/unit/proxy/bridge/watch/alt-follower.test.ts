@@ -23,7 +23,6 @@ import {
 const AMOUNT = 5_000_000n;
 
 describe("bridge/watch on the other blockchain", function () {
-  this.timeout(60_000);
   let chain: TestAltchain;
   let service: AltchainKey;
   let made = 0;

@@ -14,7 +14,6 @@ import { factsText, WatchedBridge } from "../../../../support/watched-bridge.ts"
 const AMOUNT = 5_000_000n;
 
 describe("bridge/watch on real chains", function () {
-  this.timeout(120_000);
   let on: WatchedBridge;
   before(async () => {
     on = await WatchedBridge.start();

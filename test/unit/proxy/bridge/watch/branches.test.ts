@@ -143,8 +143,6 @@ const move = fc.oneof(
 );
 
 describe("bridge/watch over any branches", function () {
-  this.timeout(120_000);
-
   it("says what the last branch alone says", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 5, maxLength: 40 }), async (moves) => {

@@ -20,10 +20,9 @@ import { poll } from "../../../../../scripts/stack/poll.ts";
 
 const AMOUNT = 5_000_000n;
 const BOUNDS = { minimum: 1_000_000n, feeCeiling: 50_000n };
-const WITHIN_MS = 10_000;
+const WITHIN_MS = 180_000;
 
 describe("bridge/work: burns on the other blockchain", function () {
-  this.timeout(60_000);
   let chain: TestAltchain;
   let payer: AltchainKey;
   let device: AltchainKey;

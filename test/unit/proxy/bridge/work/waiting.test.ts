@@ -8,13 +8,11 @@ import { paddedAddress } from "../../../../../shared/protocol/host/forwarders.ts
 import { until } from "../../../../support/until.ts";
 import { MINIMUM, person, SECOND, Stage, type StageOptions } from "./stage.ts";
 
-const WITHIN_MS = 60_000;
 const DUST = 100;
 /** Of a fast burn, which the attester takes at most. */
 const MAX_FEE = 0n;
 
 describe("bridge/work: why money waits", function () {
-  this.timeout(240_000);
   let stage: Stage;
   const start = async (options: StageOptions = {}): Promise<void> => {
     stage = await Stage.start(options);
@@ -22,15 +20,11 @@ describe("bridge/work: why money waits", function () {
   afterEach(() => stage.stop());
 
   const mined = <T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>) =>
-    until(
-      what,
-      async () => {
-        const found = await look();
-        if (found === undefined || found === false) await stage.mine();
-        return found;
-      },
-      WITHIN_MS,
-    );
+    until(what, async () => {
+      const found = await look();
+      if (found === undefined || found === false) await stage.mine();
+      return found;
+    });
   const codeOf = (record: BridgeRecord): string | undefined => stage.book.progressOf(record).reason?.code;
   const reason = (record: BridgeRecord, code: string) => mined(code, () => codeOf(record) === code);
   const noteOf = (key: ReturnType<typeof person>): Promise<bigint> =>

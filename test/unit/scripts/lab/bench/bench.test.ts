@@ -7,8 +7,6 @@ import { repositoryRoot } from "../../../../../scripts/build/circuits/compile.ts
 import { KIND_NAMES } from "../../../../../shared/protocol/statements.ts";
 
 describe("benchmarks", function () {
-  this.timeout(60_000);
-
   it("report the middle, the least and the most", () => {
     assert.deepEqual(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3 });
     assert.deepEqual(spreadOf([4, 1, 3, 2]), { median: 2.5, least: 1, most: 4 });

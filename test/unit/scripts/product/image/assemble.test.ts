@@ -12,7 +12,6 @@ const ROOT = fileURLToPath(new URL("../../../../../", import.meta.url));
 const SOURCES = ["package.json", "tsconfig.json", "enclave", "shared/protocol", "shared/types"];
 
 describe("scripts/product/image/assemble", function () {
-  this.timeout(240_000);
   let folder: string;
   let configuration: string;
   /** Two copies of the sources in different folders, and the image built from each. */

@@ -9,7 +9,6 @@ import { SocketFolder, until } from "../../../enclave/support/sockets.ts";
 const HANDSHAKE = "CONNECT 5000\n";
 
 describe(`scripts/product/image/host/vsock-bridge${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_IS_MISSING})`}`, function () {
-  this.timeout(60_000);
   let programs: CompiledPrograms | undefined;
   let bridge: string;
   let folder: SocketFolder;

@@ -37,7 +37,6 @@ const VERBS: Readonly<Record<string, Verbs>> = {
 const READING = new Set(["list", "inspect", "received", "ended"]);
 
 describe("operator audit, usage and tickets ended", function () {
-  this.timeout(60_000);
   let database: Database;
   let stores: InstanceStores;
   let folder: string;

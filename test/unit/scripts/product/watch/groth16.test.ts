@@ -31,7 +31,6 @@ const signalsOf = (kind: Kind): Field[] =>
   fields(...Array.from({ length: signalCount(kind) }, (_, i) => FIELD_ORDER - 1n - BigInt(i)));
 
 describe("scripts/product/watch/groth16", function () {
-  this.timeout(60_000);
   const keys = Object.fromEntries(KIND_NAMES.map((kind) => [kind, toyKey(icOf(kind))])) as Record<
     Kind,
     VerificationKey

@@ -30,7 +30,6 @@ const expected = {
 let terms: BurnTerms;
 
 describe("the burn that a deposit key signs", function () {
-  this.timeout(60_000);
   before(async () => {
     const tokenAccount = await tokenAccountOf(owner, MINT);
     terms = {

@@ -48,7 +48,6 @@ describe("file storage", () => {
   });
 
   it("of processes that save at once, some of them killed while they do, none loses what another has saved", async function () {
-    this.timeout(120_000);
     // Each adds its letter to what it has read, and says so when it is saved.
     const program = (letter: string, end: number): string => `
       const { fileStorage } = await import(${JSON.stringify(MODULE)});
@@ -127,7 +126,6 @@ describe("file storage", () => {
   });
 
   it("killed at any moment of a save, the file holds one whole state", async function () {
-    this.timeout(60_000);
     // Each state is 256 KiB of one byte, so a mixture of two would show.
     const program = `
       const { fileStorage } = await import(${JSON.stringify(MODULE)});

@@ -29,8 +29,6 @@ process.on("disconnect", () => process.exit());
 `;
 
 describe("scripts/lab/bench/sequencer/processes", function () {
-  this.timeout(30_000);
-
   let folder: string;
   let parent: ChildProcess | undefined;
   before(async function () {

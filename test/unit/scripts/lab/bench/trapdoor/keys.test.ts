@@ -23,8 +23,6 @@ import {
 import { g1, g2 } from "../../../../enclave/support/toy-groth16.ts";
 
 describe("scripts/lab/bench/trapdoor/keys", function () {
-  this.timeout(60_000);
-
   let folder: string;
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-trapdoor-"));

@@ -34,8 +34,6 @@ import { holdsByNoble } from "../../../../enclave/support/toy-groth16.ts";
 type KeysJson = Readonly<Record<Kind, object>>;
 
 describe("scripts/lab/bench/trapdoor/simulator", function () {
-  this.timeout(120_000);
-
   let simulator: Simulator;
   let keys: KeysJson;
   let real: KeysJson;
