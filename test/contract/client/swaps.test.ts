@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { TicketFailed, type SwapOrder } from "../../../shared/client/index.ts";
+import { TicketFailed, type StepEvent, type SwapOrder } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { USDC, WETH } from "./chain.ts";
+import { withHeldLimit } from "./held-limit.ts";
 import type { TestService } from "./service.ts";
 import { give, refusal, until } from "./stand-in.ts";
 import { startWallets, type OpenWallet } from "./wallets.ts";
@@ -12,9 +13,10 @@ const OTHER = "0x00000000000000000000000000000000000000dd" as Address;
 const ONE_HOP = { feeFirst: 3_000, middle: ZERO_ADDRESS, feeSecond: 0 };
 const path = encodeUniswapPath({ tokenIn: USDC, path: ONE_HOP, tokenOut: WETH });
 const ORDER: SwapOrder = { tokenIn: USDC, tokenOut: WETH, amount: 4_000_001n, floor: 1_000n, path };
+/** Of a note that tells how far a wallet has read. */
+const MARK = 1n;
 
-describe("private swaps of a wallet", function () {
-  this.timeout(180_000);
+describe("private swaps of a wallet", () => {
   let service: TestService;
   let open: OpenWallet;
   beforeEach(async () => {
@@ -83,9 +85,25 @@ describe("private swaps of a wallet", function () {
       const wallet = await open();
       give(service, wallet.address, USDC, [5_000_000n]);
       service.chain.bendBought = (leaf) => ({ ...leaf, ...bend });
-      await assert.rejects(wallet.swap(ORDER, { timeoutMs: 500 }), refusal("TIMED_OUT"));
+      const told: StepEvent[] = [];
+      const progress = (event: StepEvent): unknown => told.push(event);
+      await withHeldLimit(async ({ timeoutMs, runOut }) => {
+        const ended = wallet.swap(ORDER, { timeoutMs, progress }).then(
+          () => "it believed the service",
+          (error: unknown) => error,
+        );
+        let hasEnded = false;
+        void ended.then(() => (hasEnded = true));
+        await until(() => hasEnded || swaps().some(({ state }) => state === "confirmed"));
+        // The stream keeps its order: a wallet that knows of this note has looked at the swap's block.
+        give(service, wallet.address, USDC, [MARK]);
+        const hasLooked = (): boolean => wallet.balance(USDC).total === 5_000_000n - ORDER.amount + MARK;
+        await until(() => hasEnded || (told.some(({ step }) => step === "deliver") && hasLooked()));
+        runOut();
+        assert.ok(refusal("TIMED_OUT")(await ended), String(await ended));
+      });
       assert.equal(wallet.balance(WETH).total, 0n);
-      assert.equal(wallet.balance(USDC).total, 5_000_000n - ORDER.amount);
+      assert.equal(wallet.balance(USDC).total, 5_000_000n - ORDER.amount + MARK);
     });
   }
 
