@@ -1,6 +1,7 @@
 // The stage of the table of mistakes: the test service, and servers that are none.
+import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect, createServer as createSilent, type AddressInfo } from "node:net";
 import { DEVELOPMENT_KEYS } from "../../../shared/client/node/development.ts";
 import { readManifest } from "../../../shared/client/node/index.ts";
 import { vouchedPins } from "../../support/vouching.ts";
@@ -31,6 +32,7 @@ export async function setStage(): Promise<MistakesStage> {
     response.setHeader("Access-Control-Allow-Origin", request.headers.origin ?? "*");
     response.setHeader("Access-Control-Allow-Headers", "authorization, api-version, content-type");
   };
+  const vacant = await takePort();
   const stage: Stage = {
     service: await service.listen(),
     website: await serve((request, response) => {
@@ -41,7 +43,7 @@ export async function setStage(): Promise<MistakesStage> {
       openly(request, response);
       if (request.method === "OPTIONS") response.writeHead(204).end();
     }),
-    nobody: await vacant(),
+    nobody: `http://127.0.0.1:${String(vacant.port)}`,
     ...{ token: "sst_good", expiredToken: "sst_old" },
     pins: {
       ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC, WETH], addressPrefix: PREFIX },
@@ -53,6 +55,7 @@ export async function setStage(): Promise<MistakesStage> {
     ...{ stage, service },
     async close() {
       await service.close();
+      vacant.free();
       for (const server of servers) {
         server.closeAllConnections();
         await new Promise((resolve) => server.close(resolve));
@@ -61,11 +64,23 @@ export async function setStage(): Promise<MistakesStage> {
   };
 }
 
-/** An address where a server was a moment ago. */
-async function vacant(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${String(port)}`;
+interface TakenPort {
+  readonly port: number;
+  free(): void;
+}
+
+/** A port where nobody listens and nobody can: it is this side's end of a connection, which stays open. */
+async function takePort(): Promise<TakenPort> {
+  const silent = createSilent((peer) => peer.resume());
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  const { port } = silent.address() as AddressInfo;
+  const socket = connect({ port, host: "127.0.0.1", localAddress: "127.0.0.1" });
+  await once(socket, "connect");
+  return {
+    port: socket.localPort!,
+    free() {
+      socket.destroy();
+      silent.close();
+    },
+  };
 }
