@@ -4,7 +4,7 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ContractFactory, JsonRpcProvider, NonceManager, Wallet, ZeroAddress, type Signer } from "ethers";
+import { ContractFactory, NonceManager, Wallet, ZeroAddress, type Signer } from "ethers";
 import {
   asAddress,
   asBytes32,
@@ -24,6 +24,7 @@ import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts
 import { wholeNumber } from "../build/command.ts";
 import { loadArtifact } from "../build/contracts.ts";
 import { LOCAL_CHAINS, refuseDevelopmentKeys } from "../build/circuits/key-purpose.ts";
+import { SendingProvider } from "./receipt-by-time.ts";
 
 export { readKeys };
 
@@ -243,7 +244,7 @@ async function main(): Promise<void> {
   const factory = optionalAddress(values["uniswap-factory"], "--uniswap-factory");
   const keys = await readKeys(values.keys);
 
-  const provider = new JsonRpcProvider(values.rpc);
+  const provider = new SendingProvider(values.rpc);
   const { chainId } = await provider.getNetwork();
   refuseShortDelays(settings, chainId);
   const keyHashes = new Map(KIND_NAMES.map((kind) => [kind, verificationKeyHash(keys[kind])]));

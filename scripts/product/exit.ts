@@ -2,7 +2,7 @@
 // service and believes no node what it can compute itself.
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { JsonRpcProvider, Wallet as Account } from "ethers";
+import { type JsonRpcProvider, Wallet as Account } from "ethers";
 import {
   ClientError,
   type Outlook,
@@ -16,6 +16,7 @@ import { verificationKeysFolder } from "../build/circuits/artefacts.ts";
 import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
 import { leaveAll, waitingText, type Waiting } from "./exit/leaving.ts";
 import { openWallet, proverFrom } from "./exit/opening.ts";
+import { SendingProvider } from "./receipt-by-time.ts";
 
 const DEVELOPMENT_KEYS = fileURLToPath(new URL("../../shared/circuits/keys/development/", import.meta.url));
 
@@ -98,7 +99,7 @@ await runCommand(COMMAND, async ({ values }) => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
   await mkdir(values.state, { recursive: true, mode: 0o700 });
   const chainId = wholeNumber("--chain-id", values["chain-id"] ?? (await chainIdOf(rpc)), 1);
-  const provider = new JsonRpcProvider(rpc, chainId, { staticNetwork: true });
+  const provider = new SendingProvider(rpc, chainId, { staticNetwork: true });
   const prover = await proverFrom(values.keys);
   try {
     const chain = { rpc: values.rpc, fromBlock, finality, onProgress: reporting() };

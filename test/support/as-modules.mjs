@@ -1,6 +1,7 @@
 // Loads the test files named in CLOISTER_SPECS (a JSON list) as ES modules. Mocha would `require`
 // TypeScript files, which rewrites them to CommonJS: not what runs in earnest, and the helpers of
 // that rewriting would count as uncovered branches of the enclave.
+import "./waiting-by-time.ts";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 

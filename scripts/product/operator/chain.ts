@@ -1,7 +1,8 @@
 // What the operator's commands about a pool are given: a node, the pool, a key from the environment.
-import { isAddress, JsonRpcProvider, Wallet, type Provider } from "ethers";
+import { isAddress, Wallet, type Provider } from "ethers";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
+import { SendingProvider } from "../receipt-by-time.ts";
 import { need, type POOL_OPTIONS, type Result } from "./command-line.ts";
 
 type PoolValues = { readonly [Option in keyof typeof POOL_OPTIONS]?: string | undefined };
@@ -16,7 +17,7 @@ export async function withPool(values: PoolValues, act: (at: PoolAt) => Promise<
   const from = values["from-block"] ?? "0";
   const fromBlock = wholeNumber("--from-block", from, 0, Number.MAX_SAFE_INTEGER);
   const pool = addressOf(need(values.pool, "--pool ADDRESS"), "--pool");
-  const provider = new JsonRpcProvider(need(values.rpc, "--rpc URL"), undefined, { cacheTimeout: -1 });
+  const provider = new SendingProvider(need(values.rpc, "--rpc URL"), undefined, { cacheTimeout: -1 });
   try {
     return await act({ provider, pool, fromBlock });
   } finally {

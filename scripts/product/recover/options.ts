@@ -1,6 +1,6 @@
 // What `npm run recover` is given on its command line and in its environment, as the library takes it.
 import { readFile } from "node:fs/promises";
-import { JsonRpcProvider, Wallet as Account } from "ethers";
+import { type JsonRpcProvider, Wallet as Account } from "ethers";
 import { z } from "zod";
 import { bridgesInfo } from "../../../shared/api/bridges.ts";
 import { bridgePinsFrom } from "../../../shared/client/bridges/from-info.ts";
@@ -11,6 +11,7 @@ import { openState } from "../../../shared/client/state-codec.ts";
 import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
 import { fromHex } from "../../../shared/protocol/bytes.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
+import { SendingProvider } from "../receipt-by-time.ts";
 
 export interface Typed {
   readonly rpc: string[];
@@ -50,7 +51,7 @@ export async function readOptions(
     pairs(typed["from-block"], "--from-block"),
   ];
   const chains: RecoveryChain[] = [...pairs(typed.rpc, "--rpc")].map(([chainId, rpc]) => {
-    const provider = new JsonRpcProvider(rpc, chainId, { staticNetwork: true });
+    const provider = new SendingProvider(rpc, chainId, { staticNetwork: true });
     providers.push(provider);
     const messenger = messengers.get(chainId);
     const sender: TransactionSender | undefined =
