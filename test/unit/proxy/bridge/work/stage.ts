@@ -44,6 +44,8 @@ import { Money, SILENT } from "../../../../support/money.ts";
 
 export const MINIMUM = 1_000_000n;
 export const CEILING = 200_000n;
+/** From so many blocks on, its own among them, an arrival is final. */
+export const CONFIRMATIONS = 2;
 export const PREFIX = "clt";
 export const SECOND = "second";
 const SECOND_ID = 31_338;
@@ -163,7 +165,7 @@ export class Stage {
         senders: { [there.domain]: paddedAddress(there.messenger) },
       },
     });
-    const common = { startBlock: 0, pollIntervalMs: POLL_MS, confirmations: 2, blockSecs: 1 };
+    const common = { startBlock: 0, pollIntervalMs: POLL_MS, confirmations: CONFIRMATIONS, blockSecs: 1 };
     this.book = createBook(
       {
         chains: [
