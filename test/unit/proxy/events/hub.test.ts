@@ -5,8 +5,7 @@ import { Money } from "../../../support/money.ts";
 import { StreamReader } from "../../../support/stream-reader.ts";
 import { until } from "../../../support/until.ts";
 
-describe("events/hub on a real chain", function () {
-  this.timeout(60_000);
+describe("events/hub on a real chain", () => {
   let on: Money;
   let hub: Hub;
 
