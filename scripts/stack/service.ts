@@ -7,6 +7,7 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 import { bundledProgram } from "../build/programs.ts";
 import { supervised, untilReady, type Child } from "./child.ts";
+import { poll } from "./poll.ts";
 
 const ROOT = path.join(import.meta.dirname, "..", "..");
 
@@ -30,6 +31,7 @@ export interface Service extends Child {
 }
 
 const READY_WITHIN_MS = 60_000;
+const LINE_WITHIN_MS = 180_000;
 
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { name, program, args = [], settings, logFile, isReady } = options;
@@ -89,6 +91,18 @@ export async function lastLines(file: string): Promise<string> {
 export async function loggedLines(file: string): Promise<Record<string, unknown>[]> {
   const lines = (await readFile(file, "utf8")).split("\n");
   return lines.map(parseLine).filter((line) => line !== undefined);
+}
+
+/**
+ * The newest line of a log that fits. Lines are written behind the work that they tell of, so it is waited for; undefined
+ * when none comes.
+ */
+export function lineOfLog(
+  file: string,
+  fits: (line: Readonly<Record<string, unknown>>) => boolean,
+  withinMs = LINE_WITHIN_MS,
+): Promise<Record<string, unknown> | undefined> {
+  return poll(async () => (await loggedLines(file)).findLast(fits), withinMs);
 }
 
 function parseLine(line: string): Record<string, unknown> | undefined {

@@ -44,12 +44,12 @@ import {
   type SimulatedEnclave,
   type SimulatedEnclaveOptions,
 } from "../simulated-platform.ts";
-import { loggedLines } from "../service.ts";
+import { lineOfLog } from "../service.ts";
 import { openStackWallet } from "../stack-wallet.ts";
 import { TestUsdc } from "../usdc.ts";
 
 const AMOUNT = 5_000_000n;
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 180_000;
 const POOL = new Interface(POOL_ABI);
 
 /** A deposit that is to be signed, as it is posted and as proxy and enclave read it. */
@@ -195,8 +195,8 @@ export class TamperStage {
 
   /** KMS's words in the proxy's own log, of the last time it was refused. */
   async proxyLog(): Promise<string> {
-    const lines = await loggedLines(this.network.folder.log("proxy"));
-    const refusal = lines.findLast(({ kms }) => typeof kms === "string");
+    const log = this.network.folder.log("proxy");
+    const refusal = await lineOfLog(log, ({ kms }) => typeof kms === "string", PATIENCE_MS);
     return refusal === undefined ? "" : String(refusal["kms"]);
   }
 
