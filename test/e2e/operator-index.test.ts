@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { servedIndex } from "../../proxy/store/lmdb/chain-tables.ts";
 import { openRebuildStore } from "../../proxy/store/lmdb/rebuild.ts";
+import { lineOfLog, loggedLines } from "../../scripts/stack/service.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
@@ -83,9 +83,10 @@ describe("operator index", function () {
     return JSON.parse(out) as Report;
   };
   const leafCount = async (): Promise<number> => (await on.client.merkleRoot()).leaf_count;
-  const proxyLog = (): Promise<string> => readFile(on.local.folder.log("proxy"), "utf8");
-  const adoptions = async (): Promise<number> =>
-    (await proxyLog()).split("a rebuilt index takes the place of the old one").length - 1;
+  const isAdoption = ({ msg }: Readonly<Record<string, unknown>>): boolean =>
+    msg === "a rebuilt index takes the place of the old one";
+  const log = (): string => on.local.folder.log("proxy");
+  const adoptions = async (): Promise<number> => (await loggedLines(log())).filter(isAdoption).length;
   const served = async (): Promise<string> => {
     const database = openDatabase(store());
     try {
@@ -160,6 +161,7 @@ describe("operator index", function () {
 
     await on.local.proxy().stop();
     await on.local.restartProxy();
+    await lineOfLog(log(), isAdoption);
     assert.equal(await adoptions(), 1);
     assert.notEqual(await served(), before);
     await until("the new index to reach the head", async () => (await leafCount()) === leaves);

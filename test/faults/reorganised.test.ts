@@ -3,7 +3,7 @@
  * Its tickets say so, are executed again in their order, and every wallet ends with what it had.
  */
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { lineOfLog } from "../../scripts/stack/service.ts";
 import type { SpendBody, Ticket } from "../../shared/api/transactions.ts";
 import type { Client } from "../../shared/client/index.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
@@ -72,11 +72,11 @@ describe("a chain that takes back what was final", function () {
     await Promise.all([payer.sync(), payee.sync()]);
     assert.deepEqual([payer.balance().total, payee.balance().total], balances);
 
-    const log = await readFile(on.local.folder.log("proxy"), "utf8");
     for (const { ticket_id } of tickets) {
-      const alarm = log
-        .split("\n")
-        .find((line) => line.includes('"level":"fatal"') && line.includes(ticket_id));
+      const alarm = await lineOfLog(
+        on.local.folder.log("proxy"),
+        ({ level, ...rest }) => level === "fatal" && JSON.stringify(rest).includes(ticket_id),
+      );
       assert.ok(alarm !== undefined, "the operator is told of each");
     }
     // What was received is money: it can be paid on.
