@@ -12,8 +12,7 @@ import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-describe("/info?nonce= on a running service", function () {
-  this.timeout(120_000);
+describe("/info?nonce= on a running service", () => {
   let on: TestStack;
 
   before(async () => {
