@@ -137,7 +137,15 @@ async function install({ name, folder, args, omitsDev }, { clean, say }) {
     if (await agreesWithLock(at, omitsDev)) return writeFile(stamp, wanted);
   }
   say(`installing the ${name} …`);
-  const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", ...args];
+  // What the cache holds needs no network.
+  const flags = [
+    "--prefer-offline",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+    ...args,
+  ];
   const { code, log } = await runNpm(["ci", ...flags], at);
   if (code !== 0) throw new SetUpError(explainNpm(log, folder));
   // An enclave without packages leaves no folder behind.
