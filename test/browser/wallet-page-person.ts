@@ -56,7 +56,7 @@ export class Person {
   }
 
   async heading(name: string): Promise<void> {
-    await this.page.getByRole("heading", { level: 1, name }).waitFor();
+    await this.page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
   }
 
   async press(name: string): Promise<void> {

@@ -272,7 +272,8 @@ describe("wallet page: states", function () {
         await page.keyboard.press("Tab");
         if (name.test(await nameOfFocused(page))) return;
       }
-      assert.fail(`the keyboard does not reach ${String(name)}`);
+      const shown = await page.locator("body").innerText();
+      assert.fail(`the keyboard does not reach ${String(name)} on this page:\n${shown}`);
     };
     await tabTo(/^Password/);
     await page.keyboard.type(PASSWORD);

@@ -1,6 +1,6 @@
 /** The head of a screen: its title, and in a line what the service knows of users from what is shown below. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { Eye } from "./icons.tsx";
 
 /** The first screen leaves the focus where the browser has it; each later one is announced by its title. */
@@ -18,7 +18,8 @@ export function Screen({
   readonly children: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // Before anybody can type: later, it would take the focus from them.
+  useLayoutEffect(() => {
     document.title = `${title} · Cloister`;
     if (!isFirst) heading.current?.focus();
     isFirst = false;
