@@ -80,16 +80,6 @@ export const underPolicy = {
     }
   },
 
-  /** How long it takes until a key is fetched, hashed and read. */
-  async prepare(given: Given): Promise<number> {
-    const prover = proverOf(given);
-    const began = performance.now();
-    await prover.prepare("spend");
-    const ms = performance.now() - began;
-    await prover.close();
-    return ms;
-  },
-
   /** What the policy has stopped since the page was loaded. */
   violations: (): readonly string[] => violated,
 };

@@ -39,7 +39,7 @@ export function requireBrowser(suite: Context): void {
 export async function startBrowser(): Promise<TestBrowser> {
   const profile = await mkdtemp(path.join(tmpdir(), "cloister-browser-"));
   const forget = (): Promise<void> => rm(profile, { recursive: true, force: true, maxRetries: 5 });
-  const options = { executablePath: CHROMIUM, args: ARGUMENTS };
+  const options = { executablePath: CHROMIUM, args: ARGUMENTS, timeout: PATIENCE_MS };
   const pages = await chromium.launchPersistentContext(profile, options).catch(async (error: unknown) => {
     await forget();
     throw error;
