@@ -38,21 +38,22 @@ const FINAL = ["test/adversarial/", "test/contract/vectors/", "test/faults/seede
 export const isFinal = (file) => FINAL.some((folder) => file.startsWith(folder));
 
 /** The same cases every time, so that a change alone can turn it red; `npm run forge` draws others. */
-const forge = (cases) => [
-  ...["--import", "tsx", "scripts/lab/forge.ts", "--seed", "0xc10157e4", "--fuzz-runs", String(cases)],
+const forge = (cases, campaigns) => [
+  ...["--import", "tsx", "scripts/lab/forge.ts", "--seed", "0xc10157e4"],
+  ...["--fuzz-runs", String(cases), "--invariant-runs", String(campaigns)],
 ];
 
 const CHECKS = {
   lint: [bin("eslint/bin/eslint.js"), ".", "--max-warnings=0"],
   format: [bin("prettier/bin/prettier.cjs"), "--check", "."],
   types: [bin("typescript/bin/tsc"), "--noEmit", "-p", "tsconfig.json"],
-  forge: forge(256),
+  forge: forge(256, 32),
   // 50,000 cases, likewise always the same.
   fuzz: ["--import", "tsx", "scripts/lab/fuzz.ts", "--seed", "4"],
 };
 const CHECKS_FOR_RELEASE = {
   ...CHECKS,
-  forge: forge(2_000),
+  forge: forge(2_000, 256),
   // The suites themselves on the other releases take as long again each: npm run check:nodes.
   nodes: ["scripts/build/check-nodes.mjs", "22", "24", "quick"],
 };
