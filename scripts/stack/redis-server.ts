@@ -16,7 +16,7 @@ const SETTINGS = {
   volatile: ["--appendonly", "no"],
 } as const;
 
-const READY_WITHIN_MS = 30_000;
+const READY_WITHIN_MS = 180_000;
 
 /** Throws StackError with advice where there is no redis-server. */
 export async function startRedisServer(options: {

@@ -30,7 +30,7 @@ export interface Service extends Child {
   readonly ready: Readonly<Record<string, unknown>>;
 }
 
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 180_000;
 const LINE_WITHIN_MS = 180_000;
 
 export async function startService(options: ServiceOptions): Promise<Service> {

@@ -55,7 +55,7 @@ export interface SimulatedEnclave {
 const NODE_FLAGS = ["--disallow-code-generation-from-strings", "--disable-warning=ExperimentalWarning"];
 /** As `nice` counts: larger is more patient. */
 const VERIFIER_NICENESS = 10;
-const BOOT_DEADLINE_MS = 30_000;
+const BOOT_DEADLINE_MS = 180_000;
 const POLL_MS = 20;
 
 const NOTHING_MEASURED: Measurement = { pcr0: "00".repeat(48), pcr1: "00".repeat(48), pcr2: "00".repeat(48) };

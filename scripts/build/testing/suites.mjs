@@ -23,11 +23,14 @@ export const SUITES = {
   browser: { folders: ["browser"], lacks: () => (findChromium() === undefined ? "Chromium" : undefined) },
 };
 
-/** Played before a release and by name, and not for each change: guides, the tour, pictures, operator commands. */
+/**
+ * Played before a release and by name, and not for each change: guides and README, the tour, pictures and what measures a
+ * page, operator commands.
+ */
 const FOR_RELEASE = [
   ...["e2e/commands", "e2e/operator-index", "e2e/operator-listings", "e2e/operator-signer", "e2e/new-asset"],
-  ...["e2e/guide", "e2e/client-guide", "browser/client-guide", "e2e/enclave-tour"],
-  "browser/dashboard-screens",
+  ...["e2e/guide", "e2e/readme", "e2e/client-guide", "browser/client-guide", "e2e/enclave-tour"],
+  ...["browser/dashboard-screens", "browser/first-load", "browser/long-tasks"],
 ].map((name) => `test/${name}.test.ts`);
 
 /**
