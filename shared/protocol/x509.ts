@@ -134,8 +134,8 @@ function readRights(extensions: readonly Element[]): Rights | undefined {
     const [id, value] = (marked ? [marked[0], marked[2]] : (plain ?? [])).map(({ body }) => toHex(body));
     if (id === undefined || value === undefined || values.has(id)) return undefined;
     values.set(id, value);
-    // True is ff, and "not critical" is said by leaving it out (X.690 11.1, 11.5).
-    if (marked && marked[1].body[0] !== 0xff) return undefined;
+    // True is one byte, ff, and "not critical" is said by leaving it out (X.690 8.2.1, 11.1, 11.5).
+    if (marked && toHex(marked[1].body) !== "0xff") return undefined;
     if (marked) critical.add(id);
   }
   // A critical extension that is not understood could take back what the certificate seems to grant.

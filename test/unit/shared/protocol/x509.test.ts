@@ -135,6 +135,14 @@ describe("shared/protocol/x509, reading", () => {
       "leaf",
       { extensions: [endEntity(), sequence(hex("0603551d0f"), hex("010101"), hex("0404030206c0"))] },
     ],
+    "a critical mark of two bytes": [
+      "leaf",
+      { extensions: [endEntity(), sequence(hex("0603551d0f"), hex("0102ff00"), hex("0404030206c0"))] },
+    ],
+    "a critical mark of no bytes": [
+      "leaf",
+      { extensions: [endEntity(), sequence(hex("0603551d0f"), hex("0100"), hex("0404030206c0"))] },
+    ],
     "an authority whose constraints are not critical": [
       "zone",
       { extensions: [extension(BASIC_CONSTRAINTS, false, hex("30030101ff")), authorityUsage()] },
