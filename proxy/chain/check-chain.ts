@@ -3,7 +3,8 @@
  * Warns of what only may be wrong. A node that is unreachable may come back, so its silence ends no start.
  */
 import { Interface } from "ethers";
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../logging.ts";

@@ -5,7 +5,8 @@
  */
 import { Interface } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import type { RootUpdate, SignedBy } from "../../shared/protocol/attestation.ts";
+import type { RootUpdate } from "../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../shared/protocol/host/signed-by.ts";
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import { KINDS, type Kind } from "../../shared/protocol/statements.ts";
 

@@ -1,24 +1,39 @@
 /**
- * What the owner may change in a pool (signers, assets, the executor) as the pool's events tell it: what each event
- * means, and how a proposal's times are told to people and to programs.
+ * Who and what comes into a pool and goes out of it (images and their signers, assets, the executor), as the pool's events
+ * tell it: what each event means, and how a proposal's times are told to people and to programs.
  */
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
 
-export type Role = "signer" | "asset" | "executor";
-const CHANGES = ["proposed", "admitted", "withdrawn", "removed"] as const;
-export type Change = (typeof CHANGES)[number];
+export type Role = "image" | "signer" | "asset" | "executor";
+export type Change = "proposed" | "admitted" | "withdrawn" | "removed";
 
-/** The pool's event for each of the changes. */
-const EVENTS: Readonly<Record<Role, readonly string[]>> = {
-  signer: ["SignerProposed", "SignerAdded", "SignerWithdrawn", "SignerRemoved"],
-  asset: ["AssetProposed", "AssetAdded", "AssetWithdrawn", "AssetDelisted"],
-  executor: ["ExecutorProposed", "ExecutorSet", "ExecutorWithdrawn", "ExecutorRemoved"],
+/** The pool's event for each of the changes. Nobody proposes a signer: it is registered, by a document. */
+const EVENTS: Readonly<Record<Role, Partial<Record<Change, string>>>> = {
+  image: { proposed: "ImageProposed", admitted: "ImageAdmitted", removed: "ImageRevoked" },
+  signer: { admitted: "SignerRegistered", removed: "SignerRemoved" },
+  asset: {
+    ...{ proposed: "AssetProposed", admitted: "AssetAdded" },
+    ...{ withdrawn: "AssetWithdrawn", removed: "AssetDelisted" },
+  },
+  executor: {
+    ...{ proposed: "ExecutorProposed", admitted: "ExecutorSet" },
+    ...{ withdrawn: "ExecutorWithdrawn", removed: "ExecutorRemoved" },
+  },
 };
-const ROLES = Object.keys(EVENTS) as Role[];
+export const ROLES = Object.keys(EVENTS) as readonly Role[];
+const MEANINGS = new Map(
+  ROLES.flatMap((role) =>
+    Object.entries(EVENTS[role]).map(([change, name]) => [name, { role, change: change as Change }] as const),
+  ),
+);
+
+/** An image is named by its hash, all else by its address. */
+export type Subject = Address | Bytes32;
 
 export interface Proposal {
   readonly role: Role;
-  readonly subject: Address;
+  readonly subject: Subject;
   /** Unix seconds: anybody may admit it from here on, */
   readonly admissibleAt: number;
   /** and nobody from here on. */
@@ -28,21 +43,21 @@ export interface Proposal {
 export interface OwnerEvent {
   readonly change: Change;
   readonly role: Role;
-  readonly subject: Address;
+  readonly subject: Subject;
   /** Of a "proposed". */
   readonly proposal: Proposal | undefined;
 }
 
 export function eventNamesOf(role: Role): readonly string[] {
-  return EVENTS[role];
+  return Object.values(EVENTS[role]);
 }
 
 /** Undefined for an event about something else. An event names its subject like the role. */
 export function ownerEventOf(name: string, args: Readonly<Record<string, unknown>>): OwnerEvent | undefined {
-  const role = ROLES.find((one) => EVENTS[one].includes(name));
-  const change = role && CHANGES[EVENTS[role].indexOf(name)];
-  const subject = role && asAddress(args[role]);
-  if (role === undefined || change === undefined || subject === undefined) return undefined;
+  const { role, change } = MEANINGS.get(name) ?? {};
+  if (role === undefined || change === undefined) return undefined;
+  const subject = role === "image" ? asBytes32(args[role]) : asAddress(args[role]);
+  if (subject === undefined) return undefined;
   if (change !== "proposed") return { change, role, subject, proposal: undefined };
   const times = { admissibleAt: Number(args["admissibleAt"]), expiresAt: Number(args["expiresAt"]) };
   return { change, role, subject, proposal: { role, subject, ...times } };
@@ -55,7 +70,8 @@ export function proposalText(proposal: Proposal): string {
 
 /** For programs. */
 export function proposalJson(proposal: Proposal): Record<string, unknown> {
-  return { role: proposal.role, address: proposal.subject, ...timeFieldsOf(proposal) };
+  const { role, subject } = proposal;
+  return { role, [role === "image" ? "image" : "address"]: subject, ...timeFieldsOf(proposal) };
 }
 
 export function dateOf(unixSecs: number): string {

@@ -13,7 +13,7 @@ export function brakesOfBlock(pool: PoolBrakes, freshTip: () => string | undefin
   return {
     // Times, and no verdict: what has passed meanwhile is the caller's to see.
     brakes: () => once("brakes", () => pool.brakes()),
-    attestedRoom: (asset, signatures) =>
-      once(`room ${asset} ${String(signatures)}`, () => pool.attestedRoom(asset, signatures)),
+    attestedRoom: (asset, threshold) =>
+      once(`room ${asset} ${String(threshold)}`, () => pool.attestedRoom(asset, threshold)),
   };
 }

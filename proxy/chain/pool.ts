@@ -5,13 +5,13 @@
 import { Interface } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import {
-  asAddress,
   mustField,
   ZERO_ADDRESS,
   type Address,
   type Bytes32,
   type Field,
 } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { EXECUTED_TOPIC, readExecuted, type Executed } from "../../shared/protocol/host/executed-log.ts";
 import { KIND_NAMES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
@@ -135,6 +135,14 @@ export function createPool(chain: Chain, address: Address) {
     isVoid: async (leafIndex: number, at?: BlockTag) => (await read("isVoid", [leafIndex], at))[0] === true,
     isSpent: async (nullifier: Field) => (await read("isSpent", [nullifier]))[0] === true,
     isSigner: async (signer: Address) => (await read("isSigner", [signer]))[0] === true,
+    /** Which verifier is in this signer's image, 1 or 2; undefined where its word does not count. */
+    async signerKind(signer: Address): Promise<number | undefined> {
+      const [[isBelieved], [image]] = await Promise.all([
+        read("isSigner", [signer]),
+        read("signerRecord", [signer]),
+      ]);
+      return isBelieved === true ? Number((await read("imageRecord", [image]))[1]) : undefined;
+    },
     /** Whether it may be deposited now, and swapped into or through. */
     isAsset: async (asset: Address) => (await read("isAsset", [asset]))[0] === true,
     /**
@@ -152,10 +160,10 @@ export function createPool(chain: Chain, address: Address) {
     /** Whether the pool can name that place in its queue. */
     isCheckpoint: async (leafCount: number, head: Bytes32) =>
       (await read("checkpointTime", [leafCount, head]))[0] !== 0n,
-    /** What may still leave today by attestations of so many signers. */
-    async attestedRoom(asset: Address, signatures: number) {
-      const [byOne, byTwo] = (await read("room", [asset])) as readonly bigint[];
-      return signatures < 2 ? byOne! : byTwo!;
+    /** What may still leave today by attestations: at a threshold of one by one kind's, from two on by both kinds'. */
+    async attestedRoom(asset: Address, threshold: number) {
+      const [byOne, byBoth] = (await read("room", [asset])) as readonly bigint[];
+      return threshold < 2 ? byOne! : byBoth!;
     },
     /** What may still leave today by proofs. */
     provedRoom: async (asset: Address) => ((await read("room", [asset])) as readonly bigint[])[2]!,

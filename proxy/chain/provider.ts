@@ -3,7 +3,8 @@
  * this moment. The node is untrusted in the sense that it may be unreachable, late or behind; what it says is
  * checked against what else it says (parent hashes, roots), never against a cache.
  */
-import { asBytes32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../shared/protocol/host/text.ts";
 import { ChainUnreachable, ChainRefused, createJsonRpc, type JsonRpcOptions } from "./json-rpc.ts";
 
 export interface Header {

@@ -5,7 +5,8 @@
  * still do. Only the node's own silence fails a question.
  */
 import { Interface } from "ethers";
-import { asAddress, ZERO_ADDRESS, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { FEE_TIERS } from "../../shared/protocol/statements.ts";
 import { ChainUnreachable, ChainRefused } from "./json-rpc.ts";
 import type { Chain } from "./provider.ts";

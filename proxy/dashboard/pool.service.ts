@@ -8,9 +8,10 @@ import type { Instruction } from "../../shared/dashboard/values.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { checksumAddress } from "../../shared/api/checksum.ts";
 import { readAttestation } from "../../shared/protocol/attestation-document.ts";
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
-import { eventNamesOf, ownerEventOf, type Role } from "../chain/owner-events.ts";
+import { eventNamesOf, ownerEventOf, ROLES, type Role, type Subject } from "../chain/owner-events.ts";
 import type { Chain } from "../chain/provider.ts";
 import { DashboardError } from "./errors.ts";
 
@@ -25,17 +26,20 @@ type Standing = Enclaves["admissions"][number]["standing"];
 
 interface Known {
   readonly role: Role;
-  readonly subject: Address;
+  readonly subject: Subject;
   readonly standing: Standing;
   readonly admissibleAt: number | undefined;
   readonly expiresAt: number | undefined;
-  /** PCRs of a signer's latest genesis document, as it says: the pool's readers verify it (`operator signer list`). */
+  /** PCRs of the document by which a signer was registered: the pool has verified it. */
   readonly measurements: Readonly<Record<string, string>>;
 }
 
 const POOL = new Interface(POOL_ABI);
-const ROLES: readonly Role[] = ["signer", "asset", "executor"];
-const TAKE_OUT = { signer: "removeSigner", asset: "delistAsset", executor: "removeExecutor" } as const;
+const TAKE_OUT = {
+  ...{ image: "revokeImage", signer: "removeSigner", asset: "delistAsset", executor: "removeExecutor" },
+} as const;
+/** What is out of these comes back never. */
+const FOR_EVER: ReadonlySet<Role> = new Set(["image", "signer"]);
 const EVERY_NAME = ROLES.flatMap((role) => eventNamesOf(role));
 /** Nodes refuse longer ranges in one question. */
 const SPAN = 50_000;
@@ -84,9 +88,11 @@ export function createPoolView({ chain, pool, deploymentBlock, settledDepth = SE
     return [
       transaction(
         isProposed ? `Withdraw this ${role}` : `Take this ${role} out`,
-        isProposed
-          ? "Nobody can admit it any more. It may be proposed again, and waits the whole delay then."
-          : `At once; to come back it has to be proposed, and waits the whole delay. ${EFFECTS[role]}`,
+        FOR_EVER.has(role)
+          ? `At once, and permanently. ${EFFECTS[role]}`
+          : isProposed
+            ? "Nobody can admit it any more. It may be proposed again, and waits the whole delay then."
+            : `At once; to come back it has to be proposed, and waits the whole delay. ${EFFECTS[role]}`,
         data,
       ),
     ];
@@ -108,14 +114,12 @@ export function createPoolView({ chain, pool, deploymentBlock, settledDepth = SE
       return {
         threshold: Number(threshold),
         running: admissions
-          .filter(
-            ({ role, standing }) => role === "signer" && (standing === "admitted" || standing === "proposed"),
-          )
-          .map(({ subject, standing, measurements }) => ({
-            ...{ signer: checksumAddress(subject), is_accepted: standing === "admitted", measurements },
+          .filter(({ role, standing }) => role === "signer" && standing === "admitted")
+          .map(({ subject, measurements }) => ({
+            ...{ signer: shownSubject(subject), is_accepted: true, measurements },
           })),
         admissions: admissions.map((one) => ({
-          ...{ role: one.role, subject: checksumAddress(one.subject), standing: one.standing },
+          ...{ role: one.role, subject: shownSubject(one.subject), standing: one.standing },
           withdrawable_until: one.standing === "proposed" ? time(one.admissibleAt) : null,
           expires_at: one.standing === "proposed" ? time(one.expiresAt) : null,
           instructions: instructionsFor(one),
@@ -137,11 +141,17 @@ export function createPoolView({ chain, pool, deploymentBlock, settledDepth = SE
 }
 
 const EFFECTS: Readonly<Record<Role, string>> = {
+  image: "Every signer of it is out, and no other comes in.",
   signer:
     "The pool takes no attestation of it from then on, and with too few signers only proofs move money.",
   asset: "No deposits of it and no swaps into it any more; withdrawals go on.",
   executor: "No swaps any more.",
 };
+
+function shownSubject(subject: Subject): string {
+  const address = asAddress(subject);
+  return address === undefined ? subject : checksumAddress(address);
+}
 
 const rank = (standing: Standing): number =>
   ["proposed", "admitted", "withdrawn", "removed", "expired"].indexOf(standing);
@@ -166,7 +176,7 @@ function take(
     ...{ role, subject, standing: change },
     admissibleAt: proposal?.admissibleAt,
     expiresAt: proposal?.expiresAt,
-    measurements: measurementsIn(told["genesisDocument"]) ?? before?.measurements ?? {},
+    measurements: measurementsIn(told["document"]) ?? before?.measurements ?? {},
   });
 }
 
@@ -176,7 +186,7 @@ function measurementsIn(document: unknown): Readonly<Record<string, string>> | u
     const { measurement } = readAttestation(mustFromHex(document)) ?? {};
     return measurement === undefined ? undefined : { ...measurement };
   } catch {
-    // What an owner put there is no document.
+    // The chain's node said what no pool says.
     return undefined;
   }
 }

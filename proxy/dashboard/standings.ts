@@ -47,7 +47,7 @@ export const createTries = (windows: Windows, perMinute: number): Count =>
     "Too many tries from this address; wait a moment",
   );
 
-/** By account: each change stays in the audit log for ever, so without an end to them the store has one. */
+/** By account: each change stays in the audit log permanently, so without an end to them the store has one. */
 export const createChanges = (windows: Windows, perDay: number): Count =>
   counting(
     windows,

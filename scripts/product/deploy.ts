@@ -1,19 +1,25 @@
 // Puts the pool with its verifiers, its hasher and the venue for swaps on a chain, and for local chains the
-// test dollar. Trusts the caller's choice of keys, signers and owner; a pool cannot be changed afterwards, so
+// test dollar. Trusts the caller's choice of keys, images and owner; a pool cannot be changed afterwards, so
 // every argument is checked before money is spent.
+import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ContractFactory, NonceManager, Wallet, ZeroAddress, type Signer } from "ethers";
 import {
-  asAddress,
-  asBytes32,
-  ZERO_BYTES32,
-  type Address,
-  type Bytes32,
-} from "../../shared/protocol/brands.ts";
-import { toAddress, toHex } from "../../shared/protocol/bytes.ts";
-import { keccak256 } from "../../shared/protocol/hash.ts";
+  Contract,
+  ContractFactory,
+  type JsonRpcProvider,
+  NonceManager,
+  Wallet,
+  ZeroAddress,
+  type Signer,
+} from "ethers";
+import { parseConfiguration } from "../../enclave/configuration.ts";
+import { ATTESTATIONS_ABI } from "../../shared/contracts/abi.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
+import { toHex } from "../../shared/protocol/bytes.ts";
+import { VERIFIER_KINDS } from "../../shared/protocol/host/registration.ts";
 import { KIND_NAMES, type Kind } from "../../shared/protocol/statements.ts";
 import {
   verificationKeyBytes,
@@ -24,6 +30,7 @@ import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts
 import { wholeNumber } from "../build/command.ts";
 import { loadArtifact } from "../build/contracts.ts";
 import { LOCAL_CHAINS, refuseDevelopmentKeys } from "../build/circuits/key-purpose.ts";
+import { developmentConfiguration, refuseDevelopment } from "./image/configuration.ts";
 import { SendingProvider } from "./receipt-by-time.ts";
 
 export { readKeys };
@@ -36,57 +43,60 @@ const HEAD_START_SECS = 2 * DAY_SECS;
 /** A million of a token with six decimals. */
 const DEFAULT_MINIMUM_CAP = 1_000_000_000_000n;
 
-const HELP = `Usage: DEPLOYER_KEY=0x… tsx scripts/product/deploy.ts --rpc <url> --keys <folder> [--signer <address>]… --asset <address>…
+/** Shorter than the certificate lives that signs a document, long enough for a chain that is slow. */
+const MAX_DOCUMENT_AGE_SECS = 3_600;
 
-Deploys the four verifiers, the two hashers, the pool's two modules and a pool, and prints one JSON object. The deployer's key is read
-from the environment, never from the command line, where other users of the machine could see it.
+const HELP = `Usage: DEPLOYER_KEY=0x… tsx scripts/product/deploy.ts --rpc <url> --keys <folder> --configuration <file> [--image <kind>:<hash>]… --asset <address>…
+
+Deploys the four verifiers, the two hashers, what verifies attestation documents, the pool's three modules and a pool, and prints one
+JSON object. The deployer's key is read from the environment, never from the command line, where other users of the machine could see it.
 
   --keys <folder>            verification keys of a ceremony: <kind>.json for each of the four kinds
-  --signer <address>         an enclave's signing address; may be given several times (default: nobody's, so that
-                             the first one comes with its genesis document: operator signer register)
-  --image <hash>             keccak256(PCR0 ‖ PCR1 ‖ PCR2) of the image that holds that signer's key; one for each
-                             --signer, in the same order (default: none known, so that no image can be revoked)
-  --bond <wei>               what stands for each signer and goes to whoever refutes it (default 0); paid by the deployer
-                             for those of --signer
+  --configuration <file>     an image's configuration.json: names the root of the platforms whose documents register signers;
+                             it cannot be changed later
+  --image <kind>:<hash>      an image that may vouch from the start: first or second (which verifier it runs), and
+                             keccak256(PCR0 ‖ PCR1 ‖ PCR2); may be given several times (default: none, so that the first waits for
+                             --change-delay: operator image propose). Its signers come by operator signer register
+  --attestations <address>   what verifies documents, deployed before (default: a new one under the configuration's root)
+  --revoker <address>        who may revoke certificates in a new one, and nothing else (default: the owner)
+  --max-document-age <seconds>  after which a document registers nobody any more (default ${String(MAX_DOCUMENT_AGE_SECS)})
+  --bond <wei>               what stands for each signer and goes to whoever refutes it (default 0); paid by whoever registers it
   --asset <address>          a token that may be deposited; may be given several times
   --minimum-cap <units>      what may leave of that asset in a day at least, also where a tenth of the balance is less;
                              one for each --asset, in the same order
-  --threshold <n>            attestations that a statement needs (default 1); no more than there are signers
-  --change-delay <seconds>   before a proposed signer, asset or executor may be admitted (default ${String(7 * DAY_SECS)},
+  --threshold <n>            attestations that a statement needs (default 1); from 2 on, of both kinds of verifier
+  --change-delay <seconds>   before a proposed image, asset or executor may be admitted (default ${String(7 * DAY_SECS)},
                              at least two days more than the next; any on chains ${[...LOCAL_CHAINS].join(", ")})
   --proved-delay <seconds>   how old a root must be before a proof may use it without a signer (default ${String(3 * DAY_SECS)}, at
                              least ${String(SHORTEST_PROVED_DELAY_SECS)}; any on those chains)
   --guardian <address>       who may close the attested path for three days of ten (default: nobody)
   --executor <address>       the venue for swaps (default: none, unless the next option is given)
   --uniswap-factory <address>  deploys an executor over this Uniswap v3 first, and uses it
-  --owner <address>          who may propose and remove signers, assets and executors (default: the deployer)
+  --owner <address>          who may propose and remove images, assets and executors (default: the deployer)
   --development              not for money: takes the committed keys, whose maker could forge any statement, also
-                             by itself without --keys
+                             by itself without --keys, and the development configuration, also without --configuration
   --help                     this text`;
 
-/**
- * Nobody's addresses: hashes, whose keys nobody has. A pool needs as many signers to begin with as it asks for, and
- * shows a genesis document only for one that is proposed. So it may begin with these; remove them once real ones are in.
- */
-export function nobodies(count: number): readonly Address[] {
-  return Array.from({ length: count }, (_, i) => {
-    const text = `Cloister: no signer yet${i === 0 ? "" : ` ${String(i)}`}`;
-    return toAddress(keccak256(new TextEncoder().encode(text)).slice(-20));
-  });
+/** Code that may vouch: keccak256(PCR0 ‖ PCR1 ‖ PCR2), and which verifier it is. */
+export interface ImageOfKind {
+  readonly image: Bytes32;
+  readonly kind: number;
 }
 
 export interface PoolSettings {
-  /** Signing addresses of the enclaves accepted from the start. */
-  readonly signers: readonly Address[];
-  /** Attestations by distinct signers that a statement needs. */
+  /** Admitted from the start; whose signers they are proves that by registering. Default: none. */
+  readonly images?: readonly ImageOfKind[];
+  /** Verifies the documents by which signers register, see `deployAttestations`. */
+  readonly attestations: Address;
+  /** Seconds. Default: an hour. */
+  readonly maxDocumentAge?: number;
+  /** Attestations by distinct signers that a statement needs; from two on, of both kinds. */
   readonly threshold: number;
-  /** Seconds between the proposal of a signer, asset or executor and the moment it may be admitted. */
+  /** Seconds between the proposal of an image, asset or executor and the moment it may be admitted. */
   readonly changeDelay: number;
   readonly assets: readonly Address[];
   /** Seconds that a root must be old before a proof may use it. Default: half of `changeDelay`. */
   readonly provedDelay?: number;
-  /** keccak256(PCR0 ‖ PCR1 ‖ PCR2) of each signer's image. Default: unknown. */
-  readonly images?: readonly Bytes32[];
   /** Wei that stand for each signer. Default: none. */
   readonly signerBond?: bigint;
   /** Of each asset the least that may leave in a day. Default: a million of a token with six decimals. */
@@ -104,6 +114,7 @@ export interface PoolSettings {
   readonly treeHasher?: Address;
   readonly governance?: Address;
   readonly recovery?: Address;
+  readonly signerRegistry?: Address;
 }
 
 export interface Deployed {
@@ -114,15 +125,15 @@ export interface Deployed {
 
 export async function deployPool(wallet: Signer, settings: PoolSettings): Promise<Deployed> {
   const verifiers = settings.verifiers ?? (await deployVerifiers(wallet, await readKeys()));
-  const { signers, assets, signerBond = 0n } = settings;
+  const { images = [], assets } = settings;
   const contract = async (name: string) => (await deployContract(wallet, name, [])).address;
   const configuration = {
     owner: settings.owner ?? (await wallet.getAddress()),
     guardian: settings.guardian ?? ZeroAddress,
-    signers,
-    images: settings.images ?? signers.map(() => ZERO_BYTES32),
+    images: images.map(({ image }) => image),
+    kinds: images.map(({ kind }) => kind),
     threshold: settings.threshold,
-    signerBond,
+    signerBond: settings.signerBond ?? 0n,
     changeDelay: settings.changeDelay,
     provedDelay: settings.provedDelay ?? Math.floor(settings.changeDelay / 2),
     assets,
@@ -133,8 +144,27 @@ export async function deployPool(wallet: Signer, settings: PoolSettings): Promis
     treeHasher: settings.treeHasher ?? (await contract("TreeHasher")),
     governance: settings.governance ?? (await contract("Governance")),
     recovery: settings.recovery ?? (await contract("Recovery")),
+    signerRegistry: settings.signerRegistry ?? (await contract("SignerRegistry")),
+    attestations: settings.attestations,
+    maxDocumentAge: settings.maxDocumentAge ?? MAX_DOCUMENT_AGE_SECS,
   };
-  return deployContract(wallet, "Pool", [configuration], signerBond * BigInt(signers.length));
+  return deployContract(wallet, "Pool", [configuration]);
+}
+
+export interface AttestationTerms {
+  /** SHA-256 of the DER of the root under which documents are believed, permanently. */
+  readonly root: Bytes32;
+  /** May revoke certificates, and nothing else. */
+  readonly revoker: Address;
+}
+
+/** What verifies attestation documents, for any number of pools. */
+export async function deployAttestations(
+  wallet: Signer,
+  { root, revoker }: AttestationTerms,
+): Promise<Address> {
+  const p384 = (await deployContract(wallet, "P384", [])).address;
+  return (await deployContract(wallet, "NitroAttestations", [root, revoker, p384])).address;
 }
 
 /** One verifier a kind, each with its key in its code. */
@@ -158,11 +188,10 @@ export async function deployContract(
   wallet: Signer,
   name: string,
   args: readonly unknown[],
-  value = 0n,
 ): Promise<Deployed> {
   const { abi, bytecode } = await loadArtifact(name);
   const factory = new ContractFactory(abi as never, bytecode, wallet);
-  const contract = await factory.deploy(...args, { value });
+  const contract = await factory.deploy(...args);
   const receipt = await contract.deploymentTransaction()?.wait();
   const address = asAddress(receipt?.contractAddress);
   if (receipt === undefined || receipt === null || address === undefined)
@@ -193,7 +222,10 @@ async function main(): Promise<void> {
     options: {
       rpc: { type: "string" },
       keys: { type: "string" },
-      signer: { type: "string", multiple: true, default: [] },
+      configuration: { type: "string" },
+      attestations: { type: "string" },
+      revoker: { type: "string" },
+      "max-document-age": { type: "string", default: String(MAX_DOCUMENT_AGE_SECS) },
       asset: { type: "string", multiple: true, default: [] },
       image: { type: "string", multiple: true, default: [] },
       bond: { type: "string", default: "0" },
@@ -224,23 +256,24 @@ async function main(): Promise<void> {
     throw new Error("--executor and --uniswap-factory exclude each other");
   }
   const threshold = wholeNumber("--threshold", values.threshold);
-  const signers = values.signer.map((text) => address(text, "--signer"));
+  const images = values.image.map(imageOfKind);
+  const root = await platformRoot(values);
   const settings = {
-    signers: signers.length === 0 ? nobodies(threshold) : signers,
+    images,
+    maxDocumentAge: wholeNumber("--max-document-age", values["max-document-age"]),
     threshold,
     changeDelay: wholeNumber("--change-delay", values["change-delay"]),
     provedDelay: wholeNumber("--proved-delay", values["proved-delay"]),
     signerBond: units(values.bond, "--bond"),
     assets: values.asset.map((text) => address(text, "--asset")),
     minimumCaps: values["minimum-cap"].map((text) => units(text, "--minimum-cap")),
-    ...(values.image.length === 0 ? {} : { images: values.image.map((text) => bytes32(text, "--image")) }),
     guardian: optionalAddress(values.guardian, "--guardian"),
     owner: optionalAddress(values.owner, "--owner"),
   };
-  refuseThreshold(threshold, settings.signers);
+  refuseThreshold(threshold, images);
   refuseUneven("--minimum-cap", settings.minimumCaps, "--asset", settings.assets);
-  if (settings.images !== undefined) refuseUneven("--image", settings.images, "--signer", settings.signers);
   const given = optionalAddress(values.executor, "--executor");
+  const before = optionalAddress(values.attestations, "--attestations");
   const factory = optionalAddress(values["uniswap-factory"], "--uniswap-factory");
   const keys = await readKeys(values.keys);
 
@@ -250,25 +283,62 @@ async function main(): Promise<void> {
   const keyHashes = new Map(KIND_NAMES.map((kind) => [kind, verificationKeyHash(keys[kind])]));
   const { development } = values;
   await refuseDevelopmentKeys({ chainId, keyHashes, keys: new Map(Object.entries(keys)), development });
+  if (before !== undefined) await refuseRoot(provider, before, root);
   const wallet = new NonceManager(new Wallet(deployerKey, provider));
+  const revoker =
+    optionalAddress(values.revoker, "--revoker") ??
+    settings.owner ??
+    address(await wallet.getAddress(), "--owner");
   const executor =
     factory === undefined ? given : (await deployContract(wallet, "UniswapV3Executor", [factory])).address;
   const verifiers = await deployVerifiers(wallet, keys);
-  const pool = await deployPool(wallet, { ...settings, verifiers, executor });
+  const attestations = before ?? (await deployAttestations(wallet, { root, revoker }));
+  const pool = await deployPool(wallet, { ...settings, verifiers, executor, attestations });
   provider.destroy();
-  const made = { chain_id: String(chainId), pool: pool.address, block: pool.block };
+  const made = { chain_id: String(chainId), pool: pool.address, block: pool.block, attestations };
   console.log(JSON.stringify({ ...made, executor: executor ?? null }));
 }
 
-/** A pool that asks for more signatures than anybody can give would hold what is deposited, permanently. */
-export function refuseThreshold(threshold: number, signers: readonly Address[]): void {
+/** `first:0x…` or `second:0x…`. */
+function imageOfKind(text: string): ImageOfKind {
+  const [name = "", hash = ""] = text.split(":");
+  if (!(name in VERIFIER_KINDS)) throw new Error("--image takes first:HASH or second:HASH");
+  return { kind: VERIFIER_KINDS[name as keyof typeof VERIFIER_KINDS], image: bytes32(hash, "--image") };
+}
+
+/** With images to begin with, they can give what is asked; without any, none can yet. */
+export function refuseThreshold(threshold: number, images: readonly ImageOfKind[]): void {
   if (threshold === 0) throw new Error("--threshold must be at least 1: nobody's word would be needed");
-  if (new Set(signers).size !== signers.length) throw new Error("--signer names an address twice");
-  if (threshold > signers.length) {
+  if (new Set(images.map(({ image }) => image)).size !== images.length)
+    throw new Error("--image names an image twice");
+  if (threshold > 1 && new Set(images.map(({ kind }) => kind)).size === 1)
     throw new Error(
-      `--threshold ${String(threshold)} is more than the ${String(signers.length)} signers can give; name more --signer`,
+      `--threshold ${String(threshold)} takes signatures of both kinds of verifier; name an --image of each`,
     );
-  }
+}
+
+/** SHA-256 of the root of platforms that the images believe. */
+async function platformRoot(values: {
+  readonly configuration?: string | undefined;
+  readonly development: boolean;
+  readonly keys?: string | undefined;
+}): Promise<Bytes32> {
+  if (values.configuration === undefined && !values.development)
+    throw new Error("--configuration is needed: it names the platforms whose documents register signers");
+  const text =
+    values.configuration === undefined
+      ? await developmentConfiguration(values.keys)
+      : await readFile(values.configuration, "utf8");
+  const configuration = parseConfiguration(text);
+  if (!values.development) await refuseDevelopment(configuration);
+  return bytes32(`0x${configuration.attestationRoot}`, "the root");
+}
+
+/** Another root would believe other platforms than the images do. */
+async function refuseRoot(provider: JsonRpcProvider, attestations: Address, root: Bytes32): Promise<void> {
+  const contract = new Contract(attestations, ATTESTATIONS_ABI, provider);
+  if ((await contract.getFunction("rootHash")()) !== root)
+    throw new Error("--attestations verifies documents under another root than the configuration's");
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * `npm run operator`: developers, API keys and fee rules of an instance, written straight into its store, and the signers
- * of its enclaves (operator/signer.ts). Safe while the proxy runs: LMDB lets several processes share the
+ * `npm run operator`: developers, API keys and fee rules of an instance, written straight into its store, and the images
+ * and signers of its enclaves (operator/image.ts, operator/signer.ts). Safe while the proxy runs: LMDB lets several processes share the
  * folder, and so does Redis. Trusts whoever may read that folder.
  */
 import { existsSync } from "node:fs";
@@ -10,15 +10,17 @@ import { openChainDataStore } from "../../proxy/store/lmdb/chain-data.ts";
 import { openDatabase, type Database } from "../../proxy/store/lmdb/database.ts";
 import { UnfitFormat, type Instance } from "../../proxy/store/lmdb/instance-record.ts";
 import { UnfitRedis } from "../../proxy/store/redis/fitness.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { APPS, APPS_HELP } from "./operator/apps.ts";
 import { BACKUP_HELP, backupCommand, restoreCommand } from "./operator/backup.ts";
 import { BRIDGES, BRIDGES_HELP } from "./operator/bridges.ts";
 import { DIFFERENT, INDEX_HELP, indexCommand } from "./operator/chain-index.ts";
 import { DEVELOPERS, KEYS } from "./operator/developers.ts";
+import { DISAGREEMENTS, DISAGREEMENTS_HELP } from "./operator/disagreements.ts";
 import { FEES, FEES_HELP } from "./operator/fees.ts";
 import { ACCOUNTS, INVITATIONS, INVITATIONS_HELP } from "./operator/invitations.ts";
 import { listingCommand } from "./operator/listings.ts";
+import { imageCommand } from "./operator/image.ts";
 import { signerCommand } from "./operator/signer.ts";
 import { auditCommand, HISTORY_HELP, usageCommand } from "./operator/history.ts";
 import { TICKETS, TICKETS_HELP } from "./operator/tickets.ts";
@@ -51,11 +53,13 @@ const HELP = `Usage: npm run operator -- [--data FOLDER] [--redis URL] [--pepper
 ${INVITATIONS_HELP}
 ${APPS_HELP}
 ${TICKETS_HELP}
+${DISAGREEMENTS_HELP}
 ${BRIDGES_HELP}
 ${HISTORY_HELP}
 ${INDEX_HELP}
 ${BACKUP_HELP}
-  signer genesis | register | revoke | list               the enclaves' signers; see signer --help
+  image propose | admit | revoke | list                   which code may vouch in the pool; see image --help
+  signer genesis | register | remove | expel | list       the enclaves' signers; see signer --help
   assets propose | admit | withdraw | remove | list       the tokens that the pool takes; see assets --help
   executor propose | admit | withdraw | remove | list     the venue of its swaps; see executor --help
 
@@ -75,13 +79,14 @@ limits: --session-per-minute N  --key-per-minute N  --key-per-day N
 /** What is asked of an instance's stores. */
 const COMMANDS: Readonly<Record<string, Verbs>> = {
   ...{ developers: DEVELOPERS, keys: KEYS, apps: APPS, fees: FEES, tickets: TICKETS, bridges: BRIDGES },
-  ...{ invitations: INVITATIONS, accounts: ACCOUNTS },
+  ...{ invitations: INVITATIONS, accounts: ACCOUNTS, disagreements: DISAGREEMENTS },
 };
 
 async function main(args: string[]): Promise<void> {
   const [command, ...words] = args;
   // Signers, and the contracts that the pool calls, are on the chain and in files of their own: with other options.
   if (command === "signer") return signerCommand(words);
+  if (command === "image") return imageCommand(words);
   if (command === "assets") return listingCommand("asset", words);
   if (command === "executor") return listingCommand("executor", words);
   const { values, positionals } = parseStoreCommand(args);

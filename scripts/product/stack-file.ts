@@ -45,6 +45,10 @@ const bridgesEntry = z.object({
 });
 export type BridgesEntry = z.infer<typeof bridgesEntry>;
 
+const image = {
+  measurement: z.object({ pcr0: z.string(), pcr1: z.string(), pcr2: z.string() }),
+  configuration_hash: z.string(),
+};
 const networkEntry = z.object({
   base_url: z.string(),
   chain_rpc: z.string(),
@@ -59,13 +63,14 @@ const networkEntry = z.object({
   threshold: z.int(),
   /** One of each enclave. */
   enclave_signers: z.array(z.string()).min(1),
-  /** What a client has to find in each enclave's attestation document. */
+  /** What a client has to find in the attestation document of each enclave of the first verifier. */
   enclave: z.object({
-    measurement: z.object({ pcr0: z.string(), pcr1: z.string(), pcr2: z.string() }),
-    /** SHA-256 of the root certificate's DER, 64 hex digits. */
+    ...image,
+    /** SHA-256 of the root certificate's DER, 64 hex digits; the same for both. */
     attestation_root: z.string(),
-    configuration_hash: z.string(),
   }),
+  /** And of the second. Absent where the pool asks for one attestation. */
+  second_enclave: z.object(image).optional(),
   /** Every listed asset, USDC first. */
   tokens: z.array(z.object({ symbol: z.string(), address: z.string(), decimals: z.int() })),
   /** The pool's executor, and Uniswap v3: its factory, QuoterV2, and where liquidity is given. Absent where swaps are off. */

@@ -5,7 +5,8 @@
 import { parseArgs } from "node:util";
 import { JsonRpcProvider } from "ethers";
 import { ChainRefused, ChainUnreachable } from "../../proxy/chain/json-rpc.ts";
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import type { Home } from "../../shared/protocol/statements.ts";
 import { readKeys, verificationKeysFolder } from "../build/circuits/artefacts.ts";
 import { UsageError, wholeNumber } from "../build/command.ts";

@@ -1,10 +1,12 @@
-// Contracts and signers of a local network, as they have to be for the enclave that runs: deployed once, a
-// signer registered with its genesis document when a new one was born. The stack owns the pool here; in
-// production that is an operator's act.
-import { JsonRpcProvider, NonceManager, Wallet, type Signer } from "ethers";
-import type { Address } from "../../shared/protocol/brands.ts";
+// Contracts and signers of a local network, as they have to be for the enclave that runs: deployed once with its image, a
+// signer registered by its birth certificate when a new one was born, a new image proposed and admitted when the enclave
+// was built anew. The stack owns the pool here; in production that is an operator's act, and registering is anybody's.
+import { Contract, JsonRpcProvider, NonceManager, toBeHex, Wallet, type Signer } from "ethers";
+import { POOL_ABI } from "../../shared/contracts/abi.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
+import { imageOf, VERIFIER_KINDS } from "../../shared/protocol/host/registration.ts";
 import { loadArtifact } from "../build/contracts.ts";
 import type { SignerPair } from "../../proxy/enclave-link/signer-pair.ts";
 import {
@@ -13,18 +15,16 @@ import {
   deployTestUsdc,
   deployVerifiers,
   keyHashesIn,
-  nobodies,
+  type ImageOfKind,
   type PoolSettings,
   readKeys,
 } from "../product/deploy.ts";
-import {
-  addSigner,
-  proposeSigner,
-  readSigners,
-  removeSigner,
-  waitForTime,
-} from "../product/operator/pool-signers.ts";
+import { act, waitForTime } from "../product/operator/admissions.ts";
+import { readImages, readSigners } from "../product/operator/pool-signers.ts";
+import { kmsKeyIn, registerSigner, settledBlockHash } from "../product/operator/registration.ts";
 import type { Anvil } from "./anvil.ts";
+import { developmentAttestations } from "./development-registration.ts";
+import type { KnownImage } from "./development-signer.ts";
 import { giveCoins } from "./local-chain.ts";
 import { deployVenue } from "./local-venue.ts";
 import { NETWORKS } from "./networks.ts";
@@ -35,14 +35,19 @@ import { type Deployment, type NetworkFolder } from "./stack-folder.ts";
 const CHANGE_DELAY_SECS = 1;
 const RICH = 10_000n * 10n ** 18n;
 
+export interface KnownEnclave {
+  readonly image: KnownImage;
+  readonly pair: SignerPair;
+}
+
 export interface Settling {
   readonly name: NetworkName;
   readonly folder: NetworkFolder;
   readonly chain: Anvil;
   readonly blockTimeSecs: number;
   readonly existing: Deployment | undefined;
-  /** Verified, one of each enclave. */
-  readonly pairs: readonly SignerPair[];
+  /** Each with its image, and its verified pair; a new one was born for a block of this chain. */
+  readonly enclaves: readonly KnownEnclave[];
   /** Signers that the pool asks for; fixed when it is deployed. */
   readonly threshold: number;
   /** Folder of the keys that the pool goes by. Default: the committed ones. */
@@ -87,19 +92,20 @@ export async function requireContinuable(
 }
 
 async function deploy(
-  { name, folder, pairs, threshold, blockTimeSecs, verificationKeys, poolTerms = {} }: Settling,
+  settling: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
+  const { name, folder, enclaves, threshold, blockTimeSecs, verificationKeys, poolTerms = {} } = settling;
   await giveCoins(provider, await owner.getAddress(), RICH);
   const sender = new Wallet(await folder.secrets.text("sender.key"));
   await giveCoins(provider, sender.address, RICH);
   const usdc = (await deployTestUsdc(owner)).address;
   const venue = NETWORKS[name].swaps ? await deployVenue(owner, usdc) : undefined;
   const tokens = [{ symbol: "USDC", address: usdc, decimals: 6 }, ...(venue?.tokens ?? [])];
-  const former = nobodies(threshold);
   const pool = await deployPool(owner, {
-    signers: former,
+    images: imagesOf(enclaves).map(kindOf),
+    attestations: await developmentAttestations(owner),
     threshold,
     changeDelay: CHANGE_DELAY_SECS,
     assets: tokens.map(({ address }) => address),
@@ -109,11 +115,7 @@ async function deploy(
       ? {}
       : { verifiers: await deployVerifiers(owner, await readKeys(verificationKeys)) }),
   });
-  const { changeDelay = CHANGE_DELAY_SECS } = poolTerms;
-  await registerSigners(provider, owner, pool.address, pairs, former, async () => {
-    if (changeDelay > CHANGE_DELAY_SECS) await provider.send("evm_increaseTime", [changeDelay]);
-    await provider.send("evm_mine", []);
-  });
+  await registerSigners(provider, owner, pool.address, enclaves);
   await provider.send("evm_setAutomine", [false]);
   await provider.send("evm_setIntervalMining", [blockTimeSecs]);
   return {
@@ -124,48 +126,107 @@ async function deploy(
     threshold,
     ...venue,
     tokens,
-    signers: pairs.map(({ signer }) => signer),
+    signers: signersOf(enclaves),
   };
 }
 
 async function resume(
   existing: Deployment,
-  { pairs }: Settling,
+  { enclaves }: Settling,
   provider: JsonRpcProvider,
   owner: NonceManager,
 ): Promise<Deployment> {
   if ((await provider.getCode(existing.pool)) === "0x")
     throw new StackError("the saved chain does not hold the pool. Begin again with: npm start -- --fresh");
-  await registerSigners(provider, owner, existing.pool, pairs, existing.signers);
-  return { ...existing, signers: pairs.map(({ signer }) => signer) };
+  const pool = existing.pool;
+  for (const image of imagesOf(enclaves)) await admitImage(provider, owner, pool, image);
+  await registerSigners(provider, owner, pool, enclaves);
+  await removeFormer(provider, owner, pool, signersOf(enclaves), existing.signers);
+  return { ...existing, signers: signersOf(enclaves) };
 }
 
-/** Adds the signers that the pool does not have, and only then removes the former ones: the pool is never without. */
-export async function registerSigners(
+const signersOf = (enclaves: readonly KnownEnclave[]): Address[] => enclaves.map(({ pair }) => pair.signer);
+
+/** Each once. */
+function imagesOf(enclaves: readonly KnownEnclave[]): KnownImage[] {
+  return [...new Set(enclaves.map(({ image }) => image))];
+}
+
+function kindOf({ measurement, program }: KnownImage): ImageOfKind {
+  return { image: imageOf(measurement), kind: VERIFIER_KINDS[program] };
+}
+
+/** Of an enclave that was built anew: proposed, and admitted after the pool's delay. */
+async function admitImage(
   provider: JsonRpcProvider,
   owner: Signer,
   pool: Address,
-  pairs: readonly SignerPair[],
-  former: readonly Address[],
-  passTime?: () => Promise<unknown>,
+  known: KnownImage,
 ): Promise<void> {
-  const find = async (wanted: Address) =>
-    (await readSigners(provider, pool)).find((one) => one.signer === wanted);
-  for (const { signer, birthCertificate } of pairs) {
-    const before = await find(signer);
-    // A folder that was left between the two steps for more than a week.
-    if (before === undefined || before.standing === "expired")
-      await proposeSigner(owner, pool, signer, birthCertificate);
-    const known = await find(signer);
-    if (known?.standing === "proposed") {
-      await waitForTime(provider, known.admissibleAt ?? 0, passTime);
-      await addSigner(owner, pool, signer);
-    }
+  const { image, kind } = kindOf(known);
+  const find = async () => (await readImages(provider, pool)).find((one) => one.image === image);
+  const before = await find();
+  if (before?.standing === "admitted") return;
+  // "expired": a folder that was left between the two steps for more than a week.
+  if (before?.standing !== "proposed") {
+    const terms = { kind, commit: "this tree", buildCommand: "npm run build" };
+    await act(owner, pool, "image", "propose", image, terms);
   }
-  const now = pairs.map(({ signer }) => signer);
+  await waitForTime(provider, (await find())?.admissibleAt ?? 0);
+  await act(owner, pool, "image", "admit", image);
+}
+
+/** Those that the pool does not have, each by its birth certificate. */
+async function registerSigners(
+  provider: JsonRpcProvider,
+  sender: Signer,
+  pool: Address,
+  enclaves: readonly KnownEnclave[],
+): Promise<void> {
+  const contract = new Contract(pool, POOL_ABI, provider);
+  for (const { image, pair } of enclaves) {
+    if ((await contract.getFunction("isSigner")(pair.signer)) === true) continue;
+    const kmsKey = kmsKeyIn(image.configuration);
+    await registerSigner(sender, { pool, document: pair.birthCertificate, kmsKey });
+  }
+}
+
+/** Only when the others are in: the pool is never without. */
+async function removeFormer(
+  provider: JsonRpcProvider,
+  owner: Signer,
+  pool: Address,
+  now: readonly Address[],
+  former: readonly Address[],
+): Promise<void> {
+  const known = await readSigners(provider, pool);
   for (const gone of former) {
-    if (!now.includes(gone) && (await find(gone))?.standing === "admitted")
-      await removeSigner(owner, pool, gone);
+    const isIn = known.some(({ signer, standing }) => signer === gone && standing === "admitted");
+    if (!now.includes(gone) && isIn) await act(owner, pool, "signer", "remove", gone);
+  }
+}
+
+/** Whether a pool on this chain has it; a pair that it has not, and whose certificate has aged, is of no use. */
+export async function isRegistered(chain: Anvil, pool: Address, signer: Address): Promise<boolean> {
+  const provider = new JsonRpcProvider(chain.url, chain.chainId, { staticNetwork: true, cacheTimeout: -1 });
+  try {
+    return (await new Contract(pool, POOL_ABI, provider).getFunction("isSigner")(signer)) === true;
+  } finally {
+    provider.destroy();
+  }
+}
+
+/**
+ * The challenge of a birth that registers its signer on that chain. Of blocks from before its start, Anvil gives contracts
+ * another hash than it gives callers, so two are made first.
+ */
+export async function birthChallenge(chain: Anvil): Promise<Bytes32> {
+  const provider = new JsonRpcProvider(chain.url, chain.chainId, { staticNetwork: true, cacheTimeout: -1 });
+  try {
+    await provider.send("anvil_mine", [toBeHex(2)]);
+    return await settledBlockHash(provider);
+  } finally {
+    provider.destroy();
   }
 }
 

@@ -9,14 +9,14 @@ import { SpendingKey } from "../../shared/notes/keys.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import { developmentConfiguration } from "../product/image/configuration.ts";
-import type { Measurement } from "../product/image/measurement.ts";
+import { PROGRAM_NAMES, type Measurement, type ProgramName } from "../product/image/measurement.ts";
 import type { NetworkEntry, NetworkName } from "../product/stack-file.ts";
 import { startAnvil, type Anvil } from "./anvil.ts";
 import { startBalancer } from "./balancer.ts";
 import { startLocalBridges, type LocalBridges } from "./bridges/local-bridges.ts";
-import { keptOrNewPair, type KeptPair, type KnownImage } from "./development-signer.ts";
-import { settleContracts, type PoolTerms } from "./local-contracts.ts";
-import { settledSize, type NetworkSize } from "./network-size.ts";
+import { keptOrNewPair, type BirthWishes, type KeptPair, type KnownImage } from "./development-signer.ts";
+import { isRegistered, birthChallenge, settleContracts, type PoolTerms } from "./local-contracts.ts";
+import { settledSize, type NetworkSize, type SettledSize } from "./network-size.ts";
 import { NETWORKS } from "./networks.ts";
 import { Parties } from "./parties.ts";
 import { poll } from "./poll.ts";
@@ -54,8 +54,8 @@ export interface LocalNetworkOptions extends NetworkChoices {
   readonly name: NetworkName;
   readonly folder: NetworkFolder;
   readonly ports: { readonly proxy: number; readonly chain: number };
-  /** Of the enclave that will run. */
-  readonly image: KnownImage;
+  /** Of the enclaves that will run: the first verifier's, and the second's where some pool asks for both. */
+  readonly images: readonly KnownImage[];
   /** URL of the stack's KMS. */
   readonly kmsUrl: string;
   /** Under which the API key is in this network's store. */
@@ -109,15 +109,18 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
   parties.watch(chain.ended, () => `the chain of the ${name} network ended`);
   say(`chain    ${chain.url} (chain id ${String(chain.chainId)})`);
 
-  const enclaves = await bootEnclaves(options, size.enclaves, parties);
+  const enclaves = await bootEnclaves(options, size, parties, {
+    // So that its birth certificate registers it in the pool.
+    challenge: async () => mustFromHex(await birthChallenge(chain)),
+    isUseful: async ({ signer }) => existing !== undefined && isRegistered(chain, existing.pool, signer),
+  });
   if (enclaves.some(({ isNew }) => isNew) && existing !== undefined)
     say(
       "         it is another build than before: KMS keeps the old key from it, a new signer takes its place",
     );
-  const pairs = enclaves.map(({ pair }) => pair);
   const deployment = await settleContracts({
     ...options,
-    ...{ chain, existing, pairs, blockTimeSecs, threshold: size.threshold },
+    ...{ chain, existing, enclaves, blockTimeSecs, threshold: size.threshold },
   });
   const wanted = size.threshold === 1 ? "" : `, asks for ${String(size.threshold)} attestations`;
   say(
@@ -174,7 +177,10 @@ async function startAll(options: LocalNetworkOptions, parties: Parties): Promise
     chain,
     enclave: (number) => enclave(number).service,
     restartEnclave: async (number = 0) => {
-      const again = { ...enclave(number), service: await startEnclave(options, number, parties) };
+      const again = {
+        ...enclave(number),
+        service: await startEnclave(options, number, enclave(number).image.program, parties),
+      };
       enclaves[number] = again;
       await untilServing(again, folder.log("proxy"));
     },
@@ -221,6 +227,8 @@ function startChain(
 }
 
 interface LocalEnclave extends KeptPair {
+  /** Which it runs. */
+  readonly image: KnownImage;
   readonly service: Service;
   readonly vsockPath: string;
   readonly pairFile: string;
@@ -229,19 +237,24 @@ interface LocalEnclave extends KeptPair {
 /** They run then, each without its key. */
 async function bootEnclaves(
   options: LocalNetworkOptions,
-  count: number,
+  { enclaves: count, threshold }: SettledSize,
   parties: Parties,
+  wishes: BirthWishes,
 ): Promise<LocalEnclave[]> {
-  const { folder, image, say } = options;
+  const { folder, images, say } = options;
   const enclaves: LocalEnclave[] = [];
   for (let i = 0; i < count; i++) {
-    const service = await startEnclave(options, i, parties);
+    // A pool that asks for several attestations asks for both kinds, so they take turns.
+    const image = existingOne(images, threshold === 1 ? 0 : i % 2);
+    const service = await startEnclave(options, i, image.program, parties);
     // Whichever is in its place by then.
     parties.add({ stop: () => (enclaves[i]?.service ?? service).stop() });
     const vsockPath = String(service.ready["vsockPath"]);
     const pairFile = folder.secrets.path(`${numbered("signer", i)}.json`);
-    enclaves.push({ service, vsockPath, pairFile, ...(await keptOrNewPair(pairFile, vsockPath, image)) });
-    say(`enclave  measured ${image.measurement.pcr0.slice(0, 16)}…, waits for its key`);
+    const kept = await keptOrNewPair(pairFile, vsockPath, image, wishes);
+    enclaves.push({ service, vsockPath, pairFile, image, ...kept });
+    const which = threshold === 1 ? "" : `, the ${image.program} verifier`;
+    say(`enclave  measured ${image.measurement.pcr0.slice(0, 16)}…${which}, waits for its key`);
   }
   return enclaves;
 }
@@ -249,18 +262,19 @@ async function bootEnclaves(
 async function startEnclave(
   options: LocalNetworkOptions,
   number: number,
+  program: ProgramName,
   parties: Parties,
 ): Promise<Service> {
   const { folder, enclaveFolder, verificationKeys } = options;
   const name = numbered("enclave", number);
-  const configuration = folder.inside("configuration.json");
+  const configuration = folder.inside(`${name}.configuration.json`);
   if (verificationKeys !== undefined)
-    await writeFile(configuration, await developmentConfiguration(verificationKeys));
+    await writeFile(configuration, await developmentConfiguration(verificationKeys, program));
   const service = await startService({
     name,
     program: "scripts/stack/simulated-platform.ts",
     args: [
-      ...["--folder", folder.inside(name)],
+      ...["--folder", folder.inside(name), "--program", program],
       ...(enclaveFolder === undefined ? [] : ["--enclave", enclaveFolder]),
       ...(verificationKeys === undefined ? [] : ["--configuration", configuration]),
     ],
@@ -304,7 +318,10 @@ function entryOf(
   },
 ): NetworkEntry {
   const shown = tokens.map((token) => ({ ...token, address: getAddress(token.address) }));
-  const { pair, service } = existingOne(at.enclaves, 0);
+  const { service } = existingOne(at.enclaves, 0);
+  const [first, second] = PROGRAM_NAMES.map((program) =>
+    at.enclaves.find(({ image }) => image.program === program),
+  );
   const root = new X509Certificate(String(service.ready["rootCertificate"]));
   return {
     base_url: at.baseUrl,
@@ -318,10 +335,10 @@ function entryOf(
     threshold,
     enclave_signers: at.enclaves.map((enclave) => getAddress(enclave.pair.signer)),
     enclave: {
-      measurement: service.ready["measurement"] as Measurement,
+      ...imageEntryOf(first!),
       attestation_root: createHash("sha256").update(root.raw).digest("hex"),
-      configuration_hash: pair.configurationHash,
     },
+    ...(second === undefined ? {} : { second_enclave: imageEntryOf(second) }),
     tokens: shown,
     ...(swaps === undefined
       ? {}
@@ -333,6 +350,13 @@ function entryOf(
             position_manager: getAddress(swaps.position_manager),
           },
         }),
+  };
+}
+
+function imageEntryOf({ pair, service }: LocalEnclave): NonNullable<NetworkEntry["second_enclave"]> {
+  return {
+    measurement: service.ready["measurement"] as Measurement,
+    configuration_hash: pair.configurationHash,
   };
 }
 

@@ -2,10 +2,11 @@
 // and with one API key. Used by `npm start`, the demo and the end-to-end tests. Development only.
 import { readFile } from "node:fs/promises";
 import { developmentCredential, pepperFile } from "./development-credential.ts";
-import { developmentImage, developmentPolicy } from "./development-signer.ts";
+import { PROGRAM_NAMES, type ProgramName } from "../product/image/measurement.ts";
+import { developmentImage, developmentPolicy, type KnownImage } from "./development-signer.ts";
 import { requireContinuable } from "./local-contracts.ts";
 import { startLocalNetwork, type LocalNetwork, type NetworkChoices } from "./local-network.ts";
-import { requireThreshold } from "./network-size.ts";
+import { requireThreshold, settledSize } from "./network-size.ts";
 import { NETWORKS, portOption } from "./networks.ts";
 import { NETWORK_NAMES, type NetworkName, StackError, type StackFile } from "../product/stack-file.ts";
 import { Parties } from "./parties.ts";
@@ -70,8 +71,12 @@ async function startAll(options: StackOptions, folder: StackFolder, parties: Par
     folder.secrets,
     names.map((name) => folder.network(name).inside("store")),
   );
-  const image = await developmentImage(enclaveFolder, verificationKeys);
-  const kms = parties.add(await startKms(folder, await developmentPolicy(image.measurement), say));
+  const images = await Promise.all(
+    (await programsOf(names, folder, options)).map((program) =>
+      developmentImage(enclaveFolder, verificationKeys, program),
+    ),
+  );
+  const kms = parties.add(await startKms(folder, images, say));
   parties.watch(kms.ended, (how) => `the development KMS ended (${how}); see ${folder.log("kms")}`);
   const kmsUrl = String(kms.ready["url"]);
 
@@ -79,7 +84,7 @@ async function startAll(options: StackOptions, folder: StackFolder, parties: Par
   const outcomes = await Promise.allSettled(
     names.map((name) =>
       startLocalNetwork({
-        ...{ ...options, image, kmsUrl, pepperFile: pepper, name },
+        ...{ ...options, images, kmsUrl, pepperFile: pepper, name },
         ...{ folder: folder.network(name), ports: ports[name] },
         say: (text) => say(`  ${names.length === 1 ? "" : name.padEnd(8)}${text}`),
       }),
@@ -112,10 +117,47 @@ async function startAll(options: StackOptions, folder: StackFolder, parties: Par
   };
 }
 
-/** One for all networks, with the policy of the enclave as it is built now. */
-async function startKms(folder: StackFolder, policy: string, say: (text: string) => void): Promise<Service> {
-  const KEPT_IN = "kms-policy.json";
-  const before = await readFile(folder.secrets.path(KEPT_IN), "utf8").catch(() => policy);
+/** The second one's where some network's pool asks for both. */
+async function programsOf(
+  names: readonly NetworkName[],
+  folder: StackFolder,
+  { size }: NetworkChoices,
+): Promise<readonly ProgramName[]> {
+  const thresholds = await Promise.all(
+    names.map(async (name) => settledSize(size, await folder.network(name).readDeployment()).threshold),
+  );
+  return Math.max(...thresholds) > 1 ? PROGRAM_NAMES : ["first"];
+}
+
+/** One for all networks, with a key for each program and the policy of the program as it is built now. */
+async function startKms(
+  folder: StackFolder,
+  images: readonly KnownImage[],
+  say: (text: string) => void,
+): Promise<Service> {
+  const options = { first: "--policy", second: "--second" } as const;
+  const args: string[] = [];
+  for (const { program, measurement } of images) {
+    const file = `kms-policy${program === "first" ? "" : "-second"}.json`;
+    await keepPolicy(folder, file, developmentPolicy(measurement), say);
+    args.push(options[program], folder.secrets.path(file));
+  }
+  return startService({
+    name: "kms",
+    program: "scripts/stack/kms/server.ts",
+    args,
+    logFile: folder.log("kms"),
+    isReady: (line) => typeof line["url"] === "string",
+  });
+}
+
+async function keepPolicy(
+  folder: StackFolder,
+  file: string,
+  policy: string,
+  say: (text: string) => void,
+): Promise<void> {
+  const before = await readFile(folder.secrets.path(file), "utf8").catch(() => policy);
   if (before !== policy) {
     say(
       "The enclave is another build: the development KMS's policy now names the new measurement, and keeps every",
@@ -124,14 +166,7 @@ async function startKms(folder: StackFolder, policy: string, say: (text: string)
       "key of the old one from it. In production no policy follows a build; each image has a KMS key of its own.",
     );
   }
-  await folder.secrets.write(KEPT_IN, policy);
-  return startService({
-    name: "kms",
-    program: "scripts/stack/kms/server.ts",
-    args: ["--policy", folder.secrets.path(KEPT_IN)],
-    logFile: folder.log("kms"),
-    isReady: (line) => typeof line["url"] === "string",
-  });
+  await folder.secrets.write(file, policy);
 }
 
 /** Those that no earlier start left. Refuses a folder that it cannot continue before anything is written or started. */

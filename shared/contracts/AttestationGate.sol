@@ -29,8 +29,8 @@ abstract contract AttestationGate is Attestations, PoolSettings, PoolStorage {
         );
     }
 
-    /// @dev Empty when the path is open and at least `threshold` distinct accepted signers signed `digest` and nobody
-    /// else did; otherwise the error to revert with. A value and not a revert, because a root update that fails is skipped.
+    /// @dev Empty when the path is open and at least `threshold` distinct accepted signers signed `digest`, of both kinds
+    /// where that is two or more, and nobody else did; otherwise the error to revert with. A value and not a revert, because a root update that fails is skipped.
     function _attestationFault(bytes32 digest, bytes calldata attestations) internal view returns (bytes memory) {
         uint256 shutUntil = position.attestedFrom;
         if (block.timestamp < shutUntil) return abi.encodeWithSelector(AttestedPathShut.selector, shutUntil);
@@ -40,14 +40,25 @@ abstract contract AttestationGate is Attestations, PoolSettings, PoolStorage {
         }
         if (count < threshold) return abi.encodeWithSelector(TooFewAttestations.selector, count, threshold);
         address last = address(0);
+        uint256 kinds = 0;
         for (uint256 i = 0; i < count; ++i) {
             address signer = _recover(digest, attestations, i * SIGNATURE_BYTES);
             if (signer == address(0)) return abi.encodeWithSelector(SignatureInvalid.selector);
             // Strictly ascending: the cheapest proof that no signer is counted twice.
             if (signer <= last) return abi.encodeWithSelector(SignersNotAscending.selector);
-            if (signers[signer].standing != Standing.Admitted) return abi.encodeWithSelector(SignerUnknown.selector, signer);
+            uint256 voice = signers[signer].voice;
+            if (voice == 0) return abi.encodeWithSelector(SignerUnknown.selector, signer);
+            kinds |= voice;
             last = signer;
         }
+        if (_needsBothKinds() && kinds != FIRST_VERIFIER | SECOND_VERIFIER) {
+            return abi.encodeWithSelector(OneKindOnly.selector, uint8(kinds));
+        }
         return "";
+    }
+
+    /// @dev Two of one kind share every fault of its program.
+    function _needsBothKinds() internal view returns (bool) {
+        return threshold > 1;
     }
 }

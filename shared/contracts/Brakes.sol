@@ -17,8 +17,9 @@ abstract contract Brakes is PoolStorage {
     uint256 private constant WINDOW = 1 days;
     /// The cap is the tenth part of the balance at the window's begin, or the minimum where that is more.
     uint256 private constant PART = 10;
-    /// Where two enclaves vouch, both must be broken or robbed.
-    uint256 private constant BY_TWO = 2;
+    /// Where both kinds of verifier must vouch, a thief needs a key or a fault of each. Two signers of one kind share every
+    /// fault of their program, and anybody may register them.
+    uint256 private constant BY_BOTH = 2;
     uint256 private constant PROVED_PART = 4;
     /// Of the cap, once false statements can be proved: a proof is then worth nothing, and everybody can make one.
     uint256 private constant UNSOUND_PART = 16;
@@ -50,9 +51,9 @@ abstract contract Brakes is PoolStorage {
     }
 
     /// @dev For what is attested: it leaves now or not at all.
-    /// @param signatures by how many signers
-    function _countAttested(address asset, uint256 amount, uint256 signatures) internal {
-        uint256 room = _attestedRoom(windows[asset].cap, flows[asset], signatures);
+    /// @param isByBoth whether both kinds of verifier have vouched
+    function _countAttested(address asset, uint256 amount, bool isByBoth) internal {
+        uint256 room = _attestedRoom(windows[asset].cap, flows[asset], isByBoth);
         if (amount > room) revert CapReached(asset, room);
         // No more than the cap, so it fits; the amount alone may be wider than an int128.
         flows[asset].net = int128(int256(flows[asset].net) + int256(amount));
@@ -65,8 +66,8 @@ abstract contract Brakes is PoolStorage {
         if (isRoom) flows[asset].proved += uint128(amount);
     }
 
-    function _attestedRoom(uint256 cap, Flow memory flow, uint256 signatures) internal pure returns (uint256) {
-        uint256 share = signatures < 2 ? cap : cap * BY_TWO;
+    function _attestedRoom(uint256 cap, Flow memory flow, bool isByBoth) internal pure returns (uint256) {
+        uint256 share = isByBoth ? cap * BY_BOTH : cap;
         uint256 proved = cap / PROVED_PART;
         // What is proved may have more than its part while nobody attests.
         if (flow.proved > proved) proved = flow.proved;

@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {CommitmentQueue} from "./CommitmentQueue.sol";
 import {Accounts} from "./libraries/Accounts.sol";
 
-/// @title What the pool begins with: the empty tree, its first signers, assets and executor
+/// @title What the pool begins with: the empty tree, the images that may vouch, its first assets and executor
 /// @notice Nobody waits for these, since nobody's money is there yet.
 abstract contract Genesis is CommitmentQueue {
     using Accounts for address;
@@ -14,7 +14,7 @@ abstract contract Genesis is CommitmentQueue {
         position.rootedAt = uint40(block.timestamp);
         roots[EMPTY_ROOT] = RootRecord(1, 0, uint40(block.timestamp), 0);
 
-        _admitSigners(given);
+        _admitImages(given);
         if (given.assets.length != given.minimumCaps.length) revert ConfigurationInvalid();
         for (uint256 i = 0; i < given.assets.length; ++i) {
             address asset = given.assets[i];
@@ -30,20 +30,17 @@ abstract contract Genesis is CommitmentQueue {
         emit ExecutorSet(given.executor);
     }
 
-    function _admitSigners(Configuration memory given) private {
-        uint256 count = given.signers.length;
-        if (given.images.length != count || msg.value != count * given.signerBond) revert ConfigurationInvalid();
-        for (uint256 i = 0; i < count; ++i) {
-            address signer = given.signers[i];
-            if (signer == address(0) || signers[signer].standing != Standing.Unknown) revert ConfigurationInvalid();
-            signers[signer].standing = Standing.Admitted;
-            signers[signer].wasAdmitted = true;
-            if (given.images[i] != 0) {
-                imageOf[signer] = given.images[i];
-                signersOfImage[given.images[i]].push(signer);
-            }
-            bonds[signer] = Bond(msg.sender, given.signerBond);
-            emit SignerAdded(signer);
+    /// @dev They say which code may vouch. Who runs it proves that by `register`; until then proofs are the only way.
+    function _admitImages(Configuration memory given) private {
+        if (given.kinds.length != given.images.length) revert ConfigurationInvalid();
+        for (uint256 i = 0; i < given.images.length; ++i) {
+            (bytes32 image, uint8 kind) = (given.images[i], given.kinds[i]);
+            if (image == 0 || image == DEBUG_IMAGE) revert ConfigurationInvalid();
+            if (kind != FIRST_VERIFIER && kind != SECOND_VERIFIER) revert ConfigurationInvalid();
+            if (images[image].admission.standing != Standing.Unknown) revert ConfigurationInvalid();
+            images[image].admission.standing = Standing.Admitted;
+            images[image].kind = kind;
+            emit ImageAdmitted(image, kind);
         }
     }
 }

@@ -16,7 +16,7 @@ import {TokenCalls} from "./libraries/TokenCalls.sol";
 /// @notice Holds the tokens of every note. Trusts attestations by accepted signers, proofs that its verifiers accept, and
 /// otherwise only what it computes or measures itself. Not upgradable.
 ///
-/// What is called rarely lies in two modules, whose code runs here by delegatecall: this contract alone would be too
+/// What is called rarely lies in three modules, whose code runs here by delegatecall: this contract alone would be too
 /// long for EIP-170. The functions that go there are named one by one at the end: there is no other way in, and nothing
 /// that could be replaced.
 contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
@@ -26,7 +26,7 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
     /// Two hops that cross a dozen ticks between them fit.
     uint256 private constant SWAP_GAS = 1_000_000;
 
-    constructor(Configuration memory configuration) payable PoolSettings(configuration) Genesis(configuration) {}
+    constructor(Configuration memory configuration) PoolSettings(configuration) Genesis(configuration) {}
 
     /// @inheritdoc IPool
     function memberGas(uint8 kind) public pure returns (uint256) {
@@ -112,12 +112,11 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
             _countIn(statement.token, statement.amount);
             _collect(transaction, statement, sender);
         } else {
-            uint256 signatures = transaction.attestations.length / SIGNATURE_BYTES;
-            _letOut(transaction.ext, statement, signatures);
+            _letOut(transaction.ext, statement);
         }
     }
 
-    function _letOut(bytes calldata ext, Statement memory statement, uint256 signatures) private {
+    function _letOut(bytes calldata ext, Statement memory statement) private {
         address token = statement.token;
         bool isSwap = statement.kind == StatementSignals.PRIVATE_SWAP;
         if (statement.isProved) {
@@ -127,7 +126,7 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
                 return;
             }
         } else {
-            _countAttested(token, statement.amount, signatures);
+            _countAttested(token, statement.amount, _needsBothKinds());
         }
         if (isSwap) _swap(ext, statement);
         else TokenCalls.push(token, Ext.party(ext), statement.amount);
@@ -200,7 +199,16 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
     }
 
     function isSigner(address signer) external view returns (bool) {
-        return signers[signer].standing == Standing.Admitted;
+        return signers[signer].voice != 0;
+    }
+
+    function signerRecord(address signer) external view returns (bytes32 image, bytes32 leaf, uint64 removedAt) {
+        return (imageOf[signer], leafOf[signer], signers[signer].removedAt);
+    }
+
+    function imageRecord(bytes32 image) external view returns (bool isAdmitted, uint8 kind, uint256 count) {
+        Image storage record = images[image];
+        return (record.admission.standing == Standing.Admitted, record.kind, record.signers.length);
     }
 
     function executor() external view returns (address) {
@@ -217,7 +225,7 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
 
     function room(address asset) external view returns (uint256 attested, uint256 attestedByTwo, uint256 proved) {
         (uint256 cap, Flow memory flow) = _window(asset);
-        return (_attestedRoom(cap, flow, 1), _attestedRoom(cap, flow, 2), _provedRoom(cap, flow));
+        return (_attestedRoom(cap, flow, false), _attestedRoom(cap, flow, true), _provedRoom(cap, flow));
     }
 
     function claimLine(address asset) external view returns (uint256 made, uint256 first) {
@@ -230,24 +238,32 @@ contract Pool is Genesis, SwapDesk, CreditDesk, IPool {
 
     // ------------------------------------------------------------------ what lies in the modules
 
-    function proposeSigner(address, bytes32, bytes calldata) external {
-        _delegate(governance);
+    function proposeImage(bytes32, uint8, string calldata, string calldata) external {
+        _delegate(signerRegistry);
     }
 
-    function addSigner(address) external payable {
-        _delegate(governance);
-    }
-
-    function removeSigner(address) external {
-        _delegate(governance);
+    function admitImage(bytes32) external {
+        _delegate(signerRegistry);
     }
 
     function revokeImage(bytes32) external {
-        _delegate(governance);
+        _delegate(signerRegistry);
+    }
+
+    function register(bytes calldata, bytes calldata, uint64, bytes32) external payable {
+        _delegate(signerRegistry);
+    }
+
+    function removeSigner(address) external {
+        _delegate(signerRegistry);
+    }
+
+    function expel(address) external {
+        _delegate(signerRegistry);
     }
 
     function releaseBond(address) external {
-        _delegate(governance);
+        _delegate(signerRegistry);
     }
 
     function proposeAsset(address, uint104) external {

@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 import {IPoolSettings} from "./interfaces/IPoolSettings.sol";
 import {IVerifier} from "./interfaces/IVerifier.sol";
 import {StatementSignals} from "./libraries/StatementSignals.sol";
+import {INitroAttestations} from "./nitro/interfaces/INitroAttestations.sol";
 
 /// @title Everything that is decided when the pool is made, and never again
 /// @notice In the pool's own code. The modules ask the pool for what they need of it.
@@ -25,6 +26,10 @@ abstract contract PoolSettings is IPoolSettings {
     address public immutable treeHasher;
     address public immutable governance;
     address public immutable recovery;
+    address public immutable signerRegistry;
+    address public immutable attestations;
+    bytes32 public immutable attestationRoot;
+    uint64 public immutable maxDocumentAge;
 
     address private immutable depositShieldVerifier;
     address private immutable spendVerifier;
@@ -40,7 +45,8 @@ abstract contract PoolSettings is IPoolSettings {
         if (given.owner == address(0)) revert ConfigurationInvalid();
         if (given.noteHasher.code.length == 0 || given.treeHasher.code.length == 0) revert ConfigurationInvalid();
         if (given.governance.code.length == 0 || given.recovery.code.length == 0) revert ConfigurationInvalid();
-        if (given.threshold == 0 || given.threshold > given.signers.length) revert ConfigurationInvalid();
+        if (given.signerRegistry.code.length == 0 || given.attestations.code.length == 0) revert ConfigurationInvalid();
+        if (given.threshold == 0 || given.maxDocumentAge == 0) revert ConfigurationInvalid();
         if (given.verifiers.length != StatementSignals.KINDS) revert ConfigurationInvalid();
         if (!_isDevelopmentChain()) {
             if (given.provedDelay < SHORTEST_PROVED_DELAY) revert ConfigurationInvalid();
@@ -56,6 +62,11 @@ abstract contract PoolSettings is IPoolSettings {
         treeHasher = given.treeHasher;
         governance = given.governance;
         recovery = given.recovery;
+        signerRegistry = given.signerRegistry;
+        attestations = given.attestations;
+        // Enclaves name the root that they believe in what they sign; another than the documents' would let none in.
+        attestationRoot = INitroAttestations(given.attestations).rootHash();
+        maxDocumentAge = given.maxDocumentAge;
         address[] memory verifiers = given.verifiers;
         (depositShieldVerifier, depositShieldKeyHash) = _circuit(verifiers, StatementSignals.DEPOSIT_SHIELD);
         (spendVerifier, spendKeyHash) = _circuit(verifiers, StatementSignals.SPEND);

@@ -4,7 +4,7 @@ pragma solidity ^0.8.28;
 import {IPoolTypes} from "./interfaces/IPoolTypes.sol";
 
 /// @title Everything that the pool remembers, in one place
-/// @notice The pool and its two modules inherit this and declare no storage of their own, so the three agree on
+/// @notice The pool and its three modules inherit this and declare no storage of their own, so the four agree on
 /// every slot: a module runs in the pool's storage.
 abstract contract PoolStorage is IPoolTypes {
     // ------------------------------------------------------------------ what the owner admitted
@@ -18,20 +18,10 @@ abstract contract PoolStorage is IPoolTypes {
     /// One slot. A proposal stands beside the standing, since what was removed may be proposed again.
     struct Admission {
         Standing standing;
-        /// Only what was in use once can be refuted.
-        bool wasAdmitted;
         /// Zero unless proposed. Stays behind when the proposal expires, until the next one.
         uint64 admissibleAt;
-        /// When it was removed; zero before.
-        uint64 removedAt;
     }
 
-    struct Bond {
-        address poster;
-        uint96 amount;
-    }
-
-    mapping(address signer => Admission) internal signers;
     mapping(address asset => Admission) internal assets;
     mapping(address executor => Admission) internal executors;
     address internal currentExecutor;
@@ -39,10 +29,42 @@ abstract contract PoolStorage is IPoolTypes {
     /// What the proposal says, see Window.
     mapping(address asset => uint104) internal proposedMinimums;
 
-    /// Zero where none is known.
+    // ------------------------------------------------------------------ images, and signers that proved to be of one
+
+    /// One slot, read once for every signature.
+    struct SignerRecord {
+        /// The kind of verifier that vouches (see FIRST_VERIFIER), while its word counts; 0 before and after.
+        uint8 voice;
+        /// Registered at some time. Only what was can be refuted.
+        bool wasAdmitted;
+        /// When it was removed, permanently; zero before.
+        uint64 removedAt;
+    }
+
+    struct Image {
+        Admission admission;
+        uint8 kind;
+        /// Those whose word counts. Bounded: all of them go in one call.
+        address[] signers;
+    }
+
+    struct Bond {
+        address poster;
+        uint96 amount;
+    }
+
+    /// Two programs that judge statements, written apart from one another. As bits, so that one word says which vouched.
+    uint8 internal constant FIRST_VERIFIER = 1;
+    uint8 internal constant SECOND_VERIFIER = 2;
+    /// keccak256 of 144 zero bytes: PCR0 to 2 of an enclave in debug mode, whose memory its host reads.
+    bytes32 internal constant DEBUG_IMAGE = keccak256(new bytes(144));
+
+    mapping(address signer => SignerRecord) internal signers;
+    /// Of every signer that was ever registered.
     mapping(address signer => bytes32) internal imageOf;
-    mapping(bytes32 image => address[]) internal signersOfImage;
-    mapping(bytes32 image => bool) internal revokedImages;
+    /// The certificate that vouched for it: the id of its chain (see INitroAttestations).
+    mapping(address signer => bytes32) internal leafOf;
+    mapping(bytes32 image => Image) internal images;
     mapping(address signer => Bond) internal bonds;
 
     // ------------------------------------------------------------------ the queue and its tree

@@ -154,14 +154,11 @@ abstract contract Refutations is Attestations, RootLedger, Removals, IRecovery {
             if (signer == address(0)) revert SignatureInvalid();
             if (!signers[signer].wasAdmitted) revert SignerUnknown(signer);
             emit Refuted(signer, digest);
-            // One that is out already closes nothing: its key could be used to stop the others for ever.
-            if (signers[signer].standing == Standing.Admitted) {
-                _closeAttestedPath(block.timestamp + _settings().changeDelay());
-                _dismiss(signer);
-            }
-            // Its key left the enclave, or the enclave is wrong: the same holds for all of that image.
+            // One that is out already closes nothing: its key could be used to stop the others permanently.
+            if (signers[signer].voice != 0) _closeAttestedPath(block.timestamp + _settings().changeDelay());
+            // Its key left the enclave, or the enclave is wrong: the same holds for all of that image, and it goes with them.
             bytes32 image = imageOf[signer];
-            if (image != 0 && !revokedImages[image]) _revokeImage(image);
+            if (images[image].admission.standing != Standing.Removed) _revokeImage(image);
             _payBond(signer, msg.sender);
         }
     }

@@ -5,32 +5,45 @@ import {PoolStorage} from "./PoolStorage.sol";
 import {IPoolSettings} from "./interfaces/IPoolSettings.sol";
 
 /// @title How a signer goes, and what goes with it
-/// @notice By the owner's word or by a refutation: the same act. Permanent either way.
+/// @notice By the owner's word, by a refutation, or because its platform is trusted no more: the same act, permanent.
 abstract contract Removals is PoolStorage {
     /// @dev A module has no settings of its own: it runs as the pool and asks it.
     function _settings() internal view returns (IPoolSettings) {
         return IPoolSettings(address(this));
     }
 
-    /// @dev In use or only proposed.
+    /// @dev Also one that never came: then it never will.
     function _dismiss(address signer) internal {
-        Admission storage admission = signers[signer];
-        bool isInUse = admission.standing == Standing.Admitted;
-        admission.standing = Standing.Removed;
-        admission.admissibleAt = 0;
-        admission.removedAt = uint64(block.timestamp);
-        if (isInUse) emit SignerRemoved(signer);
-        else emit SignerWithdrawn(signer);
+        if (signers[signer].voice != 0) _strike(images[imageOf[signer]].signers, signer);
+        _silence(signer);
     }
 
+    /// @dev Also one that was never admitted: then it never will be.
     function _revokeImage(bytes32 image) internal {
-        if (revokedImages[image]) revert ImageRevokedBefore(image);
-        revokedImages[image] = true;
+        Image storage record = images[image];
+        if (record.admission.standing == Standing.Removed) revert ImageRevokedBefore(image);
+        record.admission = Admission(Standing.Removed, 0);
         emit ImageRevoked(image);
-        address[] storage listed = signersOfImage[image];
-        for (uint256 i = 0; i < listed.length; ++i) {
-            if (signers[listed[i]].standing != Standing.Removed) _dismiss(listed[i]);
+        for (uint256 i = 0; i < record.signers.length; ++i) {
+            _silence(record.signers[i]);
         }
+        delete record.signers;
+    }
+
+    function _silence(address signer) private {
+        signers[signer].voice = 0;
+        signers[signer].removedAt = uint64(block.timestamp);
+        emit SignerRemoved(signer);
+    }
+
+    /// @dev The last one takes its place. A place that is free can be taken again: else whoever runs the image on a
+    /// machine of their own could use up all of them, and removing those would not help.
+    function _strike(address[] storage listed, address signer) private {
+        uint256 last = listed.length - 1;
+        for (uint256 i = 0; i < last; ++i) {
+            if (listed[i] == signer) listed[i] = listed[last];
+        }
+        listed.pop();
     }
 
     function _closeAttestedPath(uint256 until) internal {

@@ -14,7 +14,7 @@ abstract contract RootLedger is PoolStorage {
 
     /// Places that checkpoints of the ends of calls share.
     uint256 private constant RING = 256;
-    /// In every window of so many leaves one checkpoint stays for ever. It stands at the first boundary of a
+    /// In every window of so many leaves one checkpoint stays permanently. It stands at the first boundary of a
     /// transaction in the window, and a transaction adds at most four leaves, so from everywhere the next one is at
     /// most 255 leaves away: within reach of an update.
     uint256 private constant WINDOW_LEAVES = MAX_UPDATE_LEAVES - StatementSignals.MAX_LEAVES;
@@ -29,7 +29,7 @@ abstract contract RootLedger is PoolStorage {
 
     /// @dev An update that was made for one end of the queue must fit after a stranger has added leaves: the ends of
     /// the last calls are in a ring by leaf count, overwritten as they come. From every rooted position an update of at
-    /// most 256 leaves must reach something that is never overwritten, or the tree stops for ever, however long the
+    /// most 256 leaves must reach something that is never overwritten, or the tree stops permanently, however long the
     /// signers are silent or however far a refutation rolls back: that is the checkpoint of each window.
     function _recordEnd(uint256 leafCount, bytes32 head) internal {
         uint256 place = leafCount % RING;

@@ -73,6 +73,10 @@ abstract contract StatementRules is CommitmentQueue {
     function _proofFault(Transaction calldata transaction, uint8 kind) private view returns (bytes memory) {
         uint256 attested = transaction.attestations.length;
         if (attested != 0) return abi.encodeWithSelector(AttestationLength.selector, attested);
+        // Of what is attested, enclaves look at it. Of what an approval pays for, no token does.
+        if (kind == StatementSignals.DEPOSIT_SHIELD && Ext.validAfter(transaction.ext) >= Ext.validBefore(transaction.ext)) {
+            return abi.encodeWithSelector(SpanEmpty.selector);
+        }
         uint256[8] calldata words;
         bytes calldata proof = transaction.proof;
         assembly ("memory-safe") {

@@ -31,6 +31,11 @@ export const POOL_ABI = [
     type: "error",
   },
   { inputs: [], name: "AuthorizationMalformed", type: "error" },
+  {
+    inputs: [{ internalType: "uint64", name: "blockNumber", type: "uint64" }],
+    name: "BlockUnknown",
+    type: "error",
+  },
   { inputs: [{ internalType: "uint64", name: "until", type: "uint64" }], name: "BondHeld", type: "error" },
   {
     inputs: [{ internalType: "uint256", name: "expected", type: "uint256" }],
@@ -59,6 +64,11 @@ export const POOL_ABI = [
   { inputs: [{ internalType: "uint256", name: "id", type: "uint256" }], name: "ClaimUnknown", type: "error" },
   { inputs: [], name: "CommitmentZero", type: "error" },
   { inputs: [], name: "ConfigurationInvalid", type: "error" },
+  {
+    inputs: [{ internalType: "bytes32", name: "expected", type: "bytes32" }],
+    name: "ConfigurationMismatch",
+    type: "error",
+  },
   { inputs: [], name: "ContextMismatch", type: "error" },
   {
     inputs: [{ internalType: "uint64", name: "deadline", type: "uint64" }],
@@ -66,6 +76,16 @@ export const POOL_ABI = [
     type: "error",
   },
   { inputs: [], name: "DepositsStopped", type: "error" },
+  {
+    inputs: [{ internalType: "uint64", name: "timestampMs", type: "uint64" }],
+    name: "DocumentFromFuture",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "uint64", name: "timestampMs", type: "uint64" }],
+    name: "DocumentStale",
+    type: "error",
+  },
   { inputs: [], name: "ExecutorAbsent", type: "error" },
   {
     inputs: [
@@ -98,6 +118,35 @@ export const POOL_ABI = [
   },
   {
     inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "ImageAdmittedBefore",
+    type: "error",
+  },
+  { inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }], name: "ImageFull", type: "error" },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "image", type: "bytes32" },
+      { internalType: "uint8", name: "kind", type: "uint8" },
+    ],
+    name: "ImageInadmissible",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "ImageNotAdmitted",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "ImageNotProposed",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "ImageProposedBefore",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
     name: "ImageRevokedBefore",
     type: "error",
   },
@@ -107,6 +156,11 @@ export const POOL_ABI = [
     type: "error",
   },
   { inputs: [], name: "LeavesMismatch", type: "error" },
+  {
+    inputs: [{ internalType: "bytes32", name: "blockHash", type: "bytes32" }],
+    name: "NonceMismatch",
+    type: "error",
+  },
   { inputs: [], name: "NotGuardian", type: "error" },
   { inputs: [], name: "NotOwner", type: "error" },
   {
@@ -123,6 +177,7 @@ export const POOL_ABI = [
     type: "error",
   },
   { inputs: [], name: "NullifiersNotDistinct", type: "error" },
+  { inputs: [{ internalType: "uint8", name: "kind", type: "uint8" }], name: "OneKindOnly", type: "error" },
   { inputs: [], name: "OnlySelf", type: "error" },
   { inputs: [], name: "PathInvalid", type: "error" },
   {
@@ -182,6 +237,21 @@ export const POOL_ABI = [
   { inputs: [], name: "SignatureInvalid", type: "error" },
   {
     inputs: [{ internalType: "address", name: "signer", type: "address" }],
+    name: "SignerRegisteredBefore",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "address", name: "signer", type: "address" }],
+    name: "SignerRemovedBefore",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "address", name: "signer", type: "address" }],
+    name: "SignerTrusted",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "address", name: "signer", type: "address" }],
     name: "SignerUnknown",
     type: "error",
   },
@@ -191,6 +261,7 @@ export const POOL_ABI = [
     type: "error",
   },
   { inputs: [], name: "SignersNotAscending", type: "error" },
+  { inputs: [], name: "SpanEmpty", type: "error" },
   { inputs: [], name: "StatementRepeated", type: "error" },
   { inputs: [], name: "StatementTrue", type: "error" },
   { inputs: [{ internalType: "bytes", name: "reason", type: "bytes" }], name: "SwapFailed", type: "error" },
@@ -227,6 +298,7 @@ export const POOL_ABI = [
   },
   { inputs: [], name: "TreeFull", type: "error" },
   { inputs: [{ internalType: "uint8", name: "kind", type: "uint8" }], name: "UnknownKind", type: "error" },
+  { inputs: [], name: "UserDataInvalid", type: "error" },
   { inputs: [], name: "ZeroAmount", type: "error" },
   {
     anonymous: false,
@@ -366,6 +438,28 @@ export const POOL_ABI = [
   },
   {
     anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "image", type: "bytes32" },
+      { indexed: false, internalType: "uint8", name: "kind", type: "uint8" },
+    ],
+    name: "ImageAdmitted",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "image", type: "bytes32" },
+      { indexed: false, internalType: "uint8", name: "kind", type: "uint8" },
+      { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
+      { indexed: false, internalType: "uint64", name: "expiresAt", type: "uint64" },
+      { indexed: false, internalType: "string", name: "commit", type: "string" },
+      { indexed: false, internalType: "string", name: "buildCommand", type: "string" },
+    ],
+    name: "ImageProposed",
+    type: "event",
+  },
+  {
+    anonymous: false,
     inputs: [{ indexed: true, internalType: "bytes32", name: "image", type: "bytes32" }],
     name: "ImageRevoked",
     type: "event",
@@ -444,8 +538,11 @@ export const POOL_ABI = [
   },
   {
     anonymous: false,
-    inputs: [{ indexed: true, internalType: "address", name: "signer", type: "address" }],
-    name: "SignerAdded",
+    inputs: [
+      { indexed: true, internalType: "address", name: "signer", type: "address" },
+      { indexed: false, internalType: "bytes32", name: "leaf", type: "bytes32" },
+    ],
+    name: "SignerExpelled",
     type: "event",
   },
   {
@@ -453,23 +550,18 @@ export const POOL_ABI = [
     inputs: [
       { indexed: true, internalType: "address", name: "signer", type: "address" },
       { indexed: true, internalType: "bytes32", name: "image", type: "bytes32" },
-      { indexed: false, internalType: "uint64", name: "admissibleAt", type: "uint64" },
-      { indexed: false, internalType: "uint64", name: "expiresAt", type: "uint64" },
-      { indexed: false, internalType: "bytes", name: "genesisDocument", type: "bytes" },
+      { indexed: false, internalType: "uint8", name: "kind", type: "uint8" },
+      { indexed: false, internalType: "bytes32", name: "leaf", type: "bytes32" },
+      { indexed: false, internalType: "bytes32", name: "kmsKey", type: "bytes32" },
+      { indexed: false, internalType: "bytes", name: "document", type: "bytes" },
     ],
-    name: "SignerProposed",
+    name: "SignerRegistered",
     type: "event",
   },
   {
     anonymous: false,
     inputs: [{ indexed: true, internalType: "address", name: "signer", type: "address" }],
     name: "SignerRemoved",
-    type: "event",
-  },
-  {
-    anonymous: false,
-    inputs: [{ indexed: true, internalType: "address", name: "signer", type: "address" }],
-    name: "SignerWithdrawn",
     type: "event",
   },
   {
@@ -486,10 +578,10 @@ export const POOL_ABI = [
     type: "function",
   },
   {
-    inputs: [{ internalType: "address", name: "signer", type: "address" }],
-    name: "addSigner",
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "admitImage",
     outputs: [],
-    stateMutability: "payable",
+    stateMutability: "nonpayable",
     type: "function",
   },
   {
@@ -502,6 +594,20 @@ export const POOL_ABI = [
     name: "advance",
     outputs: [],
     stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "attestationRoot",
+    outputs: [{ internalType: "bytes32", name: "", type: "bytes32" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "attestations",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
     type: "function",
   },
   {
@@ -634,6 +740,13 @@ export const POOL_ABI = [
     type: "function",
   },
   {
+    inputs: [{ internalType: "address", name: "signer", type: "address" }],
+    name: "expel",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
     inputs: [],
     name: "governance",
     outputs: [{ internalType: "address", name: "", type: "address" }],
@@ -644,6 +757,17 @@ export const POOL_ABI = [
     inputs: [],
     name: "guardian",
     outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "image", type: "bytes32" }],
+    name: "imageRecord",
+    outputs: [
+      { internalType: "bool", name: "isAdmitted", type: "bool" },
+      { internalType: "uint8", name: "kind", type: "uint8" },
+      { internalType: "uint256", name: "signers", type: "uint256" },
+    ],
     stateMutability: "view",
     type: "function",
   },
@@ -672,6 +796,13 @@ export const POOL_ABI = [
     inputs: [{ internalType: "uint64", name: "leafIndex", type: "uint64" }],
     name: "isVoid",
     outputs: [{ internalType: "bool", name: "", type: "bool" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "maxDocumentAge",
+    outputs: [{ internalType: "uint64", name: "", type: "uint64" }],
     stateMutability: "view",
     type: "function",
   },
@@ -726,11 +857,12 @@ export const POOL_ABI = [
   },
   {
     inputs: [
-      { internalType: "address", name: "signer", type: "address" },
       { internalType: "bytes32", name: "image", type: "bytes32" },
-      { internalType: "bytes", name: "genesisDocument", type: "bytes" },
+      { internalType: "uint8", name: "kind", type: "uint8" },
+      { internalType: "string", name: "commit", type: "string" },
+      { internalType: "string", name: "buildCommand", type: "string" },
     ],
-    name: "proposeSigner",
+    name: "proposeImage",
     outputs: [],
     stateMutability: "nonpayable",
     type: "function",
@@ -805,6 +937,18 @@ export const POOL_ABI = [
     name: "refuteStatement",
     outputs: [],
     stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes", name: "document", type: "bytes" },
+      { internalType: "bytes", name: "hints", type: "bytes" },
+      { internalType: "uint64", name: "blockNumber", type: "uint64" },
+      { internalType: "bytes32", name: "kmsKey", type: "bytes32" },
+    ],
+    name: "register",
+    outputs: [],
+    stateMutability: "payable",
     type: "function",
   },
   {
@@ -890,6 +1034,24 @@ export const POOL_ABI = [
     type: "function",
   },
   {
+    inputs: [{ internalType: "address", name: "signer", type: "address" }],
+    name: "signerRecord",
+    outputs: [
+      { internalType: "bytes32", name: "image", type: "bytes32" },
+      { internalType: "bytes32", name: "leaf", type: "bytes32" },
+      { internalType: "uint64", name: "removedAt", type: "uint64" },
+    ],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "signerRegistry",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
     inputs: [],
     name: "threshold",
     outputs: [{ internalType: "uint256", name: "", type: "uint256" }],
@@ -914,6 +1076,130 @@ export const POOL_ABI = [
     inputs: [{ internalType: "uint8", name: "kind", type: "uint8" }],
     name: "verifyingKeyHash",
     outputs: [{ internalType: "bytes32", name: "", type: "bytes32" }],
+    stateMutability: "view",
+    type: "function",
+  },
+] as const;
+
+/** What verifies attestation documents: `nitro/interfaces/INitroAttestations.sol`. */
+export const ATTESTATIONS_ABI = [
+  { inputs: [], name: "CertificateMalformed", type: "error" },
+  { inputs: [], name: "CertificateTooLong", type: "error" },
+  {
+    inputs: [{ internalType: "uint64", name: "notAfter", type: "uint64" }],
+    name: "ChainExpired",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "uint64", name: "notBefore", type: "uint64" }],
+    name: "ChainNotYetValid",
+    type: "error",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "certificate", type: "bytes32" }],
+    name: "ChainRevoked",
+    type: "error",
+  },
+  { inputs: [{ internalType: "bytes32", name: "id", type: "bytes32" }], name: "ChainUnknown", type: "error" },
+  { inputs: [], name: "DebugMode", type: "error" },
+  { inputs: [], name: "DocumentMalformed", type: "error" },
+  { inputs: [], name: "DocumentTooLong", type: "error" },
+  { inputs: [], name: "IssuerMismatch", type: "error" },
+  { inputs: [], name: "NotALeaf", type: "error" },
+  {
+    inputs: [{ internalType: "bytes32", name: "parent", type: "bytes32" }],
+    name: "NotAnAuthority",
+    type: "error",
+  },
+  { inputs: [], name: "NotRevoker", type: "error" },
+  { inputs: [], name: "RootUnknown", type: "error" },
+  { inputs: [], name: "SignatureInvalid", type: "error" },
+  {
+    anonymous: false,
+    inputs: [{ indexed: true, internalType: "bytes32", name: "certificate", type: "bytes32" }],
+    name: "CertificateRevoked",
+    type: "event",
+  },
+  {
+    anonymous: false,
+    inputs: [
+      { indexed: true, internalType: "bytes32", name: "id", type: "bytes32" },
+      { indexed: true, internalType: "bytes32", name: "certificate", type: "bytes32" },
+      { indexed: false, internalType: "bytes32", name: "parent", type: "bytes32" },
+    ],
+    name: "CertificateVerified",
+    type: "event",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "id", type: "bytes32" }],
+    name: "isTrusted",
+    outputs: [{ internalType: "bool", name: "", type: "bool" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes32", name: "id", type: "bytes32" },
+      { internalType: "uint64", name: "time", type: "uint64" },
+    ],
+    name: "isValidAt",
+    outputs: [{ internalType: "bool", name: "", type: "bool" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [{ internalType: "bytes32", name: "certificate", type: "bytes32" }],
+    name: "revoke",
+    outputs: [],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "revoker",
+    outputs: [{ internalType: "address", name: "", type: "address" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [],
+    name: "rootHash",
+    outputs: [{ internalType: "bytes32", name: "", type: "bytes32" }],
+    stateMutability: "view",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes", name: "certificate", type: "bytes" },
+      { internalType: "bytes32", name: "parent", type: "bytes32" },
+      { internalType: "bytes", name: "hints", type: "bytes" },
+    ],
+    name: "verifyCertificate",
+    outputs: [{ internalType: "bytes32", name: "id", type: "bytes32" }],
+    stateMutability: "nonpayable",
+    type: "function",
+  },
+  {
+    inputs: [
+      { internalType: "bytes", name: "document", type: "bytes" },
+      { internalType: "bytes", name: "hints", type: "bytes" },
+    ],
+    name: "verifyDocument",
+    outputs: [
+      {
+        components: [
+          { internalType: "uint64", name: "timestampMs", type: "uint64" },
+          { internalType: "bytes32", name: "image", type: "bytes32" },
+          { internalType: "bytes32", name: "leaf", type: "bytes32" },
+          { internalType: "bytes", name: "nonce", type: "bytes" },
+          { internalType: "bytes", name: "userData", type: "bytes" },
+          { internalType: "bytes", name: "publicKey", type: "bytes" },
+        ],
+        internalType: "struct INitroAttestations.Verified",
+        name: "",
+        type: "tuple",
+      },
+    ],
     stateMutability: "view",
     type: "function",
   },

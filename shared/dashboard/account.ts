@@ -1,5 +1,5 @@
 /** Accounts of people: invitations, sign-up and sign-in with passkeys, their sessions, and what an account sees of itself. */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { timestamp } from "../api/values.ts";
 import { authenticationResponse, creationOptions, registrationResponse, requestOptions } from "./passkeys.ts";
 import { givenName, maybeTime, role } from "./values.ts";

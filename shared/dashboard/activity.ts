@@ -1,5 +1,5 @@
 /** What happened: usage by day, tickets open and ended, the audit log. */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { feeOperation } from "../api/credentials.ts";
 import { ticketState } from "../api/transactions.ts";
 import { amount, ticketId, timestamp } from "../api/values.ts";

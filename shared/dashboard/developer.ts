@@ -1,5 +1,5 @@
 /** What a developer sees and changes: keys, origins, identity-provider apps, limits with usage, sessions of users. */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { permissions, PRINTABLE } from "../api/credentials.ts";
 import { timestamp } from "../api/values.ts";
 import { clientId, givenName, maybeTime } from "./values.ts";

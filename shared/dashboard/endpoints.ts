@@ -10,7 +10,7 @@
  *
  * This table is stable: fields and rows may be added, none is renamed or removed without a word to the page.
  */
-import type * as z from "zod";
+import type * as z from "../api/zod.ts";
 import * as account from "./account.ts";
 import * as activity from "./activity.ts";
 import * as developer from "./developer.ts";

@@ -1,5 +1,5 @@
 /** Every code that the dashboard's API answers with, its HTTP status, and words for people. Its bodies are RFC 9457 problem documents. */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { ERRORS as API_ERRORS } from "../api/errors.ts";
 
 const own = (status: number, title: string, retryable = false) => ({ status, title, retryable });

@@ -1,5 +1,5 @@
 /** A developer's fee rules, what the service asks beside them, and what a user pays under both. */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { feeOperation } from "../api/credentials.ts";
 import { address, amount } from "../api/values.ts";
 

@@ -1,5 +1,5 @@
 /** What an operator sees, and the few changes that the page may make. What is dangerous comes as an instruction to sign elsewhere. */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { amount, timestamp } from "../api/values.ts";
 import { feeOperation } from "../api/credentials.ts";
 import { appRequest, app } from "./developer.ts";
@@ -142,7 +142,7 @@ export const operatorFees = z.object({
 export type OperatorFees = z.infer<typeof operatorFees>;
 
 export const admission = z.object({
-  role: z.enum(["signer", "asset", "executor"]),
+  role: z.enum(["image", "signer", "asset", "executor"]),
   subject: z.string(),
   standing: z.enum(["proposed", "admitted", "withdrawn", "removed", "expired"]),
   /** Anybody may admit it from then on; it can be withdrawn until it is admitted. Null: it is no proposal. */

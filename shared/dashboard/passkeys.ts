@@ -3,7 +3,7 @@
  * they are, answers come back as they are. Bytes are base64url. What is in them is judged by the server's WebAuthn
  * library; these shapes bound it.
  */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 
 const bytes = (most: number) =>
   z

@@ -1,5 +1,5 @@
 /** Small shapes that the dashboard's requests and answers share. Amounts are decimal strings in smallest units, times RFC 3339. */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { timestamp } from "../api/values.ts";
 
 /** Visible text of one line, for names that people give. */

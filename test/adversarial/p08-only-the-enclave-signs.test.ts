@@ -9,23 +9,21 @@ import path from "node:path";
 import { SigningKey, Wallet, computeAddress, type EventLog } from "ethers";
 import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
 import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
-import { committedKeyHashes, deployPool } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes } from "../../scripts/product/deploy.ts";
+import { PoolRefused } from "../../scripts/product/operator/refusal.ts";
+import { kmsKeyIn, registerSigner, settledBlockHash } from "../../scripts/product/operator/registration.ts";
+import { measurementNamed, registerDevelopmentSigner } from "../../scripts/stack/development-registration.ts";
+import { developmentImage } from "../../scripts/stack/development-signer.ts";
 import { seal, spendDraft } from "../support/drafts.ts";
 import {
-  NO_UPDATE,
   type PoolRootUpdate,
   type PoolTransaction,
   signatureBytes,
 } from "../../scripts/stack/pool-transaction.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
-import {
-  ZERO_ADDRESS,
-  ZERO_BYTES32,
-  type Address,
-  type Bytes32,
-  type Field,
-} from "../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
+import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import { proofHashOf } from "../../shared/protocol/proof.ts";
 import {
@@ -126,15 +124,8 @@ describe("P8 only an accepted enclave's signature counts", function () {
     ]) {
       await refused(under(garbage), "SignatureInvalid");
     }
-    assert.equal(
-      await revertOf(field.pool, "proposeSigner", ZERO_ADDRESS, ZERO_BYTES32, "0x"),
-      "Inadmissible",
-    );
-    const settings = { threshold: 1, changeDelay: 1, assets: [field.usdcAddress] };
-    await assert.rejects(deployPool(field.owner, { ...settings, signers: [ZERO_ADDRESS] }));
-    await assert.rejects(
-      deployPool(field.owner, { ...settings, signers: [field.signer, field.signer], threshold: 2 }),
-    );
+    const zero = { pool: field.home.pool, signer: ZERO_ADDRESS, measurement: FIELD_IMAGE(field.signer) };
+    await assert.rejects(registerDevelopmentSigner(field.owner, zero), { code: "UserDataInvalid" });
   });
 
   it("P8 the malleated twin, another v, another length", async () => {
@@ -207,22 +198,35 @@ describe("P8 only an accepted enclave's signature counts", function () {
     assert.deepEqual((await field.attest(deposit)).signature, honest);
   });
 
-  it("P8 a signer counts from its admission, which only the owner starts and everybody can see coming", async () => {
+  it("P8 a signer counts from its registration by its own enclave's document, of an image that everybody saw coming", async () => {
     const stray = as(field.pool, await field.account(7));
-    assert.equal(await revertOf(stray, "proposeSigner", strangersName, ZERO_BYTES32, "0x"), "NotOwner");
+    const image = imageOf(secondPlatform.measurement);
+    assert.equal(await revertOf(stray, "proposeImage", image, 1, "", ""), "NotOwner");
+    assert.equal(await revertOf(stray, "admitImage", image), "ImageNotProposed");
     assert.equal(await revertOf(stray, "removeSigner", field.signer), "NotOwner");
-    assert.equal(await revertOf(stray, "addSigner", strangersName), "NotProposed");
 
-    const reply = await second.ask(attestRequest(other));
-    const { signature } = reply as { signature: Uint8Array };
+    const attestation = await second.ask(attestRequest(other));
+    const { signature } = attestation as { signature: Uint8Array };
     const transaction = poolTransaction(other, signature);
-    await send(field.pool, "proposeSigner", secondSigner, ZERO_BYTES32, "0x");
-    assert.equal(await revertOf(stray, "addSigner", secondSigner), "TooEarly");
-    await refused(transaction, "SignerUnknown");
+    const register = async (): Promise<string> => {
+      const nonce = mustFromHex(await settledBlockHash(field.provider));
+      const reply = await second.ask({ type: "attestation", nonce });
+      const { document } = reply as { document: Uint8Array };
+      const { configuration } = await developmentImage();
+      const kmsKey = kmsKeyIn(configuration);
+      return registerSigner(await field.account(7), { pool: field.home.pool, document, kmsKey });
+    };
+    await assert.rejects(register(), { code: "ImageNotAdmitted" });
+    await send(field.pool, "proposeImage", image, 1, "this tree", "npm run build");
+    assert.equal(await revertOf(stray, "admitImage", image), "TooEarly");
+    await assert.rejects(register(), { code: "ImageNotAdmitted" });
     await field.provider.send("evm_increaseTime", [100]);
     await field.provider.send("evm_mine", []);
     await refused(transaction, "SignerUnknown");
-    await send(stray, "addSigner", secondSigner);
+    await send(stray, "admitImage", image);
+    await refused(transaction, "SignerUnknown");
+    // The enclave's clock is not the chain's, which was put forward by less than a document may be old.
+    assert.equal(await register(), secondSigner);
     assert.equal(await field.executeOne(transaction), "executed");
   });
 
@@ -231,25 +235,26 @@ describe("P8 only an accepted enclave's signature counts", function () {
     await send(field.pool, "removeSigner", field.signer);
     assert.equal(String(await refused(under(honest), "SignerUnknown")).toLowerCase(), field.signer);
     assert.equal((await field.execute([], before)).update, "SignerUnknown");
-    assert.equal(
-      await revertOf(field.pool, "proposeSigner", field.signer, ZERO_BYTES32, "0x"),
-      "Inadmissible",
-    );
-    assert.equal(await revertOf(field.pool, "addSigner", field.signer), "NotProposed");
+    // Not even by a document that its enclave makes now.
+    const again = { pool: field.home.pool, signer: field.signer, measurement: FIELD_IMAGE(field.signer) };
+    await assert.rejects(registerDevelopmentSigner(field.owner, again), { code: "SignerRemovedBefore" });
     // The money is not stuck with it: the other signer attests the same statement.
     const reply = await second.ask(attestRequest(deposit));
     assert.equal(await field.executeOne(under((reply as { signature: Uint8Array }).signature)), "executed");
   });
 
-  it("P8 a signer proposed and forgotten: whoever has its key can no longer bring it in and empty the pool", async () => {
+  it("P8 an image proposed and forgotten: whoever has its code can no longer bring a signer in and empty the pool", async () => {
     const forgotten = { address: mustAddress(strangersName), key: stranger };
-    await send(field.pool, "proposeSigner", forgotten.address, ZERO_BYTES32, "0x");
-    const [proposed] = await field.pool.queryFilter(field.pool.filters["SignerProposed"]!(strangersName));
+    const measurement = measurementNamed("an image that is forgotten");
+    const image = imageOf(measurement);
+    await send(field.pool, "proposeImage", image, 1, "", "");
+    const [proposed] = await field.pool.queryFilter(field.pool.filters["ImageProposed"]!(image));
     const { admissibleAt } = (proposed as EventLog).args as unknown as { admissibleAt: bigint };
     const expiresAt = Number(admissibleAt) + WEEK_SECS;
     const everything = (await field.usdc.getFunction("balanceOf")(field.home.pool)) as bigint;
     assert.ok(everything > 0n);
-    const stray = as(field.pool, await field.account(7));
+    const thief = await field.account(7);
+    const stray = as(field.pool, thief);
     const [root] = (await field.pool.getFunction("currentRoot")()) as [bigint];
     const setting = {
       home: field.home,
@@ -260,48 +265,49 @@ describe("P8 only an accepted enclave's signature counts", function () {
     const payout = { asset: field.usdcAddress, amount: everything, recipient: freshAddress() };
     const { transaction } = seal(spendDraft(setting, root, payout));
 
-    /** Both calls in one block, so that nobody can step between them. */
-    const attackAt = async (time: number): Promise<readonly [string, string]> => {
+    const attackAt = async (time: number): Promise<readonly string[]> => {
       const snapshot: unknown = await field.provider.send("evm_snapshot", []);
-      await field.provider.send("evm_setAutomine", [false]);
-      const calls = [
-        await stray.getFunction("addSigner")(forgotten.address, { gasLimit: 200_000 }),
-        await stray.getFunction("execute")([transaction], NO_UPDATE, { gasLimit: 2_000_000 }),
-      ] as { hash: string }[];
       await field.provider.send("evm_setNextBlockTimestamp", [time]);
+      const admission = await nameOf(send(stray, "admitImage", image));
       await field.provider.send("evm_mine", []);
-      await field.provider.send("evm_setAutomine", [true]);
-      const [admission, drain] = await Promise.all(
-        calls.map(({ hash }) => field.provider.getTransactionReceipt(hash)),
+      const registration = await nameOf(
+        registerDevelopmentSigner(thief, { pool: field.home.pool, signer: forgotten.address, measurement }),
       );
-      assert.equal(admission?.blockNumber, drain?.blockNumber);
-      const answers = drain!.logs
-        .filter(({ address }) => mustAddress(address) === field.home.pool)
-        .map((log) => field.pool.interface.parseLog(log)!);
+      const outcome = await field.executeOne(transaction);
       const stolen = (await field.usdc.getFunction("balanceOf")(payout.recipient)) as bigint;
-      assert.equal(stolen, admission?.status === 1 ? everything : 0n);
-      const refusal = answers[0]?.name === "Rejected" ? String(answers[0].args["reason"]) : undefined;
+      assert.equal(stolen, outcome === "executed" ? everything : 0n);
       await field.provider.send("evm_revert", [snapshot]);
-      return [
-        admission?.status === 1 ? "admitted" : "refused",
-        refusal === undefined ? "drained" : field.pool.interface.parseError(refusal)!.name,
-      ];
+      return [admission, registration, outcome];
     };
     // That the attack is one: while the proposal stands, it is what the owner announced.
-    assert.deepEqual(await attackAt(expiresAt - 1), ["admitted", "drained"]);
+    assert.deepEqual(await attackAt(expiresAt - 1), ["done", "done", "executed"]);
     for (const late of [expiresAt, expiresAt + 3 * YEAR_SECS])
-      assert.deepEqual(await attackAt(late), ["refused", "SignerUnknown"], String(late - expiresAt));
+      assert.deepEqual(
+        await attackAt(late),
+        ["ProposalExpired", "ImageNotAdmitted", "SignerUnknown"],
+        String(late - expiresAt),
+      );
 
     await field.provider.send("evm_setNextBlockTimestamp", [expiresAt]);
     await field.provider.send("evm_mine", []);
-    assert.equal(await revertOf(stray, "addSigner", forgotten.address), "ProposalExpired");
-    // Announced again, it waits again.
-    await send(field.pool, "proposeSigner", forgotten.address, ZERO_BYTES32, "0x");
-    assert.equal(await revertOf(stray, "addSigner", forgotten.address), "TooEarly");
-    await send(field.pool, "removeSigner", forgotten.address);
-    assert.equal(
-      await revertOf(field.pool, "proposeSigner", forgotten.address, ZERO_BYTES32, "0x"),
-      "Inadmissible",
-    );
+    assert.equal(await revertOf(stray, "admitImage", image), "ProposalExpired");
+    // Announced again, it waits again; revoked, it never comes.
+    await send(field.pool, "proposeImage", image, 1, "", "");
+    assert.equal(await revertOf(stray, "admitImage", image), "TooEarly");
+    await send(field.pool, "revokeImage", image);
+    assert.equal(await revertOf(field.pool, "proposeImage", image, 1, "", ""), "ImageRevokedBefore");
   });
+
+  /** The name of the contracts' error. */
+  async function nameOf(done: Promise<unknown>): Promise<string> {
+    try {
+      await done;
+      return "done";
+    } catch (error) {
+      return PoolRefused.in(error)?.code ?? (error as { code?: string }).code ?? String(error);
+    }
+  }
 });
+
+/** As the field's pool has it of its signers. */
+const FIELD_IMAGE = (signer: Address) => measurementNamed(`the image of ${signer}`);

@@ -1,29 +1,20 @@
 // `operator index` as an operator runs it: beside a running service, on the store of a stopped one, and without a node.
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { servedIndex } from "../../proxy/store/lmdb/chain-tables.ts";
 import { openRebuildStore } from "../../proxy/store/lmdb/rebuild.ts";
 import { lineOfLog, loggedLines } from "../../scripts/stack/service.ts";
+import { runProgram, startProgram, type Ended } from "../support/program.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 const UNIT = 1_000_000n;
 /** Nothing listens there: the port is reserved (IANA, tcpmux). */
 const NO_NODE = "http://127.0.0.1:1";
 const PROGRESS =
   /^block [\d,]+ of [\d,]+, [\d,]+ leaves, ([\d,]+|\?) blocks and ([\d,]+|\?) leaves a second, (\d+|\?) s left$/;
-
-interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 interface Report {
   readonly equal: boolean;
@@ -50,25 +41,8 @@ describe("operator index", function () {
     await on.stop();
   });
 
-  function start(
-    words: readonly string[],
-    env: Readonly<Record<string, string>> = {},
-  ): { child: ChildProcess; ended: Promise<Ended> } {
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/product/operator.ts", ...words], {
-      cwd: ROOT,
-      env: { PATH: process.env["PATH"] ?? "", ...env },
-    });
-    children.add(child);
-    let out = "";
-    let err = "";
-    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
-    const ended = once(child, "close").then(([code, signal]): Ended => {
-      children.delete(child);
-      return { code: code as number | null, signal: signal as NodeJS.Signals | null, out, err };
-    });
-    return { child, ended };
-  }
+  const operator = (words: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended> =>
+    runProgram("scripts/product/operator.ts", words, env === undefined ? {} : { env });
 
   const store = (): string => on.local.folder.inside("store");
   const chainOf = (rpc = on.entry.chain_rpc, chainId = on.entry.chain_id): string[] => [
@@ -76,7 +50,7 @@ describe("operator index", function () {
     ...["--pool", on.entry.pool, "--from-block", String(on.entry.deployment_block)],
   ];
   const index = (verb: string, ...more: string[]): Promise<Ended> =>
-    start(["index", verb, ...chainOf(), ...more]).ended;
+    operator(["index", verb, ...chainOf(), ...more]);
   /** Standard output is one line, and that is the report. */
   const reportOf = ({ out, err }: Ended): Report => {
     assert.match(out, /^\{.*\}\n$/, err);
@@ -109,7 +83,7 @@ describe("operator index", function () {
 
   it("explains itself", async () => {
     for (const words of [["--help"], ["index", "rebuild", "-h"]]) {
-      const { code, out, err } = await start(words).ended;
+      const { code, out, err } = await operator(words);
       assert.deepEqual([code, err], [0, ""], words.join(" "));
       assert.match(out, /^Usage/);
       for (const verb of ["index check", "index rebuild"]) assert.ok(out.includes(verb), verb);
@@ -130,12 +104,12 @@ describe("operator index", function () {
   });
 
   it("takes chain and folder from the proxy's own settings", async () => {
-    const { code, out, err } = await start(["--json", "index", "check"], {
+    const { code, out, err } = await operator(["--json", "index", "check"], {
       CLOISTER_DATA_DIR: store(),
       CLOISTER_RPC_URL: on.entry.chain_rpc,
       CLOISTER_CHAIN_ID: String(on.entry.chain_id),
       CLOISTER_POOL: on.entry.pool,
-    }).ended;
+    });
     assert.equal(code, 0, err);
     assert.equal((JSON.parse(out) as Report).equal, true);
   });
@@ -197,7 +171,9 @@ describe("operator index", function () {
   it("a rebuild that was killed goes on when it is called again, and begins with nothing with --anew", async () => {
     await on.mine(600);
     await on.local.proxy().stop();
-    const { child, ended } = start(["index", "rebuild", ...chainOf()]);
+    const rebuild = ["index", "rebuild", ...chainOf()];
+    const { child, ended } = await startProgram("scripts/product/operator.ts", rebuild);
+    children.add(child);
     child.stderr?.once("data", () => child.kill("SIGKILL"));
     const { signal, out } = await ended;
     assert.deepEqual([signal, out], ["SIGKILL", ""]);
@@ -219,7 +195,7 @@ describe("operator index", function () {
 
   it("without a node nothing is known: exit code 1, words on standard error alone, and the service unharmed", async () => {
     for (const verb of ["check", "rebuild"]) {
-      const { code, out, err } = await start(["index", verb, ...chainOf(NO_NODE), "--json"]).ended;
+      const { code, out, err } = await operator(["index", verb, ...chainOf(NO_NODE), "--json"]);
       assert.deepEqual([code, out], [1, ""], verb);
       assert.match(err, /^eth_chainId was not answered\n$/, verb);
     }
@@ -233,7 +209,7 @@ describe("operator index", function () {
       [/holds no store/, ["index", "check", ...chainOf(), "--data", path.join(store(), "typo")]],
     ];
     for (const [words, args] of refused) {
-      const { code, out, err } = await start(args).ended;
+      const { code, out, err } = await operator(args);
       assert.deepEqual([code, out], [2, ""], args.join(" "));
       assert.match(err, words);
     }

@@ -1,18 +1,15 @@
 // `operator assets` and `operator executor` as an operator runs them, on a real pool: announced, admitted by a stranger,
 // withdrawn, expired; what is refused before anything is sent; and the transaction for owners who sign elsewhere.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import { Contract, getAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
-import { deployContract, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployContract, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
 import { attester } from "../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
+import { runProgram } from "../support/program.ts";
 
-const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 const DELAY_SECS = 3_600;
 const WEEK_SECS = 7 * 86_400;
 /** Hexadecimal digits that are somebody's key. */
@@ -59,7 +56,7 @@ for (const noun of ["assets", "executor"] as const) {
         assets: [usdc],
         executor: venue,
       };
-      poolAddress = (await deployPool(deployer, settings)).address;
+      poolAddress = (await deployPoolWithSigners(deployer, settings)).address;
       pool = new Contract(poolAddress, POOL_ABI, provider);
     });
     after(async () => {
@@ -68,26 +65,14 @@ for (const noun of ["assets", "executor"] as const) {
     });
 
     async function operator(keys: Readonly<Record<string, string>>, ...words: string[]): Promise<Ended> {
-      const child = spawn(
-        process.execPath,
-        [
-          "--import",
-          "tsx",
-          "scripts/product/operator.ts",
-          noun,
-          "--rpc",
-          chain.url,
-          "--pool",
-          poolAddress,
-          ...(noun === "assets" && words[0] === "propose" ? ["--minimum-cap", "1000000"] : []),
-          ...words,
-        ],
-        { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "", ...keys } },
-      );
-      let [text, error] = ["", ""];
-      child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      child.stderr.on("data", (chunk: Buffer) => (error += chunk.toString()));
-      const [code] = (await once(child, "close")) as [number | null];
+      const cap = noun === "assets" && words[0] === "propose" ? ["--minimum-cap", "1000000"] : [];
+      const where = ["--rpc", chain.url, "--pool", poolAddress];
+      const args = [noun, ...where, ...cap, ...words];
+      const {
+        code,
+        out: text,
+        err: error,
+      } = await runProgram("scripts/product/operator.ts", args, { env: keys });
       // No refusal may show a key.
       for (const key of Object.values(keys)) assert.ok(!`${text}${error}`.includes(key.replace(/^0x/, "")));
       const data = text.startsWith("{") ? (JSON.parse(text) as Record<string, unknown>) : {};

@@ -1,24 +1,24 @@
-// `operator signer` as an operator runs it: a birth at a real enclave, registration with its document on a real
-// pool, removal, permanent; and what it refuses to register.
+// `operator image` and `operator signer` as they are run: an image announced and admitted, a birth at a real enclave, its
+// registration by anybody on a real pool, step by step, removal, permanent; and what each of them refuses.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { fileURLToPath } from "node:url";
-import { Contract, HDNodeWallet, JsonRpcProvider, keccak256 } from "ethers";
+import { Contract, getAddress, HDNodeWallet, JsonRpcProvider } from "ethers";
 import { readPair } from "../../proxy/enclave-link/signer-pair.ts";
 import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
-import { DEVELOPMENT_KEY_ARN } from "../../scripts/stack/kms/operations.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
+import { developmentAttestations } from "../../scripts/stack/development-registration.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
+import { developmentImage } from "../../scripts/stack/development-signer.ts";
+import { DEVELOPMENT_KEY_ARN, developmentKeyArn } from "../../scripts/product/image/development-keys.ts";
+import { imageOf } from "../../shared/protocol/host/registration.ts";
+import { runProgram } from "../support/program.ts";
 
-const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
-const CHALLENGE = "5a".repeat(32);
-const DELAY_SECS = 3_600;
+/** Less than a document may be old. */
+const DELAY_SECS = 600;
 const WEEK_SECS = 7 * 86_400;
 
 describe("operator signer", function () {
@@ -28,6 +28,7 @@ describe("operator signer", function () {
   let enclave: SimulatedEnclave;
   let pool: string;
   const owner = HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC);
+  const stranger = HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC, "", "m/44'/60'/0'/0/5");
 
   before(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-operator-"));
@@ -37,8 +38,10 @@ describe("operator signer", function () {
     provider = new JsonRpcProvider(chain.url, chain.chainId, { staticNetwork: true, cacheTimeout: -1 });
     const deployer = await provider.getSigner(0);
     const usdc = (await deployTestUsdc(deployer)).address;
-    const first = "0x1111111111111111111111111111111111111111" as typeof usdc;
-    const settings = { signers: [first], threshold: 1, changeDelay: DELAY_SECS, assets: [usdc] };
+    const settings = {
+      attestations: await developmentAttestations(deployer),
+      ...{ threshold: 1, changeDelay: DELAY_SECS, assets: [usdc] },
+    };
     pool = (await deployPool(deployer, settings)).address;
   });
   after(async () => {
@@ -51,20 +54,9 @@ describe("operator signer", function () {
   async function operator(
     ...words: string[]
   ): Promise<{ code: number | null; data: Record<string, unknown>; error: string }> {
-    const child = spawn(
-      process.execPath,
-      ["--import", "tsx", "scripts/product/operator.ts", "signer", ...words, "--json"],
-      {
-        cwd: ROOT,
-        env: { ...process.env, OWNER_KEY: owner.privateKey },
-      },
-    );
-    let stdout = "";
-    let error = "";
-    child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (error += chunk.toString()));
-    const [code] = (await once(child, "close")) as [number | null];
-    return { code, data: stdout === "" ? {} : (JSON.parse(stdout) as Record<string, unknown>), error };
+    const env = { OWNER_KEY: owner.privateKey, SENDER_KEY: stranger.privateKey };
+    const { code, out, err } = await runProgram("scripts/product/operator.ts", [...words, "--json"], { env });
+    return { code, data: out === "" ? {} : (JSON.parse(out) as Record<string, unknown>), error: err };
   }
 
   const pair = (): string => path.join(folder, "signer.json");
@@ -72,11 +64,18 @@ describe("operator signer", function () {
   const onPool = (): string[] => ["--rpc", chain.url, "--pool", pool];
   const genesis = (...more: string[]) =>
     operator(
-      ...["genesis", "--enclave", `unix:${enclave.vsockPath}:${String(ENCLAVE_PORT)}`],
-      ...["--kms-key", DEVELOPMENT_KEY_ARN, "--out", pair(), "--challenge", CHALLENGE],
+      ...["signer", "genesis", "--enclave", `unix:${enclave.vsockPath}:${String(ENCLAVE_PORT)}`],
+      ...["--kms-key", DEVELOPMENT_KEY_ARN, "--out", pair(), "--rpc", chain.url],
       ...more,
     );
-  const register = (...more: string[]) => operator("register", "--pair", pair(), ...onPool(), ...more);
+  const register = (...more: string[]) =>
+    operator("signer", "register", "--pair", pair(), "--development", ...onPool(), ...more);
+  const imageCommand = (...words: string[]) =>
+    operator("image", ...words, ...onPool(), "--measurement", path.join(folder, "measurement.json"));
+  const pass = async (seconds: number): Promise<void> => {
+    await provider.send("evm_increaseTime", [seconds]);
+    await provider.send("evm_mine", []);
+  };
 
   it("genesis refuses an enclave of another measurement and writes nothing", async () => {
     const other = path.join(folder, "other.json");
@@ -98,85 +97,144 @@ describe("operator signer", function () {
     assert.equal((await readPair(pair())).signer, signer);
   });
 
-  it("register refuses what does not verify, and tells the pool nothing", async () => {
-    const born = await readFile(pair(), "utf8");
-    const { sealedKey } = await readPair(pair());
-    const otherKey = Buffer.from(sealedKey.map((byte, i) => (i === 0 ? byte ^ 1 : byte))).toString("base64");
-    const wrongChallenge = await register(...image(), "--challenge", "11".repeat(32));
-    assert.match(wrongChallenge.error, /NONCE_MISMATCH/);
-    await writeFile(pair(), born.replace(/"sealedKey": "[^"]+"/, `"sealedKey": "${otherKey}"`));
-    const wrongKey = await register(...image());
-    assert.match(wrongKey.error, /SEALED_KEY_MISMATCH/);
-    await writeFile(pair(), born);
-    assert.deepEqual([wrongChallenge.code, wrongKey.code], [1, 1]);
-    const { data } = await operator("list", ...onPool());
-    assert.equal((data["signers"] as unknown[]).length, 1);
+  it("register says why the pool refuses: an image that nobody admitted", async () => {
+    const { code, error } = await register();
+    assert.equal(code, 1);
+    assert.match(error, /ImageNotAdmitted .*the owner proposes it/);
+    assert.deepEqual((await operator("signer", "list", ...onPool())).data["signers"], []);
   });
 
-  it("register proposes with the document, and admits after the delay; list judges every document", async () => {
-    const proposed = await register(...image(), "--challenge", CHALLENGE);
-    const { pcr0, pcr1, pcr2 } = enclave.measurement;
-    const named = new Contract(pool, POOL_ABI, provider);
-    const [event] = await named.queryFilter(named.filters["SignerProposed"]!());
-    // By this, `revokeImage` finds it.
-    assert.equal(event?.topics[2], keccak256(`0x${pcr0}${pcr1}${pcr2}`));
-    assert.equal(proposed.code, 0, proposed.error);
-    assert.equal(proposed.data["standing"], "proposed");
-    assert.equal((await register(...image())).data["standing"], "proposed");
-    const pending = (await operator("list", "--pending", ...onPool())).data["signers"] as Record<
+  it("image propose, admit and list: announced with its source, admitted after the delay by anybody", async () => {
+    const early = await imageCommand("admit");
+    assert.match(early.error, /is not proposed/);
+    const source = ["--verifier", "first", "--commit", "0123abcd", "--build", "npm run build-image"];
+    const proposed = await imageCommand("propose", ...source);
+    const image = imageOf(enclave.measurement);
+    assert.deepEqual(
+      [proposed.data["image"], proposed.data["standing"]],
+      [image, "proposed"],
+      proposed.error,
+    );
+    assert.match((await imageCommand("admit")).error, /may be admitted from/);
+    const [pending] = (await operator("image", "list", "--pending", ...onPool())).data["images"] as Record<
       string,
       unknown
     >[];
     assert.deepEqual(
-      pending.map(({ standing, admissible_at: from }) => [standing, from]),
-      [["proposed", proposed.data["admissible_at"]]],
+      [pending?.["kind"], pending?.["commit"], pending?.["build_command"]],
+      [1, "0123abcd", "npm run build-image"],
     );
-    assert.equal(Number(pending[0]?.["expires_at"]) - Number(pending[0]?.["admissible_at"]), WEEK_SECS);
-
-    // Forgotten for a week after its time: the next register announces it again.
-    const snapshot: unknown = await provider.send("evm_snapshot", []);
-    await provider.send("evm_increaseTime", [DELAY_SECS + WEEK_SECS]);
-    await provider.send("evm_mine", []);
-    assert.deepEqual((await operator("list", "--pending", ...onPool())).data["signers"], []);
-    const again = await register(...image());
-    assert.equal(again.data["standing"], "proposed", again.error);
-    assert.ok(Number(again.data["admissible_at"]) > Number(pending[0]?.["expires_at"]));
-    await provider.send("evm_revert", [snapshot]);
-
-    await provider.send("evm_increaseTime", [DELAY_SECS + 1]);
-    await provider.send("evm_mine", []);
-    assert.equal((await register(...image())).data["standing"], "admitted");
-    assert.equal((await register(...image())).data["standing"], "admitted");
-    const { data } = await operator("list", ...onPool(), ...image());
-    const shown = (data["signers"] as { standing: string; document: string }[]).map(
-      ({ standing, document }) => `${standing}, ${document}`,
-    );
-    assert.deepEqual(shown, ["admitted, no document", "admitted, verified"]);
+    assert.equal(Number(pending?.["expires_at"]) - Number(pending?.["admissible_at"]), WEEK_SECS);
+    await pass(DELAY_SECS + 1);
+    assert.equal((await imageCommand("admit")).data["standing"], "admitted");
+    assert.equal((await imageCommand("propose", ...source)).data["standing"], "admitted");
   });
 
-  it("revoke removes permanently, and register says so", async () => {
+  it("register shows the pool the birth certificate, says each step's gas, and passes over what is there", async () => {
+    type Step = { name: string; gas: string | null };
+    const stepsIn = (data: Record<string, unknown>): Step[] =>
+      (data["registered"] as { steps: Step[] }[])[0]!.steps;
+    const { code, data, error } = await register();
+    assert.equal(code, 0, error);
+    const steps = stepsIn(data);
+    assert.deepEqual(
+      steps.map(({ name }) => name),
+      ["certificate 1 of 3", "certificate 2 of 3", "certificate 3 of 3", "registration"],
+    );
+    // The attempt that the pool refused had paid for the certificates; it stopped before the last step.
+    assert.deepEqual(
+      steps.map(({ gas }) => gas === null),
+      [true, true, true, false],
+    );
+    assert.ok(BigInt(steps.at(-1)!.gas!) < 2n ** 24n);
     const { signer } = await readPair(pair());
-    const revoked = await operator("revoke", signer, ...onPool());
-    assert.equal(revoked.data["standing"], "removed", revoked.error);
-    const again = await register(...image());
-    assert.equal(again.code, 1);
-    assert.match(again.error, /never comes back/);
-    const twice = await operator("revoke", signer, ...onPool());
+    const named = new Contract(pool, POOL_ABI, provider);
+    assert.equal(await named.getFunction("isSigner")(signer), true);
+    const twice = await register();
+    assert.match(twice.error, /SignerRegisteredBefore .*in already/);
+
+    const [listed] = (await operator("signer", "list", ...onPool())).data["signers"] as object[];
+    assert.deepEqual(listed, {
+      ...{ signer: getAddress(signer), standing: "admitted" },
+      ...{ image: imageOf(enclave.measurement), kind: 1 },
+    });
+  });
+
+  it("expel says that the certificate is trusted; remove is permanent, and register says so", async () => {
+    const { signer } = await readPair(pair());
+    const expelled = await operator("signer", "expel", getAddress(signer), ...onPool());
+    assert.match(expelled.error, /SignerTrusted/);
+    const removed = await operator("signer", "remove", getAddress(signer), ...onPool());
+    assert.equal(removed.data["standing"], "removed", removed.error);
+    assert.match((await register()).error, /never comes back/);
+    const twice = await operator("signer", "remove", getAddress(signer), ...onPool());
     assert.equal(twice.code, 1);
-    assert.match(twice.error, /NotProposed/);
+    assert.match(twice.error, /SignerRemovedBefore/);
+  });
+
+  it("image revoke is permanent", async () => {
+    const revoked = await imageCommand("revoke");
+    assert.equal(revoked.data["standing"], "removed", revoked.error);
+    assert.match((await imageCommand("revoke")).error, /was revoked, permanently/);
+  });
+
+  it("the second program's signer is born under its own KMS key, and registered beside the first by the configuration it names", async () => {
+    const second = await developmentImage(undefined, undefined, "second");
+    const at = path.join(folder, "second");
+    const other = await startSimulatedEnclave({ folder: at, program: "second" });
+    try {
+      const born = path.join(folder, "second.json");
+      const birth = (...more: string[]) =>
+        operator(
+          ...["signer", "genesis", "--enclave", `unix:${other.vsockPath}:${String(ENCLAVE_PORT)}`],
+          ...[
+            "--kms-key",
+            developmentKeyArn("second"),
+            "--out",
+            born,
+            "--rpc",
+            chain.url,
+            "--development",
+            ...more,
+          ],
+        );
+      const asFirst = await birth();
+      assert.equal(asFirst.code, 1);
+      assert.match(asFirst.error, /MISMATCH/);
+      const { code, error } = await birth("--program", "second");
+      assert.equal(code, 0, error);
+
+      const measurement = path.join(folder, "second-measurement.json");
+      await writeFile(measurement, JSON.stringify(second.measurement));
+      const named = [...onPool(), "--measurement", measurement];
+      const source = ["--verifier", "second", "--commit", "0123abcd", "--build", "npm run build-image"];
+      assert.equal((await operator("image", "propose", ...named, ...source)).code, 0);
+      await pass(DELAY_SECS + 1);
+      assert.equal((await operator("image", "admit", ...named)).data["standing"], "admitted");
+      const registered = await operator("signer", "register", "--pair", born, "--development", ...onPool());
+      assert.equal(registered.code, 0, registered.error);
+      const { signer } = await readPair(born);
+      const listed = (await operator("signer", "list", ...onPool())).data["signers"] as { signer: string }[];
+      assert.deepEqual(
+        listed.find((one) => one.signer === getAddress(signer)),
+        {
+          ...{ signer: getAddress(signer), standing: "admitted" },
+          ...{ image: imageOf(second.measurement), kind: 2 },
+        },
+      );
+    } finally {
+      await other.stop();
+    }
   });
 
   it("wants a production image unless it is told that this is development", async () => {
     const text = path.join(folder, "enclave", "image", "configuration.json");
-    const { code, error } = await register(
-      "--configuration",
-      text,
-      "--measurement",
-      path.join(folder, "measurement.json"),
-    );
+    const words = ["--pair", pair(), "--configuration", text, ...onPool()];
+    const { code, error } = await operator("signer", "register", ...words);
     assert.equal(code, 1);
     assert.match(error, /development root/);
-    assert.equal((await operator("register")).code, 2);
-    assert.equal((await operator("dance")).code, 2);
+    assert.equal((await operator("signer", "register")).code, 2);
+    assert.equal((await operator("signer", "dance")).code, 2);
+    assert.equal((await operator("image", "dance")).code, 2);
   });
 });

@@ -1,19 +1,11 @@
 // `npm run demo:stolen-key`, whose own checks are the assertions: here that it made all of them and that they held.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { PROJECT_ROOT } from "../support/tree.ts";
+import { runProgram } from "../support/program.ts";
 
 describe("demo:stolen-key", function () {
   it("loses no more than a window's cap, and honest people pay and leave alone", async () => {
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/stack/stolen-key.ts", "--json"], {
-      cwd: PROJECT_ROOT,
-    });
-    let [out, said] = ["", ""];
-    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-    const [code] = (await once(child, "close")) as [number | null];
-    assert.equal(code, 0, said);
+    const { code, out, err } = await runProgram("scripts/stack/stolen-key.ts", ["--json"]);
+    assert.equal(code, 0, err);
     const { ok, checks } = JSON.parse(out) as {
       readonly ok: boolean;
       readonly checks: readonly {

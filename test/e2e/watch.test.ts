@@ -7,7 +7,6 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Interface } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import { ZERO_BYTES32 } from "../../shared/protocol/brands.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
@@ -98,8 +97,8 @@ describe("watch", function () {
     const call = { to: stack.entry.pool, data: pool.encodeFunctionData("owner") };
     const owner = `0x${((await stack.chain.send("eth_call", [call, "latest"])) as string).slice(-40)}`;
     await stack.chain.send("anvil_impersonateAccount", [owner]);
-    const signer = `0x${"5c".repeat(20)}`;
-    const data = pool.encodeFunctionData("proposeSigner", [signer, ZERO_BYTES32, "0x"]);
+    const image = `0x${"5c".repeat(32)}`;
+    const data = pool.encodeFunctionData("proposeImage", [image, 1, "0123abcd", "npm run build-image"]);
     const hash: unknown = await stack.chain.send("eth_sendTransaction", [
       { from: owner, to: stack.entry.pool, data },
     ]);
@@ -107,7 +106,7 @@ describe("watch", function () {
       "the proposal is mined",
       async () => (await stack.chain.send("eth_getTransactionReceipt", [hash])) !== null,
     );
-    const line = new RegExp(`signer ${signer}, admissible from \\d{4}-.*Z, expires at \\d{4}-.*Z`);
+    const line = new RegExp(`image ${image}, admissible from \\d{4}-.*Z, expires at \\d{4}-.*Z`);
     const first = watch("--once", "--state", state, ...onStack());
     await first.ended;
     assert.match(first.said(), new RegExp(`notice {2}PROPOSED .*${line.source}`));
@@ -116,7 +115,7 @@ describe("watch", function () {
     await again.ended;
     assert.match(again.said(), new RegExp(`Pending: ${line.source}`));
     const [pending] = summaryOf(again.said())["pending"] as Record<string, unknown>[];
-    assert.deepEqual([pending?.["role"], pending?.["address"]], ["signer", signer]);
+    assert.deepEqual([pending?.["role"], pending?.["image"]], ["image", image]);
     assert.equal(Number(pending?.["expires_at"]) - Number(pending?.["admissible_at"]), 7 * 86_400);
   });
 

@@ -2,7 +2,7 @@
 // to one: have the next step tried at once, or refuse to sweep it. Neither keeps its money from its owner: who is refused
 // has the refund, which needs nobody's consent. What became of a request stands on the chains, so it is not in here.
 import { checksumAddress } from "../../../shared/api/checksum.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { HOME_CHAIN, type BridgeRecord } from "../../../proxy/store/bridge-records.ts";
 import { addressesOf } from "../../../proxy/store/bridges.ts";
 import { UsageError } from "../../build/command.ts";

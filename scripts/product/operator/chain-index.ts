@@ -9,7 +9,7 @@ import { rebuildIndex, type RebuildProgress } from "../../../proxy/merkle/index-
 import { openChainDataStore } from "../../../proxy/store/lmdb/chain-data.ts";
 import type { Database } from "../../../proxy/store/lmdb/database.ts";
 import { openRebuildStore, type IndexSource } from "../../../proxy/store/lmdb/rebuild.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { need, noMore, type POOL_OPTIONS, type Result, type StoreValues } from "./command-line.ts";
 

@@ -1,6 +1,7 @@
 // What the operator's commands about a pool are given: a node, the pool, a key from the environment.
 import { isAddress, Wallet, type Provider } from "ethers";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { SendingProvider } from "../receipt-by-time.ts";
 import { need, type POOL_OPTIONS, type Result } from "./command-line.ts";

@@ -252,7 +252,7 @@ async function change({
   return stateOf(listing, { ...told, standing: said }, `${name} is ${said}${note}${after}`);
 }
 
-function stateOf(listing: Listing, known: Omit<Admission, "genesisDocument">, text: string): Result {
+function stateOf(listing: Listing, known: Omit<Admission, "told">, text: string): Result {
   const { subject, standing } = known;
   return { data: { [listing]: getAddress(subject), standing, ...timeFieldsOf(known) }, text };
 }

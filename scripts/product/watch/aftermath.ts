@@ -2,10 +2,15 @@
  * What the pool says beside statements and roots: what was refuted and undone, who is out, claims, bonds, brakes, and
  * what the owner does.
  */
-import { asAddress, asBytes32, type Bytes32 } from "../../../shared/protocol/brands.ts";
-import { toHex, word } from "../../../shared/protocol/bytes.ts";
+import { verifyAttestation } from "../../../shared/protocol/attestation-document.ts";
+import type { Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
+import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { imageOf } from "../../../shared/protocol/host/registration.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
+import { decodeUserData } from "../../../shared/protocol/user-data.ts";
 import { dateOf, ownerEventOf, proposalText, type Change } from "../../../proxy/chain/owner-events.ts";
+import { quoted } from "../quoted.ts";
 import type { Case, Said } from "./case.ts";
 import type { Code } from "./findings.ts";
 import { movedIn } from "./moved.ts";
@@ -25,7 +30,9 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   Refuted: refuted,
   LeavesVoided: leavesVoided,
   RootsRevoked: rootsRevoked,
-  ImageRevoked: (its, { image }) => its.report("IMAGE_REVOKED", `image ${String(image)}`),
+  SignerRegistered: registered,
+  SignerExpelled: (its, { signer, leaf }) =>
+    its.report("EXPELLED", `signer ${asAddress(signer)!}, certificate ${String(leaf)}`),
   AttestedPathClosed: attestedPathClosed,
   Unsound: unsound,
   ClaimAdded: claimAdded,
@@ -171,20 +178,48 @@ function ownersWord(its: Case, name: string, told: Args): void {
   if (event === undefined) its.contradict(`${name} is no word of this watcher's`);
   its.ledger.change(event);
   const { change, role, subject, proposal } = event;
-  const { genesisDocument: document } = told;
-  const ofDocument = typeof document === "string" ? `, genesis document ${shown(document)}` : "";
   const what = proposal === undefined ? `${role} ${subject}` : proposalText(proposal);
-  its.report(CODE_OF[change], `${what}${ofDocument}`);
+  const code = role === "image" && change === "removed" ? "IMAGE_REVOKED" : CODE_OF[change];
+  its.report(code, `${what}${sourceOf(told)}`);
 }
 
-/** A genesis document is kilobytes, and stands in the transaction. */
-function shown(document: string): string {
-  return document.length <= 66 ? document : `of ${(document.length - 2) / 2} bytes`;
+/** What to build, to see whether an image is what its proposal says. */
+function sourceOf({ kind, commit, buildCommand }: Args): string {
+  if (typeof commit !== "string") return "";
+  return `, verifier ${String(kind)} of ${quoted(commit)}, built by ${quoted(String(buildCommand))}`;
+}
+
+/** Nobody's word admits a signer, so its document is verified here again, by other code than the chain's. */
+function registered(its: Case, told: Args): void {
+  const event = ownerEventOf("SignerRegistered", told)!;
+  const { signer, image, kind, document } = told;
+  its.ledger.change(event, Number(kind));
+  its.report("ADMITTED", `signer ${asAddress(signer)!} of image ${String(image)}, verifier ${String(kind)}`);
+  const fault = registrationFault(its, told);
+  if (fault !== undefined)
+    its.report(
+      "REGISTRATION_FALSE",
+      `${asAddress(signer)!}: ${fault}; document of ${(String(document).length - 2) / 2} bytes`,
+    );
+}
+
+function registrationFault({ pool, header }: Case, { signer, image, document }: Args): string | undefined {
+  const verified = verifyAttestation(mustFromHex(String(document)), {
+    roots: [pool.attestationRoot.slice(2)],
+    at: header.timestamp * 1_000,
+    maxAgeMs: pool.maxDocumentAgeSecs * 1_000,
+  });
+  if (typeof verified === "string") return verified;
+  if (imageOf(verified.measurement) !== image) return "of another image";
+  const claims = verified.userData === undefined ? undefined : decodeUserData(verified.userData);
+  const isOurs =
+    (claims?.type === "genesis" || claims?.type === "live") && claims.signer === asAddress(signer);
+  return isOurs ? undefined : "of another signer";
 }
 
 /** For people: the end of the attested path's closure. */
 export function closureText(until: number): string {
-  return until >= NEVER ? "for ever" : `until ${dateOf(until)}`;
+  return until >= NEVER ? "permanently" : `until ${dateOf(until)}`;
 }
 /** The pool's word for "never again" (IPoolTypes: AttestedPathClosed). */
 const NEVER = 2 ** 40 - 1;

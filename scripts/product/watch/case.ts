@@ -15,6 +15,9 @@ export interface WatchedPool {
   /** Seconds that a root must be old before a proof may use it. */
   readonly provedDelay: number;
   readonly keyHashes: Readonly<Record<Kind, Bytes32>>;
+  /** SHA-256 of the root under which documents register signers. */
+  readonly attestationRoot: Bytes32;
+  readonly maxDocumentAgeSecs: number;
 }
 
 export interface SeenTransaction {

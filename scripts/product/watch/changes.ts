@@ -40,7 +40,7 @@ export type Change =
     }
   | { readonly type: "void"; readonly firstLeaf: number; readonly count: number }
   | { readonly type: "revoke"; readonly first: number; readonly last: number; readonly leafCount: number }
-  | { readonly type: "owner"; readonly event: OwnerEvent }
+  | { readonly type: "owner"; readonly event: OwnerEvent; readonly kind?: number }
   | { readonly type: "expire"; readonly unixSecs: number }
   | { readonly type: "close"; readonly until: number }
   | { readonly type: "unsound" }

@@ -2,8 +2,9 @@
  * Judges the notes that the pool made for money that a contract brought. Nobody vouches for them and nothing is proved:
  * they must be what they say, and the money must have come.
  */
-import { asAddress, asField, type Address, type Field } from "../../../shared/protocol/brands.ts";
-import { poseidon3 } from "../../../shared/protocol/hash.ts";
+import { asField, type Address, type Field } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { poseidon3 } from "../../../shared/protocol/host/poseidon.ts";
 import type { Case, Said } from "./case.ts";
 import { isBetween, movedIn, paidTo, type Between } from "./moved.ts";
 

@@ -2,7 +2,8 @@
 import { addressFromField } from "../../../shared/protocol/brands.ts";
 import { concatBytes, equalBytes } from "../../../shared/protocol/bytes.ts";
 import type { Executed, Moved } from "../../../shared/protocol/host/executed-log.ts";
-import type { Ciphertexts, Ext, Statement } from "../../../shared/protocol/statements.ts";
+import type { Ext, Statement } from "../../../shared/protocol/statements.ts";
+import type { Ciphertexts } from "../../../shared/protocol/host/statements.ts";
 
 /** Whether the event tells this statement: its notes, what carries them, and what moved. */
 export function tells(executed: Executed, { kind, facts, ext }: Statement): boolean {

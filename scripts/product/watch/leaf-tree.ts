@@ -4,7 +4,7 @@
  */
 import { treePath } from "../../../shared/notes/merkle.ts";
 import type { Field } from "../../../shared/protocol/brands.ts";
-import { poseidon4 } from "../../../shared/protocol/hash.ts";
+import { poseidon4 } from "../../../shared/protocol/host/poseidon.ts";
 import { emptyNode, TREE_ARITY, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 
 export class LeafTree {

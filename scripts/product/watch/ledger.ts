@@ -10,6 +10,7 @@ import {
   type Bytes32,
   type Field,
 } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { nextHead } from "../../../shared/protocol/tree.ts";
 import type { OwnerEvent, Proposal } from "../../../proxy/chain/owner-events.ts";
 import type { BlockRecord, Change, Flow } from "./changes.ts";
@@ -32,7 +33,8 @@ export interface Queued {
 }
 
 export class Ledger {
-  readonly signers = new Set<Address>();
+  /** With the kind of verifier of each. */
+  readonly signers = new Map<Address, number>();
   /** All that ever were: a signature of theirs can be refuted. */
   readonly everSigners = new Set<Address>();
   /** By asset: what went in less what went out, less what a refutation showed to be nobody's. */
@@ -202,9 +204,9 @@ export class Ledger {
   revoke(first: number, last: number, leafCount: number): void {
     this.#change({ type: "revoke", first, last, leafCount });
   }
-  /** Something that the owner did. */
-  change(event: OwnerEvent): void {
-    this.#change({ type: "owner", event });
+  /** Something came in, went, or was proposed; of a signer that came in with its kind of verifier. */
+  change(event: OwnerEvent, kind?: number): void {
+    this.#change({ type: "owner", event, ...(kind === undefined ? {} : { kind }) });
   }
   /** Those that have expired by then; they are pending no more. */
   expire(unixSecs: number): readonly Proposal[] {
@@ -291,7 +293,7 @@ export class Ledger {
         return;
       }
       case "owner":
-        this.#applyOwner(change.event);
+        this.#applyOwner(change.event, change.kind ?? 0);
         return;
       case "expire":
         this.#pending = this.#pending.filter(({ expiresAt }) => change.unixSecs < expiresAt);
@@ -339,14 +341,15 @@ export class Ledger {
     else for (const { asset, amount } of executed.flows) this.#addOwed(asset, -BigInt(amount));
   }
 
-  #applyOwner({ change, role, subject, proposal }: OwnerEvent): void {
+  #applyOwner({ change, role, subject, proposal }: OwnerEvent, kind: number): void {
     const others = this.#pending.filter((one) => one.role !== role || one.subject !== subject);
     this.#pending = proposal === undefined ? others : [...others, proposal];
-    if (role !== "signer") return;
-    if (change === "removed") this.signers.delete(subject);
+    const signer = role === "signer" ? asAddress(subject) : undefined;
+    if (signer === undefined) return;
+    if (change === "removed") this.signers.delete(signer);
     if (change !== "admitted") return;
-    this.signers.add(subject);
-    this.everSigners.add(subject);
+    this.signers.set(signer, kind);
+    this.everSigners.add(signer);
   }
 
   #addOwed(asset: Address, amount: bigint): void {

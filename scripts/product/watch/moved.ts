@@ -1,5 +1,6 @@
 /** What a token's own log says of the money that moved. Trusts no token: what it says is compared with the statement. */
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import type { Said } from "./case.ts";

@@ -6,8 +6,8 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { ChainUnreachable, createJsonRpc } from "../../../proxy/chain/json-rpc.ts";
-import { asAddress, asBytes32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
-import { fromHex } from "../../../shared/protocol/bytes.ts";
+import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32, fromHex } from "../../../shared/protocol/host/text.ts";
 
 /** What one of the protocol's own readers takes. */
 function readBy<T>(read: (value: unknown) => T | undefined) {

@@ -5,7 +5,8 @@ import {
   rootUpdateDigest,
   SIGNATURE_BYTES,
 } from "../../../shared/protocol/attestation.ts";
-import { asAddress, type Address, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import type { Address, Bytes32, Field } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toBytes32, toHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { kindById, type Home, type Kind } from "../../../shared/protocol/statements.ts";

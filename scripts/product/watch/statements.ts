@@ -3,15 +3,16 @@
  * the root, and the tokens that moved.
  */
 import {
-  asAddress,
   asField,
   mustField,
   type Address,
   type Bytes32,
   type Field,
 } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
-import { keccakHex, poseidon3 } from "../../../shared/protocol/hash.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { poseidon3 } from "../../../shared/protocol/host/poseidon.ts";
 import { readExecuted, type Executed } from "../../../shared/protocol/host/executed-log.ts";
 import { PROOF_BYTES } from "../../../shared/protocol/proof.ts";
 import {
@@ -164,11 +165,18 @@ function checkRoot(its: Case, { facts: { root } }: Statement, proved: boolean, r
 
 export function checkSigners({ ledger, pool }: Case, signers: Recovered, report: Report): void {
   const accepted = new Set(signers.filter((one) => one !== undefined && ledger.signers.has(one)));
-  if (accepted.size === signers.length && signers.length >= pool.threshold) return;
+  const kinds = new Set([...accepted].map((one) => ledger.signers.get(one!))).size;
+  if (accepted.size === signers.length && signers.length >= pool.threshold && kinds >= kindsNeeded(pool))
+    return;
   report(
     "ATTESTATION_INVALID",
-    `${accepted.size} accepted signers of ${signers.length}, needed ${pool.threshold}`,
+    `${accepted.size} accepted signers of ${signers.length}, of ${kinds} kinds, needed ${pool.threshold} of ${kindsNeeded(pool)}`,
   );
+}
+
+/** Kinds of verifier that have to vouch together. */
+export function kindsNeeded({ threshold }: Pick<Case["pool"], "threshold">): number {
+  return Math.min(threshold, 2);
 }
 
 function isProved({ proof }: Member): boolean {

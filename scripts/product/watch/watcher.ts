@@ -2,6 +2,7 @@
  * Walks the chain from the pool's first block to the head, range by range, and keeps the ledger. Goes back
  * when blocks are replaced, and asks again when the node's answers do not fit together.
  */
+import { kindsNeeded } from "./statements.ts";
 import { ChainRefused, ChainUnreachable } from "../../../proxy/chain/json-rpc.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { KIND_NAMES, KINDS, type Home, type Kind } from "../../../shared/protocol/statements.ts";
@@ -71,6 +72,8 @@ export async function createWatcher(options: WatcherOptions): Promise<Watcher> {
     threshold: Number(await read("threshold")),
     provedDelay: Number(await read("provedDelay")),
     keyHashes: keyHashes as Record<Kind, Bytes32>,
+    attestationRoot: (await read("attestationRoot")) as Bytes32,
+    maxDocumentAgeSecs: Number(await read("maxDocumentAge")),
   };
   return new Watcher(options, pool, await Ledger.from(options.journal.records()));
 }
@@ -294,8 +297,10 @@ export class Watcher {
   /** The owner may remove any signer at once, so the pool cannot keep enough of them. */
   #missingSigners(): Finding[] {
     const [left, needed] = [this.#ledger.signers.size, this.#pool.threshold];
-    if (left >= needed) return [];
-    return [{ code: "SIGNERS_SHORT", block: this.position, detail: `${left} left, ${needed} needed` }];
+    const kinds = new Set(this.#ledger.signers.values()).size;
+    if (left >= needed && kinds >= kindsNeeded(this.#pool)) return [];
+    const detail = `${left} left of ${kinds} kinds, ${needed} of ${kindsNeeded(this.#pool)} needed`;
+    return [{ code: "SIGNERS_SHORT", block: this.position, detail }];
   }
 
   async #shortfalls(): Promise<Finding[]> {

@@ -1,14 +1,15 @@
 // The story of the stolen key, act by act, with what must hold after each.
-import { randomBytes } from "node:crypto";
 import { Contract, type Wallet as Account } from "ethers";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { toHex } from "../../../shared/protocol/bytes.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { imageOf, VERIFIER_KINDS } from "../../../shared/protocol/host/registration.ts";
 import type { Watcher } from "../../product/watch/watcher.ts";
+import { measurementNamed, registerDevelopmentSigner } from "../development-registration.ts";
 import { poll } from "../poll.ts";
 import { show } from "../usdc.ts";
 import { balanceOf, payAlone, proved } from "./honest.ts";
-import { BOND, CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, type Stage } from "./stage.ts";
+import { CAP, CHANGE_DELAY_SECS, PROVED_DELAY_SECS, usd, type Stage } from "./stage.ts";
 import { Thief } from "./thief.ts";
 
 const USDC = { symbol: "USDC", decimals: 6 };
@@ -63,17 +64,21 @@ async function honestDays(stage: Stage, { alice, bob }: People): Promise<void> {
   );
 }
 
-/** The way of every signer: the owner proposes it, the delay passes, anybody adds it with its bond. */
+/** The way of every signer: the owner proposes its image, the delay passes, anybody admits that and registers the signer with its bond. */
 async function admitTheKey(stage: Stage): Promise<Thief> {
   const thief = await Thief.of(stage);
   const owner = await stage.poolsOwner();
   const asOwner = new Contract(stage.home.pool, POOL_ABI, owner);
-  const image = toHex(randomBytes(32));
+  const measurement = measurementNamed("a second enclave, whose key somebody steals");
+  const image = imageOf(measurement);
   const done = async (sent: Promise<unknown>): Promise<unknown> =>
     ((await sent) as { wait(): Promise<unknown> }).wait();
-  await done(asOwner.getFunction("proposeSigner")(thief.signer.address, image, "0x") as Promise<unknown>);
+  const source = ["this tree", "npm run build"];
+  await done(asOwner.getFunction("proposeImage")(image, VERIFIER_KINDS.first, ...source) as Promise<unknown>);
   await stage.passTime(CHANGE_DELAY_SECS);
-  await done(asOwner.getFunction("addSigner")(thief.signer.address, { value: BOND }) as Promise<unknown>);
+  await done(asOwner.getFunction("admitImage")(image) as Promise<unknown>);
+  const { address: signer } = thief.signer;
+  await registerDevelopmentSigner(owner, { pool: stage.home.pool, signer, measurement });
   stage.say(`\n  2. A second enclave's key ${thief.signer.address} is admitted; then somebody steals it.`);
   return thief;
 }

@@ -15,7 +15,8 @@ import {
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { Home } from "../../../shared/protocol/statements.ts";
 import { readKeys } from "../../product/deploy.ts";
 import { Account as RefutersAccount, memoryBook } from "../../product/watch/account.ts";

@@ -4,17 +4,19 @@ pragma solidity ^0.8.28;
 import {IGovernance} from "./IGovernance.sol";
 import {IPoolSettings} from "./IPoolSettings.sol";
 import {IRecovery} from "./IRecovery.sol";
+import {ISignerRegistry} from "./ISignerRegistry.sol";
 
 /// @title The shielded pool: what anyone may call
 /// @notice Statements are proved on users' devices, and carried here by anyone: verified and attested by enclaves, or
 /// with a proof that the pool has verified itself. Proofs ride along in calldata either way, so every watcher can check
 /// them again.
-interface IPool is IPoolSettings, IGovernance, IRecovery {
+interface IPool is IPoolSettings, ISignerRegistry, IGovernance, IRecovery {
     /// @notice Executes each transaction alone (one that fails is reported by `Rejected` and leaves its
     /// neighbours untouched), then takes the root update if it still matches. Anyone may call. Calldata that is
     /// no list of transactions at all reverts the call, as does too little gas (see GasShort).
     ///
-    /// A proved transaction may use a root that is `provedDelay` seconds old; it needs no signer and no pause stops it.
+    /// A proved transaction may use a root that is `provedDelay` seconds old; it needs no signer and no pause stops it. A proved
+    /// deposit has validAfter below validBefore also where an approval pays for it.
     /// Of money that its window has no room for it makes a claim.
     function execute(Transaction[] calldata transactions, RootUpdate calldata update) external;
 
@@ -41,16 +43,24 @@ interface IPool is IPoolSettings, IGovernance, IRecovery {
     function checkpointTime(uint64 leafCount, bytes32 head) external view returns (uint64);
     function isVoid(uint64 leafIndex) external view returns (bool);
     function isSpent(uint256 nullifier) external view returns (bool);
+    /// @notice Whether its word counts.
     function isSigner(address signer) external view returns (bool);
+    /// @notice The image and the certificate (the id of its chain, see INitroAttestations) that it was registered with, 0 for one that never was; and
+    /// when it was removed, permanently, 0 before.
+    function signerRecord(address signer) external view returns (bytes32 image, bytes32 leaf, uint64 removedAt);
+    /// @notice Whether signers of that image may be registered, which kind of verifier it is (0 for one that was never
+    /// proposed), and how many of its signers' words count.
+    function imageRecord(bytes32 image) external view returns (bool isAdmitted, uint8 kind, uint256 signers);
     /// @notice Whether the asset may be deposited, and swapped into or through. One that is delisted may not,
     /// but can still be withdrawn and swapped for another asset.
     function isAsset(address asset) external view returns (bool);
     /// @notice Zero while there is none.
     function executor() external view returns (address);
-    /// @notice Unix seconds before which the attested path is closed; whether it is closed for ever; and when
+    /// @notice Unix seconds before which the attested path is closed; whether it is closed permanently; and when
     /// `advance` is allowed although it is open.
     function brakes() external view returns (uint64 attestedFrom, bool isUnsound, uint64 advanceableFrom);
-    /// @notice What may still leave in this window: by attestations of one signer, of two or more, and by proofs.
+    /// @notice What may still leave in this window: by attestations of one kind of verifier, of both kinds, and by proofs. At a
+    /// threshold of one the first number is what counts, whoever signs; from two on, where both kinds must sign, the second.
     function room(address asset) external view returns (uint256 attested, uint256 attestedByTwo, uint256 proved);
     /// @notice Claims ever made, the first that waits in line, and one of them.
     function claimLine(address asset) external view returns (uint256 made, uint256 first);

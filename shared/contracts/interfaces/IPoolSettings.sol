@@ -14,9 +14,15 @@ interface IPoolSettings is IPoolTypes {
     function signerBond() external view returns (uint96);
     function noteHasher() external view returns (address);
     function treeHasher() external view returns (address);
-    /// @notice The two modules: their code runs in the pool's storage.
+    /// @notice The three modules: their code runs in the pool's storage.
     function governance() external view returns (address);
     function recovery() external view returns (address);
+    function signerRegistry() external view returns (address);
+    /// @notice Verifies documents (INitroAttestations), under the root whose hash `attestationRoot` is: SHA-256 of its DER.
+    function attestations() external view returns (address);
+    function attestationRoot() external view returns (bytes32);
+    /// @notice Seconds.
+    function maxDocumentAge() external view returns (uint64);
     /// @notice Zero for a kind that is not in the table, as is its key's hash.
     function verifier(uint8 kind) external view returns (address);
     function verifyingKeyHash(uint8 kind) external view returns (bytes32);

@@ -54,13 +54,13 @@ interface IPoolTypes {
     }
 
     /// @notice Everything that is decided when the pool is made. See PoolSettings.
-    /// @param owner may propose signers, assets and executors, and remove them; nothing else, for ever
+    /// @param owner may propose images, assets and executors, and remove them and signers; nothing else, permanently. It
+    /// admits no signer
     /// @param guardian may close the attested path for three days, with seven days before the next time; 0 for nobody
-    /// @param signers accepted from the start, in any order
-    /// @param images of each of them the image that holds its key, see `proposeSigner`; 0 where none is known
-    /// @param threshold attestations by distinct signers that a statement or root update needs; no more than
-    /// there are signers
-    /// @param signerBond wei that stand for each signer. The constructor must get as much for each of `signers`
+    /// @param images admitted from the start, see `proposeImage`: there are no signers until somebody registers one
+    /// @param kinds of each of them
+    /// @param threshold attestations by distinct signers that a statement or root update needs; from two on, of both kinds
+    /// @param signerBond wei that stand for each signer, and come with it
     /// @param changeDelay seconds between a proposal and the moment it may take effect; at least two days more than
     /// `provedDelay`, except on chains for development (ids 31337, 31338 and 1337)
     /// @param provedDelay seconds that a root must be old before a proof may use it; at least two days, with the
@@ -72,13 +72,16 @@ interface IPoolTypes {
     /// @param noteHasher computes commitments that the pool completes itself
     /// @param treeHasher computes roots where no signer does
     /// @param governance the module of that name, and
-    /// @param recovery the other: their code runs in the pool's storage. It holds no settings, so it is the same, byte
+    /// @param recovery the second, and
+    /// @param signerRegistry the third: their code runs in the pool's storage. It holds no settings, so it is the same, byte
     /// for byte, for every pool
+    /// @param attestations verifies the documents by which signers are registered (INitroAttestations), under its own root
+    /// @param maxDocumentAge seconds after which a document registers nobody any more
     struct Configuration {
         address owner;
         address guardian;
-        address[] signers;
         bytes32[] images;
+        uint8[] kinds;
         uint256 threshold;
         uint96 signerBond;
         uint64 changeDelay;
@@ -91,6 +94,9 @@ interface IPoolTypes {
         address treeHasher;
         address governance;
         address recovery;
+        address signerRegistry;
+        address attestations;
+        uint64 maxDocumentAge;
     }
 
     // ------------------------------------------------------------------ events
@@ -140,17 +146,31 @@ interface IPoolTypes {
     event RootUpdateSkipped(uint64 fromIndex, uint64 toIndex, bytes reason);
     /// @notice Anyone may admit the subject of a proposal while admissibleAt <= block.timestamp < expiresAt, unless
     /// the owner takes it back. expiresAt is seven days after admissibleAt; no event says that it has passed.
-    /// @param genesisDocument the signer's proof of which code holds its key, for everybody to verify meanwhile
-    /// @param image which code that is, see `proposeSigner`
-    event SignerProposed(
-        address indexed signer, bytes32 indexed image, uint64 admissibleAt, uint64 expiresAt, bytes genesisDocument
+    /// @param kind which verifier it is, see `proposeImage`
+    /// @param commit of the source that it is built from, and
+    /// @param buildCommand how, for everybody to build it meanwhile and compare
+    event ImageProposed(
+        bytes32 indexed image,
+        uint8 kind,
+        uint64 admissibleAt,
+        uint64 expiresAt,
+        string commit,
+        string buildCommand
     );
-    event SignerAdded(address indexed signer);
-    /// @notice The owner took the proposal back; it was never admitted, and this signer never will be.
-    event SignerWithdrawn(address indexed signer);
-    event SignerRemoved(address indexed signer);
-    /// @notice Every signer of that image is out, for ever, and no other can come in.
+    event ImageAdmitted(bytes32 indexed image, uint8 kind);
+    /// @notice Every signer of that image is out, permanently, and no other can come in. Also where it was only proposed.
     event ImageRevoked(bytes32 indexed image);
+    /// @notice A document that the pool has verified says that this image holds this key.
+    /// @param leaf the certificate that signed the document: the id of its chain, see INitroAttestations
+    /// @param kmsKey which key of a key management service the image pins: keccak256 of its SPKI DER
+    /// @param document as it came, for everybody to verify again
+    event SignerRegistered(
+        address indexed signer, bytes32 indexed image, uint8 kind, bytes32 leaf, bytes32 kmsKey, bytes document
+    );
+    /// @notice Permanently. Also one that was never registered, which then never will be.
+    event SignerRemoved(address indexed signer);
+    /// @notice It is removed because the certificate that vouched for it is trusted no more.
+    event SignerExpelled(address indexed signer, bytes32 leaf);
     event BondPosted(address indexed signer, address poster, uint256 amount);
     /// @param to who refuted it, or who posted the bond
     event BondPaid(address indexed signer, address to, uint256 amount);
@@ -195,6 +215,8 @@ interface IPoolTypes {
     error ProofLength(uint256 given);
     /// The verifier says no.
     error ProofRejected();
+    /// A proved deposit whose validAfter is not below its validBefore.
+    error SpanEmpty();
     /// A proof may use the root from then on.
     error RootYoung(uint64 usableFrom);
     error ContextMismatch();
@@ -259,8 +281,41 @@ interface IPoolTypes {
     error SignerUnknown(address signer);
     error SignersNotAscending();
     error SignatureInvalid();
+    /// All who signed are of one kind of verifier, and the pool asks for two.
+    error OneKindOnly(uint8 kind);
     /// Paused, or the signers vouched for what is false. Proved transactions go on.
     error AttestedPathShut(uint64 until);
+
+    // ------------------------------------------------------------------ errors of a registration
+    // Beside those of INitroAttestations, for a document that is none.
+
+    /// Never admitted, or not yet.
+    error ImageNotAdmitted(bytes32 image);
+    error ImageRevokedBefore(bytes32 image);
+    /// As many of its signers' words count as can be taken back in one call.
+    error ImageFull(bytes32 image);
+    /// Unix milliseconds of the document's making: more than a minute ahead of the chain's clock,
+    error DocumentFromFuture(uint64 timestampMs);
+    /// or older than `maxDocumentAge`.
+    error DocumentStale(uint64 timestampMs);
+    /// Not a block of the last 8,191 (256 on a chain without EIP-2935).
+    error BlockUnknown(uint64 blockNumber);
+    /// The document's nonce is not that block's hash.
+    error NonceMismatch(bytes32 blockHash);
+    /// Not what an enclave says of itself when it makes a key, or holds one.
+    error UserDataInvalid();
+    /// Other circuits, another KMS key, or another root than the document's.
+    error ConfigurationMismatch(bytes32 expected);
+    /// A key that was ever in doubt never comes back.
+    error SignerRemovedBefore(address signer);
+    error SignerRegisteredBefore(address signer);
+    /// The certificate that vouched for it is trusted.
+    error SignerTrusted(address signer);
+    /// No image, that of debug mode, or no kind of verifier.
+    error ImageInadmissible(bytes32 image, uint8 kind);
+    error ImageProposedBefore(bytes32 image);
+    error ImageAdmittedBefore(bytes32 image);
+    error ImageNotProposed(bytes32 image);
 
     // ------------------------------------------------------------------ errors of a root update
 
@@ -306,7 +361,6 @@ interface IPoolTypes {
     error BondMismatch(uint256 expected);
     error BondHeld(uint64 until);
     error BondRefused();
-    error ImageRevokedBefore(bytes32 image);
     error Reentered();
     error OnlySelf();
     /// Proposed (and not expired) or admitted already. A proposal made twice does not start a second clock.
@@ -318,6 +372,6 @@ interface IPoolTypes {
     /// Nobody admitted it in its week. It may be proposed again, and then waits again.
     error ProposalExpired(uint64 expiresAt);
     /// The zero address, an asset or executor that is no contract or an account with delegated code (EIP-7702: its
-    /// holder can change it at any time), the pool itself, or a signer that was removed or withdrawn.
+    /// holder can change it at any time), or the pool itself.
     error Inadmissible(address subject);
 }

@@ -33,7 +33,7 @@ interface IRecovery is IPoolTypes {
         external;
 
     /// @notice Takes a proof that money left the empty tree. There is none unless the circuits or their keys are
-    /// broken; then deposits and the attested path stop for ever, and claims are paid at the smallest share.
+    /// broken; then deposits and the attested path stop permanently, and claims are paid at the smallest share.
     /// @param signals of a spend or a swap, with the root of the empty tree and an amount that is not zero
     function reportUnsound(uint8 kind, uint256[] calldata signals, uint256[8] calldata proof) external;
 

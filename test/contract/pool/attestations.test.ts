@@ -12,13 +12,23 @@ import { attestationDigest } from "../../../shared/protocol/attestation.ts";
 import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { bytesToUint, concatBytes, mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { imageOf } from "../../../shared/protocol/host/registration.ts";
 import { contextOf, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
 import { deployPool } from "../../../scripts/product/deploy.ts";
+import {
+  deployPoolWithSigners,
+  developmentAttestations,
+  imageNamed,
+  measurementNamed,
+  registerDevelopmentSigner,
+} from "../../../scripts/stack/development-registration.ts";
 import { startAnvil } from "../../support/chain.ts";
 import { fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 
 /** The least that a root must be old, and by which a change must be slower. */
 const TWO_DAYS_SECS = 2 * 86_400;
+/** An enclave in debug mode. */
+const NOTHING_MEASURED = { pcr0: "00".repeat(48), pcr1: "00".repeat(48), pcr2: "00".repeat(48) };
 const SECP256K1_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const ascending = (...attesters: Attester[]): Attester[] =>
   attesters.sort((a, b) => (BigInt(a.address) < BigInt(b.address) ? -1 : 1));
@@ -81,14 +91,9 @@ describe("pool: attestations", () => {
 
     it("zero is never a signer", async () => {
       assert.equal(await world.pool.getFunction("isSigner")(ZERO_ADDRESS), false);
-      assert.equal(
-        asText(
-          await world.revertOf(
-            world.pool.getFunction("proposeSigner").staticCall(ZERO_ADDRESS, ZERO_BYTES32, "0x"),
-          ),
-        ),
-        `inadmissible ${ZERO_ADDRESS}`,
-      );
+      const measurement = measurementNamed(`the image of ${world.setting.attesters[0]!.address}`);
+      const zero = { pool: world.setting.home.pool, signer: ZERO_ADDRESS, measurement };
+      await assert.rejects(registerDevelopmentSigner(world.owner, zero), { code: "UserDataInvalid" });
     });
   });
 
@@ -96,7 +101,8 @@ describe("pool: attestations", () => {
     let world: World;
     const [a, b, c] = ascending(attester(1), attester(2), attester(3)) as [Attester, Attester, Attester];
     before(async () => {
-      world = await World.start({ attesters: [c, a, b], threshold: 2 });
+      // Of the first verifier a, of the second b and c.
+      world = await World.start({ attesters: [c, a, b], kinds: [2, 1, 2], threshold: 2 });
     });
     after(() => world.stop());
 
@@ -122,10 +128,19 @@ describe("pool: attestations", () => {
       assert.equal(await outcome(...ascending(a, b, c, stranger)), `signerunknown ${stranger.address}`);
     });
 
+    it("refuses two of one kind, however many: OneKindOnly", async () => {
+      const alike = signedBy(world.transfer(), [b, c]);
+      assert.deepEqual(await world.executeOne(alike), fault("OneKindOnly", 2n));
+      // Of the same statement, a signature of the other kind beside them is enough.
+      assert.equal(typeof (await world.executeOne(signedBy(alike, [a, b, c]))), "bigint");
+    });
+
     it("asks the same of a root update", async () => {
       await world.execute([signedBy(world.transfer(), [a, b])]);
       const one = await world.execute([], world.updateTo(world.queue, {}, [a]));
       assert.deepEqual(one.update, fault("TooFewAttestations", 1n, 2n));
+      const alike = await world.execute([], world.updateTo(world.queue, {}, [b, c]));
+      assert.deepEqual(alike.update, fault("OneKindOnly", 2n));
       const two = await world.execute([], world.updateTo(world.queue, {}, [a, c]));
       assert.equal(two.update, 1n);
     });
@@ -144,7 +159,7 @@ describe("pool: attestations", () => {
     after(() => world.stop());
 
     it("refuses it in another pool on the same chain, sealed for there or attested for there", async () => {
-      const twin = await deployPool(world.owner, {
+      const twin = await deployPoolWithSigners(world.owner, {
         signers: [attester(0).address],
         threshold: 1,
         changeDelay: 1,
@@ -240,9 +255,14 @@ describe("pool: attestations", () => {
     });
     after(() => world.stop());
 
-    it("ConfigurationInvalid: thresholds, signers, assets, venue, circuits, hasher, owner", async () => {
+    it("ConfigurationInvalid: thresholds, images, assets, venue, circuits, hasher, documents, owner", async () => {
+      const [first, second] = [imageNamed("first"), imageNamed("second")];
       const good = {
-        signers: [attester(0).address, attester(1).address],
+        images: [
+          { image: first, kind: 1 },
+          { image: second, kind: 2 },
+        ],
+        attestations: await developmentAttestations(world.owner),
         threshold: 2,
         changeDelay: 1,
         assets: [world.usdcAddress],
@@ -253,10 +273,12 @@ describe("pool: attestations", () => {
       assert.ok((await deployPool(world.owner, good)).block > 0);
       const bent: readonly object[] = [
         { threshold: 0 },
-        { threshold: 3 },
-        { signers: [] },
-        { signers: [attester(0).address, attester(0).address] },
-        { signers: [attester(0).address, ZERO_ADDRESS] },
+        { maxDocumentAge: 0 },
+        { attestations: freshAddress() },
+        { images: [good.images[0], { image: first, kind: 2 }] },
+        { images: [{ image: ZERO_BYTES32, kind: 1 }] },
+        { images: [{ image: imageOf(NOTHING_MEASURED), kind: 1 }] },
+        ...[0, 3, 255].map((kind) => ({ images: [{ image: first, kind }] })),
         { assets: [freshAddress()] },
         { assets: [world.usdcAddress, world.usdcAddress] },
         { executor: freshAddress() },
@@ -266,7 +288,7 @@ describe("pool: attestations", () => {
         { treeHasher: freshAddress() },
         { governance: freshAddress() },
         { recovery: ZERO_ADDRESS },
-        { images: [] },
+        { signerRegistry: freshAddress() },
         { minimumCaps: [] },
         { verifiers: { ...verifiers, spend9: freshAddress() } },
         // Two that changed places would refuse every proof.
@@ -293,7 +315,8 @@ describe("pool: attestations", () => {
         const provider = new JsonRpcProvider(chain.url, chainId, { staticNetwork: true, cacheTimeout: -1 });
         try {
           const owner = await provider.getSigner(0);
-          const settings = { signers: [attester(0).address], threshold: 1, assets: [] };
+          const attestations = await developmentAttestations(owner);
+          const settings = { attestations, threshold: 1, assets: [] };
           const make = (provedDelay: number, changeDelay: number) =>
             deployPool(owner, { ...settings, provedDelay, changeDelay });
           assert.ok((await make(shortest, 2 * shortest)).block > 0, String(chainId));

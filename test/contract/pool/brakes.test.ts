@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Contract, getAddress } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { attester } from "../../../scripts/stack/pool-transaction.ts";
+import { attester, type Attester } from "../../../scripts/stack/pool-transaction.ts";
 import { authorize, seal, type Sealed } from "../../support/drafts.ts";
 import { toyKeys, toyProved } from "../../support/toy-keys.ts";
 import { emptyNode, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
@@ -17,13 +17,11 @@ const [ATTESTED, PROVED] = [(CAP * 3n) / 4n, CAP / 4n];
 describe("pool: brakes", function () {
   let world: World;
   let restore: () => Promise<void>;
-  const both = [attester(0), attester(1)].toSorted((a, b) =>
-    BigInt(a.address) < BigInt(b.address) ? -1 : 1,
-  );
-  const [one] = both;
+  /** One of the first kind, another of it, one of the second. */
+  const [one, another, other] = [attester(0), attester(1), attester(2)];
   before(async () => {
     world = await World.start({
-      ...{ keys: toyKeys(), minimumCap: MINIMUM, attesters: both },
+      ...{ keys: toyKeys(), minimumCap: MINIMUM, attesters: [one, another, other], kinds: [1, 1, 2] },
       ...{ executor: "FixedExecutor", moreAssets: ["TestUSDC"] },
     });
     assert.equal(await outcome(world, await deposit(HELD)), 0n);
@@ -38,14 +36,16 @@ describe("pool: brakes", function () {
   /** Signers at work: a root of today, and the day just begun. */
   const tomorrow = async (): Promise<void> => {
     await nextBlockTomorrow(world);
-    await world.execute([world.transfer({ attesters: [one!] })]);
-    assert.equal(typeof (await world.execute([], world.updateTo(world.queue, {}, [one!]))).update, "bigint");
+    await world.execute([world.transfer({ attesters: [one] })]);
+    assert.equal(typeof (await world.execute([], world.updateTo(world.queue, {}, [one]))).update, "bigint");
   };
   const deposit = async (amount: bigint): Promise<Sealed> => {
-    return authorize(world.depositor, seal({ ...world.depositDraft(amount), attesters: [one!] }));
+    return authorize(world.depositor, seal({ ...world.depositDraft(amount), attesters: [one] }));
   };
-  const withdrawal = (amount: bigint, attesters = [one!]): Sealed =>
-    seal({ ...world.withdrawalDraft(freshAddress(), amount), attesters });
+  const withdrawal = (amount: bigint, ...attesters: Attester[]): Sealed => {
+    const by = attesters.length === 0 ? [one] : attesters;
+    return seal({ ...world.withdrawalDraft(freshAddress(), amount), attesters: ascending(by) });
+  };
   const room = async (asset = world.usdcAddress): Promise<bigint[]> => [
     ...(await world.pool.getFunction("room")(asset)),
   ];
@@ -59,7 +59,7 @@ describe("pool: brakes", function () {
       );
   };
 
-  it("a day's cap is a tenth of what is held: three quarters attested, a quarter proved, twice the cap by two", async () => {
+  it("a day's cap is a tenth of what is held: three quarters attested, a quarter proved, twice the cap by both kinds", async () => {
     assert.deepEqual(await room(), [ATTESTED, 2n * CAP - PROVED, PROVED]);
   });
 
@@ -72,11 +72,32 @@ describe("pool: brakes", function () {
     assert.equal((await room())[2], PROVED);
   });
 
-  it("two signers let out twice the cap, counted with what one let out", async () => {
-    await assertDone(withdrawal(ATTESTED));
-    assert.deepEqual(await outcome(world, withdrawal(CAP + 1n, both)), capReached(CAP));
-    await assertDone(withdrawal(CAP, both));
-    assert.deepEqual(await room(), [0n, 0n, PROVED]);
+  it("at a threshold of one a second signer lets out no more, of whichever kind it is", async () => {
+    assert.deepEqual(await outcome(world, withdrawal(ATTESTED + 1n, one, another)), capReached(ATTESTED));
+    assert.deepEqual(await outcome(world, withdrawal(ATTESTED + 1n, one, other)), capReached(ATTESTED));
+    await assertDone(withdrawal(ATTESTED, one, another));
+    assert.deepEqual(await outcome(world, withdrawal(1n, one, another, other)), capReached(0n));
+  });
+
+  it("at a threshold of two both kinds let out twice the cap, and two of one kind nothing", async () => {
+    const strict = await World.start({
+      ...{ keys: toyKeys(), minimumCap: CAP, attesters: [one, another, other], kinds: [1, 1, 2] },
+      threshold: 2,
+    });
+    try {
+      const leaving = (amount: bigint, ...by: Attester[]): Sealed =>
+        seal({ ...strict.withdrawalDraft(freshAddress(), amount), attesters: ascending(by) });
+      const most = 2n * CAP - PROVED;
+      await strict.call(strict.usdc, "mint", strict.setting.home.pool, HELD);
+      assert.deepEqual(await outcome(strict, leaving(1n, one, another)), fault("OneKindOnly", 1n));
+      const reached = fault("CapReached", getAddress(strict.usdcAddress), most);
+      assert.deepEqual(await outcome(strict, leaving(most + 1n, one, other)), reached);
+      assert.equal(typeof (await outcome(strict, leaving(ATTESTED, one, other))), "bigint");
+      assert.equal(typeof (await outcome(strict, leaving(most - ATTESTED, another, other))), "bigint");
+      assert.deepEqual([...(await strict.pool.getFunction("room")(strict.usdcAddress))], [0n, 0n, PROVED]);
+    } finally {
+      await strict.stop();
+    }
   });
 
   it("counts the net: who turns the same money round and round takes no room from anybody", async () => {
@@ -109,17 +130,16 @@ describe("pool: brakes", function () {
 
   it("the cap is never below the minimum, so the last of it can leave", async () => {
     let held = HELD;
-    for (let day = 0; day < 40 && held > MINIMUM; day++) {
+    for (let day = 0; day < 60 && held > 700n; day++) {
       await tomorrow();
-      const [, most] = await room();
-      const amount = most! < held - 900n ? most! : held - 900n;
-      if (amount === 0n) break;
-      await assertDone(withdrawal(amount, both));
+      const [most] = await room();
+      const amount = most! < held - 700n ? most! : held - 700n;
+      await assertDone(withdrawal(amount));
       held -= amount;
     }
     await tomorrow();
     assert.deepEqual(await room(), [MINIMUM - MINIMUM / 4n, 2n * MINIMUM - MINIMUM / 4n, MINIMUM / 4n]);
-    await assertDone(withdrawal(held, both));
+    await assertDone(withdrawal(held));
     assert.equal(await world.usdc.getFunction("balanceOf")(world.setting.home.pool), 0n);
   });
 
@@ -133,7 +153,7 @@ describe("pool: brakes", function () {
     );
     await world.call(new Contract(other, await abi("TestUSDC"), world.owner), "mint", world.executor, 5_000n);
     const swap = (amount: bigint): Sealed =>
-      seal({ ...world.swapDraft({ tokenOut: other, amount }), attesters: [one!] });
+      seal({ ...world.swapDraft({ tokenOut: other, amount }), attesters: [one] });
     assert.deepEqual(await outcome(world, swap(ATTESTED + 1n)), capReached(ATTESTED));
     const before = await room(other);
     await assertDone(swap(ATTESTED));
@@ -147,3 +167,8 @@ describe("pool: brakes", function () {
     assert.equal(await world.pool.getFunction("isSpent")(proved.draft.nullifiers[0]), false);
   });
 });
+
+/** As the pool wants them. */
+function ascending(attesters: readonly Attester[]): Attester[] {
+  return attesters.toSorted((a, b) => (BigInt(a.address) < BigInt(b.address) ? -1 : 1));
+}

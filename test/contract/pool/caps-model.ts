@@ -24,8 +24,8 @@ interface Purse {
   first: number;
 }
 
-/** The way a payment is taken: by so many signers, or by its proof alone. */
-export type Way = 1 | 2 | "proved";
+/** The way a payment is taken: by as many signers as the pool asks for, or by its proof alone. */
+export type Way = "attested" | "proved";
 
 /** An error's name with its numbers, as the pool spells them. */
 export interface Refusal {
@@ -49,8 +49,11 @@ export class CapsModel {
   readonly #balances = new Map<string, bigint>();
   readonly #refused = new Set<string>();
 
-  constructor(assets: readonly string[], minimum: bigint, now: number) {
+  readonly #threshold: number;
+
+  constructor(assets: readonly string[], minimum: bigint, now: number, threshold: number) {
     this.now = now;
+    this.#threshold = threshold;
     this.#heardAt = now;
     for (const asset of assets) {
       const flow = { cap: minimum, net: 0n, proved: 0n };
@@ -98,13 +101,12 @@ export class CapsModel {
 
   #leavingFault(asset: string, amount: bigint, way: Way): Refusal | undefined {
     if (way !== "proved" && !this.#isOpen()) return this.#shut();
-    const [one, two, proved] = this.room(asset);
+    const room = this.roomFor(asset, way);
     if (way === "proved") {
       const { claims, first } = this.#purse(asset);
-      const isFree = amount <= proved && first === claims.length;
+      const isFree = amount <= room && first === claims.length;
       return isFree ? undefined : refusal("CapReached", asset, 0n);
     }
-    const room = way === 1 ? one : two;
     return amount <= room ? undefined : refusal("CapReached", asset, room);
   }
 
@@ -177,7 +179,14 @@ export class CapsModel {
 
   // -------------------------------------------------------------- reading
 
-  /** What may still leave today: by one signer, by two, by proofs. */
+  /** From a threshold of two on, every attested payment is by both kinds. */
+  roomFor(asset: string, way: Way): bigint {
+    const [byOne, byBoth, byProof] = this.room(asset);
+    if (way === "proved") return byProof;
+    return this.#threshold < 2 ? byOne : byBoth;
+  }
+
+  /** What may still leave today: by one kind of verifier, by both, by proofs. */
   room(asset: string): [bigint, bigint, bigint] {
     const { flow } = this.#todayOf(this.#purse(asset));
     const quarter = flow.cap / 4n;

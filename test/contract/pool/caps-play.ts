@@ -5,7 +5,8 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { Random } from "../../../scripts/lab/fuzz/random.ts";
 import { attester, type Attester } from "../../../scripts/stack/pool-transaction.ts";
 import { mustField, type Address } from "../../../shared/protocol/brands.ts";
-import { emptyNode, Frontier, MAX_UPDATE_LEAVES, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
+import { emptyNode, MAX_UPDATE_LEAVES, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { depositDraft, seal, type Draft, type Sealed } from "../../support/drafts.ts";
 import { toyKeys, toyProof, toyProved } from "../../support/toy-keys.ts";
 import { CapsModel, type Refusal, type Way } from "./caps-model.ts";
@@ -21,8 +22,9 @@ const SIGNERS = Array.from({ length: 6 }, (_, i) => attester(i));
 const NO_POINTS = new Uint8Array(128).fill(0xff);
 
 /** A pool with three tokens, two of which refuse whom their issuer names; of each some money, and more at the venue. */
-export async function startCaps(): Promise<World> {
+export async function startCaps(threshold: number): Promise<World> {
   const world = await World.start({
+    ...{ threshold, kinds: SIGNERS.map(kindOf) },
     ...{ keys: toyKeys(), minimumCap: MINIMUM, attesters: SIGNERS, changeDelay: CHANGE_DELAY },
     provedDelay: 1,
     ...{ executor: "FixedExecutor", moreAssets: ["RefusingToken", "RefusingToken"] },
@@ -47,20 +49,24 @@ export class CapsPlay {
   readonly #assets: readonly Address[];
   readonly #tokens: ReadonlyMap<Address, Contract>;
   readonly #people = Array.from({ length: 4 }, freshAddress);
-  readonly #frontier = Frontier.empty();
+  readonly #frontier = emptyFrontier();
+  readonly #threshold: number;
   readonly #signers = [...SIGNERS];
 
   static async begin(world: World, seed: number, Model = CapsModel): Promise<CapsPlay> {
     const { abi } = await loadArtifact("RefusingToken");
-    return new CapsPlay(
-      world,
-      seed,
-      new Model(assetsOf(world), MINIMUM, await deployedAt(world)),
-      abi as never,
-    );
+    const threshold = Number(await world.pool.getFunction("threshold")());
+    const model = new Model(assetsOf(world), MINIMUM, await deployedAt(world), threshold);
+    return new CapsPlay(world, seed, { model, threshold }, abi as never);
   }
 
-  private constructor(world: World, seed: number, model: CapsModel, abi: never) {
+  private constructor(
+    world: World,
+    seed: number,
+    { model, threshold }: { readonly model: CapsModel; readonly threshold: number },
+    abi: never,
+  ) {
+    this.#threshold = threshold;
     this.#world = world;
     this.#dice = new Random(seed);
     this.#model = model;
@@ -84,7 +90,7 @@ export class CapsPlay {
   #step(): Promise<void> {
     const kind = this.#dice.below(100);
     if (kind < 20) return this.#deposit();
-    if (kind < 40) return this.#withdraw(this.#dice.below(3) === 0 ? 2 : 1);
+    if (kind < 40) return this.#withdraw("attested");
     if (kind < 58) return this.#withdraw("proved");
     if (kind < 66) return this.#swap();
     if (kind < 80) return this.#payClaim();
@@ -112,7 +118,12 @@ export class CapsPlay {
     const isProved = this.#dice.below(4) === 0;
     const depositor = mustAddress(this.#world.owner.address);
     const draft = depositDraft(this.#world.setting, { asset, amount, depositor });
-    await this.#take("deposit", draft, isProved ? "proved" : 1, this.#model.deposit(asset, amount, isProved));
+    await this.#take(
+      "deposit",
+      draft,
+      isProved ? "proved" : "attested",
+      this.#model.deposit(asset, amount, isProved),
+    );
   }
 
   async #withdraw(way: Way): Promise<void> {
@@ -127,7 +138,7 @@ export class CapsPlay {
   async #swap(): Promise<void> {
     const asset = this.#pick(this.#assets);
     const tokenOut = this.#pick(this.#assets.filter((other) => other !== asset));
-    const way = this.#pick([1, 2, "proved"] as const);
+    const way = this.#pick(["attested", "attested", "proved"] as const);
     const amount = this.#amount(asset, way);
     if (amount === 0n) return this.#nothing();
     const payout = BigInt(1 + this.#dice.below(20_000));
@@ -139,7 +150,7 @@ export class CapsPlay {
 
   /** Around what there is room for, dust, or most of what there is; never more than the pool holds free of claims. */
   #amount(asset: Address, way: Way): bigint {
-    const room = this.#model.room(asset)[way === "proved" ? 2 : way - 1]!;
+    const room = this.#model.roomFor(asset, way);
     const owed = this.#model.line(asset).claims.reduce((sum, { left }) => sum + left, 0n);
     const free = this.#model.held(asset) - owed;
     const wanted = this.#pick([room, room + 1n, room / 3n, room / 7n, 1n, free / 2n, free]);
@@ -185,7 +196,7 @@ export class CapsPlay {
     // Where it is refused, a root of its own, so that nothing else is wrong with it.
     if (expected === "paid") this.#grow();
     const changes = expected === "paid" ? { newRoot: this.#frontier.root() } : {};
-    const update = this.#world.updateTo(queue, changes, [this.#pick(this.#signers)]);
+    const update = this.#world.updateTo(queue, changes, this.#attesters());
     const { update: said } = await this.#world.execute([], update, { gasLimit: GAS });
     this.#expect("root", typeof said === "bigint" ? "paid" : said!, expected);
   }
@@ -223,10 +234,12 @@ export class CapsPlay {
 
   /** A signer vouched for what is nothing; nothing was executed, so its being out is all that becomes of it. */
   async #refute(): Promise<void> {
-    if (this.#signers.length < 3) return this.#nothing();
-    const [liar] = this.#signers.splice(this.#dice.below(this.#signers.length), 1);
+    const liar = this.#pick(this.#signers);
+    // One of each kind must stay, or nobody attests any more.
+    if (this.#signers.filter((one) => kindOf(one) === kindOf(liar)).length < 2) return this.#nothing();
+    this.#signers.splice(this.#signers.indexOf(liar), 1);
     const draft = this.#world.withdrawalDraft(this.#people[0]!, 1n);
-    const lie = seal({ ...draft, proof: NO_POINTS, attesters: [liar!] });
+    const lie = seal({ ...draft, proof: NO_POINTS, attesters: [liar] });
     this.#model.close(BigInt(this.#model.now + CHANGE_DELAY));
     const words = Array.from({ length: 8 }, () => 0n);
     const { said } = await recover(this.#world, "refuteStatement", falseStatement(lie, words));
@@ -257,8 +270,18 @@ export class CapsPlay {
 
   #sealed(draft: Draft, way: Way): Sealed {
     if (way === "proved") return toyProved(seal({ ...draft, attesters: [] }));
-    const order = (a: Attester, b: Attester): number => (BigInt(a.address) < BigInt(b.address) ? -1 : 1);
-    return seal({ ...draft, attesters: this.#signers.slice(0, way).toSorted(order) });
+    return seal({ ...draft, attesters: this.#attesters() });
+  }
+
+  /** Where the pool asks for one, now and then a second, of whichever kind; else one of each kind. */
+  #attesters(): Attester[] {
+    const [one] = this.#signers;
+    const other = this.#signers.find((each) => kindOf(each) !== kindOf(one!));
+    const second = this.#threshold < 2 ? this.#signers[1] : other;
+    const isOne = this.#threshold < 2 && this.#dice.below(3) > 0;
+    return isOne
+      ? [one!]
+      : [one!, second!].toSorted((a, b) => (BigInt(a.address) < BigInt(b.address) ? -1 : 1));
   }
 
   /** By a stranger: what it says first, or why it reverts. */
@@ -345,6 +368,11 @@ export class CapsPlay {
   async #nothing(): Promise<void> {
     await this.#world.provider.send("evm_mine", []);
   }
+}
+
+/** The verifier that it runs: by turns. */
+function kindOf(signer: Attester): number {
+  return 1 + (SIGNERS.indexOf(signer) % 2);
 }
 
 function assetsOf(world: World): readonly Address[] {

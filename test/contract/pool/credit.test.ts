@@ -22,7 +22,7 @@ import {
   type Address,
 } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
-import { poseidon3 } from "../../../shared/protocol/hash.ts";
+import { poseidon3 } from "../../../shared/protocol/host/poseidon.ts";
 import { CIPHERTEXT_BYTES } from "../../../shared/protocol/statements.ts";
 import { emptyNode, nextHead, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { advanceOver, recover } from "./recovery.ts";

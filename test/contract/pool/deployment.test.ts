@@ -1,16 +1,21 @@
 // What scripts/product/deploy.ts refuses before anything is paid for, run as an operator runs it. See deployment.tree.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { HDNodeWallet, JsonRpcProvider } from "ethers";
-import { attester } from "../../../scripts/stack/pool-transaction.ts";
+import { createHash } from "node:crypto";
+import { Contract, HDNodeWallet, JsonRpcProvider } from "ethers";
+import { developmentRoot } from "../../../scripts/product/image/development-keys.ts";
+import { ATTESTATIONS_ABI, POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
-import { PROJECT_ROOT } from "../../support/tree.ts";
+import { runProgram } from "../../support/program.ts";
 
 const DAY_SECS = 86_400;
 const deployer = HDNodeWallet.fromPhrase(DEVELOPMENT_MNEMONIC);
 const IMAGE = `0x${"1a".repeat(32)}`;
-const [first, second] = [attester(1).address, attester(2).address];
+const [first, second, otherFirst] = [
+  `first:${IMAGE}`,
+  `second:0x${"2b".repeat(32)}`,
+  `first:0x${"3c".repeat(32)}`,
+] as const;
+const ASSET = "0x1111111111111111111111111111111111111111";
 
 describe("pool: deployment", function () {
   const chains: Anvil[] = [];
@@ -25,20 +30,16 @@ describe("pool: deployment", function () {
     chain: Anvil,
     ...words: string[]
   ): Promise<{ code: number | null; out: string; error: string; paid: boolean }> {
-    const child = spawn(
-      process.execPath,
-      ["--import", "tsx", "scripts/product/deploy.ts", "--rpc", chain.url, "--development", ...words],
-      { cwd: PROJECT_ROOT, env: { ...process.env, DEPLOYER_KEY: deployer.privateKey } },
-    );
-    let [out, error] = ["", ""];
-    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (error += chunk.toString()));
     const provider = new JsonRpcProvider(chain.url, chain.chainId, { staticNetwork: true, cacheTimeout: -1 });
     try {
       const before = await provider.getTransactionCount(deployer.address);
-      const [code] = (await once(child, "close")) as [number | null];
+      const { code, out, err } = await runProgram(
+        "scripts/product/deploy.ts",
+        ["--rpc", chain.url, "--development", ...words],
+        { env: { DEPLOYER_KEY: deployer.privateKey } },
+      );
       const paid = (await provider.getTransactionCount(deployer.address)) !== before;
-      return { code, out, error, paid };
+      return { code, out, error: err, paid };
     } finally {
       provider.destroy();
     }
@@ -70,20 +71,42 @@ describe("pool: deployment", function () {
     assert.equal((JSON.parse(out) as { chain_id: string }).chain_id, "31337");
   });
 
-  it("refuses a threshold that the signers cannot give, an image too many and a cap too few, and spends nothing", async () => {
+  it("refuses a threshold that the images cannot give, an image of no kind and a cap too few, and spends nothing", async () => {
     for (const [words, reason] of [
       [["--threshold", "0"], /--threshold must be at least 1/],
-      [["--threshold", "2", "--signer", first], /more than the 1 signers can give/],
-      [["--threshold", "3", "--signer", first, "--signer", second], /more than the 2 signers can give/],
-      [["--threshold", "2", "--signer", first, "--signer", first], /names an address twice/],
-      [["--signer", first, "--image", IMAGE, "--image", IMAGE], /2 times --image for 1 times --signer/],
-      [["--asset", first], /0 times --minimum-cap for 1 times --asset/],
+      [["--threshold", "2", "--image", first], /both kinds of verifier; name an --image of each/],
+      [["--threshold", "2", "--image", first, "--image", otherFirst], /both kinds of verifier/],
+      [["--image", first, "--image", first], /names an image twice/],
+      [["--image", IMAGE], /first:HASH or second:HASH/],
+      [["--image", "third:0x00"], /first:HASH or second:HASH/],
+      [["--image", "first:0x00"], /--image is not 32 bytes/],
+      [["--asset", ASSET], /0 times --minimum-cap for 1 times --asset/],
+      [["--attestations", ASSET], /./],
     ] as const) {
       const { code, error, paid } = await deploy(chains[1]!, ...words);
       assert.deepEqual([code, paid], [1, false], error);
       assert.match(error, reason);
     }
-    const both = await deploy(chains[1]!, "--threshold", "2", "--signer", first, "--signer", second);
+  });
+
+  it("makes a pool of images, without signers; what verifies documents serves a second one too, under its root alone", async () => {
+    const chain = chains[1]!;
+    const both = await deploy(chain, "--threshold", "2", "--image", first, "--image", second);
     assert.equal(both.code, 0, both.error);
+    const made = JSON.parse(both.out) as { pool: string; attestations: string };
+    const provider = new JsonRpcProvider(chain.url, chain.chainId, { staticNetwork: true, cacheTimeout: -1 });
+    try {
+      const pool = new Contract(made.pool, POOL_ABI, provider);
+      assert.deepEqual([...(await pool.getFunction("imageRecord")(IMAGE))], [true, 1n, 0n]);
+      const attestations = new Contract(made.attestations, ATTESTATIONS_ABI, provider);
+      const root = createHash("sha256").update(developmentRoot().certificate).digest("hex");
+      assert.equal(await attestations.getFunction("rootHash")(), `0x${root}`);
+      assert.equal(await attestations.getFunction("revoker")(), deployer.address);
+    } finally {
+      provider.destroy();
+    }
+    const again = await deploy(chain, "--image", first, "--attestations", made.attestations);
+    assert.equal(again.code, 0, again.error);
+    assert.equal((JSON.parse(again.out) as typeof made).attestations, made.attestations);
   });
 });

@@ -5,23 +5,19 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/product/deploy.ts";
 import { depositDraft, seal, type Sealed } from "../../support/drafts.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
-import { ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { actingAs, fault, freshAddress, mustAddress, World, type Fault } from "./world.ts";
 
 const DELAY = 1_000;
 /** After which a proposal is good for nothing; the pool's own constant. */
 const WINDOW = 7 * 86_400;
-const DOCUMENT = "0xd28444a1013822a0590102";
-const IMAGE = `0x${"1a".repeat(32)}`;
 
-/** The three roles go one way in and one way out. */
+/** The two roles go one way in and one way out. */
 const ROLES = {
-  signer: { propose: "proposeSigner", admit: "addSigner", remove: "removeSigner" },
   asset: { propose: "proposeAsset", admit: "addAsset", remove: "delistAsset" },
   executor: { propose: "proposeExecutor", admit: "setExecutor", remove: "removeExecutor" },
 } as const;
 const EVENTS = {
-  signer: ["SignerProposed", "SignerAdded", "SignerRemoved", "SignerWithdrawn"],
   asset: ["AssetProposed", "AssetAdded", "AssetDelisted", "AssetWithdrawn"],
   executor: ["ExecutorProposed", "ExecutorSet", "ExecutorRemoved", "ExecutorWithdrawn"],
 } as const;
@@ -47,19 +43,12 @@ describe("pool: governance", () => {
   afterEach(() => restore());
   after(() => world.stop());
 
-  const subjectOf = (role: Role): Address =>
-    ({ signer: attester(7).address, asset: configurable, executor: venue })[role];
+  const subjectOf = (role: Role): Address => ({ asset: configurable, executor: venue })[role];
   const argsOf = (name: string, subject: string): unknown[] =>
-    name === "proposeSigner"
-      ? [subject, ZERO_BYTES32, DOCUMENT]
-      : name === "proposeAsset"
-        ? [subject, 0n]
-        : [subject];
+    name === "proposeAsset" ? [subject, 0n] : [subject];
   const send = async (name: string, subject: string, pool = world.pool): Promise<string> => {
     const { logs } = await world.call(pool, name, ...argsOf(name, subject));
-    const said = logs.map((log) => world.pool.interface.parseLog(log)?.name);
-    // Beside every signer's admission, whatever the bond.
-    return said.filter((event) => event !== "BondPosted").join();
+    return logs.map((log) => world.pool.interface.parseLog(log)?.name).join();
   };
   const refusal = async (name: string, subject: string, pool = world.pool): Promise<string> =>
     asText(await world.revertOf(pool.getFunction(name).staticCall(...argsOf(name, subject))));
@@ -77,8 +66,6 @@ describe("pool: governance", () => {
   const at = (seconds: number) => world.provider.send("evm_setNextBlockTimestamp", [seconds]);
   const isIn = async (role: Role, subject = subjectOf(role)): Promise<boolean> => {
     switch (role) {
-      case "signer":
-        return world.pool.getFunction("isSigner")(subject);
       case "asset":
         return world.pool.getFunction("isAsset")(subject);
       case "executor":
@@ -158,7 +145,6 @@ describe("pool: governance", () => {
         await at(expiresAt);
         await world.provider.send("evm_mine", []);
         assert.equal(await refusal(remove, subject), `notproposed ${subject}`);
-        // Nor does a signer count as removed by it.
         await send(propose, subject);
       });
 
@@ -209,7 +195,6 @@ describe("pool: governance", () => {
         assert.equal(await send(remove, subject), EVENTS[role][3]);
         await world.increaseTime(DELAY);
         assert.equal(await refusal(admit, subject), `notproposed ${subject}`);
-        if (role === "signer") return;
         await send(propose, subject);
         await world.increaseTime(DELAY);
         await send(admit, subject);
@@ -231,34 +216,11 @@ describe("pool: governance", () => {
 
       it("Inadmissible: zero, the pool itself, and what has no code where code is called", async () => {
         const pool = world.setting.home.pool;
-        const bad = [ZERO_ADDRESS, pool, ...(role === "signer" ? [] : [freshAddress()])];
+        const bad = [ZERO_ADDRESS, pool, freshAddress()];
         for (const subject of bad) assert.equal(await refusal(propose, subject), `inadmissible ${subject}`);
       });
     });
   }
-
-  it("a signer's proposal carries its image and its genesis document, and its word counts from its admission on", async () => {
-    const fresh = attester(7);
-    const { logs } = await world.call(world.pool, "proposeSigner", fresh.address, IMAGE, DOCUMENT);
-    const { args } = world.pool.interface.parseLog(logs[0]!)!;
-    assert.deepEqual([args["image"], args["genesisDocument"]], [IMAGE, DOCUMENT]);
-    const member = world.transfer({ attesters: [fresh] });
-    assert.equal(asText(await world.executeOne(member)), `signerunknown ${fresh.address}`);
-    await world.increaseTime(DELAY);
-    await send("addSigner", fresh.address);
-    assert.equal(asText(await world.executeOne(member)), "executed");
-  });
-
-  it("a removed signer is out permanently, before and after its admission", async () => {
-    for (const subject of [attester(0).address, attester(7).address]) {
-      if (subject === attester(7).address) await send("proposeSigner", subject);
-      await send("removeSigner", subject);
-      assert.equal(await refusal("proposeSigner", subject), `inadmissible ${subject}`);
-      assert.equal(await refusal("removeSigner", subject), `notproposed ${subject}`);
-      assert.equal(await refusal("addSigner", subject), `notproposed ${subject}`);
-    }
-    assert.equal(asText(await world.executeOne(world.transfer())), `signerunknown ${attester(0).address}`);
-  });
 
   it("an asset is taken from its admission to its delisting, and can leave for ever", async () => {
     const contract = new Contract(
@@ -315,20 +277,6 @@ describe("pool: governance", () => {
     assert.equal(await leaves(), "executed");
   });
 
-  it("a pool with fewer signers than its threshold moves nothing that is attested, and goes on when one is admitted", async () => {
-    const payment = world.transfer();
-    await send("removeSigner", attester(0).address);
-    assert.equal(asText(await world.executeOne(payment)), `signerunknown ${attester(0).address}`);
-    const successor = attester(7);
-    await send("proposeSigner", successor.address);
-    await world.increaseTime(DELAY);
-    await send("addSigner", successor.address);
-    assert.equal(
-      asText(await world.executeOne(seal({ ...payment.draft, attesters: [successor] }))),
-      "executed",
-    );
-  });
-
   it("one executor replaces another, which is out then, and a proposal is good for one admission", async () => {
     const second = (await deployContract(world.owner, "ConfigurableExecutor", [])).address;
     for (const subject of [venue, second]) await send("proposeExecutor", subject);
@@ -369,8 +317,9 @@ describe("pool: governance", () => {
       "refuteRootUpdate",
       "reportUnsound",
     ];
-    const others = ["pause", "revokeImage", "releaseBond"];
-    assert.deepEqual(writing.sort(), [...anybodys, ...others, ...known].sort());
+    const others = ["pause", "proposeImage", "admitImage", "revokeImage", "removeSigner"];
+    const ofSigners = ["register", "expel", "releaseBond"];
+    assert.deepEqual(writing.sort(), [...anybodys, ...others, ...ofSigners, ...known].sort());
     assert.deepEqual(
       fault("NotOwner"),
       await world.revertOf(

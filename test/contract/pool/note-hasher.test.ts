@@ -7,7 +7,7 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { deployContract } from "../../../scripts/product/deploy.ts";
 import { drawField } from "../../support/drafts.ts";
 import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";
-import { poseidon3 } from "../../../shared/protocol/hash.ts";
+import { poseidon3 } from "../../../shared/protocol/host/poseidon.ts";
 import { startAnvil, type Anvil } from "../../support/chain.ts";
 import { poseidonRecurrence, tableNumbers } from "../../support/poseidon-recurrence.ts";
 import { PROJECT_ROOT } from "../../support/tree.ts";

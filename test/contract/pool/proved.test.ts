@@ -2,6 +2,10 @@
 import assert from "node:assert/strict";
 import { attester, NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
+import { encodeExt } from "../../../shared/protocol/host/statements.ts";
+import { decodeExt } from "../../../shared/protocol/statements.ts";
+import { seal } from "../../support/drafts.ts";
+import { toyKeys, toyProved } from "../../support/toy-keys.ts";
 import { statementCalled } from "../vectors/story.ts";
 import {
   DAY,
@@ -16,7 +20,7 @@ import {
   told,
 } from "./told-world.ts";
 import { simulate } from "./simulation.ts";
-import { actingAs, fault, mustAddress, type World } from "./world.ts";
+import { actingAs, fault, mustAddress, World, type Fault } from "./world.ts";
 
 /** One of each kind that spends, all on the same root. */
 const SPENDS = ["a withdrawal", "a payment of many notes", "a swap through one pool"];
@@ -239,6 +243,41 @@ describe("pool: the proved way", function () {
         found.map((each) => (typeof each === "bigint" ? "executed" : each.error)),
         ["executed", "ProofRejected", "executed", "NullifierSpent", "executed"],
       );
+    });
+  });
+
+  describe("a deposit that its depositor sends and pays by an approval", () => {
+    let field: World;
+    before(async () => {
+      field = await World.start({ keys: toyKeys(), forAllKinds: true });
+    });
+    after(() => field.stop());
+
+    /** What the pool says, and by how much it has more. */
+    const take = async (validAfter: bigint, validBefore: bigint): Promise<[bigint | Fault, bigint]> => {
+      const draft = field.depositDraft(1_000n);
+      const ext = decodeExt("deposit-shield", draft.ext);
+      assert.ok(ext?.kind === "deposit-shield");
+      const member = toyProved(seal({ ...draft, ext: encodeExt({ ...ext, validAfter, validBefore }) }));
+      const held = (): Promise<bigint> => field.usdc.getFunction("balanceOf")(field.setting.home.pool);
+      const before = await held();
+      const { members } = await field.execute([member], NO_UPDATE, { sender: await field.account(1) });
+      return [members[0]!, (await held()) - before];
+    };
+
+    it("SpanEmpty: an authorization's span with no second in it, though no token looks at one", async () => {
+      for (const [from, until] of [
+        [7n, 7n],
+        [8n, 7n],
+        [0n, 0n],
+        [2n ** 64n - 1n, 0n],
+      ] as const)
+        assert.deepEqual(await take(from, until), [fault("SpanEmpty"), 0n], `${from} to ${until}`);
+    });
+
+    it("is executed with a span of one second, also one that is over", async () => {
+      const first = field.queue.count;
+      assert.deepEqual(await take(6n, 7n), [first, 1_000n]);
     });
   });
 

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { bn254 } from "@noble/curves/bn254.js";
 import { reattested, type Sealed } from "../../support/drafts.ts";
+import { imageNamed } from "../../../scripts/stack/development-registration.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
-import { asBytes32 } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex, uintToBytes, word } from "../../../shared/protocol/bytes.ts";
 import { advanceOver, falseStatement, recover, refusedTo, rootAt } from "./recovery.ts";
 import {
@@ -23,7 +23,7 @@ import {
 import { simulate } from "./simulation.ts";
 import { fault, type Fault, type World } from "./world.ts";
 
-const [IMAGE, OTHER_IMAGE] = [asBytes32(`0x${"1a".repeat(32)}`)!, asBytes32(`0x${"2b".repeat(32)}`)!];
+const IMAGE = imageNamed("thieves'");
 const BOND = 10n ** 18n;
 
 describe("pool: refuting a statement", function () {
@@ -34,7 +34,7 @@ describe("pool: refuting a statement", function () {
   before(async () => {
     world = await startTold({
       attesters: [thief, twin, honest],
-      images: [IMAGE, IMAGE, OTHER_IMAGE],
+      imageNames: ["thieves'", "thieves'", "another"],
       signerBond: BOND,
     });
   });
@@ -71,8 +71,8 @@ describe("pool: refuting a statement", function () {
       falseStatement(forged(), wordsOf(PROOF), [good, bad]),
     );
     assert.deepEqual(said, [
-      ...["LeavesVoided", "RootsRevoked", "Refuted", "AttestedPathClosed", "SignerRemoved"],
-      ...["ImageRevoked", "SignerRemoved", "BondPaid"],
+      ...["LeavesVoided", "RootsRevoked", "Refuted", "AttestedPathClosed"],
+      ...["ImageRevoked", "SignerRemoved", "SignerRemoved", "BondPaid"],
     ]);
     assert.deepEqual(
       [await isSigner(thief), await isSigner(twin), await isSigner(honest)],
@@ -88,10 +88,7 @@ describe("pool: refuting a statement", function () {
     const [attestedFrom] = (await read("brakes")) as bigint[];
     assert.equal(attestedFrom, time + BigInt(4 * DAY));
     // The image is out for ever.
-    assert.equal(
-      (await refusedTo(world, "proposeSigner", [attester(9).address, IMAGE, "0x"])).error,
-      "ImageRevokedBefore",
-    );
+    assert.equal((await refusedTo(world, "proposeImage", [IMAGE, 1, "", ""])).error, "ImageRevokedBefore");
     // And the honest one's word counts again when the path opens.
     assert.deepEqual(
       await outcome(world, byHonest("a private transfer")),

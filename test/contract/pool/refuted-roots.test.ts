@@ -62,7 +62,14 @@ describe("pool: refuting a root", function () {
     await world.execute([], world.updateTo(world.queue, {}, [honest]));
     const last = world.rooted.root;
     const { said } = await recover(world, "refuteRootUpdate", falseUpdate(world, update));
-    assert.deepEqual(said, ["RootsRevoked", "Refuted", "AttestedPathClosed", "SignerRemoved", "BondPaid"]);
+    assert.deepEqual(said, [
+      "RootsRevoked",
+      "Refuted",
+      "AttestedPathClosed",
+      "ImageRevoked",
+      "SignerRemoved",
+      "BondPaid",
+    ]);
     for (const root of [update.newRoot, last]) assert.equal(await read("rootSequence", root), 0n);
     assert.deepEqual([world.rooted.root, world.rooted.count], [good, 6n]);
     assert.deepEqual([await isSigner(thief), await isSigner(honest)], [false, true]);
@@ -103,7 +110,7 @@ describe("pool: refuting a root", function () {
     await pays();
     const shown = falseUpdate(world, forgedUpdate());
     const { said } = await recover(world, "refuteRootUpdate", shown);
-    assert.deepEqual(said, ["Refuted", "AttestedPathClosed", "SignerRemoved", "BondPaid"]);
+    assert.deepEqual(said, ["Refuted", "AttestedPathClosed", "ImageRevoked", "SignerRemoved", "BondPaid"]);
     assert.equal(world.rooted.count, 6n);
   });
 
@@ -188,7 +195,7 @@ describe("pool: refuting a root", function () {
   it("of a statement executed with another proof, the true one: the signer is out, and what was paid stays", async () => {
     assert.equal(await outcome(world, told(world, "a private transfer", [honest])), 6n);
     const { said } = await recover(world, "refuteStatement", falseStatement(forgedPayment(), wordsOf(PROOF)));
-    assert.deepEqual(said, ["Refuted", "AttestedPathClosed", "SignerRemoved", "BondPaid"]);
+    assert.deepEqual(said, ["Refuted", "AttestedPathClosed", "ImageRevoked", "SignerRemoved", "BondPaid"]);
     assert.deepEqual(
       [await read("isVoid", 6), await read("isSpent", forgedPayment().draft.nullifiers[0])],
       [false, true],
@@ -199,7 +206,8 @@ describe("pool: refuting a root", function () {
     await world.call(world.pool, "removeSigner", past.address);
     const lied = lie(world, "a private transfer", PROOF, [past]);
     const { said } = await recover(world, "refuteStatement", falseStatement(lied, wordsOf(PROOF)));
-    assert.deepEqual(said, ["Refuted", "BondPaid"]);
+    // The image is as guilty as it was.
+    assert.deepEqual(said, ["Refuted", "ImageRevoked", "BondPaid"]);
     await pays();
     // Nothing is left for a second one, nor for whoever posted it.
     assert.deepEqual((await recover(world, "refuteStatement", falseStatement(lied, wordsOf(PROOF)))).said, [
@@ -214,8 +222,8 @@ describe("pool: refuting a root", function () {
     const lied = lie(world, "a private transfer", PROOF, [stranger]);
     const refused = await refusedTo(world, "refuteStatement", falseStatement(lied, wordsOf(PROOF)));
     assert.equal(refused.error, "SignerUnknown");
-    // Only proposed is not taken.
-    await world.call(world.pool, "proposeSigner", stranger.address, `0x${"00".repeat(32)}`, "0x");
+    // Nor one whom the owner put out before it ever came.
+    await world.call(world.pool, "removeSigner", stranger.address);
     const again = await refusedTo(world, "refuteStatement", falseStatement(lied, wordsOf(PROOF)));
     assert.equal(again.error, "SignerUnknown");
     for (const [attestations, error] of [

@@ -12,7 +12,7 @@ import {
 } from "../../support/drafts.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
-import { addressBytes, concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
+import { mustFromHex, concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { KIND_NAMES, KINDS } from "../../../shared/protocol/statements.ts";
@@ -164,7 +164,7 @@ describe("pool: rules of a statement", () => {
   it("ContextMismatch: terms that the proof did not bind, even when a signer attests them", async () => {
     await assertRefused(world.transfer({ context: 1n }), fault("ContextMismatch"));
     const member = payout(freshAddress());
-    const stolen = concatBytes(addressBytes(freshAddress()), member.draft.ext.slice(20));
+    const stolen = concatBytes(mustFromHex(freshAddress()), member.draft.ext.slice(20));
     await assertRefused(changed(member, { ext: toHex(stolen) }), fault("ContextMismatch"));
     await assertRefused(changed(member, { deadline: member.draft.deadline + 1n }), fault("ContextMismatch"));
     // An amount is a signal of its own: the attestation is for another one.

@@ -5,7 +5,7 @@ import { type Draft, drawField, seal, type Sealed } from "../../support/drafts.t
 import { quoteExactInput } from "../../support/quoter.ts";
 import { FIELD_ORDER, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
-import { poseidon3 } from "../../../shared/protocol/hash.ts";
+import { poseidon3 } from "../../../shared/protocol/host/poseidon.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { TREE_CAPACITY } from "../../../shared/protocol/tree.ts";
 import { executedLogOf, fault, freshAddress, rawLog, World, type Fault } from "./world.ts";

@@ -13,7 +13,8 @@ import {
 import { mustField, ZERO_BYTES32, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { readSignals } from "../../../shared/protocol/host/statements.ts";
-import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
+import { type Frontier, nextHead } from "../../../shared/protocol/tree.ts";
 import { STORY, statementCalled, type StatementStep } from "../vectors/story.ts";
 import { mustAddress, World, type Fault, type WorldOptions } from "./world.ts";
 
@@ -156,7 +157,7 @@ export async function now(world: World): Promise<number> {
 
 /** Over the first so many leaves of the queue, void ones empty. */
 export function frontierOf(world: World, count: bigint, voided: ReadonlySet<number> = new Set()): Frontier {
-  const frontier = Frontier.empty();
+  const frontier = emptyFrontier();
   for (const [i, leaf] of world.leaves.slice(0, Number(count)).entries()) {
     assert.ok(frontier.append(voided.has(i) ? (0n as Field) : mustField(leaf)));
   }

@@ -14,15 +14,16 @@ import { attester, type Attester } from "../../../scripts/stack/pool-transaction
 import {
   committedKeyHashes,
   deployContract,
-  deployPool,
   deployTestUsdc,
   deployVerifiers,
   readKeys,
   type PoolSettings,
 } from "../../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../../scripts/stack/development-registration.ts";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { asAddress, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import { STORY } from "../vectors/story.ts";
@@ -38,8 +39,10 @@ export interface WorldOptions {
   readonly provedDelay?: number;
   readonly signerBond?: bigint;
   readonly guardian?: Address;
-  /** Of each attester. */
-  readonly images?: readonly Bytes32[];
+  /** By name, of each attester. Default: an image of its own. */
+  readonly imageNames?: readonly string[];
+  /** Of each attester its kind of verifier. Default: by turns. */
+  readonly kinds?: readonly number[];
   /** Of every asset. Default: so high that nobody meets a brake. */
   readonly minimumCap?: bigint;
   /** Artifacts to deploy and list beside the test dollar. */
@@ -87,14 +90,15 @@ export async function deployWorld(
       ? market?.executor
       : (await deployContract(owner, options.executor, [])).address;
   const assets = [usdc, ...moreAssets, ...(market === undefined ? [] : [market.weth, market.token])];
-  const pool = await deployPool(deployer, {
+  const pool = await deployPoolWithSigners(deployer, {
     owner: asAddress(owner.address),
     ...(asTold ? await toldParts(owner) : {}),
     ...(keys === undefined ? {} : { verifiers: await deployVerifiers(owner, keys) }),
     signers: attesters.map(({ address }) => address),
+    registrar: owner,
     threshold: options.threshold ?? 1,
     changeDelay: options.changeDelay ?? 100,
-    ...given(options, "provedDelay", "signerBond", "guardian", "images"),
+    ...given(options, "provedDelay", "signerBond", "guardian", "imageNames", "kinds"),
     assets,
     minimumCaps: assets.map(() => options.minimumCap ?? NO_BRAKE),
     ...(executor === undefined ? {} : { executor }),
@@ -124,7 +128,9 @@ async function toldDeployer(provider: JsonRpcProvider): Promise<Signer> {
 /** What the pool is made of, deployed by somebody else. */
 async function toldParts(
   owner: Signer,
-): Promise<Pick<PoolSettings, "verifiers" | "noteHasher" | "treeHasher" | "governance" | "recovery">> {
+): Promise<
+  Pick<PoolSettings, "verifiers" | "noteHasher" | "treeHasher" | "governance" | "recovery" | "signerRegistry">
+> {
   const place = async (name: string) => (await deployContract(owner, name, [])).address;
   return {
     verifiers: await deployVerifiers(owner, await readKeys()),
@@ -132,6 +138,7 @@ async function toldParts(
     treeHasher: await place("TreeHasher"),
     governance: await place("Governance"),
     recovery: await place("Recovery"),
+    signerRegistry: await place("SignerRegistry"),
   };
 }
 

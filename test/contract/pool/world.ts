@@ -24,13 +24,13 @@ import { NO_UPDATE, type PoolRootUpdate, sealUpdate } from "../../../scripts/sta
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
 import {
-  asAddress,
   mustField,
   ZERO_ADDRESS,
   ZERO_BYTES32,
   type Address,
   type Bytes32,
 } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";

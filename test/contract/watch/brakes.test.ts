@@ -92,7 +92,7 @@ describe("watcher: brakes and claims", function () {
     assert.deepEqual(await alarms(), []);
   });
 
-  it("names the kind and the transaction of a proof of money out of the empty tree, and alarms for ever", async () => {
+  it("names the kind and the transaction of a proof of money out of the empty tree, and alarms permanently", async () => {
     const journal = memoryJournal();
     const { watcher, found, alarms } = await look(journal);
     await watcher.pass();
@@ -101,7 +101,7 @@ describe("watcher: brakes and claims", function () {
     assert.deepEqual(said, ["Unsound", "AttestedPathClosed"]);
     const standing = [
       "UNSOUND money out of the empty tree was proved, of kind spend",
-      "ATTESTED_PATH_CLOSED for ever",
+      "ATTESTED_PATH_CLOSED permanently",
     ];
     assert.deepEqual(await alarms(), standing);
     const named = found.find(({ code }) => code === "UNSOUND");

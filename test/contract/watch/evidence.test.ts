@@ -1,7 +1,5 @@
 /** What the watcher writes for others: see evidence.tree. They check it with ethers and snarkjs, and send what it says to the real pool. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -16,7 +14,7 @@ import { mustField } from "../../../shared/protocol/brands.ts";
 import { freshKeys } from "../../support/adversary.ts";
 import { DEVELOPMENT_MNEMONIC } from "../../support/chain.ts";
 import { statementHashOf } from "../../support/oracle.ts";
-import { PROJECT_ROOT } from "../../support/tree.ts";
+import { runProgram } from "../../support/program.ts";
 import { commitmentsOf, Field } from "./field.ts";
 
 interface Evidence {
@@ -271,7 +269,7 @@ describe("evidence folder", function () {
         assert.deepEqual([file.refutation, file.transaction], [null, null]);
         assert.equal(
           file.finding["meaning"],
-          "fewer signers are left than the pool asks for: only proofs move money",
+          "fewer signers, or kinds of verifier, are there than the pool asks for: only proofs move money",
         );
         assert.deepEqual(await readdir(folder), await names("SIGNERS_SHORT"));
       });
@@ -321,15 +319,9 @@ describe("evidence folder", function () {
       await field.execute([falseTransfer()], await field.rootUpdate(commitmentsOf(transfer)));
       const rpc = `${field.chain.url}/?token=do-not-tell`;
       const options = ["--once", "--json", "--refute", "--rpc", rpc, "--pool", field.home.pool];
-      const child = spawn(
-        process.execPath,
-        ["--import", "tsx", "scripts/product/watch.ts", ...options, "--evidence", folder],
-        { cwd: PROJECT_ROOT, env: { ...process.env, REFUTER_KEY: refuter.privateKey } },
-      );
-      let said = "";
-      for (const stream of [child.stdout, child.stderr])
-        stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
-      const [code] = (await once(child, "close")) as [number | null];
+      const env = { REFUTER_KEY: refuter.privateKey };
+      const args = [...options, "--evidence", folder];
+      const { code, said } = await runProgram("scripts/product/watch.ts", args, { env });
       assert.equal(code, 2, said);
       assert.equal(await isLiarIn(), false);
       const written = await readdir(folder);

@@ -4,7 +4,8 @@
  */
 import { Contract, HDNodeWallet, type JsonRpcProvider, type JsonRpcSigner } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployContract, deployPool, deployTestUsdc, readKeys } from "../../../scripts/product/deploy.ts";
+import { deployContract, deployTestUsdc, readKeys } from "../../../scripts/product/deploy.ts";
+import { deployPoolWithSigners, imageNamed } from "../../../scripts/stack/development-registration.ts";
 import {
   attested,
   type Attester,
@@ -36,12 +37,12 @@ import {
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import type { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { RootUpdate } from "../../../shared/protocol/attestation.ts";
-import { toBytes32, word } from "../../../shared/protocol/bytes.ts";
 import { mustField, ZERO_ADDRESS, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
 import { compressProof, type Proof } from "../../../shared/protocol/proof.ts";
 import { encodeProof, parseSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
 import { kindById, KINDS, type Home, type Kind } from "../../../shared/protocol/statements.ts";
-import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
+import { nextHead } from "../../../shared/protocol/tree.ts";
 import { verificationKeyHash, type VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import {
   connect,
@@ -58,7 +59,8 @@ import { CreditSource } from "../../support/credit-source.ts";
 import { startBentNode, type BentNode } from "./bent-node.ts";
 
 /** Of the signer and of the liar. */
-export const IMAGES = [1n, 2n].map((image) => toBytes32(word(image)));
+export const IMAGE_NAMES = ["the signer's", "the liar's"];
+export const IMAGES = IMAGE_NAMES.map(imageNamed);
 export const BOND = 10n ** 18n;
 export const PROVED_DELAY_SECS = 50;
 const NO_FEES: Fees = { service: undefined, developer: undefined, total: 0n };
@@ -128,9 +130,9 @@ export class Field {
     const usdc = new Contract(usdcAddress, (await loadArtifact("TestUSDC")).abi as never, owner);
     const otherToken = await place("TestToken", "Other", "OTH", 18);
     const executor = await place("FixedExecutor");
-    const { address, block } = await deployPool(owner, {
+    const { address, block } = await deployPoolWithSigners(owner, {
       signers: [attester(1).address, attester(2).address],
-      images: IMAGES,
+      imageNames: IMAGE_NAMES,
       signerBond: BOND,
       threshold: 1,
       changeDelay: 100,
@@ -263,7 +265,7 @@ export class Field {
   ): Promise<PoolRootUpdate> {
     const leaves = [...leavesOf(await poolEvents(this.provider, this.pool)), ...more];
     const [oldRoot, rooted] = (await this.pool.getFunction("currentRoot")()) as [bigint, bigint, bigint];
-    const frontier = Frontier.empty();
+    const frontier = emptyFrontier();
     let [headBefore, head] = [ZERO_BYTES32, ZERO_BYTES32];
     for (const [index, leaf] of leaves.entries()) {
       if (index === Number(rooted)) headBefore = head;

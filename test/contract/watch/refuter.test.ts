@@ -1,7 +1,5 @@
 /** What the watcher shows the pool, and what both make of it: see refuter.tree. The pool, its verifiers and every honest proof are real. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -25,7 +23,7 @@ import { mustField, ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../../shared/protocol/hash.ts";
 import { kindById, KIND_NAMES, KINDS, type Kind } from "../../../shared/protocol/statements.ts";
-import { Frontier } from "../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
 import {
   FAR_DEADLINE,
   freshAddress,
@@ -35,7 +33,7 @@ import {
   poolEvents,
   send,
 } from "../../support/adversary.ts";
-import { PROJECT_ROOT } from "../../support/tree.ts";
+import { runProgram } from "../../support/program.ts";
 import { DEVELOPMENT_MNEMONIC } from "../../support/chain.ts";
 import { seal, spendDraft, swapDraft } from "../../support/drafts.ts";
 import { BOND, commitmentsOf, Field, PROVED_DELAY_SECS } from "./field.ts";
@@ -369,17 +367,14 @@ describe("refuter", function () {
   describe("given the command", () => {
     /** Of a child: its exit code, and the objects that it printed. */
     async function watch(args: readonly string[], key?: string) {
-      const child = spawn(
-        process.execPath,
+      const { code, out } = await runProgram(
+        "scripts/product/watch.ts",
         [
-          ...["--import", "tsx", "scripts/product/watch.ts", "--once", "--json", "--rpc", field.chain.url],
+          ...["--once", "--json", "--rpc", field.chain.url],
           ...["--pool", field.home.pool, "--from-block", String(field.fromBlock), ...args],
         ],
-        { cwd: PROJECT_ROOT, env: { ...process.env, ...(key === undefined ? {} : { REFUTER_KEY: key }) } },
+        key === undefined ? {} : { env: { REFUTER_KEY: key } },
       );
-      let out = "";
-      child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-      const [code] = (await once(child, "close")) as [number | null];
       const lines = out.split("\n").filter((line) => line.startsWith("{"));
       return { code, said: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
     }
@@ -420,7 +415,7 @@ describe("refuter", function () {
 
     /** The root of the first leaves with nothing behind them, void or not there: an empty leaf is an empty leaf. */
     async function emptyBehind(count: number): Promise<bigint> {
-      const frontier = Frontier.empty();
+      const frontier = emptyFrontier();
       for (const leaf of leavesOf(await poolEvents(field.provider, field.pool)).slice(0, count))
         frontier.append(mustField(leaf));
       return frontier.root();

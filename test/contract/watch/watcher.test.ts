@@ -1,5 +1,11 @@
 /** The watcher against a real pool: see watcher.tree. Every lie here is one that the pool accepts. */
 import assert from "node:assert/strict";
+import {
+  developmentDocument,
+  imageNamed,
+  measurementNamed,
+  registerDevelopmentSigner,
+} from "../../../scripts/stack/development-registration.ts";
 import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -20,14 +26,14 @@ import { SetUpError } from "../../../scripts/product/watch/watcher.ts";
 import {
   mustField,
   ZERO_ADDRESS,
-  ZERO_BYTES32,
+  type Address,
   type Field as FieldElement,
 } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { kindById } from "../../../shared/protocol/statements.ts";
 import { FAR_DEADLINE, freshAddress, freshKeys, mustAddress, send } from "../../support/adversary.ts";
-import { BOND, commitmentsOf, Field } from "./field.ts";
+import { commitmentsOf, Field, IMAGE_NAMES, IMAGES } from "./field.ts";
 
 /** What the issuer of a token can do: it takes balances away. */
 async function takeFromPool({ provider, home, usdc, usdcAddress, liar }: Field): Promise<void> {
@@ -90,7 +96,10 @@ describe("watcher", function () {
         const { watcher, found } = await field.watcher();
         await watcher.pass();
         assert.deepEqual(watcher.alarms, []);
-        assert.ok(found.every(({ code }) => code === "ADMITTED"));
+        assert.ok(
+          found.every(({ code }) => code === "ADMITTED" || code === "BOND"),
+          codes(found).join(),
+        );
         const [leafCount] = (await field.pool.getFunction("queue")()) as [bigint];
         assert.equal(watcher.ledger.statements, 6);
         assert.equal(watcher.ledger.leafCount, leafCount);
@@ -136,22 +145,22 @@ describe("watcher", function () {
 
     it("announces the owner's acts, and does not call them alarms", async () => {
       await field.undone(async () => {
-        const [signer, token] = [freshAddress(), mustAddress(await field.otherToken.getAddress())];
-        await send(field.pool, "proposeSigner", signer, ZERO_BYTES32, "0x1234");
+        const [image, token] = [imageNamed("another"), mustAddress(await field.otherToken.getAddress())];
+        await send(field.pool, "proposeImage", image, 2, "0123abcd", "npm run build-image");
         const { watcher, found } = await field.watcher();
         await watcher.pass();
         const [proposal] = watcher.ledger.pending;
-        assert.deepEqual([proposal!.role, proposal!.subject], ["signer", signer]);
+        assert.deepEqual([proposal!.role, proposal!.subject], ["image", image]);
         assert.equal(proposal!.expiresAt - proposal!.admissibleAt, WEEK_SECS);
         assert.ok(
           told(found).includes(
-            `PROPOSED signer ${signer}, admissible from ${isoOf(proposal!.admissibleAt)}, ` +
-              `expires at ${isoOf(proposal!.expiresAt)}, genesis document 0x1234`,
+            `PROPOSED image ${image}, admissible from ${isoOf(proposal!.admissibleAt)}, ` +
+              `expires at ${isoOf(proposal!.expiresAt)}, verifier 2 of "0123abcd", built by "npm run build-image"`,
           ),
         );
 
         const venue = mustAddress(await field.executor.getAddress());
-        await send(field.pool, "removeSigner", signer);
+        await send(field.pool, "revokeImage", image);
         await send(field.pool, "removeSigner", field.liar.address);
         await send(field.pool, "delistAsset", token);
         await send(field.pool, "removeExecutor", venue);
@@ -167,7 +176,7 @@ describe("watcher", function () {
         assert.deepEqual(
           rest.map((line) => line.split(",")[0]),
           [
-            `WITHDRAWN signer ${signer}`,
+            `IMAGE_REVOKED image ${image}`,
             `REMOVED signer ${field.liar.address}`,
             `REMOVED asset ${token}`,
             `REMOVED executor ${venue}`,
@@ -182,8 +191,8 @@ describe("watcher", function () {
 
     it("announces once that a proposal has expired, and when it is made again, that it is pending again", async () => {
       await field.undone(async () => {
-        const signer = freshAddress();
-        await send(field.pool, "proposeSigner", signer, ZERO_BYTES32, "0x");
+        const image = imageNamed("another");
+        await send(field.pool, "proposeImage", image, 1, "", "");
         const journal = memoryJournal();
         const { watcher, found } = await field.watcher({ journal });
         await watcher.pass();
@@ -199,13 +208,13 @@ describe("watcher", function () {
         const expired = found.filter(({ code }) => code === "EXPIRED");
         assert.deepEqual(
           expired.map(({ detail }) => detail.split(",")[0]),
-          [`signer ${signer}`],
+          [`image ${image}`],
         );
         // Another run has the same memory, and does not say it again; one without memory finds it too.
         const again = await field.watcher({ journal });
         await again.watcher.pass();
         assert.deepEqual([again.watcher.ledger.pending, again.found], [[], []]);
-        await send(field.pool, "proposeSigner", signer, ZERO_BYTES32, "0x");
+        await send(field.pool, "proposeImage", image, 1, "", "");
         const fresh = await field.watcher();
         await fresh.watcher.pass();
         assert.deepEqual(
@@ -226,13 +235,21 @@ describe("watcher", function () {
         assert.deepEqual(watcher.alarms, []);
         await send(field.pool, "removeSigner", field.signer.address);
         await watcher.pass();
-        assert.deepEqual(told(watcher.alarms), ["SIGNERS_SHORT 0 left, 1 needed"]);
-        const successor = freshAddress();
-        await send(field.pool, "proposeSigner", successor, ZERO_BYTES32, "0x");
-        await field.passTime(100);
-        await send(field.pool, "addSigner", successor, { value: BOND });
+        assert.deepEqual(told(watcher.alarms), ["SIGNERS_SHORT 0 left of 0 kinds, 1 of 1 needed"]);
+        const [successor, measurement] = [freshAddress(), measurementNamed(IMAGE_NAMES[0]!)];
+        await registerDevelopmentSigner(field.owner, {
+          pool: field.home.pool,
+          signer: successor,
+          measurement,
+        });
         await watcher.pass();
         assert.deepEqual(watcher.alarms, []);
+        const again = await field.watcher();
+        await again.watcher.pass();
+        assert.ok(
+          told(again.found).includes(`ADMITTED signer ${successor} of image ${IMAGES[0]!}, verifier 1`),
+          told(again.found).join(),
+        );
       });
     });
 
@@ -343,7 +360,7 @@ describe("watcher", function () {
         const leaves = [transfer, deposit].flatMap(commitmentsOf);
         const members = [field.attested(transfer, both()), field.attested(deposit)];
         const txHash = await field.execute(members, await field.rootUpdate(leaves));
-        const lack = "ATTESTATION_INVALID 1 accepted signers of 1, needed 2";
+        const lack = "ATTESTATION_INVALID 1 accepted signers of 1, of 1 kinds, needed 2 of 2";
         assert.deepEqual(await foundIn(txHash), [lack, lack]);
       });
     });
@@ -359,8 +376,65 @@ describe("watcher", function () {
           const transaction = result as { hash: string };
           return transaction.hash === txHash ? { ...transaction, input } : result;
         });
-        const lack = "ATTESTATION_INVALID 1 accepted signers of 2, needed 2";
+        const lack = "ATTESTATION_INVALID 1 accepted signers of 2, of 1 kinds, needed 2 of 2";
         assert.deepEqual(await foundIn(txHash), [lack, lack]);
+      });
+    });
+  });
+
+  describe("given a registration", () => {
+    /** Nobody but the pool's contracts reads a document on chain, so the node shows another one than they were given. */
+    const shown = async (signer: Address, document: Uint8Array): Promise<readonly Finding[]> => {
+      const { interface: words } = field.pool;
+      const registered = words.getEvent("SignerRegistered")!;
+      field.node.bend("eth_getTransactionReceipt", (result) => {
+        const receipt = result as { logs: { topics: string[]; data: string }[] };
+        for (const log of receipt.logs) {
+          if (log.topics[0] !== registered.topicHash) continue;
+          const told = words.decodeEventLog(registered, log.data, log.topics);
+          if (mustAddress(String(told["signer"])) !== signer) continue;
+          const values = [...told].with(-1, toHex(document));
+          log.data = words.encodeEventLog(registered, values).data;
+        }
+        return receipt;
+      });
+      return field.alarms();
+    };
+
+    it("finds a document that does not verify, or is of another image, signer or type", async () => {
+      await field.undone(async () => {
+        const [signer, measurement] = [freshAddress(), measurementNamed(IMAGE_NAMES[0]!)];
+        const wanted = { pool: field.home.pool, signer, measurement };
+        await registerDevelopmentSigner(field.owner, wanted);
+        assert.deepEqual(await field.alarms(), []);
+        const document = await developmentDocument(field.owner, wanted);
+        assert.deepEqual(await shown(signer, document), []);
+
+        const other = measurementNamed(IMAGE_NAMES[1]!);
+        const last = document.at(-1)!;
+        for (const [fault, told] of [
+          ["SIGNATURE_INVALID", document.with(-1, last ^ 1)],
+          ["MALFORMED", document.slice(0, -1)],
+          ["FROM_FUTURE", await developmentDocument(field.owner, wanted, { aheadMs: 3_600_000 })],
+          ["STALE", await developmentDocument(field.owner, wanted, { aheadMs: -7_200_000 })],
+          ["of another image", await developmentDocument(field.owner, { ...wanted, measurement: other })],
+          [
+            "of another signer",
+            await developmentDocument(field.owner, { ...wanted, signer: freshAddress() }),
+          ],
+          ["of another signer", await developmentDocument(field.owner, wanted, { type: "release" })],
+          [
+            "of another signer",
+            await developmentDocument(field.owner, wanted, { userData: new Uint8Array(70) }),
+          ],
+        ] as const) {
+          const alarms = await shown(signer, told);
+          const words = `REGISTRATION_FALSE ${signer}: ${fault}; document of ${told.length} bytes`;
+          assert.deepEqual(
+            alarms.map(({ code, detail }) => `${code} ${detail}`),
+            [words],
+          );
+        }
       });
     });
   });
@@ -705,10 +779,12 @@ describe("watcher", function () {
     });
 
     it("a walk that begins too late cannot be all good", async () => {
-      assert.deepEqual(
-        (await field.alarms({ fromBlock: field.fromBlock + 1 })).map(({ code }) => code),
-        ["LEAF_GAP"],
-      );
+      await field.undone(async () => {
+        await field.settle(transfer);
+        const [first] = await field.pool.queryFilter(field.pool.filters["Executed"]!());
+        const codesFound = codes(await field.alarms({ fromBlock: first!.blockNumber + 1 }));
+        assert.ok(codesFound.includes("LEAF_GAP"), codesFound.join());
+      });
       await assert.rejects(field.alarms({ confirmations: 10_000 }), ChainUnreachable);
     });
   });

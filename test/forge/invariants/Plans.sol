@@ -67,22 +67,32 @@ abstract contract Plans is Model, UniswapWorld {
 
     // ------------------------------------------------------------------ who signs
 
-    /// @dev At least `threshold` accepted signers, ascending; now and then all of them.
+    /// @dev At least `threshold` accepted signers, of each kind that there is, ascending; now and then all of them.
     function _signing(uint256 seed) internal view returns (uint256[] memory by) {
         by = new uint256[](KEYS);
         uint256 count = 0;
         uint256 skippable = _acceptedCount() - threshold;
+        bool[3] memory hasKind;
         for (uint256 i = 0; i < KEYS; ++i) {
             if (!signerOf[signers[i]].isAdmitted) continue;
-            if (skippable > 0 && (seed >> i) % 2 == 0) {
+            if (skippable > 0 && (seed >> i) % 2 == 0 && (hasKind[_kindOf(i)] || _hasAnother(i, i + 1))) {
                 --skippable;
                 continue;
             }
             by[count++] = keys[i];
+            hasKind[_kindOf(i)] = true;
         }
         assembly ("memory-safe") {
             mstore(by, count)
         }
+    }
+
+    /// @dev Whether an accepted one of the same kind is among the keys from `first` on.
+    function _hasAnother(uint256 which, uint256 first) internal view returns (bool) {
+        for (uint256 i = first; i < KEYS; ++i) {
+            if (i != which && _kindOf(i) == _kindOf(which) && signerOf[signers[i]].isAdmitted) return true;
+        }
+        return false;
     }
 
     function _acceptedCount() internal view returns (uint256 count) {

@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 import {IGovernance} from "../../../shared/contracts/interfaces/IGovernance.sol";
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
 import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {ISignerRegistry} from "../../../shared/contracts/interfaces/ISignerRegistry.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {Statements} from "../support/Statements.sol";
 import {Outcome, Result, WorldOptions} from "../support/World.sol";
@@ -320,19 +321,16 @@ contract PoolHandler is Plans {
     }
 
     function changeSigners(uint256 seed) external {
-        address subject = signers[seed % KEYS];
+        uint256 which = seed % KEYS;
+        address subject = signers[which];
         Permission storage permission = signerOf[subject];
-        uint256 step = seed / 16 % 3;
-        if (step == 0) {
-            if (permission.isAdmitted || _isPending(permission) || permission.wasRemoved) return;
-            vm.prank(OWNER);
-            pool.proposeSigner(subject, 0, "its genesis");
-            permission.admissibleAt = block.timestamp + DELAY;
-        } else if (step == 1) {
-            _tryToAdmit(permission, abi.encodeCall(IGovernance.addSigner, (subject)));
+        if (seed / 16 % 3 == 0) {
+            if (permission.isAdmitted || permission.wasRemoved) return;
+            _register(pool, subject, _imageOf(which));
+            _admit(permission);
         } else if (seed / 64 % 4 == 0) {
-            // A pool without enough signers would only stand still.
-            if (!permission.isAdmitted || _acceptedCount() <= threshold) return;
+            // A pool without enough signers, or without one kind of them, would only stand still.
+            if (!permission.isAdmitted || _acceptedCount() <= threshold || !_hasAnother(which, 0)) return;
             vm.prank(OWNER);
             pool.removeSigner(subject);
             _drop(permission);
@@ -407,12 +405,12 @@ contract PoolHandler is Plans {
     function garbage(uint256 seed, bytes calldata tail, address sender) external {
         bytes4[8] memory entries = [
             IPool.execute.selector,
-            IGovernance.proposeSigner.selector,
-            IGovernance.removeSigner.selector,
+            ISignerRegistry.proposeImage.selector,
+            ISignerRegistry.removeSigner.selector,
             IGovernance.delistAsset.selector,
             IGovernance.proposeExecutor.selector,
             IGovernance.removeExecutor.selector,
-            IGovernance.addSigner.selector,
+            ISignerRegistry.register.selector,
             bytes4(uint32(seed >> 8))
         ];
         if (sender == OWNER || sender == address(pool)) return;

@@ -63,7 +63,6 @@ struct Day {
     uint256 cap;
     int256 net;
     uint256 proved;
-    bool isByTwo;
     /// When it began.
     uint256 balance;
 }
@@ -161,12 +160,12 @@ abstract contract RecoveryModel is World {
         if (day.number == block.timestamp / 1 days) return day;
         uint256 balance = TestToken(asset).balanceOf(address(pool));
         uint256 cap = balance / 10 < minimumCap ? minimumCap : balance / 10;
-        return Day(block.timestamp / 1 days, cap, 0, 0, false, balance);
+        return Day(block.timestamp / 1 days, cap, 0, 0, balance);
     }
 
-    function _attestedRoom(Day memory day, uint256 signatures) internal pure returns (uint256) {
+    function _attestedRoom(Day memory day, uint256 kinds) internal pure returns (uint256) {
         uint256 reserved = day.proved > day.cap / 4 ? day.proved : day.cap / 4;
-        int256 left = int256(signatures > 1 ? 2 * day.cap : day.cap) - int256(reserved) - day.net;
+        int256 left = int256(kinds * day.cap) - int256(reserved) - day.net;
         return left > 0 ? uint256(left) : 0;
     }
 

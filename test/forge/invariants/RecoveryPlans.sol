@@ -199,8 +199,8 @@ abstract contract RecoveryPlans is RecoveryModel {
 
     function _capFault(Act memory act) private view returns (bytes4) {
         Day memory day = _today(act.asset);
-        uint256 room =
-            act.isAttested ? _attestedRoom(day, act.transaction.attestations.length / 65) : _provedRoom(day);
+        // The pool asks for one signer: a second one lets out no more.
+        uint256 room = act.isAttested ? _attestedRoom(day, 1) : _provedRoom(day);
         bool isSwap = act.transaction.kind == Statements.SWAP;
         bool isHeld = !act.isAttested && firstWaiting[act.asset] < line[act.asset].length;
         if (act.amount > room || isHeld) {
@@ -248,7 +248,6 @@ abstract contract RecoveryPlans is RecoveryModel {
             owed[act.asset] += act.amount;
         } else if (act.isAttested) {
             day.net += int256(act.amount);
-            if (act.transaction.attestations.length > 65) day.isByTwo = true;
         } else {
             day.proved += act.amount;
         }

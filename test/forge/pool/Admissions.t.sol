@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 import {IGovernance} from "../../../shared/contracts/interfaces/IGovernance.sol";
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
 import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {ISignerRegistry} from "../../../shared/contracts/interfaces/ISignerRegistry.sol";
 import {VenueStandIn} from "../support/StandIns.sol";
 import {Vm} from "../support/Vm.sol";
 import {World, WorldOptions} from "../support/World.sol";
@@ -11,7 +12,7 @@ import {World, WorldOptions} from "../support/World.sol";
 /// @notice The owner's three lists, driven at random beside a model of what each subject's standing is.
 contract AdmissionsTest is World {
     enum Role {
-        Signer,
+        Image,
         Asset,
         Executor
     }
@@ -53,7 +54,9 @@ contract AdmissionsTest is World {
             address sender = seed / (1 << 24) % 8 == 0 ? SENDER : OWNER;
             if (step == 1) sender = SENDER;
             _take(step, role, subject, sender);
-            vm.assertEq(pool.isSigner(subject), model[Role.Signer][subject].isAdmitted, "signer");
+            (bool isAdmitted,,) = pool.imageRecord(_image(subject));
+            vm.assertEq(isAdmitted, model[Role.Image][subject].isAdmitted, "image");
+            vm.assertFalse(pool.isSigner(subject), "no owner admits a signer");
             vm.assertEq(pool.isAsset(subject), model[Role.Asset][subject].isAdmitted, "asset");
             vm.assertEq(pool.executor(), executor, "the executor");
         }
@@ -96,7 +99,7 @@ contract AdmissionsTest is World {
             (entry.isAdmitted, entry.admissibleAt) = (true, 0);
         } else {
             if (role == Role.Executor && executor == subject) executor = address(0);
-            if (entry.isAdmitted || role == Role.Signer) _remove(entry);
+            if (entry.isAdmitted || role == Role.Image) _remove(entry);
             else entry.admissibleAt = 0;
         }
     }
@@ -106,10 +109,11 @@ contract AdmissionsTest is World {
     }
 
     function _call(uint256 step, Role role, address subject) private view returns (bytes memory) {
-        if (role == Role.Signer) {
-            if (step == 0) return abi.encodeCall(IGovernance.proposeSigner, (subject, 0, "its genesis"));
-            if (step == 1) return abi.encodeCall(IGovernance.addSigner, (subject));
-            return abi.encodeCall(IGovernance.removeSigner, (subject));
+        if (role == Role.Image) {
+            bytes32 image = _image(subject);
+            if (step == 0) return abi.encodeCall(ISignerRegistry.proposeImage, (image, 1, "its source", "how it is built"));
+            if (step == 1) return abi.encodeCall(ISignerRegistry.admitImage, (image));
+            return abi.encodeCall(ISignerRegistry.revokeImage, (image));
         }
         if (role == Role.Asset) {
             if (step == 0) return abi.encodeCall(IGovernance.proposeAsset, (subject, minimumCap));
@@ -126,8 +130,9 @@ contract AdmissionsTest is World {
         view
         returns (bytes memory)
     {
+        if (role == Role.Image) return _expectedImageFault(step, subject, sender);
         Subject memory entry = model[role][subject];
-        bool isContract = role == Role.Signer || subject.code.length != 0;
+        bool isContract = subject.code.length != 0;
         if (step == 1) {
             // Also what a proposal was made for, if its code is gone.
             if (!isContract) return abi.encodeWithSelector(IPoolTypes.Inadmissible.selector, subject);
@@ -146,14 +151,36 @@ contract AdmissionsTest is World {
         if (!isContract) {
             return abi.encodeWithSelector(IPoolTypes.Inadmissible.selector, subject);
         }
-        if (role == Role.Signer && entry.wasRemoved) {
-            return abi.encodeWithSelector(IPoolTypes.Inadmissible.selector, subject);
-        }
         if (subject == address(0) || subject == address(pool)) {
             return abi.encodeWithSelector(IPoolTypes.Inadmissible.selector, subject);
         }
         if (entry.isAdmitted) return abi.encodeWithSelector(IPoolTypes.AlreadyAdmitted.selector, subject);
         if (_isPending(entry)) return abi.encodeWithSelector(IPoolTypes.AlreadyProposed.selector, subject);
+        return "";
+    }
+
+    /// @dev Its name as an image's.
+    function _image(address subject) private pure returns (bytes32) {
+        return bytes32(uint256(uint160(subject)));
+    }
+
+    function _expectedImageFault(uint256 step, address subject, address sender) private view returns (bytes memory) {
+        Subject memory entry = model[Role.Image][subject];
+        bytes32 image = _image(subject);
+        if (step == 1) {
+            if (entry.admissibleAt == 0) return abi.encodeWithSelector(IPoolTypes.ImageNotProposed.selector, image);
+            if (block.timestamp < entry.admissibleAt) {
+                return abi.encodeWithSelector(IPoolTypes.TooEarly.selector, entry.admissibleAt);
+            }
+            if (block.timestamp < entry.admissibleAt + WINDOW) return "";
+            return abi.encodeWithSelector(IPoolTypes.ProposalExpired.selector, entry.admissibleAt + WINDOW);
+        }
+        if (sender != OWNER) return abi.encodeWithSelector(IPoolTypes.NotOwner.selector);
+        if (step == 0 && image == 0) return abi.encodeWithSelector(IPoolTypes.ImageInadmissible.selector, image, 1);
+        if (entry.wasRemoved) return abi.encodeWithSelector(IPoolTypes.ImageRevokedBefore.selector, image);
+        if (step == 2) return "";
+        if (entry.isAdmitted) return abi.encodeWithSelector(IPoolTypes.ImageAdmittedBefore.selector, image);
+        if (_isPending(entry)) return abi.encodeWithSelector(IPoolTypes.ImageProposedBefore.selector, image);
         return "";
     }
 
@@ -193,7 +220,8 @@ contract AdmissionsTest is World {
         uint256 act = step == 2 && !wasAdmitted ? 3 : step;
         vm.assertEq(log.topics[0], _eventOf(act, role), "what it said");
         if (step != 0) return;
-        bytes memory times = role == Role.Asset ? _tail(log.data, 32) : log.data;
+        // Behind an asset's cap, and an image's kind.
+        bytes memory times = role == Role.Executor ? log.data : _tail(log.data, 32);
         (uint256 admissibleAt, uint256 expiresAt) = abi.decode(times, (uint256, uint256));
         vm.assertEq(admissibleAt, block.timestamp + DELAY, "admissible from");
         vm.assertEq(expiresAt, block.timestamp + DELAY + WINDOW, "expires at");
@@ -202,10 +230,10 @@ contract AdmissionsTest is World {
     function _eventOf(uint256 act, Role role) private pure returns (bytes32) {
         bytes32[4][3] memory events = [
             [
-                IPoolTypes.SignerProposed.selector,
-                IPoolTypes.SignerAdded.selector,
-                IPoolTypes.SignerRemoved.selector,
-                IPoolTypes.SignerWithdrawn.selector
+                IPoolTypes.ImageProposed.selector,
+                IPoolTypes.ImageAdmitted.selector,
+                IPoolTypes.ImageRevoked.selector,
+                IPoolTypes.ImageRevoked.selector
             ],
             [
                 IPoolTypes.AssetProposed.selector,

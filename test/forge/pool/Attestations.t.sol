@@ -29,6 +29,11 @@ contract AttestationsTest is World {
         }
     }
 
+    /// @dev So that the first two accepted ones are of both kinds.
+    function _kindOf(uint256 i) internal pure override returns (uint8) {
+        return uint8(1 + i / 2 % 2);
+    }
+
     function _useThreshold(uint256 count) private {
         _usePool(pools[count - 1]);
     }
@@ -90,12 +95,17 @@ contract AttestationsTest is World {
             return abi.encodeWithSelector(IPoolTypes.TooFewAttestations.selector, by.length, threshold);
         }
         address last = address(0);
+        uint8 kinds = 0;
         for (uint256 i = 0; i < by.length; ++i) {
             address signer = vm.addr(by[i]);
             if (signer <= last) return abi.encodeWithSelector(IPoolTypes.SignersNotAscending.selector);
             if (!_isAccepted(signer)) return abi.encodeWithSelector(IPoolTypes.SignerUnknown.selector, signer);
             last = signer;
+            for (uint256 k = 0; k < KEYS; ++k) {
+                if (signers[k] == signer) kinds |= _kindOf(k);
+            }
         }
+        if (threshold > 1 && kinds != 3) return abi.encodeWithSelector(IPoolTypes.OneKindOnly.selector, kinds);
         return "";
     }
 

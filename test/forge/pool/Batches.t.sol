@@ -4,6 +4,7 @@ pragma solidity ^0.8.28;
 import {IGovernance} from "../../../shared/contracts/interfaces/IGovernance.sol";
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
 import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {ISignerRegistry} from "../../../shared/contracts/interfaces/ISignerRegistry.sol";
 import {TokenStandIn} from "../support/StandIns.sol";
 import {Draft, Statements} from "../support/Statements.sol";
 import {Outcome, Result, World, WorldOptions} from "../support/World.sol";
@@ -247,9 +248,9 @@ contract BatchesTest is World {
     function testFuzz_takesNothingFromGarbage(uint256 selectorSeed, bytes calldata tail, address sender) external {
         bytes4[12] memory entries = [
             IPool.execute.selector,
-            IGovernance.proposeSigner.selector,
-            IGovernance.addSigner.selector,
-            IGovernance.removeSigner.selector,
+            ISignerRegistry.proposeImage.selector,
+            ISignerRegistry.register.selector,
+            ISignerRegistry.removeSigner.selector,
             IGovernance.proposeAsset.selector,
             IGovernance.addAsset.selector,
             IGovernance.delistAsset.selector,

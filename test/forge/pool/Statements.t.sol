@@ -2,6 +2,7 @@
 pragma solidity ^0.8.28;
 
 import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
+import {Proofs} from "../support/Proofs.sol";
 import {TestToken} from "../support/TestToken.sol";
 import {Draft, Statements, SwapTerms} from "../support/Statements.sol";
 import {Outcome, World, WorldOptions} from "../support/World.sol";
@@ -259,6 +260,29 @@ contract StatementsTest is World {
             broken.push(IPoolTypes.AuthorizationMalformed.selector);
         }
         _judge(transaction);
+    }
+
+    /// @dev Nobody but the pool looks at a deposit that its depositor proves, sends and pays by an approval.
+    function testFuzz_provesADepositOnlyWithASpan(uint64 validAfter, uint64 validBefore, bool isNear) external {
+        if (isNear) {
+            unchecked {
+                validBefore = validAfter + validBefore % 3 - 1;
+            }
+        }
+        Draft memory draft = _draft(Statements.DEPOSIT, validAfter);
+        draft.ext = Statements.depositExt(
+            depositor, validAfter, validBefore, Statements.anyCiphertexts(Statements.DEPOSIT, validAfter)
+        );
+        draft.proof = Proofs.good();
+        IPoolTypes.Transaction memory transaction = _bind(draft);
+        verifiers[Statements.DEPOSIT].register(transaction.signals);
+        vm.prank(depositor);
+        usdc.approve(address(pool), draft.amount);
+        uint256 held = usdc.balanceOf(address(pool));
+        Outcome memory outcome = _execute(_one(transaction), _noUpdate(), depositor).members[0];
+        if (validAfter < validBefore) _assertExecuted(outcome);
+        else _assertRejected(outcome, IPoolTypes.SpanEmpty.selector);
+        vm.assertEq(usdc.balanceOf(address(pool)), held + (outcome.isExecuted ? draft.amount : 0), "paid, or not");
     }
 
     /// @dev Never euro or yen, which are listed as well.

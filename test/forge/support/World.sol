@@ -5,8 +5,9 @@ import {INoteHasher} from "../../../shared/contracts/interfaces/INoteHasher.sol"
 import {IPool} from "../../../shared/contracts/interfaces/IPool.sol";
 import {IPoolTypes} from "../../../shared/contracts/interfaces/IPoolTypes.sol";
 import {ITreeHasher} from "../../../shared/contracts/interfaces/ITreeHasher.sol";
+import {INitroAttestations} from "../../../shared/contracts/nitro/interfaces/INitroAttestations.sol";
 import {TestToken} from "./TestToken.sol";
-import {TreeStandIn, VenueStandIn, VerifierStandIn} from "./StandIns.sol";
+import {AttestationsStandIn, TreeStandIn, VenueStandIn, VerifierStandIn} from "./StandIns.sol";
 import {Draft, Home, Statements, SwapTerms} from "./Statements.sol";
 import {Cheats, Vm} from "./Vm.sol";
 
@@ -79,9 +80,10 @@ abstract contract World is Cheats {
     uint64 internal provedDelay = 2 days;
     uint96 internal signerBond;
     uint104 internal minimumCap = type(uint104).max;
-    /// What one signer lets out of the largest cap.
+    /// What attestations of one kind let out of the largest cap.
     uint256 internal constant ROOM = 3 << 102;
     ITreeHasher internal tree;
+    AttestationsStandIn internal documents;
     VerifierStandIn[5] internal verifiers;
 
     function _build(WorldOptions memory options) internal {
@@ -108,11 +110,7 @@ abstract contract World is Cheats {
         IPoolTypes.Configuration memory configuration;
         configuration.owner = OWNER;
         configuration.guardian = GUARDIAN;
-        configuration.signers = new address[](options.signers);
-        configuration.images = new bytes32[](options.signers);
-        for (uint256 i = 0; i < options.signers; ++i) {
-            (configuration.signers[i], configuration.images[i]) = (signers[i], _imageOf(i));
-        }
+        (configuration.images, configuration.kinds) = _images();
         configuration.threshold = options.threshold;
         configuration.signerBond = signerBond;
         configuration.changeDelay = options.changeDelay;
@@ -132,14 +130,62 @@ abstract contract World is Cheats {
         configuration.treeHasher = address(tree);
         configuration.governance = _deployBuilt("Governance", "");
         configuration.recovery = _deployBuilt("Recovery", "");
-        uint256 bonds = options.signers * signerBond;
-        vm.deal(address(this), address(this).balance + bonds);
-        return IPool(_deployBuilt("Pool", abi.encode(configuration), bonds));
+        configuration.signerRegistry = _deployBuilt("SignerRegistry", "");
+        if (address(documents) == address(0)) documents = new AttestationsStandIn();
+        configuration.attestations = address(documents);
+        configuration.maxDocumentAge = 1 hours;
+        IPool made = IPool(_deployBuilt("Pool", abi.encode(configuration)));
+        for (uint256 i = 0; i < options.signers; ++i) {
+            _register(made, signers[i], _imageOf(i));
+        }
+        return made;
     }
 
-    /// @dev Of the first signers; 0 for one that shares its image with nobody.
-    function _imageOf(uint256) internal view virtual returns (bytes32) {
-        return 0;
+    /// @dev Of all keys, each once: who is registered later needs no other.
+    function _images() private view returns (bytes32[] memory images, uint8[] memory kinds) {
+        (images, kinds) = (new bytes32[](KEYS), new uint8[](KEYS));
+        uint256 count = 0;
+        for (uint256 i = 0; i < KEYS; ++i) {
+            if (i > 0 && _imageOf(i) == _imageOf(i - 1)) continue;
+            (images[count], kinds[count]) = (_imageOf(i), _kindOf(i));
+            ++count;
+        }
+        assembly ("memory-safe") {
+            mstore(images, count)
+            mstore(kinds, count)
+        }
+    }
+
+    /// @dev Of a key. Neighbours may share one.
+    function _imageOf(uint256 i) internal view virtual returns (bytes32) {
+        return keccak256(abi.encode("image", i));
+    }
+
+    /// @dev Of a key's image: by turns, so that the first two are enough for any threshold of two.
+    function _kindOf(uint256 i) internal view virtual returns (uint8) {
+        return uint8(1 + i % 2);
+    }
+
+    /// @dev By a document that is all it should be; what others come to is tested elsewhere, with real ones.
+    function _register(IPool made, address signer, bytes32 image) internal {
+        uint256 bond = made.signerBond();
+        vm.deal(address(this), address(this).balance + bond);
+        made.register{value: bond}(_document(made, signer, image), "", uint64(block.number - 1), bytes32(0));
+    }
+
+    function _document(IPool made, address signer, bytes32 image) private view returns (bytes memory) {
+        bytes memory keyHashes;
+        for (uint8 kind = 1; kind <= 4; ++kind) {
+            keyHashes = bytes.concat(keyHashes, made.verifyingKeyHash(kind));
+        }
+        bytes32 configuration = keccak256(bytes.concat(keccak256(keyHashes), bytes32(0), made.attestationRoot()));
+        bytes memory said = abi.encodePacked("cloister-enclave", uint8(2), uint8(3), signer, configuration);
+        bytes memory nonce = abi.encodePacked(blockhash(block.number - 1));
+        return abi.encode(
+            INitroAttestations.Verified(
+                uint64(block.timestamp * 1000), image, keccak256(abi.encode("leaf", signer)), nonce, said, ""
+            )
+        );
     }
 
     function _deployVerifiers() private {

@@ -4,7 +4,11 @@ import { createHash, createPublicKey, publicEncrypt } from "node:crypto";
 import { parseConfiguration, type Configuration } from "../../../../../enclave/configuration.ts";
 import { decodeAttestationReply, encodeAttestationRequest } from "../../../../../enclave/nsm.ts";
 import { makeRoot, type Authority } from "../../../../../scripts/product/image/certificates.ts";
-import { developmentKmsKey, developmentRoot } from "../../../../../scripts/product/image/development-keys.ts";
+import {
+  DEVELOPMENT_KEY_ARN,
+  developmentKmsKey,
+  developmentRoot,
+} from "../../../../../scripts/product/image/development-keys.ts";
 import { simulatedModule } from "../../../../../scripts/stack/simulated-nsm.ts";
 import { developmentConfiguration } from "../../../../../scripts/product/image/configuration.ts";
 import {
@@ -20,7 +24,6 @@ import type { EnclaveReply, EnclaveRequest } from "../../../../../shared/protoco
 import { encodeUserData, type UserData } from "../../../../../shared/protocol/user-data.ts";
 import { MEASUREMENT } from "../../stack/kms/documents.ts";
 
-const KEY_ID = "arn:aws:kms:local-1:000000000000:key/1";
 const SIGNER = `0x${"5a".repeat(20)}` as Extract<UserData, { type: "live" }>["signer"];
 const OTHER_HASH = `0x${"77".repeat(32)}` as Bytes32;
 const CHALLENGE = new Uint8Array(32).fill(9);
@@ -84,14 +87,14 @@ describe("scripts/product/operator/birth", () => {
   });
 
   it("takes a true birth, and writes of it what a restore needs", async () => {
-    const pair = await makePair(enclave({}), policy, KEY_ID);
+    const pair = await makePair(enclave({}), policy, DEVELOPMENT_KEY_ARN);
     assert.deepEqual(
       { ...pair, birthCertificate: undefined },
       {
         signer: SIGNER,
         sealedKey,
         birthCertificate: undefined,
-        kmsKeyId: KEY_ID,
+        kmsKeyId: DEVELOPMENT_KEY_ARN,
         configurationHash: configuration.hash,
       },
     );
@@ -114,7 +117,7 @@ describe("scripts/product/operator/birth", () => {
   for (const [code, what, changes] of cases) {
     it(`${code}: no pair comes of a birth ${what}`, async () => {
       await assert.rejects(
-        makePair(enclave(changes), policy, KEY_ID),
+        makePair(enclave(changes), policy, DEVELOPMENT_KEY_ARN),
         (error: unknown) => error instanceof BirthRefused && error.code === code,
       );
       const pair = {
@@ -129,7 +132,7 @@ describe("scripts/product/operator/birth", () => {
   it("STALE: a birth is of now when the pair is made, and of any time afterwards", async () => {
     const later = (): number => Date.now() + 120_000;
     await assert.rejects(
-      makePair(enclave({}), policy, KEY_ID, later),
+      makePair(enclave({}), policy, DEVELOPMENT_KEY_ARN, later),
       (error: unknown) => error instanceof BirthRefused && error.code === "STALE",
     );
   });
@@ -144,7 +147,7 @@ describe("scripts/product/operator/birth", () => {
   it("passes on why an enclave makes no key", async () => {
     const serving = { ask: async (): Promise<EnclaveReply> => ({ type: "refused", code: "WRONG_PHASE" }) };
     await assert.rejects(
-      makePair(serving, policy, KEY_ID),
+      makePair(serving, policy, DEVELOPMENT_KEY_ARN),
       (error: unknown) => error instanceof BirthRefused && error.code === "WRONG_PHASE",
     );
   });

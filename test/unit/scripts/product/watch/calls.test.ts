@@ -4,12 +4,12 @@ import { attester, NO_UPDATE, sealUpdate } from "../../../../../scripts/stack/po
 import { handedTo, poolInterface, type Handed } from "../../../../../scripts/product/watch/calls.ts";
 import type { ChainNode, Frame } from "../../../../../scripts/product/watch/node.ts";
 import {
-  asAddress,
   mustField,
   ZERO_BYTES32,
   type Address,
   type Bytes32,
 } from "../../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../../shared/protocol/host/text.ts";
 
 const POOL = asAddress(`0x${"c1".repeat(20)}`)!;
 const OTHER = asAddress(`0x${"0a".repeat(20)}`)!;

@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { LeafTree } from "../../../../../scripts/product/watch/leaf-tree.ts";
 import { climb } from "../../../../../shared/notes/merkle.ts";
 import { mustField, type Field } from "../../../../../shared/protocol/brands.ts";
-import { Frontier } from "../../../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../../../shared/protocol/host/frontier.ts";
+import type { Frontier } from "../../../../../shared/protocol/tree.ts";
 
 const leaves = (count: number, from = 1): Field[] =>
   Array.from({ length: count }, (_, i) => mustField(BigInt(from + i)));
 
 function frontierOf(all: readonly Field[]): Frontier {
-  const frontier = Frontier.empty();
+  const frontier = emptyFrontier();
   for (const leaf of all) frontier.append(leaf);
   return frontier;
 }
