@@ -52,19 +52,23 @@ const PAGE_PACKAGES = [
 
 /** npm packages by folder; a folder that is absent (scripts, test) may use any declared package. */
 const packagesOf = {
-  enclave: ["ffjavascript", "@noble/[^/]+"],
+  enclave: ["@noble/[^/]+"],
+  // Another library than the first verifier's arithmetic.
+  "enclave/second": ["@noble/[^/]+"],
   "shared/protocol": ["@noble/[^/]+"],
   "shared/contracts": [],
   "shared/notes": ["@noble/[^/]+", "@scure/[^/]+"],
   "shared/api": ["zod"],
-  "shared/dashboard": ["zod"],
+  "shared/dashboard": [],
   "shared/altchain": ["zod", "@solana/kit", "@solana-program/token", "@solana-program/memo"],
   "shared/client": [
-    ...["zod", "ffjavascript", "circom_runtime", "ethers"],
+    ...["ffjavascript", "circom_runtime", "ethers"],
     ...["eventsource-parser", "@noble/[^/]+", "@scure/[^/]+"],
   ],
   proxy: [
     "koa",
+    "koa-compose",
+    "@types/koa-compose",
     "@koa/router",
     "@ethereumjs/rlp",
     "@types/koa",
@@ -91,10 +95,15 @@ const packagesOf = {
 
 /** Node modules the enclave may use. Sockets, cryptography and its own files; no clock, no network client. */
 const ENCLAVE_CORE = ["net", "crypto", "fs/promises"];
-/** Where the outside comes in, also the processes that verify. */
-const PLATFORM_CORE = ["net", "child_process", "os"];
+/** Where the outside comes in. */
+const PLATFORM_CORE = ["net", "os"];
+/** What is said to a process of the first verifier. */
+const CLAIMS_CORE = ["v8"];
 /** What runs in those processes, beside which there is no key. */
 const VERIFYING = "^enclave/(verifier|verify|bn254)\\.ts$";
+/** What each of the two programs has alone. */
+const FIRST = "^enclave/(main|first|attest|attest-root|claims|verifier|verify|bn254)\\.ts$";
+const SECOND = "^enclave/(second-main|second)\\.ts$";
 
 const rule = (name, from, to) => ({ name, severity: "error", from, to });
 const literal = (name) => name.replaceAll(".", "\\.");
@@ -164,7 +173,7 @@ module.exports = {
     ),
     rule(
       "enclave-node-modules",
-      { path: "^enclave/", pathNot: "^enclave/nitro\\.ts$" },
+      { path: "^enclave/", pathNot: "^enclave/(nitro|claims)\\.ts$" },
       { dependencyTypes: ["core"], pathNot: `^(node:)?${anyOf(ENCLAVE_CORE)}$` },
     ),
     rule(
@@ -172,23 +181,44 @@ module.exports = {
       { path: "^enclave/nitro\\.ts$" },
       { dependencyTypes: ["core"], pathNot: `^(node:)?${anyOf(PLATFORM_CORE)}$` },
     ),
+    rule(
+      "enclave-claims-modules",
+      { path: "^enclave/claims\\.ts$" },
+      { dependencyTypes: ["core"], pathNot: `^(node:)?${anyOf(CLAIMS_CORE)}$` },
+    ),
     // What the host alone needs stays out of the image.
     rule(
       "image-without-the-hosts-half",
       { path: "^(enclave|shared/protocol)/", pathNot: "^shared/protocol/host/" },
       { path: "^shared/protocol/host/" },
     ),
-    // The largest package runs where no key is, and what runs there reaches no key.
-    rule(
-      "pairings-in-the-verifier",
-      { path: "^enclave/", pathNot: "^enclave/bn254\\.ts$" },
-      { path: `${PACKAGE}ffjavascript/` },
-    ),
+    // The pairings run where no key is, and what runs there reaches no key.
     rule("verifier-is-a-process", { path: "^enclave/", pathNot: VERIFYING }, { path: VERIFYING }),
     rule(
       "verifier-without-the-key",
       { path: VERIFYING },
-      { path: "^enclave/", pathNot: "^enclave/((verify|bn254|claims)\\.ts$|node_modules/)" },
+      { path: "^enclave/", pathNot: "^enclave/((verify|bn254|claims|stream)\\.ts$|node_modules/)" },
+    ),
+    // A program has one judge, and what both programs have in common reaches none.
+    rule("first-judge-in-the-first", { path: "^enclave/", pathNot: FIRST }, { path: FIRST }),
+    rule("second-judge-in-the-second", { path: "^enclave/", pathNot: SECOND }, { path: SECOND }),
+    // Two verifiers are worth two only as long as no line is in both.
+    rule(
+      "second-shares-nothing",
+      { path: "^enclave/second/" },
+      { path: OURS, pathNot: "^enclave/(second|node_modules)/" },
+    ),
+    rule(
+      "first-without-the-second",
+      { path: "^(enclave|shared)/", pathNot: "^enclave/second/" },
+      { path: "^enclave/second/" },
+    ),
+    // It computes: what it reads is handed to it.
+    rule("judge-touches-nothing", { path: "^enclave/second/judge/" }, { dependencyTypes: ["core"] }),
+    rule(
+      "judge-knows-no-stream",
+      { path: "^enclave/second/judge/" },
+      { path: "^enclave/second/", pathNot: "^enclave/second/judge/" },
     ),
 
     rule("shared-knows-no-side", { path: "^shared/" }, { path: "^(enclave|proxy|scripts|test)/" }),
@@ -202,6 +232,12 @@ module.exports = {
       "client-node-is-an-extra",
       { path: "^shared/", pathNot: "^shared/client/node/" },
       { path: "^shared/client/node/" },
+    ),
+    // Told there what a page's policy forbids, before any schema is made. The other two take it from there, too.
+    rule(
+      "zod-by-one-file",
+      { path: "^shared/api/", pathNot: "^shared/api/zod\\.ts$" },
+      { path: `${PACKAGE}zod/` },
     ),
     ...sharedOrder,
     ...packages,
@@ -237,7 +273,7 @@ module.exports = {
       {
         path: OURS,
         pathNot:
-          "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/(dashboard/)?app\\.ts$|^scripts/lab/bench/http/|^test/)",
+          "(\\.(routes|middleware)\\.ts$|^proxy/http/|^proxy/(dashboard/)?app\\.ts$|^scripts/lab/bench/(http/|client/history-service\\.ts$)|^test/)",
       },
       { path: `${PACKAGE}(koa|@koa/router|@types/koa|co-body)/` },
     ),

@@ -6,12 +6,9 @@ import { rootUpdateDigest } from "../shared/protocol/attestation.ts";
 import { asField, type Field } from "../shared/protocol/brands.ts";
 import { refused, type AttestRootRequest, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { Frontier, MAX_UPDATE_LEAVES, nextHead } from "../shared/protocol/tree.ts";
-import type { ServingParts } from "./phase.ts";
+import type { Signer } from "./signer.ts";
 
-export function attestRoot(
-  { signer }: Pick<ServingParts, "signer">,
-  request: AttestRootRequest,
-): EnclaveReply {
+export function attestRoot(signer: Signer, request: AttestRootRequest): EnclaveReply {
   const { chainId, pool, fromIndex, headBefore } = request;
 
   // A node at or above r is a second spelling of another one, with the same root.

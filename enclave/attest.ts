@@ -7,10 +7,18 @@ import { attestationDigest } from "../shared/protocol/attestation.ts";
 import { refused, type AttestRequest, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { decodeProof, proofHashOf } from "../shared/protocol/proof.ts";
 import { canonicalSignals, checkStatement, kindById } from "../shared/protocol/statements.ts";
-import type { ServingParts } from "./phase.ts";
+import type { Claim, Verdict } from "./claims.ts";
+import type { Configuration } from "./configuration.ts";
+import type { Signer } from "./signer.ts";
+import type { Verify } from "./verifier-pool.ts";
+
+export interface Attesting extends Pick<Configuration, "verifyingKeyHashes"> {
+  readonly signer: Signer;
+  readonly verify: Verify<Claim, Verdict>;
+}
 
 export async function attest(
-  { signer, verifier, configuration }: Pick<ServingParts, "signer" | "verifier" | "configuration">,
+  { signer, verify, verifyingKeyHashes }: Attesting,
   request: AttestRequest,
 ): Promise<EnclaveReply> {
   const home = { chainId: request.chainId, pool: request.pool };
@@ -26,12 +34,12 @@ export async function attest(
   const statement = checkStatement(home, kind, request.deadline, signals, request.ext);
   if (typeof statement === "string") return refused(statement);
 
-  const fault = await verifier.verify(kind, proof, signals);
-  if (fault !== undefined) return refused(fault);
+  const verdict = await verify({ kind, proof, signals });
+  if (verdict !== "PROOF_HOLDS") return refused(verdict);
 
   const { hash: statementHash, deadline } = statement;
   const proofHash = proofHashOf(proof);
-  const verifyingKeyHash = configuration.verifyingKeyHashes[kind];
+  const verifyingKeyHash = verifyingKeyHashes[kind];
   const digest = attestationDigest(home, { kind, verifyingKeyHash, statementHash, proofHash, deadline });
   return { type: "attest", statementHash, proofHash, signature: signer.sign(digest) };
 }

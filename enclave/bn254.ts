@@ -1,15 +1,17 @@
 /**
- * Products of pairings on BN254, put together from the functions of ffjavascript's WebAssembly, which
- * work on addresses in its memory. Trusts its callers for points that are on their curve and not zero;
- * whether a point of the twist is in the subgroup of order r is tested here.
+ * Products of pairings on BN254, put together from the functions of bn254.wasm, which work on addresses in its memory.
+ * Nobody wrote that file: `npm run pairings` generates it, and a reviewer's own run gives the same bytes. Trusts its
+ * callers for points that are on their curve and not zero; whether a point of the twist is in the subgroup of order r
+ * is tested here.
  */
-import { buildBn128 } from "ffjavascript";
+import { readFile } from "node:fs/promises";
 import { BASE_FIELD_ORDER } from "../shared/protocol/brands.ts";
 import { uintToBytes } from "../shared/protocol/bytes.ts";
 
 /** An address in the WebAssembly memory. */
 export type At = number;
 
+/** Sizes in bytes. */
 const FQ = 32;
 const FQ2 = 2 * FQ;
 /** A value of the pairing. */
@@ -17,9 +19,13 @@ export const FQ12 = 12 * FQ;
 /** A point of the curve by its coordinates. */
 export const AFFINE = 2 * FQ;
 export const JACOBIAN = 3 * FQ;
+/** A point of the twist by its coordinates. */
+export const AFFINE_TWIST = 2 * FQ2;
 
 /** Of one product. */
 export const MAX_PAIRS = 80;
+/** Of 64 KiB: what verify.ts allots, and some. The memory never grows. */
+const PAGES = 25;
 
 /** The parameter x of BN254, from which q, r and the Miller loop follow. */
 const X = 4_965_661_367_192_848_881n;
@@ -28,29 +34,90 @@ const LOOP = (6n * X + 2n).toString(2).slice(1);
 /** Lines lie behind the normalised point; each has three coefficients. */
 const LINE_BYTES = 3 * FQ2;
 const LAST_LINE = LOOP.length + LOOP.replaceAll("0", "").length + 1;
+/** Room for all lines of one point. */
+export const LINES = LINE_BYTES * (LAST_LINE + 2);
+
+/** Those of the file's functions that are used. Arguments are addresses unless named otherwise; the last is where the result goes. */
+type Take<Argument extends number[], Result = void> = (...addresses: Argument) => Result;
+interface Functions {
+  readonly f1m_toMontgomery: Take<[plain: At, out: At]>;
+  readonly f2m_add: Take<[At, At, out: At]>;
+  readonly f2m_mul: Take<[At, At, out: At]>;
+  /** The second is in the base field. */
+  readonly f2m_mul1: Take<[At, At, out: At]>;
+  readonly f2m_conjugate: Take<[At, out: At]>;
+  readonly f2m_isZero: Take<[At], number>;
+  readonly f2m_exp: Take<[base: At, exponent: At, exponentBytes: number, out: At]>;
+  readonly g1m_zero: Take<[out: At]>;
+  readonly g1m_isZeroAffine: Take<[At], number>;
+  readonly g1m_inCurveAffine: Take<[At], number>;
+  readonly g1m_toJacobian: Take<[affine: At, out: At]>;
+  readonly g1m_addMixed: Take<[jacobian: At, affine: At, out: At]>;
+  readonly g1m_batchToAffine: Take<[jacobians: At, count: number, out: At]>;
+  readonly g1m_timesScalarAffine: Take<[affine: At, scalar: At, scalarBytes: number, out: At]>;
+  readonly g1m_multiexpAffine: Take<[affines: At, scalars: At, scalarBytes: number, count: number, out: At]>;
+  readonly g2m_isZeroAffine: Take<[At], number>;
+  readonly g2m_inCurveAffine: Take<[At], number>;
+  readonly g2m_negAffine: Take<[At, out: At]>;
+  readonly g2m_toJacobian: Take<[affine: At, out: At]>;
+  readonly ftm_one: Take<[out: At]>;
+  readonly ftm_mul: Take<[At, At, out: At]>;
+  readonly ftm_square: Take<[At, out: At]>;
+  readonly ftm_eq: Take<[At, At], number>;
+  readonly bn128_prepareG2: Take<[jacobian: At, out: At]>;
+  readonly bn128_finalExponentiation: Take<[At, out: At]>;
+  /** Multiplies `value` by the line with these three coefficients, in place. */
+  readonly bn128__mulBy024: Take<[c0: At, vw: At, vv: At, value: At]>;
+}
 
 export type Bn254 = Awaited<ReturnType<typeof buildBn254>>;
 
 export async function buildBn254() {
-  // Single-threaded: ffjavascript's threads are web workers, which run what they are sent.
-  const curve = await buildBn128(true);
-  const { F2, G2, tm } = curve;
-  const wasm = tm.instance.exports;
+  // Beside this file, in the sources and in the image.
+  const code = await readFile(new URL("bn254.wasm", import.meta.url));
+  const memory = new WebAssembly.Memory({ initial: PAGES, maximum: PAGES });
+  const { instance } = await WebAssembly.instantiate(code, { env: { memory } });
+  const wasm = instance.exports as unknown as Functions;
+  const bytes = new Uint8Array(memory.buffer);
+  const words = new Uint32Array(memory.buffer);
 
-  const affine = tm.alloc(AFFINE * MAX_PAIRS);
-  const value = tm.alloc(FQ12);
-  const [x, y] = [tm.alloc(FQ2), tm.alloc(FQ2)];
+  /** Never given back. The first word says where the free memory begins; the functions borrow from there too. */
+  function alloc(length: number): At {
+    const at = words[0]!;
+    words[0] = at + 8 * Math.ceil(length / 8);
+    if (words[0] > bytes.length) throw new RangeError("the memory of the pairings is full");
+    return at;
+  }
+
+  function set(at: At, data: Uint8Array): At {
+    bytes.set(data, at);
+    return at;
+  }
+
+  /** Numbers below q, one behind the other: a point by its coordinates. */
+  function setNumbers(at: At, numbers: readonly bigint[]): At {
+    numbers.forEach((number, i) => {
+      const to = set(at + FQ * i, littleEndian(number, FQ));
+      wasm.f1m_toMontgomery(to, to);
+    });
+    return at;
+  }
+
+  const affine = alloc(AFFINE * MAX_PAIRS);
+  const value = alloc(FQ12);
+  const [x, y] = [alloc(FQ2), alloc(FQ2)];
   // The twist divides by ξ = 9 + u, so ψ (q-th powers, seen on the twist) multiplies by its roots.
-  const xi = tm.allocBuff(F2.fromObject([9n, 1n]));
-  const [xiThird, xiHalf] = [tm.alloc(FQ2), tm.alloc(FQ2)];
-  wasm.f2m_exp(xi, tm.allocBuff(littleEndian((BASE_FIELD_ORDER - 1n) / 3n, FQ)), FQ, xiThird);
-  wasm.f2m_exp(xi, tm.allocBuff(littleEndian((BASE_FIELD_ORDER - 1n) / 2n, FQ)), FQ, xiHalf);
-  const one = tm.alloc(FQ12);
+  const xi = setNumbers(alloc(FQ2), [9n, 1n]);
+  const [xiThird, xiHalf] = [alloc(FQ2), alloc(FQ2)];
+  const exponent = alloc(FQ);
+  wasm.f2m_exp(xi, set(exponent, littleEndian((BASE_FIELD_ORDER - 1n) / 3n, FQ)), FQ, xiThird);
+  wasm.f2m_exp(xi, set(exponent, littleEndian((BASE_FIELD_ORDER - 1n) / 2n, FQ)), FQ, xiHalf);
+  const one = alloc(FQ12);
   wasm.ftm_one(one);
 
   /** All lines of the Miller loop of an affine point of the twist, in the loop's order. */
-  function drawLines(point: Uint8Array, at = tm.alloc(curve.preQSize)): At {
-    tm.setBuff(value, G2.toJacobian(point));
+  function drawLines(point: At, at = alloc(LINES)): At {
+    wasm.g2m_toJacobian(point, value);
     wasm.bn128_prepareG2(value, at);
     return at;
   }
@@ -116,7 +183,7 @@ export async function buildBn254() {
     wasm.bn128_finalExponentiation(value, out);
   }
 
-  return { curve, wasm, one, drawLines, isInSubgroup, product };
+  return { wasm, bytes, alloc, set, setNumbers, one, drawLines, isInSubgroup, product };
 }
 
 const WINDOW_BITS = 5;
@@ -128,8 +195,8 @@ const DIGITS = 2 ** WINDOW_BITS;
  * (below 2^255) times the point to the Jacobian point at `sum`. `scratch` has room for 32 points, affine and
  * Jacobian, and is free again afterwards.
  */
-export function fixedPoint({ curve: { tm }, wasm }: Bn254, point: Uint8Array, scratch: At): TimesFixedPoint {
-  const operand = tm.allocBuff(point);
+export function fixedPoint({ wasm, bytes, alloc, set }: Bn254, point: At, scratch: At): TimesFixedPoint {
+  const operand = set(alloc(AFFINE), bytes.subarray(point, point + AFFINE));
   const sums = scratch + AFFINE * DIGITS;
   // For each five bits of a scalar, the multiples 1 to 31. Outside the WebAssembly memory, which is small.
   const tables = Array.from({ length: WINDOWS }, () => {
@@ -138,22 +205,22 @@ export function fixedPoint({ curve: { tm }, wasm }: Bn254, point: Uint8Array, sc
       wasm.g1m_addMixed(at, operand, at + JACOBIAN);
     }
     wasm.g1m_batchToAffine(sums + JACOBIAN, DIGITS, scratch);
-    const multiples = tm.getBuff(scratch, AFFINE * DIGITS);
+    const multiples = bytes.slice(scratch, scratch + AFFINE * DIGITS);
     // The last multiple, 32, is the next window's point.
-    tm.setBuff(operand, multiples.subarray(-AFFINE));
+    set(operand, multiples.subarray(-AFFINE));
     return multiples;
   });
   return (scalar, sum) => {
     for (let window = 0, rest = scalar; rest > 0n; window++, rest >>= BigInt(WINDOW_BITS)) {
       const digit = Number(BigInt.asUintN(WINDOW_BITS, rest));
       if (digit === 0) continue;
-      tm.setBuff(operand, tables[window]!.subarray(AFFINE * (digit - 1), AFFINE * digit));
+      set(operand, tables[window]!.subarray(AFFINE * (digit - 1), AFFINE * digit));
       wasm.g1m_addMixed(sum, operand, sum);
     }
   };
 }
 
-export type TimesFixedPoint = (scalar: bigint, sum: At) => void;
+type TimesFixedPoint = (scalar: bigint, sum: At) => void;
 
 function lineAt(lines: At, index: number): At {
   return lines + LINE_BYTES * (index + 1);

@@ -1,16 +1,20 @@
-/** What the main process and a verifying process say to each other. Both are this image; each trusts the other. */
+/**
+ * What the program and a verifying process of the first verifier say to each other. The process reads hostile bytes, so
+ * only what is said to it is in a form that rebuilds objects; what it answers is one byte a claim.
+ */
+import { deserialize, serialize } from "node:v8";
 import type { Field } from "../shared/protocol/brands.ts";
 import type { Proof } from "../shared/protocol/proof.ts";
 import type { Kind } from "../shared/protocol/statements.ts";
 import type { VerificationKey } from "../shared/protocol/verification-key.ts";
+import type { VerifierKind } from "./stream.ts";
 
-/** Sent first and answered with `[]` when the tables are built. */
+/** Said first. */
 export type VerifyKeys = Readonly<Record<Kind, VerificationKey>>;
 
-/** Sent after that, and answered with one verdict a claim. */
+/** Said after that, and answered with one verdict a claim. */
 export interface VerifyBatch {
   readonly claims: readonly Claim[];
-  /** 16 bytes a claim, drawn after the claims were fixed; without it they are verified one by one. */
   readonly randomness: Uint8Array | undefined;
 }
 
@@ -22,9 +26,32 @@ export interface Claim {
   readonly signals: readonly Field[];
 }
 
-export type ProofFault =
-  "PROOF_AT_INFINITY" | "PROOF_NOT_ON_CURVE" | "PROOF_NOT_IN_SUBGROUP" | "PROOF_INVALID";
-export type Verdict = ProofFault | "PROOF_HOLDS";
+/** The position is what a process answers. */
+const VERDICTS = [
+  "PROOF_HOLDS",
+  "PROOF_INVALID",
+  "PROOF_AT_INFINITY",
+  "PROOF_NOT_ON_CURVE",
+  "PROOF_NOT_IN_SUBGROUP",
+] as const;
+export type Verdict = (typeof VERDICTS)[number];
+export type ProofFault = Exclude<Verdict, "PROOF_HOLDS">;
 
-/** Of randomness for each claim of a batch. */
-export const WEIGHT_BYTES = 16;
+/** The program's half. */
+export function verifierOf(keys: VerifyKeys): VerifierKind<Claim, Verdict> {
+  return {
+    setUp: serialize(keys),
+    encode: (claims, randomness) => serialize({ claims, randomness } satisfies VerifyBatch),
+    decode(answer, claims) {
+      const verdicts = Array.from(answer, (byte) => VERDICTS[byte]);
+      const isWhole = verdicts.length === claims.length && verdicts.every((verdict) => verdict !== undefined);
+      return isWhole ? verdicts : undefined;
+    },
+  };
+}
+
+/** The process's half: what the program said, and what is answered. */
+export const readKeys = (message: Uint8Array): VerifyKeys => deserialize(message) as VerifyKeys;
+export const readBatch = (message: Uint8Array): VerifyBatch => deserialize(message) as VerifyBatch;
+export const answerOf = (verdicts: readonly Verdict[]): Uint8Array =>
+  Uint8Array.from(verdicts, (verdict) => VERDICTS.indexOf(verdict));

@@ -3,9 +3,8 @@
  * knows, the KMS key it seals to, the root of the platforms it believes. A fault in it is ours: it throws.
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
-import type { Bytes32 } from "../shared/protocol/brands.ts";
-import { equalBytes, mustFromHex } from "../shared/protocol/bytes.ts";
-import { keccak256, keccakHex, sha256Hex } from "../shared/protocol/hash.ts";
+import { equalBytes } from "../shared/protocol/bytes.ts";
+import { hashWords, keccakHex, sha256Hex } from "../shared/protocol/hash.ts";
 import { KIND_NAMES, signalCount, type Kind } from "../shared/protocol/statements.ts";
 import {
   parseVerificationKey,
@@ -13,24 +12,11 @@ import {
   type VerificationKey,
 } from "../shared/protocol/verification-key.ts";
 
-export interface Configuration {
-  readonly verificationKeys: Readonly<Record<Kind, VerificationKey>>;
-  readonly verifyingKeyHashes: Readonly<Record<Kind, Bytes32>>;
-  /** RSA-2048. Signing keys are sealed to it, and only KMS can open them. */
-  readonly kmsPublicKey: KeyObject;
-  /** SHA-256 of its SPKI DER. */
-  readonly kmsKeyHash: Bytes32;
-  /** SHA-256 of the root certificate's DER, 64 hex digits. */
-  readonly attestationRoot: string;
-  /** keccak256 over the verification-key hashes in order of kind id. */
-  readonly circuitsHash: Bytes32;
-  /** keccak256 over circuitsHash, keccak256 of the KMS key's SPKI DER, attestationRoot: all of the above. */
-  readonly hash: Bytes32;
-}
+export type Configuration = Readonly<ReturnType<typeof parseConfiguration>>;
 
 /** Throws for any text but `scripts/product/image/configuration.ts`'s. */
-export function parseConfiguration(text: string): Configuration {
-  const file = members(JSON.parse(text), ["attestationRoot", "kmsPublicKey", "verificationKeys"]);
+export function parseConfiguration(text: string) {
+  const file = members(JSON.parse(text), MEMBERS);
   const { attestationRoot, kmsPublicKey: kmsText } = file;
   if (typeof attestationRoot !== "string" || !/^[0-9a-f]{64}$/.test(attestationRoot))
     throw new TypeError("not the hash of an attestation root");
@@ -40,17 +26,27 @@ export function parseConfiguration(text: string): Configuration {
   const keys = members(file["verificationKeys"], KIND_NAMES);
   const verificationKeys = eachKind((kind) => readVerificationKey(kind, keys[kind]));
   const verifyingKeyHashes = eachKind((kind) => verificationKeyHash(verificationKeys[kind]));
-  const circuitsHash = keccakHex(...KIND_NAMES.map((kind) => mustFromHex(verifyingKeyHashes[kind])));
+  const circuitsHash = hashWords(...KIND_NAMES.map((kind) => verifyingKeyHashes[kind]));
   return {
     verificationKeys,
     verifyingKeyHashes,
+    /** RSA-2048. Signing keys are sealed to it, and only KMS can open them. */
     kmsPublicKey,
+    /** SHA-256 of its SPKI DER. */
     kmsKeyHash: sha256Hex(spki),
+    /** SHA-256 of the root certificate's DER, 64 hex digits. */
     attestationRoot,
+    /**
+     * keccak256 over the verification-key hashes in order of kind id: deposit-shield, spend, spend9, private-swap,
+     * 32 bytes each. The pool holds the same hashes, so it computes this by itself.
+     */
     circuitsHash,
-    hash: keccakHex(mustFromHex(circuitsHash), keccak256(spki), mustFromHex(`0x${attestationRoot}`)),
+    /** All of the above: keccak256(circuitsHash ‖ keccak256(SPKI DER) ‖ attestationRoot), 96 bytes. */
+    hash: hashWords(circuitsHash, keccakHex(spki), BigInt(`0x${attestationRoot}`)),
   };
 }
+
+const MEMBERS = ["attestationRoot", "kmsPublicKey", "verificationKeys"];
 
 /** Exactly these: a member that nobody reads would make two measurements of one configuration. */
 function members(value: unknown, names: readonly string[]): Record<string, unknown> {
@@ -77,6 +73,6 @@ function readVerificationKey(kind: Kind, json: unknown): VerificationKey {
   return key;
 }
 
-function eachKind<T>(make: (kind: Kind) => T): Record<Kind, T> {
+function eachKind<T>(make: (kind: Kind) => T): Readonly<Record<Kind, T>> {
   return Object.fromEntries(KIND_NAMES.map((kind) => [kind, make(kind)])) as Record<Kind, T>;
 }

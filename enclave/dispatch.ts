@@ -1,14 +1,17 @@
 /** One exhaustive switch over every request. A refusal is a value; a throw is our own fault and halts. */
 import { ZERO_BYTES32 } from "../shared/protocol/brands.ts";
 import { refused, type EnclaveReply, type EnclaveRequest } from "../shared/protocol/enclave-messages.ts";
-import { attest } from "./attest.ts";
-import { attestRoot } from "./attest-root.ts";
 import { genesis } from "./genesis.ts";
 import { liveDocument } from "./live-document.ts";
 import { ANSWERED, type Enclave } from "./phase.ts";
 import { restore } from "./restore.ts";
 
-export async function dispatch(enclave: Enclave, request: EnclaveRequest): Promise<EnclaveReply> {
+/** `payload` is what `request` was read from. */
+export async function dispatch(
+  enclave: Enclave,
+  request: EnclaveRequest,
+  payload: Uint8Array,
+): Promise<EnclaveReply> {
   if (!ANSWERED[enclave.phase].has(request.type)) return refused("WRONG_PHASE");
   try {
     switch (request.type) {
@@ -37,9 +40,8 @@ export async function dispatch(enclave: Enclave, request: EnclaveRequest): Promi
       case "attestation":
         return await liveDocument(enclave.serving, request.nonce);
       case "attest":
-        return await attest(enclave.serving, request);
       case "attest-root":
-        return attestRoot(enclave.serving, request);
+        return await enclave.serving.judge(enclave.serving.signer, request, payload);
     }
   } catch {
     // Whoever can make us throw may have found more than that: sign nothing until a fresh boot.

@@ -36,7 +36,8 @@ export const FRAME_LIMITS: FrameLimits = {
   idleMs: 60_000,
 };
 
-export type Answer = (request: EnclaveRequest) => Promise<EnclaveReply>;
+/** `payload` is the frame that `request` was read from, without version and length. */
+export type Answer = (request: EnclaveRequest, payload: Uint8Array) => Promise<EnclaveReply>;
 
 /** A client; `rest` begins its idle time again. */
 interface Connection {
@@ -49,6 +50,7 @@ interface Job {
   readonly connection: Connection;
   readonly requestId: number;
   readonly request: EnclaveRequest;
+  readonly payload: Uint8Array;
 }
 
 export class FrameServer {
@@ -104,7 +106,7 @@ export class FrameServer {
       const request = decodeRequest(payload);
       if (request === undefined) return false;
       connection.rest();
-      this.#enqueue({ connection, requestId: request.requestId, request: request.message });
+      this.#enqueue({ connection, requestId: request.requestId, request: request.message, payload });
     }
     return payloads !== undefined;
   }
@@ -125,7 +127,7 @@ export class FrameServer {
     // Bytes that came in meanwhile are read first, so that a caller is refused at once where there is no room.
     await this.#platform.turn();
     // Nobody waits for the answer to a connection that is gone.
-    if (!job.connection.socket.destroyed) this.#send(job, await this.#answer(job.request));
+    if (!job.connection.socket.destroyed) this.#send(job, await this.#answer(job.request, job.payload));
     this.#waiting -= 1;
     job.connection.waiting -= 1;
     job.connection.rest();

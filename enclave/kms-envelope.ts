@@ -8,11 +8,12 @@
  * the key byte by byte (Vaudenay 2002). So the length is given, and with it all of the padding: it is compared as one,
  * in constant time, and none of its bytes can be asked for alone.
  */
-import { constants, createDecipheriv, createHash, privateDecrypt, type KeyObject } from "node:crypto";
-import { concatBytes, equalBytes } from "../shared/protocol/bytes.ts";
+import { createDecipheriv, createHash, type KeyObject } from "node:crypto";
+import { equalBytes } from "../shared/protocol/bytes.ts";
 import { BLOCK_BYTES, readEnvelope } from "../shared/protocol/kms-envelope.ts";
+import { openRsa } from "./release.ts";
 
-/** Exactly `length` bytes. */
+/** Exactly `length` bytes, the one copy that is left here: the caller wipes it. */
 export function openEnvelope(
   envelope: Uint8Array,
   privateKey: KeyObject,
@@ -24,17 +25,23 @@ export function openEnvelope(
   const recipient = createHash("sha256").update(publicKeySpki).digest();
   if (!equalBytes(read.recipient, recipient)) return undefined;
   const padding = BLOCK_BYTES - (length % BLOCK_BYTES);
+  const contentKey = openRsa(privateKey, read.encryptedKey);
+  if (contentKey === undefined) return undefined;
   try {
-    // Node takes the same hash for the label and for MGF1.
-    const oaep = { key: privateKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
-    const contentKey = privateDecrypt(oaep, read.encryptedKey);
     // A content key of another length throws.
     const cipher = createDecipheriv("aes-256-cbc", contentKey, read.iv).setAutoPadding(false);
-    const padded = concatBytes(cipher.update(read.content), cipher.final());
-    const isWhole = equalBytes(padded.subarray(length), new Uint8Array(padding).fill(padding));
-    // RFC 5652 6.3. The same memory, so that the caller wipes all there is.
-    return isWhole ? padded.subarray(0, length) : undefined;
+    // Whole blocks, none held back for its padding: this is all of it. After `final` OpenSSL wipes its own key.
+    const { buffer, byteOffset, byteLength } = cipher.update(read.content);
+    cipher.final();
+    const padded = new Uint8Array(buffer, byteOffset, byteLength);
+    // RFC 5652 6.3
+    if (equalBytes(padded.subarray(length), new Uint8Array(padding).fill(padding)))
+      return padded.subarray(0, length);
+    padded.fill(0);
+    return undefined;
   } catch {
     return undefined;
+  } finally {
+    contentKey.fill(0);
   }
 }

@@ -1,10 +1,9 @@
 /**
- * The one implementation of the platform: two Unix sockets, and processes of its own program. In an image the
- * init program bridges the first socket to AF_VSOCK and the second to /dev/nsm. Both peers are outside: what
- * comes through the first is hostile; the second is trusted for randomness and documents, but not to be
- * well-formed or quick.
+ * The one implementation of the platform: three Unix sockets. In an image the init program bridges the first to AF_VSOCK
+ * and the second to /dev/nsm, and starts a verifying process for each connection to the third. All peers are outside:
+ * what comes through the first is hostile, and so is what a verifier says, which reads hostile bytes; the second is
+ * trusted for randomness and documents, but not to be well-formed or quick.
  */
-import { fork } from "node:child_process";
 import { createConnection, createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { bytesToUint, concatBytes, uintToBytes } from "../shared/protocol/bytes.ts";
@@ -16,38 +15,34 @@ import {
   MAX_NSM_BYTES,
 } from "./nsm.ts";
 import type { Platform } from "./platform.ts";
+import { framed, MessageSplitter } from "./stream.ts";
 
 /** A module that keeps still would otherwise hold the queue without end. */
 const NSM_TIMEOUT_MS = 10_000;
 
-/** As this program's own, whose flags a verifier inherits, and a bound for its heap. */
-const VERIFIER_FLAGS = ["--disallow-code-generation-from-strings", "--max-old-space-size=128"];
+/** Verdicts on a whole batch are some 3 KiB at most. */
+const MAX_ANSWER_BYTES = 16_384;
 
 export interface NitroSockets {
   readonly listenPath: string;
   readonly nsmPath: string;
-  /** The file of verifier.ts. */
-  readonly verifierPath: string;
+  /** Gives a verifying process to each connection, and ends it with the connection. */
+  readonly verifiersPath: string;
   readonly nsmTimeoutMs?: number;
 }
 
 export function nitroPlatform({
   listenPath,
   nsmPath,
-  verifierPath,
+  verifiersPath,
   nsmTimeoutMs = NSM_TIMEOUT_MS,
 }: NitroSockets): Platform {
-  const ask = (request: Uint8Array): Promise<Uint8Array | undefined> =>
-    askOnce(nsmPath, request, nsmTimeoutMs);
+  const terms = { nsmPath, timeoutMs: nsmTimeoutMs };
   return {
-    async randomBytes(length) {
-      const reply = await ask(encodeRandomRequest());
-      return reply === undefined ? undefined : decodeRandomReply(reply, length);
-    },
-    async attestationDocument(request) {
-      const reply = await ask(encodeAttestationRequest(request));
-      return reply === undefined ? undefined : decodeAttestationReply(reply);
-    },
+    randomBytes: (length) =>
+      askOnce(terms, encodeRandomRequest(), (reply) => decodeRandomReply(reply, length)),
+    attestationDocument: (request) =>
+      askOnce(terms, encodeAttestationRequest(request), decodeAttestationReply),
     listen(onConnection) {
       return new Promise((resolve, reject) => {
         createServer(onConnection).once("error", reject).listen(listenPath, resolve);
@@ -58,29 +53,21 @@ export function nitroPlatform({
     },
     processors: availableParallelism(),
     startVerifier({ answered, ended }) {
-      const child = fork(verifierPath, [], {
-        env: {},
-        execArgv: [...process.execArgv, ...VERIFIER_FLAGS],
-        serialization: "advanced",
-        stdio: ["ignore", "ignore", "ignore", "ipc"],
+      const socket = createConnection(verifiersPath);
+      const splitter = new MessageSplitter(MAX_ANSWER_BYTES);
+      socket.on("data", (chunk) => {
+        const messages = splitter.push(chunk);
+        if (messages === undefined) socket.destroy();
+        // Nothing more is heard of one that was killed, perhaps for the message before.
+        for (const message of messages ?? []) if (!socket.destroyed) answered(message);
       });
       // Once it answers, a verifier is no reason for this program to live on: a listening socket is.
-      child.once("message", () => {
-        child.unref();
-        child.channel?.unref();
-      });
-      child.on("message", answered);
-      // An error is that it could not start, or that a message could not be sent; "exit" may not follow.
-      let over = false;
-      const end = (): void => {
-        child.kill("SIGKILL");
-        if (!over) ended();
-        over = true;
-      };
-      child.once("exit", end).on("error", end);
+      socket.once("data", () => socket.unref());
+      // One that could not be had is an error; "close" follows, as it does on every end.
+      socket.on("error", () => undefined).once("close", ended);
       return {
-        send: (message) => void child.send(message as object),
-        kill: () => void child.kill("SIGKILL"),
+        send: (message) => void socket.write(framed(message)),
+        kill: () => void socket.destroy(),
       };
     },
     after(ms, then) {
@@ -92,24 +79,36 @@ export function nitroPlatform({
 
 /**
  * One connection a request, so that a late answer can never be taken for the next one's. Both ways:
- * length[4] big-endian, then that many bytes of CBOR.
+ * length[4] big-endian, then that many bytes of CBOR. What was received is wiped, whatever comes of it: it may be what
+ * a key was drawn from. Undefined for every fault alike.
  */
-function askOnce(nsmPath: string, request: Uint8Array, timeoutMs: number): Promise<Uint8Array | undefined> {
-  return new Promise((resolve) => {
-    const socket = createConnection(nsmPath);
-    let received: Uint8Array = new Uint8Array(0);
-    socket.setTimeout(timeoutMs, () => socket.destroy());
-    socket.on("data", (chunk) => {
-      received = concatBytes(received, chunk);
-      if (received.length < 4) return;
-      const expected = 4 + Number(bytesToUint(received.slice(0, 4)));
-      if (received.length < expected && expected <= 4 + MAX_NSM_BYTES) return;
-      resolve(received.length === expected ? received.slice(4) : undefined);
-      socket.destroy();
-    });
-    // Every failure ends in "close"; after an answer this resolve changes nothing.
-    socket.on("error", () => undefined);
-    socket.on("close", () => resolve(undefined));
-    socket.write(concatBytes(uintToBytes(BigInt(request.length), 4), request));
-  });
+async function askOnce(
+  { nsmPath, timeoutMs }: { readonly nsmPath: string; readonly timeoutMs: number },
+  request: Uint8Array,
+  read: (reply: Uint8Array) => Uint8Array | undefined,
+): Promise<Uint8Array | undefined> {
+  const socket = createConnection(nsmPath);
+  socket.setTimeout(timeoutMs, () => socket.destroy());
+  // Those before the loop below and after it: in it, they end it.
+  socket.on("error", () => undefined);
+  socket.write(concatBytes(uintToBytes(BigInt(request.length), 4), request));
+  let received: Uint8Array = new Uint8Array(0);
+  try {
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      const before = received;
+      received = concatBytes(before, chunk);
+      before.fill(0);
+      chunk.fill(0);
+      if (received.length < 4) continue;
+      const expected = 4 + Number(bytesToUint(received.subarray(0, 4)));
+      if (received.length === expected) return read(received.subarray(4));
+      if (received.length > expected || expected > 4 + MAX_NSM_BYTES) return undefined;
+    }
+    return undefined;
+  } catch {
+    return undefined;
+  } finally {
+    received.fill(0);
+    socket.destroy();
+  }
 }

@@ -13,10 +13,13 @@ export function encodeRandomRequest(): Uint8Array {
   return encodeCbor("GetRandom");
 }
 
-/** The module decides how much it gives (256 bytes); fewer than `length` is no answer. */
+/**
+ * The module decides how much it gives (256 bytes); fewer than `length` is no answer. No copy of what CBOR was read
+ * into: who wipes the answer wipes all that anybody used.
+ */
 export function decodeRandomReply(reply: Uint8Array, length: number): Uint8Array | undefined {
   const random = entryOf(entryOf(decodeCbor(reply), "GetRandom"), "random");
-  return random instanceof Uint8Array && random.length >= length ? random.slice(0, length) : undefined;
+  return random instanceof Uint8Array && random.length >= length ? random.subarray(0, length) : undefined;
 }
 
 export function encodeAttestationRequest({ userData, nonce, publicKey }: AttestationRequest): Uint8Array {

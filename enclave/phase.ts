@@ -5,10 +5,10 @@
 import { ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
 import type { EnclavePhase, EnclaveRequest } from "../shared/protocol/enclave-messages.ts";
 import type { Configuration } from "./configuration.ts";
+import type { Judge } from "./judge.ts";
 import type { Platform } from "./platform.ts";
 import { Releases } from "./release.ts";
 import type { Signer } from "./signer.ts";
-import type { Verifier } from "./verifier-pool.ts";
 
 /** What each phase answers. Everything absent from a row is refused with WRONG_PHASE. */
 export const ANSWERED: Readonly<Record<EnclavePhase, ReadonlySet<EnclaveRequest["type"]>>> = {
@@ -21,7 +21,7 @@ export const ANSWERED: Readonly<Record<EnclavePhase, ReadonlySet<EnclaveRequest[
 export interface Parts {
   readonly platform: Platform;
   readonly configuration: Configuration;
-  readonly verifier: Verifier;
+  readonly judge: Judge;
 }
 
 export interface BootingParts extends Parts {

@@ -12,15 +12,15 @@ export interface AttestationRequest {
   readonly publicKey?: Uint8Array;
 }
 
-/** A running verifier.ts. Both may be called when it has ended, and do nothing then. */
+/** A process that verifies. Both may be called when it has ended, and do nothing then. */
 export interface VerifierProcess {
-  send(message: unknown): void;
+  send(message: Uint8Array): void;
   /** Whatever it is doing. `ended` follows. */
   kill(): void;
 }
 
 export interface VerifierEvents {
-  readonly answered: (message: unknown) => void;
+  readonly answered: (message: Uint8Array) => void;
   /** Once, for whatever reason; nothing is answered after it. */
   readonly ended: () => void;
 }
@@ -36,7 +36,7 @@ export interface Platform {
   turn(): Promise<void>;
   /** How many processes can work at the same time. */
   readonly processors: number;
-  /** Starts another process of this image, with nothing but a channel to this one. */
+  /** Starts a process of this image's verifier, under another user, with nothing but a stream to this one. */
   startVerifier(events: VerifierEvents): VerifierProcess;
   /** Runs `then` after so long, unless the function it returns is called before. */
   after(ms: number, then: () => void): () => void;

@@ -2,7 +2,7 @@
  * The ephemeral RSA key for which KMS encrypts what a sealed key holds, and the document that tells KMS so. The
  * private half never leaves this process, and each opens at most one envelope.
  */
-import { generateKeyPairSync, type KeyObject } from "node:crypto";
+import { constants, generateKeyPairSync, privateDecrypt, type KeyObject } from "node:crypto";
 import { refused, type EnclaveReply } from "../shared/protocol/enclave-messages.ts";
 import { encodeUserData } from "../shared/protocol/user-data.ts";
 import type { Configuration } from "./configuration.ts";
@@ -38,5 +38,17 @@ export class Releases {
     const release = this.#pending;
     this.#pending = undefined;
     return release;
+  }
+}
+
+/** RSAES-OAEP with SHA-256, which Node takes for the label and for MGF1. Undefined for every fault alike. */
+export function openRsa(key: KeyObject, sealed: Uint8Array): Uint8Array | undefined {
+  try {
+    const oaep = { key, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
+    const { buffer, byteOffset, length } = privateDecrypt(oaep, sealed);
+    // The same memory, so that the caller wipes all there is, and no Buffer, whose slices are no copies.
+    return new Uint8Array(buffer, byteOffset, length);
+  } catch {
+    return undefined;
   }
 }

@@ -40,7 +40,9 @@ export function restore(
 
   const plaintext = openEnvelope(envelope, release.privateKey, release.publicKey, SEALED_BYTES);
   const signer = plaintext && Signer.open(plaintext, configuration);
-  return signer?.address === born ? signer : undefined;
+  if (signer?.address === born) return signer;
+  signer?.wipe();
+  return undefined;
 }
 
 /** What the platform measured of ourselves: a document over our own ephemeral key, under the pinned root. */

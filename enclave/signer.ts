@@ -2,22 +2,15 @@
  * The only file that ever holds the private key: draws it, seals it, opens what KMS released, and signs. What is
  * signed, and whether an opened key is believed, is decided elsewhere.
  *
- * Wiped are the bytes that this file makes or is given. Copies out of its reach live until their memory is used
- * again: the security module's answer, what the envelope was decrypted in, noble's integers, whatever OpenSSL and
- * the garbage collector moved. They are in this enclave's memory, which nobody else reads.
+ * Wiped are the bytes that this file makes or is given, on every path, as are the security module's answer (nitro.ts)
+ * and what an envelope was opened with (kms-envelope.ts). Copies out of reach live until their memory is used again:
+ * noble's integers and the text and bytes it makes them from, the kernel's socket buffers, whatever OpenSSL and the
+ * garbage collector moved. They are in this enclave's memory, which nobody else reads.
  */
 import { constants, publicEncrypt } from "node:crypto";
 import { secp256k1 } from "@noble/curves/secp256k1.js";
-import { SIGNATURE_BYTES } from "../shared/protocol/attestation.ts";
 import type { Address } from "../shared/protocol/brands.ts";
-import {
-  addressBytes,
-  ByteReader,
-  concatBytes,
-  equalBytes,
-  mustFromHex,
-  toAddress,
-} from "../shared/protocol/bytes.ts";
+import { mustFromHex, ByteReader, concatBytes, equalBytes, toAddress } from "../shared/protocol/bytes.ts";
 import { keccak256 } from "../shared/protocol/hash.ts";
 import type { Configuration } from "./configuration.ts";
 import type { Platform } from "./platform.ts";
@@ -43,20 +36,21 @@ export async function makeSealedKey(
   { kmsPublicKey, hash }: Pick<Configuration, "kmsPublicKey" | "hash">,
 ): Promise<SealedKey | undefined> {
   const secret = await platform.randomBytes(KEY_BYTES);
-  if (secret === undefined || !secp256k1.utils.isValidSecretKey(secret)) return undefined;
-  const signer = addressOf(secret);
-  const plaintext = concatBytes(
-    DOMAIN,
-    Uint8Array.of(LAYOUT_VERSION),
-    addressBytes(signer),
-    mustFromHex(hash),
-    secret,
-  );
-  const oaep = { key: kmsPublicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
-  const sealedKey = publicEncrypt(oaep, plaintext);
-  secret.fill(0);
-  plaintext.fill(0);
-  return { signer, sealedKey };
+  if (secret === undefined) return undefined;
+  try {
+    if (!secp256k1.utils.isValidSecretKey(secret)) return undefined;
+    const signer = addressOf(secret);
+    const head = [DOMAIN, Uint8Array.of(LAYOUT_VERSION), mustFromHex(signer), mustFromHex(hash)];
+    const plaintext = concatBytes(...head, secret);
+    try {
+      const oaep = { key: kmsPublicKey, padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
+      return { signer, sealedKey: publicEncrypt(oaep, plaintext) };
+    } finally {
+      plaintext.fill(0);
+    }
+  } finally {
+    secret.fill(0);
+  }
 }
 
 export class Signer {
@@ -80,10 +74,11 @@ export class Signer {
     const configurationHash = reader.take(32);
     const secret = reader.take(KEY_BYTES);
     plaintext.fill(0);
-    if (!isOurs || !reader.done() || !equalBytes(configurationHash, mustFromHex(hash))) return undefined;
-    if (!secp256k1.utils.isValidSecretKey(secret) || toAddress(signer) !== addressOf(secret))
-      return undefined;
-    return new Signer(addressOf(secret), secret);
+    const isSealedHere = isOurs && reader.done() && equalBytes(configurationHash, mustFromHex(hash));
+    if (isSealedHere && secp256k1.utils.isValidSecretKey(secret) && toAddress(signer) === addressOf(secret))
+      return new Signer(addressOf(secret), secret);
+    secret.fill(0);
+    return undefined;
   }
 
   /**
@@ -91,15 +86,9 @@ export class Signer {
    * r ≥ n, once in 2^127. Throws after `wipe`.
    */
   sign(digest: Uint8Array): Uint8Array {
-    const recovered = secp256k1.sign(digest, this.#secret, {
-      prehash: false,
-      lowS: true,
-      format: "recovered",
-    });
-    const signature = new Uint8Array(SIGNATURE_BYTES);
-    signature.set(recovered.slice(1));
-    signature[SIGNATURE_BYTES - 1] = 27 + (recovered[0] as number);
-    return signature;
+    const how = { prehash: false, lowS: true, format: "recovered" } as const;
+    const [recovery, ...rAndS] = secp256k1.sign(digest, this.#secret, how);
+    return Uint8Array.of(...rAndS, 27 + recovery!);
   }
 
   /** For good: a key of zeros signs nothing. */

@@ -1,30 +1,21 @@
 /**
- * Proofs to verdicts, by processes of the verifier's program, one per processor. A free one takes whatever
- * waits, as one batch, so that a request alone waits for nobody and many share the costly half of the work.
- * A process that exceeds its time or dies is replaced; what it had in hand is answered BUSY, never accepted.
+ * Claims to verdicts, by processes of a verifier's program, one per processor. A free one takes whatever
+ * waits, as one batch, and where many come, waits a little for more: a batch shares the costly half of the work.
+ * Claims that come one after another wait for nobody.
+ * A process that exceeds its time, dies or answers what is no answer is replaced; what it had in hand is answered
+ * BUSY, never accepted.
  */
-import type { Field } from "../shared/protocol/brands.ts";
-import type { Proof } from "../shared/protocol/proof.ts";
-import type { Kind } from "../shared/protocol/statements.ts";
-import {
-  WEIGHT_BYTES,
-  type Claim,
-  type ProofFault,
-  type Verdict,
-  type VerifyBatch,
-  type VerifyKeys,
-} from "./claims.ts";
 import type { Platform } from "./platform.ts";
+import { WEIGHT_BYTES, type VerifierKind } from "./stream.ts";
 
-export interface Verifier {
-  /** Undefined: the proof holds. */
-  verify(kind: Kind, proof: Proof, signals: readonly Field[]): Promise<ProofFault | "BUSY" | undefined>;
-}
+export type Verify<Claim, Verdict> = (claim: Claim) => Promise<Verdict | "BUSY">;
 
 export interface PoolLimits {
   readonly processes: number;
   /** Claims verified together. Their weights fit one answer of the platform's randomness. */
   readonly batch: number;
+  /** Where several come at once, those behind a batch are gathered for so long, or until they fill one. */
+  readonly gatherMs: number;
   /** Claims that wait for a process; beyond it the answer is BUSY. */
   readonly waiting: number;
   /** For building tables, and for a batch from when it is sent. Both are some twenty times what they take. */
@@ -39,6 +30,7 @@ export interface PoolLimits {
 export const POOL_LIMITS: PoolLimits = {
   processes: 8,
   batch: 16,
+  gatherMs: 20,
   waiting: 256,
   startMs: 60_000,
   batchMs: 10_000,
@@ -46,58 +38,64 @@ export const POOL_LIMITS: PoolLimits = {
   pauseMs: 1_000,
 };
 
-interface Job {
+interface Job<Claim, Verdict> {
   readonly claim: Claim;
   answer(verdict: Verdict | "BUSY"): void;
 }
 
-type Work = (jobs: readonly Job[]) => Promise<void>;
-
-const VERDICTS: ReadonlySet<unknown> = new Set<Verdict>([
-  "PROOF_HOLDS",
-  "PROOF_INVALID",
-  "PROOF_AT_INFINITY",
-  "PROOF_NOT_ON_CURVE",
-  "PROOF_NOT_IN_SUBGROUP",
-]);
-
 /** Resolves when every process is ready; rejects when one ends before it was. */
-export async function startVerifierPool(
+export async function startPool<Claim, Verdict>(
   platform: Platform,
-  keys: VerifyKeys,
+  kind: VerifierKind<Claim, Verdict>,
   limits = POOL_LIMITS,
-): Promise<Verifier> {
-  const queue: Job[] = [];
-  const free = new Set<Work>();
+): Promise<Verify<Claim, Verdict>> {
+  type Jobs = readonly Job<Claim, Verdict>[];
+  const queue: Job<Claim, Verdict>[] = [];
+  const free = new Set<(jobs: Jobs) => Promise<void>>();
   let living = 0;
+  /** Claims without an answer. */
+  let open = 0;
+  /** Most that were open at once since the last batch was sent. */
+  let crowd = 0;
+  let isGathering = false;
 
   function assign(): void {
     for (const work of free) {
-      const jobs = queue.splice(0, limits.batch);
-      if (jobs.length === 0) return;
+      if (queue.length === 0 || (isGathering && queue.length < limits.batch)) return;
       free.delete(work);
-      void work(jobs);
+      void work(queue.splice(0, limits.batch));
+      if (crowd > 1 && !isGathering) {
+        isGathering = true;
+        platform.after(limits.gatherMs, gathered);
+      }
+      crowd = 0;
     }
+  }
+
+  function gathered(): void {
+    isGathering = false;
+    assign();
   }
 
   /** Resolves when the process is ready; rejects when it ends before. One that was ready is replaced when it ends. */
   function startProcess(): Promise<void> {
     return new Promise((resolve, reject) => {
       let ready = false;
-      let inHand: readonly Job[] = [];
+      let asked = false;
+      let inHand: Jobs = [];
 
       const running = platform.startVerifier({
         answered(message) {
-          cancelDeadline();
-          const verdicts = message as readonly Verdict[];
-          const complete = verdicts.length === inHand.length && verdicts.every((each) => VERDICTS.has(each));
-          if (!complete) {
+          const verdicts = readAnswer(message);
+          // What nobody asked for counts as no answer: it could be meant for what is asked next.
+          if (!asked || verdicts === undefined) {
             running.kill();
             return;
           }
+          cancelDeadline();
+          asked = false;
           inHand.forEach((job, i) => job.answer(verdicts[i]!));
           inHand = [];
-          // The first answer, which is empty, says that its tables are built.
           if (!ready) living += 1;
           ready = true;
           resolve();
@@ -117,19 +115,28 @@ export async function startVerifierPool(
         },
       });
 
-      async function work(jobs: readonly Job[]): Promise<void> {
+      function readAnswer(message: Uint8Array): readonly Verdict[] | undefined {
+        if (ready) return kind.decode(message, claimsOf(inHand));
+        return message.length === 0 ? [] : undefined;
+      }
+
+      function ask(message: Uint8Array, withinMs: number): void {
+        asked = true;
+        cancelDeadline = platform.after(withinMs, () => running.kill());
+        running.send(message);
+      }
+
+      async function work(jobs: Jobs): Promise<void> {
         inHand = jobs;
         // Drawn now that the batch is fixed: weights known beforehand could be played against. Without
         // randomness the claims are verified one by one.
         const randomness = jobs.length > 1 ? await drawn(WEIGHT_BYTES * jobs.length) : undefined;
-        // It ended meanwhile, and all of them have their answer.
-        if (inHand !== jobs) return;
-        cancelDeadline = platform.after(limits.batchMs, () => running.kill());
-        running.send({ claims: jobs.map(({ claim }) => claim), randomness } satisfies VerifyBatch);
+        // If it ended meanwhile, all of them have their answer.
+        if (inHand === jobs) ask(kind.encode(claimsOf(jobs), randomness), limits.batchMs);
       }
 
-      let cancelDeadline = platform.after(limits.startMs, () => running.kill());
-      running.send(keys);
+      let cancelDeadline = (): void => undefined;
+      ask(kind.setUp, limits.startMs);
     });
   }
 
@@ -149,17 +156,16 @@ export async function startVerifierPool(
     platform.after(limits.pauseMs, () => void startProcess().catch(replace));
   }
 
+  const claimsOf = (jobs: Jobs): Claim[] => jobs.map(({ claim }) => claim);
   const count = Math.min(platform.processors, limits.processes);
   await Promise.all(Array.from({ length: count }, startProcess));
 
-  return {
-    async verify(kind, proof, signals) {
-      if (queue.length >= limits.waiting) return "BUSY";
-      const verdict = await new Promise<Verdict | "BUSY">((answer) => {
-        queue.push({ claim: { kind, proof, signals }, answer });
-        assign();
-      });
-      return verdict === "PROOF_HOLDS" ? undefined : verdict;
-    },
+  return async (claim) => {
+    if (queue.length >= limits.waiting) return "BUSY";
+    crowd = Math.max(crowd, ++open);
+    return new Promise<Verdict | "BUSY">((answer) => {
+      queue.push({ claim, answer });
+      assign();
+    }).finally(() => open--);
   };
 }

@@ -14,17 +14,19 @@ import { KIND_NAMES, type Kind } from "../shared/protocol/statements.ts";
 import type { VerificationKey } from "../shared/protocol/verification-key.ts";
 import {
   AFFINE,
+  AFFINE_TWIST,
   buildBn254,
   fixedPoint,
   FQ12,
   JACOBIAN,
+  LINES,
   littleEndian,
   MAX_PAIRS,
   type At,
   type Bn254,
-  type TimesFixedPoint,
 } from "./bn254.ts";
-import { WEIGHT_BYTES, type Claim, type ProofFault, type Verdict, type VerifyKeys } from "./claims.ts";
+import type { Claim, ProofFault, Verdict, VerifyKeys } from "./claims.ts";
+import { WEIGHT_BYTES } from "./stream.ts";
 
 /** As many as fit the WebAssembly memory with their lines. */
 export const MAX_CLAIMS = 64;
@@ -37,52 +39,46 @@ export interface Groth16 {
   verdicts(claims: readonly Claim[], randomness?: Uint8Array): Verdict[];
 }
 
-/** What does not depend on a proof, computed once. */
-interface PreparedKey {
-  readonly alpha: Uint8Array;
-  readonly ic: readonly TimesFixedPoint[];
-  /** Lines of the Miller loop for −β, −γ and −δ. */
-  readonly beta: At;
-  readonly gamma: At;
-  readonly delta: At;
-  /** e(α, β). */
-  readonly target: At;
-}
+/** Where the points of a claim lie. */
+type Place = Readonly<Record<"a" | "linesOfB" | "c", At>>;
 
 /** A claim whose points are good. */
-interface Member extends Claim {
-  readonly a: Uint8Array;
-  readonly linesOfB: At;
-  readonly c: Uint8Array;
-}
+type Member = Claim & Place;
 
 export async function buildGroth16(keys: VerifyKeys, curves?: Bn254): Promise<Groth16> {
   const bn254 = curves ?? (await buildBn254());
-  const { curve, wasm } = bn254;
-  const { G1, G2, tm } = curve;
+  const { wasm, bytes, alloc, set, setNumbers } = bn254;
 
   // Everything the WebAssembly memory holds is allotted here, once.
-  const linesOfB = Array.from({ length: MAX_CLAIMS }, () => tm.alloc(curve.preQSize));
-  const points = tm.alloc(JACOBIAN * MAX_PAIRS);
-  const affine = tm.alloc(AFFINE * MAX_CLAIMS);
-  const scalar = tm.alloc(SCALAR_BYTES * MAX_CLAIMS);
-  const [product, placed, power] = [tm.alloc(FQ12), tm.alloc(FQ12), tm.alloc(FQ12)];
+  const places = Array.from({ length: MAX_CLAIMS }, () => ({
+    a: alloc(AFFINE),
+    linesOfB: alloc(LINES),
+    c: alloc(AFFINE),
+  }));
+  const b = alloc(AFFINE_TWIST);
+  const points = alloc(JACOBIAN * MAX_PAIRS);
+  const affine = alloc(AFFINE * MAX_CLAIMS);
+  const scalar = alloc(SCALAR_BYTES * MAX_CLAIMS);
+  const [product, placed, power] = [alloc(FQ12), alloc(FQ12), alloc(FQ12)];
   const prepared = Object.fromEntries(
-    KIND_NAMES.map((kind) => [kind, prepareKey(bn254, keys[kind], linesOfB[0]!)]),
-  ) as Readonly<Record<Kind, PreparedKey>>;
+    KIND_NAMES.map((kind) => [kind, prepareKey(bn254, keys[kind], places[0]!.linesOfB)]),
+  ) as Readonly<Record<Kind, ReturnType<typeof prepareKey>>>;
 
   /** Draws the lines of B in passing: the subgroup test needs them, and so does the equation. */
-  function readPoints(claim: Claim, lines: At): Member | ProofFault {
-    const a = G1.fromObject(claim.proof.a);
-    const b = G2.fromObject(claim.proof.b);
-    const c = G1.fromObject(claim.proof.c);
+  function readPoints(claim: Claim, place: Place): Member | ProofFault {
+    const { a, linesOfB, c } = place;
+    setNumbers(a, claim.proof.a);
+    setNumbers(b, claim.proof.b.flat());
+    setNumbers(c, claim.proof.c);
     // First, because (0, 0) is how zero is spelled (EIP-197) and no curve point; a zero A or B would make
     // its pairing 1 whatever the other is.
-    if (G1.isZero(a) || G2.isZero(b) || G1.isZero(c)) return "PROOF_AT_INFINITY";
-    if (!G1.isValid(a) || !G2.isValid(b) || !G1.isValid(c)) return "PROOF_NOT_ON_CURVE";
-    bn254.drawLines(b, lines);
+    if (wasm.g1m_isZeroAffine(a) || wasm.g2m_isZeroAffine(b) || wasm.g1m_isZeroAffine(c))
+      return "PROOF_AT_INFINITY";
+    if (!wasm.g1m_inCurveAffine(a) || !wasm.g2m_inCurveAffine(b) || !wasm.g1m_inCurveAffine(c))
+      return "PROOF_NOT_ON_CURVE";
+    bn254.drawLines(b, linesOfB);
     // The twist has a large cofactor, so being on it does not suffice; the curve itself has none.
-    return bn254.isInSubgroup(lines) ? { ...claim, a, linesOfB: lines, c } : "PROOF_NOT_IN_SUBGROUP";
+    return bn254.isInSubgroup(linesOfB) ? { ...claim, ...place } : "PROOF_NOT_IN_SUBGROUP";
   }
 
   /**
@@ -98,9 +94,8 @@ export async function buildGroth16(keys: VerifyKeys, curves?: Bn254): Promise<Gr
 
     const weighted = members.map((member, i) => ({ ...member, weight: weights[i]! }));
     for (const { a, weight, linesOfB } of weighted) {
-      tm.setBuff(affine, a);
-      tm.setBuff(scalar, littleEndian(weight, weightBytes));
-      wasm.g1m_timesScalarAffine(affine, scalar, weightBytes, next(linesOfB));
+      set(scalar, littleEndian(weight, weightBytes));
+      wasm.g1m_timesScalarAffine(a, scalar, weightBytes, next(linesOfB));
     }
     for (const kind of KIND_NAMES) {
       const key = prepared[kind];
@@ -115,13 +110,15 @@ export async function buildGroth16(keys: VerifyKeys, curves?: Bn254): Promise<Gr
       });
 
       same.forEach(({ c, weight }, i) => {
-        tm.setBuff(affine + AFFINE * i, c);
-        tm.setBuff(scalar + weightBytes * i, littleEndian(weight, weightBytes));
+        set(affine + AFFINE * i, bytes.subarray(c, c + AFFINE));
+        set(scalar + weightBytes * i, littleEndian(weight, weightBytes));
       });
       wasm.g1m_multiexpAffine(affine, scalar, weightBytes, same.length, next(key.delta));
 
       const sum = same.reduce((total, { weight }) => total + weight, 0n);
-      if (!single) tm.setBuff(next(key.beta), G1.timesScalar(key.alpha, littleEndian(sum, SUM_BYTES)));
+      if (single) continue;
+      set(scalar, littleEndian(sum, SUM_BYTES));
+      wasm.g1m_timesScalarAffine(key.alpha, scalar, SUM_BYTES, next(key.beta));
     }
     bn254.product(points, lines, out);
   }
@@ -140,11 +137,8 @@ export async function buildGroth16(keys: VerifyKeys, curves?: Bn254): Promise<Gr
   function faulty(members: readonly Member[], weights: readonly bigint[]): readonly Member[] | undefined {
     combine(members, weights, product);
     if (wasm.ftm_eq(product, bn254.one) === 1) return [];
-    combine(
-      members,
-      weights.map((weight, i) => weight * BigInt(i + 1)),
-      placed,
-    );
+    const placedWeights = weights.map((weight, i) => weight * BigInt(i + 1));
+    combine(members, placedWeights, placed);
     wasm.ftm_one(power);
     const culprit = members.find(() => {
       wasm.ftm_mul(power, product, power);
@@ -158,7 +152,7 @@ export async function buildGroth16(keys: VerifyKeys, curves?: Bn254): Promise<Gr
       if (claims.length > MAX_CLAIMS) throw new RangeError("too many claims");
       if (claims.some(({ kind, signals }) => signals.length + 1 !== prepared[kind].ic.length))
         throw new Error("signals were not counted");
-      const read = claims.map((claim, i) => readPoints(claim, linesOfB[i]!));
+      const read = claims.map((claim, i) => readPoints(claim, places[i]!));
       const sound = read.filter((result) => typeof result !== "string");
       const found =
         randomness !== undefined && sound.length > 1
@@ -176,23 +170,31 @@ export async function buildGroth16(keys: VerifyKeys, curves?: Bn254): Promise<Gr
 /** From 1 to 2^128, each as likely: a weight of zero would leave its claim out. */
 function weightsOf(randomness: Uint8Array, count: number): bigint[] {
   if (randomness.length < WEIGHT_BYTES * count) throw new Error("too little randomness");
-  return Array.from(
-    { length: count },
-    (_, i) => bytesToUint(randomness.subarray(WEIGHT_BYTES * i, WEIGHT_BYTES * (i + 1))) + 1n,
-  );
+  const weight = (at: number): bigint => bytesToUint(randomness.subarray(at, at + WEIGHT_BYTES)) + 1n;
+  return Array.from({ length: count }, (_, i) => weight(WEIGHT_BYTES * i));
 }
 
-function prepareKey(bn254: Bn254, key: VerificationKey, scratch: At): PreparedKey {
-  const { curve, drawLines } = bn254;
-  const { G1, G2, tm } = curve;
-  const negated = (point: VerificationKey["gamma"]): Uint8Array => G2.neg(G2.fromObject(point));
-  const alpha = G1.fromObject(key.alpha);
+/** What does not depend on a proof, computed once. */
+function prepareKey(bn254: Bn254, key: VerificationKey, scratch: At) {
+  const { wasm, alloc, setNumbers, drawLines } = bn254;
+  const point = alloc(AFFINE_TWIST);
+  const linesOf = (twisted: VerificationKey["gamma"], negated: boolean, at?: At): At => {
+    setNumbers(point, twisted.flat());
+    if (negated) wasm.g2m_negAffine(point, point);
+    return drawLines(point, at);
+  };
+  const alpha = setNumbers(alloc(AFFINE), key.alpha);
+  const [jacobian, target] = [alloc(JACOBIAN), alloc(FQ12)];
+  wasm.g1m_toJacobian(alpha, jacobian);
+  bn254.product(jacobian, [linesOf(key.beta, false, scratch)], target);
   return {
     alpha,
-    ic: key.ic.map((point) => fixedPoint(bn254, G1.fromObject(point), scratch)),
-    beta: drawLines(negated(key.beta)),
-    gamma: drawLines(negated(key.gamma)),
-    delta: drawLines(negated(key.delta)),
-    target: tm.allocBuff(curve.pairing(alpha, G2.fromObject(key.beta))),
+    ic: key.ic.map((each) => fixedPoint(bn254, setNumbers(point, each), scratch)),
+    /** Lines of the Miller loop for −β, −γ and −δ. */
+    beta: linesOf(key.beta, true),
+    gamma: linesOf(key.gamma, true),
+    delta: linesOf(key.delta, true),
+    /** e(α, β). */
+    target,
   };
 }

@@ -5,6 +5,9 @@
 #include "bridge.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -120,6 +123,37 @@ void pump(int one, int other) {
 	}
 	copy(one, other);
 	while (waitpid(child, NULL, 0) < 0 && errno == EINTR);
+}
+
+bool become(uid_t user, gid_t group) {
+	return setgroups(0, NULL) == 0 && setresgid(group, group, group) == 0 && setresuid(user, user, user) == 0 &&
+	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
+}
+
+bool silence(void) {
+	int nothing = open("/dev/null", O_RDWR);
+	for (int i = 0; i < 3; i++)
+		if (nothing < 0 || dup2(nothing, i) < 0) return false;
+	return nothing < 3 || close(nothing) == 0;
+}
+
+void run_for(int client, char *const words[]) {
+	pid_t program = fork_bound();
+	if (program == 0) {
+		/* The second call matters where the client is 3 already. All else is closed by the exec. */
+		if (silence() && dup2(client, 3) == 3 && fcntl(3, F_SETFD, 0) == 0)
+			execve(words[0], words, (char *const[]){NULL});
+		_exit(1);
+	}
+	/* Another process waits for the client's end, so that this one can wait for either without a state to get wrong. */
+	pid_t watcher = program < 0 ? -1 : fork_bound();
+	if (watcher < 0) return;
+	if (watcher == 0) {
+		struct pollfd end = {.fd = client, .events = POLLRDHUP};
+		while (poll(&end, 1, -1) < 0 && errno == EINTR);
+		_exit(0);
+	}
+	while (wait(NULL) < 0 && errno == EINTR);
 }
 
 void answer_nsm(int client, nsm_call *call) {

@@ -31,6 +31,16 @@ _Noreturn void serve(int listener, void (*handle)(int client));
 /* Carries bytes both ways until both sides have ended. */
 void pump(int one, int other);
 
+/* For good: no way back to root, nor to another user by a file; nobody else of that user looks into this process. */
+bool become(uid_t user, gid_t group);
+
+/* Descriptors 0 to 2 of this process lead nowhere. */
+bool silence(void);
+
+/* Runs a program that has the client as descriptor 3 and nothing else, until it ends or the client goes away. What is
+   left of it then ends with the process that called this. */
+void run_for(int client, char *const words[]);
+
 /* One request: length[4] big-endian and as many bytes of CBOR, both ways. A fault is no answer. */
 void answer_nsm(int client, nsm_call *call);
 

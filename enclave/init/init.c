@@ -1,5 +1,5 @@
 /*
- * The first process of the image: makes of a bare kernel what enclave/nitro.ts expects, two Unix sockets, and
+ * The first process of the image: makes of a bare kernel what enclave/nitro.ts expects, three Unix sockets, and
  * starts the program with nothing else. Trusts the kernel and the security module; everything that comes over
  * vsock is hostile. Whatever part of this fails or ends, the enclave ends with it: nothing is repaired or retried.
  *
@@ -7,15 +7,17 @@
  *   module      root; alone can open /dev/nsm, answers on NSM_SOCKET, which the program alone can open
  *   program     user 1000, Node
  *   bridge      user 1001, carries bytes between vsock and the program's socket
+ *   verifiers   user 1002, a Node for each connection of the program, which ends with it
  *
  * The bridge is C that reads hostile bytes. Who took it over must not reach the module: with a document that
- * carries a public key of their choice, KMS would release the signing key to them. So it has a user of its own.
+ * carries a public key of their choice, KMS would release the signing key to them. So it has a user of its own. So have
+ * the verifiers, which read proofs and statements of strangers: who took one over reaches no socket of this folder, and
+ * no memory of the program.
  */
 #include "bridge.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/random.h>
 #include <linux/vm_sockets.h>
 #include <stdio.h>
@@ -34,18 +36,30 @@
 #define SOCKETS "/run/enclave"
 #define PROGRAM_SOCKET SOCKETS "/program.sock"
 #define NSM_SOCKET SOCKETS "/nsm.sock"
+#define VERIFIERS_SOCKET SOCKETS "/verifiers.sock"
 #define VSOCK_PORT 5000
 
-enum { PROGRAM_USER = 1000, BRIDGE_USER = 1001, SOCKET_GROUP = 1000 };
+enum { PROGRAM_USER = 1000, BRIDGE_USER = 1001, SOCKET_GROUP = 1000, VERIFIERS_USER = 1002, VERIFIERS_GROUP = 1002 };
 
 /* No code from strings; JSON imports warn in Node 20. */
 static char *const PROGRAM[] = {
 	"/usr/local/bin/node",
 	"--disallow-code-generation-from-strings",
 	"--disable-warning=ExperimentalWarning",
-	"/enclave/dist/enclave/main.js",
+	/* This and VERIFIER are of first.h or second.h: an image has one of the two programs. */
+	"/enclave/dist/enclave/" MAIN,
 	PROGRAM_SOCKET,
 	NSM_SOCKET,
+	VERIFIERS_SOCKET,
+	NULL,
+};
+
+/* No code from strings, and a bound for the heap. */
+static char *const VERIFYING[] = {
+	"/usr/local/bin/node",
+	"--disallow-code-generation-from-strings",
+	"--max-old-space-size=128",
+	"/enclave/dist/enclave/" VERIFIER,
 	NULL,
 };
 
@@ -135,11 +149,8 @@ static void tell_hypervisor(void) {
 	close(connection);
 }
 
-/* For good: no way back to root, nor to another user by a file. */
-static void become(uid_t user) {
-	if (setgroups(0, NULL) != 0 || setresgid(SOCKET_GROUP, SOCKET_GROUP, SOCKET_GROUP) != 0 ||
-	    setresuid(user, user, user) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		end("user");
+static void become_or_end(uid_t user, gid_t group) {
+	if (!become(user, group)) end("user");
 }
 
 static void handle_nsm(int client) {
@@ -152,14 +163,16 @@ static void handle_connection(int client) {
 	if (program >= 0) pump(client, program);
 }
 
+static void handle_verifier(int client) {
+	run_for(client, VERIFYING);
+}
+
 static _Noreturn void run_program(void) {
-	int nothing = open("/dev/null", O_RDWR);
-	for (int i = 0; i < 3; i++)
-		if (nothing < 0 || dup2(nothing, i) < 0) end("/dev/null");
+	if (!silence()) end("/dev/null");
 	for (int i = 3; i < 1024; i++) close(i);
 	/* The bridge connects by the group. */
 	umask(0007);
-	become(PROGRAM_USER);
+	become_or_end(PROGRAM_USER, SOCKET_GROUP);
 	if (chdir("/enclave") == 0) execve(PROGRAM[0], PROGRAM, (char *const[]){NULL});
 	_exit(1);
 }
@@ -183,30 +196,43 @@ int main(void) {
 	if (mkdir(SOCKETS, 0750) != 0 || chown(SOCKETS, PROGRAM_USER, SOCKET_GROUP) != 0) end(SOCKETS);
 	umask(0177);
 	int nsm_listener = listen_at(NSM_SOCKET), vsock_listener = listen_vsock();
+	int verifiers_listener = listen_at(VERIFIERS_SOCKET);
 	if (nsm_listener < 0 || chown(NSM_SOCKET, PROGRAM_USER, 0) != 0) end(NSM_SOCKET);
+	if (verifiers_listener < 0 || chown(VERIFIERS_SOCKET, PROGRAM_USER, 0) != 0) end(VERIFIERS_SOCKET);
 
 	pid_t module = start();
 	if (module == 0) {
 		close(vsock_listener);
+		close(verifiers_listener);
 		serve(nsm_listener, handle_nsm);
 	}
 	close(nsm_listener);
 	close(nsm);
+	/* Before the program, which connects to them at once. */
+	pid_t verifiers = start();
+	if (verifiers == 0) {
+		close(vsock_listener);
+		become_or_end(VERIFIERS_USER, VERIFIERS_GROUP);
+		if (chdir("/enclave") != 0) end("/enclave");
+		serve(verifiers_listener, handle_verifier);
+	}
+	close(verifiers_listener);
 	pid_t program = start();
 	if (program == 0) run_program();
 	pid_t bridge = start();
 	if (bridge == 0) {
-		become(BRIDGE_USER);
+		become_or_end(BRIDGE_USER, SOCKET_GROUP);
 		serve(vsock_listener, handle_connection);
 	}
 	close(vsock_listener);
 	tell_hypervisor();
 
-	/* Orphans of the three come here too when they end. */
+	/* Orphans of the four come here too when they end. */
 	for (;;) {
 		pid_t ended = wait(NULL);
 		if (ended < 0 && errno == EINTR) continue;
 		errno = 0;
-		if (ended < 0 || ended == module || ended == program || ended == bridge) end("a part has ended");
+		if (ended < 0 || ended == module || ended == verifiers || ended == program || ended == bridge)
+			end("a part has ended");
 	}
 }

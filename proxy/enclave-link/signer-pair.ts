@@ -5,7 +5,8 @@
  */
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { asAddress, asBytes32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
 
 export interface SignerPair {
   readonly signer: Address;

@@ -8,11 +8,18 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { parseConfiguration } from "../../enclave/configuration.ts";
-import { buildImage } from "./image/assemble.ts";
+import { buildImage, type Assembly } from "./image/assemble.ts";
+import { composeEif, type Kernel } from "./image/compose.ts";
 import { productionConfiguration, refuseDevelopment } from "./image/configuration.ts";
-import { measureEif, readEif, writeEif, type EifMeasurement } from "./image/eif.ts";
-import { CONFIGURATION_FILE, measureImage, type Measurement } from "./image/measurement.ts";
-import { entriesOf, makeRamdisk } from "./image/ramdisk.ts";
+import { measureEif, readEif, type EifMeasurement } from "./image/eif.ts";
+import {
+  CONFIGURATION_FILE,
+  measureImage,
+  programNamed,
+  type Measurement,
+  type ProgramName,
+} from "./image/measurement.ts";
+import { entriesOf } from "./image/ramdisk.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const BLOBS = "/usr/share/nitro_enclaves/blobs";
@@ -27,6 +34,7 @@ Builds the enclave image file in a pinned container, measures it, and compares w
 known to everybody gets in: development roots, KMS keys and verification keys are refused. Needs Docker with
 buildx and nitro-cli; needs no Nitro hardware. scripts/product/image/README.md has the steps before and after.
 
+  --program first|second      which of the two verifiers (default: first); each has a KMS key of its own
   --kms-public-key FILE       of the image's KMS key, as GetPublicKey gives it (DER) or as PEM
   --verification-keys FOLDER  <kind>.json of the ceremony
   --configuration FILE        a configuration.json made before, in the place of the two
@@ -68,12 +76,13 @@ export function differences(ours: EifMeasurement, theirs: EifMeasurement): strin
 }
 
 interface Sources {
+  readonly program: ProgramName;
   readonly configuration: string;
   readonly blobs: string;
   readonly out: string;
 }
 
-async function build({ configuration, blobs, out }: Sources): Promise<Record<string, unknown>> {
+async function build({ program, configuration, blobs, out }: Sources): Promise<Record<string, unknown>> {
   const kernel = await readKernel(blobs);
   await needsTools();
   const folder = await mkdtemp(path.join(tmpdir(), "cloister-eif-"));
@@ -82,29 +91,16 @@ async function build({ configuration, blobs, out }: Sources): Promise<Record<str
     const built = path.join(folder, "built");
     await run("docker", [
       ...["build", "--platform", "linux/amd64", "--file", path.join(ROOT, "enclave/Dockerfile")],
+      ...["--target", program],
       ...["--build-context", `configuration=${folder}`, "--output", `type=local,dest=${built}`, ROOT],
     ]);
-    const simulated = await agreesWithSources(
-      path.join(built, "image"),
-      configuration,
-      path.join(folder, "own"),
-    );
+    const assembly = { to: path.join(folder, "own"), configuration, program };
+    const simulated = await agreesWithSources(path.join(built, "image"), assembly);
 
-    const boot = [
-      ...(await entriesOf(path.join(built, "boot"))),
-      ...["dev", "proc", "run", "sys"].map((name) => ({ name })),
-      ...(kernel.module ? [{ name: "nsm.ko", content: kernel.module }] : []),
-    ];
-    const program = await entriesOf(path.join(built, "image"));
-    const file = writeEif({
-      architecture: "x86_64",
-      sections: [
-        { type: "kernel", content: kernel.kernel },
-        { type: "cmdline", content: kernel.cmdline },
-        { type: "metadata", content: metadata() },
-        { type: "ramdisk", content: makeRamdisk(boot) },
-        { type: "ramdisk", content: makeRamdisk(program) },
-      ],
+    const file = composeEif({
+      ...kernel,
+      boot: await entriesOf(path.join(built, "boot")),
+      program: await entriesOf(path.join(built, "image")),
     });
     // Only what both measure the same comes to the place where it would be used.
     const made = path.join(folder, "enclave.eif");
@@ -135,12 +131,6 @@ async function build({ configuration, blobs, out }: Sources): Promise<Record<str
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-interface Kernel {
-  readonly kernel: Uint8Array;
-  readonly cmdline: Uint8Array;
-  readonly module: Uint8Array | undefined;
 }
 
 async function readKernel(blobs: string): Promise<Kernel> {
@@ -180,37 +170,18 @@ async function needsTools(): Promise<void> {
 }
 
 /** What was emitted in the container is what these sources emit here: the reviewer reads the same files. */
-async function agreesWithSources(image: string, configuration: string, own: string): Promise<Measurement> {
-  await buildImage({ to: own, configuration });
+async function agreesWithSources(image: string, assembly: Assembly): Promise<Measurement> {
+  await buildImage(assembly);
   const node = path.join(image, NODE_IN_IMAGE);
   const [built, here] = await Promise.all([
     measureImage(path.join(image, "enclave"), { node }),
-    measureImage(own, { node }),
+    measureImage(assembly.to, { node }),
   ]);
   if (built.pcr0 !== here.pcr0)
     throw new Refusal(
       "the container built other files than these sources give here: run npm run build and look for changes",
     );
   return built;
-}
-
-/** What nitro-cli shows; not measured. Nothing in it changes from one build to the next. */
-function metadata(): Buffer {
-  return Buffer.from(
-    JSON.stringify({
-      ImageName: "cloister-enclave",
-      ImageVersion: "1",
-      BuildMetadata: {
-        BuildTime: "1970-01-01T00:00:00+00:00",
-        BuildTool: "cloister",
-        BuildToolVersion: "1",
-        OperatingSystem: "Linux",
-        KernelVersion: "see bzImage",
-      },
-      DockerInfo: null,
-      CustomMetadata: null,
-    }),
-  );
 }
 
 async function run(command: string, args: readonly string[]): Promise<string> {
@@ -257,6 +228,7 @@ async function main(): Promise<void> {
   const text = { type: "string" } as const;
   const { values } = parseArgs({
     options: {
+      program: text,
       "kms-public-key": text,
       "verification-keys": text,
       configuration: text,
@@ -275,7 +247,8 @@ async function main(): Promise<void> {
   const asJson = values.json === true;
   if (values.eif === undefined) {
     const { blobs = BLOBS, out = "enclave.eif" } = values;
-    print(await build({ configuration: await configurationOf(values), blobs, out }), asJson);
+    const program = programNamed(values.program);
+    print(await build({ program, configuration: await configurationOf(values), blobs, out }), asJson);
     return;
   }
   const measurement = measureFile(await readFile(values.eif));

@@ -6,32 +6,39 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { buildImage } from "./image/assemble.ts";
 import { developmentConfiguration } from "./image/configuration.ts";
-import { imageFiles, measureImage } from "./image/measurement.ts";
+import { imageFiles, measureImage, programNamed } from "./image/measurement.ts";
 
-const HELP = `Usage: npm run measure -- [--configuration FILE] [--json]
+const HELP = `Usage: npm run measure -- [--program first|second] [--configuration FILE] [--json]
 
 Compiles the enclave from its sources into a folder of its own, puts the image together there, and prints its
 measurement (see enclave/README.md).
 
+  --program first|second which of the two verifiers (default: first)
   --configuration FILE   the image's configuration.json (default: the development configuration)
   --json                 all three registers and the list of files
   --help                 this text`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { configuration: { type: "string" }, json: { type: "boolean" }, help: { type: "boolean" } },
+    options: {
+      program: { type: "string" },
+      configuration: { type: "string" },
+      json: { type: "boolean" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help === true) {
     console.log(HELP);
     return;
   }
+  const program = programNamed(values.program);
   const configuration =
     values.configuration === undefined
-      ? await developmentConfiguration()
+      ? await developmentConfiguration(undefined, program)
       : await readFile(values.configuration, "utf8");
   const folder = await mkdtemp(path.join(tmpdir(), "cloister-measure-"));
   try {
-    await buildImage({ to: folder, configuration });
+    await buildImage({ to: folder, configuration, program });
     const measurement = await measureImage(folder);
     console.log(
       values.json === true

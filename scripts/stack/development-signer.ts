@@ -9,13 +9,19 @@ import { pairText, parsePair, type SignerPair } from "../../proxy/enclave-link/s
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import { developmentConfiguration } from "../product/image/configuration.ts";
 import { kmsPolicy } from "../product/image/kms-policy.ts";
-import { ENCLAVE_FOLDER, measureImage, type Measurement } from "../product/image/measurement.ts";
+import {
+  ENCLAVE_FOLDER,
+  measureImage,
+  type Measurement,
+  type ProgramName,
+} from "../product/image/measurement.ts";
 import { makePair, pairFault } from "../product/operator/birth.ts";
-import { DEVELOPMENT_KEY_ARN } from "./kms/operations.ts";
-import { DEVELOPMENT_ACCOUNT, DEVELOPMENT_ROLE } from "./kms/signature.ts";
+import { DEVELOPMENT_ROLE } from "./kms/signature.ts";
+import { DEVELOPMENT_ACCOUNT, developmentKeyArn } from "../product/image/development-keys.ts";
 
 /** An image as a verifier knows it. */
 export interface KnownImage {
+  readonly program: ProgramName;
   readonly configuration: Configuration;
   readonly measurement: Measurement;
 }
@@ -24,14 +30,15 @@ export interface KnownImage {
 export async function developmentImage(
   enclaveFolder = ENCLAVE_FOLDER,
   verificationKeys?: string,
+  program: ProgramName = "first",
 ): Promise<KnownImage> {
-  const text = await developmentConfiguration(verificationKeys);
-  const measurement = await measureImage(enclaveFolder, { configuration: text });
-  return { configuration: parseConfiguration(text), measurement };
+  const text = await developmentConfiguration(verificationKeys, program);
+  const measurement = await measureImage(enclaveFolder, { configuration: text, program });
+  return { program, configuration: parseConfiguration(text), measurement };
 }
 
 /** The production policy, for the development KMS and its one caller. */
-export function developmentPolicy(measurement: Measurement): Promise<string> {
+export function developmentPolicy(measurement: Measurement): string {
   return kmsPolicy({ measurement, account: DEVELOPMENT_ACCOUNT, hostRole: DEVELOPMENT_ROLE });
 }
 
@@ -41,24 +48,40 @@ export interface KeptPair {
   readonly isNew: boolean;
 }
 
+export interface BirthWishes {
+  /** What the certificate of a new one answers. Default: drawn. */
+  readonly challenge?: () => Promise<Uint8Array>;
+  /** Whether a kept one is of use. Default: always. */
+  readonly isUseful?: (kept: SignerPair) => Promise<boolean>;
+}
+
 /**
  * What `file` holds, when an enclave of this image can restore it; else a new pair, asked of the enclave at
- * `vsockPath`, which must be booting. A pair that another image made is kept beside it, under its signer.
+ * `vsockPath`, which must be booting. A pair that another image made, or that is of no use, is kept beside it, under its
+ * signer.
  */
 export async function keptOrNewPair(
   file: string,
   vsockPath: string,
-  { configuration, measurement }: KnownImage,
+  { program, configuration, measurement }: KnownImage,
+  {
+    challenge = () => Promise.resolve(new Uint8Array(randomBytes(32))),
+    isUseful = () => Promise.resolve(true),
+  }: BirthWishes = {},
 ): Promise<KeptPair> {
   const policy = { configuration, measurements: [measurement] };
   const text = await readFile(file, "utf8").catch(() => undefined);
   const kept = text === undefined ? undefined : parsePair(text);
-  if (kept !== undefined && pairFault(kept, policy) === undefined) return { pair: kept, isNew: false };
+  if (kept !== undefined && pairFault(kept, policy) === undefined && (await isUseful(kept)))
+    return { pair: kept, isNew: false };
 
   const link = createLink({ path: vsockPath, port: ENCLAVE_PORT });
   try {
-    const challenge = new Uint8Array(randomBytes(32));
-    const pair = await makePair(link, { ...policy, challenge }, DEVELOPMENT_KEY_ARN);
+    const pair = await makePair(
+      link,
+      { ...policy, challenge: await challenge() },
+      developmentKeyArn(program),
+    );
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     if (kept !== undefined) await rename(file, file.replace(/(\.json)?$/, `.${kept.signer}.json`));
     await writeFile(file, pairText(pair), { mode: 0o600, flag: "wx" });

@@ -9,12 +9,13 @@ import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import { developmentConfiguration } from "../product/image/configuration.ts";
 import { developmentPolicy, keptOrNewPair } from "./development-signer.ts";
 import { startDevelopmentKms } from "./kms/server.ts";
-import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "./kms/signature.ts";
+import { DEVELOPMENT_CREDENTIAL } from "./kms/signature.ts";
 import {
   startSimulatedEnclave,
   type SimulatedEnclave,
   type SimulatedEnclaveOptions,
 } from "./simulated-platform.ts";
+import { DEVELOPMENT_REGION } from "../product/image/development-keys.ts";
 
 export interface ServingEnclave extends SimulatedEnclave {
   /** What it was restored from; kept in the folder, so the next start from there has the same signer. */
@@ -22,13 +23,15 @@ export interface ServingEnclave extends SimulatedEnclave {
 }
 
 export async function startServingEnclave(options: SimulatedEnclaveOptions): Promise<ServingEnclave> {
+  const { program = "first" } = options;
+  const text = options.configuration ?? (await developmentConfiguration(undefined, program));
   const enclave = await startSimulatedEnclave(options);
   try {
     const { vsockPath, measurement } = enclave;
-    const configuration = parseConfiguration(options.configuration ?? (await developmentConfiguration()));
     const file = path.join(options.folder, "signer.json");
-    const { pair } = await keptOrNewPair(file, vsockPath, { configuration, measurement });
-    await restoreOnce(vsockPath, pair, await developmentPolicy(measurement));
+    const image = { program, configuration: parseConfiguration(text), measurement };
+    const { pair } = await keptOrNewPair(file, vsockPath, image);
+    await restoreOnce(vsockPath, pair, developmentPolicy(measurement));
     return { ...enclave, pair };
   } catch (error) {
     await enclave.stop();

@@ -15,41 +15,99 @@ const MAX_REQUEST_BYTES = 0x1000;
 const RANDOM_BYTES = 256;
 /** Leaves live three hours; a new one is made well before. */
 const LEAF_RENEWAL_MS = 3_600_000;
+/** Intermediates live twenty days. */
+const INTERMEDIATE_RENEWAL_MS = 24 * 3_600_000;
 
 export interface SimulatedModule {
   answer(request: Uint8Array): Uint8Array;
 }
 
-export function simulatedModule(root: Authority, measurement: Measurement): SimulatedModule {
-  const intermediate = makeIntermediate(root, new Date());
-  const moduleId = `i-simulated-enc${randomBytes(8).toString("hex")}`;
-  let leaf = { made: 0, authority: intermediate };
+/** What a module says in a document, in Nitro's order; `certificate` and `cabundle` are filled in by who signs. */
+export type Payload = ReadonlyMap<string, Cbor>;
 
-  const document = (userData: Cbor, nonce: Cbor, publicKey: Cbor): Uint8Array => {
-    const now = new Date();
-    if (now.getTime() - leaf.made > LEAF_RENEWAL_MS) {
-      leaf = { made: now.getTime(), authority: makeLeaf(intermediate, moduleId, now) };
+/**
+ * Signs as one module, under certificates that are renewed as Nitro's are. `clock` is the module's own, which no host sets;
+ * it may jump, and certificates follow it.
+ */
+export function documentSigner(
+  root: Authority,
+  moduleId: string,
+  clock = (): Date => new Date(),
+): (payload: Payload) => Uint8Array {
+  const intermediateAt = (now: Date): { made: number; authority: Authority } => ({
+    made: now.getTime(),
+    authority: makeIntermediate(root, now),
+  });
+  let intermediate = intermediateAt(clock());
+  let leaf = { made: 0, authority: intermediate.authority };
+
+  return (payload) => {
+    const now = clock();
+    if (isOver(intermediate.made, INTERMEDIATE_RENEWAL_MS, now)) intermediate = intermediateAt(now);
+    if (leaf.made < intermediate.made || isOver(leaf.made, LEAF_RENEWAL_MS, now)) {
+      leaf = { made: now.getTime(), authority: makeLeaf(intermediate.authority, moduleId, now) };
     }
-    const payload = encodeCbor(
-      new Map<string, Cbor>([
-        ["module_id", moduleId],
-        ["digest", "SHA384"],
-        ["timestamp", now.getTime()],
-        ["pcrs", registers(measurement)],
-        ["certificate", leaf.authority.certificate],
-        ["cabundle", [root.certificate, intermediate.certificate]],
-        ["public_key", publicKey],
-        ["user_data", userData],
-        ["nonce", nonce],
-      ]),
-    );
+    const { certificate, privateKey } = leaf.authority;
+    const chain = new Map<string, Cbor>([
+      ["certificate", certificate],
+      ["cabundle", [root.certificate, intermediate.authority.certificate]],
+    ]);
+    const whole = encodeCbor(new Map([...payload].map(([name, value]) => [name, chain.get(name) ?? value])));
     // COSE_Sign1 (RFC 9052 4.2 and 4.4), alg −35 = ES384 (RFC 9053 2.1), untagged as Nitro sends it.
     const header = encodeCbor(new Map([[1, -35]]));
-    const signed = encodeCbor(["Signature1", header, new Uint8Array(0), payload]);
-    const signature = sign("sha384", signed, { key: leaf.authority.privateKey, dsaEncoding: "ieee-p1363" });
-    return encodeCbor([header, new Map(), payload, new Uint8Array(signature)]);
+    const signed = encodeCbor(["Signature1", header, new Uint8Array(0), whole]);
+    const signature = sign("sha384", signed, { key: privateKey, dsaEncoding: "ieee-p1363" });
+    return encodeCbor([header, new Map(), whole, new Uint8Array(signature)]);
   };
+}
 
+/** Also what was made later than now, where a chain went back. */
+function isOver(made: number, lifeMs: number, now: Date): boolean {
+  return now.getTime() < made || now.getTime() - made > lifeMs;
+}
+
+/** What a caller of the module chooses of a document. */
+export interface DocumentFields {
+  readonly userData: Cbor;
+  readonly nonce: Cbor;
+  readonly publicKey: Cbor;
+  /** Default: the platform's time. */
+  readonly timestampMs?: number;
+}
+
+export interface SimulatedPlatform {
+  /** Of an enclave with this measurement, made now. */
+  document(measurement: Measurement, fields: DocumentFields): Uint8Array;
+}
+
+export function simulatedPlatform(root: Authority, clock = (): Date => new Date()): SimulatedPlatform {
+  const moduleId = `i-simulated-enc${randomBytes(8).toString("hex")}`;
+  const signed = documentSigner(root, moduleId, clock);
+  return {
+    document: (measurement, { userData, nonce, publicKey, timestampMs }) =>
+      signed(
+        new Map<string, Cbor>([
+          ["module_id", moduleId],
+          ["digest", "SHA384"],
+          ["timestamp", timestampMs ?? clock().getTime()],
+          ["pcrs", registers(measurement)],
+          ["certificate", null],
+          ["cabundle", null],
+          ["public_key", publicKey],
+          ["user_data", userData],
+          ["nonce", nonce],
+        ]),
+      ),
+  };
+}
+
+/** `clock` is its own, which no host sets. */
+export function simulatedModule(
+  root: Authority,
+  measurement: Measurement,
+  clock = (): Date => new Date(),
+): SimulatedModule {
+  const platform = simulatedPlatform(root, clock);
   return {
     answer(request) {
       const message = decodeCbor(request);
@@ -69,9 +127,8 @@ export function simulatedModule(root: Authority, measurement: Measurement): Simu
       const [userData, nonce, publicKey] = fields;
       if (userData === undefined || nonce === undefined || publicKey === undefined)
         return failure("InputTooLarge");
-      return encodeCbor(
-        new Map([["Attestation", new Map([["document", document(userData, nonce, publicKey)]])]]),
-      );
+      const document = platform.document(measurement, { userData, nonce, publicKey });
+      return encodeCbor(new Map([["Attestation", new Map([["document", document]])]]));
     },
   };
 }

@@ -1,15 +1,15 @@
 /**
  * Runs the real enclave program on a machine without Nitro hardware. The program is the same bytes as
  * in an image; this file is the platform around it: the simulated security module, the host's end of
- * vsock, and the measurement of the very files that run. No isolation: whoever owns this machine can
- * read the enclave's memory. Development only.
+ * vsock, and the measurement of the very files that run. No isolation: whoever owns this machine can read the enclave's
+ * memory. Development only.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { createConnection, type Server, type Socket } from "node:net";
-import { setPriority, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,20 +17,30 @@ import { FrameSplitter, type EnclavePhase } from "../../shared/protocol/enclave-
 import { decodeReply, ENCLAVE_PORT, encodeRequest } from "../../shared/protocol/host/enclave-host.ts";
 import { copyImage } from "../product/image/assemble.ts";
 import { developmentConfiguration } from "../product/image/configuration.ts";
-import { ENCLAVE_FOLDER, measureImage, type Measurement } from "../product/image/measurement.ts";
+import {
+  ENCLAVE_FOLDER,
+  measureImage,
+  programNamed,
+  PROGRAMS,
+  type Measurement,
+  type ProgramName,
+} from "../product/image/measurement.ts";
 import { toPem, type Authority } from "../product/image/certificates.ts";
 import { developmentRoot } from "../product/image/development-keys.ts";
 import { poll } from "./poll.ts";
 import { serveModule, simulatedModule } from "./simulated-nsm.ts";
+import { verifierLauncher } from "./verifier-launcher.ts";
 import { vsockBridge } from "./vsock-bridge.ts";
 import { dieWithOwner } from "./watchdog.ts";
 
 export interface SimulatedEnclaveOptions {
   /** Holds the copy of the image that runs, and the sockets. */
   readonly folder: string;
+  /** Default: the first. */
+  readonly program?: ProgramName | undefined;
   /** Where package.json, dist/ and node_modules/ are taken from. */
   readonly enclaveFolder?: string;
-  /** Text of the image's configuration.json. Default: the development configuration. */
+  /** Text of the image's configuration.json. Default: the program's development configuration. */
   readonly configuration?: string;
   /** Under which this platform's documents are. Default: the development root. */
   readonly root?: Authority;
@@ -53,8 +63,6 @@ export interface SimulatedEnclave {
 
 /** What a real image's init passes too: the program makes no code from strings, and JSON imports warn in Node 20. */
 const NODE_FLAGS = ["--disallow-code-generation-from-strings", "--disable-warning=ExperimentalWarning"];
-/** As `nice` counts: larger is more patient. */
-const VERIFIER_NICENESS = 10;
 const BOOT_DEADLINE_MS = 180_000;
 const POLL_MS = 20;
 
@@ -68,59 +76,61 @@ export async function startSimulatedEnclave(options: SimulatedEnclaveOptions): P
   const vsockPath = path.join(sockets, "vsock.sock");
   const guestPath = path.join(sockets, "guest.sock");
   const nsmPath = path.join(sockets, "nsm.sock");
+  const verifiersPath = path.join(sockets, "verifiers.sock");
+  const made = [vsockPath, guestPath, nsmPath, verifiersPath];
   if (await isAnswered(vsockPath)) throw new Error("a simulated enclave is already running from this folder");
-  for (const stale of [vsockPath, guestPath, nsmPath]) await rm(stale, { force: true });
+  for (const stale of made) await rm(stale, { force: true });
 
   // Measured is the copy that runs: a rebuild in the working tree changes neither.
   const image = path.join(folder, "image");
-  const configuration = options.configuration ?? (await developmentConfiguration());
-  await copyImage(options.enclaveFolder ?? ENCLAVE_FOLDER, { to: image, configuration });
+  const program = PROGRAMS[options.program ?? "first"];
+  const configuration = options.configuration ?? (await developmentConfiguration(undefined, program.name));
+  const assembly = { to: image, configuration, program: program.name };
+  await copyImage(options.enclaveFolder ?? ENCLAVE_FOLDER, assembly);
   const measurement = await measureImage(image);
   const root = options.root ?? developmentRoot();
   const module = simulatedModule(root, options.debugMode === true ? NOTHING_MEASURED : measurement);
 
   const servers: Server[] = [];
-  let enclave: ChildProcess | undefined;
+  let stop: (() => Promise<void>) | undefined;
   const cleanUp = async (): Promise<void> => {
     for (const server of servers) server.close();
-    for (const socket of [vsockPath, guestPath, nsmPath]) await rm(socket, { force: true });
+    for (const socket of made) await rm(socket, { force: true });
     await rm(image, { recursive: true, force: true });
   };
   try {
     servers.push(await listening(serveModule(module), nsmPath));
-    const main = path.join(image, "dist", "enclave", "main.js");
-    enclave = spawn(process.execPath, [...NODE_FLAGS, main, guestPath, nsmPath], {
+    const verifiers = verifierLauncher({ file: path.join(image, program.verifier) });
+    servers.push(await listening(verifiers, verifiersPath));
+    const words = [path.join(image, program.main), guestPath, nsmPath, verifiersPath];
+    const child = spawn(process.execPath, [...NODE_FLAGS, ...words], {
       cwd: image,
       env: {},
       stdio: ["ignore", "ignore", "pipe"],
     });
-    const child = enclave;
-    // A real enclave has processors of its own. Here its verifiers, which inherit this, shall not make the proxy
-    // wait for one.
-    if (child.pid !== undefined) setPriority(child.pid, VERIFIER_NICENESS);
     // Inside an image the init program is what the enclave dies with.
     const release = dieWithOwner(child.pid, { orderly: false });
     const ended = once(child, "exit").then(async () => {
       release();
       await cleanUp();
     });
-    await untilBooted(child, guestPath);
-    servers.push(await listening(vsockBridge(new Map([[ENCLAVE_PORT, guestPath]])), vsockPath));
-    const stop = async (): Promise<void> => {
+    stop = async (): Promise<void> => {
       child.kill("SIGKILL");
       await ended;
     };
+    await untilBooted(child, guestPath);
+    servers.push(await listening(vsockBridge(new Map([[ENCLAVE_PORT, guestPath]])), vsockPath));
     return { vsockPath, process: child, measurement, rootCertificate: toPem(root.certificate), ended, stop };
   } catch (error) {
-    enclave?.kill("SIGKILL");
-    await cleanUp();
+    // Whoever is told of the failure may start again at once, in the same folder.
+    await (stop ?? cleanUp)();
     throw error;
   }
 }
 
 /** Unix socket paths end at 107 bytes on Linux and 103 elsewhere; a deep folder gets a short name beside it. */
 async function socketFolder(folder: string): Promise<string> {
-  if (Buffer.byteLength(path.join(folder, "guest.sock")) < 100) return folder;
+  if (Buffer.byteLength(path.join(folder, "verifiers.sock")) < 100) return folder;
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 16);
   const short = path.join(tmpdir(), `cloister-${name}`);
   await mkdir(short, { recursive: true, mode: 0o700 });
@@ -189,8 +199,9 @@ for its key: vsockPath, enclavePid, measurement, rootCertificate. Ends when the 
 on SIGINT and SIGTERM (0); the enclave never outlives it.
 
   --folder <path>         keeps the running image
+  --program first|second  which of the two verifiers it is (default first)
   --enclave <path>        a built enclave (default enclave/)
-  --configuration <file>  the image's configuration.json (default: the development configuration)
+  --configuration <file>  the image's configuration.json (default: the program's development configuration)
   --with-stdin            also end when standard input closes, that is with the program that started this
   --help                  this text`;
 
@@ -198,6 +209,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       folder: { type: "string" },
+      program: { type: "string" },
       enclave: { type: "string" },
       configuration: { type: "string" },
       "with-stdin": { type: "boolean" },
@@ -211,6 +223,7 @@ async function main(): Promise<void> {
   }
   const enclave = await startSimulatedEnclave({
     folder: values.folder,
+    program: programNamed(values.program),
     ...(values.enclave === undefined ? {} : { enclaveFolder: values.enclave }),
     ...(values.configuration === undefined
       ? {}

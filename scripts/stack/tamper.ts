@@ -1,14 +1,16 @@
 // What stands between a tampered enclave and the pool, shown on a real stack: each attack by somebody who owns the
 // host, and who refuses it for which reason. Exit code 0 only if every one was refused as it must be.
 import { runStackCommand, speaker, stoppingOnce } from "./command.ts";
-import { CASES, Ledger, type Case } from "./tamper/cases.ts";
+import { CASES } from "./tamper/cases.ts";
+import { Ledger, type Case } from "./tamper/ledger.ts";
 import { TamperStage } from "./tamper/stage.ts";
 
 const HELP = `Usage: npm run demo:tamper -- [options]
 
 Starts a stack of its own (one network, in a temporary folder) and attacks its enclave: one byte changed in a copy
-of it, a substituted key, a birth certificate of another sealed key, a debug-mode document, a foreign root, and a
-complete old pair of a signer that was removed. Shows who refuses each and why; controls show that the honest way
+of it, a substituted key, a birth certificate of another sealed key, a debug-mode document, a foreign root,
+registrations without the pool's owner, a complete old pair of a signer that was removed; and a false proof where two
+verifiers have to sign and one of them is wrong. Shows who refuses each and why; controls show that the honest way
 works at the same place.
 
   --json   print the result as one JSON object, last on standard output

@@ -35,37 +35,11 @@ export interface AttestationPolicy {
   readonly type?: UserData["type"];
 }
 
-export interface VerifiedAttestation {
-  readonly measurement: Measurement;
-  readonly pcrs: ReadonlyMap<number, Uint8Array>;
-  readonly timestampMs: number;
-  readonly moduleId: string;
-  readonly publicKey: Uint8Array | undefined;
-  readonly userData: Uint8Array | undefined;
-  readonly nonce: Uint8Array | undefined;
-  /** The user data as read, where the policy names a type. */
-  readonly claims: UserData | undefined;
-}
-
-export type AttestationFault =
-  | "MALFORMED"
-  | "ROOT_UNKNOWN"
-  | "CHAIN_INVALID"
-  | "CERTIFICATE_EXPIRED"
-  | "CERTIFICATE_NOT_YET_VALID"
-  | "SIGNATURE_INVALID"
-  | "DEBUG_MODE"
-  | "STALE"
-  | "FROM_FUTURE"
-  | "MEASUREMENT_MISMATCH"
-  | "NONCE_MISMATCH"
-  | "TYPE_MISMATCH";
+export type VerifiedAttestation = Readonly<Extract<ReturnType<typeof verifyAttestation>, object>>;
+export type AttestationFault = Extract<ReturnType<typeof verifyAttestation>, string>;
 
 /** In this order: is it a document, of a pinned root, signed under it, of real code, and the one that was asked for. */
-export function verifyAttestation(
-  document: Uint8Array,
-  policy: AttestationPolicy,
-): VerifiedAttestation | AttestationFault {
+export function verifyAttestation(document: Uint8Array, policy: AttestationPolicy) {
   const read = readAttestation(document);
   if (read === undefined) return "MALFORMED";
   const { chain, measurement, timestampMs, userData, nonce } = read;
@@ -89,6 +63,7 @@ export function verifyAttestation(
   const claims = policy.type && userData && decodeUserData(userData);
   if (claims?.type !== policy.type) return "TYPE_MISMATCH";
   const { pcrs, moduleId, publicKey } = read;
+  /** `claims`: the user data as read, where the policy names a type. */
   return { measurement, pcrs, timestampMs, moduleId, publicKey, userData, nonce, claims };
 }
 
@@ -100,13 +75,7 @@ function isSame(a: Measurement, b: Measurement): boolean {
 }
 
 /** What a document says, all of it unverified. */
-export interface UnverifiedAttestation extends Omit<VerifiedAttestation, "claims"> {
-  /** DER; root first, leaf last. */
-  readonly chain: readonly Uint8Array[];
-  /** The bytes that `signature` (r ‖ s) is over. */
-  readonly signed: Uint8Array;
-  readonly signature: Uint8Array;
-}
+export type UnverifiedAttestation = Readonly<NonNullable<ReturnType<typeof readAttestation>>>;
 
 /** CBOR tag 18, which AWS allows and Nitro leaves out. */
 const COSE_SIGN1 = 0xd2;
@@ -119,7 +88,7 @@ const FIELDS = [
 ];
 
 /** Undefined for anything but a well-formed document. Says nothing about who made it. */
-export function readAttestation(document: Uint8Array): UnverifiedAttestation | undefined {
+export function readAttestation(document: Uint8Array) {
   if (document.length > MAX_DOCUMENT_BYTES) return undefined;
   const parts = itemsOf(decodeCbor(document[0] === COSE_SIGN1 ? document.subarray(1) : document));
   const [header, unprotected, payload, signature] = parts;
@@ -157,7 +126,7 @@ export function readAttestation(document: Uint8Array): UnverifiedAttestation | u
 
 function readRegisters(
   value: Cbor | undefined,
-): Pick<VerifiedAttestation, "pcrs" | "measurement"> | undefined {
+): { readonly pcrs: ReadonlyMap<number, Uint8Array>; readonly measurement: Measurement } | undefined {
   const pcrs = new Map<number, Uint8Array>();
   for (const [index, register] of mapOf(value) ?? []) {
     if (typeof index !== "number" || index < 0 || index > 31) return undefined;

@@ -1,5 +1,5 @@
 /**
- * The few primitive types that every party shares, each with the one function that makes it.
+ * The few primitive types that every party shares. Their texts are in host/text.ts.
  * Nothing here trusts its input: what does not fit comes back as undefined.
  */
 declare const brand: unique symbol;
@@ -10,7 +10,7 @@ export const FIELD_ORDER = 0x30644e72e131a029b85045b68181585d2833e84879b9709143e
 /** Order q of BN254's base field: coordinates of proof points live below it. */
 export const BASE_FIELD_ORDER = 0x30644e72e131a029b85045b68181585d97816a916871ca8d3c208c16d87cfd47n;
 
-/** An integer in [0, r). Only `asField` and `parseField` make one. */
+/** An integer in [0, r). Only `asField` makes one. */
 export type Field = Brand<bigint, "Field">;
 /** `0x` and 64 lower-case hex digits. */
 export type Bytes32 = Brand<string, "Bytes32">;
@@ -25,16 +25,9 @@ export const VALUE_LIMIT = 1n << 128n;
 /** Deadlines and validity bounds are Unix seconds below this. */
 export const UINT64_LIMIT = 1n << 64n;
 
-const DECIMAL = /^(0|[1-9][0-9]{0,76})$/;
-
 /** Undefined at or above r: x and x + r are one scalar to the pairing, so both spellings would give one note two nullifiers. */
 export function asField(value: bigint): Field | undefined {
   return value >= 0n && value < FIELD_ORDER ? (value as Field) : undefined;
-}
-
-/** Reads a canonical decimal string, as snarkjs prints signals. */
-export function parseField(text: unknown): Field | undefined {
-  return typeof text === "string" && DECIMAL.test(text) ? asField(BigInt(text)) : undefined;
 }
 
 /** For values that are below r by construction (hashes, reductions); a throw is a fault of ours. */
@@ -44,24 +37,9 @@ export function mustField(value: bigint): Field {
   return field;
 }
 
-export function asBytes32(text: unknown): Bytes32 | undefined {
-  return typeof text === "string" && /^0x[0-9a-f]{64}$/.test(text) ? (text as Bytes32) : undefined;
-}
-
-/** Any mixture of case; the result is lower case. Does not look at an EIP-55 checksum. */
-export function asAddress(text: unknown): Address | undefined {
-  return typeof text === "string" && /^0x[0-9a-fA-F]{40}$/.test(text)
-    ? (text.toLowerCase() as Address)
-    : undefined;
-}
-
 /** An address as the integer that circuits and signals use; undefined at or above 2^160. */
 export function addressFromField(value: bigint): Address | undefined {
   return value >= 0n && value < 1n << 160n
     ? (`0x${value.toString(16).padStart(40, "0")}` as Address)
     : undefined;
-}
-
-export function addressToField(address: Address): Field {
-  return mustField(BigInt(address));
 }

@@ -5,18 +5,10 @@
  * Frame: version[1] = 1, length[4] big-endian = bytes that follow, requestId[4], type[1], body.
  * One reply for each request, under the same requestId, in any order.
  */
-import type { Address, Bytes32, Field } from "./brands.ts";
-import {
-  addressBytes,
-  ByteReader,
-  bytesToUint,
-  concatBytes,
-  mustFromHex,
-  toAddress,
-  toBytes32,
-  uintToBytes,
-  word,
-} from "./bytes.ts";
+import { SIGNATURE_BYTES } from "./attestation.ts";
+import { asField } from "./brands.ts";
+import { ByteReader, bytesToUint, concatBytes, uintToBytes } from "./bytes.ts";
+import * as field from "./layouts.ts";
 import { PROOF_BYTES } from "./proof.ts";
 import { MAX_UPDATE_LEAVES } from "./tree.ts";
 
@@ -32,19 +24,6 @@ export const NONCE_BYTES = { min: 16, max: 64 } as const;
 export function isNonce({ length }: Uint8Array): boolean {
   return length >= NONCE_BYTES.min && length <= NONCE_BYTES.max;
 }
-
-/** A reply has its request's type with the top bit set. */
-export const MESSAGE_TYPES = {
-  status: 1,
-  attestation: 2,
-  genesis: 3,
-  "release-request": 4,
-  restore: 5,
-  attest: 6,
-  "attest-root": 7,
-} as const;
-export const REPLY = 0x80;
-export const REFUSED = 0xff;
 
 export type EnclavePhase = "booting" | "serving" | "halted";
 /** The position is the wire code. */
@@ -74,79 +53,85 @@ export const REFUSALS = [
 ] as const;
 export type Refusal = (typeof REFUSALS)[number];
 
-export type EnclaveRequest =
-  | { readonly type: "status" }
+const { inOrder } = field;
+const document = inOrder({ document: field.rest });
+const signature = field.fixed(SIGNATURE_BYTES);
+const canonical = field.only(field.uint(32), asField);
+const someLeaves = field.only(field.words(2), (leaves) =>
+  leaves.length > 0 && leaves.length <= MAX_UPDATE_LEAVES ? leaves : undefined,
+);
+
+/** The place, from 1, is the type on the wire: append only. A reply has its request's type with the top bit set. */
+export const REQUESTS = {
+  status: inOrder({}),
   /** A live attestation document over this nonce (16–64 bytes). */
-  | { readonly type: "attestation"; readonly nonce: Uint8Array }
+  attestation: inOrder({ nonce: field.bytes(1) }),
   /** A new key, sealed and forgotten, and its birth certificate over this challenge (16–64 bytes). */
-  | { readonly type: "genesis"; readonly challenge: Uint8Array }
+  genesis: inOrder({ challenge: field.bytes(1) }),
   /** A document with a fresh ephemeral key, for which KMS encrypts what a sealed key holds. */
-  | { readonly type: "release-request" }
-  | RestoreRequest
-  | AttestRequest
-  | AttestRootRequest;
+  "release-request": inOrder({}),
+  /** A pair that genesis made, and KMS's answer (`CiphertextForRecipient`) for the last release-request. */
+  restore: inOrder({ sealedKey: field.bytes(2), birthCertificate: field.bytes(2), envelope: field.bytes(2) }),
+  attest: inOrder({
+    chainId: field.uint(8),
+    pool: field.address,
+    kindId: field.number(1),
+    deadline: field.uint(8),
+    /** Uncompressed, see proof.ts. */
+    proof: field.fixed(PROOF_BYTES),
+    /** In circuit order, not yet known to be canonical. */
+    signals: field.words(1),
+    ext: field.bytes(4),
+  }),
+  "attest-root": inOrder({
+    chainId: field.uint(8),
+    pool: field.address,
+    fromIndex: field.uint(8),
+    headBefore: field.bytes32,
+    /** As `Frontier.nodes()` gives it, not yet known to be canonical. */
+    frontier: field.words(1),
+    leaves: someLeaves,
+  }),
+};
+export type MessageType = keyof typeof REQUESTS;
+export const MESSAGE_TYPES = Object.keys(REQUESTS) as readonly MessageType[];
+export const REPLY = 0x80;
+export const REFUSED = 0xff;
 
-/** A pair that genesis made, and KMS's answer (`CiphertextForRecipient`) for the last release-request. */
-export interface RestoreRequest {
-  readonly type: "restore";
-  readonly sealedKey: Uint8Array;
-  readonly birthCertificate: Uint8Array;
-  readonly envelope: Uint8Array;
-}
+export const REPLIES = {
+  status: inOrder({
+    phase: field.oneOf(PHASES),
+    /** Zero address before there is a key. */
+    signer: field.address,
+    /** Names circuits, KMS key and attestation root of the image; zero, as the next, while it is not read. */
+    configurationHash: field.bytes32,
+    /** keccak256 over the verification-key hashes in order of kind id: which circuits this image knows. */
+    circuitsHash: field.bytes32,
+  }),
+  attestation: document,
+  genesis: inOrder({ sealedKey: field.bytes(2), birthCertificate: field.rest }),
+  "release-request": document,
+  restore: inOrder({ signer: field.address }),
+  attest: inOrder({ statementHash: field.bytes32, proofHash: field.bytes32, signature }),
+  "attest-root": inOrder({
+    oldRoot: canonical,
+    newRoot: canonical,
+    toIndex: field.uint(8),
+    headAfter: field.bytes32,
+    signature,
+  }),
+};
 
-/** `proof` is uncompressed (256 bytes, see proof.ts), signals are 32-byte words in circuit order, not yet known to be canonical. */
-export interface AttestRequest {
-  readonly type: "attest";
-  readonly chainId: bigint;
-  readonly pool: Address;
-  readonly kindId: number;
-  readonly deadline: bigint;
-  readonly proof: Uint8Array;
-  readonly signals: readonly bigint[];
-  readonly ext: Uint8Array;
-}
-
-/** `frontier` as `Frontier.nodes()` gives it, not yet known to be canonical; 1 to 256 leaves. */
-export interface AttestRootRequest {
-  readonly type: "attest-root";
-  readonly chainId: bigint;
-  readonly pool: Address;
-  readonly fromIndex: bigint;
-  readonly headBefore: Bytes32;
-  readonly frontier: readonly bigint[];
-  readonly leaves: readonly bigint[];
-}
-
+type Messages<Bodies extends Record<MessageType, unknown>> = {
+  [Type in MessageType]: { readonly type: Type } & field.Value<Bodies[Type]>;
+};
+type Requests = Messages<typeof REQUESTS>;
+export type EnclaveRequest = Requests[MessageType];
 export type EnclaveReply =
-  | {
-      readonly type: "status";
-      readonly phase: EnclavePhase;
-      /** Zero address before there is a key. */
-      readonly signer: Address;
-      /** Names circuits, KMS key and attestation root of the image; zero, as the next, while it is not read. */
-      readonly configurationHash: Bytes32;
-      /** keccak256 over the verification-key hashes in order of kind id: which circuits this image knows. */
-      readonly circuitsHash: Bytes32;
-    }
-  | { readonly type: "attestation"; readonly document: Uint8Array }
-  | { readonly type: "genesis"; readonly sealedKey: Uint8Array; readonly birthCertificate: Uint8Array }
-  | { readonly type: "release-request"; readonly document: Uint8Array }
-  | { readonly type: "restore"; readonly signer: Address }
-  | {
-      readonly type: "attest";
-      readonly statementHash: Bytes32;
-      readonly proofHash: Bytes32;
-      readonly signature: Uint8Array;
-    }
-  | {
-      readonly type: "attest-root";
-      readonly oldRoot: Field;
-      readonly newRoot: Field;
-      readonly toIndex: bigint;
-      readonly headAfter: Bytes32;
-      readonly signature: Uint8Array;
-    }
-  | { readonly type: "refused"; readonly code: Refusal };
+  Messages<typeof REPLIES>[MessageType] | { readonly type: "refused"; readonly code: Refusal };
+export type RestoreRequest = Requests["restore"];
+export type AttestRequest = Requests["attest"];
+export type AttestRootRequest = Requests["attest-root"];
 
 export function refused(code: Refusal): EnclaveReply {
   return { type: "refused", code };
@@ -161,102 +146,21 @@ export interface Enveloped<T> {
 export function decodeRequest(payload: Uint8Array): Enveloped<EnclaveRequest> | undefined {
   const reader = new ByteReader(payload);
   const requestId = reader.number(4);
-  const message = readRequest(reader.number(1), reader);
-  return message !== undefined && reader.done() ? { requestId, message } : undefined;
-}
-
-function readRequest(type: number, reader: ByteReader): EnclaveRequest | undefined {
-  switch (type) {
-    case MESSAGE_TYPES.status:
-      return { type: "status" };
-    case MESSAGE_TYPES.attestation:
-      return { type: "attestation", nonce: reader.take(reader.number(1)) };
-    case MESSAGE_TYPES.genesis:
-      return { type: "genesis", challenge: reader.take(reader.number(1)) };
-    case MESSAGE_TYPES["release-request"]:
-      return { type: "release-request" };
-    case MESSAGE_TYPES.restore:
-      return {
-        type: "restore",
-        sealedKey: reader.take(reader.number(2)),
-        birthCertificate: reader.take(reader.number(2)),
-        envelope: reader.take(reader.number(2)),
-      };
-    case MESSAGE_TYPES.attest: {
-      const chainId = reader.uint(8);
-      const pool = reader.take(20);
-      const kindId = reader.number(1);
-      const deadline = reader.uint(8);
-      const proof = reader.take(PROOF_BYTES);
-      const signals = readWords(reader, 1);
-      const ext = reader.take(reader.number(4));
-      return pool.length === 20
-        ? { type: "attest", chainId, pool: toAddress(pool), kindId, deadline, proof, signals, ext }
-        : undefined;
-    }
-    case MESSAGE_TYPES["attest-root"]: {
-      const chainId = reader.uint(8);
-      const pool = reader.take(20);
-      const fromIndex = reader.uint(8);
-      const headBefore = reader.take(32);
-      const frontier = readWords(reader, 1);
-      const leaves = readWords(reader, 2);
-      // A read that was short somewhere left no leaves either.
-      if (leaves.length === 0 || leaves.length > MAX_UPDATE_LEAVES) return undefined;
-      return {
-        type: "attest-root",
-        chainId,
-        pool: toAddress(pool),
-        fromIndex,
-        headBefore: toBytes32(headBefore),
-        frontier,
-        leaves,
-      };
-    }
-    default:
-      return undefined;
-  }
+  const type = MESSAGE_TYPES[reader.number(1) - 1];
+  const message = type && { type, ...REQUESTS[type].read(reader) };
+  return message && reader.done() ? { requestId, message: message as EnclaveRequest } : undefined;
 }
 
 /** A whole frame. */
 export function encodeReply(requestId: number, reply: EnclaveReply): Uint8Array {
-  const type = reply.type === "refused" ? REFUSED : MESSAGE_TYPES[reply.type] | REPLY;
-  return writeFrame(requestId, type, replyBody(reply));
+  if (reply.type === "refused")
+    return writeFrame(requestId, REFUSED, Uint8Array.of(REFUSALS.indexOf(reply.code)));
+  const codec = REPLIES[reply.type] as field.Codec<EnclaveReply>;
+  return writeFrame(requestId, typeCode(reply.type) | REPLY, codec.write(reply));
 }
 
-function replyBody(reply: EnclaveReply): Uint8Array {
-  switch (reply.type) {
-    case "status":
-      return concatBytes(
-        Uint8Array.of(PHASES.indexOf(reply.phase)),
-        addressBytes(reply.signer),
-        mustFromHex(reply.configurationHash),
-        mustFromHex(reply.circuitsHash),
-      );
-    case "attestation":
-    case "release-request":
-      return reply.document;
-    case "genesis":
-      return concatBytes(
-        uintToBytes(BigInt(reply.sealedKey.length), 2),
-        reply.sealedKey,
-        reply.birthCertificate,
-      );
-    case "restore":
-      return addressBytes(reply.signer);
-    case "attest":
-      return concatBytes(mustFromHex(reply.statementHash), mustFromHex(reply.proofHash), reply.signature);
-    case "attest-root":
-      return concatBytes(
-        word(reply.oldRoot),
-        word(reply.newRoot),
-        uintToBytes(reply.toIndex, 8),
-        mustFromHex(reply.headAfter),
-        reply.signature,
-      );
-    case "refused":
-      return Uint8Array.of(REFUSALS.indexOf(reply.code));
-  }
+export function typeCode(type: MessageType): number {
+  return MESSAGE_TYPES.indexOf(type) + 1;
 }
 
 /**
@@ -307,15 +211,6 @@ export class FrameSplitter {
 export function writeFrame(requestId: number, type: number, body: Uint8Array): Uint8Array {
   const length = 5 + body.length;
   if (length > MAX_FRAME_BYTES) throw new RangeError("frame is too long");
-  return concatBytes(
-    Uint8Array.of(FRAME_VERSION),
-    uintToBytes(BigInt(length), 4),
-    uintToBytes(BigInt(requestId), 4),
-    Uint8Array.of(type),
-    body,
-  );
-}
-
-function readWords(reader: ByteReader, countBytes: number): bigint[] {
-  return reader.list(reader.number(countBytes), 32).map((part) => new ByteReader(part).uint(32));
+  const head = [uintToBytes(FRAME_VERSION, 1), uintToBytes(length, 4), uintToBytes(requestId, 4)];
+  return concatBytes(...head, uintToBytes(type, 1), body);
 }

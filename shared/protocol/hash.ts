@@ -1,10 +1,10 @@
 /** Keccak-256 and Poseidon, the two hashes of the protocol, and SHA-256 for what belongs to platform and KMS. */
 import { grainGenConstants } from "@noble/curves/abstract/poseidon.js";
-import { bn254 } from "@noble/curves/bn254.js";
+import { Field as primeField } from "@noble/curves/abstract/modular.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { keccak_256 } from "@noble/hashes/sha3.js";
-import { FIELD_ORDER, mustField, type Bytes32, type Field } from "./brands.ts";
-import { concatBytes, toBytes32 } from "./bytes.ts";
+import { FIELD_ORDER, mustField, type Address, type Bytes32, type Field } from "./brands.ts";
+import { concatBytes, toBytes32, word } from "./bytes.ts";
 
 export function keccak256(...parts: readonly Uint8Array[]): Uint8Array {
   return keccak_256(concatBytes(...parts));
@@ -12,6 +12,11 @@ export function keccak256(...parts: readonly Uint8Array[]): Uint8Array {
 
 export function keccakHex(...parts: readonly Uint8Array[]): Bytes32 {
   return toBytes32(keccak256(...parts));
+}
+
+/** Members of one word each, one behind the other: `abi.encode` of static values. */
+export function hashWords(...members: readonly (bigint | Bytes32 | Address)[]): Bytes32 {
+  return keccakHex(...members.map((member) => word(BigInt(member))));
 }
 
 export function sha256Hex(bytes: Uint8Array): Bytes32 {
@@ -26,6 +31,7 @@ export function sha256Hex(bytes: Uint8Array): Bytes32 {
  */
 const PARTIAL_ROUNDS: Readonly<Record<2 | 3 | 4, number>> = { 2: 57, 3: 56, 4: 60 };
 const HALF_OF_FULL_ROUNDS = 4;
+const Fr = primeField(FIELD_ORDER);
 
 /** Partial rounds whose effect on all elements but the first is reduced once. */
 const BLOCK = 4;
@@ -35,20 +41,7 @@ type Vector = readonly bigint[];
 /** Constants are added, each element is raised to the fifth power, then the matrix is applied. */
 interface FullRound {
   readonly constants: Vector;
-  readonly matrix: readonly Vector[];
-}
-
-/** Each round's `row` makes the first element out of the others and of all fifth powers of the block so far. */
-interface PartialBlock {
-  readonly rounds: readonly { readonly constant: bigint; readonly row: Vector }[];
-  /** What those powers add to the others. */
-  readonly columns: readonly Vector[];
-}
-
-interface Poseidon {
-  readonly before: readonly FullRound[];
-  readonly partial: readonly PartialBlock[];
-  readonly after: readonly FullRound[];
+  matrix: readonly Vector[];
 }
 
 /**
@@ -57,10 +50,10 @@ interface Poseidon {
  * the matrix [[m, v], [w, R]] the square R is carried back to the full round before. The k-th partial round from
  * the end is left with [[m, v·R^-k], [R^(k-1)·w, 1]]: nine products for five elements instead of 25.
  */
-function makePoseidon(inputs: 2 | 3 | 4): Poseidon {
+function makePoseidon(inputs: 2 | 3 | 4) {
   const partialRounds = PARTIAL_ROUNDS[inputs];
   const { roundConstants, mds } = grainGenConstants({
-    Fp: bn254.fields.Fr,
+    Fp: Fr,
     t: inputs + 1,
     roundsFull: 2 * HALF_OF_FULL_ROUNDS,
     roundsPartial: partialRounds,
@@ -91,48 +84,47 @@ function makePoseidon(inputs: 2 | 3 | 4): Poseidon {
     });
   rounds.reverse();
 
-  const partial = Array.from({ length: Math.ceil(partialRounds / BLOCK) }, (_, i): PartialBlock => {
-    const block = rounds.slice(BLOCK * i, BLOCK * (i + 1));
-    return {
-      rounds: block.map(({ constant, row }, k) => {
-        const ofEarlier = block.slice(0, k).map(({ column }) => dot(row, column));
-        return { constant, row: [...row, ...ofEarlier, corner] };
-      }),
-      columns: transposed(block.map(({ column }) => column)),
-    };
+  const partial = Array.from({ length: Math.ceil(partialRounds / BLOCK) }, (_, i) => {
+    const members = rounds.slice(BLOCK * i, BLOCK * (i + 1));
+    /** Each row makes the first element out of the others and of all fifth powers of the block so far. */
+    const block = members.map(({ constant, row }, k) => {
+      const ofEarlier = members.slice(0, k).map(({ column }) => dot(row, column));
+      return { constant, row: [...row, ...ofEarlier, corner] };
+    });
+    /** What those powers add to the others. */
+    return { block, columns: transposed(members.map(({ column }) => column)) };
   });
-  const bridge = [mds[0]!, ...transposed(columns)];
-  const full = (constants: Vector, matrix: readonly Vector[] = mds): FullRound => ({ constants, matrix });
-  const [one, two, three, four] = roundConstants;
-  const before = [full(one!), full(two!), full(three!), full(four!, bridge)];
-  const after = [added.at(-1)!, ...roundConstants.slice(end + 1)].map((constants) => full(constants));
+  const full = (constants: Vector): FullRound => ({ constants, matrix: mds });
+  const before = roundConstants.slice(0, HALF_OF_FULL_ROUNDS).map(full);
+  before[HALF_OF_FULL_ROUNDS - 1]!.matrix = [mds[0]!, ...transposed(columns)];
+  const after = [added.at(-1)!, ...roundConstants.slice(end + 1)].map(full);
   return { before, partial, after };
 }
 
-const made = new Map<number, Poseidon>();
+const made = new Map<number, ReturnType<typeof makePoseidon>>();
 
-function hash(inputs: readonly bigint[]): Field {
+/** Of two, three or four field elements with circomlib's parameters (initial state 0). */
+export function poseidon(inputs: readonly bigint[]): Field {
   const count = inputs.length as 2 | 3 | 4;
-  const poseidon = made.get(count) ?? makePoseidon(count);
-  made.set(count, poseidon);
+  const rounds = made.get(count) ?? makePoseidon(count);
+  made.set(count, rounds);
 
-  const fullRound = (state: Vector, { constants, matrix }: FullRound): Vector =>
-    times(
-      matrix,
-      constants.map((constant, i) => fifthPower(state[i]! + constant)),
-    );
-  let [first, ...others] = poseidon.before.reduce(fullRound, [0n, ...inputs]) as [bigint, ...bigint[]];
-  for (const { rounds, columns } of poseidon.partial) {
+  const fullRound = (state: Vector, { constants, matrix }: FullRound): Vector => {
+    const powers = constants.map((constant, i) => fifthPower(state[i]! + constant));
+    return times(matrix, powers);
+  };
+  let [first, ...others] = rounds.before.reduce(fullRound, [0n, ...inputs]) as [bigint, ...bigint[]];
+  for (const { block, columns } of rounds.partial) {
     // The others as they were before the block, then its powers.
     const known = others.slice();
-    for (const { constant, row } of rounds) {
+    for (const { constant, row } of block) {
       known.push(fifthPower(first + constant));
       first = dot(row, known);
     }
     const powers = known.slice(others.length);
     others = columns.map((column, i) => others[i]! + dot(column, powers));
   }
-  return mustField(poseidon.after.reduce(fullRound, [first, ...others])[0]!);
+  return mustField(rounds.after.reduce(fullRound, [first, ...others])[0]!);
 }
 
 /** The fourth power is not reduced by itself. */
@@ -158,7 +150,6 @@ function transposed(matrix: readonly Vector[]): readonly Vector[] {
 
 /** By elimination. No pivot is zero: every square of a Cauchy matrix, which the generator makes, has an inverse. */
 function inverted(matrix: readonly Vector[]): readonly Vector[] {
-  const { Fr } = bn254.fields;
   const size = matrix.length;
   let rows = matrix.map((row, i) => [...row, ...row.map((_, j) => (i === j ? 1n : 0n))]);
   for (let pivot = 0; pivot < size; pivot++) {
@@ -169,15 +160,4 @@ function inverted(matrix: readonly Vector[]): readonly Vector[] {
     );
   }
   return rows.map((row) => row.slice(size));
-}
-
-/** Poseidon of two, three or four field elements with circomlib's parameters (initial state 0). */
-export function poseidon2(a: bigint, b: bigint): Field {
-  return hash([a, b]);
-}
-export function poseidon3(a: bigint, b: bigint, c: bigint): Field {
-  return hash([a, b, c]);
-}
-export function poseidon4(a: bigint, b: bigint, c: bigint, d: bigint): Field {
-  return hash([a, b, c, d]);
 }

@@ -11,21 +11,12 @@ export const MAX_ENVELOPE_BYTES = 4096;
 /** Of AES: the vector is one block, the content whole blocks. */
 export const BLOCK_BYTES = 16;
 
-export interface Envelope {
-  /** SHA-256 of the recipient's SPKI DER, which KMS puts as subject key identifier. */
-  readonly recipient: Uint8Array;
-  readonly encryptedKey: Uint8Array;
-  /** One block. */
-  readonly iv: Uint8Array;
-  /** One block or more. */
-  readonly content: Uint8Array;
-}
-
+export type Envelope = Readonly<Extract<ReturnType<typeof readEnvelope>, object>>;
 /** Too long to be looked at; no BER; of another structure; by other algorithms; vector or content of no whole block. */
-export type EnvelopeFault = "TOO_LONG" | "NOT_BER" | "STRUCTURE" | "ALGORITHM" | "BLOCKS";
+export type EnvelopeFault = Extract<ReturnType<typeof readEnvelope>, string>;
 
 /** RFC 5652 6.1 and 6.2.1, without originator, attributes or a second recipient. Algorithms are compared whole, as KMS spells them. */
-export function readEnvelope(bytes: Uint8Array): Envelope | EnvelopeFault {
+export function readEnvelope(bytes: Uint8Array) {
   if (bytes.length > MAX_ENVELOPE_BYTES) return "TOO_LONG";
   const whole = readAsn1(bytes, "BER");
   if (whole === undefined) return "NOT_BER";
@@ -52,6 +43,7 @@ export function readEnvelope(bytes: Uint8Array): Envelope | EnvelopeFault {
   const iv = cipher[1].body;
   if (iv.length !== BLOCK_BYTES || content.length === 0 || content.length % BLOCK_BYTES !== 0)
     return "BLOCKS";
+  /** `recipient`: SHA-256 of its SPKI DER, which KMS puts as subject key identifier. One block of vector, one or more of content. */
   return { recipient: recipient[1].body, encryptedKey: recipient[3].body, iv, content };
 }
 

@@ -21,26 +21,11 @@ export const PROOF_BYTES = 256;
  */
 export function decodeProof(bytes: Uint8Array): Proof | undefined {
   const reader = new ByteReader(bytes);
-  const numbers = reader.list(8, 32).map((part) => new ByteReader(part).uint(32));
-  if (!reader.done() || numbers.some((coordinate) => coordinate >= BASE_FIELD_ORDER)) return undefined;
-  const [ax, ay, bx1, bx0, by1, by0, cx, cy] = numbers as [
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-    bigint,
-  ];
-  return {
-    a: [ax, ay],
-    b: [
-      [bx0, bx1],
-      [by0, by1],
-    ],
-    c: [cx, cy],
-  };
+  const pair = (): [bigint, bigint] => [reader.uint(32), reader.uint(32)];
+  const imaginaryFirst = (): [bigint, bigint] => pair().reverse() as [bigint, bigint];
+  const [a, bx, by, c] = [pair(), imaginaryFirst(), imaginaryFirst(), pair()];
+  const isCanonical = [a, bx, by, c].flat().every((coordinate) => coordinate < BASE_FIELD_ORDER);
+  return reader.done() && isCanonical ? { a, b: [bx, by], c } : undefined;
 }
 
 /**
@@ -48,14 +33,9 @@ export function decodeProof(bytes: Uint8Array): Proof | undefined {
  * y.c0, or of y.c1 when y.c0 is zero). q has 254 bits, so the bit is free.
  */
 export function compressProof({ a, b, c }: Proof): Uint8Array {
-  const flagged = (x: bigint, odd: boolean): Uint8Array => word(odd ? x | (1n << 255n) : x);
-  const bParity = b[1][0] === 0n ? b[1][1] : b[1][0];
-  return concatBytes(
-    flagged(a[0], (a[1] & 1n) === 1n),
-    flagged(b[0][1], (bParity & 1n) === 1n),
-    word(b[0][0]),
-    flagged(c[0], (c[1] & 1n) === 1n),
-  );
+  const flagged = (x: bigint, y: bigint): Uint8Array => word(x | ((y & 1n) << 255n));
+  const [[bx0, bx1], [by0, by1]] = b;
+  return concatBytes(flagged(...a), flagged(bx1, by0 === 0n ? by1 : by0), word(bx0), flagged(...c));
 }
 
 export function proofHashOf(proof: Proof): Bytes32 {

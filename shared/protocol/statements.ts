@@ -15,10 +15,12 @@ import {
   type Bytes32,
   type Field,
 } from "./brands.ts";
-import { ByteReader, toAddress, word } from "./bytes.ts";
-import { keccak256, keccakHex } from "./hash.ts";
+import { hashWords, keccakHex } from "./hash.ts";
+import { address, decode, fixed, inOrder, number, times, uint, type Layout, type Value } from "./layouts.ts";
 
 export type Kind = "deposit-shield" | "spend" | "spend9" | "private-swap";
+export type SignalName =
+  "context" | "root" | "asset" | "amountIn" | "amountOut" | "nullifiers" | "commitments";
 
 export interface KindShape {
   /** On the wire, in `context`, in `statementHash` and in Solidity. */
@@ -29,39 +31,20 @@ export interface KindShape {
   readonly outputs: number;
   /** Leaves that the statement adds to the tree, each with a ciphertext: `outputs`, and for a swap the note that the pool hashes. */
   readonly leaves: number;
-  /** Public signals in circuit order; a count above one is that many consecutive signals. */
-  readonly signals: readonly { readonly name: SignalName; readonly count: number }[];
+  /** Public signals in circuit order: how many there are, one behind the other, of each name. */
+  readonly signals: Readonly<Partial<Record<SignalName, number>>>;
 }
 
-export type SignalName =
-  "context" | "root" | "asset" | "amountIn" | "amountOut" | "nullifiers" | "commitments";
-
-const SPEND_SIGNALS = (inputs: number, outputs: number): KindShape["signals"] => [
-  { name: "context", count: 1 },
-  { name: "root", count: 1 },
-  { name: "asset", count: 1 },
-  { name: "amountOut", count: 1 },
-  { name: "nullifiers", count: inputs },
-  { name: "commitments", count: outputs },
-];
+const paidIn = { context: 1, asset: 1, amountIn: 1, commitments: 3 };
+const paidOut = { context: 1, root: 1, asset: 1, amountOut: 1 };
+const spent = (nullifiers: number, commitments: number) => ({ ...paidOut, nullifiers, commitments });
 
 /** The one place where a signal's position is written. In order of id. */
 export const KINDS: Readonly<Record<Kind, KindShape>> = {
-  "deposit-shield": {
-    id: 1,
-    inputs: 0,
-    outputs: 3,
-    leaves: 3,
-    signals: [
-      { name: "context", count: 1 },
-      { name: "asset", count: 1 },
-      { name: "amountIn", count: 1 },
-      { name: "commitments", count: 3 },
-    ],
-  },
-  spend: { id: 2, inputs: 2, outputs: 4, leaves: 4, signals: SPEND_SIGNALS(2, 4) },
-  spend9: { id: 3, inputs: 9, outputs: 4, leaves: 4, signals: SPEND_SIGNALS(9, 4) },
-  "private-swap": { id: 4, inputs: 2, outputs: 3, leaves: 4, signals: SPEND_SIGNALS(2, 3) },
+  "deposit-shield": { id: 1, inputs: 0, outputs: 3, leaves: 3, signals: paidIn },
+  spend: { id: 2, inputs: 2, outputs: 4, leaves: 4, signals: spent(2, 4) },
+  spend9: { id: 3, inputs: 9, outputs: 4, leaves: 4, signals: spent(9, 4) },
+  "private-swap": { id: 4, inputs: 2, outputs: 3, leaves: 4, signals: spent(2, 3) },
 };
 
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[];
@@ -72,7 +55,7 @@ export function kindById(id: number): Kind | undefined {
 
 /** How many public signals a proof of this kind has, exactly. */
 export function signalCount(kind: Kind): number {
-  return KINDS[kind].signals.reduce((sum, signal) => sum + signal.count, 0);
+  return Object.values(KINDS[kind].signals).reduce((sum, count) => sum + count);
 }
 
 /** The public signals under their names. `root` is absent for deposits; `amount` is amountIn or amountOut. */
@@ -96,21 +79,17 @@ export function canonicalSignals(kind: Kind, untrusted: readonly bigint[]): read
 
 /** For as many signals as the kind has (`canonicalSignals`). */
 export function nameSignals(kind: Kind, signals: readonly Field[]): Facts {
-  const named = new Map<SignalName, Field[]>();
   let at = 0;
-  for (const { name, count } of KINDS[kind].signals) {
-    named.set(name, signals.slice(at, at + count));
-    at += count;
-  }
-  const all = (name: SignalName): Field[] => named.get(name) ?? [];
-  const one = (name: SignalName): Field => mustField(all(name)[0] ?? -1n);
+  const of: Partial<Record<SignalName, readonly Field[]>> = Object.fromEntries(
+    Object.entries(KINDS[kind].signals).map(([name, count]) => [name, signals.slice(at, (at += count))]),
+  );
   return {
-    context: one("context"),
-    root: all("root")[0],
-    asset: one("asset"),
-    amount: one(named.has("amountIn") ? "amountIn" : "amountOut"),
-    nullifiers: all("nullifiers"),
-    commitments: all("commitments"),
+    context: of.context![0]!,
+    root: of.root?.[0],
+    asset: of.asset![0]!,
+    amount: (of.amountIn ?? of.amountOut)![0]!,
+    nullifiers: of.nullifiers ?? [],
+    commitments: of.commitments!,
   };
 }
 
@@ -121,106 +100,58 @@ export const EPHEMERAL_KEY_BYTES = 32;
 /** Bytes of every output's ciphertext, dummies included: 1 view tag, 36 sealed note, 16 tag. */
 export const CIPHERTEXT_BYTES = 53;
 
-/** What carries the notes of a statement to their owners. */
-export interface Ciphertexts {
-  readonly ephemeralKey: Uint8Array;
-  /** One a leaf: the commitments' in order, then, of a swap, that of the bought note. */
-  readonly ciphertexts: readonly Uint8Array[];
-}
-
-export interface DepositExt extends Ciphertexts {
-  readonly kind: "deposit-shield";
-  readonly depositor: Address;
-  /** EIP-3009 bounds, Unix seconds, below 2^64: valid strictly after / strictly before. */
-  readonly validAfter: bigint;
-  readonly validBefore: bigint;
-}
-
-export interface SpendExt extends Ciphertexts {
-  readonly kind: "spend" | "spend9";
-  /** Zero exactly when amountOut is zero. */
-  readonly recipient: Address;
-}
-
-/** One or two pools of Uniswap v3, one after the other. Fees are tiers in hundredths of a basis point, below 2^24. */
-export interface SwapPath {
-  readonly feeFirst: number;
-  /** The token between two pools; zero when there is one pool. */
-  readonly middle: Address;
-  /** 0 when there is one pool. */
-  readonly feeSecond: number;
-}
-
-export interface SwapExt extends Ciphertexts {
-  readonly kind: "private-swap";
-  readonly tokenOut: Address;
-  /** The floor: with less than this, in tokenOut's smallest units, the swap fails and the notes stay unspent. */
-  readonly minAmountOut: bigint;
-  /** Whose note the bought tokens become. A bigint and not a Field: `checkStatement` looks at its range. */
-  readonly npkOut: bigint;
-  readonly path: SwapPath;
-}
-
-export type Ext = DepositExt | SpendExt | SwapExt;
-
 /** Tiers of Uniswap v3 that a path may name, in hundredths of a basis point. */
 export const FEE_TIERS: readonly number[] = [100, 500, 3_000, 10_000];
 
-/**
- * The exact bytes that the pool decodes and obeys (tightly packed, fixed length by kind):
- *   deposit-shield: depositor[20] validAfter[8] validBefore[8] ephemeralKey[32] ciphertexts[3 × 53]
- *   spend, spend9:  recipient[20] ephemeralKey[32] ciphertexts[4 × 53]
- *   private-swap:   tokenOut[20] minAmountOut[16] npkOut[32] feeFirst[3] middle[20] feeSecond[3]
- *                   ephemeralKey[32] ciphertexts[4 × 53]
- * Undefined unless `bytes` has exactly the length of its kind. Every such byte string is a valid ext.
- */
-export function decodeExt(kind: Kind, bytes: Uint8Array): Ext | undefined {
-  const { leaves } = KINDS[kind];
-  if (bytes.length !== TERMS_BYTES[kind] + EPHEMERAL_KEY_BYTES + leaves * CIPHERTEXT_BYTES) return undefined;
-  const reader = new ByteReader(bytes);
-  return {
-    ...decodeTerms(kind, reader),
-    ephemeralKey: reader.take(EPHEMERAL_KEY_BYTES),
-    ciphertexts: reader.list(leaves, CIPHERTEXT_BYTES),
-  };
-}
+/** One or two pools of Uniswap v3, one after the other. Fees are tiers in hundredths of a basis point, below 2^24. */
+const swapPath = inOrder({
+  feeFirst: number(3),
+  /** The token between two pools; zero when there is one pool. */
+  middle: address,
+  /** 0 when there is one pool. */
+  feeSecond: number(3),
+});
 
-const TERMS_BYTES: Readonly<Record<Kind, number>> = {
-  "deposit-shield": 36,
-  spend: 20,
-  spend9: 20,
-  "private-swap": 94,
+/** The terms of a kind, and what carries the notes of a statement to their owners. */
+const ext = <Terms extends Layout>(kind: Kind, terms: Terms) =>
+  inOrder({
+    ...terms,
+    ephemeralKey: fixed(EPHEMERAL_KEY_BYTES),
+    /** One a leaf: the commitments' in order, then, of a swap, that of the bought note. */
+    ciphertexts: times(KINDS[kind].leaves, fixed(CIPHERTEXT_BYTES)),
+  });
+
+/** Recipient: zero exactly when amountOut is zero. */
+const payout = { recipient: address };
+
+/** The exact bytes that the pool decodes and obeys: tightly packed, fixed length by kind. Every byte string of that length is a valid ext. */
+export const EXTS = {
+  /** EIP-3009 bounds, Unix seconds, below 2^64: valid strictly after / strictly before. */
+  "deposit-shield": ext("deposit-shield", { depositor: address, validAfter: uint(8), validBefore: uint(8) }),
+  spend: ext("spend", payout),
+  spend9: ext("spend9", payout),
+  "private-swap": ext("private-swap", {
+    tokenOut: address,
+    /** The floor: with less than this, in tokenOut's smallest units, the swap fails and the notes stay unspent. */
+    minAmountOut: uint(16),
+    /** Whose note the bought tokens become. A bigint and not a Field: `checkStatement` looks at its range. */
+    npkOut: uint(32),
+    path: swapPath,
+  }),
 };
 
-function decodeTerms(kind: Kind, reader: ByteReader): Terms {
-  switch (kind) {
-    case "deposit-shield":
-      return {
-        kind,
-        depositor: toAddress(reader.take(20)),
-        validAfter: reader.uint(8),
-        validBefore: reader.uint(8),
-      };
-    case "spend":
-    case "spend9":
-      return { kind, recipient: toAddress(reader.take(20)) };
-    case "private-swap":
-      return {
-        kind,
-        tokenOut: toAddress(reader.take(20)),
-        minAmountOut: reader.uint(16),
-        npkOut: reader.uint(32),
-        path: {
-          feeFirst: reader.number(3),
-          middle: toAddress(reader.take(20)),
-          feeSecond: reader.number(3),
-        },
-      };
-  }
-}
+type ExtOf<Name extends Kind> = { readonly kind: Name } & Value<(typeof EXTS)[Name]>;
+export type DepositExt = ExtOf<"deposit-shield">;
+export type SpendExt = ExtOf<"spend"> | ExtOf<"spend9">;
+export type SwapExt = ExtOf<"private-swap">;
+export type SwapPath = SwapExt["path"];
+export type Ext = DepositExt | SpendExt | SwapExt;
 
-type Terms =
-  Omit<DepositExt, keyof Ciphertexts> | Omit<SpendExt, keyof Ciphertexts> | Omit<SwapExt, keyof Ciphertexts>;
+/** Undefined unless `bytes` has exactly the length of its kind. */
+export function decodeExt(kind: Kind, bytes: Uint8Array): Ext | undefined {
+  const read = decode<object>(EXTS[kind], bytes);
+  return read && ({ kind, ...read } as Ext);
+}
 
 // ---------------------------------------------------------------- hashes
 
@@ -236,13 +167,8 @@ export interface Home {
  * Bound into the proof, so a proof is good for this chain, pool, kind, deadline and ext only.
  */
 export function contextOf(home: Home, kind: Kind, deadline: bigint, ext: Uint8Array): Field {
-  const digest = keccakHex(
-    word(home.chainId),
-    word(BigInt(home.pool)),
-    word(BigInt(KINDS[kind].id)),
-    word(deadline),
-    keccak256(ext),
-  );
+  const { chainId, pool } = home;
+  const digest = hashWords(chainId, pool, BigInt(KINDS[kind].id), deadline, keccakHex(ext));
   return mustField(BigInt(digest) % FIELD_ORDER);
 }
 
@@ -257,32 +183,15 @@ export function statementHashOf(
   signals: readonly bigint[],
   ext: Uint8Array,
 ): Bytes32 {
-  return keccakHex(
-    word(BigInt(KINDS[kind].id)),
-    word(deadline),
-    word(0x80n),
-    keccak256(ext),
-    word(BigInt(signals.length)),
-    ...signals.map(word),
-  );
+  const head = [BigInt(KINDS[kind].id), deadline, 0x80n, keccakHex(ext)];
+  return hashWords(...head, BigInt(signals.length), ...signals);
 }
 
 // ---------------------------------------------------------------- validity
 
-export type StatementFault =
-  SignalFault | "EXT_MALFORMED" | "NULLIFIERS_NOT_DISTINCT" | "CONTEXT_MISMATCH" | "STATEMENT_INVALID";
-
 /** A statement that passed every check that needs neither chain nor pairing. */
-export interface Statement {
-  readonly home: Home;
-  readonly kind: Kind;
-  readonly deadline: bigint;
-  readonly signals: readonly Field[];
-  readonly facts: Facts;
-  readonly ext: Ext;
-  readonly extBytes: Uint8Array;
-  readonly hash: Bytes32;
-}
+export type Statement = Readonly<Extract<ReturnType<typeof checkStatement>, object>>;
+export type StatementFault = Extract<ReturnType<typeof checkStatement>, string>;
 
 /**
  * All rules of a statement, in the enclave's order: exact number of signals, each canonical; nullifiers
@@ -296,7 +205,7 @@ export function checkStatement(
   deadline: bigint,
   untrustedSignals: readonly bigint[],
   extBytes: Uint8Array,
-): Statement | StatementFault {
+) {
   const signals = canonicalSignals(kind, untrustedSignals);
   if (typeof signals === "string") return signals;
   const facts = nameSignals(kind, signals);

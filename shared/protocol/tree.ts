@@ -4,8 +4,7 @@
  * enclave can check a root update without keeping a tree.
  */
 import type { Bytes32, Field } from "./brands.ts";
-import { mustFromHex, word } from "./bytes.ts";
-import { keccakHex, poseidon4 } from "./hash.ts";
+import { hashWords, poseidon } from "./hash.ts";
 
 export const TREE_DEPTH = 16;
 export const TREE_ARITY = 4;
@@ -17,7 +16,7 @@ export const MAX_UPDATE_LEAVES = 256;
 export function emptyNode(level: number): Field {
   while (emptyNodes.length <= level) {
     const below = emptyNodes[emptyNodes.length - 1] as Field;
-    emptyNodes.push(poseidon4(below, below, below, below));
+    emptyNodes.push(poseidon([below, below, below, below]));
   }
   return emptyNodes[level] as Field;
 }
@@ -30,7 +29,7 @@ export function digitAt(index: bigint, level: number): number {
 
 /** The next head of the queue of commitments: `keccak256(abi.encodePacked(bytes32 head, uint256 commitment))`. The first head is zero. */
 export function nextHead(head: Bytes32, commitment: bigint): Bytes32 {
-  return keccakHex(mustFromHex(head), word(commitment));
+  return hashWords(head, commitment);
 }
 
 /**
@@ -46,13 +45,6 @@ export class Frontier {
     this.#siblings = siblings;
   }
 
-  static empty(): Frontier {
-    return new Frontier(
-      0n,
-      Array.from({ length: TREE_DEPTH }, () => []),
-    );
-  }
-
   /**
    * From the flat list of `nodes()`; undefined when the count does not fit the index or the tree is full. A node may be
    * empty: four void leaves side by side are. So an index that is too great can look like the same tree; whoever
@@ -60,13 +52,10 @@ export class Frontier {
    */
   static from(leafCount: bigint, nodes: readonly Field[]): Frontier | undefined {
     if (leafCount < 0n || leafCount >= TREE_CAPACITY) return undefined;
-    const siblings: Field[][] = [];
     let at = 0;
-    for (let level = 0; level < TREE_DEPTH; level++) {
-      const count = digitAt(leafCount, level);
-      siblings.push(nodes.slice(at, at + count));
-      at += count;
-    }
+    const siblings = Array.from({ length: TREE_DEPTH }, (_, level) =>
+      nodes.slice(at, (at += digitAt(leafCount, level))),
+    );
     return at === nodes.length ? new Frontier(leafCount, siblings) : undefined;
   }
 
@@ -79,13 +68,6 @@ export class Frontier {
     return this.#siblings.flat();
   }
 
-  clone(): Frontier {
-    return new Frontier(
-      this.#leafCount,
-      this.#siblings.map((row) => [...row]),
-    );
-  }
-
   /** False, and nothing changed, when the tree is full: the last place stays empty so that an index always has its frontier. */
   append(leaf: Field): boolean {
     if (this.#leafCount + 1n >= TREE_CAPACITY) return false;
@@ -94,7 +76,7 @@ export class Frontier {
     for (const row of this.#siblings) {
       row.push(node);
       if (row.length < TREE_ARITY) return true;
-      node = poseidon4(...(row.splice(0) as [Field, Field, Field, Field]));
+      node = poseidon(row.splice(0));
     }
     return true;
   }
@@ -104,7 +86,7 @@ export class Frontier {
     this.#siblings.forEach((row, level) => {
       const children = [...row, node];
       while (children.length < TREE_ARITY) children.push(emptyNode(level));
-      node = poseidon4(...(children as [Field, Field, Field, Field]));
+      node = poseidon(children);
     });
     return node;
   }

@@ -5,70 +5,51 @@
  * Layout: domain[16] = "cloister-enclave", version[1] = 2, type[1], signer[20], configurationHash[32];
  * genesis only: sealedKeyHash[32], kmsKeyHash[32].
  */
-import { ZERO_ADDRESS, type Address, type Bytes32 } from "./brands.ts";
-import {
-  addressBytes,
-  ByteReader,
-  concatBytes,
-  equalBytes,
-  mustFromHex,
-  toAddress,
-  toBytes32,
-} from "./bytes.ts";
+import { concatBytes, equalBytes } from "./bytes.ts";
+import { address, bytes32, decode, inOrder, type Codec, type Layout, type Value } from "./layouts.ts";
 
-const USER_DATA_TYPES = { genesis: 1, release: 2, live: 3 } as const;
 const DOMAIN = new TextEncoder().encode("cloister-enclave");
 const LAYOUT_VERSION = 2;
 
-export type UserData =
-  | {
-      /** A key was just made and sealed; this document is its birth certificate. */
-      readonly type: "genesis";
-      readonly signer: Address;
-      readonly configurationHash: Bytes32;
-      /** SHA-256 of the sealed key. */
-      readonly sealedKeyHash: Bytes32;
-      /** SHA-256 of the KMS key's SPKI DER, to which it is sealed. */
-      readonly kmsKeyHash: Bytes32;
-    }
-  /** Asks KMS to open a sealed key; the document's public_key is ephemeral, and there is no signer yet. */
-  | { readonly type: "release"; readonly configurationHash: Bytes32 }
-  | { readonly type: "live"; readonly signer: Address; readonly configurationHash: Bytes32 };
+/** What every document of the type begins with, and what it says. */
+const type = <L extends Layout>(code: number, layout: L, signer = new Uint8Array(0)) => ({
+  head: concatBytes(DOMAIN, Uint8Array.of(LAYOUT_VERSION, code), signer),
+  body: inOrder(layout),
+});
+/** There is no signer yet. */
+const NOBODY = new Uint8Array(20);
+
+const TYPES = {
+  /** A key was just made and sealed; this document is its birth certificate. */
+  genesis: type(1, {
+    signer: address,
+    configurationHash: bytes32,
+    /** SHA-256 of the sealed key. */
+    sealedKeyHash: bytes32,
+    /** SHA-256 of the KMS key's SPKI DER, to which it is sealed. */
+    kmsKeyHash: bytes32,
+  }),
+  /** Asks KMS to open a sealed key; the document's public_key is ephemeral. */
+  release: type(2, { configurationHash: bytes32 }, NOBODY),
+  live: type(3, { signer: address, configurationHash: bytes32 }),
+};
+type Type = keyof typeof TYPES;
+
+export type UserData = {
+  [Name in Type]: { readonly type: Name } & Value<(typeof TYPES)[Name]["body"]>;
+}[Type];
 
 export function encodeUserData(data: UserData): Uint8Array {
-  return concatBytes(
-    DOMAIN,
-    Uint8Array.of(LAYOUT_VERSION, USER_DATA_TYPES[data.type]),
-    addressBytes(data.type === "release" ? ZERO_ADDRESS : data.signer),
-    mustFromHex(data.configurationHash),
-    ...(data.type === "genesis" ? [mustFromHex(data.sealedKeyHash), mustFromHex(data.kmsKeyHash)] : []),
-  );
+  const { head, body } = TYPES[data.type];
+  return concatBytes(head, (body as Codec<UserData>).write(data));
 }
 
 /** Undefined for anything that `encodeUserData` does not make. */
 export function decodeUserData(bytes: Uint8Array): UserData | undefined {
-  const reader = new ByteReader(bytes);
-  const isOurs = equalBytes(reader.take(DOMAIN.length), DOMAIN) && reader.number(1) === LAYOUT_VERSION;
-  const type = reader.number(1);
-  const signer = reader.take(20);
-  const configuration = reader.take(32);
-  const hashes = type === USER_DATA_TYPES.genesis ? reader.list(2, 32) : [];
-  if (!isOurs || !reader.done()) return undefined;
-  const configurationHash = toBytes32(configuration);
-  switch (type) {
-    case USER_DATA_TYPES.genesis:
-      return {
-        type: "genesis",
-        signer: toAddress(signer),
-        configurationHash,
-        sealedKeyHash: toBytes32(hashes[0]!),
-        kmsKeyHash: toBytes32(hashes[1]!),
-      };
-    case USER_DATA_TYPES.release:
-      return signer.every((byte) => byte === 0) ? { type: "release", configurationHash } : undefined;
-    case USER_DATA_TYPES.live:
-      return { type: "live", signer: toAddress(signer), configurationHash };
-    default:
-      return undefined;
+  for (const [name, { head, body }] of Object.entries(TYPES)) {
+    const said =
+      equalBytes(bytes.subarray(0, head.length), head) && decode<object>(body, bytes.subarray(head.length));
+    if (said) return { type: name, ...said } as UserData;
   }
+  return undefined;
 }

@@ -3,21 +3,18 @@ import { BASE_FIELD_ORDER, type Bytes32 } from "./brands.ts";
 import { concatBytes, word } from "./bytes.ts";
 import { keccakHex } from "./hash.ts";
 
+type G1 = readonly [bigint, bigint];
+type G2 = readonly [readonly [bigint, bigint], readonly [bigint, bigint]];
+
 /** Affine points with Fp2 as [c0, c1]; `ic` holds one point more than there are public signals. */
-export interface VerificationKey {
-  readonly alpha: readonly [bigint, bigint];
-  readonly beta: readonly [readonly [bigint, bigint], readonly [bigint, bigint]];
-  readonly gamma: readonly [readonly [bigint, bigint], readonly [bigint, bigint]];
-  readonly delta: readonly [readonly [bigint, bigint], readonly [bigint, bigint]];
-  readonly ic: readonly (readonly [bigint, bigint])[];
-}
+export type VerificationKey = Readonly<ReturnType<typeof parseVerificationKey>>;
 
 /** Throws on any shape but snarkjs's: keys are our own files, so a bad one is a fault of ours. */
-export function parseVerificationKey(json: unknown): VerificationKey {
+export function parseVerificationKey(json: unknown) {
   const key = json as Record<string, unknown>;
   if (key["protocol"] !== "groth16" || key["curve"] !== "bn128")
     throw new TypeError("not a BN254 Groth16 key");
-  const ic = (key["IC"] as unknown[]).map(g1);
+  const ic: readonly G1[] = (key["IC"] as unknown[]).map(g1);
   if (ic.length !== Number(key["nPublic"]) + 1) throw new TypeError("IC does not match nPublic");
   return {
     alpha: g1(key["vk_alpha_1"]),
@@ -45,17 +42,16 @@ function number(value: unknown): bigint {
   return parsed;
 }
 
-function g1(value: unknown): [bigint, bigint] {
+/** Projective, with z = 1 as snarkjs writes it. */
+function affine<T>(value: unknown, coordinate: (value: unknown) => T, one: string): [T, T] {
   const [x, y, z] = value as unknown[];
-  if (number(z) !== 1n) throw new TypeError("key point is not affine");
-  return [number(x), number(y)];
+  if (JSON.stringify(z) !== one) throw new TypeError("key point is not affine");
+  return [coordinate(x), coordinate(y)];
 }
 
-function g2(value: unknown): [[bigint, bigint], [bigint, bigint]] {
-  const [x, y, z] = value as [unknown[], unknown[], unknown[]];
-  if (number(z[0]) !== 1n || number(z[1]) !== 0n) throw new TypeError("key point is not affine");
-  return [
-    [number(x[0]), number(x[1])],
-    [number(y[0]), number(y[1])],
-  ];
-}
+const g1 = (value: unknown): G1 => affine(value, number, '"1"');
+const g2 = (value: unknown): G2 => affine(value, complex, '["1","0"]');
+const complex = (value: unknown): [bigint, bigint] => {
+  const [c0, c1] = value as unknown[];
+  return [number(c0), number(c1)];
+};

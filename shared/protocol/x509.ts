@@ -7,23 +7,7 @@ import { p384 } from "@noble/curves/nist.js";
 import { childrenOf, readAsn1, TAG, type Element } from "./asn1.ts";
 import { equalBytes, toHex } from "./bytes.ts";
 
-export interface Certificate {
-  readonly toBeSigned: Uint8Array;
-  /** DER of r and s, not yet looked at. */
-  readonly signature: Uint8Array;
-  /** Names are compared byte by byte and never read. */
-  readonly issuer: Uint8Array;
-  readonly subject: Uint8Array;
-  readonly notBeforeMs: number;
-  readonly notAfterMs: number;
-  /** 04 ‖ x ‖ y, not yet known to be on the curve. */
-  readonly publicKey: Uint8Array;
-  readonly isAuthority: boolean;
-  /** How many authorities may stand between this one and the leaf. */
-  readonly pathLength: number;
-  /** First byte of the bit string: bit 0 of RFC 5280 is the highest. */
-  readonly keyUsage: number;
-}
+export type Certificate = Readonly<NonNullable<ReturnType<typeof readCertificate>>>;
 
 const DIGITAL_SIGNATURE = 0x80;
 const KEY_CERT_SIGN = 0x04;
@@ -43,7 +27,7 @@ const P384_KEY = "0x3076301006072a8648ce3d020106052b8104002203620004";
 const P384_POINT_BYTES = 97;
 
 /** Undefined for anything but exactly one certificate of the kind above. */
-export function readCertificate(der: Uint8Array): Certificate | undefined {
+export function readCertificate(der: Uint8Array) {
   const parts = childrenOf(readAsn1(der, "DER"), TAG.sequence, TAG.sequence, TAG.sequence, TAG.bitString);
   const fields = childrenOf(parts?.[0], TAG.sequence, ...FIELDS);
   const rights = readRights(childrenOf(fields?.[7], EXTENSIONS, TAG.sequence)?.[0].children ?? []);
@@ -62,11 +46,14 @@ export function readCertificate(der: Uint8Array): Certificate | undefined {
   if (!isAsAgreed) return undefined;
   return {
     toBeSigned: toBeSigned.whole,
+    /** DER of r and s, not yet looked at. */
     signature: signature.body.slice(1),
+    /** Names are compared byte by byte and never read. */
     issuer: issuer.whole,
     subject: subject.whole,
     notBeforeMs,
     notAfterMs,
+    /** 04 ‖ x ‖ y, not yet known to be on the curve. */
     publicKey: key.body.slice(-P384_POINT_BYTES),
     ...rights,
   };
@@ -116,8 +103,6 @@ export function isSigned(
   return p384.verify(signature, message, publicKey, { prehash: true, lowS: false, format });
 }
 
-type Rights = Pick<Certificate, "isAuthority" | "pathLength" | "keyUsage">;
-
 const BASIC_CONSTRAINTS = "0x551d13"; // 2.5.29.19
 const KEY_USAGE = "0x551d0f"; // 2.5.29.15
 /** Empty; or cA, true; or that and a path length below 128. */
@@ -125,7 +110,11 @@ const CONSTRAINTS = /^0x30(00|030101ff|060101ff0201([0-7][0-9a-f]))$/;
 /** A bit string of one byte, and how many of its bits are padding. */
 const USAGE = /^0x03020([0-7])([0-9a-f]{2})$/;
 
-function readRights(extensions: readonly Element[]): Rights | undefined {
+/**
+ * Whether it is an authority, how many of them may stand between it and the leaf, and the first byte of the bit string
+ * of usages: bit 0 of RFC 5280 is the highest.
+ */
+function readRights(extensions: readonly Element[]) {
   const values = new Map<string, string>();
   const critical = new Set<string>();
   for (const extension of extensions) {
@@ -153,6 +142,7 @@ function readRights(extensions: readonly Element[]): Rights | undefined {
   return { isAuthority, pathLength: limit === undefined ? Infinity : Number(`0x${limit}`), keyUsage };
 }
 
+type Moment = [number, number, number, number, number, number];
 const TIME = /^(\d{4})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])([0-5]\d)([0-5]\d)Z$/;
 
 /**
@@ -165,14 +155,7 @@ function readTime({ tag, body }: Element): number | undefined {
   const century = text < "5" ? "20" : "19";
   const parts = TIME.exec(tag === TAG.utcTime ? century + text : text);
   if (parts === null) return undefined;
-  const [year, month, day, hour, minute, second] = parts.slice(1).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
+  const [year, month, day, hour, minute, second] = parts.slice(1).map(Number) as Moment;
   // Years begin in March here, so that a leap day is their last; the first day is 1 March of year 0.
   const months = 12 * year + month - 3;
   const y = Math.floor(months / 12);

@@ -15,7 +15,8 @@ import {
   sealUpdate,
   unsigned,
 } from "../../scripts/stack/pool-transaction.ts";
-import { rootUpdateDigest, type RootUpdate, type SignedBy } from "../../shared/protocol/attestation.ts";
+import { rootUpdateDigest, type RootUpdate } from "../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../shared/protocol/host/signed-by.ts";
 import { mustField, type Address } from "../../shared/protocol/brands.ts";
 import { concatBytes, mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
@@ -72,14 +73,31 @@ describe("P16 one lying enclave of two gets nothing executed", function () {
     await field.stop();
   });
 
+  /** What the attestors below reported; each of them begins with nothing. */
+  let reported: string[][] = [];
+
+  async function kindOf(signer: Address): Promise<number | undefined> {
+    if ((await field.pool.getFunction("isSigner")(signer)) !== true) return undefined;
+    const [image] = (await field.pool.getFunction("signerRecord")(signer)) as [string];
+    return Number(((await field.pool.getFunction("imageRecord")(image)) as unknown[])[1]);
+  }
+
   function attestorOver(...links: readonly EnclaveLink[]): Attestor {
-    return createAttestor(links, {
-      home: field.home,
-      threshold: async () => Number(await field.pool.getFunction("threshold")()),
-      isSigner: (signer: Address) => field.pool.getFunction("isSigner")(signer) as Promise<boolean>,
-      verifyingKeyHash: async (kind: Kind) => keyHashes[kind],
-      recover: recoverSigner,
-    });
+    reported = [];
+    return createAttestor(
+      links,
+      {
+        home: field.home,
+        threshold: async () => Number(await field.pool.getFunction("threshold")()),
+        kindOf,
+        verifyingKeyHash: async (kind: Kind) => keyHashes[kind],
+        recover: recoverSigner,
+      },
+      {
+        open: () => reported.length,
+        report: async ({ answers }) => void reported.push(answers.map(({ refusal }) => refusal ?? "signed")),
+      },
+    );
   }
 
   const liesSignature = ({ statement, proof }: Signed): Uint8Array => {
@@ -133,15 +151,18 @@ describe("P16 one lying enclave of two gets nothing executed", function () {
     await refused(joined(new Uint8Array(65), lie), "SignatureInvalid");
   });
 
-  it("P16 a theft through the proxy: whichever enclave is asked first, it carries nothing", async () => {
+  it("P16 a theft through the proxy: whichever enclave is asked first, it carries nothing, and somebody is told", async () => {
     for (const links of [
       [lyingLink, honestLink],
       [honestLink, lyingLink],
       [lyingLink, honestLink, lyingLink],
-    ])
+    ]) {
       await assert.rejects(attestorOver(...links).attest(theft.statement, theft.proof), {
-        code: "PROOF_INVALID",
+        code: "ENCLAVE_UNAVAILABLE",
+        message: /attestation is stopped/,
       });
+      assert.deepEqual(reported, [["signed", "PROOF_INVALID"]]);
+    }
   });
 
   it("P16 one that answers in two places, or hands on what the other signed, counts once", async () => {
@@ -196,6 +217,7 @@ describe("P16 one lying enclave of two gets nothing executed", function () {
       close: () => undefined,
     };
     await assert.rejects(attestorOver(bent, honestLink).attestRoot(request), { code: "ENCLAVE_UNAVAILABLE" });
+    assert.deepEqual(reported, [["signed", "ANOTHER_OUTCOME"]]);
     const both = await attestorOver(lyingLink, honestLink).attestRoot(request);
     const digest = rootUpdateDigest(field.home, request.expected);
     assert.deepEqual(signersOf(digest, both), [field.signer, liar.address].toSorted());

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { info as infoShape, type Health, type Info } from "../../shared/api/service.ts";
 import { verifyAttestation } from "../../shared/protocol/attestation-document.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";

@@ -1,8 +1,6 @@
 // The life of a signer on a running stack: born once, released by KMS to every later start of the same image,
 // never to another, replaced by a new one when the image changes. The proxy restores what restarts beside it.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { appendFile, cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -14,16 +12,17 @@ import { startStack, type Stack } from "../../scripts/stack/local-stack.ts";
 import { ROOMY_KEYS } from "../../scripts/stack/proxy-settings.ts";
 import { startSimulatedEnclave, type SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
 import { developmentImage } from "../../scripts/stack/development-signer.ts";
-import { nobodies } from "../../scripts/product/deploy.ts";
 import { developmentConfiguration } from "../../scripts/product/image/configuration.ts";
 import { ENCLAVE_FOLDER } from "../../scripts/product/image/measurement.ts";
 import { birthFault, pairFault } from "../../scripts/product/operator/birth.ts";
 import { readSigners, type PoolSigner } from "../../scripts/product/operator/pool-signers.ts";
 import { createClient } from "../../shared/client/index.ts";
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import type { EnclavePhase } from "../../shared/protocol/enclave-messages.ts";
+import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
-import { PROJECT_ROOT } from "../support/tree.ts";
+import { audited } from "../support/auditor.ts";
 import { until } from "../support/until.ts";
 
 const FREE = { proxy: 0, chain: 0 };
@@ -66,18 +65,6 @@ describe("key release on a running stack", function () {
     stack = undefined;
   }
 
-  /** `npm run audit --json` with these options. */
-  async function audited(
-    ...options: readonly string[]
-  ): Promise<{ code: number; findings: readonly { what: string; ok: boolean }[] }> {
-    const args = ["--import", "tsx", "scripts/product/audit.ts", "--json", ...options];
-    const child = spawn(process.execPath, args, { cwd: PROJECT_ROOT, stdio: ["ignore", "pipe", "inherit"] });
-    const printed = child.stdout.setEncoding("utf8").toArray();
-    const [code] = (await once(child, "close")) as [number];
-    const report = JSON.parse((await printed).join("").trim().split("\n").at(-1)!);
-    return { code, findings: report.findings };
-  }
-
   const signerNow = (): Address => asAddress(network.entry.enclave_signers[0])!;
   const pairFile = (): string => network.folder.secrets.path("signer.json");
 
@@ -108,7 +95,7 @@ describe("key release on a running stack", function () {
     }
   }
 
-  it("the first signer was born of the image that runs, and came into the pool with its genesis document", async () => {
+  it("the first signer was born of the image that runs, and registered by its birth certificate", async () => {
     const image = await developmentImage(original);
     assert.deepEqual(network.entry.enclave.measurement, image.measurement);
     assert.equal(network.entry.enclave.configuration_hash, image.configuration.hash);
@@ -116,29 +103,28 @@ describe("key release on a running stack", function () {
 
     const policy = { configuration: image.configuration, measurements: [image.measurement] };
     assert.equal(pairFault(await readPair(pairFile()), policy), undefined);
-    const [nobody, first, ...others] = await signers();
+    const [first, ...others] = await signers();
     assert.deepEqual(others, []);
-    assert.deepEqual([nobody?.signer, nobody?.standing], [nobodies(1)[0]!, "removed"]);
     assert.deepEqual([first?.signer, first?.standing], [firstSigner, "admitted"]);
-    assert.equal(birthFault(first!.genesisDocument!, firstSigner, policy), undefined);
+    assert.equal(first?.image, imageOf(image.measurement));
+    assert.equal(birthFault(first.document!, firstSigner, policy), undefined);
   });
 
   it("is what the auditor finds, and not what one finds who expects another image", async () => {
     const stackFolder = path.join(folder, "stack");
     const whole = await audited("--folder", stackFolder);
     assert.equal(whole.code, 0, JSON.stringify(whole.findings));
-    const about = (words: RegExp): boolean[] =>
-      whole.findings.filter(({ what }) => words.test(what)).map(({ ok }) => ok);
-    assert.deepEqual(about(/run the audited image, now/), [true]);
-    assert.deepEqual(about(/was born in the audited image/), [true]);
-    assert.deepEqual(about(/the pool accepts/), [true]);
+    assert.deepEqual(whole.about(/run the audited image, now/), [true]);
+    assert.deepEqual(whole.about(/was registered by a document of the audited image/), [true]);
+    assert.deepEqual(whole.about(/, admitted, is the audited image/), [true]);
+    assert.deepEqual(whole.about(/the pool accepts/), [true]);
 
     const configuration = path.join(folder, "another.json");
     const text = await developmentConfiguration();
     await writeFile(configuration, text.replace(/"attestationRoot": "../, '"attestationRoot": "00'));
     const other = await audited("--folder", stackFolder, "--configuration", configuration);
     assert.equal(other.code, 1);
-    assert.ok(other.findings.some(({ what, ok }) => /run the audited image/.test(what) && !ok));
+    assert.deepEqual(other.about(/run the audited image/), [false]);
   });
 
   it("a restart of everything restores the same signer, and registers nobody", async () => {

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Case } from "../../scripts/stack/tamper/cases.ts";
+import type { Case } from "../../scripts/stack/tamper/ledger.ts";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 
@@ -28,7 +28,7 @@ describe("npm run demo:tamper", function () {
     assert.equal(ok, true);
     const answers = new Map(cases.map(({ name, checks }) => [name, checks.map(({ actual }) => actual)]));
     // Said here a second time, so that a demonstration that expects too little is noticed.
-    for (const [name, ...expected] of [
+    const expectations = [
       ["nothing tampered with", "ok"],
       [
         "one byte changed",
@@ -41,13 +41,33 @@ describe("npm run demo:tamper", function () {
       ["a birth certificate of another sealed key", "RESTORE_REFUSED", "SEALED_KEY_MISMATCH", "restored"],
       ["a debug-mode document", "DEBUG_MODE", "KMS_DENIED", "RESTORE_REFUSED", "WRONG_PHASE"],
       ["a foreign root", "ROOT_UNKNOWN", "KMS_DOCUMENT_REFUSED", "RESTORE_REFUSED", "WRONG_PHASE"],
-      ["a complete old pair", "signed", "SignerUnknown", "Inadmissible", "ENCLAVE_UNAVAILABLE", "Executed"],
-    ] as const) {
+      [
+        "a registration",
+        ...[
+          "SignatureInvalid",
+          "DocumentMalformed",
+          "ConfigurationMismatch",
+          "ImageNotAdmitted",
+          "DebugMode",
+        ],
+        ...["RootUnknown", "NonceMismatch", "admitted", "SignerRegisteredBefore"],
+      ],
+      [
+        "two verifiers, one of them wrong",
+        ...["signed by 2", "ENCLAVE_UNAVAILABLE", "the verifiers gave different verdicts"],
+        ...["PROOF_INVALID", "signed"],
+      ],
+      [
+        "a complete old pair",
+        ...["signed", "SignerUnknown", "SignerRemovedBefore", "ENCLAVE_UNAVAILABLE", "Executed"],
+      ],
+    ] as const;
+    for (const [name, ...expected] of expectations) {
       for (const answer of expected) {
         const said = answers.get(name)?.some((one) => one.startsWith(answer));
         assert.equal(said, true, `${name}: ${answer}`);
       }
     }
-    assert.equal(answers.size, 7);
+    assert.equal(answers.size, expectations.length);
   });
 });

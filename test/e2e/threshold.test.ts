@@ -11,15 +11,24 @@ import { handedTo } from "../../scripts/product/watch/calls.ts";
 import { connectNode } from "../../scripts/product/watch/node.ts";
 import { signersOf, type Recovered } from "../../scripts/product/watch/signatures.ts";
 import { StackError } from "../../scripts/product/stack-file.ts";
+import { auditService } from "../../scripts/product/audit/service.ts";
+import { PROGRAM_NAMES } from "../../scripts/product/image/measurement.ts";
+import { readImages, readSigners } from "../../scripts/product/operator/pool-signers.ts";
+import { createLink } from "../../proxy/enclave-link/link.ts";
+import { developmentImage } from "../../scripts/stack/development-signer.ts";
 import { startStack } from "../../scripts/stack/local-stack.ts";
 import type { Problem } from "../../shared/api/errors.ts";
 import type { Health, Info } from "../../shared/api/service.ts";
 import type { SpendBody, Ticket } from "../../shared/api/transactions.ts";
 import { createClient, newSeed, type Wallet } from "../../shared/client/index.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { verifyAttestation } from "../../shared/protocol/attestation-document.ts";
+import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
 import { feeOf } from "../../shared/protocol/host/fees.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
+import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { kindById, KINDS, type Kind } from "../../shared/protocol/statements.ts";
+import { audited } from "../support/auditor.ts";
 import { capture, capturing } from "../support/captured.ts";
 import type { TestStack } from "../support/stack.ts";
 import { FLAT, startTrading, usd, type Trading } from "../support/trading.ts";
@@ -134,6 +143,74 @@ describe("a pool that asks for two attestations", function () {
     assert.equal((await health()).status, "ok");
   });
 
+  it("has them run the two programs, each with its own image, KMS key and kind in the pool", async () => {
+    const [first, second] = [
+      await developmentImage(),
+      await developmentImage(undefined, undefined, "second"),
+    ];
+    assert.notEqual(imageOf(first.measurement), imageOf(second.measurement));
+    assert.notEqual(first.configuration.kmsKeyHash, second.configuration.kmsKeyHash);
+    const { entry } = on;
+    assert.deepEqual(entry.enclave.measurement, first.measurement);
+    assert.deepEqual(entry.second_enclave?.measurement, second.measurement);
+    for (const [i, { measurement, configuration }] of [first, second].entries()) {
+      const link = createLink({
+        path: String(on.local.enclave(i).ready["vsockPath"]),
+        port: ENCLAVE_PORT,
+      });
+      const nonce = new Uint8Array(32).fill(i);
+      const reply = await link.ask({ type: "attestation", nonce });
+      link.close();
+      assert.ok(reply.type === "attestation");
+      const roots = [configuration.attestationRoot];
+      const policy = { roots, at: Date.now(), measurements: [measurement], nonce, type: "live" } as const;
+      const read = verifyAttestation(reply.document, policy);
+      assert.ok(typeof read !== "string");
+      assert.equal(read.claims?.configurationHash, configuration.hash);
+      const known = (await readSigners(on.chain, asAddress(entry.pool.toLowerCase())!)).find(
+        ({ signer }) => signer === entry.enclave_signers[i]!.toLowerCase(),
+      );
+      assert.deepEqual([known?.standing, known?.image], ["admitted", imageOf(measurement)]);
+      const images = await readImages(on.chain, asAddress(entry.pool.toLowerCase())!);
+      assert.equal(images.find(({ image }) => image === imageOf(measurement))?.kind, i + 1);
+    }
+  });
+
+  it("is what the auditor finds, and not what one finds who expects another second image", async () => {
+    const whole = await audited("--folder", on.stack.folder.path);
+    assert.equal(whole.code, 0, JSON.stringify(whole.findings));
+    assert.deepEqual(whole.about(/run an audited image, now/), [true]);
+    assert.deepEqual(whole.about(/has the audited configuration of its image/), [true, true]);
+    assert.deepEqual(whole.about(/was registered by a document of an audited image/), [true, true]);
+    assert.deepEqual(whole.about(/, admitted, is an audited image/), [true, true]);
+
+    // With the first's configuration: its key is not the second's, and a document of the second image names another one.
+    const images = await Promise.all(
+      PROGRAM_NAMES.map((program) => developmentImage(undefined, undefined, program)),
+    );
+    const { configuration } = images[0]!;
+    const at = {
+      ...{ baseUrl: on.entry.base_url, apiKey: on.stack.file.api_key },
+      ...{ rpc: on.entry.chain_rpc, fromBlock: on.entry.deployment_block },
+    };
+    const found = await auditService(
+      at,
+      images.map((image) => ({ ...image, configuration })),
+    );
+    const about = (words: RegExp) =>
+      found.filter(({ what }) => words.test(what)).map(({ ok, detail }) => [ok, detail]);
+    assert.deepEqual(about(/run an audited image, now/), [[true, ""]]);
+    const [good, bad] = [
+      [true, ""],
+      [false, "CONFIGURATION_MISMATCH"],
+    ];
+    assert.deepEqual(about(/has the audited configuration of its image/), [good, bad]);
+    assert.deepEqual(about(/was registered by a document of an audited image/), [good, bad]);
+    // One of the two alone is known to the auditor.
+    const alone = await auditService(at, images.slice(0, 1));
+    assert.ok(alone.some(({ what, ok }) => /run the audited image, now/.test(what) && !ok));
+  });
+
   it("deposits, pays, swaps and withdraws, to the last unit", async () => {
     const trader = await walletWith(100);
     await trader.pay(payee.address, usd(30));
@@ -177,7 +254,8 @@ describe("a pool that asks for two attestations", function () {
     const { checks } = await health();
     assert.equal(checks?.enclave.state, "down");
     assert.match(checks.enclave.detail ?? "", /^1 of 2 serve, 2 needed/);
-    const { enclaves, threshold } = await on.client.info();
+    // With a nonce: without one the service may show what it had learnt up to ten seconds before.
+    const { enclaves, threshold } = await on.client.info({ nonce: `0x${"5a".repeat(32)}` });
     assert.deepEqual([enclaves.length, threshold], [1, 2]);
     assert.deepEqual(await gasWallet(), wallet, "a refusal costs nothing");
 

@@ -15,11 +15,15 @@ const LINKED = ["node_modules", "enclave/node_modules", "shared/circuits", "shar
 /** Tests beside the one of the same path, for files that another one knows better. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   "enclave/attest.ts": ["contract/vectors/typescript"],
-  "enclave/claims.ts": ["unit/enclave/verify"],
+  "enclave/claims.ts": ["unit/enclave/verify", "unit/enclave/verifier-pool"],
+  "enclave/first.ts": ["unit/enclave/boot"],
   "enclave/phase.ts": ["unit/enclave/dispatch"],
   "enclave/release.ts": ["unit/enclave/restore"],
+  "enclave/run.ts": ["unit/enclave/main"],
+  "enclave/verifier.ts": ["unit/enclave/nitro", "unit/enclave/boot"],
   "shared/protocol/bytes.ts": ["contract/wire/codec"],
   "shared/protocol/enclave-messages.ts": ["contract/wire/codec", "unit/shared/protocol/frame-splitter"],
+  "shared/protocol/layouts.ts": ["contract/wire/codec", "unit/shared/protocol/user-data"],
   "shared/protocol/statements.ts": ["contract/vectors/typescript"],
   "shared/protocol/tree.ts": ["unit/enclave/attest-root"],
 };

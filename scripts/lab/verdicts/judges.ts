@@ -4,7 +4,8 @@
  */
 import { setImmediate } from "node:timers/promises";
 import { Interface, JsonRpcProvider } from "ethers";
-import { type Claim, type Verdict as EnclaveVerdict, WEIGHT_BYTES } from "../../../enclave/claims.ts";
+import type { Claim, Verdict as EnclaveVerdict } from "../../../enclave/claims.ts";
+import { WEIGHT_BYTES } from "../../../enclave/stream.ts";
 import { buildGroth16, type Groth16 } from "../../../enclave/verify.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { equalBytes, toHex } from "../../../shared/protocol/bytes.ts";

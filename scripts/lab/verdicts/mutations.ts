@@ -35,7 +35,7 @@ type Mutation = (origin: Origin, draw: Draw, all: readonly Origin[]) => Shown;
 const BLOCK = 1_024;
 
 /** The case with that number, whatever was drawn before it. */
-export function caseAt(origins: Origins, index: number): Case {
+export function caseAt(origins: Pick<Origins, "seed" | "block">, index: number): Case {
   const draw = new Draw(`${String(origins.seed)} case ${String(index)}`);
   const all = origins.block(Math.floor(index / BLOCK));
   const [name, , mutate] = draw.oneOf(TICKETS);

@@ -46,7 +46,12 @@ export async function openOrigins(seed: number): Promise<Origins> {
     committed: await readKeys(verificationKeysFolder),
     simulated: Object.fromEntries(simulatedKeys) as Keys["simulated"],
   };
-  const told = readTold();
+  const told = readStory().map(({ kind, words, signals }): Origin => ({
+    keys: "committed",
+    kind,
+    words,
+    signals,
+  }));
   let drawn: { readonly number: number; readonly origins: readonly Origin[] } | undefined;
   const draw = (label: string): Draw => new Draw(`${String(seed)} ${label}`);
   let from = draw("origins");
@@ -82,20 +87,33 @@ const STORY = new URL("../../../test/support/vectors/story.json", import.meta.ur
 interface ToldStep {
   readonly step: string;
   readonly kind: Kind;
+  readonly deadline: string;
   readonly signals: readonly string[];
   readonly proof: string;
+  readonly extBytes: string;
 }
 
-/** Real proofs, one at least of each kind. */
-function readTold(): readonly Origin[] {
-  const { steps } = JSON.parse(readFileSync(STORY, "utf8")) as { readonly steps: readonly ToldStep[] };
+export interface ToldStatement extends Pick<Origin, "kind" | "words" | "signals"> {
+  readonly chainId: bigint;
+  readonly pool: Uint8Array;
+  readonly deadline: bigint;
+  readonly ext: Uint8Array;
+}
+
+/** Statements with real proofs, one at least of each kind. */
+export function readStory(): readonly ToldStatement[] {
+  const { steps, chainId, pool } = JSON.parse(readFileSync(STORY, "utf8")) as {
+    readonly steps: readonly ToldStep[];
+    readonly chainId: string;
+    readonly pool: string;
+  };
   return steps
     .filter(({ step }) => step === "statement")
-    .map(({ kind, signals, proof }) => ({
-      keys: "committed",
-      kind,
+    .map(({ kind, deadline, signals, proof, extBytes }) => ({
+      ...{ kind, chainId: BigInt(chainId), pool: mustFromHex(pool), deadline: BigInt(deadline) },
       words: wordsIn(mustFromHex(proof)),
       signals: signals.map(BigInt),
+      ext: mustFromHex(extBytes),
     }));
 }
 
@@ -106,13 +124,18 @@ function drawSignals(kind: Kind, draw: Draw): readonly Field[] {
     draw.below(3) === 0 ? draw.oneOf(ends) : draw.number(FIELD_ORDER),
   );
   if (draw.below(4) === 0) {
-    const { ic } = trapdoorOf(kind);
     const at = draw.below(signals.length);
-    const others = ic.reduce(
-      (sum, scalar, i) => (i === at + 1 ? sum : sum + scalar * (signals[i - 1] ?? 1n)),
-      0n,
-    );
-    signals[at] = ((FIELD_ORDER - (others % FIELD_ORDER)) * invert(ic[at + 1]!, FIELD_ORDER)) % FIELD_ORDER;
+    signals[at] = vanishing(kind, signals, at);
   }
   return signals as Field[];
+}
+
+/** The signal at that place with which, beside the others, X is infinity under the keys whose trapdoor is public. */
+export function vanishing(kind: Kind, signals: readonly bigint[], at: number): bigint {
+  const { ic } = trapdoorOf(kind);
+  const others = ic.reduce(
+    (sum, scalar, i) => (i === at + 1 ? sum : sum + scalar * (signals[i - 1] ?? 1n)),
+    0n,
+  );
+  return ((FIELD_ORDER - (others % FIELD_ORDER)) * invert(ic[at + 1]!, FIELD_ORDER)) % FIELD_ORDER;
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a running service is what was audited: its enclaves' live documents under the audited root, measurement
- * and configuration, and the pool's own list of signers with the birth certificates that the chain shows.
+ * Whether a running service is what was audited: its enclaves' live documents under the audited root, each of an audited
+ * image with that image's configuration, and the pool's own list of signers with the birth certificates that the chain shows.
  * Believes neither the service nor the chain's node beyond what a signature or a hash bears out.
  */
 import { randomBytes } from "node:crypto";
@@ -10,11 +10,14 @@ import { checkEnclaves } from "../../../shared/client/attestation.ts";
 import { ClientError, createClient } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { verifyAttestation, type Measurement } from "../../../shared/protocol/attestation-document.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
-import { birthFault, BIRTH_FAULTS } from "../operator/birth.ts";
-import { readSigners } from "../operator/pool-signers.ts";
+import { imageOf } from "../../../shared/protocol/host/registration.ts";
+import { decodeUserData } from "../../../shared/protocol/user-data.ts";
+import { readImages, readSigners } from "../operator/pool-signers.ts";
 
+/** An image that the service may run: one, or one of each kind of verifier. */
 export interface Audited {
   readonly configuration: Configuration;
   readonly measurement: Measurement;
@@ -36,7 +39,7 @@ export interface Finding {
 }
 
 /** One finding for each question; a question that cannot be asked is a finding that is not ok. */
-export async function auditService(at: ServiceAt, audited: Audited): Promise<Finding[]> {
+export async function auditService(at: ServiceAt, images: readonly Audited[]): Promise<Finding[]> {
   const nonce = new Uint8Array(randomBytes(32));
   let info;
   try {
@@ -46,32 +49,24 @@ export async function auditService(at: ServiceAt, audited: Audited): Promise<Fin
   } catch (error) {
     return [finding("the service answers", false, reasonOf(error))];
   }
-  const roots = [audited.configuration.attestationRoot];
+  const roots = images.map(({ configuration }) => configuration.attestationRoot);
+  const measurements = images.map(({ measurement }) => measurement);
+  const now = Date.now();
   const findings = [finding("the service answers", true, at.baseUrl)];
   findings.push(
-    judged("its enclaves run the audited image, now", () =>
-      checkEnclaves({ measurements: [audited.measurement], roots }, info, nonce, Date.now()),
+    judged(`its enclaves run ${naming(images)}, now`, () =>
+      checkEnclaves({ measurements, roots }, info, nonce, now),
     ),
   );
   for (const { signer, attestation } of info.enclaves) {
-    const verdict = verifyAttestation(new Uint8Array(Buffer.from(attestation, "base64")), {
-      roots,
-      at: Date.now(),
-      nonce,
-      type: "live",
-    });
-    const isSame =
-      typeof verdict !== "string" && verdict.claims?.configurationHash === audited.configuration.hash;
+    const document = new Uint8Array(Buffer.from(attestation, "base64"));
+    const fault = documentFault(document, images, { at: now, nonce, type: "live" });
     findings.push(
-      finding(
-        `enclave ${signer} has the audited configuration`,
-        isSame,
-        typeof verdict === "string" ? verdict : "",
-      ),
+      finding(`enclave ${signer} has the audited configuration of its image`, fault === "", fault),
     );
   }
   if (at.rpc !== undefined)
-    findings.push(...(await auditPool(at.rpc, info.pool, at.fromBlock ?? 0, info, audited)));
+    findings.push(...(await auditPool(at.rpc, info.pool, at.fromBlock ?? 0, info, images)));
   return findings;
 }
 
@@ -80,7 +75,7 @@ async function auditPool(
   poolText: string,
   fromBlock: number,
   info: { readonly enclaves: readonly { readonly signer: string }[]; readonly chain_id: number },
-  audited: Audited,
+  images: readonly Audited[],
 ): Promise<Finding[]> {
   const provider = new JsonRpcProvider(rpc, info.chain_id, { staticNetwork: true, cacheTimeout: -1 });
   try {
@@ -92,19 +87,27 @@ async function auditPool(
     for (const { signer } of info.enclaves) {
       findings.push(finding(`the pool accepts ${signer}`, await isSigner(signer), ""));
     }
-    for (const { signer, standing, genesisDocument } of await readSigners(provider, pool, fromBlock)) {
-      // Of the others, no word counts, and none can come in without being proposed again.
-      if (standing !== "admitted" && standing !== "proposed") continue;
-      const what = `${standing} signer ${signer} was born in the audited image`;
-      if (genesisDocument === undefined || genesisDocument.length === 0) {
-        findings.push(finding(what, false, "the chain shows no birth certificate of it"));
-        continue;
-      }
-      const fault = birthFault(genesisDocument, signer, {
-        configuration: audited.configuration,
-        measurements: [audited.measurement],
-      });
-      findings.push(finding(what, fault === undefined, fault === undefined ? "" : BIRTH_FAULTS[fault]));
+    for (const { signer, standing, document } of await readSigners(provider, pool, fromBlock)) {
+      if (standing !== "admitted") continue;
+      const fault =
+        document === undefined
+          ? "the chain shows no document of it"
+          : documentFault(document, images, { at: "its own time", signer });
+      findings.push(
+        finding(`signer ${signer} was registered by a document of ${naming(images)}`, fault === "", fault),
+      );
+    }
+    // Of any other image, a signer could come in at any time.
+    const audited = images.map(({ measurement }) => imageOf(measurement));
+    for (const other of await readImages(provider, pool, fromBlock)) {
+      if (other.standing !== "admitted" && other.standing !== "proposed") continue;
+      findings.push(
+        finding(
+          `the image ${other.image}, ${other.standing}, is ${naming(images)}`,
+          audited.includes(other.image),
+          "",
+        ),
+      );
     }
     return findings;
   } catch (error) {
@@ -113,6 +116,46 @@ async function auditPool(
     provider.destroy();
   }
 }
+
+interface Expected {
+  /** Now, in ms; or whether it was valid when it was made. */
+  readonly at: number | "its own time";
+  readonly nonce?: Uint8Array;
+  /** Default: one that registers. */
+  readonly type?: "live";
+  readonly signer?: Address;
+}
+
+/**
+ * Empty when the document is of an audited image with that image's own configuration: another program's, however well
+ * audited, pins another key. Of a registration the pool has verified the document; this is other code.
+ */
+function documentFault(
+  document: Uint8Array,
+  images: readonly Audited[],
+  { at, nonce, type, signer }: Expected,
+): string {
+  let fault = "";
+  for (const { configuration, measurement } of images) {
+    const verdict = verifyAttestation(document, {
+      ...{ roots: [configuration.attestationRoot], at, measurements: [measurement] },
+      ...(nonce === undefined ? {} : { nonce }),
+      ...(type === undefined ? {} : { type }),
+    });
+    if (typeof verdict === "string") {
+      fault = verdict;
+      continue;
+    }
+    const claims = verdict.userData === undefined ? undefined : decodeUserData(verdict.userData);
+    if (claims?.type !== "genesis" && claims?.type !== "live") return "TYPE_MISMATCH";
+    if (signer !== undefined && claims.signer !== signer) return "SIGNER_MISMATCH";
+    return claims.configurationHash === configuration.hash ? "" : "CONFIGURATION_MISMATCH";
+  }
+  return fault;
+}
+
+const naming = (images: readonly Audited[]): string =>
+  images.length === 1 ? "the audited image" : "an audited image";
 
 function judged(what: string, check: () => void): Finding {
   try {

@@ -7,8 +7,10 @@ import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { CONFIGURATION_FILE, codeFiles } from "./measurement.ts";
+import { CONFIGURATION_FILE, codeFiles, PROGRAMS, type ProgramName } from "./measurement.ts";
 
+/** Beside the program that loads it: the compiler emits nothing but what it compiled. */
+const PAIRINGS = "bn254.wasm";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
 export interface Assembly {
@@ -16,27 +18,41 @@ export interface Assembly {
   readonly to: string;
   /** Text of configuration.json. */
   readonly configuration: string;
+  /** Default: the first. */
+  readonly program?: ProgramName | undefined;
 }
 
 /** Of an enclave folder that is built: package.json, dist/, node_modules/. */
-export async function copyImage(enclaveFolder: string, { to, configuration }: Assembly): Promise<void> {
+export async function copyImage(
+  enclaveFolder: string,
+  { to, configuration, program = "first" }: Assembly,
+): Promise<void> {
   await rm(to, { recursive: true, force: true });
-  for (const file of ["package-lock.json", ...(await codeFiles(enclaveFolder))]) {
-    await cp(path.join(enclaveFolder, file), path.join(to, file));
-  }
+  await copyCode(enclaveFolder, to, program);
   await writeFile(path.join(to, CONFIGURATION_FILE), configuration);
 }
 
+/** What of it is built, of both programs unless one is named; without a configuration. */
+export async function copyCode(enclaveFolder: string, to: string, program?: ProgramName): Promise<void> {
+  for (const file of ["package-lock.json", ...(await codeFiles(enclaveFolder, { program }))])
+    await cp(path.join(enclaveFolder, file), path.join(to, file));
+}
+
 /** From the sources of a whole tree, which is only read: nothing that was emitted before can slip in. */
-export async function buildImage({ to, configuration }: Assembly, tree = ROOT): Promise<void> {
+export async function buildImage(
+  { to, configuration, program = "first" }: Assembly,
+  tree = ROOT,
+): Promise<void> {
   const enclave = path.join(tree, "enclave");
+  const dist = path.join(to, "dist", "enclave");
   await rm(to, { recursive: true, force: true });
   await mkdir(to, { recursive: true });
   await compile(path.join(enclave, "tsconfig.json"), path.join(to, "dist"));
-  for (const file of ["package.json", "package-lock.json"]) {
-    await cp(path.join(enclave, file), path.join(to, file));
-  }
-  for (const file of await codeFiles(enclave, { withoutOwnCode: true })) {
+  await compile(path.join(enclave, "second", "tsconfig.json"), path.join(dist, "second"));
+  await cp(path.join(enclave, PAIRINGS), path.join(dist, PAIRINGS));
+  for (const left of PROGRAMS[program].without) await rm(path.join(to, left), { recursive: true });
+  const packages = await codeFiles(enclave, { withoutOwnCode: true });
+  for (const file of ["package.json", "package-lock.json", ...packages]) {
     await cp(path.join(enclave, file), path.join(to, file));
   }
   await writeFile(path.join(to, CONFIGURATION_FILE), configuration);

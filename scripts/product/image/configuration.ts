@@ -14,6 +14,7 @@ import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import { readKeyFiles } from "../../build/circuits/artefacts.ts";
 import { ROOT_NAME } from "./certificates.ts";
 import { developmentKmsKey, developmentRoot } from "./development-keys.ts";
+import type { ProgramName } from "./measurement.ts";
 
 export { AWS_NITRO_ROOT };
 
@@ -50,11 +51,17 @@ export function configurationText(parts: ConfigurationParts): string {
   return text;
 }
 
-/** Every part is in this tree, so every clone makes the same; with another folder of keys it is another image. */
-export async function developmentConfiguration(keyFolder?: string): Promise<string> {
+/**
+ * Every part is in this tree, so every clone makes the same; with another folder of keys it is another image. Each program
+ * has a KMS key of its own.
+ */
+export async function developmentConfiguration(
+  keyFolder?: string,
+  program: ProgramName = "first",
+): Promise<string> {
   return configurationText({
     attestationRoot: fingerprint(developmentRoot().certificate),
-    kmsPublicKey: developmentKmsKey().spki,
+    kmsPublicKey: developmentKmsKey(program).spki,
     verificationKeys: await readKeyFiles(keyFolder),
   });
 }
@@ -77,7 +84,8 @@ export async function productionConfiguration(parts: ProductionParts): Promise<s
 export async function refuseDevelopment(configuration: Configuration): Promise<void> {
   if (configuration.attestationRoot === fingerprint(developmentRoot().certificate))
     throw new Error("the attestation root is the development root: anybody can make documents under it");
-  if (configuration.kmsKeyHash === `0x${fingerprint(developmentKmsKey().spki)}`)
+  const publicKeys = [developmentKmsKey("first"), developmentKmsKey("second")].map(({ spki }) => spki);
+  if (publicKeys.some((spki) => configuration.kmsKeyHash === `0x${fingerprint(spki)}`))
     throw new Error("the KMS key is the development key: anybody can open what is sealed to it");
   const keys = new Map(KIND_NAMES.map((kind) => [kind, configuration.verificationKeys[kind]]));
   const open = benchmarkKeyAmong(keys);

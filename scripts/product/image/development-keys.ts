@@ -1,5 +1,5 @@
 /**
- * The development KMS's RSA key and the development attestation root, derived from a public phrase, so that
+ * The development KMS's RSA keys and the development attestation root, derived from a public phrase, so that
  * every clone makes the same image configuration and measures the same. Known to everybody, as anvil's
  * accounts are: they protect nothing, and a production configuration that names one of them is refused.
  */
@@ -13,6 +13,7 @@ import {
 } from "node:crypto";
 import { invert } from "@noble/curves/abstract/modular.js";
 import { p384 } from "@noble/curves/nist.js";
+import type { ProgramName } from "./measurement.ts";
 import { makeRootFrom, type Authority } from "./certificates.ts";
 
 const PHRASE = "Cloister development keys: public, and worth nothing";
@@ -23,12 +24,25 @@ export interface DevelopmentKmsKey {
   readonly spki: Uint8Array;
 }
 
-/** RSA-2048; made once a process. */
-export const developmentKmsKey = once((): DevelopmentKmsKey => {
-  const privateKey = createPrivateKey({ key: rsaKey(), format: "jwk" });
-  const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" });
-  return { privateKey, spki: new Uint8Array(spki) };
-});
+const KMS_KEYS = {
+  first: once(() => kmsKey("")),
+  second: once(() => kmsKey("second program's ")),
+} as const satisfies Record<ProgramName, () => DevelopmentKmsKey>;
+
+/** RSA-2048, one for each program, since a key policy names one image; made once a process. */
+export const developmentKmsKey = (program: ProgramName = "first"): DevelopmentKmsKey => KMS_KEYS[program]();
+
+/** Where the development KMS says that it is; no AWS account and no Region of AWS. */
+export const DEVELOPMENT_REGION = "zz-local-1";
+export const DEVELOPMENT_ACCOUNT = "000000000000";
+/** Ids are as public as the keys. */
+export const DEVELOPMENT_KEY_IDS: Readonly<Record<ProgramName, string>> = {
+  first: "c1015ace-0000-4000-8000-000000000001",
+  second: "c1015ace-0000-4000-8000-000000000002",
+};
+export const developmentKeyArn = (program: ProgramName): string =>
+  `arn:aws:kms:${DEVELOPMENT_REGION}:${DEVELOPMENT_ACCOUNT}:key/${DEVELOPMENT_KEY_IDS[program]}`;
+export const DEVELOPMENT_KEY_ARN = developmentKeyArn("first");
 
 /** P-384, self-signed, valid from 2026 to 2046; made once a process. */
 export const developmentRoot = once((): Authority => {
@@ -57,11 +71,16 @@ export const developmentRoot = once((): Authority => {
 const PRIME_BYTES = 128;
 const EXPONENT = 65_537n;
 
-function rsaKey(): JsonWebKey {
-  const [p, q] = [prime("first prime"), prime("second prime")].sort((a, b) => (a > b ? -1 : 1)) as [
-    bigint,
-    bigint,
-  ];
+function kmsKey(label: string): DevelopmentKmsKey {
+  const privateKey = createPrivateKey({ key: rsaKey(label), format: "jwk" });
+  const spki = createPublicKey(privateKey).export({ type: "spki", format: "der" });
+  return { privateKey, spki: new Uint8Array(spki) };
+}
+
+function rsaKey(label: string): JsonWebKey {
+  const [p, q] = [prime(`${label}first prime`), prime(`${label}second prime`)].sort((a, b) =>
+    a > b ? -1 : 1,
+  ) as [bigint, bigint];
   const d = invert(EXPONENT, (p - 1n) * (q - 1n));
   const parts = { n: p * q, e: EXPONENT, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: invert(q, p) };
   const words = Object.entries(parts).map(([name, value]) => [name, text(bytesOf(value))] as const);

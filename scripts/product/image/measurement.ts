@@ -21,10 +21,54 @@ export const ENCLAVE_FOLDER = fileURLToPath(new URL("../../../enclave", import.m
 /** In the image's root. Not in git: it is made with the image. */
 export const CONFIGURATION_FILE = "configuration.json";
 
+export interface Program {
+  /** Of the pool's `VerifierKind`. */
+  readonly name: "first" | "second";
+  /** What is started, and what verifies for it; as enclave/init/<name>.h has them. */
+  readonly main: string;
+  readonly verifier: string;
+  /** Of what is built, files and folders that the other program alone has. */
+  readonly without: readonly string[];
+}
+export type ProgramName = Program["name"];
+export const PROGRAM_NAMES: readonly ProgramName[] = ["first", "second"];
+
+const emitted = (...files: readonly string[]): string[] => files.map((file) => `dist/enclave/${file}`);
+
+/** Both are built from one tree; no file of one's judge is in the other's image. */
+export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
+  first: {
+    name: "first",
+    main: "dist/enclave/main.js",
+    verifier: "dist/enclave/verifier.js",
+    without: emitted("second-main.js", "second.js", "second"),
+  },
+  second: {
+    name: "second",
+    main: "dist/enclave/second-main.js",
+    verifier: "dist/enclave/second/process.js",
+    without: emitted(
+      ...["main.js", "first.js", "attest.js", "attest-root.js", "claims.js"],
+      ...["verifier.js", "verify.js", "bn254.js", "bn254.wasm"],
+    ),
+  },
+};
+
+/** Of a command line, where the first goes without saying. Throws for what is neither. */
+export function programNamed(name = "first"): ProgramName {
+  if (name !== "first" && name !== "second") throw new Error(`${name} is neither first nor second`);
+  return name;
+}
+
 /** Not in an image, though the packages bring them: their own tests, 36 MB, which nothing loads. The Dockerfile removes the same. */
 const LEFT_OUT = /^node_modules\/[^/]+\/test$/;
 
-export interface MeasureOptions {
+export interface FilesOptions {
+  /** Whose, of a tree's enclave/, where both are built. Default: all that is there, as an image has one's alone. */
+  readonly program?: ProgramName | undefined;
+}
+
+export interface MeasureOptions extends FilesOptions {
   /** Stands for the file of the folder, which may then be absent. */
   readonly configuration?: string;
   /** Default: the one that runs this. */
@@ -32,16 +76,22 @@ export interface MeasureOptions {
 }
 
 /** Paths relative to `folder`, sorted: package.json, dist/ and the packages of the lock file, without what is left out. */
-export async function codeFiles(folder: string, { withoutOwnCode = false } = {}): Promise<string[]> {
+export async function codeFiles(
+  folder: string,
+  { program, withoutOwnCode = false }: FilesOptions & { readonly withoutOwnCode?: boolean } = {},
+): Promise<string[]> {
+  const without = program === undefined ? [] : PROGRAMS[program].without;
   const packages = await lockedPackages(folder);
   const parts = withoutOwnCode ? packages : ["package.json", "dist", ...packages];
-  const lists = await Promise.all(parts.map((part) => filesBelow(folder, part)));
-  return sorted(lists.flat());
+  const files = (await Promise.all(parts.map((part) => filesBelow(folder, part)))).flat();
+  return sorted(
+    files.filter((file) => !without.some((left) => file === left || file.startsWith(`${left}/`))),
+  );
 }
 
 /** The same and the configuration: everything that is in an image. */
-export async function imageFiles(folder: string): Promise<string[]> {
-  return sorted([CONFIGURATION_FILE, ...(await codeFiles(folder))]);
+export async function imageFiles(folder: string, options: FilesOptions = {}): Promise<string[]> {
+  return sorted([CONFIGURATION_FILE, ...(await codeFiles(folder, options))]);
 }
 
 export async function measureImage(folder: string, options: MeasureOptions = {}): Promise<Measurement> {
@@ -53,7 +103,7 @@ export async function measureImage(folder: string, options: MeasureOptions = {})
           throw new Error(`the enclave's image lacks ${file}`);
         });
   const lines = await Promise.all(
-    (await imageFiles(folder)).map(async (file) => ({
+    (await imageFiles(folder, options)).map(async (file) => ({
       file,
       line: `${sha384(await read(file))}  ${file}\n`,
     })),

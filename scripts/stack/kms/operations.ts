@@ -6,14 +6,15 @@
 import { constants, privateDecrypt } from "node:crypto";
 import { z } from "zod";
 import { verifyAttestation } from "../../../shared/protocol/attestation-document.ts";
-import type { DevelopmentKmsKey } from "../../product/image/development-keys.ts";
+import {
+  DEVELOPMENT_ACCOUNT,
+  DEVELOPMENT_KEY_IDS,
+  developmentKeyArn,
+  type DevelopmentKmsKey,
+} from "../../product/image/development-keys.ts";
+import { PROGRAM_NAMES, type ProgramName } from "../../product/image/measurement.ts";
 import { sealEnvelope, type ContentForm } from "./envelope.ts";
 import { decide, type KeyPolicy } from "./policy.ts";
-import { DEVELOPMENT_ACCOUNT, DEVELOPMENT_REGION } from "./signature.ts";
-
-/** The one key; the id is as public as the key. */
-export const DEVELOPMENT_KEY_ID = "c1015ace-0000-4000-8000-000000000001";
-export const DEVELOPMENT_KEY_ARN = `arn:aws:kms:${DEVELOPMENT_REGION}:${DEVELOPMENT_ACCOUNT}:key/${DEVELOPMENT_KEY_ID}`;
 
 /** How old a document may be; AWS's own bound is five minutes too. */
 const MAX_DOCUMENT_AGE_MS = 5 * 60_000;
@@ -33,6 +34,8 @@ export class KmsRefusal extends Error {
 }
 
 export interface KmsState {
+  /** Whose key it is. */
+  readonly program: ProgramName;
   readonly key: DevelopmentKmsKey;
   readonly policy: KeyPolicy;
   /** SHA-256 of the DER of the root certificates that attestation documents may lead to. */
@@ -50,11 +53,19 @@ export interface KmsRequest {
   readonly body: unknown;
 }
 
+/** Whose key a request names, the first one's where it names none. Throws KmsRefusal. */
+export function keyNamed(body: unknown): ProgramName {
+  const { KeyId } = read(keyed, body);
+  if (KeyId === undefined) return "first";
+  for (const program of PROGRAM_NAMES)
+    if ([DEVELOPMENT_KEY_IDS[program], developmentKeyArn(program)].includes(KeyId)) return program;
+  throw new KmsRefusal("NotFoundException", "there is no such key");
+}
+
 /** The reply's JSON. Throws KmsRefusal. */
 export function answer(state: KmsState, { principal, operation, body }: KmsRequest): object {
   const request = read(keyed, body);
-  if (request.KeyId !== undefined && ![DEVELOPMENT_KEY_ID, DEVELOPMENT_KEY_ARN].includes(request.KeyId))
-    throw new KmsRefusal("NotFoundException", "there is no such key");
+  const arn = developmentKeyArn(state.program);
   const context =
     request.Recipient === undefined ? NOT_ATTESTED : attested(state, request.Recipient.AttestationDocument);
 
@@ -74,9 +85,9 @@ export function answer(state: KmsState, { principal, operation, body }: KmsReque
     case "Decrypt":
       return decrypt(state, read(decryption, body), context.publicKey);
     case "GetPublicKey":
-      return { KeyId: DEVELOPMENT_KEY_ARN, PublicKey: base64(state.key.spki), ...KEY_KIND };
+      return { KeyId: arn, PublicKey: base64(state.key.spki), ...KEY_KIND };
     case "DescribeKey":
-      return { KeyMetadata: METADATA };
+      return { KeyMetadata: { ...METADATA, Arn: arn, KeyId: DEVELOPMENT_KEY_IDS[state.program] } };
     default:
       throw new KmsRefusal("UnknownOperationException", "the development KMS does not have this operation");
   }
@@ -84,8 +95,6 @@ export function answer(state: KmsState, { principal, operation, body }: KmsReque
 
 const METADATA = {
   AWSAccountId: DEVELOPMENT_ACCOUNT,
-  Arn: DEVELOPMENT_KEY_ARN,
-  KeyId: DEVELOPMENT_KEY_ID,
   CreationDate: Date.parse("2026-01-01T00:00:00Z") / 1000,
   Description: "Cloister development key: public, and worth nothing",
   Enabled: true,
@@ -99,7 +108,7 @@ const METADATA = {
 // ---------------------------------------------------------------- Decrypt
 
 function decrypt(
-  { key, contentForm }: KmsState,
+  { program, key, contentForm }: KmsState,
   request: z.infer<typeof decryption>,
   recipient: Uint8Array | undefined,
 ): object {
@@ -114,7 +123,7 @@ function decrypt(
   } catch {
     throw new KmsRefusal("InvalidCiphertextException", "the ciphertext is not one of this key");
   }
-  const reply = { KeyId: DEVELOPMENT_KEY_ARN, EncryptionAlgorithm: ALGORITHM };
+  const reply = { KeyId: developmentKeyArn(program), EncryptionAlgorithm: ALGORITHM };
   if (request.Recipient === undefined) return { ...reply, Plaintext: base64(plaintext) };
   if (recipient === undefined)
     throw new KmsRefusal("ValidationException", "the attestation document has no public key");

@@ -1,6 +1,6 @@
 /**
- * The development KMS: the JSON 1.1 protocol of AWS KMS on a local port, so that the unmodified AWS client
- * talks to it, with one public RSA key and a real key policy. What it protects is worth nothing; what it
+ * The development KMS: the JSON 1.1 protocol of AWS KMS on a local port, so that the unmodified AWS client talks to it,
+ * with a public RSA key and a real key policy for each of the two programs. What it protects is worth nothing; what it
  * shows is real: it releases the sealed key to the measurement of its policy and to no other.
  */
 import { createHash, randomUUID } from "node:crypto";
@@ -10,15 +10,22 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { developmentKmsKey, developmentRoot } from "../../product/image/development-keys.ts";
+import {
+  DEVELOPMENT_KEY_ARN,
+  developmentKmsKey,
+  developmentRoot,
+} from "../../product/image/development-keys.ts";
+import type { ProgramName } from "../../product/image/measurement.ts";
 import { CONTENT_FORMS } from "./envelope.ts";
-import { answer, DEVELOPMENT_KEY_ARN, KmsRefusal } from "./operations.ts";
-import { parsePolicy, type KeyPolicy } from "./policy.ts";
+import { answer, keyNamed, KmsRefusal, type KmsState } from "./operations.ts";
+import { parsePolicy } from "./policy.ts";
 import { DEVELOPMENT_ROLE, signatureFault } from "./signature.ts";
 
 export interface DevelopmentKmsOptions {
-  /** The key policy, as `PutKeyPolicy` takes it. */
+  /** The policy of the first program's key, as `PutKeyPolicy` takes it. */
   readonly policy: string;
+  /** Of the second one's. Default: there is no such key. */
+  readonly secondPolicy?: string | undefined;
   /** Default: a free one. */
   readonly port?: number;
   readonly now?: () => number;
@@ -26,12 +33,16 @@ export interface DevelopmentKmsOptions {
 
 export interface DevelopmentKms {
   readonly url: string;
-  /** ARN. */
+  /** ARN of the first program's key. */
   readonly keyId: string;
   /** What only the maker of a development KMS can do: the policy that is in force forbids PutKeyPolicy. */
-  setPolicy(policy: string): void;
+  setPolicy(policy: string, program?: ProgramName): void;
+  /** Its process may end without it. */
+  unref(): void;
   close(): Promise<void>;
 }
+
+type HeldKey = Omit<KmsState, "roots" | "nowMs" | "contentForm">;
 
 const MAX_BODY_BYTES = 512 * 1024;
 const CONTENT_TYPE = "application/x-amz-json-1.1";
@@ -39,9 +50,13 @@ const TARGET = /^TrentService\.([A-Za-z]{1,64})$/;
 
 export async function startDevelopmentKms(options: DevelopmentKmsOptions): Promise<DevelopmentKms> {
   const { now = Date.now } = options;
-  const key = developmentKmsKey();
   const roots = [createHash("sha256").update(developmentRoot().certificate).digest("hex")];
-  let policy: KeyPolicy = parsePolicy(options.policy);
+  const keys = new Map<ProgramName, HeldKey>();
+  const hold = (program: ProgramName, text: string): void => {
+    keys.set(program, { program, key: developmentKmsKey(program), policy: parsePolicy(text) });
+  };
+  hold("first", options.policy);
+  if (options.secondPolicy !== undefined) hold("second", options.secondPolicy);
   let decrypted = 0;
 
   async function respond(request: IncomingMessage): Promise<object> {
@@ -56,9 +71,12 @@ export async function startDevelopmentKms(options: DevelopmentKmsOptions): Promi
     // In turn, as nobody outside AWS knows which answer comes in which form.
     const contentForm = CONTENT_FORMS[decrypted % CONTENT_FORMS.length]!;
     if (operation === "Decrypt") decrypted += 1;
+    const parsed = parse(body);
+    const named = keys.get(keyNamed(parsed));
+    if (named === undefined) throw new KmsRefusal("NotFoundException", "there is no such key");
     return answer(
-      { key, policy, roots, nowMs, contentForm },
-      { principal: DEVELOPMENT_ROLE, operation, body: parse(body) },
+      { ...named, roots, nowMs, contentForm },
+      { principal: DEVELOPMENT_ROLE, operation, body: parsed },
     );
   }
 
@@ -74,19 +92,24 @@ export async function startDevelopmentKms(options: DevelopmentKmsOptions): Promi
             },
       )
       .then(({ status, reply }) => {
-        response.writeHead(status, { "content-type": CONTENT_TYPE, "x-amzn-requestid": randomUUID() });
-        response.end(JSON.stringify(reply));
+        const text = JSON.stringify(reply);
+        response.writeHead(status, {
+          "content-type": CONTENT_TYPE,
+          "content-length": Buffer.byteLength(text),
+          "x-amzn-requestid": randomUUID(),
+        });
+        response.end(text);
       })
       .catch(() => response.destroy());
   });
   server.listen(options.port ?? 0, "127.0.0.1");
   await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    url: `http://127.0.0.1:${String(port)}`,
     keyId: DEVELOPMENT_KEY_ARN,
-    setPolicy: (text) => {
-      policy = parsePolicy(text);
-    },
+    setPolicy: (text, program = "first") => hold(program, text),
+    unref: () => void server.unref(),
     close: () => closed(server),
   };
 }
@@ -119,17 +142,23 @@ function closed(server: Server): Promise<void> {
 
 // ---------------------------------------------------------------- as a program
 
-const HELP = `Usage: node --import tsx scripts/stack/kms/server.ts --policy <file> [--port <n>]
+const HELP = `Usage: node --import tsx scripts/stack/kms/server.ts --policy <file> [--second <file>] [--port <n>]
 
 Runs the development KMS and prints one line of JSON when it listens: url, keyId. Ends on SIGINT and SIGTERM.
 
-  --policy <file>   the key policy, see scripts/product/image/kms-policy.ts
+  --policy <file>   policy of the first program's key, see scripts/product/image/kms-policy.ts
+  --second <file>   of the second one's (default: there is no such key)
   --port <n>        default: a free one
   --help            this text`;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { policy: { type: "string" }, port: { type: "string" }, help: { type: "boolean" } },
+    options: {
+      policy: { type: "string" },
+      second: { type: "string" },
+      port: { type: "string" },
+      help: { type: "boolean" },
+    },
   });
   if (values.help === true || values.policy === undefined) {
     console.log(HELP);
@@ -138,6 +167,7 @@ async function main(): Promise<void> {
   }
   const kms = await startDevelopmentKms({
     policy: await readFile(values.policy, "utf8"),
+    ...(values.second === undefined ? {} : { secondPolicy: await readFile(values.second, "utf8") }),
     port: Number(values.port ?? "0"),
   });
   const stop = (): void => void kms.close().then(() => process.exit(0));

@@ -4,14 +4,13 @@
  */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { DEVELOPMENT_ACCOUNT, DEVELOPMENT_REGION } from "../../product/image/development-keys.ts";
 
 /** Worth nothing outside a development KMS. */
 export const DEVELOPMENT_CREDENTIAL = {
   accessKeyId: "CLOISTERDEVELOPMENT0",
   secretAccessKey: "public-and-worth-nothing/development-KMS",
 } as const;
-export const DEVELOPMENT_REGION = "local-1";
-export const DEVELOPMENT_ACCOUNT = "000000000000";
 /** Whom a good signature is from. */
 export const DEVELOPMENT_ROLE = `arn:aws:iam::${DEVELOPMENT_ACCOUNT}:role/cloister-proxy`;
 

@@ -5,8 +5,9 @@ import { computeAddress, SigningKey } from "ethers";
 import { COURIER_FAULTS } from "../../../proxy/enclave-link/key-courier.ts";
 import type { EnclaveLink } from "../../../proxy/enclave-link/link.ts";
 import { readPair, type SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
-import { addressBytes, concatBytes, mustFromHex } from "../../../shared/protocol/bytes.ts";
+import { ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { mustFromHex, concatBytes } from "../../../shared/protocol/bytes.ts";
 import {
   BIRTH_FAULTS,
   BirthRefused,
@@ -14,45 +15,14 @@ import {
   pairFault,
   type BirthFault,
 } from "../../product/operator/birth.ts";
-import { PoolRefused, proposeSigner, readSigners } from "../../product/operator/pool-signers.ts";
+import { act } from "../../product/operator/admissions.ts";
+import { readSigners } from "../../product/operator/pool-signers.ts";
 import { makeRoot } from "../../product/image/certificates.ts";
-import { DEVELOPMENT_KEY_ARN } from "../kms/operations.ts";
-import { registerSigners } from "../local-contracts.ts";
+import type { SimulatedEnclaveOptions } from "../simulated-platform.ts";
+import { disagreement } from "./disagreement.ts";
+import type { Case, Ledger } from "./ledger.ts";
 import type { TamperStage } from "./stage.ts";
-
-export interface Check {
-  readonly what: string;
-  readonly expected: string;
-  readonly actual: string;
-}
-
-export interface Case {
-  readonly name: string;
-  /** What the attacker does, in a line. */
-  readonly attack: string;
-  readonly checks: readonly Check[];
-}
-
-/** What happened in one case. */
-export class Ledger implements Case {
-  readonly name: string;
-  attack: string;
-  readonly checks: Check[] = [];
-
-  constructor(name: string, attack: string) {
-    this.name = name;
-    this.attack = attack;
-  }
-
-  is(what: string, actual: string, expected: string): void {
-    this.checks.push({ what, expected, actual });
-  }
-
-  /** Of a longer text, only the part that matters has to be there. */
-  says(what: string, actual: string, expected: string): void {
-    this.is(what, actual.includes(expected) ? expected : actual, expected);
-  }
-}
+import { DEVELOPMENT_KEY_ARN } from "../../product/image/development-keys.ts";
 
 export const CASES: readonly (Omit<Case, "checks"> & {
   readonly play: (ledger: Ledger, stage: TamperStage) => Promise<void>;
@@ -90,6 +60,16 @@ export const CASES: readonly (Omit<Case, "checks"> & {
       ]),
   },
   {
+    name: "a registration",
+    attack: "a stranger registers signers, of the true image and of others, without the pool's owner",
+    play: registration,
+  },
+  {
+    name: "two verifiers, one of them wrong",
+    attack: "a proof of another statement, where the second verifier's program takes every pairing for true",
+    play: (ledger, stage) => disagreement(ledger, stage.folder, stage.say),
+  },
+  {
     name: "a complete old pair",
     attack: "sealed key and birth certificate of a signer that was removed, at the true image",
     play: oldPair,
@@ -110,7 +90,7 @@ async function oneByte(ledger: Ledger, stage: TamperStage): Promise<void> {
   const { measurement } = await stage.replaceEnclave({ enclaveFolder: folder });
   ledger.is("its measurement is another", String(measurement.pcr0 !== stage.image.measurement.pcr0), "true");
   ledger.says("the proxy's health", await stage.healthSays(KMS_DENIED), KMS_DENIED);
-  const words = await stage.proxyLog();
+  const words = await stage.kmsRefusalLogged();
   ledger.says("KMS's error in the proxy's log", words, "AccessDeniedException");
   ledger.says("which statement of the key policy", words, "NoDecryptForAnotherImage");
   const signing = await signedBy(stage, stage.linkToNetwork());
@@ -146,7 +126,7 @@ async function otherBirthCertificate(ledger: Ledger, stage: TamperStage): Promis
 async function bornElsewhere(
   ledger: Ledger,
   stage: TamperStage,
-  platformOptions: Parameters<TamperStage["extraEnclave"]>[0],
+  platformOptions: Pick<SimulatedEnclaveOptions, "root" | "debugMode">,
   [fault, courier, kmsError]: readonly [BirthFault, string, string],
 ): Promise<void> {
   const { link, platform } = await stage.extraEnclave(platformOptions);
@@ -170,6 +150,51 @@ async function bornElsewhere(
   await whyAndUnsigned(ledger, stage, honestLink, pair, fault, "that enclave, asked to sign");
 }
 
+/** Whose signer comes in is nobody's word: of the true image anybody's, and of no other anybody's. */
+async function registration(ledger: Ledger, stage: TamperStage): Promise<void> {
+  const { link } = await stage.extraEnclave();
+  const { signer, birthCertificate } = await birth(stage, link);
+  const bent = birthCertificate.map((byte, i) => (i === birthCertificate.length - 1 ? byte ^ 1 : byte));
+  ledger.is("its document with one bit changed", await stage.register(bent), "SignatureInvalid");
+  ledger.is(
+    "its document with a byte behind it",
+    await stage.register(concatBytes(birthCertificate, Uint8Array.of(0))),
+    "DocumentMalformed",
+  );
+  ledger.is(
+    "the same under another KMS key",
+    await stage.register(birthCertificate, ZERO_BYTES32),
+    "ConfigurationMismatch",
+  );
+
+  const { folder: enclaveFolder } = await stage.copyWithOneByteChanged();
+  const others = [
+    ["an image with one byte changed", { enclaveFolder }, "ImageNotAdmitted"],
+    ["an enclave in debug mode", { debugMode: true }, "DebugMode"],
+    ["a platform of another root", { root: makeRoot(new Date()) }, "RootUnknown"],
+  ] as const;
+  for (const [what, options, refusal] of others) {
+    const born = await bornUnverified(stage, (await stage.extraEnclave(options)).link);
+    ledger.is(what, await stage.register(born.birthCertificate), refusal);
+  }
+  const old = await birthFor(stage, new Uint8Array(randomBytes(32)));
+  ledger.is("a document made for no block", await stage.register(old), "NonceMismatch");
+
+  ledger.is(
+    "control: the document as it came, sent by a stranger",
+    await stage.register(birthCertificate),
+    signer,
+  );
+  ledger.is("its standing in the pool", await standingOf(stage, signer), "admitted");
+  ledger.is("the same once more", await stage.register(birthCertificate), "SignerRegisteredBefore");
+}
+
+/** Of the true image, for a nonce of one's own. */
+async function birthFor(stage: TamperStage, challenge: Uint8Array): Promise<Uint8Array> {
+  const { link } = await stage.extraEnclave();
+  return (await makePair(link, { ...policyOf(stage), challenge }, DEVELOPMENT_KEY_ARN)).birthCertificate;
+}
+
 async function oldPair(ledger: Ledger, stage: TamperStage): Promise<void> {
   const old = await pairOf(stage);
   const { link } = await stage.extraEnclave();
@@ -184,7 +209,9 @@ async function oldPair(ledger: Ledger, stage: TamperStage): Promise<void> {
   if (typeof signature !== "string")
     ledger.is("the pool", await stage.execute(signature), `SignerUnknown(${old.signer})`);
   ledger.is("its standing in the pool", await standingOf(stage, old.signer), "removed");
-  ledger.is("proposing it again", await proposal(stage, old), "Inadmissible");
+  // Even with a document that its enclave makes now.
+  const live = await stage.liveDocument(stage.linkToNetwork());
+  ledger.is("registering it again", await stage.register(live), "SignerRemovedBefore");
   ledger.is("the proxy, asked to have it signed", await stage.attestThroughProxy(), "ENCLAVE_UNAVAILABLE");
 
   ledger.is("control: its successor", (await stage.carry(link, successor)).outcome, "restored");
@@ -240,14 +267,13 @@ function shown(fault: BirthFault): string {
   return `${fault}: ${BIRTH_FAULTS[fault]}`;
 }
 
-function birth(stage: TamperStage, link: EnclaveLink): Promise<SignerPair> {
-  const challenge = new Uint8Array(randomBytes(32));
-  return makePair(link, { ...policyOf(stage), challenge }, DEVELOPMENT_KEY_ARN);
+async function birth(stage: TamperStage, link: EnclaveLink): Promise<SignerPair> {
+  return makePair(link, { ...policyOf(stage), challenge: await stage.challenge() }, DEVELOPMENT_KEY_ARN);
 }
 
 /** What an enclave gives at genesis, taken without a look. */
 async function bornUnverified(stage: TamperStage, link: EnclaveLink): Promise<SignerPair> {
-  const reply = await link.ask({ type: "genesis", challenge: new Uint8Array(randomBytes(32)) });
+  const reply = await link.ask({ type: "genesis", challenge: await stage.challenge() });
   if (reply.type !== "genesis") throw new Error("no genesis");
   const { sealedKey, birthCertificate } = reply;
   return { ...(await pairOf(stage)), sealedKey, birthCertificate };
@@ -260,7 +286,7 @@ function sealOwnKey({ image }: TamperStage): Pick<SignerPair, "signer" | "sealed
   const plaintext = concatBytes(
     new TextEncoder().encode("cloister-signing-key"),
     Uint8Array.of(1),
-    addressBytes(signer),
+    mustFromHex(signer),
     mustFromHex(image.configuration.hash),
     secret,
   );
@@ -272,25 +298,16 @@ function sealOwnKey({ image }: TamperStage): Pick<SignerPair, "signer" | "sealed
   return { signer, sealedKey: new Uint8Array(sealed) };
 }
 
-/** As `operator signer register` and `revoke` do it: the new one in, only then the old one out. */
+/** As `operator signer register` and `remove` do it: the new one in, only then the old one out. */
 async function rotate(stage: TamperStage, successor: SignerPair, old: Address): Promise<void> {
-  const owner = await stage.owner();
   const fault = pairFault(successor, policyOf(stage));
   if (fault !== undefined) throw new BirthRefused(fault, BIRTH_FAULTS[fault]);
-  await registerSigners(stage.chain, owner, stage.pool, [successor], [old]);
+  const registered = await stage.register(successor.birthCertificate);
+  if (registered !== successor.signer) throw new Error(`not registered: ${registered}`);
+  await act(await stage.owner(), stage.pool, "signer", "remove", old);
 }
 
 async function standingOf(stage: TamperStage, wanted: Address): Promise<string> {
   const signers = await readSigners(stage.chain, stage.pool);
   return signers.find(({ signer }) => signer === wanted)?.standing ?? "unknown";
-}
-
-async function proposal(stage: TamperStage, { signer, birthCertificate }: SignerPair): Promise<string> {
-  try {
-    await proposeSigner(await stage.owner(), stage.pool, signer, birthCertificate);
-    return "proposed";
-  } catch (error) {
-    if (error instanceof PoolRefused) return error.code;
-    throw error;
-  }
 }

@@ -1,9 +1,9 @@
 // What the tamper demonstration plays on: the first network of a local stack with its real proxy and KMS, one
 // real deposit statement to be signed, and as many further enclaves as a case needs. Development only.
-import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { HDNodeWallet, Interface, Wallet, type JsonRpcProvider } from "ethers";
+import { Interface, Wallet, type JsonRpcProvider } from "ethers";
 import { encodeExecute } from "../../../proxy/chain/execute-call.ts";
 import {
   CourierFault,
@@ -13,26 +13,22 @@ import {
 } from "../../../proxy/enclave-link/key-courier.ts";
 import { createLink, type EnclaveLink } from "../../../proxy/enclave-link/link.ts";
 import type { SignerPair } from "../../../proxy/enclave-link/signer-pair.ts";
-import { toTransaction, type Transaction } from "../../../proxy/payments/transaction.ts";
-import type { DepositBody } from "../../../shared/api/transactions.ts";
-import {
-  ApiProblem,
-  createClient,
-  memoryStorage,
-  newSeed,
-  type Client,
-} from "../../../shared/client/index.ts";
-import { developmentProver } from "../../../shared/client/node/development.ts";
+import { ApiProblem, createClient, type Client } from "../../../shared/client/index.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { asAddress, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { readAttestation } from "../../../shared/protocol/attestation-document.ts";
+import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { ENCLAVE_PORT } from "../../../shared/protocol/host/enclave-host.ts";
 import { encodeProof } from "../../../shared/protocol/host/proofs.ts";
 import { compressProof } from "../../../shared/protocol/proof.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
-import { codeFiles, ENCLAVE_FOLDER } from "../../product/image/measurement.ts";
+import { copyCode } from "../../product/image/assemble.ts";
+import { ENCLAVE_FOLDER } from "../../product/image/measurement.ts";
+import { PoolRefused } from "../../product/operator/refusal.ts";
+import { kmsKeyIn, registerSigner, settledBlockHash } from "../../product/operator/registration.ts";
 import { developmentImage, type KnownImage } from "../development-signer.ts";
-import { Intercepted, intercepting } from "../intercepting.ts";
-import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "../kms/signature.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../kms/signature.ts";
 import { chainOf } from "../local-chain.ts";
 import type { LocalNetwork } from "../local-network.ts";
 import { startStack, type Stack } from "../local-stack.ts";
@@ -45,17 +41,11 @@ import {
   type SimulatedEnclaveOptions,
 } from "../simulated-platform.ts";
 import { lineOfLog } from "../service.ts";
-import { openStackWallet } from "../stack-wallet.ts";
-import { TestUsdc } from "../usdc.ts";
+import { DEVELOPMENT_REGION } from "../../product/image/development-keys.ts";
+import { makeDeposit, type Deposit } from "./deposit.ts";
 
-const AMOUNT = 5_000_000n;
 const PATIENCE_MS = 180_000;
 const POOL = new Interface(POOL_ABI);
-
-/** A deposit that is to be signed, as it is posted and as proxy and enclave read it. */
-interface Deposit extends Transaction {
-  readonly body: DepositBody;
-}
 
 export interface Extra {
   readonly platform: SimulatedEnclave;
@@ -75,7 +65,9 @@ export class TamperStage {
   readonly image: KnownImage;
   readonly chain: JsonRpcProvider;
   readonly pool: Address;
-  readonly #folder: string;
+  /** For what cases make. */
+  readonly folder: string;
+  readonly say: (text: string) => void;
   readonly #parties: Parties;
   readonly #client: Client;
   readonly #release: KeyRelease;
@@ -83,9 +75,14 @@ export class TamperStage {
   #deposit: Deposit | undefined;
   #extras = 0;
 
-  private constructor(parties: Parties, stack: Stack, folder: string, image: KnownImage) {
+  private constructor(
+    parties: Parties,
+    stack: Stack,
+    { folder, image, say }: Pick<TamperStage, "folder" | "image" | "say">,
+  ) {
+    this.say = say;
     this.#parties = parties;
-    this.#folder = folder;
+    this.folder = folder;
     this.image = image;
     this.network = stack.network("first");
     const { base_url: baseUrl, pool } = this.network.entry;
@@ -113,7 +110,7 @@ export class TamperStage {
           say,
         }),
       );
-      return new TamperStage(parties, stack, folder, await developmentImage());
+      return new TamperStage(parties, stack, { folder, image: await developmentImage(), say });
     });
   }
 
@@ -138,7 +135,7 @@ export class TamperStage {
   /** One that no proxy knows, booted and without a key. */
   async extraEnclave(options: Omit<SimulatedEnclaveOptions, "folder"> = {}): Promise<Extra> {
     this.#extras += 1;
-    const folder = path.join(this.#folder, `extra-${String(this.#extras)}`);
+    const folder = path.join(this.folder, `extra-${String(this.#extras)}`);
     const platform = this.#parties.add(await startSimulatedEnclave({ folder, ...options }));
     return { platform, link: this.#linkTo(platform.vsockPath) };
   }
@@ -155,9 +152,8 @@ export class TamperStage {
 
   /** A copy of the built enclave in which one byte of one file is another; in a comment, so that it runs as before. */
   async copyWithOneByteChanged(): Promise<{ readonly folder: string; readonly what: string }> {
-    const folder = path.join(this.#folder, "changed");
-    for (const file of ["package-lock.json", ...(await codeFiles(ENCLAVE_FOLDER))])
-      await cp(path.join(ENCLAVE_FOLDER, file), path.join(folder, file));
+    const folder = path.join(this.folder, "changed");
+    await copyCode(ENCLAVE_FOLDER, folder);
     const file = path.join("dist", "enclave", "attest.js");
     const bytes = await readFile(path.join(folder, file));
     // The first letter of the comment on top: a capital becomes a small one.
@@ -194,7 +190,7 @@ export class TamperStage {
   }
 
   /** KMS's words in the proxy's own log, of the last time it was refused. */
-  async proxyLog(): Promise<string> {
+  async kmsRefusalLogged(): Promise<string> {
     const log = this.network.folder.log("proxy");
     const refusal = await lineOfLog(log, ({ kms }) => typeof kms === "string", PATIENCE_MS);
     return refusal === undefined ? "" : String(refusal["kms"]);
@@ -246,6 +242,32 @@ export class TamperStage {
     return `${error?.name ?? "unknown"}(${String(error?.args[0] ?? "").toLowerCase()})`;
   }
 
+  /** What a document has to answer to register a signer. */
+  async challenge(): Promise<Uint8Array> {
+    return mustFromHex(await settledBlockHash(this.chain));
+  }
+
+  /** Of a serving enclave, for the newest block. */
+  async liveDocument(link: EnclaveLink): Promise<Uint8Array> {
+    const reply = await link.ask({ type: "attestation", nonce: await this.challenge() });
+    if (reply.type !== "attestation") throw new Error("the enclave gives no document");
+    return reply.document;
+  }
+
+  /** As a stranger: the signer that is in then, or the name of the contracts' error. */
+  async register(document: Uint8Array, kmsKey = kmsKeyIn(this.image.configuration)): Promise<string> {
+    try {
+      const stranger = await this.chain.getSigner(7);
+      const { nonce } = readAttestation(document) ?? {};
+      const made = nonce?.length === 32 ? await this.chain.getBlock(toHex(nonce)) : null;
+      const blockNumber = made?.number ?? (await this.chain.getBlockNumber()) - 1;
+      return await registerSigner(stranger, { pool: this.pool, document, kmsKey, blockNumber });
+    } catch (error) {
+      if (error instanceof PoolRefused) return error.code;
+      throw error;
+    }
+  }
+
   /** The pool's owner. */
   async owner(): Promise<Wallet> {
     return new Wallet(await this.network.folder.secrets.text("owner.key"), this.chain);
@@ -253,29 +275,6 @@ export class TamperStage {
 
   /** One deposit of a fresh account into a fresh wallet, with its real proof; made once. */
   async #made(): Promise<Deposit> {
-    return (this.#deposit ??= await this.#makeDeposit());
-  }
-
-  async #makeDeposit(): Promise<Deposit> {
-    const { entry } = this.network;
-    const depositor = HDNodeWallet.createRandom().connect(this.chain);
-    await (await TestUsdc.at(entry.usdc, this.chain)).mint(depositor.address, AMOUNT);
-    const prover = await developmentProver();
-    const client = intercepting(this.#client);
-    const wallet = await openStackWallet(entry, {
-      ...{ seed: newSeed(), client, prover, storage: memoryStorage() },
-    });
-    try {
-      await wallet.deposit(AMOUNT, depositor, { deadlineSecs: 3_600 });
-      throw new Error("the deposit was sent");
-    } catch (error) {
-      if (!(error instanceof Intercepted)) throw error;
-      const body = error.body as DepositBody;
-      const home = { chainId: BigInt(entry.chain_id), pool: this.pool };
-      return { body, ...toTransaction({ kind: "deposit-shield", ...body }, home) };
-    } finally {
-      await wallet.close();
-      await prover.close();
-    }
+    return (this.#deposit ??= await makeDeposit(this.network.entry, this.chain, this.#client));
   }
 }

@@ -3,7 +3,7 @@
  * credit. Fixed layout; nothing of it is optional.
  */
 import type { Address } from "../brands.ts";
-import { addressBytes, bytesToUint, concatBytes, equalBytes, toAddress, uintToBytes } from "../bytes.ts";
+import { mustFromHex, bytesToUint, concatBytes, equalBytes, toAddress, uintToBytes } from "../bytes.ts";
 
 /** Where on the exchange the money arrives. */
 export const FORWARD_TO = { perps: 0, spot: 4_294_967_295 } as const;
@@ -24,7 +24,7 @@ const PREFIX = concatBytes(
 export const FORWARD_BYTES = 56;
 
 export function encodeForward({ recipient, destination }: ForwardOrder): Uint8Array {
-  return concatBytes(PREFIX, addressBytes(recipient), uintToBytes(BigInt(FORWARD_TO[destination]), 4));
+  return concatBytes(PREFIX, mustFromHex(recipient), uintToBytes(BigInt(FORWARD_TO[destination]), 4));
 }
 
 /** Undefined for any other hook, also one with bytes after its end. */

@@ -4,16 +4,7 @@
  */
 import { secp256k1 } from "@noble/curves/secp256k1.js";
 import type { Address, Bytes32 } from "../brands.ts";
-import {
-  addressBytes,
-  bytesToUint,
-  concatBytes,
-  mustFromHex,
-  toAddress,
-  toBytes32,
-  uintToBytes,
-  word,
-} from "../bytes.ts";
+import { mustFromHex, bytesToUint, concatBytes, toAddress, toBytes32, uintToBytes, word } from "../bytes.ts";
 import { keccak256, keccakHex } from "../hash.ts";
 
 /** Of header and burn body alike. */
@@ -152,7 +143,7 @@ export function attestersOf(message: Uint8Array, attestation: unknown): Address[
 
 /** An address of an EVM chain as messages write it. */
 export function addressToWord(address: Address): Bytes32 {
-  return toBytes32(concatBytes(new Uint8Array(12), addressBytes(address)));
+  return toBytes32(concatBytes(new Uint8Array(12), mustFromHex(address)));
 }
 
 /** Undefined for a word that is no such address: other blockchains use all 32 bytes. */

@@ -2,17 +2,12 @@
  * The pool's `Executed` log, for everybody who follows the pool. Its data is packed and not ABI-encoded; the layout
  * stands at the event in IPool.sol. The pool is what was deployed, the node is not: exact length or refusal.
  */
-import { asBytes32, asField, type Address, type Bytes32, type Field } from "../brands.ts";
-import { ByteReader, fromHex, toAddress, toBytes32 } from "../bytes.ts";
+import { asField, type Address, type Bytes32, type Field } from "../brands.ts";
+import { asBytes32, fromHex } from "./text.ts";
+import { ByteReader, toAddress, toBytes32 } from "../bytes.ts";
 import { keccakHex } from "../hash.ts";
-import {
-  CIPHERTEXT_BYTES,
-  EPHEMERAL_KEY_BYTES,
-  kindById,
-  KINDS,
-  type Ciphertexts,
-  type Kind,
-} from "../statements.ts";
+import { CIPHERTEXT_BYTES, EPHEMERAL_KEY_BYTES, kindById, KINDS, type Kind } from "../statements.ts";
+import type { Ciphertexts } from "./statements.ts";
 
 /** A statement that the pool executed. */
 export interface Executed extends Ciphertexts {

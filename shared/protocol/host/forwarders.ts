@@ -3,7 +3,7 @@
  * believe nobody. The salts stand in SPEC.md, "Forwarders"; a test compares every function here with the contract.
  */
 import { ZERO_ADDRESS, type Address, type Bytes32, type Field } from "../brands.ts";
-import { addressBytes, mustFromHex, toAddress, word } from "../bytes.ts";
+import { mustFromHex, toAddress, word } from "../bytes.ts";
 import { keccak256, keccakHex } from "../hash.ts";
 
 /** Whose note: the pool completes it with asset and value. */
@@ -143,7 +143,7 @@ export function outAddress(terms: OutTerms, factory: Factory = FORWARDERS): Addr
 /** EIP-1014. */
 export function vaultAddress(salt: Bytes32, { address, vaultCodeHash }: Factory): Address {
   const hash = keccak256(
-    ...[Uint8Array.of(0xff), addressBytes(address), mustFromHex(salt), mustFromHex(vaultCodeHash)],
+    ...[Uint8Array.of(0xff), mustFromHex(address), mustFromHex(salt), mustFromHex(vaultCodeHash)],
   );
   return toAddress(hash.slice(12));
 }

@@ -3,22 +3,25 @@
  * name and back, and the bytes of ext. Nothing here decides whether a statement is valid.
  */
 import type { Field } from "../brands.ts";
-import { addressBytes, concatBytes, uintToBytes, word } from "../bytes.ts";
+import type { Codec } from "../layouts.ts";
 import {
   canonicalSignals,
-  CIPHERTEXT_BYTES,
-  EPHEMERAL_KEY_BYTES,
+  EXTS,
   KINDS,
   nameSignals,
   type Ext,
   type Facts,
   type Kind,
   type SignalFault,
+  type SignalName,
 } from "../statements.ts";
+
+/** What carries the notes of a statement to their owners. */
+export type Ciphertexts = Pick<Ext, "ephemeralKey" | "ciphertexts">;
 
 /** `["context", "root", …, "nullifiers[0]", …]`, as the compiler's symbol file names them. */
 export function signalNames(kind: Kind): string[] {
-  return KINDS[kind].signals.flatMap(({ name, count }) =>
+  return Object.entries(KINDS[kind].signals).flatMap(([name, count]) =>
     count === 1 ? [name] : Array.from({ length: count }, (_, i) => `${name}[${String(i)}]`),
   );
 }
@@ -31,56 +34,20 @@ export function readSignals(kind: Kind, untrusted: readonly bigint[]): Facts | S
 
 /** Facts back to signals, in circuit order. */
 export function writeSignals(kind: Kind, facts: Facts): Field[] {
-  return KINDS[kind].signals.flatMap(({ name }): readonly Field[] => {
-    switch (name) {
-      case "context":
-        return [facts.context];
-      case "root":
-        return facts.root === undefined ? [] : [facts.root];
-      case "asset":
-        return [facts.asset];
-      case "amountIn":
-      case "amountOut":
-        return [facts.amount];
-      case "nullifiers":
-        return facts.nullifiers;
-      case "commitments":
-        return facts.commitments;
-    }
-  });
+  const { context, root, asset, amount, nullifiers, commitments } = facts;
+  const values: Readonly<Record<SignalName, readonly Field[]>> = {
+    ...{ context: [context], root: root === undefined ? [] : [root], asset: [asset] },
+    ...{ amountIn: [amount], amountOut: [amount], nullifiers, commitments },
+  };
+  return signalOrder(kind).flatMap((name) => values[name]);
+}
+
+/** Names in circuit order, each once. */
+export function signalOrder(kind: Kind): readonly SignalName[] {
+  return Object.keys(KINDS[kind].signals) as SignalName[];
 }
 
 /** What `decodeExt` reads. Throws when key or ciphertexts have another length or number; borders check that first. */
 export function encodeExt(ext: Ext): Uint8Array {
-  if (
-    ext.ephemeralKey.length !== EPHEMERAL_KEY_BYTES ||
-    ext.ciphertexts.length !== KINDS[ext.kind].leaves ||
-    ext.ciphertexts.some((ciphertext) => ciphertext.length !== CIPHERTEXT_BYTES)
-  ) {
-    throw new RangeError("an ext carries an ephemeral key and one full ciphertext for each leaf");
-  }
-  return concatBytes(encodeTerms(ext), ext.ephemeralKey, ...ext.ciphertexts);
-}
-
-function encodeTerms(ext: Ext): Uint8Array {
-  switch (ext.kind) {
-    case "deposit-shield":
-      return concatBytes(
-        addressBytes(ext.depositor),
-        uintToBytes(ext.validAfter, 8),
-        uintToBytes(ext.validBefore, 8),
-      );
-    case "spend":
-    case "spend9":
-      return addressBytes(ext.recipient);
-    case "private-swap":
-      return concatBytes(
-        addressBytes(ext.tokenOut),
-        uintToBytes(ext.minAmountOut, 16),
-        word(ext.npkOut),
-        uintToBytes(BigInt(ext.path.feeFirst), 3),
-        addressBytes(ext.path.middle),
-        uintToBytes(BigInt(ext.path.feeSecond), 3),
-      );
-  }
+  return (EXTS[ext.kind] as Codec<Ext>).write(ext);
 }

@@ -53,28 +53,32 @@ const PACKAGES: readonly [string, string][] = [
   .concat(npmPackage("node_modules/@solana/kit"))
   .concat(npmPackage("node_modules/@noble/curves", "secp256k1.js"))
   .concat(npmPackage("node_modules/@noble/hashes", "sha3.js"))
-  .concat(npmPackage("enclave/node_modules/ffjavascript"))
   .concat(npmPackage("enclave/node_modules/@noble/curves", "secp256k1.js"));
 
 export const SKELETON: ReadonlyMap<string, string> = new Map([
   ...PACKAGES,
-  [
-    "enclave/package.json",
-    JSON.stringify({ name: "enclave", dependencies: { "@noble/curves": "1.0.0", ffjavascript: "1.0.0" } }),
-  ],
-  ["enclave/main.ts", uses("node:fs/promises", "./phase.ts", "./nitro.ts", "@noble/curves/secp256k1.js")],
-  ["enclave/nitro.ts", uses("node:net", "node:child_process", "node:os")],
-  ["enclave/claims.ts", leaf],
-  ["enclave/verifier.ts", uses("./verify.ts")],
+  ["enclave/package.json", JSON.stringify({ name: "enclave", dependencies: { "@noble/curves": "1.0.0" } })],
+  ["enclave/main.ts", uses("./run.ts", "./first.ts")],
+  ["enclave/second-main.ts", uses("./run.ts", "./second.ts")],
+  ["enclave/run.ts", uses("node:fs/promises", "./phase.ts", "./nitro.ts", "@noble/curves/secp256k1.js")],
+  ["enclave/first.ts", uses("./claims.ts")],
+  ["enclave/second.ts", uses("./stream.ts")],
+  ["enclave/nitro.ts", uses("node:net", "node:os", "./stream.ts")],
+  ["enclave/stream.ts", leaf],
+  ["enclave/claims.ts", uses("node:v8", "./stream.ts")],
+  ["enclave/verifier.ts", uses("node:net", "./claims.ts", "./stream.ts", "./verify.ts")],
   ["enclave/verify.ts", uses("./bn254.ts", "./claims.ts", "../shared/protocol/brands.ts")],
-  ["enclave/bn254.ts", uses("ffjavascript")],
+  ["enclave/bn254.ts", uses("node:fs/promises")],
   ["enclave/phase.ts", uses("node:crypto", "../shared/protocol/brands.ts")],
+  ["enclave/second/process.ts", uses("node:net", "./judge/judge.ts")],
+  ["enclave/second/judge/judge.ts", uses("@noble/curves/secp256k1.js")],
 
   ["shared/protocol/brands.ts", uses("@noble/curves/secp256k1.js")],
   ["shared/protocol/host/codec.ts", uses("../brands.ts")],
   ["shared/contracts/abi.ts", leaf],
   ["shared/notes/note.ts", uses("../protocol/brands.ts", "@noble/hashes/sha3.js", "@scure/base")],
-  ["shared/api/errors.ts", uses("../protocol/brands.ts", "zod")],
+  ["shared/api/zod.ts", uses("zod")],
+  ["shared/api/errors.ts", uses("../protocol/brands.ts", "./zod.ts")],
   ["shared/altchain/burn.ts", uses("../protocol/brands.ts", "@solana/kit", "zod")],
   [
     "shared/client/client.ts",
@@ -83,7 +87,7 @@ export const SKELETON: ReadonlyMap<string, string> = new Map([
       ...["ffjavascript", "ethers"],
     ),
   ],
-  ["shared/dashboard/keys.ts", uses("../api/errors.ts", "../protocol/brands.ts", "zod")],
+  ["shared/dashboard/keys.ts", uses("../api/errors.ts", "../protocol/brands.ts", "../api/zod.ts")],
   ["shared/client/node/file-storage.ts", uses("node:fs/promises", "../client.ts")],
 
   [
@@ -158,12 +162,30 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["enclave-node-modules", "enclave/planted-process.ts", "node:process"],
   ["enclave-node-modules", "enclave/planted-module.ts", "node:module"],
   ["enclave-platform-modules", "enclave/nitro.ts", "node:http"],
+  ["enclave-platform-modules", "enclave/nitro.ts", "node:child_process"],
+  ["enclave-claims-modules", "enclave/claims.ts", "node:net"],
+  ["enclave-node-modules", "enclave/planted-v8.ts", "node:v8"],
+  ["enclave-node-modules", "enclave/planted-tls.ts", "node:tls"],
   ["image-without-the-hosts-half", "enclave/planted-host.ts", "../shared/protocol/host/codec.ts"],
   ["image-without-the-hosts-half", "shared/protocol/planted-host.ts", "./host/codec.ts"],
-  ["pairings-in-the-verifier", "enclave/planted-pairing.ts", "ffjavascript"],
   ["verifier-is-a-process", "enclave/planted-verify.ts", "./verify.ts"],
   ["verifier-without-the-key", "enclave/bn254.ts", "./phase.ts"],
+  ["first-judge-in-the-first", "enclave/run.ts", "./first.ts"],
+  ["first-judge-in-the-first", "enclave/second.ts", "./claims.ts"],
+  ["second-judge-in-the-second", "enclave/first.ts", "./second.ts"],
+  ["second-judge-in-the-second", "enclave/planted-second-main.ts", "./second-main.ts"],
+  ["second-shares-nothing", "enclave/second/planted-claims.ts", "../claims.ts"],
+  ["second-shares-nothing", "enclave/second/judge/planted-verify.ts", "../../verify.ts"],
+  ["second-shares-nothing", "enclave/second/judge/planted-protocol.ts", "../../../shared/protocol/brands.ts"],
+  ["second-shares-nothing", "enclave/second/planted-script.ts", "../../scripts/stack/start.ts"],
+  ["first-without-the-second", "enclave/planted-second.ts", "./second/judge/judge.ts"],
+  ["first-without-the-second", "shared/protocol/planted-second.ts", "../../enclave/second/judge/judge.ts"],
+  ["judge-touches-nothing", "enclave/second/judge/planted-core.ts", "node:crypto"],
+  ["judge-knows-no-stream", "enclave/second/judge/planted-stream.ts", "../process.ts"],
+  ["packages-enclave-second", "enclave/second/planted-ffjavascript.ts", "ffjavascript"],
+  ["packages-enclave-second", "enclave/second/judge/planted-ethers.ts", "ethers"],
   ["packages-enclave", "enclave/planted-ethers.ts", "ethers"],
+  ["packages-enclave", "enclave/planted-pairing.ts", "ffjavascript"],
   ["packages-enclave", "enclave/planted-snarkjs.ts", "snarkjs"],
 
   ["shared-knows-no-side", "shared/notes/planted-proxy.ts", "../../proxy/config.ts"],
@@ -199,6 +221,8 @@ const VIOLATIONS: readonly [rule: string, file: string, target: string][] = [
   ["prom-client-in-observe", "proxy/http/planted-figures.ts", "prom-client"],
   ["koa-at-the-edge", "proxy/payments/planted-koa.service.ts", "koa"],
   ["koa-at-the-edge", "proxy/main.ts", "@koa/router"],
+  ["zod-by-one-file", "shared/api/planted-schema.ts", "zod"],
+  ["packages-shared-client", "shared/client/planted-schema.ts", "zod"],
   ["kms-in-courier", "proxy/enclave-link/planted-kms.ts", "@aws-sdk/client-kms"],
   ["kms-in-courier", "scripts/stack/planted-kms.ts", "@aws-sdk/client-kms"],
 

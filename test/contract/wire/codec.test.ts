@@ -79,7 +79,7 @@ describe("the wire between proxy and enclave", () => {
       fc.property(anyRequestId, anyReply, (requestId, message) => {
         const payload = payloadOf(encodeReply(requestId, message));
         assert.deepEqual(decodeReply(payload), { requestId, message });
-        // A document that comes last has no length but the frame's.
+        // What comes last has no length but the frame's.
         if (["attestation", "genesis", "release-request"].includes(message.type)) return;
         assert.equal(decodeReply(payload.slice(0, -1)), undefined);
         assert.equal(decodeReply(concatBytes(payload, Uint8Array.of(0))), undefined);

@@ -9,12 +9,18 @@ import { promisify } from "node:util";
 import { PROJECT_ROOT } from "../tree.ts";
 
 const INIT = path.join(PROJECT_ROOT, "enclave/init");
-const MAIN_OF = {
-  init: path.join(INIT, "init.c"),
-  "stand-in": path.join(PROJECT_ROOT, "test/support/init/stand-in.c"),
-  "vsock-bridge": path.join(PROJECT_ROOT, "scripts/product/image/host/vsock-bridge.c"),
+const SOURCES_OF = {
+  "first-init": initOf("first"),
+  "second-init": initOf("second"),
+  "stand-in": [path.join(PROJECT_ROOT, "test/support/init/stand-in.c")],
+  "vsock-bridge": [path.join(PROJECT_ROOT, "scripts/product/image/host/vsock-bridge.c")],
 };
-export type ProgramName = keyof typeof MAIN_OF;
+export type ProgramName = keyof typeof SOURCES_OF;
+
+/** As the Dockerfile does it. */
+function initOf(program: string): string[] {
+  return ["-include", path.join(INIT, `${program}.h`), path.join(INIT, "init.c")];
+}
 
 const FLAGS = {
   image: [`@${path.join(INIT, "compile.args")}`],
@@ -42,7 +48,8 @@ export class CompiledPrograms {
   /** The path of the program; throws with the compiler's words. */
   async compile(name: ProgramName, flags: keyof typeof FLAGS): Promise<string> {
     const to = path.join(this.#folder, `${name}-${flags}`);
-    await promisify(execFile)("cc", [...FLAGS[flags], "-o", to, MAIN_OF[name], path.join(INIT, "bridge.c")]);
+    const sources = [...SOURCES_OF[name], path.join(INIT, "bridge.c")];
+    await promisify(execFile)("cc", [...FLAGS[flags], "-o", to, ...sources]);
     return to;
   }
 

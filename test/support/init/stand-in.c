@@ -4,17 +4,23 @@
  *
  *   stand-in serve <listen> <program> <nsm> <device>   both servers of the image's init
  *   stand-in random <device>                           what the kernel's pool would be seeded with, in hex
+ *   stand-in verifiers <user> <listen> <program> ...   what the init's launcher of verifiers does, as that user if it may
+ *   stand-in attach <process>                          whether this user may look into that process' memory: an errno
  */
 #include "../../../enclave/init/bridge.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *program_path, *device_path;
+static char **verifying;
 
 static ssize_t ask_device(const uint8_t *request, size_t length, uint8_t *answer) {
 	uint8_t head[4] = {0, 0, (uint8_t)(length >> 8), (uint8_t)length};
@@ -38,7 +44,29 @@ static void handle_connection(int client) {
 	if (program >= 0) pump(client, program);
 }
 
+static void handle_verifier(int client) {
+	run_for(client, verifying);
+}
+
+static int serve_verifiers(uid_t user, const char *path) {
+	umask(0177);
+	int listener = listen_at(path);
+	/* The folder and the socket are the program's, whose user is two below the verifiers'. */
+	if (listener < 0 || (getuid() == 0 && (chown(path, user - 2, 0) != 0 || !become(user, user)))) return EXIT_FAILURE;
+	puts("listening");
+	fflush(stdout);
+	serve(listener, handle_verifier);
+}
+
 int main(int count, char **words) {
+	if (count >= 5 && strcmp(words[1], "verifiers") == 0) {
+		verifying = words + 4;
+		return serve_verifiers((uid_t)atoi(words[2]), words[3]);
+	}
+	if (count == 3 && strcmp(words[1], "attach") == 0) {
+		printf("%d", ptrace(PTRACE_ATTACH, atoi(words[2]), NULL, NULL) == 0 ? 0 : errno);
+		return EXIT_SUCCESS;
+	}
 	if (count == 3 && strcmp(words[1], "random") == 0) {
 		uint8_t random[NSM_RANDOM_BYTES];
 		device_path = words[2];

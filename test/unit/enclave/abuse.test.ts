@@ -28,7 +28,7 @@ describe("the enclave under abuse", function () {
   const residentMb = (): number => Number(ps("rss", enclave.process.pid!)) / 1024;
   const verifiers = (): number[] => {
     try {
-      const lines = execFileSync("pgrep", ["-P", String(enclave.process.pid), "-f", "verifier"]).toString();
+      const lines = execFileSync("pgrep", ["-f", `${folder}/image/dist/enclave/verifier`]).toString();
       return lines.trim().split("\n").map(Number);
     } catch {
       return [];

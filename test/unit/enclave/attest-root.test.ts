@@ -10,6 +10,7 @@ import {
 } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import type { AttestRootRequest, EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
 import { emptyNode, Frontier, TREE_CAPACITY, TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import { codeOf } from "./support/frame-client.ts";
 import { rootUpdateType } from "../../support/oracle.ts";
@@ -23,20 +24,17 @@ describe("enclave/attest-root", () => {
   const signer = aSigner();
 
   const answer = (changes: Partial<AttestRootRequest> = {}): EnclaveReply =>
-    attestRoot(
-      { signer },
-      {
-        type: "attest-root",
-        ...HOME,
-        fromIndex: 0n,
-        headBefore: ZERO_BYTES32,
-        frontier: [],
-        leaves: [1n],
-        ...changes,
-      },
-    );
+    attestRoot(signer, {
+      type: "attest-root",
+      ...HOME,
+      fromIndex: 0n,
+      headBefore: ZERO_BYTES32,
+      frontier: [],
+      leaves: [1n],
+      ...changes,
+    });
   const grown = (leaves: readonly Field[]): Frontier => {
-    const tree = Frontier.empty();
+    const tree = emptyFrontier();
     for (const leaf of leaves) assert.ok(tree.append(leaf));
     return tree;
   };

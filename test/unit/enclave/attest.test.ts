@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { verifyTypedData } from "ethers";
-import { attest } from "../../../enclave/attest.ts";
-import type { ServingParts } from "../../../enclave/phase.ts";
-import type { Verifier } from "../../../enclave/verifier-pool.ts";
+import { attest, type Attesting } from "../../../enclave/attest.ts";
 import { BASE_FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import { concatBytes, toHex, word } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveReply, Refusal } from "../../../shared/protocol/enclave-messages.ts";
@@ -19,6 +17,7 @@ import { attestationType } from "../../support/oracle.ts";
 import { codeOf } from "./support/frame-client.ts";
 import { aSigner, CONFIGURATION } from "./support/key-life.ts";
 import {
+  PROVEN,
   aProvenDeposit,
   aProvenSpend,
   aProvenSpend9,
@@ -39,14 +38,15 @@ const BY_VERIFIER: ReadonlySet<Refusal> = new Set<Refusal>([
 ]);
 
 describe("enclave/attest", function () {
-  let parts: Pick<ServingParts, "signer" | "verifier" | "configuration">;
+  let parts: Attesting;
   let deposit: { request: AttestRequest; proof: Proof };
   let spend: { request: AttestRequest; proof: Proof };
   let many: { request: AttestRequest; proof: Proof };
   let swap: { request: AttestRequest; proof: Proof };
 
   before(async () => {
-    parts = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };
+    const { verifyingKeyHashes } = CONFIGURATION;
+    parts = { signer: aSigner(), verify: await verifierHere(), verifyingKeyHashes };
     deposit = aProvenDeposit();
     spend = aProvenSpend();
     many = aProvenSpend9();
@@ -56,12 +56,7 @@ describe("enclave/attest", function () {
   const answer = (request: AttestRequest): Promise<EnclaveReply> => attest(parts, request);
   const withProof = (proof: Proof): AttestRequest => ({ ...spend.request, proof: encodeProof(proof) });
 
-  for (const [kind, make] of [
-    ["deposit-shield", aProvenDeposit],
-    ["spend", aProvenSpend],
-    ["spend9", aProvenSpend9],
-    ["private-swap", aProvenSwap],
-  ] as const) {
+  for (const [kind, make] of PROVEN) {
     it(`signs exactly what was verified: ${kind}`, async () => {
       const { request, proof } = make();
       const reply = await answer(request);
@@ -94,8 +89,8 @@ describe("enclave/attest", function () {
     const refuses = (code: Refusal, what: string, make: () => AttestRequest): void => {
       it(`${code}: ${what}`, async () => {
         // What is wrong without a look at the proof must not cost one.
-        const verifier = BY_VERIFIER.has(code) ? parts.verifier : NO_VERIFIER;
-        assert.equal(codeOf(await attest({ ...parts, verifier }, make())), code);
+        const verify = BY_VERIFIER.has(code) ? parts.verify : NO_VERIFIER;
+        assert.equal(codeOf(await attest({ ...parts, verify }, make())), code);
       });
     };
 
@@ -168,8 +163,7 @@ describe("enclave/attest", function () {
   });
 
   it("BUSY: when the verifier is", async () => {
-    const verifier: Verifier = { verify: async () => "BUSY" };
-    assert.equal(codeOf(await attest({ ...parts, verifier }, spend.request)), "BUSY");
+    assert.equal(codeOf(await attest({ ...parts, verify: async () => "BUSY" }, spend.request)), "BUSY");
   });
 
   it("names the earlier fault when there are several", async () => {

@@ -1,6 +1,19 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { bn254 as noble } from "@noble/curves/bn254.js";
-import { buildBn254, fixedPoint, FQ12, MAX_PAIRS, type At, type Bn254 } from "../../../enclave/bn254.ts";
+import { buildBn128, type Bn128 } from "ffjavascript";
+import {
+  AFFINE,
+  AFFINE_TWIST,
+  buildBn254,
+  fixedPoint,
+  FQ12,
+  JACOBIAN,
+  MAX_PAIRS,
+  type At,
+  type Bn254,
+} from "../../../enclave/bn254.ts";
+import { generatePairings, PAIRINGS_FILE } from "../../../scripts/build/pairings.ts";
 import { BASE_FIELD_ORDER, FIELD_ORDER } from "../../../shared/protocol/brands.ts";
 import type { Proof } from "../../../shared/protocol/proof.ts";
 import { aField } from "./support/random.ts";
@@ -19,29 +32,50 @@ const COFACTOR_PRIMES = [
 
 describe("enclave/bn254", function () {
   let pairing: Bn254;
+  /** Whoever computes the same otherwise. */
+  let curve: Bn128;
   let lines: At;
+  let point: At;
   before(async () => {
+    curve = await buildBn128(true);
     pairing = await buildBn254();
-    lines = pairing.drawLines(pairing.curve.G2.fromObject(g2(1n)));
+    point = pairing.alloc(AFFINE_TWIST);
+    lines = pairing.drawLines(pairing.setNumbers(point, g2(1n).flat()));
+  });
+
+  it("bn254.wasm is what the package wasmcurves generates, byte for byte", async () => {
+    assert.deepEqual(Buffer.from(generatePairings()), await readFile(PAIRINGS_FILE));
+  });
+
+  it("the memory never grows, and nothing is allotted behind its end", async () => {
+    const { bytes, alloc } = await buildBn254();
+    const [one, two] = [alloc(5), alloc(32)];
+    assert.equal(two, one + 8);
+    assert.throws(() => alloc(bytes.length), RangeError);
+    assert.equal(bytes.length, 25 * 65_536);
   });
 
   type G2 = Proof["b"];
-  const isInSubgroup = (point: G2): boolean => {
-    pairing.drawLines(pairing.curve.G2.fromObject(point), lines);
+  const isOnCurve = (twisted: G2): boolean =>
+    pairing.wasm.g2m_inCurveAffine(pairing.setNumbers(point, twisted.flat())) === 1;
+  const isZero = (twisted: G2): boolean =>
+    pairing.wasm.g2m_isZeroAffine(pairing.setNumbers(point, twisted.flat())) === 1;
+  const isInSubgroup = (twisted: G2): boolean => {
+    pairing.drawLines(pairing.setNumbers(point, twisted.flat()), lines);
     return pairing.isInSubgroup(lines);
   };
   /** The definition. */
   const hasOrderR = (point: G2): boolean => {
-    const { G2 } = pairing.curve;
+    const { G2 } = curve;
     return G2.isZero(G2.timesScalar(G2.fromObject(point), FIELD_ORDER));
   };
   const times = (point: G2, scalar: bigint): G2 => {
-    const { G2 } = pairing.curve;
+    const { G2 } = curve;
     const [x, y] = G2.toObject(G2.toAffine(G2.timesScalar(G2.fromObject(point), scalar)));
     return [x!, y!];
   };
   const plus = (a: G2, b: G2): G2 => {
-    const { G2 } = pairing.curve;
+    const { G2 } = curve;
     const [x, y] = G2.toObject(G2.toAffine(G2.add(G2.fromObject(a), G2.fromObject(b))));
     return [x!, y!];
   };
@@ -77,9 +111,9 @@ describe("enclave/bn254", function () {
       for (let subset = 1; subset < 16; subset++) {
         const order = COFACTOR_PRIMES.filter((_, i) => (subset >> i) & 1).reduce((a, b) => a * b);
         const small = times(point, TWIST_ORDER / order);
-        assert.equal(pairing.curve.G2.isZero(pairing.curve.G2.fromObject(small)), false);
+        assert.equal(isZero(small), false);
         for (const each of [small, times(small, 2n), negateG2(small), plus(small, g2(aField()))]) {
-          assert.equal(pairing.curve.G2.isValid(pairing.curve.G2.fromObject(each)), true);
+          assert.equal(isOnCurve(each), true);
           assert.equal(hasOrderR(each), false);
           assert.equal(isInSubgroup(each), false, String(order));
         }
@@ -146,19 +180,19 @@ describe("enclave/bn254", function () {
   describe("a product of pairings", () => {
     let out: At;
     before(() => {
-      out = pairing.curve.tm.alloc(FQ12);
+      out = pairing.alloc(FQ12);
     });
     const productIs = (points: At, allLines: readonly At[], target: At): boolean => {
       pairing.product(points, allLines, out);
       return pairing.wasm.ftm_eq(out, target) === 1;
     };
     const productIsOne = (scalars: readonly (readonly [bigint, bigint])[]): boolean => {
-      const { curve } = pairing;
-      const points = curve.tm.alloc(96 * scalars.length);
+      const points = pairing.alloc(JACOBIAN * scalars.length);
       const allLines = scalars.map(([a, b], i) => {
-        const { G1, G2 } = curve;
-        curve.tm.setBuff(points + 96 * i, a === 0n ? G1.zero : G1.toJacobian(G1.fromObject(g1(a))));
-        return pairing.drawLines(G2.fromObject(g2(b)));
+        const at = points + JACOBIAN * i;
+        if (a === 0n) pairing.wasm.g1m_zero(at);
+        else pairing.wasm.g1m_toJacobian(pairing.setNumbers(point, g1(a)), at);
+        return pairing.drawLines(pairing.setNumbers(point, g2(b).flat()));
       });
       return productIs(points, allLines, pairing.one);
     };
@@ -181,12 +215,16 @@ describe("enclave/bn254", function () {
     });
 
     it("is ffjavascript's own pairing for one pair", () => {
-      const { G1, G2, tm } = pairing.curve;
-      const [a, b] = [G1.fromObject(g1(aField())), G2.fromObject(g2(aField()))];
-      const points = tm.allocBuff(G1.toJacobian(a));
-      pairing.drawLines(b, lines);
-      assert.equal(productIs(points, [lines], tm.allocBuff(pairing.curve.pairing(a, b))), true);
-      assert.equal(productIs(points, [lines], tm.allocBuff(pairing.curve.pairing(G1.neg(a), b))), false);
+      const { G1, G2 } = curve;
+      const [a, b] = [g1(aField()), g2(aField())];
+      const jacobian = pairing.alloc(JACOBIAN);
+      pairing.wasm.g1m_toJacobian(pairing.setNumbers(point, a), jacobian);
+      pairing.drawLines(pairing.setNumbers(point, b.flat()), lines);
+      const [theirs, others] = [G1.fromObject(a), G1.neg(G1.fromObject(a))].map((each) =>
+        pairing.set(pairing.alloc(FQ12), curve.pairing(each, G2.fromObject(b))),
+      );
+      assert.equal(productIs(jacobian, [lines], theirs!), true);
+      assert.equal(productIs(jacobian, [lines], others!), false);
     });
 
     it("throws for more pairs than have room", () => {
@@ -195,21 +233,21 @@ describe("enclave/bn254", function () {
   });
 
   it("a fixed point times a scalar is noble's product, added to what was there", () => {
-    const { curve, wasm } = pairing;
-    const { G1, tm } = curve;
-    const scratch = tm.alloc(32 * 64 + 33 * 96);
-    const sum = tm.alloc(96);
-    for (const point of [1n, FIELD_ORDER - 1n, aField()]) {
-      const times = fixedPoint(pairing, G1.fromObject(g1(point)), scratch);
+    const { wasm, bytes, alloc, setNumbers } = pairing;
+    const { G1 } = curve;
+    const scratch = alloc(32 * AFFINE + 33 * JACOBIAN);
+    const sum = alloc(JACOBIAN);
+    for (const factor of [1n, FIELD_ORDER - 1n, aField()]) {
+      const times = fixedPoint(pairing, setNumbers(point, g1(factor)), scratch);
       const scalars = [0n, 1n, 2n, 31n, 32n, 33n, 1n << 250n, FIELD_ORDER - 1n, aField(), aField()];
       for (const scalar of scalars) {
         wasm.g1m_zero(sum);
         times(scalar, sum);
         times(1n, sum);
         const { x, y } = noble.G1.Point.BASE.multiplyUnsafe(
-          noble.fields.Fr.mul(point, scalar + 1n),
+          noble.fields.Fr.mul(factor, scalar + 1n),
         ).toAffine();
-        const affine = G1.toAffine(tm.getBuff(sum, 96));
+        const affine = G1.toAffine(bytes.slice(sum, sum + JACOBIAN));
         assert.deepEqual(G1.isZero(affine) ? [0n, 0n] : G1.toObject(affine).slice(0, 2), [x, y]);
       }
     }

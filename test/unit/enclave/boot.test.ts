@@ -1,11 +1,21 @@
 import assert from "node:assert/strict";
 import { boot } from "../../../enclave/boot.ts";
+import { openFirst } from "../../../enclave/first.ts";
+import type { OpenJudge } from "../../../enclave/judge.ts";
+import { openSecond } from "../../../enclave/second.ts";
 import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
-import { CONFIGURATION } from "./support/key-life.ts";
-import { aPlatform, DEAD_PLATFORM } from "./support/platforms.ts";
+import type { VerifierFile } from "../../../scripts/stack/verifier-launcher.ts";
+import { dispatch } from "./support/dispatch.ts";
+import { aSigner, CONFIGURATION } from "./support/key-life.ts";
+import { aPlatform, DEAD_PLATFORM, SECOND_VERIFIER, VERIFIER } from "./support/platforms.ts";
 import { SocketFolder } from "./support/sockets.ts";
 import { aProvenDeposit } from "./support/statements.ts";
+
+const PROGRAMS: readonly (readonly [string, VerifierFile, OpenJudge])[] = [
+  ["first", VERIFIER, openFirst],
+  ["second", SECOND_VERIFIER, openSecond],
+];
 
 describe("enclave/boot", function () {
   let folder: SocketFolder;
@@ -14,15 +24,16 @@ describe("enclave/boot", function () {
   });
   afterEach(() => folder.remove());
 
-  it("boots with its configuration and a verifier that verifies, and without any key", async () => {
-    const enclave = await boot(await aPlatform(folder), developmentConfiguration);
-    assert.equal(enclave.phase, "booting");
-    assert.equal(enclave.signer, ZERO_ADDRESS);
-    assert.equal(enclave.configuration?.hash, CONFIGURATION.hash);
-    const { request, proof } = aProvenDeposit();
-    const { verifier } = enclave.booting;
-    assert.equal(await verifier.verify("deposit-shield", proof, request.signals as never), undefined);
-  });
+  for (const [name, verifier, openJudge] of PROGRAMS) {
+    it(`boots with its configuration and a judge that judges, and without any key: the ${name}`, async () => {
+      const enclave = await boot(await aPlatform(folder, verifier), developmentConfiguration, openJudge);
+      assert.equal(enclave.phase, "booting");
+      assert.equal(enclave.signer, ZERO_ADDRESS);
+      assert.equal(enclave.configuration?.hash, CONFIGURATION.hash);
+      enclave.serve(aSigner());
+      assert.equal((await dispatch(enclave, aProvenDeposit().request)).type, "attest");
+    });
+  }
 
   it("halts without a configuration, with one that is none, and without verifiers", async () => {
     const platform = await aPlatform(folder);
@@ -33,9 +44,11 @@ describe("enclave/boot", function () {
       [platform, async () => (await developmentConfiguration()).replace('"groth16"', '"plonk"')],
       [DEAD_PLATFORM, developmentConfiguration],
     ] as const) {
-      const enclave = await boot(on, configuration);
-      assert.equal(enclave.phase, "halted");
-      assert.equal(enclave.signer, ZERO_ADDRESS);
+      for (const [, , openJudge] of PROGRAMS) {
+        const enclave = await boot(on, configuration, openJudge);
+        assert.equal(enclave.phase, "halted");
+        assert.equal(enclave.signer, ZERO_ADDRESS);
+      }
     }
   });
 });

@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { dispatch } from "../../../enclave/dispatch.ts";
 import { Enclave, type Parts } from "../../../enclave/phase.ts";
-import type { Verifier } from "../../../enclave/verifier-pool.ts";
 import {
   BASE_FIELD_ORDER,
   FIELD_ORDER,
@@ -12,12 +10,13 @@ import {
 import { uintToBytes } from "../../../shared/protocol/bytes.ts";
 import type { AttestRequest, EnclaveRequest } from "../../../shared/protocol/enclave-messages.ts";
 import { anyRequest } from "../../contract/wire/messages.ts";
+import { dispatch } from "./support/dispatch.ts";
 import { codeOf } from "./support/frame-client.ts";
 import { aPair, aSigner, CHALLENGE, CONFIGURATION, platformInMemory, releaseTo } from "./support/key-life.ts";
 import { DEAD_PLATFORM } from "./support/platforms.ts";
 import { aProvenDeposit } from "./support/statements.ts";
 import { HOME } from "../../contract/vectors/story.ts";
-import { verifierHere } from "./support/verifiers.ts";
+import { judgeWith, verifierHere, type VerifyClaim } from "./support/verifiers.ts";
 
 const EMPTY = new Uint8Array(0);
 const RESTORE = { type: "restore", sealedKey: EMPTY, birthCertificate: EMPTY, envelope: EMPTY } as const;
@@ -33,7 +32,7 @@ describe("enclave/dispatch", function () {
     RESTORE,
   ];
   before(async () => {
-    parts = { platform, configuration: CONFIGURATION, verifier: await verifierHere() };
+    parts = { platform, configuration: CONFIGURATION, judge: judgeWith(await verifierHere()) };
     requests = [
       { type: "attestation", nonce: new Uint8Array(32) },
       aProvenDeposit().request,
@@ -150,8 +149,8 @@ describe("enclave/dispatch", function () {
     const faults = { randomBytes: async () => fault(), attestationDocument: async () => fault() };
     const broken = { platform: { ...DEAD_PLATFORM, ...faults } };
     for (const [enclave, request] of [
-      [serving({ verifier: { verify: fault } }), requests[1]!],
-      [serving({ verifier: { verify: async () => fault() } }), requests[1]!],
+      [serving({ judge: fault }), requests[1]!],
+      [serving({ judge: judgeWith(async () => fault()) }), requests[1]!],
       [serving(broken), requests[0]!],
       [booting(broken), bootRequests[0]!],
       [booting(broken), bootRequests[1]!],
@@ -165,10 +164,8 @@ describe("enclave/dispatch", function () {
 
   it("signs nothing for a request that was under way when it halted", async () => {
     let answer: () => void = () => undefined;
-    const verifier: Verifier = {
-      verify: () => new Promise((resolve) => (answer = () => resolve(undefined))),
-    };
-    const enclave = serving({ verifier });
+    const verify: VerifyClaim = () => new Promise((resolve) => (answer = () => resolve("PROOF_HOLDS")));
+    const enclave = serving({ judge: judgeWith(verify) });
     const waiting = dispatch(enclave, requests[1]!);
     enclave.halt();
     answer();

@@ -5,6 +5,7 @@ import { FRAME_LIMITS, FrameServer, type Answer, type FrameLimits } from "../../
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import {
+  FRAME_HEADER_BYTES,
   MAX_FRAME_BYTES,
   type EnclaveReply,
   type EnclaveRequest,
@@ -126,6 +127,19 @@ describe("enclave/frames", () => {
     });
   }
 
+  it("hands on what a request was read from, byte for byte", async () => {
+    const seen: Uint8Array[] = [];
+    const answer: Answer = async (request, payload) => {
+      seen.push(payload);
+      return echo(request, payload);
+    };
+    const client = await connect(await serve(answer));
+    const frame = encodeRequest(7, ATTEST);
+    client.socket.write(frame);
+    await client.reply(7);
+    assert.deepEqual(seen, [frame.slice(FRAME_HEADER_BYTES)]);
+  });
+
   it("waits for the rest of a frame of the greatest length", async () => {
     const client = await connect(await serve(echo));
     client.socket.write(header(1, MAX_FRAME_BYTES));
@@ -138,10 +152,10 @@ describe("enclave/frames", () => {
   const held = () => {
     const begun: EnclaveRequest["type"][] = [];
     const releases: (() => void)[] = [];
-    const answer: Answer = async (request) => {
+    const answer: Answer = async (request, payload) => {
       begun.push(request.type);
       await new Promise<void>((resolve) => releases.push(resolve));
-      return echo(request);
+      return echo(request, payload);
     };
     return { begun, releases, answer };
   };
@@ -207,7 +221,9 @@ describe("enclave/frames", () => {
 
   it("answers a status question while two hundred others wait for their turn", async () => {
     const { begun, releases, answer } = held();
-    const path = await serve((request) => (request.type === "status" ? echo(request) : answer(request)));
+    const path = await serve((request, payload) =>
+      request.type === "status" ? echo(request, payload) : answer(request, payload),
+    );
     const busy = await connect(path);
     busy.socket.write(concatBytes(...Array.from({ length: 200 }, (_, id) => encodeRequest(id, RELEASE))));
     await until("the first is in work", () => begun.length === 1);
@@ -276,10 +292,10 @@ describe("enclave/frames", () => {
     const worked: string[] = [];
     let release: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (release = resolve));
-    const path = await serve(async (request) => {
+    const path = await serve(async (request, payload) => {
       worked.push(request.type);
       await gate;
-      return echo(request);
+      return echo(request, payload);
     });
     const leaving = await connect(path);
     leaving.socket.write(

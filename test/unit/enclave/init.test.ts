@@ -4,15 +4,16 @@ import assert from "node:assert/strict";
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import path from "node:path";
+import { constants } from "node:os";
 import { promisify } from "node:util";
 import { developmentRoot } from "../../../scripts/product/image/development-keys.ts";
 import { serveModule, simulatedModule } from "../../../scripts/stack/simulated-nsm.ts";
 import { copyImage } from "../../../scripts/product/image/assemble.ts";
 import { developmentConfiguration } from "../../../scripts/product/image/configuration.ts";
-import { ENCLAVE_FOLDER } from "../../../scripts/product/image/measurement.ts";
+import { ENCLAVE_FOLDER, PROGRAMS } from "../../../scripts/product/image/measurement.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { decodeCbor, encodeCbor, entryOf, type Cbor } from "../../../shared/protocol/cbor.ts";
 import { encodeAttestationRequest, encodeRandomRequest } from "../../../enclave/nsm.ts";
@@ -86,21 +87,28 @@ describe(`enclave/init${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_I
 
   describe("compiled", () => {
     it("as the image has it, without a warning; and does nothing where it is not the first process", async () => {
-      const init = await programs!.compile("init", "image");
-      await assert.rejects(promisify(execFile)(init), { code: 2, stdout: "", stderr: "" });
+      for (const { name, main, verifier } of Object.values(PROGRAMS)) {
+        const init = await programs!.compile(`${name}-init`, "image");
+        await assert.rejects(promisify(execFile)(init), { code: 2, stdout: "", stderr: "" });
+        const bytes = await readFile(init, "latin1");
+        for (const file of [main, verifier]) assert.ok(bytes.includes(`/enclave/${file}\0`), file);
+      }
       await programs!.compile("stand-in", "image");
     });
 
     it("starts node with the flags of the simulated platform, and has no switch", async () => {
       const text = await readFile(path.join(PROJECT_ROOT, "enclave/init/init.c"), "utf8");
-      const simulated = await readFile(
-        path.join(PROJECT_ROOT, "scripts/stack/simulated-platform.ts"),
-        "utf8",
-      );
       const flags = (source: string): string[] => source.match(/"--[a-z][^"]*"/g) ?? [];
-      const nodeFlags = flags(/NODE_FLAGS = \[([^\]]*)\]/.exec(simulated)?.[1] ?? "");
-      assert.equal(nodeFlags.length, 2);
-      assert.deepEqual(flags(text), nodeFlags);
+      const flagsOf = async (file: string): Promise<string[]> => {
+        const source = await readFile(path.join(PROJECT_ROOT, "scripts/stack", file), "utf8");
+        return flags(/_FLAGS = \[([^\]]*)\]/.exec(source)?.[1] ?? "");
+      };
+      const expected = [
+        ...(await flagsOf("simulated-platform.ts")),
+        ...(await flagsOf("verifier-launcher.ts")),
+      ];
+      assert.equal(expected.length, 4);
+      assert.deepEqual(flags(text), expected);
       assert.doesNotMatch(text, /getenv|argv|#\s*if|debug/i);
     });
   });
@@ -307,6 +315,181 @@ describe(`enclave/init${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_I
     });
   });
 
+  describe("between the program and its verifiers", () => {
+    /** Gives a process of `source` to each connection. */
+    const launch = async (source: string): Promise<void> => {
+      const file = folder.at("verifier.mjs");
+      await writeFile(file, source);
+      await chmod(folder.path, 0o755);
+      const words = ["verifiers", "1002", folder.at("verifiers.sock"), process.execPath, file];
+      await once(programs!.start(standIn, ...words).stdout!, "data");
+    };
+    const SOCKET = `
+      import { Socket } from "node:net";
+      const program = new Socket({ fd: 3, readable: true, writable: true });
+    `;
+    const isAlive = async (pid: number): Promise<boolean> =>
+      !(await readFile(`/proc/${String(pid)}/stat`, "latin1").catch(() => ") Z")).includes(") Z");
+
+    it("gives each connection a process of its own, whose stream to the program is all that it has", async () => {
+      await launch(`${SOCKET}
+        import { readdirSync, readlinkSync } from "node:fs";
+        const files = readdirSync("/proc/self/fd").sort((a, b) => a - b).flatMap((fd) => {
+          try { return [[fd, readlinkSync("/proc/self/fd/" + fd)]]; } catch { return []; }
+        });
+        program.once("data", (said) => {
+          program.end(JSON.stringify({ said: String(said), pid: process.pid, env: process.env, files }));
+        });
+      `);
+      const answers = await Promise.all(
+        ["one", "two"].map(async (name) => {
+          const socket = await connect("verifiers.sock");
+          socket.write(name);
+          return JSON.parse((await readAll(socket)).toString()) as {
+            said: string;
+            pid: number;
+            env: Record<string, string>;
+            files: [string, string][];
+          };
+        }),
+      );
+      assert.deepEqual(
+        answers.map(({ said }) => said),
+        ["one", "two"],
+      );
+      assert.equal(new Set(answers.map(({ pid }) => pid)).size, 2);
+      for (const { env, files } of answers) {
+        assert.deepEqual(env, {});
+        for (const standard of files.slice(0, 3)) assert.equal(standard[1], "/dev/null");
+        const sockets = files.filter(([, to]) => to.startsWith("socket:")).map(([fd]) => fd);
+        assert.deepEqual(sockets, ["3"]);
+        // All else is Node's own.
+        for (const [, to] of files.slice(4)) assert.match(to, /^(anon_inode|pipe):|^\/dev\/null$|^\/proc\//);
+      }
+    });
+
+    it("kills one that hangs when the program closes its connection", async () => {
+      await launch(`${SOCKET}
+        process.on("SIGTERM", () => undefined);
+        program.write(String(process.pid), () => { for (;;); });
+      `);
+      const socket = await connect("verifiers.sock");
+      const [pid] = (await once(socket, "data")) as [Buffer];
+      assert.equal(await isAlive(Number(pid)), true);
+      socket.destroy();
+      await until("the process is gone", async () => !(await isAlive(Number(pid))));
+    });
+
+    it("closes the connection of one that ends or cannot begin, and takes the next", async () => {
+      await launch(`${SOCKET} program.once("data", () => process.kill(process.pid, "SIGKILL"));`);
+      for (let i = 0; i < 2; i++) {
+        const socket = await connect("verifiers.sock");
+        socket.write("now");
+        assert.equal((await readAll(socket)).length, 0);
+      }
+      await writeFile(folder.at("verifier.mjs"), "throw new Error()");
+      assert.equal((await readAll(await connect("verifiers.sock"))).length, 0);
+    });
+
+    it("takes them with it, however hard it is ended", async () => {
+      await launch(`${SOCKET} program.write(String(process.pid), () => { for (;;); });`);
+      const socket = await connect("verifiers.sock");
+      const [pid] = (await once(socket, "data")) as [Buffer];
+      await programs!.stop();
+      await until("the process is gone", async () => !(await isAlive(Number(pid))));
+    });
+
+    describe("who are other users", () => {
+      const [PROGRAM, BRIDGE, VERIFIER] = [1000, 1001, 1002];
+      const SOCKETS = ["program.sock", "nsm.sock", "verifiers.sock"];
+      let program: ChildProcess;
+      let attach: string;
+      before(function () {
+        if (process.getuid?.() !== 0) this.skip();
+      });
+      /** Names and modes as init.c and the program make them. */
+      beforeEach(async () => {
+        const run = folder.at("run");
+        await mkdir(run);
+        await chmod(folder.path, 0o755);
+        for (const name of SOCKETS.slice(0, 2)) {
+          await folder.serve(`run/${name}`, (socket) => void socket.end("here"));
+          await chown(`${run}/${name}`, PROGRAM, name === "program.sock" ? PROGRAM : 0);
+          await chmod(`${run}/${name}`, name === "program.sock" ? 0o660 : 0o600);
+        }
+        await writeFile(folder.at("nsm"), "the device", { mode: 0o600 });
+        attach = await programs!.compile("stand-in", "image");
+        await chmod(path.dirname(attach), 0o755);
+        program = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], {
+          ...{ uid: PROGRAM, gid: PROGRAM, stdio: "ignore", env: {} },
+        });
+        await writeFile(folder.at("verifier.mjs"), PROBE);
+        const words = ["verifiers", String(VERIFIER), `${run}/verifiers.sock`];
+        const launcher = programs!.start(standIn, ...words, process.execPath, folder.at("verifier.mjs"));
+        await once(launcher.stdout!, "data");
+        await chown(run, PROGRAM, PROGRAM);
+        await chmod(run, 0o750);
+      });
+      afterEach(() => void program.kill("SIGKILL"));
+
+      /** Tries what somebody would who has taken it over. */
+      const PROBE = `
+        import { execFileSync } from "node:child_process";
+        import { closeSync, openSync, readFileSync } from "node:fs";
+        import { createConnection, Socket } from "node:net";
+        const program = new Socket({ fd: 3, readable: true, writable: true });
+        const codeOf = (run) => { try { run(); return "done"; } catch ({ code }) { return code; } };
+        const connect = (at) => new Promise((resolve) => {
+          const socket = createConnection(at, () => resolve("done"));
+          socket.once("error", ({ code }) => resolve(code));
+        });
+        program.once("data", async (asked) => {
+          const { pid, attach, device, sockets } = JSON.parse(asked);
+          const status = readFileSync("/proc/self/status", "utf8");
+          program.end(JSON.stringify({
+            user: [process.getuid(), process.geteuid(), process.getgid(), process.getegid()],
+            status: ["Groups", "NoNewPrivs", "CapEff", "CapPrm"].map((name) =>
+              new RegExp("^" + name + ":(.*)$", "m").exec(status)[1].trim()),
+            sockets: await Promise.all(sockets.map(connect)),
+            signal: codeOf(() => process.kill(pid, "SIGKILL")),
+            memory: codeOf(() => closeSync(openSync("/proc/" + pid + "/mem", "r"))),
+            attach: String(execFileSync(attach, ["attach", String(pid)])),
+            device: codeOf(() => closeSync(openSync(device, "r"))),
+          }));
+        });
+      `;
+
+      it("reach no socket, no device, no memory and no process of the program's", async () => {
+        const socket = await connect("run/verifiers.sock");
+        const sockets = SOCKETS.map((name) => folder.at(`run/${name}`));
+        socket.write(JSON.stringify({ pid: program.pid, attach, device: folder.at("nsm"), sockets }));
+        assert.deepEqual(JSON.parse((await readAll(socket)).toString()), {
+          user: [VERIFIER, VERIFIER, VERIFIER, VERIFIER],
+          status: ["", "1", "0".repeat(16), "0".repeat(16)],
+          sockets: SOCKETS.map(() => "EACCES"),
+          signal: "EPERM",
+          memory: "EACCES",
+          attach: String(constants.errno.EPERM),
+          device: "EACCES",
+        });
+        assert.equal(program.exitCode ?? program.signalCode, null);
+      });
+
+      it("are had by the program alone", async () => {
+        const CONNECT = `require("node:net").createConnection(process.argv[1], () => process.exit(0))
+          .on("error", ({ code }) => process.exit(code === "EACCES" ? 13 : 1))`;
+        const tried = async (uid: number, gid: number): Promise<unknown> => {
+          const words = ["-e", CONNECT, folder.at("run/verifiers.sock")];
+          const child = spawn(process.execPath, words, { uid, gid, stdio: "ignore", env: {} });
+          return (await once(child, "exit"))[0];
+        };
+        assert.equal(await tried(PROGRAM, PROGRAM), 0);
+        assert.equal(await tried(BRIDGE, PROGRAM), 13);
+        assert.equal(await tried(VERIFIER, VERIFIER), 13);
+      });
+    });
+  });
+
   it("carries a key's whole life: the real program, through the host's bridge and the init's", async () => {
     await copyImage(ENCLAVE_FOLDER, {
       to: folder.at("image"),
@@ -315,7 +498,22 @@ describe(`enclave/init${COMPILER_IS_MISSING === undefined ? "" : ` (${COMPILER_I
     await realDevice();
     const hostBridge = await programs!.compile("vsock-bridge", "watched");
     await serve();
-    const sockets = [folder.at("program.sock"), folder.at("nsm.sock")];
+    const verifiersPath = folder.at("verifiers.sock");
+    const launcher = programs!.start(
+      ...[
+        standIn,
+        "verifiers",
+        "1002",
+        verifiersPath,
+        process.execPath,
+        folder.at("image/dist/enclave/verifier.js"),
+      ],
+    );
+    await once(launcher.stdout!, "data");
+    // As whoever runs this is the program here, and not user 1000.
+    if (process.getuid?.() === 0) await chown(verifiersPath, 0, 0);
+    await chmod(folder.path, 0o755);
+    const sockets = [folder.at("program.sock"), folder.at("nsm.sock"), verifiersPath];
     const main = folder.at("image/dist/enclave/main.js");
     const program = spawn(process.execPath, [main, ...sockets], { stdio: "ignore", env: {} });
     programs!.start(hostBridge, folder.at("host.sock"), "5000", `unix:${folder.at("listen.sock")}`);

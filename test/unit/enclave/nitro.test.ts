@@ -6,7 +6,7 @@ import { nitroPlatform } from "../../../enclave/nitro.ts";
 import { MAX_NSM_BYTES } from "../../../enclave/nsm.ts";
 import { concatBytes, uintToBytes } from "../../../shared/protocol/bytes.ts";
 import { aPlatform } from "./support/platforms.ts";
-import { SocketFolder } from "./support/sockets.ts";
+import { SocketFolder, until } from "./support/sockets.ts";
 
 const REQUEST = { nonce: new Uint8Array(32), userData: new Uint8Array(70) };
 const RANDOM_REPLY = encodeCbor(new Map([["GetRandom", new Map([["random", new Uint8Array(256).fill(3)]])]]));
@@ -20,7 +20,11 @@ describe("enclave/nitro", () => {
 
   const against = async (onConnection: (socket: Socket) => void, nsmTimeoutMs?: number) => {
     const nsmPath = await folder.serve("nsm.sock", onConnection);
-    const sockets = { listenPath: folder.at("guest.sock"), nsmPath, verifierPath: "unused" };
+    const sockets = {
+      listenPath: folder.at("guest.sock"),
+      nsmPath,
+      verifiersPath: "unused",
+    };
     return nitroPlatform(nsmTimeoutMs === undefined ? sockets : { ...sockets, nsmTimeoutMs });
   };
   const framed = (body: Uint8Array): Uint8Array => concatBytes(uintToBytes(BigInt(body.length), 4), body);
@@ -85,10 +89,90 @@ describe("enclave/nitro", () => {
     const platform = nitroPlatform({
       listenPath: folder.at("guest.sock"),
       nsmPath: folder.at("nobody.sock"),
-      verifierPath: "unused",
+      verifiersPath: "unused",
     });
     assert.equal(await platform.randomBytes(32), undefined);
     assert.equal(await platform.attestationDocument(REQUEST), undefined);
+  });
+
+  describe("a verifier", () => {
+    const MOST = 16_384;
+    let served = 0;
+    /** A platform whose verifiers do this, and what was heard of the one that it started. */
+    const verifying = async (onConnection: (socket: Socket) => void) => {
+      const verifiersPath = await folder.serve(`verifiers-${String(served++)}.sock`, onConnection);
+      const { startVerifier } = nitroPlatform({ listenPath: "", nsmPath: "", verifiersPath });
+      const heard: Uint8Array[] = [];
+      let onAnswer = (): void => undefined;
+      let ends = 0;
+      const process = startVerifier({
+        answered: (message) => {
+          heard.push(message);
+          onAnswer();
+        },
+        ended: () => (ends += 1),
+      });
+      const ended = (): Promise<void> => until("it ends", () => ends > 0);
+      return {
+        process,
+        heard,
+        ended,
+        ends: () => ends,
+        whenAnswered: (then: () => void) => (onAnswer = then),
+      };
+    };
+
+    it("is sent framed messages, and answers with such, cut anywhere", async () => {
+      const seen: Buffer[] = [];
+      const { process, heard } = await verifying((socket) => {
+        socket.on("data", (chunk) => {
+          seen.push(chunk);
+          for (const byte of framed(Uint8Array.of(7, 8, 9))) socket.write(Uint8Array.of(byte));
+        });
+      });
+      process.send(Uint8Array.of(1, 2));
+      await until("it answers", () => heard.length > 0);
+      assert.deepEqual(heard, [Uint8Array.of(7, 8, 9)]);
+      assert.deepEqual(Buffer.concat(seen), Buffer.from([0, 0, 0, 2, 1, 2]));
+      process.kill();
+    });
+
+    it("loses its connection when it is killed, is heard no more, and has ended once", async () => {
+      let isClosed = false;
+      const { process, heard, ended, ends, whenAnswered } = await verifying((socket) => {
+        socket.once("close", () => (isClosed = true));
+        socket.write(concatBytes(framed(Uint8Array.of(1)), framed(Uint8Array.of(2))));
+      });
+      whenAnswered(() => process.kill());
+      await ended();
+      await until("the other side is closed", () => isClosed);
+      assert.deepEqual(heard, [Uint8Array.of(1)]);
+      process.kill();
+      process.send(Uint8Array.of(1));
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      assert.equal(ends(), 1);
+    });
+
+    it("that announces more than an answer has is killed", async () => {
+      const { heard, ended } = await verifying((socket) => socket.write(uintToBytes(BigInt(MOST + 1), 4)));
+      await ended();
+      assert.deepEqual(heard, []);
+    });
+
+    it("may answer to the last byte of that", async () => {
+      const { process, heard } = await verifying((socket) => socket.write(framed(new Uint8Array(MOST))));
+      await until("it answers", () => heard.length > 0);
+      assert.equal(heard[0]!.length, MOST);
+      process.kill();
+    });
+
+    it("has ended where its connection does, and where there is none", async () => {
+      await (await verifying((socket) => void socket.end())).ended();
+      await (await verifying((socket) => void socket.destroy())).ended();
+      const verifiersPath = folder.at("nobody.sock");
+      const { startVerifier } = nitroPlatform({ listenPath: "", nsmPath: "", verifiersPath });
+      await new Promise<void>((ended) => void startVerifier({ answered: () => undefined, ended }));
+    });
   });
 
   it("listens where it is told, and rejects when it cannot", async () => {

@@ -4,10 +4,10 @@ import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { word } from "../../../shared/protocol/bytes.ts";
 import { aSigner, CONFIGURATION } from "./support/key-life.ts";
 import { DEAD_PLATFORM } from "./support/platforms.ts";
-import { NO_VERIFIER } from "./support/verifiers.ts";
+import { NO_JUDGE } from "./support/verifiers.ts";
 
 describe("enclave/phase", () => {
-  const parts: Parts = { platform: DEAD_PLATFORM, configuration: CONFIGURATION, verifier: NO_VERIFIER };
+  const parts: Parts = { platform: DEAD_PLATFORM, configuration: CONFIGURATION, judge: NO_JUDGE };
 
   it("makes and restores keys while booting only, signs and attests while serving only", () => {
     assert.deepEqual([...ANSWERED.booting].sort(), ["genesis", "release-request", "restore", "status"]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { dispatch } from "../../../enclave/dispatch.ts";
+import { dispatch } from "./support/dispatch.ts";
 import { Enclave } from "../../../enclave/phase.ts";
 import type { AttestationRequest, Platform } from "../../../enclave/platform.ts";
 import { makeRoot } from "../../../scripts/product/image/certificates.ts";
@@ -24,7 +24,7 @@ import {
   type Pair,
 } from "./support/key-life.ts";
 import { MEASUREMENT } from "./support/platforms.ts";
-import { NO_VERIFIER } from "./support/verifiers.ts";
+import { NO_JUDGE } from "./support/verifiers.ts";
 
 const STRANGERS_SECRET = new Uint8Array(32).fill(0x57);
 const DEBUG = { pcr0: "00".repeat(48), pcr1: "00".repeat(48), pcr2: "00".repeat(48) };
@@ -50,7 +50,7 @@ describe("enclave/restore", () => {
   const attempt = async (changes: Attempt = {}): Promise<{ reply: EnclaveReply; enclave: Enclave }> => {
     const { platform = home, sealedKey = pair.sealedKey, birthCertificate = pair.birthCertificate } = changes;
     const { envelope = (document) => releaseTo(document, sealedKey) } = changes;
-    const enclave = new Enclave({ platform, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+    const enclave = new Enclave({ platform, configuration: CONFIGURATION, judge: NO_JUDGE });
     const request = await dispatch(enclave, { type: "release-request" });
     assert.ok(request.type === "release-request");
     const restore = {
@@ -234,7 +234,7 @@ describe("enclave/restore", () => {
 
     let pairDocument: Uint8Array;
     before(async () => {
-      const enclave = new Enclave({ platform: home, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+      const enclave = new Enclave({ platform: home, configuration: CONFIGURATION, judge: NO_JUDGE });
       const reply = await dispatch(enclave, { type: "release-request" });
       assert.ok(reply.type === "release-request");
       pairDocument = reply.document;
@@ -243,7 +243,7 @@ describe("enclave/restore", () => {
 
   describe("an ephemeral key", () => {
     const newEnclave = (): Enclave =>
-      new Enclave({ platform: home, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+      new Enclave({ platform: home, configuration: CONFIGURATION, judge: NO_JUDGE });
     const documentFor = async (enclave: Enclave): Promise<Uint8Array> => {
       const reply = await dispatch(enclave, { type: "release-request" });
       assert.ok(reply.type === "release-request");

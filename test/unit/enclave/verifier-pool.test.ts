@@ -1,21 +1,24 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import type { Claim, Verdict, VerifyBatch, VerifyKeys } from "../../../enclave/claims.ts";
+import {
+  answerOf,
+  readBatch,
+  readKeys,
+  verifierOf,
+  type Claim,
+  type Verdict,
+  type VerifyBatch,
+  type VerifyKeys,
+} from "../../../enclave/claims.ts";
 import { nitroPlatform } from "../../../enclave/nitro.ts";
 import type { Platform, VerifierEvents } from "../../../enclave/platform.ts";
-import {
-  POOL_LIMITS,
-  startVerifierPool,
-  type PoolLimits,
-  type Verifier,
-} from "../../../enclave/verifier-pool.ts";
+import { POOL_LIMITS, startPool, type PoolLimits, type Verify } from "../../../enclave/verifier-pool.ts";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { KIND_NAMES, signalCount, type Kind } from "../../../shared/protocol/statements.ts";
-import { DEAD_PLATFORM } from "./support/platforms.ts";
+import { aPlatform, DEAD_PLATFORM } from "./support/platforms.ts";
 import { someBytes } from "./support/random.ts";
-import { until } from "./support/sockets.ts";
+import { SocketFolder, until } from "./support/sockets.ts";
 import { forge, g1, onTwistOutsideSubgroup, toyKey } from "./support/toy-groth16.ts";
 
 const IC = Object.fromEntries(
@@ -34,8 +37,15 @@ function aClaim(kind: Kind = "spend", first = 1n): Claim {
 function bad(claim: Claim): Claim {
   return { ...claim, proof: { ...claim.proof, c: g1(99n) } };
 }
-const ask = (verifier: Verifier, { kind, proof, signals }: Claim): ReturnType<Verifier["verify"]> =>
-  verifier.verify(kind, proof, signals);
+type Pool = Verify<Claim, Verdict>;
+/** Undefined: the proof holds. */
+const ask = async (pool: Pool, claim: Claim): Promise<Verdict | "BUSY" | undefined> => {
+  const verdict = await pool(claim);
+  return verdict === "PROOF_HOLDS" ? undefined : verdict;
+};
+const startVerifierPool = (platform: Platform, limits: Partial<PoolLimits> = {}): Promise<Pool> =>
+  startPool(platform, verifierOf(KEYS), { ...POOL_LIMITS, ...limits });
+const READY = new Uint8Array(0);
 
 /** Lets all that can go on go on. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
@@ -44,11 +54,13 @@ const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(
 class Stage {
   readonly processes: {
     readonly events: VerifierEvents;
-    readonly sent: unknown[];
+    readonly sent: Uint8Array[];
     killed: boolean;
   }[] = [];
   timers: { readonly ms: number; readonly then: () => void }[] = [];
   readonly drawn: number[] = [];
+  /** Whether gathering takes its time; else it is over before anything else happens. */
+  gathers = false;
   randomness: (length: number) => Promise<Uint8Array | undefined> = async (length) =>
     new Uint8Array(length).fill(length);
 
@@ -63,7 +75,7 @@ class Stage {
         return this.randomness(length);
       },
       startVerifier: (events) => {
-        const process = { events, sent: [] as unknown[], killed: false };
+        const process = { events, sent: [] as Uint8Array[], killed: false };
         this.processes.push(process);
         return {
           send: (message) => void process.sent.push(message),
@@ -73,6 +85,10 @@ class Stage {
         };
       },
       after: (ms, then) => {
+        if (ms === POOL_LIMITS.gatherMs && !this.gathers) {
+          queueMicrotask(then);
+          return () => undefined;
+        }
         const timer = { ms, then };
         this.timers.push(timer);
         return () => (this.timers = this.timers.filter((each) => each !== timer));
@@ -81,19 +97,23 @@ class Stage {
   }
 
   /** A pool whose processes are ready. */
-  async pool(limits: Partial<PoolLimits> = {}): Promise<Verifier> {
-    const pool = startVerifierPool(this.platform, KEYS, { ...POOL_LIMITS, ...limits });
-    for (const { events } of this.processes) events.answered([]);
+  async pool(limits: Partial<PoolLimits> = {}): Promise<Pool> {
+    const pool = startVerifierPool(this.platform, limits);
+    for (const { events } of this.processes) events.answered(READY);
     return pool;
   }
 
   /** The batch that a process was sent last. */
   batch(index: number): VerifyBatch {
-    return this.processes[index]!.sent.at(-1) as VerifyBatch;
+    return readBatch(this.processes[index]!.sent.at(-1)!);
   }
 
-  answer(index: number, ...verdicts: unknown[]): void {
-    this.processes[index]!.events.answered(verdicts);
+  answer(index: number, ...verdicts: Verdict[]): void {
+    this.say(index, answerOf(verdicts));
+  }
+
+  say(index: number, message: Uint8Array): void {
+    this.processes[index]!.events.answered(message);
   }
 
   /** Every timer of so long runs out now. */
@@ -120,7 +140,7 @@ describe("enclave/verifier-pool", () => {
       const stage = new Stage(processors);
       await stage.pool();
       assert.equal(stage.processes.length, count);
-      for (const { sent } of stage.processes) assert.deepEqual(sent, [KEYS]);
+      for (const { sent } of stage.processes) assert.deepEqual(sent.map(readKeys), [KEYS]);
     }
   });
 
@@ -154,6 +174,57 @@ describe("enclave/verifier-pool", () => {
       await Promise.all(answers),
       answers.map((_, i) => (i === 16 ? "PROOF_INVALID" : undefined)),
     );
+  });
+
+  it("gathers behind those that come at once, until its time is over, however many processes are free", async () => {
+    const stage = new Stage(4);
+    stage.gathers = true;
+    const pool = await stage.pool();
+    const claims = Array.from({ length: 5 }, (_, i) => aClaim("spend", BigInt(i)));
+    const answers = claims.map((claim) => ask(pool, claim));
+    const asked = (): number[] => stage.processes.map(({ sent }) => sent.length - 1);
+    assert.deepEqual(asked(), [1, 1, 0, 0], "one alone, and one that shows that more may come");
+    stage.answer(0, "PROOF_HOLDS");
+    assert.deepEqual(asked(), [1, 1, 0, 0], "also where one is free again");
+    stage.pass(POOL_LIMITS.gatherMs);
+    await settled();
+    assert.deepEqual(stage.batch(2).claims, claims.slice(2));
+    stage.answer(1, "PROOF_HOLDS");
+    stage.answer(2, ...holds(3));
+    assert.deepEqual(await Promise.all(answers), new Array(5).fill(undefined));
+  });
+
+  it("gathers no more than a batch: a full one goes at once", async () => {
+    const stage = new Stage(4);
+    stage.gathers = true;
+    const pool = await stage.pool({ batch: 3 });
+    const answers = Array.from({ length: 5 }, (_, i) => ask(pool, aClaim("spend", BigInt(i))));
+    await settled();
+    assert.equal(stage.batch(2).claims.length, 3);
+    for (const [index, count] of [1, 1, 3].entries()) stage.answer(index, ...holds(count));
+    assert.deepEqual(await Promise.all(answers), new Array(5).fill(undefined));
+  });
+
+  it("keeps nobody waiting who asks when he has his answer", async () => {
+    const stage = new Stage(1);
+    stage.gathers = true;
+    const pool = await stage.pool();
+    const both = [ask(pool, aClaim()), ask(pool, aClaim())];
+    stage.answer(0, "PROOF_HOLDS");
+    await settled();
+    // A crowd of two: behind its second one claim is gathered, alone, and with that it is over.
+    stage.answer(0, "PROOF_HOLDS");
+    await Promise.all(both);
+    for (let i = 0; i < 3; i++) {
+      const answer = ask(pool, aClaim());
+      stage.pass(POOL_LIMITS.gatherMs);
+      stage.answer(0, "PROOF_HOLDS");
+      assert.equal(await answer, undefined);
+      assert.equal(
+        stage.timers.some(({ ms }) => ms === POOL_LIMITS.gatherMs),
+        false,
+      );
+    }
   });
 
   it("lets several processes work beside each other, and answers in any order", async () => {
@@ -250,7 +321,7 @@ describe("enclave/verifier-pool", () => {
       assert.equal(stage.processes.length, 1);
       stage.pass(POOL_LIMITS.pauseMs);
       assert.equal(stage.processes.length, 2);
-      assert.deepEqual(stage.processes[1]!.sent, [KEYS]);
+      assert.deepEqual(stage.processes[1]!.sent.map(readKeys), [KEYS]);
       stage.answer(1);
       stage.answer(1, "PROOF_HOLDS");
       assert.equal(await next, undefined);
@@ -283,12 +354,11 @@ describe("enclave/verifier-pool", () => {
       assert.equal(await answer, undefined);
     });
 
-    for (const [what, verdicts] of Object.entries<unknown[]>({
-      "too few verdicts": ["PROOF_HOLDS"],
-      "too many": ["PROOF_HOLDS", "PROOF_HOLDS", "PROOF_HOLDS"],
+    for (const [what, verdicts] of Object.entries<number[]>({
+      "too few verdicts": [0],
+      "too many": [0, 0, 0],
       none: [],
-      "an absent one": ["PROOF_HOLDS", undefined],
-      "one that it does not know": ["PROOF_HOLDS", "fine"],
+      "one that it does not know": [0, 5],
     })) {
       it(`is killed, and believed nothing, when it answers with ${what}`, async () => {
         const stage = new Stage(1);
@@ -298,12 +368,38 @@ describe("enclave/verifier-pool", () => {
         stage.answer(0, "PROOF_HOLDS");
         assert.equal(await first, undefined);
         await settled();
-        stage.answer(0, ...verdicts);
+        stage.say(0, Uint8Array.from(verdicts));
         assert.equal(stage.processes[0]!.killed, true);
         stage.end(0);
         assert.deepEqual([await one, await two], ["BUSY", "BUSY"]);
       });
     }
+
+    it("is killed, and believed nothing, when it answers what it was not asked yet, or once more", async () => {
+      for (const isFree of [true, false]) {
+        const stage = new Stage(1);
+        stage.randomness = () => new Promise(() => undefined);
+        const pool = await stage.pool();
+        const first = ask(pool, aClaim());
+        const two = isFree ? [] : [ask(pool, aClaim()), ask(pool, bad(aClaim()))];
+        stage.answer(0, "PROOF_HOLDS");
+        assert.equal(await first, undefined);
+        // In hand it has both now, and their weights are not drawn.
+        stage.answer(0, ...holds(two.length));
+        assert.equal(stage.processes[0]!.killed, true);
+        stage.end(0);
+        assert.deepEqual(await Promise.all(two), isFree ? [] : ["BUSY", "BUSY"]);
+      }
+    });
+
+    it("is not ready when its first answer says anything", async () => {
+      const stage = new Stage(1);
+      const pool = startVerifierPool(stage.platform);
+      stage.say(0, Uint8Array.of(0));
+      assert.equal(stage.processes[0]!.killed, true);
+      stage.end(0);
+      await assert.rejects(pool);
+    });
 
     it("takes with it only what it had, while another lives", async () => {
       const stage = new Stage(2);
@@ -336,7 +432,7 @@ describe("enclave/verifier-pool", () => {
 
     it("that does not start in time is killed, and the first of its kind means no pool", async () => {
       const stage = new Stage(2);
-      const pool = startVerifierPool(stage.platform, KEYS);
+      const pool = startVerifierPool(stage.platform);
       stage.answer(0);
       stage.pass(POOL_LIMITS.startMs);
       assert.deepEqual(
@@ -351,29 +447,22 @@ describe("enclave/verifier-pool", () => {
   });
 
   describe("with its real processes", function () {
-    const real = nitroPlatform({
-      listenPath: "",
-      nsmPath: "",
-      verifierPath: fileURLToPath(new URL("../../../enclave/verifier.ts", import.meta.url)),
+    let folder: SocketFolder;
+    let real: Platform;
+    let platform: Platform;
+    before(async () => {
+      folder = await SocketFolder.make();
+      real = await aPlatform(folder);
+      platform = {
+        ...DEAD_PLATFORM,
+        processors: 1,
+        after: real.after,
+        randomBytes: async (length) => someBytes(length),
+        startVerifier: real.startVerifier,
+      };
     });
-    let over = false;
-    const ends: (() => void)[] = [];
-    const platform: Platform = {
-      ...DEAD_PLATFORM,
-      processors: 1,
-      after: real.after,
-      randomBytes: async (length) => someBytes(length),
-      startVerifier: (events) => {
-        if (over) return { send: () => undefined, kill: () => undefined };
-        const process = real.startVerifier(events);
-        ends.push(() => process.kill());
-        return process;
-      },
-    };
-    after(() => {
-      over = true;
-      for (const end of ends) end();
-    });
+    // A pool goes on for ever: with the folder every start fails.
+    after(() => folder.remove());
 
     /** Verifiers of this process that other tests have not ended yet. */
     let others: ReadonlySet<number> = new Set();
@@ -390,14 +479,14 @@ describe("enclave/verifier-pool", () => {
       }
     };
     /** Asks until a process is there to answer. */
-    const served = async (pool: Verifier): Promise<void> => {
+    const served = async (pool: Pool): Promise<void> => {
       await until("a successor serves", async () => (await ask(pool, aClaim())) === undefined);
     };
 
-    let pool: Verifier;
+    let pool: Pool;
     before(async () => {
       others = new Set(pids());
-      pool = await startVerifierPool(platform, KEYS, { ...POOL_LIMITS, batchMs: 2_000, pauseMs: 10 });
+      pool = await startVerifierPool(platform, { batchMs: 2_000, pauseMs: 10 });
     });
 
     it("gives each claim of a mixed crowd its own verdict", async () => {
@@ -417,16 +506,14 @@ describe("enclave/verifier-pool", () => {
       const args = execFileSync("ps", ["-ww", "-o", "args=", "-p", String(pid)]).toString();
       assert.match(args, /--disallow-code-generation-from-strings/);
       assert.match(args, /--max-old-space-size=128/);
-      // The channel's number and form are all that Node itself adds.
       const names = readFileSync(`/proc/${String(pid)}/environ`, "utf8")
         .split("\0")
         .filter(Boolean);
-      assert.deepEqual(names.map((each) => each.split("=")[0]).sort(), [
-        "NODE_CHANNEL_FD",
-        "NODE_CHANNEL_SERIALIZATION_MODE",
-        // And where its own coverage goes, if this very process is measured.
-        ...(process.env["NODE_V8_COVERAGE"] === undefined ? [] : ["NODE_V8_COVERAGE"]),
-      ]);
+      assert.deepEqual(
+        names.map((each) => each.split("=")[0]),
+        // Where its own coverage goes, if this very process is measured.
+        process.env["NODE_V8_COVERAGE"] === undefined ? [] : ["NODE_V8_COVERAGE"],
+      );
     });
 
     it("replaces one that hangs: BUSY for what it had, and the next request is served", async () => {
@@ -448,9 +535,18 @@ describe("enclave/verifier-pool", () => {
     });
 
     it("is no pool when its program cannot be started", async () => {
-      const elsewhere = nitroPlatform({ listenPath: "", nsmPath: "", verifierPath: "/no/such/program.js" });
+      const elsewhere = nitroPlatform({
+        listenPath: "",
+        nsmPath: "",
+        verifiersPath: folder.at("nobody.sock"),
+      });
       const broken: Platform = { ...platform, startVerifier: elsewhere.startVerifier };
-      await assert.rejects(startVerifierPool(broken, KEYS));
+      await assert.rejects(startVerifierPool(broken));
+      const file = folder.at("no-such-program.js");
+      const other = await SocketFolder.make();
+      const { startVerifier } = await aPlatform(other, { file });
+      await assert.rejects(startVerifierPool({ ...platform, startVerifier }));
+      await other.remove();
     });
 
     it("cancels a deadline, and keeps one", async () => {

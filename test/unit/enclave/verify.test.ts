@@ -13,7 +13,7 @@ import { decodeProof, type Proof } from "../../../shared/protocol/proof.ts";
 import { KIND_NAMES, type Kind } from "../../../shared/protocol/statements.ts";
 import type { VerificationKey } from "../../../shared/protocol/verification-key.ts";
 import { aField, below, someBytes } from "./support/random.ts";
-import { aProvenDeposit, aProvenSpend, aProvenSpend9, aProvenSwap } from "./support/statements.ts";
+import { PROVEN } from "./support/statements.ts";
 import {
   forge,
   g1,
@@ -409,14 +409,7 @@ describe("enclave/verify", function () {
       pinnedKeys = parseConfiguration(await developmentConfiguration()).verificationKeys;
       pinned = await buildGroth16(pinnedKeys);
     });
-    const MAKERS = [
-      ["deposit-shield", aProvenDeposit],
-      ["spend", aProvenSpend],
-      ["spend9", aProvenSpend9],
-      ["private-swap", aProvenSwap],
-    ] as const;
-
-    for (const [kind, make] of MAKERS) {
+    for (const [kind, make] of PROVEN) {
       it(`accepts a real ${kind} and refuses it with one changed signal, as snarkjs does`, async () => {
         const { proof, request } = make();
         const signals = request.signals.map(mustField);
@@ -430,7 +423,7 @@ describe("enclave/verify", function () {
     }
 
     it("accepts real ones of every kind at once, and refuses the one that says another amount", () => {
-      const claims = MAKERS.map(([kind, make]) => {
+      const claims = PROVEN.map(([kind, make]) => {
         const { proof, request } = make();
         return { kind, proof, signals: request.signals.map(mustField) };
       });

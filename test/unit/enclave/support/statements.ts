@@ -1,10 +1,11 @@
 // Statements of every kind with real proofs by the committed development keys: those of the test vectors.
 import { decodeProof, type Proof } from "../../../../shared/protocol/proof.ts";
 import { encodeProof } from "../../../../shared/protocol/host/proofs.ts";
-import { asAddress, type Field } from "../../../../shared/protocol/brands.ts";
+import type { Field } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../../../shared/protocol/bytes.ts";
 import type { AttestRequest } from "../../../../shared/protocol/enclave-messages.ts";
-import { poseidon2 } from "../../../../shared/protocol/hash.ts";
+import { poseidon2 } from "../../../../shared/protocol/host/poseidon.ts";
 import { contextOf, type Kind } from "../../../../shared/protocol/statements.ts";
 import { signalNames } from "../../../../shared/protocol/host/statements.ts";
 import { HOME, statementCalled } from "../../../contract/vectors/story.ts";
@@ -20,6 +21,14 @@ export const aProvenDeposit = (): Proven => told("a deposit");
 export const aProvenSpend = (): Proven => told("a withdrawal");
 export const aProvenSpend9 = (): Proven => told("a payment of many notes");
 export const aProvenSwap = (): Proven => told("a swap through one pool");
+
+/** One of each kind. */
+export const PROVEN: readonly (readonly [kind: Kind, make: () => Proven])[] = [
+  ["deposit-shield", aProvenDeposit],
+  ["spend", aProvenSpend],
+  ["spend9", aProvenSpend9],
+  ["private-swap", aProvenSwap],
+];
 
 function told(name: string): Proven {
   const { kindId, deadline, proof: bytes, signals, extBytes } = statementCalled(name);

@@ -21,14 +21,13 @@ import { EnclaveUnreachable, type EnclaveLink } from "../../../../proxy/enclave-
 import { pairText, type SignerPair } from "../../../../proxy/enclave-link/signer-pair.ts";
 import { createLogger } from "../../../../proxy/logging.ts";
 import { makeRoot, type Authority } from "../../../../scripts/product/image/certificates.ts";
-import { developmentKmsKey } from "../../../../scripts/product/image/development-keys.ts";
-import { startDevelopmentKms, type DevelopmentKms } from "../../../../scripts/stack/kms/server.ts";
 import {
   DEVELOPMENT_ACCOUNT,
-  DEVELOPMENT_CREDENTIAL,
   DEVELOPMENT_REGION,
-  DEVELOPMENT_ROLE,
-} from "../../../../scripts/stack/kms/signature.ts";
+  developmentKmsKey,
+} from "../../../../scripts/product/image/development-keys.ts";
+import { startDevelopmentKms, type DevelopmentKms } from "../../../../scripts/stack/kms/server.ts";
+import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_ROLE } from "../../../../scripts/stack/kms/signature.ts";
 import { kmsPolicy } from "../../../../scripts/product/image/kms-policy.ts";
 import type { Measurement } from "../../../../scripts/product/image/measurement.ts";
 import type { EnclavePhase, EnclaveReply } from "../../../../shared/protocol/enclave-messages.ts";
@@ -107,7 +106,7 @@ describe("enclave-link/key-courier", () => {
 
   before(async () => {
     const terms = { account: DEVELOPMENT_ACCOUNT, hostRole: DEVELOPMENT_ROLE, measurement: MEASUREMENT };
-    kms = await startDevelopmentKms({ policy: await kmsPolicy(terms) });
+    kms = await startDevelopmentKms({ policy: kmsPolicy(terms) });
     release = createKeyRelease({ region, endpoint: kms.url, credentials });
     const key = createPublicKey({ key: Buffer.from(developmentKmsKey().spki), type: "spki", format: "der" });
     const padding = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };

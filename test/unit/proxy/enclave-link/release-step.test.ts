@@ -1,7 +1,7 @@
 // Every step at which the enclave refuses a release, told from the host's own parts. The enclave is the real one in
 // this process, and refuses each of them with its one code.
 import assert from "node:assert/strict";
-import { dispatch } from "../../../../enclave/dispatch.ts";
+import { dispatch } from "../../enclave/support/dispatch.ts";
 import { Enclave } from "../../../../enclave/phase.ts";
 import type { Platform } from "../../../../enclave/platform.ts";
 import { releaseStep } from "../../../../proxy/enclave-link/release-step.ts";
@@ -10,6 +10,7 @@ import { developmentRoot } from "../../../../scripts/product/image/development-k
 import { CONTENT_FORMS, sealEnvelope } from "../../../../scripts/stack/kms/envelope.ts";
 import { readAttestation } from "../../../../shared/protocol/attestation-document.ts";
 import { ZERO_BYTES32 } from "../../../../shared/protocol/brands.ts";
+import { sha256Hex } from "../../../../shared/protocol/hash.ts";
 import { decodeUserData, encodeUserData } from "../../../../shared/protocol/user-data.ts";
 import { der } from "../../../support/crafted-attestation.ts";
 import { codeOf } from "../../enclave/support/frame-client.ts";
@@ -24,7 +25,7 @@ import {
   type Pair,
 } from "../../enclave/support/key-life.ts";
 import { MEASUREMENT } from "../../enclave/support/platforms.ts";
-import { NO_VERIFIER } from "../../enclave/support/verifiers.ts";
+import { NO_JUDGE } from "../../enclave/support/verifiers.ts";
 
 const DEBUG = { pcr0: "00".repeat(48), pcr1: "00".repeat(48), pcr2: "00".repeat(48) };
 
@@ -59,7 +60,12 @@ describe("enclave-link/release-step", () => {
       },
     }),
     "birth certificate: MALFORMED": () => ({ birthCertificate: new Uint8Array(0) }),
-    "birth certificate: ROOT_UNKNOWN": async () => aPair(platformInMemory(makeRoot(new Date()))),
+    // Of a program that believes that root, or it would make no key there.
+    "birth certificate: ROOT_UNKNOWN": async () => {
+      const root = makeRoot(new Date());
+      const attestationRoot = sha256Hex(root.certificate).slice(2);
+      return aPair(platformInMemory(root), { ...CONFIGURATION, attestationRoot });
+    },
     "birth certificate: MEASUREMENT_MISMATCH": async () =>
       aPair(platformInMemory(developmentRoot(), { ...MEASUREMENT, pcr2: "20".repeat(48) })),
     "birth certificate: TYPE_MISMATCH": async () => ({ birthCertificate: await liveDocument() }),
@@ -88,7 +94,7 @@ describe("enclave-link/release-step", () => {
     return reply.document;
   };
   const enclave = (platform: Platform): Enclave =>
-    new Enclave({ platform, configuration: CONFIGURATION, verifier: NO_VERIFIER });
+    new Enclave({ platform, configuration: CONFIGURATION, judge: NO_JUDGE });
 
   /** What the enclave says, and what the host finds out. */
   const attempt = async (changes: Attempt): Promise<readonly [string | undefined, string]> => {

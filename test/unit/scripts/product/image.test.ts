@@ -1,7 +1,6 @@
 // The command with stand-ins for Docker, which gives what the Dockerfile would, and for nitro-cli, which measures
 // by itself. What Docker and nitro-cli really do is an acceptance step of scripts/product/image/README.md.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile, chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -9,8 +8,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseConfiguration } from "../../../../enclave/configuration.ts";
 import { buildImage } from "../../../../scripts/product/image/assemble.ts";
+import { PROGRAM_NAMES } from "../../../../scripts/product/image/measurement.ts";
 import { AWS_NITRO_ROOT, developmentConfiguration } from "../../../../scripts/product/image/configuration.ts";
 import { readEif, type EifMeasurement } from "../../../../scripts/product/image/eif.ts";
+import { runProgram, type Ended } from "../../../support/program.ts";
 import { PROJECT_ROOT } from "../../../support/tree.ts";
 
 const COMMITTED_KEYS = path.join(PROJECT_ROOT, "shared/protocol/verification-keys");
@@ -22,7 +23,8 @@ if (args[0] === "info" && existsSync(__dirname + "/no-daemon")) process.exit(1);
 if (args[0] !== "build") process.exit(0);
 const after = (start) => args.find((arg) => arg.startsWith(start)).slice(start.length);
 const to = after("type=local,dest=");
-cpSync(__dirname + "/../built", to, { recursive: true });
+const program = args[args.indexOf("--target") + 1];
+cpSync(__dirname + "/../built-" + program, to, { recursive: true });
 cpSync(after("configuration=") + "/configuration.json", to + "/image/enclave/configuration.json");`;
 
 const NITRO_CLI = `
@@ -44,12 +46,6 @@ const register = (...parts) => sha384(Buffer.alloc(48), sha384(...parts)).toStri
 console.log(JSON.stringify({ EifVersion: 4, Measurements: { HashAlgorithm: "Sha384 { ... }",
   PCR0: register(...start, ...ramdisks), PCR1: register(...start, ramdisks[0]), PCR2: register(...ramdisks.slice(1)) } }));`;
 
-interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 describe("scripts/product/image", function () {
   let folder: string;
   let kmsKey: string;
@@ -57,27 +53,20 @@ describe("scripts/product/image", function () {
   let blobs: string;
 
   const at = (...parts: string[]): string => path.join(folder, ...parts);
-  const run = (...args: string[]): Promise<Ran> => runWith("bin", ...args);
-  const runWith = (bin: string, ...args: string[]): Promise<Ran> =>
-    new Promise((resolve) => {
-      const options = {
-        cwd: PROJECT_ROOT,
-        env: { PATH: `${at(bin)}:${path.dirname(process.execPath)}-none` },
-      };
-      const command = ["--import", "tsx", path.join(PROJECT_ROOT, "scripts/product/image.ts")];
-      execFile(process.execPath, [...command, ...args], options, (error, stdout, stderr) => {
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
-      });
+  const run = (...args: string[]): Promise<Ended> => runWith("bin", ...args);
+  const runWith = (bin: string, ...args: string[]): Promise<Ended> =>
+    runProgram("scripts/product/image.ts", args, {
+      env: { PATH: `${at(bin)}:${path.dirname(process.execPath)}-none` },
     });
-  const build = (...args: string[]): Promise<Ran> =>
+  const build = (...args: string[]): Promise<Ended> =>
     run(
       ...["--kms-public-key", kmsKey, "--verification-keys", keyFolder],
       ...["--blobs", blobs, "--out", at("out.eif"), ...args],
     );
-  const refused = async (reason: RegExp, ran: Promise<Ran>): Promise<void> => {
-    const { code, stdout, stderr } = await ran;
-    assert.match(stderr, reason);
-    assert.deepEqual([code, stdout], [1, ""]);
+  const refused = async (reason: RegExp, ran: Promise<Ended>): Promise<void> => {
+    const { code, out, err } = await ran;
+    assert.match(err, reason);
+    assert.deepEqual([code, out], [1, ""]);
   };
   const standIn = async (bin: string, name: string, text: string): Promise<void> => {
     await mkdir(at(bin), { recursive: true });
@@ -89,12 +78,15 @@ describe("scripts/product/image", function () {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-build-image-"));
     await standIn("bin", "docker", DOCKER);
     await standIn("bin", "nitro-cli", NITRO_CLI);
-    await buildImage({ to: at("built/image/enclave"), configuration: "" });
-    await mkdir(at("built/image/usr/local/bin"), { recursive: true });
-    await writeFile(at("built/image/usr/local/bin/node"), "node");
-    await mkdir(at("built/boot"));
-    await writeFile(at("built/boot/init"), "init");
-    await chmod(at("built/boot/init"), 0o755);
+    for (const program of PROGRAM_NAMES) {
+      const built = at(`built-${program}`);
+      await buildImage({ to: path.join(built, "image/enclave"), configuration: "", program });
+      await mkdir(path.join(built, "image/usr/local/bin"), { recursive: true });
+      await writeFile(path.join(built, "image/usr/local/bin/node"), "node");
+      await mkdir(path.join(built, "boot"));
+      await writeFile(path.join(built, "boot/init"), "init");
+      await chmod(path.join(built, "boot/init"), 0o755);
+    }
     blobs = at("blobs");
     await mkdir(blobs);
     for (const [name, text] of Object.entries({
@@ -124,12 +116,12 @@ describe("scripts/product/image", function () {
 
   it("builds a file that nitro-cli measures the same, twice the same, and can measure it later", async () => {
     const first = await build("--out", at("one.eif"), "--json");
-    assert.equal(first.stderr, "");
-    const result = JSON.parse(first.stdout) as EifMeasurement & { configurationHash: string };
+    assert.equal(first.err, "");
+    const result = JSON.parse(first.out) as EifMeasurement & { configurationHash: string };
     const pem = ["--kms-public-key", at("kms.pem"), "--verification-keys", keyFolder, "--blobs", blobs];
     const second = await run(...pem, "--out", at("two.eif"));
     assert.equal(
-      second.stdout,
+      second.out,
       ["pcr0", "pcr1", "pcr2"].map((name) => `${name}  ${result[name as "pcr0"]}\n`).join(""),
     );
     const file = await readFile(at("one.eif"));
@@ -157,12 +149,21 @@ describe("scripts/product/image", function () {
     const { pcr0, pcr1, pcr2 } = result;
     assert.deepEqual(JSON.parse(measured), { pcr0, pcr1, pcr2 });
     const again = await run("--eif", at("one.eif"), "--expect", at("one.measurement.json"));
-    assert.deepEqual([again.code, again.stdout, again.stderr], [0, second.stdout, ""]);
+    assert.deepEqual([again.code, again.out, again.err], [0, second.out, ""]);
     const asNitro = { Measurements: { PCR0: pcr0.toUpperCase(), PCR1: pcr1, PCR2: "00".repeat(48) } };
     await writeFile(at("other.json"), JSON.stringify(asNitro));
     const other = await run("--eif", at("one.eif"), "--expect", at("other.json"));
     assert.equal(other.code, 1);
-    assert.match(other.stderr, /another image: pcr2 differ/);
+    assert.match(other.err, /another image: pcr2 differ/);
+  });
+
+  it("builds the second program when it is named, another image, and no third", async () => {
+    const [first, second] = [await build("--json"), await build("--program", "second", "--json")];
+    const [one, two] = [first, second].map(({ out }) => JSON.parse(out) as EifMeasurement);
+    assert.notEqual(one!.pcr2, two!.pcr2);
+    assert.equal(one!.pcr1, two!.pcr1);
+    await refused(/neither first nor second/, build("--program", "third"));
+    await rm(at("out.eif"));
   });
 
   it("refuses when nitro-cli measures something else", async () => {
@@ -172,7 +173,7 @@ describe("scripts/product/image", function () {
   });
 
   it("refuses when the container built other code than these sources give", async () => {
-    const file = at("built/image/enclave/dist/enclave/attest.js");
+    const file = at("built-first/image/enclave/dist/enclave/attest.js");
     const text = await readFile(file);
     await appendFile(file, "\n");
     await refused(/built other files than these sources/, build());
@@ -212,7 +213,7 @@ describe("scripts/product/image", function () {
     await refused(/needed are either/, build("--configuration", at("development.json")));
     await refused(/TOO_SHORT/, run("--eif", kmsKey));
     await writeFile(at("half.json"), JSON.stringify({ pcr0: "ab".repeat(48), pcr2: "ab".repeat(48) }));
-    const { code, stderr } = await run("--eif", at("one.eif"), "--expect", at("half.json"));
-    assert.deepEqual([code, stderr], [1, "build-image: PCR0 to PCR2 are not there\n"]);
+    const { code, err } = await run("--eif", at("one.eif"), "--expect", at("half.json"));
+    assert.deepEqual([code, err], [1, "build-image: PCR0 to PCR2 are not there\n"]);
   });
 });

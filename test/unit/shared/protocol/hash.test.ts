@@ -6,7 +6,8 @@ import fc from "fast-check";
 import { poseidon2 as lite2, poseidon3 as lite3, poseidon4 as lite4 } from "poseidon-lite";
 import { FIELD_ORDER } from "../../../../shared/protocol/brands.ts";
 import { toHex } from "../../../../shared/protocol/bytes.ts";
-import { keccak256, keccakHex, poseidon2, poseidon3, poseidon4 } from "../../../../shared/protocol/hash.ts";
+import { keccak256, keccakHex } from "../../../../shared/protocol/hash.ts";
+import { poseidon2, poseidon3, poseidon4 } from "../../../../shared/protocol/host/poseidon.ts";
 
 const element = fc.oneof(
   fc.bigInt({ min: 0n, max: FIELD_ORDER - 1n }),

@@ -46,6 +46,10 @@ describe("shared/protocol/user-data", () => {
         { noNullPrototype: true },
       ),
       fc.record(
+        { type: fc.constant("release" as const), configurationHash: hash },
+        { noNullPrototype: true },
+      ),
+      fc.record(
         { type: fc.constant("live" as const), signer: address, configurationHash: hash },
         { noNullPrototype: true },
       ),

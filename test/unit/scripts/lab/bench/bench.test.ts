@@ -44,7 +44,7 @@ describe("benchmarks", function () {
     }
     assert.match(
       run("nothing").output,
-      /There is no suite "nothing"\.\nThere are:\n {2}enclave .*\n {2}client /,
+      /There is no suite "nothing"\.\nThere are:\n {2}enclave .*\n {2}second .*\n {2}client /,
     );
   });
 });

@@ -6,6 +6,7 @@ import path from "node:path";
 import { parseConfiguration } from "../../../../../enclave/configuration.ts";
 import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../../scripts/lab/bench/trapdoor/keys.ts";
 import { makeRoot } from "../../../../../scripts/product/image/certificates.ts";
+import { PROGRAM_NAMES } from "../../../../../scripts/product/image/measurement.ts";
 import { developmentKmsKey, developmentRoot } from "../../../../../scripts/product/image/development-keys.ts";
 import {
   AWS_NITRO_ROOT,
@@ -49,6 +50,19 @@ describe("scripts/product/image/configuration", () => {
     assert.equal(attestationRoot, fingerprint256.replaceAll(":", "").toLowerCase());
   });
 
+  it("makes one of its own for each program, which differ in the KMS key alone", async () => {
+    const [first, second] = await Promise.all(
+      PROGRAM_NAMES.map(async (program) =>
+        parseConfiguration(await developmentConfiguration(undefined, program)),
+      ),
+    );
+    assert.notEqual(first!.kmsKeyHash, second!.kmsKeyHash);
+    assert.notEqual(first!.hash, second!.hash);
+    for (const name of ["circuitsHash", "attestationRoot"] as const)
+      assert.equal(first![name], second![name]);
+    assert.equal(await developmentConfiguration(), await developmentConfiguration(undefined, "first"));
+  });
+
   it("makes a production configuration of what is not for development, under AWS's root", async () => {
     const text = await productionConfiguration({ kmsPublicKey, keyFolder });
     const configuration = parseConfiguration(text);
@@ -61,10 +75,11 @@ describe("scripts/product/image/configuration", () => {
     const good = { kmsPublicKey, keyFolder };
     const keysOf = (folder: URL): string => decodeURIComponent(folder.pathname);
     await assert.rejects(productionConfiguration({ ...good, keyFolder: keysOf(COMMITTED) }), /forge/);
-    await assert.rejects(
-      productionConfiguration({ ...good, kmsPublicKey: developmentKmsKey().spki }),
-      /KMS key/,
-    );
+    for (const program of PROGRAM_NAMES)
+      await assert.rejects(
+        productionConfiguration({ ...good, kmsPublicKey: developmentKmsKey(program).spki }),
+        /KMS key/,
+      );
     for (const { certificate } of [developmentRoot(), makeRoot(new Date())])
       await assert.rejects(
         productionConfiguration({ ...good, rootCertificate: certificate }),

@@ -8,16 +8,21 @@ import {
   X509Certificate,
 } from "node:crypto";
 import { developmentKmsKey, developmentRoot } from "../../../../../scripts/product/image/development-keys.ts";
+import { PROGRAM_NAMES } from "../../../../../scripts/product/image/measurement.ts";
 
 describe("scripts/product/image/development-keys", () => {
   const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-  // Everybody's measurement of a development image rests on these two.
-  it("derives the same key and the same root on every machine", () => {
-    assert.equal(
-      sha256(developmentKmsKey().spki),
-      "c8cc383abdc6644d3668368bda3c0982c62b3141887430960907f6b52fcbff3b",
+  // Everybody's measurement of a development image rests on these.
+  it("derives the same keys, one for each program, and the same root on every machine", () => {
+    assert.deepEqual(
+      PROGRAM_NAMES.map((program) => sha256(developmentKmsKey(program).spki)),
+      [
+        "c8cc383abdc6644d3668368bda3c0982c62b3141887430960907f6b52fcbff3b",
+        "1cbe533cb1d0e148b50c44b0f3280fbeba7e8ad01ce635db8f222f3307342df5",
+      ],
     );
+    assert.equal(developmentKmsKey(), developmentKmsKey("first"));
     assert.equal(
       sha256(developmentRoot().certificate),
       "abd6a69ed65d39c4b84e382f560a7bae9c04da23e80b666fe849ffcee8bc5c06",

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { PROGRAM_NAMES, PROGRAMS } from "../../../../../scripts/product/image/measurement.ts";
 import { PROJECT_ROOT, sourceFiles } from "../../../../support/tree.ts";
 
 const BASE =
@@ -22,22 +23,39 @@ describe("enclave/Dockerfile", () => {
     instructions.filter(([found]) => found === name).map(([, rest]) => rest);
 
   it("starts from one image, named by its digest, and leaves nothing of it but what is copied", () => {
-    assert.deepEqual(all("FROM"), [`${BASE} AS build`, "scratch"]);
-    const last = instructions.slice(instructions.findIndex(([, rest]) => rest === "scratch") + 1);
-    assert.deepEqual(last, [
-      ["COPY", "--from=build /boot/cloister/ /boot/"],
-      ["COPY", "--from=build /image/ /image/"],
+    assert.deepEqual(all("FROM"), [
+      `${BASE} AS build`,
+      ...PROGRAM_NAMES.map((name) => `build AS build-${name}`),
+      ...PROGRAM_NAMES.map((name) => `scratch AS ${name}`),
     ]);
+    const last = instructions.slice(instructions.findIndex(([, rest]) => rest.startsWith("scratch")));
+    assert.deepEqual(
+      last,
+      PROGRAM_NAMES.flatMap((name) => [
+        ["FROM", `scratch AS ${name}`],
+        ["COPY", `--from=build-${name} /boot/cloister/ /boot/`],
+        ["COPY", `--from=build-${name} /image/ /image/`],
+      ]),
+    );
+  });
+
+  it("leaves out of each program's image what the other alone has, as every other way to an image does", () => {
+    const programs = all("RUN").slice(-PROGRAM_NAMES.length);
+    for (const [i, name] of PROGRAM_NAMES.entries()) {
+      const [, removed = ""] = /&& cd \/image\/enclave\s+&& rm -r (.*)$/.exec(programs[i] ?? "") ?? [];
+      assert.deepEqual(removed.split(/\s+/), PROGRAMS[name].without);
+    }
   });
 
   it("takes in the enclave, the protocol and what building needs; the configuration from beside the tree", () => {
-    assert.deepEqual(all("COPY").slice(0, -2), [
+    assert.deepEqual(all("COPY").slice(0, -4), [
       "package.json package-lock.json tsconfig.json ./",
       "enclave/package.json enclave/package-lock.json enclave/",
-      "enclave/*.ts enclave/tsconfig.json enclave/",
+      "enclave/*.ts enclave/bn254.wasm enclave/tsconfig.json enclave/",
       "enclave/init/ enclave/init/",
+      "enclave/second/ enclave/second/",
       "shared/protocol/ shared/protocol/",
-      "shared/types/ffjavascript.d.ts shared/types/",
+      "shared/types/webassembly.d.ts shared/types/",
       "--from=configuration configuration.json /image/enclave/",
     ]);
   });
@@ -64,9 +82,12 @@ describe("enclave/Dockerfile", () => {
   });
 
   it("compiles the init with the flags that are tested here", async () => {
-    assert.match(
-      all("RUN").join("\n"),
-      /gcc @enclave\/init\/compile\.args -o \S+ enclave\/init\/init\.c enclave\/init\/bridge\.c /,
+    const sources = "-o /boot/cloister/init enclave/init/init.c enclave/init/bridge.c";
+    assert.deepEqual(
+      all("RUN").flatMap((run) => /gcc @.*\.c /.exec(run)?.[0].trim() ?? []),
+      PROGRAM_NAMES.map(
+        (name) => `gcc @enclave/init/compile.args -include enclave/init/${name}.h ${sources}`,
+      ),
     );
     const flags = (await read("init/compile.args")).trim().split(/\s+/);
     for (const flag of ["-static-pie", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-Wshadow"])
@@ -75,7 +96,9 @@ describe("enclave/Dockerfile", () => {
       "enclave/init/bridge.c",
       "enclave/init/bridge.h",
       "enclave/init/compile.args",
+      "enclave/init/first.h",
       "enclave/init/init.c",
+      "enclave/init/second.h",
     ]);
   });
 
@@ -85,7 +108,7 @@ describe("enclave/Dockerfile", () => {
     const sent = lines.slice(1).map((line) => line.replace(/^!/, ""));
     assert.ok(lines.slice(1).every((line) => line.startsWith("!")));
     const copied = all("COPY")
-      .slice(0, -3)
+      .slice(0, -5)
       .flatMap((rest) => rest.split(" ").slice(0, -1))
       .map((source) => source.replace(/\/$/, ""));
     assert.deepEqual(sent.sort(), copied.sort());

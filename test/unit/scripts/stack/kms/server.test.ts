@@ -3,9 +3,14 @@ import assert from "node:assert/strict";
 import { constants, createPublicKey, publicEncrypt } from "node:crypto";
 import { openEnvelope } from "../../../../../enclave/kms-envelope.ts";
 import { makeRoot } from "../../../../../scripts/product/image/certificates.ts";
-import { developmentKmsKey } from "../../../../../scripts/product/image/development-keys.ts";
+import {
+  DEVELOPMENT_ACCOUNT,
+  developmentKeyArn,
+  developmentKmsKey,
+} from "../../../../../scripts/product/image/development-keys.ts";
+import type { Measurement, ProgramName } from "../../../../../scripts/product/image/measurement.ts";
 import { startDevelopmentKms, type DevelopmentKms } from "../../../../../scripts/stack/kms/server.ts";
-import { DEVELOPMENT_ACCOUNT, DEVELOPMENT_ROLE } from "../../../../../scripts/stack/kms/signature.ts";
+import { DEVELOPMENT_ROLE } from "../../../../../scripts/stack/kms/signature.ts";
 import { kmsPolicy } from "../../../../../scripts/product/image/kms-policy.ts";
 import { aRecipient, documentFor, MEASUREMENT, type Recipient } from "./documents.ts";
 import { callKms, type Changes } from "./signed-request.ts";
@@ -21,7 +26,7 @@ describe("scripts/stack/kms/server", () => {
   let sealed: Uint8Array;
 
   before(async () => {
-    const policy = await kmsPolicy({
+    const policy = kmsPolicy({
       measurement: MEASUREMENT,
       account: DEVELOPMENT_ACCOUNT,
       hostRole: DEVELOPMENT_ROLE,
@@ -145,14 +150,49 @@ describe("scripts/stack/kms/server", () => {
   it("follows a policy that its maker sets", async () => {
     const measurement = { ...MEASUREMENT, pcr0: "e0".repeat(48) };
     const terms = { account: DEVELOPMENT_ACCOUNT, hostRole: DEVELOPMENT_ROLE };
-    kms.setPolicy(await kmsPolicy({ ...terms, measurement }));
+    kms.setPolicy(kmsPolicy({ ...terms, measurement }));
     await refused("AccessDeniedException", decryption());
     assert.equal(
       (await callKms(kms.url, "Decrypt", decryption(documentFor(recipient, { measurement })))).status,
       200,
     );
-    kms.setPolicy(await kmsPolicy({ ...terms, measurement: MEASUREMENT }));
+    kms.setPolicy(kmsPolicy({ ...terms, measurement: MEASUREMENT }));
     assert.equal((await callKms(kms.url, "Decrypt", decryption())).status, 200);
+  });
+
+  it("has a key for each program, each with its own policy, and opens nothing of one with the other", async () => {
+    const OTHER = { ...MEASUREMENT, pcr0: "e0".repeat(48) };
+    const terms = { account: DEVELOPMENT_ACCOUNT, hostRole: DEVELOPMENT_ROLE };
+    const policies = [MEASUREMENT, OTHER].map((measurement) => kmsPolicy({ ...terms, measurement }));
+    const both = await startDevelopmentKms({ policy: policies[0]!, secondPolicy: policies[1] });
+    try {
+      const { spki } = developmentKmsKey("second");
+      const key = createPublicKey({ key: Buffer.from(spki), type: "spki", format: "der" });
+      const padding = { padding: constants.RSA_PKCS1_OAEP_PADDING, oaepHash: "sha256" };
+      const blobs = { first: sealed, second: new Uint8Array(publicEncrypt({ key, ...padding }, SECRET)) };
+      const ask = async (program: ProgramName, measurement: Measurement, blob = blobs[program]) => {
+        const { status, body } = await callKms(
+          both.url,
+          "Decrypt",
+          decryption(documentFor(recipient, { measurement }), {
+            KeyId: developmentKeyArn(program),
+            CiphertextBlob: base64(blob),
+          }),
+        );
+        return status === 200 ? body["KeyId"] : body["__type"];
+      };
+      assert.equal(await ask("first", MEASUREMENT), developmentKeyArn("first"));
+      assert.equal(await ask("second", OTHER), developmentKeyArn("second"));
+      assert.equal(await ask("first", OTHER), "AccessDeniedException");
+      assert.equal(await ask("second", MEASUREMENT), "AccessDeniedException");
+      assert.equal(await ask("second", OTHER, blobs.first), "InvalidCiphertextException");
+      const shown = await callKms(both.url, "DescribeKey", { KeyId: developmentKeyArn("second") });
+      assert.equal((shown.body["KeyMetadata"] as { Arn: string }).Arn, developmentKeyArn("second"));
+    } finally {
+      await both.close();
+    }
+    // The other has none for the second.
+    await refused("NotFoundException", { KeyId: developmentKeyArn("second") }, { operation: "DescribeKey" });
   });
 
   describe("signatures", () => {

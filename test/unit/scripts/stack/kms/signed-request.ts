@@ -1,6 +1,7 @@
 // A caller of the development KMS without the AWS client: for requests that the client would not make.
 import { createHash, createHmac } from "node:crypto";
-import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "../../../../../scripts/stack/kms/signature.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../../../../../scripts/stack/kms/signature.ts";
+import { DEVELOPMENT_REGION } from "../../../../../scripts/product/image/development-keys.ts";
 
 export interface KmsAnswer {
   readonly status: number;

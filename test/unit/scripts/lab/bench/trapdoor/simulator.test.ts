@@ -23,12 +23,7 @@ import {
   type VerificationKey,
 } from "../../../../../../shared/protocol/verification-key.ts";
 import { aField, below, someBytes } from "../../../../enclave/support/random.ts";
-import {
-  aProvenDeposit,
-  aProvenSpend,
-  aProvenSpend9,
-  aProvenSwap,
-} from "../../../../enclave/support/statements.ts";
+import { PROVEN } from "../../../../enclave/support/statements.ts";
 import { holdsByNoble } from "../../../../enclave/support/toy-groth16.ts";
 
 type KeysJson = Readonly<Record<Kind, object>>;
@@ -85,13 +80,7 @@ describe("scripts/lab/bench/trapdoor/simulator", function () {
     assert.deepEqual(enclave.verdicts(claims.with(at, false_), randomness), good.with(at, "PROOF_INVALID"));
   });
 
-  const MADE = [
-    ["deposit-shield", aProvenDeposit],
-    ["spend", aProvenSpend],
-    ["spend9", aProvenSpend9],
-    ["private-swap", aProvenSwap],
-  ] as const;
-  for (const [kind, make] of MADE) {
+  for (const [kind, make] of PROVEN) {
     it(`${kind}: snarkjs's proof is good under the real key only, a simulated one of the same signals under the benchmark's only`, async () => {
       const { proof, request } = make();
       const signals = request.signals.map(mustField);
