@@ -19,11 +19,17 @@ const NEVER_LOGGED = [
 
 /** Of lines that nobody takes, this much is kept; then new ones are lost rather than the proxy's memory. */
 const MAX_WAITING_BYTES = 16 << 20;
+/** A write of its own for each line costs more than the line: so many characters go together, or all of so long. */
+const TOGETHER_CHARS = 16 << 10;
+const TOGETHER_MS = 100;
+
+/** A process has one. */
+let output: DestinationStream | undefined;
 
 /** Lines go to `destination`, by default standard output. */
 export function createLogger(
   level: string,
-  destination: DestinationStream = standardOutput(),
+  destination: DestinationStream = (output ??= standardOutput()),
   service = "proxy",
 ): Logger {
   const options = {
@@ -69,9 +75,38 @@ function timestamps(): () => string {
 }
 
 /**
- * Not written at once: a line for each request would wait each time for whoever reads the log. What is under way
- * when the process ends by itself is written then.
+ * Not written at once: a line for each request would wait each time for whoever reads the log, and measuring and copying each
+ * costs as much as making it. What is under way when the process ends by itself is written then.
  */
 function standardOutput(): DestinationStream {
-  return pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES });
+  const written = pino.destination({
+    ...{ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES, periodicFlush: TOGETHER_MS },
+    // More than what is passed on at the end of the process, so that it is not under way then, but written.
+    ...{ minLength: 2 * TOGETHER_CHARS, maxWrite: 4 * TOGETHER_CHARS },
+  });
+  let lines: string[] = [];
+  let chars = 0;
+  let soon: NodeJS.Timeout | undefined;
+  const pass = (): void => {
+    clearTimeout(soon);
+    soon = undefined;
+    const together = lines.join("");
+    lines = [];
+    chars = 0;
+    if (together !== "") written.write(together);
+  };
+  const passOn = (): void => {
+    pass();
+    written.flush();
+  };
+  // Before the library's own, which writes what it was passed.
+  process.prependListener("exit", pass);
+  return {
+    write(line) {
+      lines.push(line);
+      chars += line.length;
+      if (chars >= TOGETHER_CHARS) passOn();
+      else soon ??= setTimeout(passOn, TOGETHER_MS).unref();
+    },
+  };
 }

@@ -52,7 +52,7 @@ export function eventsRoutes(hub: Hub, options: EventStreamOptions): Handlers<"e
       connection.onDrain(() => reading.drained());
       // The client may be gone already, and then nothing says so any more.
       if (res.destroyed) leave();
-      else res.once("close", leave);
+      else res.on("close", leave);
     },
   };
 }

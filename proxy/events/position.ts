@@ -1,6 +1,6 @@
 /** Ids of stream events: the chain's own position, the same on every proxy and after a rebuild. */
 import { EVENT_ID } from "../../shared/api/data.ts";
-import { asBytes32 } from "../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../shared/protocol/host/text.ts";
 import { HASH_PREFIX_DIGITS, type LoggedEvent, type Position } from "../store/chain-data.ts";
 
 export interface EventId {

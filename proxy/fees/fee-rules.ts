@@ -8,7 +8,6 @@ import type { FeeRules } from "../../shared/api/credentials.ts";
 import type { Info } from "../../shared/api/service.ts";
 import { addressFromField, type Address } from "../../shared/protocol/brands.ts";
 import { feeOf, grossOf, operationOf, type FeeOperation } from "../../shared/protocol/host/fees.ts";
-import { npkOf } from "../../shared/notes/note.ts";
 import type { Facts, Kind } from "../../shared/protocol/statements.ts";
 import type { Minimum } from "../config.ts";
 import { ApiError } from "../http/errors.ts";
@@ -192,14 +191,18 @@ export function createFees(parts: FeeParts) {
       ...(service === undefined ? [] : [{ receiver: undefined, owner: service.owner }]),
     ];
     return outputs.opened.flatMap((opening): PaidNote[] => {
-      const due = paid.get(opening);
-      const sink =
-        due === undefined
-          ? sinks.find(({ owner }) => outputs.pays(opening, owner))
-          : { receiver: due.party === "service" ? undefined : developerId, owner: due.owner };
-      if (sink === undefined || opening.value === 0n) return [];
       const { output, asset, value, blinding } = opening;
-      return [{ receiver: sink.receiver, output, asset, value, blinding, npk: npkOf(sink.owner, blinding) }];
+      if (value === 0n) return [];
+      const due = paid.get(opening);
+      const receivers =
+        due === undefined
+          ? sinks
+          : [{ receiver: due.party === "service" ? undefined : developerId, owner: due.owner }];
+      for (const { receiver, owner } of receivers) {
+        const npk = outputs.npkFor(opening, owner);
+        if (npk !== undefined) return [{ receiver, output, asset, value, blinding, npk }];
+      }
+      return [];
     });
   }
 }

@@ -3,8 +3,9 @@
  * be claimed without its note; and which note pays which fee.
  */
 import type { SpendBody } from "../../shared/api/transactions.ts";
-import { asAddress, asBytes32, asField, type Address, type Field } from "../../shared/protocol/brands.ts";
-import { poseidon2, poseidon3 } from "../../shared/protocol/hash.ts";
+import { asField, type Address, type Field } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
+import { commitmentOf, npkOf } from "../../shared/notes/note.ts";
 import { ApiError } from "../http/errors.ts";
 import { invalidField } from "../http/parse.ts";
 
@@ -41,24 +42,22 @@ export function readOpening({ output, asset, blinding, value }: FeeOpening, inde
 export class FeeOutputs {
   readonly opened: readonly Opened[];
   readonly #commitments: readonly Field[];
-  readonly #known = new Map<string, boolean>();
+  readonly #known = new Map<string, Field | undefined>();
 
   constructor(opened: readonly Opened[], commitments: readonly Field[]) {
     this.opened = opened;
     this.#commitments = commitments;
   }
 
-  /** commitment = H(H(owner, blinding), asset, value). */
-  pays(opening: Opened, owner: Field): boolean {
+  /** The public key that makes the note this owner's; undefined where its commitment is another. */
+  npkFor(opening: Opened, owner: Field): Field | undefined {
     const key = `${this.opened.indexOf(opening)} ${owner}`;
-    let answer = this.#known.get(key);
-    if (answer === undefined) {
-      const npk = poseidon2(owner, opening.blinding);
-      const made = poseidon3(npk, BigInt(opening.asset), opening.value);
-      answer = this.#commitments[opening.output] === made;
-      this.#known.set(key, answer);
+    if (!this.#known.has(key)) {
+      const npk = npkOf(owner, opening.blinding);
+      const made = commitmentOf(npk, opening.asset, opening.value);
+      this.#known.set(key, this.#commitments[opening.output] === made ? npk : undefined);
     }
-    return answer;
+    return this.#known.get(key);
   }
 
   /**
@@ -73,7 +72,7 @@ export class FeeOutputs {
       for (const opening of this.opened) {
         if (taken.has(opening.output) || opening.asset !== due.asset) continue;
         if (best !== undefined && opening.value <= best.value) continue;
-        if (this.pays(opening, due.owner)) best = opening;
+        if (this.npkFor(opening, due.owner) !== undefined) best = opening;
       }
       if (best === undefined) return missing(due.party);
       if (best.value < due.fee) return tooLow(due, best.value);

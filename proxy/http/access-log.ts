@@ -26,7 +26,8 @@ export function accessLog(
     const path = loggable(ctx.path);
     // Whatever else it says: who sends it can only be left out of the figure.
     const isHeld = /\bwait\b/i.test(ctx.get("Prefer"));
-    res.once("close", () => {
+    // Comes once; `once` would keep three objects more for each open stream.
+    res.on("close", () => {
       const ms = performance.now() - startedAt;
       // Absent until they are known.
       const { principal, endpoint, refusal } = state as Partial<RequestState>;

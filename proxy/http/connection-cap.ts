@@ -55,7 +55,7 @@ export function createConnectionCap(
       const here = group === undefined ? 0 : (byAddress.get(group) ?? 0) + 1;
       open += 1;
       if (group !== undefined) byAddress.set(group, here);
-      socket.once("close", () => {
+      socket.on("close", () => {
         open -= 1;
         if (group === undefined) return;
         const left = (byAddress.get(group) ?? 1) - 1;

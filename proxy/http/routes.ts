@@ -1,9 +1,10 @@
 /**
- * The table of handlers, one for each endpoint by its name, and how it is mounted. The router's match is the only
- * one: what an endpoint asks of its caller stands in front of its handler, on the same route.
+ * The table of handlers, one for each endpoint by its name, and how it is mounted. A request is matched once: what an
+ * endpoint asks of its caller stands in front of its handler, on the same route.
  */
 import Router, { type RouterMiddleware } from "@koa/router";
 import type { Middleware } from "koa";
+import compose from "koa-compose";
 import { ENDPOINTS, type Endpoint, type EndpointName } from "../../shared/api/endpoints.ts";
 import { ApiError } from "./errors.ts";
 import type { RequestState } from "./state.ts";
@@ -17,14 +18,28 @@ const SERVED = Object.entries(ENDPOINTS) as [EndpointName, Endpoint][];
 /** Another case or a trailing slash is another path. */
 const EXACT = { sensitive: true, strict: true };
 
-/** `steps` stand before the handler of each endpoint, in this order. */
+/**
+ * `steps` stand before the handler of each endpoint, in this order. The router tries one expression after the other and puts
+ * the steps together anew for each request, so it has the paths with a variable; the others are texts, and looked up.
+ */
 export function mountRoutes(
   handlers: Handlers,
   steps: (endpoint: Endpoint) => readonly Middleware<RequestState>[],
 ): Middleware<RequestState> {
+  const fixed = new Map<string, Partial<Record<string, Handler>>>();
   const router = new Router<RequestState>(EXACT);
-  for (const [name, endpoint] of SERVED) mount(router, endpoint, [...steps(endpoint), handlers[name]]);
-  return router.routes() as Middleware<RequestState>;
+  for (const [name, endpoint] of SERVED) {
+    const { method, path } = endpoint;
+    const whole = compose([...refusedHead(endpoint), ...steps(endpoint), handlers[name]]);
+    if (!path.includes("{")) fixed.set(path, { ...fixed.get(path), [method]: whole });
+    else if (method === "POST") router.post(routePath(path), whole);
+    else router.get(routePath(path), whole);
+  }
+  const variable = router.routes();
+  // As the router has it: HEAD is asked of what answers GET.
+  const serve: Handler = (ctx, next): unknown =>
+    (fixed.get(ctx.path)?.[ctx.method === "HEAD" ? "GET" : ctx.method] ?? variable)(ctx, next);
+  return serve as Middleware<RequestState>;
 }
 
 /** Behind the routes, so that a path is reached here only with a method that none of them has. */
@@ -45,15 +60,11 @@ export function refuseSwitchedOff(code: NonNullable<Endpoint["offCode"]>): never
   throw new ApiError(code, "This instance does not run the feature; see `features` in GET /info");
 }
 
-function mount(router: Router<RequestState>, endpoint: Endpoint, steps: readonly Handler[]): void {
-  const path = routePath(endpoint.path);
-  if (endpoint.method === "POST") router.post(path, ...steps);
-  else if (!isStream(endpoint)) router.get(path, ...steps);
-  else {
-    // The router takes HEAD for GET; a stream would be opened and never read.
-    const refuse = otherMethods(methodsAt(endpoint.path));
-    router.get(path, (ctx, next): unknown => (ctx.method === "HEAD" ? refuse(ctx, next) : next()), ...steps);
-  }
+/** HEAD is taken for GET; a stream would be opened and never read. */
+function refusedHead(endpoint: Endpoint): Handler[] {
+  if (!isStream(endpoint)) return [];
+  const refuse = otherMethods(methodsAt(endpoint.path));
+  return [(ctx, next): unknown => (ctx.method === "HEAD" ? refuse(ctx, next) : next())];
 }
 
 function otherMethods(allowed: readonly string[]): Handler {

@@ -115,7 +115,7 @@ export async function startHttpServer(
       request.resume();
       return;
     }
-    response.once("close", () => goOn(socket, connection));
+    response.on("close", () => goOn(socket, connection));
     if (isStopping) response.setHeader("Connection", "close");
     if (connection.current === undefined) {
       connection.current = response;
@@ -192,7 +192,7 @@ export async function startHttpServer(
       refusal: admission === "served" ? undefined : admission,
       fault: undefined,
     });
-    socket.once("close", () => connections.delete(socket));
+    socket.on("close", () => connections.delete(socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     // Behind its last answer: what comes is dropped, whatever it is.

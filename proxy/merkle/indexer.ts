@@ -11,7 +11,13 @@ import { emptyNode } from "../../shared/protocol/tree.ts";
 import { createPassing } from "../chain/passing.ts";
 import { ChainUnreachable } from "../chain/json-rpc.ts";
 import type { Chain, Header, RawLog } from "../chain/provider.ts";
-import type { ChainDataStore, ChainEvent, IndexedBlock, LoggedEvent } from "../store/chain-data.ts";
+import {
+  type ChainDataStore,
+  type ChainEvent,
+  type IndexedBlock,
+  type LoggedEvent,
+} from "../store/chain-data.ts";
+import { SUBTREE_LEAVES } from "../../shared/notes/merkle.ts";
 import { createExpansion } from "./expansion.ts";
 import { CommitmentTree, inTree } from "./tree.ts";
 
@@ -51,7 +57,15 @@ const FRESH_MS = 3_000;
 /** This near to the head blocks are taken one by one with their parents checked; below it in ranges. */
 const CAREFUL_BLOCKS = 64;
 const RANGE_BLOCKS = 2_000;
-const REBUILD_SLICE = 512;
+/** Some 700 kB. */
+const KEPT_AT_ONCE = 64;
+
+/** Of the subtrees that were not whole at `before` leaves and are at `after`. */
+function placesBetween(before: number, after: number): number[] {
+  const first = Math.floor(before / SUBTREE_LEAVES);
+  const end = Math.floor(after / SUBTREE_LEAVES);
+  return Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i);
+}
 
 export function createIndexer(
   chain: Chain,
@@ -70,20 +84,46 @@ export function createIndexer(
     for (const listener of listeners) listener(change);
   }
 
+  /** Nothing else changes the store meanwhile: what follows the chain has not begun. */
   async function rebuild(): Promise<void> {
-    for (let from = 0; from < store.leafCount(); from += REBUILD_SLICE) {
-      for (const leaf of store.leaves(from, from + REBUILD_SLICE)) tree.append(inTree(leaf));
-      await yieldToEventLoop();
+    let hashed: number[] = [];
+    for (let place = 0; place * SUBTREE_LEAVES < store.leafCount(); place++) {
+      const from = place * SUBTREE_LEAVES;
+      // Where a damaged store lacks leaves, nothing behind them is in its place; the root tells below.
+      const kept = tree.leafCount === from ? store.subtree(place) : undefined;
+      if (kept !== undefined) tree.appendSubtree(kept);
+      else {
+        for (const leaf of store.leaves(from, from + SUBTREE_LEAVES)) tree.append(inTree(leaf));
+        hashed.push(place);
+      }
+      if (hashed.length === KEPT_AT_ONCE && tree.leafCount === from + SUBTREE_LEAVES) {
+        await keep(hashed);
+        hashed = [];
+      }
+      if (kept === undefined || place % KEPT_AT_ONCE === 0) await yieldToEventLoop();
     }
     const current = store.currentRoot();
-    if (current !== undefined && tree.root(current.leafCount) !== current.root) {
+    const isWhole = tree.leafCount === store.leafCount();
+    if (isWhole) await keep(hashed);
+    if (!isWhole || (current !== undefined && tree.root(current.leafCount) !== current.root)) {
       // The store is a copy of the chain and nothing else, so a damaged one is simply read again.
       logger.error(
-        { leafCount: current.leafCount },
+        { leafCount: store.leafCount() },
         "the stored leaves do not give the stored root; indexing again",
       );
       await store.clear();
       tree.truncate(0);
+    }
+  }
+
+  /** For the next start; the tree itself does not need it, so that a full disk is no reason to stop. */
+  async function keep(places: readonly number[]): Promise<void> {
+    const whole = places.filter((place) => (place + 1) * SUBTREE_LEAVES <= tree.leafCount);
+    if (whole.length === 0) return;
+    try {
+      await store.keepSubtrees(whole.map((place) => ({ place, nodes: tree.subtree(place) })));
+    } catch (err) {
+      logger.warn({ err }, "subtrees were not kept; the next start hashes them again");
     }
   }
 
@@ -183,9 +223,11 @@ export function createIndexer(
     expand.done();
     const blocks = headers.map(({ number, hash, timestamp }) => ({ number, hash, timestamp }));
     await store.append(blocks, events);
+    const before = tree.leafCount;
     for (const { event } of events) follow(event);
     const tip = blocks.at(-1);
     if (tip !== undefined) emit({ type: "advanced", tip });
+    await keep(placesBetween(before, tree.leafCount));
   }
 
   function follow(event: ChainEvent): void {

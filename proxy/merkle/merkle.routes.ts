@@ -7,7 +7,7 @@ import { parse } from "../http/parse.ts";
 import type { Handler, Handlers } from "../http/routes.ts";
 import type { Merkle, RootView, TreePage } from "./merkle.service.ts";
 import { PageCache, type CachedPage } from "./page-cache.ts";
-import { NODE_BYTES } from "./tree.ts";
+import { NODE_BYTES } from "../../shared/notes/merkle.ts";
 
 const JSON_TYPE = "application/json";
 const PACKED_TYPE = "application/octet-stream";
@@ -24,7 +24,7 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
       // Asked for by everybody all the time, and the same until the next block.
       if (rootAnswer?.of !== view)
         rootAnswer = { of: view, text: rootText(view), etag: `"${view.block.hash}"` };
-      ctx.set("Cache-Control", "no-cache");
+      ctx.res.setHeader("Cache-Control", "no-cache");
       answer(ctx, JSON_TYPE, rootAnswer.text, rootAnswer.etag);
     },
 
@@ -37,7 +37,7 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
       const isPacked = type === PACKED_TYPE;
       const { body, etag } = isPacked ? packed(page) : json(page);
       ctx.vary("Accept");
-      // Not even a full page of final leaves is for ever: a refutation empties leaves, however old they are.
+      // Not even a full page of final leaves is permanent: a refutation empties leaves, however old they are.
       ctx.set("Cache-Control", "no-cache");
       answer(ctx, type, body, etag);
     },
@@ -58,11 +58,12 @@ export function merkleRoutes(merkle: Merkle): Handlers<"merkleRoot" | "merkleTre
 
 /** Without its body where the caller has it already. */
 function answer(ctx: Parameters<Handler>[0], type: string, body: string | Buffer, etag: string): void {
-  ctx.set("ETag", etag);
+  ctx.res.setHeader("ETag", etag);
   const isKnown = namesEtag(ctx.get("If-None-Match"), etag);
   ctx.status = isKnown ? 304 : 200;
   if (isKnown) return;
-  ctx.type = type;
+  // By its whole name: Koa would look that up for each answer.
+  ctx.res.setHeader("Content-Type", type === JSON_TYPE ? `${type}; charset=utf-8` : type);
   ctx.body = body;
 }
 

@@ -4,18 +4,24 @@
  * the pool's root covers a prefix of the queue. Believes its leaves; roots are compared by the indexer.
  */
 import { mustField, type Field } from "../../shared/protocol/brands.ts";
-import { bytesToUint, word } from "../../shared/protocol/bytes.ts";
-import { poseidon4 } from "../../shared/protocol/hash.ts";
+import { NODE_BYTES, SUBTREE_LEAVES, SUBTREE_LEVELS } from "../../shared/notes/merkle.ts";
+import { bytesToUint, concatBytes, word } from "../../shared/protocol/bytes.ts";
+import { poseidon4 } from "../../shared/protocol/host/poseidon.ts";
 import { emptyNode, TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../../shared/protocol/tree.ts";
 import { yieldToEventLoop } from "../event-loop.ts";
 import type { StoredLeaf } from "../store/chain-data.ts";
-
-export const NODE_BYTES = 32;
 
 /** What stands in the tree for a leaf of the queue. */
 export function inTree({ commitment, isVoid }: Pick<StoredLeaf, "commitment" | "isVoid">): Field {
   return isVoid ? emptyNode(0) : commitment;
 }
+/** Of a kept subtree, leaves first. */
+const WIDTHS = Array.from(
+  { length: SUBTREE_LEVELS + 1 },
+  (_, level) => TREE_ARITY ** (SUBTREE_LEVELS - level),
+);
+const SUBTREE_BYTES = WIDTHS.reduce((sum, width) => sum + width, 0) * NODE_BYTES;
+
 type Children = [Field, Field, Field, Field];
 /** Those of some twenty calls: a megabyte. */
 const PARENTS_KEPT = 2_048;
@@ -32,12 +38,36 @@ export class CommitmentTree {
   }
 
   append(leaf: Field): void {
-    let node = leaf;
-    for (const [level, row] of this.#levels.entries()) {
-      row.push(node);
-      if (level === TREE_DEPTH || row.length % TREE_ARITY !== 0) return;
-      node = this.#parents.of(this.#complete(level, row.length - TREE_ARITY, row.length));
+    this.#levels[0]!.push(leaf);
+    this.#completeAbove(0);
+  }
+
+  /** After a node of `level` came last: its parent where it is the last of four, and so on. */
+  #completeAbove(level: number): void {
+    for (let below = level; below < TREE_DEPTH; below++) {
+      const { length } = this.#levels[below]!;
+      if (length % TREE_ARITY !== 0) return;
+      this.#levels[below + 1]!.push(this.#parents.of(this.#complete(below, length - TREE_ARITY, length)));
     }
+  }
+
+  /** Nodes of the whole subtree over the leaves from `place · SUBTREE_LEAVES` on: its leaves first, its root last. */
+  subtree(place: number): Uint8Array {
+    this.#require((place + 1) * SUBTREE_LEAVES);
+    return concatBytes(
+      ...WIDTHS.map((width, level) => this.#levels[level]!.slice(place * width, (place + 1) * width)),
+    );
+  }
+
+  /** As `append` of each of its leaves, with its own nodes believed; the leaves before it have to fill whole ones. */
+  appendSubtree(nodes: Uint8Array): void {
+    if (this.leafCount % SUBTREE_LEAVES !== 0 || nodes.length !== SUBTREE_BYTES)
+      throw new RangeError("no subtree of this tree's next leaves");
+    let at = 0;
+    for (const [level, width] of WIDTHS.entries()) {
+      this.#levels[level]!.pushAll(nodes.subarray(at, (at += width * NODE_BYTES)));
+    }
+    this.#completeAbove(SUBTREE_LEVELS);
   }
 
   /** Another leaf in the place of one that is there. */
@@ -72,23 +102,40 @@ export class CommitmentTree {
    * do not fit (see `Frontier.append`). A few hashes in each turn of the event loop: requests wait while one is made.
    */
   async rootAfter(leafCount: number, more: readonly Field[]): Promise<Field | undefined> {
+    return (await this.#after(leafCount, more))?.root;
+  }
+
+  /** `frontier` of that tree. */
+  async frontierAfter(leafCount: number, more: readonly Field[]): Promise<Field[] | undefined> {
+    return (await this.#after(leafCount, more))?.frontier;
+  }
+
+  async #after(
+    leafCount: number,
+    more: readonly Field[],
+  ): Promise<{ readonly root: Field; readonly frontier: Field[] } | undefined> {
     if (BigInt(leafCount + more.length) >= TREE_CAPACITY) return undefined;
     this.#require(leafCount);
     // All of one moment: the tree may change between two turns.
     const left = this.#levels.slice(0, TREE_DEPTH).map((_, level) => this.#lastComplete(level, leafCount));
+    const frontier: Field[] = [];
     let row: readonly Field[] = more;
+    let edge = emptyNode(0);
     let hashed = 0;
     for (const [level, complete] of left.entries()) {
       const nodes = [...complete, ...row];
-      while (nodes.length === 0 || nodes.length % TREE_ARITY !== 0) nodes.push(emptyNode(level));
       const parents: Field[] = [];
-      for (let at = 0; at < nodes.length; at += TREE_ARITY) {
+      while (nodes.length - parents.length * TREE_ARITY >= TREE_ARITY) {
+        const at = parents.length * TREE_ARITY;
         parents.push(this.#parents.of(nodes.slice(at, at + TREE_ARITY)));
         if (++hashed % HASHES_AT_ONCE === 0) await yieldToEventLoop();
       }
+      const rest = nodes.slice(parents.length * TREE_ARITY);
+      frontier.push(...rest);
+      edge = this.#parents.of(withEdge(rest, edge, level));
       row = parents;
     }
-    return row[0]!;
+    return { root: edge, frontier };
   }
 
   /** Complete siblings left of the next leaf, level 0 first: what an `attest-root` request carries. */
@@ -119,10 +166,7 @@ export class CommitmentTree {
     this.#require(leafCount);
     const edges: Field[] = [emptyNode(0)];
     for (let level = 0; level < TREE_DEPTH; level++) {
-      const children = this.#lastComplete(level, leafCount);
-      children.push(edges[level]!);
-      while (children.length < TREE_ARITY) children.push(emptyNode(level));
-      edges.push(this.#parents.of(children));
+      edges.push(this.#parents.of(withEdge(this.#lastComplete(level, leafCount), edges[level]!, level)));
     }
     return edges;
   }
@@ -140,6 +184,13 @@ export class CommitmentTree {
   #require(leafCount: number): void {
     if (leafCount > this.leafCount) throw new RangeError("more leaves than this tree has");
   }
+}
+
+/** Children of the node over the first free place: complete ones, the one that is partly filled, and empty ones. */
+function withEdge(complete: readonly Field[], edge: Field, level: number): Field[] {
+  const children = [...complete, edge];
+  while (children.length < TREE_ARITY) children.push(emptyNode(level));
+  return children;
 }
 
 /**
@@ -169,13 +220,18 @@ class PackedNodes {
   length = 0;
 
   push(node: Field): void {
-    if ((this.length + 1) * NODE_BYTES > this.#bytes.length) {
-      const larger = new Uint8Array(this.#bytes.length * 2);
+    this.pushAll(word(node));
+  }
+
+  pushAll(nodes: Uint8Array): void {
+    const needed = this.length * NODE_BYTES + nodes.length;
+    if (needed > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
       larger.set(this.#bytes);
       this.#bytes = larger;
     }
-    this.#bytes.set(word(node), this.length * NODE_BYTES);
-    this.length += 1;
+    this.#bytes.set(nodes, this.length * NODE_BYTES);
+    this.length += nodes.length / NODE_BYTES;
   }
 
   set(index: number, node: Field): void {

@@ -1,7 +1,8 @@
 /** The wallet that pays gas: signs, prices and re-prices transactions. It owns no user's money, only coins for gas. */
 import { RLP } from "@ethereumjs/rlp";
 import { Wallet } from "ethers";
-import { asAddress, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { concatBytes, mustFromHex } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 

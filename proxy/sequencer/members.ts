@@ -3,7 +3,7 @@
  * whole call decides; each ticket left out is marked with why it waits. Trusts the node's simulation for nothing
  * but gas: the pool isolates its members.
  */
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../shared/protocol/host/signed-by.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { KINDS } from "../../shared/protocol/statements.ts";
 import { MAX_UPDATE_LEAVES } from "../../shared/protocol/tree.ts";
@@ -92,7 +92,7 @@ export function createMembers(term: TermParts) {
     chosen: readonly Candidate[],
     more: readonly Candidate[],
     tip: IndexedBlock,
-  ): Promise<Candidate[]> {
+  ): Promise<Executable> {
     const calldata = pool.encodeExecute(inSendingOrder([...chosen, ...more]).map(({ member }) => member));
     const simulated = await pool.simulate(calldata, wallet.address);
     if (simulated === "reverted") {
@@ -100,10 +100,10 @@ export function createMembers(term: TermParts) {
       if (more.length > 1) return executable(chosen, more.slice(0, Math.ceil(more.length / 2)), tip);
       if (chosen.length === 0)
         logger.error({ ticket: more[0]?.ticket.id }, "a call with one member would fail as a whole");
-      return [];
+      return { good: [], isShut: false };
     }
     // A node that cannot simulate: the pool isolates its members, so a bad one costs us gas and no neighbour.
-    if (simulated === undefined) return [...more];
+    if (simulated === undefined) return { good: more, isShut: false };
     const reasons = new Map(
       simulated.refusals.flatMap((event) =>
         event.kind === "rejected" ? [[event.statement, event.reason] as const] : [],
@@ -111,6 +111,7 @@ export function createMembers(term: TermParts) {
     );
     const good: Candidate[] = [];
     const changes: TicketChange[] = [];
+    let isShut = false;
     for (const candidate of more) {
       const { ticket } = candidate;
       const reason = reasons.get(ticket.statement);
@@ -121,6 +122,7 @@ export function createMembers(term: TermParts) {
       const why = pool.readReason(reason);
       if (why.name === PATH_SHUT) {
         blockage.report("pause");
+        isShut = true;
         continue;
       }
       // What the pool says changes with blocks only: nobody is simulated again and again, nor in every block.
@@ -134,7 +136,7 @@ export function createMembers(term: TermParts) {
       await writes.change(changes, at);
       queue.apply(changes, at);
     }
-    return good;
+    return { good, isShut };
   }
 
   /** As many of the attestations as the pool needs, all by signers that it accepts now; it refuses any other. */
@@ -208,7 +210,12 @@ export function createMembers(term: TermParts) {
         const tickets = await nextTickets(choice, term.maxBatch - chosen.length);
         if (tickets.length === 0) break;
         const more = await candidatesOf(tickets, chosen, choice);
-        if (more.length > 0) chosen.push(...(await executable(chosen, more, tip)));
+        if (more.length > 0) {
+          const { good, isShut } = await executable(chosen, more, tip);
+          chosen.push(...good);
+          // So it is for all that come behind, unless a block opens the path this moment: then they would pass those before.
+          if (isShut) break;
+        }
         // Those that were left out make room for the ones behind them. What came meanwhile goes with the next call:
         // each look at the rest is a simulation of the whole.
         if (chosen.length === had + tickets.length) break;
@@ -216,6 +223,13 @@ export function createMembers(term: TermParts) {
       return chosen;
     },
   };
+}
+
+interface Executable {
+  /** In their order. */
+  readonly good: readonly Candidate[];
+  /** The pool takes nothing attested after them. */
+  readonly isShut: boolean;
 }
 
 /** What one choosing remembers. */

@@ -25,7 +25,8 @@ interface Mined {
 const MISSES_BEFORE_DROPPED = 3;
 
 export function createOutgoing(term: TermParts, sending: Sending) {
-  const { chain, pool, tokens, data, store, queue, writes, wallet, backoff, logger, metrics, now } = term;
+  const { chain, pool, tokens, data, store, queue, writes, wallet, backoff, inFlight } = term;
+  const { logger, metrics, now } = term;
   /** By nonce. Forgotten with the lease, which only costs a few turns. */
   const misses = new Map<number, number>();
 
@@ -131,13 +132,20 @@ export function createOutgoing(term: TermParts, sending: Sending) {
     queue.apply(changes, at);
   }
 
-  /** Sends dropped bytes again, and pays more for stuck ones. */
-  async function tendWaiting(entry: Outgoing): Promise<void> {
+  /** The nonce that is the chain's next one, and since when no call of ours has been before it. */
+  let first: { readonly nonce: number; readonly since: number } | undefined;
+
+  /** Sends dropped bytes again, and pays more for stuck ones: for the first, as no fee brings another one past it. */
+  async function tendWaiting(entry: Outgoing, isFirst: boolean): Promise<void> {
+    const { nonce } = entry;
     const last = entry.attempts.at(-1)!;
-    if (entry.minedIn !== undefined) await writes.markMined(entry.nonce, undefined);
+    if (entry.minedIn !== undefined) await writes.markMined(nonce, undefined);
     if (!(await chain.knows(last.hash))) await sending.repeat(entry);
+    if (!isFirst) return;
+    if (first?.nonce !== nonce) first = { nonce, since: first === undefined ? last.signedAt : now() };
     const head = await chain.header("latest");
-    if (head === undefined || now() - last.signedAt < term.stuckAfterMs) return;
+    const waitsSince = Math.max(last.signedAt, first.since);
+    if (head === undefined || now() - waitsSince < term.stuckAfterMs) return;
     await sending.replace(entry, carriedBy(entry), head);
   }
 
@@ -146,11 +154,18 @@ export function createOutgoing(term: TermParts, sending: Sending) {
     { readonly nonce: number; readonly first: Outgoing; readonly all: readonly Outgoing[] } | undefined;
 
   return {
-    /** True while a nonce of ours is not mined, or not yet indexed: nothing new is sent then. */
+    /**
+     * True where something else than time and blocks must not be waited for before more is sent: a nonce of ours is used
+     * and the index does not say by what, or what waits has a hole behind it. `inFlight` has what waits to be mined.
+     */
     async tend(tip: IndexedBlock, finalBlock: number): Promise<boolean> {
       hole = undefined;
       const outgoing = await store.outgoing();
-      if (outgoing.length === 0) return false;
+      const waiting: Outgoing[] = [];
+      if (outgoing.length === 0) {
+        inFlight.see([], []);
+        return false;
+      }
       const minedCount = await chain.nonce(wallet.address);
       let isBusy = false;
       /** The nonce that the chain takes next, or the one after what waits to be mined. */
@@ -168,14 +183,17 @@ export function createOutgoing(term: TermParts, sending: Sending) {
             { nonce: entry.nonce, next },
             "a transaction waits behind nonces that were reorganised out",
           );
-          if (!isBusy) hole = { nonce: next, first: entry, all: outgoing.slice(i) };
+          // Of what waits, the first fills no hole before it is mined.
+          if (isBusy || waiting.length > 0) isBusy = true;
+          else hole = { nonce: next, first: entry, all: outgoing.slice(i) };
           break;
         } else {
-          await tendWaiting(entry);
-          isBusy = true;
+          await tendWaiting(entry, waiting.length === 0);
+          waiting.push(entry);
           next = entry.nonce + 1;
         }
       }
+      inFlight.see(outgoing, waiting);
       return isBusy;
     },
 

@@ -2,7 +2,7 @@
  * What a stored ticket says of its statement: read again from the signals and `ext` that were checked when
  * it was accepted. Pure; what cannot be read is damage of our own store and throws UnreadableTicket.
  */
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../shared/protocol/host/signed-by.ts";
 import type { Address, Field } from "../../shared/protocol/brands.ts";
 import { compressProof, decodeProof, type Proof } from "../../shared/protocol/proof.ts";
 import { checkStatement, decodeExt, type Home, type Statement } from "../../shared/protocol/statements.ts";

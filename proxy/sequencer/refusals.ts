@@ -74,6 +74,7 @@ const VERDICTS = new Map<string, Verdict>([
   ["SignerUnknown", "attest-again"],
   ["TooFewAttestations", "attest-again"],
   ["SignersNotAscending", "attest-again"],
+  ["OneKindOnly", "attest-again"],
   ["SignatureInvalid", "attest-again"],
   ["AttestationLength", "attest-again"],
 ]);

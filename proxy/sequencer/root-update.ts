@@ -6,23 +6,30 @@
 import type { Bytes32, Field } from "../../shared/protocol/brands.ts";
 import { MAX_UPDATE_LEAVES, nextHead } from "../../shared/protocol/tree.ts";
 import type { RootRequest } from "../enclave-link/attestor.ts";
-import type { ChainDataStore } from "../store/chain-data.ts";
+import type { StoredLeaf } from "../store/chain-data.ts";
 
 /** Ends of calls share so many checkpoints at the pool, by leaf count: a later one takes an earlier one's place. */
 const RING = 256;
-/** The first end of a transaction in each window of so many leaves is a checkpoint for ever. */
+/** The first end of a transaction in each window of so many leaves is a permanent checkpoint. */
 const WINDOW_LEAVES = 252;
 
-export type QueueView = Pick<
-  ChainDataStore,
-  "currentRoot" | "leafCount" | "leaves" | "leaf" | "headAt" | "awaitsAdvance"
->;
+/** Of a leaf in the queue. `head`: of the queue after it; `txHash`: of the transaction that added it. */
+export type QueuedLeaf = Pick<StoredLeaf, "index" | "commitment" | "head" | "txHash" | "isLast">;
 
-/** The tree over the queue. */
+/** As `ChainDataStore` has it. */
+export interface QueueView {
+  currentRoot(): { readonly root: Field; readonly leafCount: number } | undefined;
+  leafCount(): number;
+  leaf(index: number): QueuedLeaf | undefined;
+  leaves(from: number, to: number): readonly QueuedLeaf[];
+  headAt(count: number): Bytes32 | undefined;
+  awaitsAdvance(): boolean;
+}
+
+/** The tree over the queue: of a prefix with `more` behind it; undefined when the tree would be full. */
 export interface TreeView {
-  /** Complete siblings of a prefix of the queue. */
-  frontier(leafCount: number): Field[];
-  /** Root over that prefix with `more` behind it; undefined when the tree would be full. */
+  /** Complete siblings left of the next leaf. */
+  frontierAfter(leafCount: number, more: readonly Field[]): Promise<Field[] | undefined>;
   rootAfter(leafCount: number, more: readonly Field[]): Promise<Field | undefined>;
 }
 
@@ -60,9 +67,9 @@ export async function planRootUpdate(
   }
   if (leaves.length === 0) return undefined;
 
-  const frontier = tree.frontier(from);
-  const newRoot = await tree.rootAfter(from, leaves);
-  if (newRoot === undefined) return undefined;
+  // Begun together, so both are of the tree at this moment.
+  const [frontier, newRoot] = await Promise.all([tree.frontierAfter(from, []), tree.rootAfter(from, leaves)]);
+  if (frontier === undefined || newRoot === undefined) return undefined;
   return {
     fromIndex: from,
     headBefore,
@@ -81,7 +88,7 @@ export async function planRootUpdate(
 
 /**
  * Positions in (from, most] that the pool may accept as an end, best last: ends of calls as it keeps them, and
- * checkpoints that stay for ever. When one was skipped (a contract called the pool twice in a transaction, or the pool
+ * checkpoints that stay permanently. When one was skipped (a contract called the pool twice in a transaction, or the pool
  * had no reason to keep an end that was rooted then and is not now), first those that stay, then whatever is left.
  */
 function endsOf(queue: QueueView, from: number, most: number, avoid: ReadonlySet<number>): number[] {

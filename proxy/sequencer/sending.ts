@@ -6,8 +6,11 @@ import { ChainUnreachable, ChainRefused } from "../chain/json-rpc.ts";
 import type { Header } from "../chain/provider.ts";
 import type { Outgoing, SignedAttempt, TicketChange } from "../store/tickets.ts";
 import type { Batch } from "./batch.ts";
+import type { CallEffect } from "./calls-in-flight.ts";
 import type { Errand } from "./errands.ts";
 import { firstFees, higherFees, type Fees } from "./gas-wallet.ts";
+import { isSwap } from "./members.ts";
+import { commitmentsOf } from "./pool-transaction.ts";
 import type { OpenTicket } from "./queue.ts";
 import { traceOf } from "./reporting.ts";
 import type { TermParts } from "./term.ts";
@@ -16,7 +19,7 @@ import { sent } from "./transitions.ts";
 export type Sending = ReturnType<typeof createSending>;
 
 export function createSending(term: TermParts) {
-  const { chain, pool, store, queue, writes, wallet, blockage, logger, metrics, now } = term;
+  const { chain, pool, store, queue, writes, wallet, blockage, inFlight, logger, metrics, now } = term;
   const { maxFeePerGas: feeCap } = term;
 
   /**
@@ -78,7 +81,10 @@ export function createSending(term: TermParts) {
       const { candidates, calldata, gasLimit, advancesTo, errand } = batch;
       const [priorityFee, balance] = await Promise.all([chain.priorityFee(), chain.balance(wallet.address)]);
       const fees = firstFees(head.baseFee, priorityFee, feeCap);
-      if (balance < gasLimit * fees.maxFeePerGas + (errand?.value ?? 0n)) {
+      const cost = gasLimit * fees.maxFeePerGas + (errand?.value ?? 0n);
+      // What was sent before is paid first, and then there may be enough.
+      if (balance >= cost && balance < inFlight.owed + cost) return false;
+      if (balance < cost) {
         // Of an errand it says nothing about the tickets: a payment may need less.
         if (errand === undefined) blockage.report("gas");
         logger.error({ sender: wallet.address }, "the gas wallet cannot pay the next transaction");
@@ -93,6 +99,7 @@ export function createSending(term: TermParts) {
       const call = { nonce, data: calldata, gasLimit, ticketIds, attempts: [], ...placeOf(errand) };
       const attempt = await sign(call, fees, carried);
       if (attempt === undefined) throw new Error("an entry came under a nonce that was free a moment ago");
+      inFlight.sent(nonce, effectOf(batch));
       metrics.sent(candidates.length);
       const carries = candidates.map(({ ticket }) => traceOf(ticket));
       if (errand !== undefined) {
@@ -135,6 +142,16 @@ export function createSending(term: TermParts) {
       );
       await broadcast(attempt, nonce);
     },
+  };
+}
+
+/** An errand, or an `advance`, is nobody's to foresee. */
+function effectOf({ candidates, update, advancesTo, errand }: Batch): CallEffect {
+  const isForeseen = errand === undefined && advancesTo === undefined && !candidates.some(isSwap);
+  return {
+    statements: candidates.map(({ ticket }) => ticket.statement),
+    commitments: isForeseen ? candidates.map(({ member }) => commitmentsOf(member)) : undefined,
+    update,
   };
 }
 

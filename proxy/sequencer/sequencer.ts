@@ -1,7 +1,9 @@
 /**
  * The loop that carries every accepted ticket to its end, and the only owner of the gas wallet's nonce, as long as it
- * has the lease. A turn reads outcomes, tends what was sent, then puts all that waits into one `execute`. One
- * transaction is in flight at a time, so a nonce is never a hole; its outcome is read from the indexed events.
+ * has the lease. A turn reads outcomes, tends what was sent, then puts what waits into one `execute`, in order of
+ * acceptance. Several calls may be in flight, each under the nonce behind the one before, so the chain keeps their order:
+ * behind one that is in no block yet another goes when it is full, or when a block has come. Outcomes are read from the
+ * indexed events.
  */
 import type { Bytes32 } from "../../shared/protocol/brands.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
@@ -13,6 +15,7 @@ import { createAdvances } from "./advance.ts";
 import { Backoff } from "./backoff.ts";
 import { createBatches, type Batch } from "./batch.ts";
 import { Blockage } from "./blockage.ts";
+import { CallsInFlight } from "./calls-in-flight.ts";
 import { createErrandLine, type WaitingErrand } from "./errand-line.ts";
 import { createLeaseKeeper } from "./lease.ts";
 import { createMembers } from "./members.ts";
@@ -38,6 +41,7 @@ const LIMITS: SequencerLimits = {
   maxFeePerGas: 500_000_000_000n,
   // So many transfers are just within the calldata of one call; larger members make it fewer.
   maxBatch: 64,
+  maxInFlight: 4,
 };
 
 /** What works from taking the lease to losing it. Nothing remembered from before an interruption decides. */
@@ -46,10 +50,13 @@ async function openTerm(parts: SequencerParts, limits: SequencerLimits, blockage
   const queue = await Queue.read(store, logSteps(metrics, logger));
   const backoff = new Backoff((id) => queue.get(id) !== undefined);
   const writes = store.underLease(fence);
-  const shared: TermParts = { ...parts, ...limits, queue, writes, backoff, blockage };
+  const inFlight = new CallsInFlight(parts.data, parts.tree);
+  const shared: TermParts = { ...parts, ...limits, queue, writes, backoff, blockage, inFlight };
   const sending = createSending(shared);
   return {
-    ...{ fence, queue, writes, backoff, sending },
+    ...{ fence, queue, writes, backoff, inFlight, sending, limits },
+    /** The newest block when something was sent last. */
+    sentOn: undefined as Bytes32 | undefined,
     outcomes: createOutcomes(shared),
     outgoing: createOutgoing(shared, sending),
     batches: createBatches(shared, createMembers(shared)),
@@ -58,6 +65,13 @@ async function openTerm(parts: SequencerParts, limits: SequencerLimits, blockage
   };
 }
 type Term = Awaited<ReturnType<typeof openTerm>>;
+
+/** Of what one turn may send. */
+interface Next {
+  readonly tip: IndexedBlock;
+  readonly errand: WaitingErrand | undefined;
+  readonly maySendTickets: boolean;
+}
 
 export type Sequencer = ReturnType<typeof createSequencer>;
 
@@ -93,8 +107,8 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   let isStoreUnreachable = false;
   /** Something of the pool's was sent since the last errand: one that waits goes next. */
   let isErrandsTurn = false;
-  /** A transaction of ours is not mined, or not indexed: only a block, or time, changes what can be done. */
-  let isUnderWay = false;
+  /** Only a block, or time, or so many tickets waiting change what can be done. */
+  let quietBelow = 0;
 
   function endTerm(): void {
     term?.queue.close();
@@ -112,11 +126,14 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
     const tip = await newestBlock(term);
     const finalBlock = finalBlockOf(tip, confirmations);
     await term.outcomes.settleAll(tip, finalBlock);
-    isUnderWay = await term.outgoing.tend(tip, finalBlock);
-    if (isUnderWay) return;
-    const errand = await term.errands.waiting(tip);
+    const isBusy = await term.outgoing.tend(tip, finalBlock);
+    const awaited = isBusy ? Infinity : ticketsAwaited(term, tip);
+    quietBelow = awaited === 0 ? 0 : term.queue.waiting().length + awaited;
+    if (awaited === Infinity) return;
+    const errand = await nextErrand(term, tip);
+    if (awaited > 0 && errand === undefined) return;
     if (!hasWork(term) && errand === undefined) blockage.clear();
-    else if (await sendNext(term, tip, errand)) return;
+    else if (await sendNext(term, { tip, errand, maySendTickets: awaited === 0 })) return;
     await term.outgoing.fillHole(tip);
   }
 
@@ -137,31 +154,62 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   }
 
   /**
-   * Tickets and an attested root, or an `advance` where the pool takes no attested root, or nobody signs one. While void
-   * leaves wait it goes first: every payment behind it makes leaves that no root can cover. An errand goes when none of
-   * these is to be sent, and once after each: it never waits for more than one batch of payments.
+   * How many more have to wait before another call goes behind those in flight; Infinity where none goes now. Where a block
+   * has come since the last was sent, any that wait are enough: that one will wait for the next block in any case.
    */
-  async function nextBatch(
-    term: Term,
+  function ticketsAwaited(
+    { inFlight, queue, backoff, batches, sentOn, limits }: Term,
     tip: IndexedBlock,
-    errand: WaitingErrand | undefined,
-  ): Promise<Batch | undefined> {
+  ): number {
+    if (inFlight.waiting.length === 0) return 0;
+    if (inFlight.waiting.length >= limits.maxInFlight) return Infinity;
+    const full = batches.full();
+    let ready = 0;
+    for (const { id } of queue.waiting()) {
+      if (ready >= full) break;
+      if (!backoff.isWaiting(id, tip.number)) ready++;
+    }
+    return ready > 0 && tip.hash !== sentOn ? 0 : full - ready;
+  }
+
+  /** None while one is in flight: which is next is known only when the newest block has the one before. */
+  async function nextErrand(
+    { inFlight, errands }: Term,
+    tip: IndexedBlock,
+  ): Promise<WaitingErrand | undefined> {
+    return inFlight.waiting.some(({ to }) => to !== undefined) ? undefined : errands.waiting(tip);
+  }
+
+  /**
+   * Tickets and an attested root, or an `advance` where the pool takes no attested root, or nobody signs one. While void
+   * leaves wait it goes first, and alone: every payment behind it makes leaves that no root can cover. An errand goes when
+   * none of these is to be sent, and once after each: it never waits for more than one batch of payments.
+   */
+  async function nextBatch(term: Term, { tip, errand, maySendTickets }: Next): Promise<Batch | undefined> {
     if (!hasWork(term)) return errand?.checked();
+    const isBehind = term.inFlight.waiting.length > 0;
     const { attestedFrom, advanceableFrom } = await parts.pool.brakes();
     const isShut = attestedFrom > Math.max(tip.timestamp, Math.floor(now() / 1000));
     // Nothing attested is taken: what waits goes on by itself afterwards.
     if (isShut) blockage.report("pause");
-    if (data.awaitsAdvance() || (isShut && term.advances.isDue(tip))) {
+    if (!isBehind && (data.awaitsAdvance() || (isShut && term.advances.isDue(tip)))) {
       const advance = await term.advances.next();
       if (advance !== undefined) return advance;
     }
-    if (isErrandsTurn || isShut) {
+    if (isErrandsTurn || isShut || !maySendTickets) {
       const next = await errand?.checked();
-      if (next !== undefined || isShut) return next;
+      if (next !== undefined || isShut || !maySendTickets) return next;
     }
+    if (isBehind && data.awaitsAdvance()) return errand?.checked();
     const batch = await term.batches.next(tip, term.outgoing.oldestBehindHole());
-    if (batch !== undefined) return batch;
-    if (blockage.by === "enclave" && tip.timestamp >= advanceableFrom && term.advances.isDue(tip)) {
+    // A root alone can wait until nothing is under way.
+    if (batch !== undefined && !(isBehind && batch.candidates.length === 0)) return batch;
+    if (
+      !isBehind &&
+      blockage.by === "enclave" &&
+      tip.timestamp >= advanceableFrom &&
+      term.advances.isDue(tip)
+    ) {
       const advance = await term.advances.next();
       if (advance !== undefined) return advance;
     }
@@ -169,11 +217,8 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   }
 
   /** Whether something was sent. */
-  async function sendNext(
-    term: Term,
-    tip: IndexedBlock,
-    errand: WaitingErrand | undefined,
-  ): Promise<boolean> {
+  async function sendNext(term: Term, next: Next): Promise<boolean> {
+    const { tip } = next;
     const head = await chain.header("latest");
     // Built on anything but the newest block, a batch would meet a queue it does not expect.
     if (head?.hash !== tip.hash) {
@@ -181,13 +226,15 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       return false;
     }
     blockage.clear();
-    const batch = await nextBatch(term, tip, errand);
+    const batch = await nextBatch(term, next);
     if (batch === undefined) return false;
-    const nonce = await chain.nonce(parts.wallet.address);
+    const used = await chain.nonce(parts.wallet.address);
+    const last = term.inFlight.waiting.at(-1);
+    const nonce = last === undefined ? used : last.nonce + 1;
     await newestBlock(term);
     // Whom it leaves out was refused on blocks that are gone, perhaps, and those behind him must not go first. The
-    // nonce, too, may be one that was reorganised out, with what was sent later still to come.
-    if (hashAt(tip.number) !== tip.hash) {
+    // nonce, too, may be one that was reorganised out, with what was sent later still to come; or somebody has used it.
+    if (hashAt(tip.number) !== tip.hash || used > nonce) {
       isWanted = true;
       return false;
     }
@@ -195,6 +242,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
     isErrandsTurn = batch.errand === undefined;
     const isSent = await term.sending.send(batch, nonce, head);
     if (!isSent) return false;
+    term.sentOn = tip.hash;
     if (batch.errand !== undefined) parts.errands?.sent(batch.errand);
     isWanted = true;
     return true;
@@ -231,7 +279,7 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
   async function run(): Promise<void> {
     while (isWanted && !isStopped) {
       isWanted = false;
-      isUnderWay = false;
+      quietBelow = 0;
       try {
         await turn();
         lastTurnAt = now();
@@ -276,9 +324,9 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
     },
     /** Something may be to do; returns at once. */
     wake,
-    /** A ticket came. While a transaction is under way nothing is done for it before the next block. */
+    /** A ticket came. Behind calls that are under way nothing is done for it before the next block, or enough others. */
     wakeForTicket(): void {
-      if (!isUnderWay) wake();
+      if ((term?.queue.waiting().length ?? 0) >= quietBelow) wake();
     },
     /** Ends the turn under way; stored bytes are adopted by the next start. */
     async stop(): Promise<void> {
@@ -293,8 +341,9 @@ export function createSequencer(parts: SequencerParts, options: SequencerOptions
       /** Whether this proxy is the one that submits. */
       const hasLease = fence !== undefined;
       /** Undefined while another proxy submits, or this one has not read the queue yet. */
-      const queue = hasLease && term?.fence === fence ? term.queue.counts() : undefined;
-      return { blockedBy: blockage.by, lastTurnAt, hasLease, queue };
+      const current = hasLease && term?.fence === fence ? term : undefined;
+      const [queue, callsInFlight] = [current?.queue.counts(), current?.inFlight.waiting.length];
+      return { blockedBy: blockage.by, lastTurnAt, hasLease, queue, callsInFlight };
     },
     /** Under which this proxy may write; undefined while another one submits. */
     fence: () => keeper.current(),

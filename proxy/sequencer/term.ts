@@ -1,4 +1,5 @@
 /** What the sequencer is given, and what its parts share from taking the lease to losing it. */
+import type { Field } from "../../shared/protocol/brands.ts";
 import type { Chain } from "../chain/provider.ts";
 import type { Pool } from "../chain/pool.ts";
 import type { Tokens } from "../chain/token.ts";
@@ -10,6 +11,7 @@ import type { SequencerLease } from "../store/sequencer-lease.ts";
 import type { TicketStore, TicketWrites } from "../store/ticket-store.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Blockage } from "./blockage.ts";
+import type { CallsInFlight } from "./calls-in-flight.ts";
 import type { Errands } from "./errands.ts";
 import type { GasWallet } from "./gas-wallet.ts";
 import type { Queue } from "./queue.ts";
@@ -23,7 +25,7 @@ export interface SequencerParts {
   readonly store: TicketStore;
   readonly lease: SequencerLease;
   readonly data: ChainDataStore;
-  readonly tree: TreeView;
+  readonly tree: TreeView & { frontier(leafCount: number): Field[] };
   /** Brings `data` to the chain's head. */
   readonly sync: () => Promise<void>;
   readonly wallet: GasWallet;
@@ -41,6 +43,8 @@ export interface SequencerLimits {
   /** Wei; never bid above it. */
   readonly maxFeePerGas: bigint;
   readonly maxBatch: number;
+  /** Calls that are sent and in no block, at most. */
+  readonly maxInFlight: number;
 }
 
 export interface TermParts extends SequencerParts, SequencerLimits {
@@ -49,4 +53,5 @@ export interface TermParts extends SequencerParts, SequencerLimits {
   readonly backoff: Backoff;
   /** Outlives the term: also a proxy that does not submit says what holds tickets. */
   readonly blockage: Blockage;
+  readonly inFlight: CallsInFlight;
 }

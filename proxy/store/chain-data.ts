@@ -120,6 +120,24 @@ export interface VoidLeaves {
   readonly leafCount: number;
 }
 
+/** A subtree of the commitment tree without an empty place, over the leaves from `place · SUBTREE_LEAVES` on. */
+export interface Subtree {
+  readonly place: number;
+  /** 32 bytes each, packed; its leaves first, its root last. */
+  readonly nodes: Uint8Array;
+}
+
+/** A kept chunk of the history (see `shared/api/history-chunk.ts`), and the event that it ends with. */
+export interface ChunkEntry {
+  readonly number: number;
+  /** Outputs in it. */
+  readonly outputs: number;
+  readonly bytes: number;
+  /** SHA-256 of its bytes. */
+  readonly checksum: Bytes32;
+  readonly end: Pick<LoggedEvent, "position" | "blockHash">;
+}
+
 export interface StoredRoot {
   readonly root: Field;
   /** Leaves that it covers. */
@@ -163,6 +181,27 @@ export interface ChainDataStore {
   leaves(from: number, to: number): StoredLeaf[];
   /** Head of the queue after `count` leaves. */
   headAt(count: number): Bytes32 | undefined;
+
+  /**
+   * What was kept of a subtree, so that a start need not hash it again; undefined where nothing was, where what is there is
+   * damaged, and where a leaf under it has gone, or become void, or one again, since: the store forgets it
+   * together with the change.
+   */
+  subtree(place: number): Uint8Array | undefined;
+  /** The caller has made them from the leaves that are stored now. */
+  keepSubtrees(subtrees: readonly Subtree[]): Promise<void>;
+
+  /**
+   * What is kept of the history in chunks, in order and without a gap. A chunk goes with the block that it ends in: the store
+   * forgets both together.
+   */
+  chunks(): ChunkEntry[];
+  /** Undefined where there is none or what is there is damaged. */
+  chunk(number: number): Uint8Array | undefined;
+  /** False, and nothing is kept, where the chunk is not the next one or the event that it ends with has gone. */
+  keepChunk(chunk: Uint8Array, entry: ChunkEntry): Promise<boolean>;
+  /** Forgets those from `number` on. */
+  dropChunks(number: number): Promise<void>;
 
   /** The statement whose leaves begin there, refuted or not. */
   madeAt(firstLeafIndex: number): Extract<ChainEvent, { kind: "executed" }> | undefined;

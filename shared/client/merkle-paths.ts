@@ -6,13 +6,13 @@
 import { asField, type Field } from "../protocol/brands.ts";
 import { bytesToUint } from "../protocol/bytes.ts";
 import { TREE_ARITY, TREE_CAPACITY, TREE_DEPTH } from "../protocol/tree.ts";
-import { climb, treePath, type CompleteNodes } from "../notes/merkle.ts";
+import { climb, NODE_BYTES, treePath, type CompleteNodes } from "../notes/merkle.ts";
 import { orAborted } from "./aborting.ts";
 import type { Client } from "./client.ts";
 import { ClientError, hasCode } from "./errors.ts";
 import type { CallOptions } from "./http.ts";
 import { confirms, type RootVerifier } from "./root-verifier.ts";
-import { NODE_BYTES, type TreeLevel } from "./tree-level.ts";
+import type { TreeLevel } from "./tree-level.ts";
 
 /** A leaf of one's own: `noteCommitment` of its note. */
 export interface KnownLeaf {

@@ -3,7 +3,8 @@
  * wallet computes itself equals the leaf, and a root only if the wallet's own tree has it.
  */
 import type { StreamEvent } from "../api/data.ts";
-import { asAddress, asField, type Field } from "../protocol/brands.ts";
+import { asField, type Field } from "../protocol/brands.ts";
+import { asAddress } from "../protocol/host/text.ts";
 import { mustFromHex } from "../protocol/bytes.ts";
 import { emptyNode } from "../protocol/tree.ts";
 import { openOutput } from "../notes/encryption.ts";
@@ -22,10 +23,14 @@ export interface Finding {
 
 const NOTHING: Finding = { type: "nothing" };
 
+/** Before `applyEvent` of the same event, where waiting is allowed: most of its work done by the platform. */
+export async function prepareEvent(keys: FullViewingKey, event: StreamEvent): Promise<void> {
+  if (event.kind === "leaf") await keys.prepare(mustFromHexOrEmpty(event.data.ephemeral_key));
+}
+
 export function applyEvent(state: WalletState, keys: FullViewingKey, event: StreamEvent): Finding {
   const finding = apply(state, keys, event);
-  if (event.kind === "reorg") state.lastEventId = event.data.from_id ?? undefined;
-  else if (event.id !== undefined) state.lastEventId = event.id;
+  if (event.kind !== "reorg" && event.id !== undefined) state.lastEventId = event.id;
   return finding;
 }
 
@@ -61,9 +66,11 @@ function apply(state: WalletState, keys: FullViewingKey, event: StreamEvent): Fi
       return { type: "voided" };
     }
     case "reorg": {
-      const block = event.data.from_id === null ? -1 : blockOf(event.data.from_id);
-      if (block === undefined || block < 0 || !state.rollBack(block)) state.clear();
-      // From nothing again means the whole history is sent again.
+      const { from_id: id } = event.data;
+      const block = id === null ? undefined : blockOf(id);
+      if (id !== null && block !== undefined && state.rollBack(block)) state.lastEventId = id;
+      // From nothing again: the feed asks for the whole history.
+      else state.clear();
       return { type: "rolled-back" };
     }
     case "ready":

@@ -4,12 +4,14 @@
  * would miss: to whom was paid and what for, and the address book.
  */
 import type { Address, Bytes32, Field } from "../protocol/brands.ts";
-import type { Kind } from "../protocol/statements.ts";
+import { KINDS, type Kind } from "../protocol/statements.ts";
 import { emptyNode } from "../protocol/tree.ts";
-import { NoteTree } from "../notes/merkle.ts";
+import { NoteTree, SUBTREE_LEAVES, subtreeOf } from "../notes/merkle.ts";
 import type { Note } from "../notes/note.ts";
 import type { BridgeRecord } from "./bridges/record.ts";
 import type { StoredContact } from "./contact-record.ts";
+import { ClientError } from "./errors.ts";
+import { LeafBlocks } from "./leaf-blocks.ts";
 import type { PaymentRecord } from "./payment-record.ts";
 
 export interface OwnedNote extends Note {
@@ -80,7 +82,7 @@ export interface ProvedCall {
 export type Origin = "service" | "chain";
 
 /** Roots kept for rolling back; a reorganisation deeper than this starts the scan again. */
-const KEPT_ROOTS = 256;
+export const KEPT_ROOTS = 256;
 
 export class WalletState {
   tree = new NoteTree();
@@ -88,8 +90,8 @@ export class WalletState {
   roots: RootMark[] = [];
   /** True once a root was dropped from `roots`. */
   rootsDropped = false;
-  /** First leaf of each block that has leaves, ascending. */
-  blocks: { readonly block: number; readonly firstLeaf: number }[] = [];
+  /** Of each leaf of the tree. */
+  blocks = new LeafBlocks();
   lastEventId: string | undefined;
   origin: Origin = "service";
   /** Block of the newest refutation that emptied leaves. What stood in them is not remembered. */
@@ -105,7 +107,7 @@ export class WalletState {
   readonly contacts = new Map<string, StoredContact>();
   /** Leaves of the notes that a payment of this device has picked and not sent. Not stored: they bind nobody else. */
   picked: readonly number[] = [];
-  #byNullifier = new Map<Field, number>();
+  readonly #byNullifier = new Map<Field, number>();
 
   addNote(note: OwnedNote): void {
     this.notes.set(note.leafIndex, note);
@@ -113,12 +115,16 @@ export class WalletState {
   }
 
   addLeaf(leaf: Field, block: number): void {
-    if (this.blocks.at(-1)?.block !== block) this.blocks.push({ block, firstLeaf: this.tree.leafCount });
     this.tree.append(leaf);
+    this.blocks.push(block);
   }
 
-  /** One with fewer leaves than the one before says that those behind it are revoked; what confirmed them counts no more. */
+  /**
+   * One with fewer leaves than the one before says that those behind it are revoked; what confirmed them counts no more.
+   * Throws STREAM_INCONSISTENT where they end inside of what is folded: then the stream is read again.
+   */
   addRoot(mark: RootMark): void {
+    if (!this.tree.knowsRoot(mark.leafCount)) throw inconsistent("a root ends among leaves that are folded");
     if (mark.leafCount < (this.latestRoot?.leafCount ?? 0))
       this.confirmedLeaves = Math.min(this.confirmedLeaves, mark.leafCount);
     this.roots.push(mark);
@@ -128,8 +134,13 @@ export class WalletState {
     }
   }
 
-  /** A statement was refuted: its leaves are empty, and what it spent is unspent. */
+  /**
+   * A statement was refuted: its leaves are empty, and what it spent is unspent. Throws STREAM_INCONSISTENT where they are
+   * folded: then the stream is read again.
+   */
   voidStatement(first: number, count: number, nullifiers: readonly Field[], seen: Sighting): void {
+    for (let index = first; index < first + count; index++)
+      if (this.tree.isFolded(index)) throw inconsistent("leaves are void that are folded");
     this.voidedIn = seen.block;
     for (let index = first; index < first + count; index++) {
       this.tree.replace(index, emptyNode(0));
@@ -162,10 +173,11 @@ export class WalletState {
     const roots = this.roots.filter((mark) => mark.block <= block);
     if (roots.length === 0 && this.rootsDropped) return false;
     if (this.voidedIn !== undefined && this.voidedIn > block) return false;
+    // What is folded is under each root that is kept, and so in a block that stays.
+    const leafCount = this.blocks.upTo(block);
+    if (!this.tree.truncate(leafCount)) return false;
+    this.blocks.truncate(leafCount);
     this.roots = roots;
-    const first = this.blocks.find((entry) => entry.block > block);
-    if (first !== undefined) this.tree.truncate(first.firstLeaf);
-    this.blocks = this.blocks.filter((entry) => entry.block <= block);
     if (this.confirmedLeaves > this.tree.leafCount) this.confirmedLeaves = 0;
     for (const note of [...this.notes.values()]) {
       if (note.block > block) {
@@ -184,7 +196,8 @@ export class WalletState {
     const { confirmedLeaves: confirmed, tree } = this;
     this.tree = other.tree;
     this.notes = other.notes;
-    this.#byNullifier = other.#byNullifier;
+    this.#byNullifier.clear();
+    for (const { nullifier, leafIndex } of other.notes.values()) this.#byNullifier.set(nullifier, leafIndex);
     this.roots = other.roots;
     this.rootsDropped = other.rootsDropped;
     this.blocks = other.blocks;
@@ -192,12 +205,59 @@ export class WalletState {
     this.origin = other.origin;
     this.voidedIn = other.voidedIn;
     // A confirmation stays where both have the same leaves below it.
-    const isShared = confirmed <= this.tree.leafCount && this.tree.root(confirmed) === tree.root(confirmed);
+    const isShared =
+      this.tree.knowsRoot(confirmed) &&
+      tree.knowsRoot(confirmed) &&
+      this.tree.root(confirmed) === tree.root(confirmed);
     this.confirmedLeaves = isShared ? confirmed : 0;
+  }
+
+  /**
+   * Keeps of each complete subtree one node and one block, where no reorganisation reaches and nothing of this wallet's stands:
+   * neither its notes nor, where it spent, the leaves of that block, which are its payments'. To be called when the stream
+   * is up to date: what is folded can neither be void nor end a root. Of what nodes tell everything is kept: the head of the
+   * pool's queue, and `advance`, are made of all leaves.
+   */
+  fold(): void {
+    if (this.origin === "chain" || !this.rootsDropped || this.roots.length === 0) return;
+    // A reorganisation that would take back the oldest of these begins anew: see `rollBack`.
+    const settled = Math.min(...this.roots.map((mark) => mark.leafCount));
+    const own = ownSubtrees([...this.notes.values()], this.blocks);
+    for (const place of this.tree.openSubtrees()) {
+      if ((place + 1) * SUBTREE_LEAVES > settled) return;
+      if (own.has(place)) continue;
+      this.tree.fold(place);
+      this.blocks.fold(place);
+    }
   }
 
   /** Back to the beginning of the stream. Payments under way stay: they are not in the stream. */
   clear(): void {
     this.takeChainOf(new WalletState());
   }
+}
+
+/** A statement has at most so many leaves, side by side. */
+const STATEMENT_LEAVES = Math.max(...Object.values(KINDS).map(({ leaves }) => leaves));
+
+/**
+ * Places of the subtrees with leaves of the statements that made or spent these notes: what the wallet will look for. Of a
+ * spending without change the place is not known, so the whole block's are taken.
+ */
+export function ownSubtrees(notes: readonly OwnedNote[], blocks: Pick<LeafBlocks, "upTo">): Set<number> {
+  const own = new Set<number>();
+  const add = (first: number, end: number): void => {
+    for (let place = Math.max(0, subtreeOf(first)); place * SUBTREE_LEAVES < end; place++) own.add(place);
+  };
+  const made = new Set(notes.map(({ txHash }) => txHash));
+  for (const { leafIndex, spent } of notes) {
+    add(leafIndex + 1 - STATEMENT_LEAVES, leafIndex + STATEMENT_LEAVES);
+    if (spent !== undefined && !made.has(spent.txHash))
+      add(blocks.upTo(spent.block - 1), blocks.upTo(spent.block));
+  }
+  return own;
+}
+
+function inconsistent(detail: string): ClientError {
+  return new ClientError("STREAM_INCONSISTENT", detail);
 }

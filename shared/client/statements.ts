@@ -5,13 +5,13 @@
  */
 import { randomBytes } from "@noble/hashes/utils.js";
 import type { DepositBody } from "../api/transactions.ts";
-import { addressToField, ZERO_ADDRESS, type Address, type Field } from "../protocol/brands.ts";
+import { ZERO_ADDRESS, type Address, type Field } from "../protocol/brands.ts";
+import { addressToField } from "../protocol/host/text.ts";
 import { toHex, word } from "../protocol/bytes.ts";
 import {
   checkStatement,
   contextOf,
   KINDS,
-  type Ciphertexts,
   type Ext,
   type Facts,
   type Home,
@@ -19,7 +19,7 @@ import {
   type Statement,
   type SwapPath,
 } from "../protocol/statements.ts";
-import { encodeExt, writeSignals } from "../protocol/host/statements.ts";
+import { type Ciphertexts, encodeExt, writeSignals } from "../protocol/host/statements.ts";
 import { TREE_DEPTH } from "../protocol/tree.ts";
 import type { ShieldedAddress } from "../notes/address.ts";
 import { nobody, OutputSealer } from "../notes/encryption.ts";

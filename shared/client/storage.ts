@@ -21,6 +21,28 @@ export interface WalletStorage {
    * storage holds another version by now: then nothing has changed. Comparing and replacing are one step to all others.
    */
   save(bytes: Uint8Array, replaces: string | undefined): Promise<string | undefined>;
+  /**
+   * Where it can hold parts beside that: then a save writes what has changed. Without it every save writes everything, which
+   * is right and, for a large pool, slow. A storage that wraps another one passes it on, or none of it.
+   */
+  readonly parts?: PartStorage;
+}
+
+/** Parts of a wallet, each under a name of 48 hex digits that is never given again. What `load` and `save` hold names them. */
+export interface PartStorage {
+  /** By name; those that are not there are not in the answer. */
+  read(names: readonly string[]): Promise<ReadonlyMap<string, Uint8Array>>;
+  /**
+   * As `save` of the storage, and in the same step: where the new bytes are there, so are the parts that came with them.
+   * Every part that is not named is removed; not before the new bytes have taken their place.
+   */
+  save(bytes: Uint8Array, replaces: string | undefined, parts: PartChange): Promise<string | undefined>;
+}
+
+export interface PartChange {
+  readonly added: ReadonlyMap<string, Uint8Array>;
+  /** All that are still needed, those that are added too. */
+  readonly named: ReadonlySet<string>;
 }
 
 /** Forgets everything at the end of the program. */
@@ -96,15 +118,33 @@ export function indexedDbStorage(factory: IDBFactory, database: string, key: str
       db.close();
     }
   }
+  const save = (
+    bytes: Uint8Array,
+    replaces: string | undefined,
+    { added, named }: PartChange = { added: new Map(), named: new Set() },
+  ): Promise<string | undefined> =>
+    within("readwrite", async (store) => {
+      if (readEntry(await settled(store.get(key)))?.version !== replaces) return undefined;
+      const entry: StoredBytes = { bytes, version: newVersion() };
+      await settled(store.put(entry, key));
+      for (const [name, part] of added) store.put(part, [key, name]);
+      for (const held of await settled(store.getAllKeys(IDBKeyRange.bound([key], [key, []]))))
+        if (!named.has(String((held as readonly unknown[])[1]))) store.delete(held);
+      return entry.version;
+    });
   return {
     load: () => within("readonly", async (store) => readEntry(await settled(store.get(key)))),
-    save: (bytes, replaces) =>
-      within("readwrite", async (store) => {
-        if (readEntry(await settled(store.get(key)))?.version !== replaces) return undefined;
-        const entry: StoredBytes = { bytes, version: newVersion() };
-        await settled(store.put(entry, key));
-        return entry.version;
-      }),
+    save,
+    parts: {
+      read: (names) =>
+        within("readonly", async (store) => {
+          const found = await Promise.all(names.map((name) => settled<unknown>(store.get([key, name]))));
+          return new Map(
+            names.flatMap((name, i) => (found[i] instanceof Uint8Array ? [[name, found[i]] as const] : [])),
+          );
+        }),
+      save,
+    },
   };
 }
 

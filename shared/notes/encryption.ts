@@ -14,7 +14,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { randomBytes } from "@noble/hashes/utils.js";
 import { FIELD_ORDER, mustField, type Address, type Field } from "../protocol/brands.ts";
 import {
-  addressBytes,
+  mustFromHex,
   ByteReader,
   bytesToUint,
   concatBytes,
@@ -32,6 +32,21 @@ const KEYS_BYTES = 32 + 24 + 1;
 const BLINDING_BYTES = 64;
 const VIEW_TAG_AT = KEYS_BYTES - 1;
 
+/** What all outputs of a transaction for one reader have in common. */
+class TransactionKeys {
+  readonly #secret: Uint8Array;
+  readonly #info: Uint8Array;
+
+  constructor(shared: Uint8Array, ephemeralKey: Uint8Array, viewingKey: Uint8Array) {
+    this.#secret = extract(sha256, shared);
+    this.#info = concatBytes(INFO, ephemeralKey, viewingKey);
+  }
+
+  output(place: number): OutputKeys {
+    return new OutputKeys(this.#secret, concatBytes(this.#info, Uint8Array.of(place)));
+  }
+}
+
 /**
  * Both public keys and the output's place are in the info: a ciphertext moved to another ephemeral key, reader or
  * place opens nothing, and two outputs to one reader share neither key nor blinding.
@@ -40,9 +55,9 @@ class OutputKeys {
   readonly #secret: Uint8Array;
   readonly #info: Uint8Array;
 
-  constructor(shared: Uint8Array, ephemeralKey: Uint8Array, viewingKey: Uint8Array, output: number) {
-    this.#secret = extract(sha256, shared);
-    this.#info = concatBytes(INFO, ephemeralKey, viewingKey, Uint8Array.of(output));
+  constructor(secret: Uint8Array, info: Uint8Array) {
+    this.#secret = secret;
+    this.#info = info;
   }
 
   /** By the tag an owner skips 255 of 256 foreign notes without opening them. */
@@ -79,9 +94,11 @@ export class OutputSealer {
   /** The next output: a note that `to` finds with these very contents. */
   seal(to: ShieldedAddress, asset: Address, value: bigint): Note {
     const shared = x25519.getSharedSecret(this.#ephemeralSecret, to.viewingKey);
-    const keys = new OutputKeys(shared, this.ephemeralKey, to.viewingKey, this.#ciphertexts.length);
+    const keys = new TransactionKeys(shared, this.ephemeralKey, to.viewingKey).output(
+      this.#ciphertexts.length,
+    );
     const { key, nonce, viewTag } = keys.cipher();
-    const plain = concatBytes(addressBytes(asset), uintToBytes(value, 16));
+    const plain = concatBytes(mustFromHex(asset), uintToBytes(value, 16));
     const sealed = xchacha20poly1305(key, nonce).encrypt(plain);
     this.#ciphertexts.push(concatBytes(Uint8Array.of(viewTag), sealed));
     return { asset, value, blinding: keys.blinding() };
@@ -100,7 +117,7 @@ export function sharedBlinding(
   viewingKey: Uint8Array,
   output: number,
 ): Field {
-  return new OutputKeys(shared, ephemeralKey, viewingKey, output).blinding();
+  return new TransactionKeys(shared, ephemeralKey, viewingKey).output(output).blinding();
 }
 
 /** One output as the chain shows it. */
@@ -116,22 +133,36 @@ export function openOutput(
   reader: IncomingViewingKey,
   { ephemeralKey, output, ciphertext }: SealedOutput,
 ): Note | undefined {
-  if (ephemeralKey.length !== EPHEMERAL_KEY_BYTES || ciphertext.length !== CIPHERTEXT_BYTES) return undefined;
-  // One byte of the info: 256 would be a second name of 0.
-  if (!Number.isInteger(output) || output < 0 || output > 255) return undefined;
+  if (ephemeralKey.length !== EPHEMERAL_KEY_BYTES) return undefined;
   const shared = reader.sharedSecret(ephemeralKey);
-  if (shared === undefined) return undefined;
-  const keys = new OutputKeys(shared, ephemeralKey, reader.viewingKey, output);
-  const { key, nonce, viewTag } = keys.cipher();
-  if (ciphertext[0] !== viewTag) return undefined;
-  let plain: ByteReader;
-  try {
-    plain = new ByteReader(xchacha20poly1305(key, nonce).decrypt(ciphertext.slice(1)));
-  } catch {
-    // A false positive of the view tag (one foreign note in 256), or a changed ciphertext.
-    return undefined;
+  return shared && new TransactionReader(shared, ephemeralKey, reader.viewingKey).open(output, ciphertext);
+}
+
+/** Opens outputs of one transaction after the other, for who has its X25519 secret. */
+export class TransactionReader {
+  readonly #keys: TransactionKeys;
+
+  constructor(shared: Uint8Array, ephemeralKey: Uint8Array, viewingKey: Uint8Array) {
+    this.#keys = new TransactionKeys(shared, ephemeralKey, viewingKey);
   }
-  return { asset: toAddress(plain.take(20)), value: plain.uint(16), blinding: keys.blinding() };
+
+  /** As `openOutput`. */
+  open(output: number, ciphertext: Uint8Array): Note | undefined {
+    if (ciphertext.length !== CIPHERTEXT_BYTES) return undefined;
+    // One byte of the info: 256 would be a second name of 0.
+    if (!Number.isInteger(output) || output < 0 || output > 255) return undefined;
+    const keys = this.#keys.output(output);
+    const { key, nonce, viewTag } = keys.cipher();
+    if (ciphertext[0] !== viewTag) return undefined;
+    let plain: ByteReader;
+    try {
+      plain = new ByteReader(xchacha20poly1305(key, nonce).decrypt(ciphertext.slice(1)));
+    } catch {
+      // A false positive of the view tag (one foreign note in 256), or a changed ciphertext.
+      return undefined;
+    }
+    return { asset: toAddress(plain.take(20)), value: plain.uint(16), blinding: keys.blinding() };
+  }
 }
 
 /**

@@ -15,8 +15,9 @@ import {
 import { wordlist } from "@scure/bip39/wordlists/english.js";
 import { FIELD_ORDER, mustField, type Field } from "../protocol/brands.ts";
 import { bytesToUint, equalBytes, word } from "../protocol/bytes.ts";
-import { poseidon2 } from "../protocol/hash.ts";
+import { poseidon2 } from "../protocol/host/poseidon.ts";
 import { encodeShieldedAddress, type ShieldedAddress } from "./address.ts";
+import { platformX25519, type PlatformX25519 } from "./platform-x25519.ts";
 
 export const SEED_BYTES = 32;
 const SPENDING_INFO = "cloister/spending-key/v1";
@@ -48,19 +49,34 @@ export class IncomingViewingKey extends Redacted {
   /** The outputs of a transaction come one after the other under one ephemeral key, and the curve is nearly all of the work. */
   #last: { readonly ephemeralKey: Uint8Array; readonly shared: Uint8Array | undefined } | undefined;
 
+  readonly #platform: PlatformX25519;
+
   constructor(owner: Field, viewingSecret: Uint8Array) {
     super();
     if (viewingSecret.length !== 32) throw new RangeError("a viewing secret has 32 bytes");
     this.owner = owner;
     this.#secret = viewingSecret.slice();
     this.viewingKey = x25519.getPublicKey(this.#secret);
+    this.#platform = platformX25519(this.#secret);
+  }
+
+  /** Lets the platform compute what `sharedSecret` is asked for next. Where it cannot, that computes it itself. */
+  async prepare(ephemeralKey: Uint8Array): Promise<void> {
+    if (this.#isLast(ephemeralKey)) return;
+    const asked = ephemeralKey.slice();
+    const shared = await this.#platform(asked);
+    if (shared !== undefined) this.#last = { ephemeralKey: asked, shared };
   }
 
   /** X25519 with a sender's ephemeral key; undefined for a low-order key, whose shared secret everyone knows. */
   sharedSecret(ephemeralKey: Uint8Array): Uint8Array | undefined {
-    if (this.#last === undefined || !equalBytes(this.#last.ephemeralKey, ephemeralKey))
+    if (!this.#isLast(ephemeralKey))
       this.#last = { ephemeralKey: ephemeralKey.slice(), shared: this.#computeShared(ephemeralKey) };
-    return this.#last.shared?.slice();
+    return this.#last?.shared?.slice();
+  }
+
+  #isLast(ephemeralKey: Uint8Array): boolean {
+    return this.#last !== undefined && equalBytes(this.#last.ephemeralKey, ephemeralKey);
   }
 
   #computeShared(ephemeralKey: Uint8Array): Uint8Array | undefined {

@@ -1,8 +1,9 @@
 /** Notes: what a private balance is made of, and the three hashes that speak about one. Trusts its caller for ranges. */
 import { randomBytes } from "@noble/hashes/utils.js";
-import { addressToField, FIELD_ORDER, mustField, type Address, type Field } from "../protocol/brands.ts";
+import { FIELD_ORDER, mustField, type Address, type Field } from "../protocol/brands.ts";
+import { addressToField } from "../protocol/host/text.ts";
 import { bytesToUint } from "../protocol/bytes.ts";
-import { poseidon2, poseidon3 } from "../protocol/hash.ts";
+import { poseidon2, poseidon3 } from "../protocol/host/poseidon.ts";
 
 export interface Note {
   readonly asset: Address;

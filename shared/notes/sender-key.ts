@@ -8,7 +8,7 @@
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import type { Address, Field } from "../protocol/brands.ts";
-import { addressBytes, concatBytes, uintToBytes, word } from "../protocol/bytes.ts";
+import { mustFromHex, concatBytes, uintToBytes, word } from "../protocol/bytes.ts";
 import type { ShieldedAddress } from "./address.ts";
 import type { SpendingKey } from "./keys.ts";
 
@@ -39,7 +39,7 @@ export function senderSecret(keys: SpendingKey, terms: TransferTerms): Uint8Arra
   const { nullifiers, to, asset, value, change, fees, salt } = terms;
   const least = nullifiers.reduce((least, one) => (one < least ? one : least));
   const info = concatBytes(
-    ...[INFO, word(least), word(to.owner), to.viewingKey, addressBytes(asset)],
+    ...[INFO, word(least), word(to.owner), to.viewingKey, mustFromHex(asset)],
     ...[value, change, fees].map((amount) => uintToBytes(amount, 16)),
     uintToBytes(BigInt(salt), 2),
   );

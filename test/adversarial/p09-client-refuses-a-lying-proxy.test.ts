@@ -15,7 +15,7 @@ import {
 import type { FeeRules, WhoAmI } from "../../shared/api/credentials.ts";
 import type { StreamEvent } from "../../shared/api/data.ts";
 import { spendBody } from "../../shared/api/transactions.ts";
-import { parseField } from "../../shared/protocol/brands.ts";
+import { parseField } from "../../shared/protocol/host/text.ts";
 import { mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
 import { checkStatement } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";
@@ -32,7 +32,7 @@ import { readSealed, sealNote } from "../support/sealed-notes.ts";
 import { LyingService, PREFIX, type Lies } from "./lying-service.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { noteCommitment } from "../../shared/notes/note.ts";
-import { Frontier } from "../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../shared/protocol/host/frontier.ts";
 
 const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;
 const FEE = 50_000n;
@@ -267,7 +267,7 @@ describe("P9 the client refuses a lying proxy", function () {
     // A note that opens to the user, in a leaf of the liar's own, under a root that fits it.
     const truth = await field.events();
     const { note, told } = sealNote(keys.viewing.address, field.usdcAddress, 787_000_000n);
-    const frontier = Frontier.empty();
+    const frontier = emptyFrontier();
     for (const leaf of leavesOf(truth)) frontier.append(parseField(String(leaf))!);
     const commitment = noteCommitment(keys.owner, note);
     frontier.append(commitment);

@@ -17,7 +17,8 @@ import {
 } from "../../shared/client/index.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { commitmentOf, npkOf } from "../../shared/notes/note.ts";
-import { FIELD_ORDER, parseField, ZERO_ADDRESS } from "../../shared/protocol/brands.ts";
+import { FIELD_ORDER, ZERO_ADDRESS } from "../../shared/protocol/brands.ts";
+import { parseField } from "../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { checkStatement } from "../../shared/protocol/statements.ts";

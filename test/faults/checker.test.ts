@@ -295,6 +295,19 @@ describe("the checker of the seeded scenarios", () => {
     assert.deepEqual(codes, ["ORDER_CHANGED"]);
   });
 
+  it("excuses the order of what waited while its rival had the note, in a block that was taken back", () => {
+    const executions = [executionOf("one", 0), executionOf("two", 4), executionOf("winner", 2)];
+    const changed = told("two", { ticket: ticketOf("two", { leaves: [4, 5] }), rivals: ["stranger"] });
+    const asked = changed.asked.map((each) =>
+      each.name === "winner" ? { ...each, ticket: ticketOf("winner", { leaves: [2, 3] }) } : each,
+    );
+    const foreign = [{ ...right.asked[0]!, name: "stranger", statement: "of the stranger" }];
+    const seen = { ...changed, asked, foreign, executions, executedBefore: new Set(["of the stranger"]) };
+    assert.deepEqual(check(seen), []);
+    const codes = check({ ...seen, executedBefore: new Set<string>() }).map(({ code }) => code);
+    assert.deepEqual(codes, ["ORDER_CHANGED"]);
+  });
+
   it("excuses a ticket that nobody was told of when it ended in vain", () => {
     const stored = new Map(right.stored);
     const unheard = { ...right, stored, acceptedInLogs: ["unheard"] };

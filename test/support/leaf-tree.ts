@@ -3,7 +3,7 @@
  * empty nodes, which void leaves make.
  */
 import type { Field } from "../../shared/protocol/brands.ts";
-import { poseidon4 } from "../../shared/protocol/hash.ts";
+import { poseidon4 } from "../../shared/protocol/host/poseidon.ts";
 
 const DEPTH = 16;
 const empty: Field[] = [0n as Field];

@@ -20,7 +20,8 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { openDatabase, STORE_FILE, type Database } from "./database.ts";
 import { instanceOf, isSameInstance, nameOf, type Instance } from "./instance-record.ts";
 

@@ -15,8 +15,10 @@ import {
   type StoredLeaf,
   type VoidLeaves,
 } from "../chain-data.ts";
+import { openChunks } from "./chain-chunks.ts";
 import { openChainRoots } from "./chain-roots.ts";
 import { readLeaf, readRow, storeEvent, type Key, type LeafRow, type LogRow } from "./chain-rows.ts";
+import { openSubtrees } from "./chain-subtrees.ts";
 import { servedIndex, type ChainTable } from "./chain-tables.ts";
 import { THOUGH_FULL, type Database } from "./database.ts";
 
@@ -39,6 +41,8 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
   const table = database.table(name);
   const reorganisedOut = database.table<true, Bytes32>(REORGANISED_OUT);
   const roots = openChainRoots(table);
+  const subtrees = openSubtrees(table);
+  const chunks = openChunks(table);
   const get = (key: Key): unknown => table.get(key);
 
   const tip = (): IndexedBlock | undefined => get(["tip"]) as IndexedBlock | undefined;
@@ -59,6 +63,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
 
   function mark({ firstLeafIndex, leafCount: count }: VoidLeaves, isVoid: boolean): void {
     for (let index = firstLeafIndex; index < firstLeafIndex + count; index++) {
+      subtrees.forgetOver(index);
       const { v: _before, ...row } = get(["leaf", index]) as LeafRow;
       table.putSync(["leaf", index], isVoid ? { ...row, v: true } : row);
     }
@@ -127,6 +132,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
       case "leaf":
         table.removeSync(["leaf", event.index]);
         table.putSync(["leaf-count"], event.index);
+        subtrees.forgetOver(event.index);
         return;
       case "nullifier":
         return;
@@ -200,6 +206,7 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
           }),
         ].map(({ key, value }) => readRow(key as Key, value as LogRow));
         for (const event of doomed) erase(event);
+        chunks.removeAbove(number);
         const restored = doomed.flatMap(({ event }) => (event.kind === "voided" ? indexesOf(event) : []));
         for (const { key, value } of [
           ...table.getRange({ start: ["block", number + 1], end: ["block", LAST] }),
@@ -272,6 +279,29 @@ export function openChainDataStoreIn(database: Database, name: ChainTable): Chai
         readLeaf((key as Key)[1] as number, value as LeafRow),
       ),
     headAt,
+    subtree: subtrees.find,
+    async keepSubtrees(kept) {
+      const bytes = kept.reduce((sum, { nodes }) => sum + 2 * nodes.length, 0);
+      await database.transaction(() => kept.forEach(subtrees.write), { bytes });
+    },
+    chunks: chunks.entries,
+    chunk: chunks.find,
+    async keepChunk(chunk, entry) {
+      const { number, end } = entry;
+      const keep = (): boolean => {
+        const ended = get(["log", end.position.block, end.position.logIndex, end.position.part]) as
+          LogRow | undefined;
+        const isKept = (place: number): boolean => get(["chunk-entry", place]) !== undefined;
+        const isNext = !isKept(number) && (number === 0 || isKept(number - 1));
+        if (!isNext || ended?.h !== end.blockHash) return false;
+        chunks.write(chunk, entry);
+        return true;
+      };
+      return database.transaction(keep, { bytes: 2 * chunk.length });
+    },
+    async dropChunks(number) {
+      await database.transaction(() => chunks.removeFrom(number), THOUGH_FULL);
+    },
     spender: (nullifier) =>
       get(["nullifier", hex(nullifier)]) as { statement: Bytes32; block: number } | undefined,
     execution: (statement) => get(["execution", statement]) as Execution | undefined,

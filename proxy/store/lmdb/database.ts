@@ -2,6 +2,7 @@
  * One LMDB environment in the data folder, handed out as named tables. What this file promises:
  * a transaction is whole or absent, and its promise resolves only when the disk has it.
  */
+import { EventEmitter } from "node:events";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type Database as LmdbTable, type Key } from "lmdb";
@@ -38,6 +39,9 @@ export function openDatabase(folder: string): Database {
   chmodSync(path, 0o600);
   const room = openRoom(path);
   const tables = new Map<string, Table<unknown>>();
+  // lmdb ends a read's snapshot by a timer, and the loop takes what comes in before it looks at timers. So a request
+  // could be answered from before another process wrote that what its sender had just been told was written.
+  const endSnapshot = (): void => void setImmediate(() => root.resetReadTxn());
   const commits = new GroupCommit({
     // The synchronous form: with lmdb 3.5.6 the queued `transaction` never ends on Node 20 (tried).
     // It also gives true rollback, which the queued form has only through child transactions.
@@ -53,6 +57,8 @@ export function openDatabase(folder: string): Database {
   return {
     table<V, K extends Key = Key>(name: string): Table<V, K> {
       const known = tables.get(name) ?? root.openDB<unknown>({ name, encoding: "msgpack" });
+      // An event that lmdb gives and its own `on` does not know: a snapshot was taken.
+      if (!tables.has(name)) EventEmitter.prototype.on.call(known, "begin-transaction", endSnapshot);
       tables.set(name, known);
       return known as unknown as Table<V, K>;
     },

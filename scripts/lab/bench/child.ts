@@ -1,9 +1,10 @@
 // A measuring or measured process of its own, so that neither side's work is counted as the other's: one question,
-// one answer, over the channel that Node gives a forked child.
+// one answer, over the channel that Node gives a forked child. Bundled, as programs of the service are, so that its
+// memory is not the TypeScript loader's.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { bundledProgram } from "../../build/programs.ts";
 
 export interface Child<Ask, Answer> {
   readonly pid: number;
@@ -11,9 +12,12 @@ export interface Child<Ask, Answer> {
   stop(): Promise<void>;
 }
 
-/** `file` is named from this folder. */
-export function startChild<Ask extends object, Answer>(file: string): Child<Ask, Answer> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+/** `file` is named from this folder, and among the bundled programs. */
+export async function startChild<Ask extends object, Answer>(file: string): Promise<Child<Ask, Answer>> {
+  const program = await bundledProgram(`scripts/lab/bench/${file}`);
+  if (program === undefined) throw new Error(`${file} is not among the programs that are bundled`);
+  const child = fork(program, {
+    execArgv: [],
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     serialization: "advanced",
   });
@@ -37,15 +41,4 @@ export function startChild<Ask extends object, Answer>(file: string): Child<Ask,
       await exit;
     },
   };
-}
-
-/** The other side: answers one question after the other until the parent goes. */
-export function answer(work: (question: never) => Promise<unknown>): void {
-  process.on("disconnect", () => process.exit(0));
-  process.on("message", (question) => {
-    work(question as never).then(
-      (ok) => process.send?.({ ok }),
-      (error: unknown) => process.send?.({ fault: error instanceof Error ? error.message : String(error) }),
-    );
-  });
 }

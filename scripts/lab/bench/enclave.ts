@@ -3,6 +3,7 @@
 // this process, the peers taking turns; latency and the gain of a second process are elapsed time.
 
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -10,12 +11,12 @@ import { computeAddress, hexlify } from "ethers";
 import { buildBn128, type Bn128 } from "ffjavascript";
 import { groth16 } from "snarkjs";
 import { attestRoot } from "../../../enclave/attest-root.ts";
-import type { Claim } from "../../../enclave/claims.ts";
+import { verifierOf, type Claim, type Verdict } from "../../../enclave/claims.ts";
 import { parseConfiguration, type Configuration } from "../../../enclave/configuration.ts";
 import { nitroPlatform } from "../../../enclave/nitro.ts";
 import type { VerifierEvents, VerifierProcess } from "../../../enclave/platform.ts";
 import { Signer } from "../../../enclave/signer.ts";
-import { POOL_LIMITS, startVerifierPool, type Verifier } from "../../../enclave/verifier-pool.ts";
+import { POOL_LIMITS, startPool, type Verify } from "../../../enclave/verifier-pool.ts";
 import { buildGroth16 } from "../../../enclave/verify.ts";
 import { createLink } from "../../../proxy/enclave-link/link.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
@@ -31,8 +32,9 @@ import type { VerificationKey } from "../../../shared/protocol/verification-key.
 import { verificationKeysFolder } from "../../build/circuits/artefacts.ts";
 import { releaseCurve } from "../../build/circuits/ceremony.ts";
 import { startServingEnclave } from "../../stack/serving-enclave.ts";
+import { verifierLauncher } from "../../stack/verifier-launcher.ts";
 import { developmentConfiguration } from "../../product/image/configuration.ts";
-import { ENCLAVE_FOLDER } from "../../product/image/measurement.ts";
+import { ENCLAVE_FOLDER, PROGRAMS } from "../../product/image/measurement.ts";
 import { aStatement } from "./client/statements.ts";
 import {
   byTurns,
@@ -170,10 +172,14 @@ async function benchScaling(
   { verificationKeys }: Configuration,
   runs: number,
 ): Promise<Figures> {
-  const verifierPath = path.join(ENCLAVE_FOLDER, "dist", "enclave", "verifier.js");
+  const folder = await mkdtemp(path.join(tmpdir(), "cloister-bench-"));
+  const verifiersPath = path.join(folder, "verifiers.sock");
+  const launcher = verifierLauncher({ file: path.join(ENCLAVE_FOLDER, PROGRAMS.first.verifier) });
+  launcher.listen(verifiersPath);
+  await once(launcher, "listening");
   const started: VerifierProcess[] = [];
-  const pool = (processes: number): Promise<Verifier> => {
-    const real = nitroPlatform({ listenPath: "", nsmPath: "", verifierPath });
+  const pool = (processes: number): Promise<Verify<Claim, Verdict>> => {
+    const real = nitroPlatform({ listenPath: "", nsmPath: "", verifiersPath });
     const platform = {
       ...real,
       processors: processes,
@@ -184,18 +190,16 @@ async function benchScaling(
         return running;
       },
     };
-    return startVerifierPool(platform, verificationKeys, {
+    return startPool(platform, verifierOf(verificationKeys), {
       ...POOL_LIMITS,
       waiting: SCALING_CLAIMS,
       pauseMs: 86_400_000,
     });
   };
-  const rateOf = (verifier: Verifier) => async (): Promise<number> => {
+  const rateOf = (verify: Verify<Claim, Verdict>) => async (): Promise<number> => {
     const start = performance.now();
-    const answers = await Promise.all(
-      Array.from({ length: SCALING_CLAIMS }, () => verifier.verify(claim.kind, claim.proof, claim.signals)),
-    );
-    if (answers.some((answer) => answer !== undefined)) throw new Error("a good proof was refused");
+    const answers = await Promise.all(Array.from({ length: SCALING_CLAIMS }, () => verify(claim)));
+    if (answers.some((answer) => answer !== "PROOF_HOLDS")) throw new Error("a good proof was refused");
     return SCALING_CLAIMS / ((performance.now() - start) / 1e3);
   };
   const { one, two } = await byTurns(Math.min(runs, 7), {
@@ -203,6 +207,8 @@ async function benchScaling(
     two: rateOf(await pool(2)),
   });
   for (const running of started) running.kill();
+  launcher.close();
+  await rm(folder, { recursive: true, force: true });
   return tell("two processes beside one, elapsed", {
     verify_one_process_per_s: figure(one, "1/s"),
     verify_two_processes_per_s: figure(two, "1/s"),
@@ -253,8 +259,7 @@ async function benchSigning(configuration: Configuration, runs: number): Promise
       leaves: Array.from({ length: size }, randomField),
     };
     const update = (): void => {
-      if (attestRoot({ signer }, request).type !== "attest-root")
-        throw new Error("a root update was refused");
+      if (attestRoot(signer, request).type !== "attest-root") throw new Error("a root update was refused");
     };
     measures[`root_update_${String(size)}_ms`] = () => cpuMs(4, update);
   }

@@ -12,6 +12,8 @@ export interface SuiteOptions {
   readonly seconds: number;
   /** For suites with a queue: how many wait in it in a part of its own; none leaves that part out. */
   readonly queue: number;
+  /** Of the number of leaves, as a power of two. */
+  readonly exponent: number;
 }
 
 export type Figures = Readonly<Record<string, Figure>>;
@@ -21,7 +23,7 @@ export interface Figure {
   /** `MB` is 10^6 bytes, `1/s` how many a second, `x` a ratio. */
   readonly unit:
     | ("s" | "ms" | "1/s" | "MB" | "MB/s" | "KiB" | "x" | "events" | "readers" | "cores" | "gas" | "tickets")
-    | ("blocks" | "calls");
+    | ("blocks" | "calls" | "bytes");
   /** Where the value is the median of several. */
   readonly spread?: readonly [least: number, most: number];
 }

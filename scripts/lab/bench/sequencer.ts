@@ -31,7 +31,7 @@ type Parties = Readonly<Record<"proxy" | "enclave" | "chain" | "load", number>>;
 
 export async function benchSequencer(options: SuiteOptions): Promise<Figures> {
   const simulating = await benchSimulator();
-  const load = startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
+  const load = await startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
   try {
     return await onFreshService(prepare, async (service) => ({
       ...(await benchNetwork(service, load, options)),
@@ -90,16 +90,16 @@ async function benchNetwork(
 
   const pace = `${String(perSecond)} private transfers a second for ${String(seconds)} s`;
   return {
-    ...tell(`${String(USERS)} users, ${pace}, blocks every second`, steadyFigures(steady)),
+    ...tell(`${String(USERS)} users, ${pace}, blocks every second`, {
+      tickets_per_second: figure(ratesOf(steady), "1/s"),
+      ...steadyFigures(steady),
+    }),
     ...tell(`${String(BURST)} as fast as they are taken, ${String(UNDER_WAY)} requests under way`, {
-      tickets_per_second: figure(
-        bursts.map(({ confirmed, seconds: secs }) => confirmed.length / secs),
-        "1/s",
-      ),
+      burst_per_second: figure(ratesOf(bursts), "1/s"),
       burst_accept_p99_ms: figure(quantiles(bursts, "accepted", 0.99), "ms"),
     }),
     ...tell("processors at the steady rate, memory at the start and at the end", {
-      ...usageFigures(before, between, after, steadySecs),
+      ...usageFigures(before, between, after, { steadySecs, payments: runs * perRound }),
       ...growthFigures(memory),
     }),
     ...tell(
@@ -118,6 +118,11 @@ function steadyFigures(rounds: readonly LoadAnswer[]): Figures {
   };
 }
 
+/** From the first request to the last confirmation, of each round: what stays behind makes it less than what was sent. */
+function ratesOf(rounds: readonly LoadAnswer[]): number[] {
+  return rounds.map(({ confirmed, seconds }) => confirmed.length / seconds);
+}
+
 /** Of each round. */
 function quantiles(rounds: readonly LoadAnswer[], what: "accepted" | "confirmed", part: number): number[] {
   return rounds.map((round) => quantile(round[what], part));
@@ -128,13 +133,15 @@ function usageFigures(
   before: ReadonlyMap<string, Usage>,
   between: ReadonlyMap<string, Usage>,
   after: ReadonlyMap<string, Usage>,
-  steadySecs: number,
+  { steadySecs, payments }: { readonly steadySecs: number; readonly payments: number },
 ): Figures {
   const figures: Record<string, Figure> = {};
   for (const [name, start] of before) {
     const [middle, end] = [between.get(name), after.get(name)];
     if (middle === undefined || end === undefined) continue;
-    figures[`${name}_cores`] = figure((middle.cpuSeconds - start.cpuSeconds) / steadySecs, "cores");
+    const used = middle.cpuSeconds - start.cpuSeconds;
+    figures[`${name}_cores`] = figure(used / steadySecs, "cores");
+    figures[`${name}_cpu_ms_per_payment`] = figure((1000 * used) / payments, "ms");
     figures[`${name}_start_mb`] = figure(start.anonymousMb, "MB");
     figures[`${name}_end_mb`] = figure(end.anonymousMb, "MB");
   }

@@ -1,41 +1,104 @@
 /**
- * A wallet's state in one file, which several processes may hold. A save is whole or absent, also when the power
- * goes: the bytes are on disk under another name before they take the old file's place. Whose file it is and
- * whether it is damaged is found out by the wallet, which seals what it saves.
+ * A wallet's state in one file and, beside it, a folder of the parts that the file names; several processes may hold it. A
+ * save is whole or absent, also when the power goes: all bytes are on disk under other names before the new file takes the
+ * old one's place, and what only the old one named goes last. Whose file it is and whether it is damaged is found out by the
+ * wallet, which seals what it saves. To copy a wallet, copy both.
  */
 import { createHash } from "node:crypto";
-import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
-import type { WalletStorage } from "../storage.ts";
+import type { PartChange, WalletStorage } from "../storage.ts";
 import { withFileLock } from "./file-lock.ts";
+
+/** Files that are read or written at a time: a disk makes several of them last with one turn. */
+const ABREAST = 16;
 
 export function fileStorage(file: string): WalletStorage {
   const folder = path.dirname(file);
-  async function read(): Promise<Uint8Array | undefined> {
-    try {
-      return new Uint8Array(await readFile(file));
-    } catch (error) {
-      // Only "there is none" is an empty wallet. A file that cannot be read is not.
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    }
-  }
+  const parts = `${file}.parts`;
+  const save = async (
+    bytes: Uint8Array,
+    replaces: string | undefined,
+    { added, named }: PartChange = { added: new Map(), named: new Set() },
+  ): Promise<string | undefined> => {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return withFileLock(`${file}.lock`, async () => {
+      const held = await readOrNone(file);
+      if ((held && versionOf(held)) !== replaces) return undefined;
+      try {
+        await writeParts(parts, added);
+        await replaceFile(file, bytes);
+      } catch (error) {
+        // A disk that is full must not become fuller with each try.
+        await removeParts(parts, (name) => added.has(name));
+        throw error;
+      }
+      await syncFolder(folder);
+      // The wallet is saved by now.
+      await removeParts(parts, (name) => !named.has(name));
+      return versionOf(bytes);
+    });
+  };
   return {
     async load() {
-      const bytes = await read();
+      const bytes = await readOrNone(file);
       return bytes && { bytes, version: versionOf(bytes) };
     },
-    async save(bytes, replaces) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      return withFileLock(`${file}.lock`, async () => {
-        const held = await read();
-        if ((held && versionOf(held)) !== replaces) return undefined;
-        await replaceFile(file, bytes);
-        await syncFolder(folder);
-        return versionOf(bytes);
-      });
-    },
+    save,
+    parts: { read: (names) => readParts(parts, names), save },
   };
+}
+
+/** Only "there is none" is an empty wallet. A file that cannot be read is not. */
+async function readOrNone(file: string): Promise<Uint8Array | undefined> {
+  try {
+    return new Uint8Array(await readFile(file));
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+async function readParts(folder: string, names: readonly string[]): Promise<Map<string, Uint8Array>> {
+  const found = new Map<string, Uint8Array>();
+  await abreast(names, async (name) => {
+    const part = await readOrNone(path.join(folder, name));
+    if (part !== undefined) found.set(name, part);
+  });
+  return found;
+}
+
+/** When it returns they are on disk. Nothing names them yet: who is killed here leaves what the next save removes. */
+async function writeParts(folder: string, added: PartChange["added"]): Promise<void> {
+  if (added.size === 0) return;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await abreast([...added], ([name, bytes]) => writeSynced(path.join(folder, name), bytes));
+  await syncFolder(folder);
+}
+
+/** What is left the next save removes: it is in nobody's way. */
+async function removeParts(folder: string, isUnwanted: (name: string) => boolean): Promise<void> {
+  try {
+    const names = await readdir(folder);
+    await abreast(names.filter(isUnwanted), (name) => rm(path.join(folder, name)));
+  } catch {
+    return;
+  }
+}
+
+/** Some at a time. Throws the first failure when none of them is at work any more. */
+async function abreast<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  const left = all.values();
+  const begin = async (): Promise<void> => {
+    for (const one of left) await work(one);
+  };
+  const ends = await Promise.allSettled(Array.from({ length: ABREAST }, begin));
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed !== undefined) throw failed.reason;
 }
 
 /** Each save is sealed under a nonce of its own, so no two have the same. */
@@ -47,13 +110,7 @@ function versionOf(bytes: Uint8Array): string {
 async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
   const fresh = `${file}.new`;
   try {
-    const handle = await open(fresh, "w", 0o600);
-    try {
-      await handle.writeFile(bytes);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeSynced(fresh, bytes);
     await rename(fresh, file);
   } catch (error) {
     await rm(fresh, { force: true });
@@ -65,6 +122,16 @@ async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r");
   try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writeSynced(file: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(file, "w", 0o600);
+  try {
+    await handle.writeFile(bytes);
     await handle.sync();
   } finally {
     await handle.close();

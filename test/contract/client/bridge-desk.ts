@@ -5,14 +5,9 @@ import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import { checksumAddress } from "../../../shared/api/checksum.ts";
 import type { Pins } from "../../../shared/client/index.ts";
 import { commitmentOf } from "../../../shared/notes/note.ts";
-import {
-  asAddress,
-  mustField,
-  ZERO_BYTES32,
-  type Address,
-  type Bytes32,
-} from "../../../shared/protocol/brands.ts";
-import { fromHex, mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
+import { mustField, ZERO_BYTES32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asAddress, fromHex } from "../../../shared/protocol/host/text.ts";
+import { mustFromHex, toHex } from "../../../shared/protocol/bytes.ts";
 import { encodeForward } from "../../../shared/protocol/host/cctp-forward.ts";
 import {
   inAddress,

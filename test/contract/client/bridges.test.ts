@@ -5,7 +5,7 @@ import { checksumAddress } from "../../../shared/api/checksum.ts";
 import { memoryStorage, type Wallet } from "../../../shared/client/index.ts";
 import { DepositKey } from "../../../shared/notes/bridge-keys.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { paddedAddress } from "../../../shared/protocol/host/forwarders.ts";
 import { burnTransaction } from "../../../shared/altchain/burn.ts";
 import { checkSignedBurn, keyFromSeed } from "../../../shared/altchain/signing.ts";

@@ -1,7 +1,8 @@
 // The chain under the service of these tests: the pool's log in blocks that a test can take back.
 import { Interface, keccak256 } from "ethers";
 import { POOL_ABI, TOKEN_ABI } from "../../../shared/contracts/abi.ts";
-import { asAddress, mustField, type Address, type Field } from "../../../shared/protocol/brands.ts";
+import { mustField, type Address, type Field } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { mustFromHex, toHex, word } from "../../../shared/protocol/bytes.ts";
 import { commitmentOf } from "../../../shared/notes/note.ts";
 import {
@@ -11,7 +12,7 @@ import {
   type Home,
   type Statement,
 } from "../../../shared/protocol/statements.ts";
-import { Frontier } from "../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
 import { executedLog } from "../../support/oracle.ts";
 
 export const CHAIN_ID = 31_337;
@@ -159,7 +160,7 @@ export class TestChain {
   /** A root over the first `leafCount` leaves, in a block of its own. */
   root(leafCount = this.leafCount): void {
     const block = this.open();
-    const frontier = Frontier.empty();
+    const frontier = emptyFrontier();
     for (const { kind, data } of this.log) {
       if (kind === "leaf" && Number(data["index"]) < leafCount)
         frontier.append(mustField(BigInt(data["commitment"] as string)));

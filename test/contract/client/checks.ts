@@ -7,7 +7,8 @@ import { ATTEST_BODIES, SEQUENCE_BODIES } from "../../../shared/api/transactions
 import { decodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { commitmentOf, npkOf } from "../../../shared/notes/note.ts";
-import { asAddress, mustField, parseField } from "../../../shared/protocol/brands.ts";
+import { mustField } from "../../../shared/protocol/brands.ts";
+import { asAddress, parseField } from "../../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { feeOf } from "../../../shared/protocol/host/fees.ts";
 import { encodeExt } from "../../../shared/protocol/host/statements.ts";

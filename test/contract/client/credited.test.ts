@@ -11,7 +11,7 @@ import { applyEvent } from "../../../shared/client/scanner.ts";
 import { WalletState } from "../../../shared/client/state.ts";
 import { nobody } from "../../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
-import { asAddress, asBytes32 } from "../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { CreditSource, drawOpenNote, openNoteFor, type OpenNote } from "../../support/credit-source.ts";
 import { LonePool, PROVED_DELAY_SECS, SILENCE_SECS } from "../../support/lone-pool.ts";
 

@@ -11,7 +11,8 @@ import {
   type Prover,
   type Wallet,
 } from "../../../shared/client/index.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { MEASURED, vouchedPins } from "../../support/vouching.ts";
 import { CHAIN_ID, POOL, USDC } from "./chain.ts";
 import { PREFIX } from "./checks.ts";

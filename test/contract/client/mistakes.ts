@@ -199,7 +199,7 @@ export const MISTAKES: readonly Mistake[] = [
     play: (stage) => clientOf(stage, { baseUrl: stage.nobody }).events().next(),
   },
   {
-    ...{ name: "sync with a service that is not there", code: "NETWORK", says: /\/events\/stream: / },
+    ...{ name: "sync with a service that is not there", code: "NETWORK", says: /\/history: / },
     pausesMs: NETWORK_MS,
     play: async (stage) => (await open(stage, { client: clientOf(stage, { baseUrl: stage.nobody }) })).sync(),
   },

@@ -6,7 +6,8 @@ import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
 import { chainExit, lanesOf } from "../../../shared/client/bridges/bridge-pins.ts";
 import { inPlace, outPlace } from "../../../shared/client/bridges/terms.ts";
 import type { Recovery } from "../../../shared/client/chain/index.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { TIMEOUT_SECS } from "../../../shared/protocol/host/forwarders.ts";
 import { CEILING, MINIMUM, PAYEE, RecoveryStage, REFUND, show } from "./recovery-stage.ts";
 

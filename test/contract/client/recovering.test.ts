@@ -4,7 +4,7 @@ import { chainExit, lanesOf, venueExit } from "../../../shared/client/bridges/br
 import type { Recovery } from "../../../shared/client/chain/index.ts";
 import { RefundKey } from "../../../shared/notes/bridge-keys.ts";
 import { TIMEOUT_SECS } from "../../../shared/protocol/host/forwarders.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { ACCOUNT, CEILING, MINIMUM, PAYEE, RecoveryStage, REFUND, show } from "./recovery-stage.ts";
 
 const AMOUNT = 9_000_000n;

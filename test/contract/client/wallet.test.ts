@@ -215,6 +215,20 @@ describe("wallet against a service with real proofs", function () {
     await again.pay(again.address, 40_000_000n);
   });
 
+  it("binds every payment to one that a service was too busy for, since it has the proof and may lie", async () => {
+    service.features.spend9 = false;
+    const wallet = await open(1);
+    await wallet.deposit(1_000_000n, depositor);
+    service.faults.push(({ url }) => (url === "/sequence/spend" ? "ENCLAVE_UNAVAILABLE" : undefined));
+    await assert.rejects(wallet.pay(wallet.address, 500_000n), refusal("ENCLAVE_UNAVAILABLE"));
+    service.faults.length = 0;
+    for (let i = 0; i < 2; i++) await wallet.deposit(10_000_000n, depositor);
+    // Two other notes would pay it; with a note of the first payment no two are enough.
+    await assert.rejects(wallet.pay(wallet.address, 15_000_000n), refusal("PAYMENT_UNRESOLVED"));
+    await wallet.consolidate();
+    await wallet.pay(wallet.address, 15_000_000n);
+  });
+
   it("leaves nothing bound when the payment never left the device", async () => {
     let failing = false;
     service.goodTokens.add("sst_1");
@@ -347,6 +361,33 @@ describe("wallet against a service with real proofs", function () {
       .map(({ headers }) => headers["idempotency-key"]);
     assert.equal(keys.length, 2);
     assert.equal(new Set(keys).size, 1, "a repeated POST carries the same Idempotency-Key");
+  });
+
+  it("a service that is away or busy has taken nothing: its notes pay again at once, unless some try got no answer", async () => {
+    const wallet = await open(1);
+    await wallet.deposit(10_000_000n, depositor);
+    let tries = 0;
+    const answers = (
+      ...faults: readonly ("hang-up" | "ENCLAVE_UNAVAILABLE" | "QUEUE_FULL" | "RATE_LIMITED")[]
+    ) => {
+      tries = 0;
+      service.faults.length = 0;
+      service.faults.push(({ url }) => (url === "/sequence/spend" ? faults[tries++] : undefined));
+    };
+    for (const code of ["ENCLAVE_UNAVAILABLE", "QUEUE_FULL", "RATE_LIMITED"] as const) {
+      answers(code, code);
+      await assert.rejects(wallet.pay(wallet.address, 1_000_000n), refusal(code));
+      assert.equal(tries, 2);
+      assert.equal(wallet.balance().inFlight, 0n);
+    }
+    answers();
+    await wallet.pay(wallet.address, 1_000_000n);
+    const held = wallet.balance();
+    assert.equal(held.total, 10_000_000n - 2n * FLAT_FEE);
+
+    answers("hang-up", "ENCLAVE_UNAVAILABLE");
+    await assert.rejects(wallet.pay(wallet.address, 2_000_000n), refusal("OUTCOME_UNKNOWN"));
+    assert.ok(wallet.balance().inFlight > 0n);
   });
 
   it("proves again on a newer root when its root was reorganised out", async () => {

@@ -21,6 +21,7 @@ export interface WalletWishes {
   readonly prover?: Prover;
   /** Wallets on one storage are the tabs of one person. */
   readonly storage?: WalletStorage;
+  readonly rebuild?: boolean;
   readonly now?: () => number;
   readonly fetch?: typeof fetch;
   readonly pins?: Partial<Pins>;
@@ -42,7 +43,15 @@ export async function startWallets(): Promise<{
   return {
     service,
     baseUrl,
-    open: ({ key = 1, prover = standInProver, storage = memoryStorage(), now, fetch, pins = {} } = {}) =>
+    open: ({
+      key = 1,
+      prover = standInProver,
+      storage = memoryStorage(),
+      rebuild = false,
+      now,
+      fetch,
+      pins = {},
+    } = {}) =>
       createWallet({
         key: { seed: new Uint8Array(32).fill(key) },
         client: createClient({
@@ -50,7 +59,7 @@ export async function startWallets(): Promise<{
           wait: async () => undefined,
           ...(fetch === undefined ? {} : { fetch }),
         }),
-        ...{ storage, prover },
+        ...{ storage, prover, rebuild },
         ...(now === undefined ? {} : { now }),
         pins: {
           ...{ chainId: CHAIN_ID, pool: POOL, assets: [USDC, WETH], addressPrefix: PREFIX },

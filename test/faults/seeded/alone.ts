@@ -2,6 +2,10 @@
 import { Contract, Interface, Wallet as EthereumWallet } from "ethers";
 import { committedKeyHashes } from "../../../scripts/product/deploy.ts";
 import { wordsOf } from "../../../scripts/product/watch/groth16.ts";
+import {
+  measurementNamed,
+  registerDevelopmentSigner,
+} from "../../../scripts/stack/development-registration.ts";
 import { attested, attester, NO_UPDATE, unsigned } from "../../../scripts/stack/pool-transaction.ts";
 import { pinsOf } from "../../../scripts/stack/stack-wallet.ts";
 import { NO_PROOF } from "../../../scripts/stack/stolen-key/thief.ts";
@@ -15,16 +19,21 @@ import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { decodeShieldedAddress } from "../../../shared/notes/address.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { newNote } from "../../../shared/notes/note.ts";
-import { asAddress, mustField } from "../../../shared/protocol/brands.ts";
-import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { mustField } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
+import { keccakHex } from "../../../shared/protocol/hash.ts";
+import { imageOf, VERIFIER_KINDS } from "../../../shared/protocol/host/registration.ts";
 import { TREE_DEPTH } from "../../../shared/protocol/tree.ts";
 import type { TestStack } from "../../support/stack.ts";
 import type { Foreign } from "./observations.ts";
 
 const POOL = new Interface(POOL_ABI);
-/** The second signer that the pool admits; its key is stolen. */
-const THIEF = attester(666);
+/** Further signers that the pool admits, of each kind of verifier; their keys are stolen. As many sign as the pool asks for. */
+const THIEVES = [
+  { thief: attester(666), kind: VERIFIER_KINDS.first },
+  { thief: attester(667), kind: VERIFIER_KINDS.second },
+] as const;
 const NO_FEES = { service: undefined, developer: undefined, total: 0n };
 
 /** Sent by its owner, or by nobody. */
@@ -33,7 +42,7 @@ export interface Proved extends Foreign {
   readonly call: string;
 }
 
-/** Vouched for by the thief alone. */
+/** Vouched for by thieves alone. */
 export interface Forgery {
   readonly name: string;
   readonly statement: string;
@@ -75,18 +84,25 @@ export async function prove(
 }
 
 /** The way of every signer; then its key is in a thief's hands. */
-export async function admitThief(on: TestStack, changeDelay: number): Promise<void> {
+export async function admitThieves(on: TestStack, changeDelay: number): Promise<void> {
   const owner = new EthereumWallet(await on.local.folder.secrets.text("owner.key"), on.chain);
   const pool = new Contract(on.entry.pool, POOL_ABI, owner);
-  const image = keccakHex(new TextEncoder().encode("another image"));
   const send = async (name: string, ...args: readonly unknown[]): Promise<void> => {
     const sent = (await pool.getFunction(name)(...args)) as { wait(): Promise<unknown> };
     await sent.wait();
   };
-  await send("proposeSigner", THIEF.address, image, "0x");
-  await on.passTime(changeDelay);
-  await send("addSigner", THIEF.address);
+  for (const { thief, kind } of thievesOf(on)) {
+    const measurement = measurementNamed(`another image of kind ${String(kind)}`);
+    await send("proposeImage", imageOf(measurement), kind, "this tree", "npm run build");
+    await on.passTime(changeDelay);
+    await send("admitImage", imageOf(measurement));
+    await registerDevelopmentSigner(owner, {
+      ...{ pool: asAddress(on.entry.pool)!, signer: thief.address, measurement },
+    });
+  }
 }
+
+const thievesOf = ({ entry }: TestStack) => THIEVES.slice(0, entry.threshold);
 
 /** Of a note that is nowhere, with a proof that proves nothing, to somebody whose wallet would find it. */
 export async function forge(on: TestStack, name: string, to: string, deadline: number): Promise<Forgery> {
@@ -105,7 +121,8 @@ export async function forge(on: TestStack, name: string, to: string, deadline: n
     payment: { type: "transfer", to: address, value },
   });
   const { spend: keyHash } = await committedKeyHashes();
-  const member = attested(home, keyHash, unsigned(statement, NO_PROOF), [THIEF]);
+  const thieves = thievesOf(on).map(({ thief }) => thief);
+  const member = attested(home, keyHash, unsigned(statement, NO_PROOF), thieves);
   const { kind, signals, attestations } = member;
   const shared = { kind, deadline: member.deadline, signals };
   return {

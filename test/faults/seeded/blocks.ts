@@ -53,15 +53,24 @@ export class Blocks {
     await this.mine(1);
   }
 
+  /** Of ours that the next block could take. */
+  async inFlight(): Promise<number> {
+    return Object.keys(await this.#ours()).length;
+  }
+
+  async #ours(): Promise<Readonly<Record<string, Waiting>>> {
+    const sender = this.#chain.sender.toLowerCase();
+    const { pending } = (await this.#chain.rpc("txpool_content")) as {
+      pending: Readonly<Record<string, Readonly<Record<string, Waiting>>>>;
+    };
+    return Object.entries(pending).find(([address]) => address.toLowerCase() === sender)?.[1] ?? {};
+  }
+
   /** Our transaction that waits to be mined with the lowest nonce, once there is one. */
   async waiting(withinMs = 400): Promise<Waiting | undefined> {
-    const sender = this.#chain.sender.toLowerCase();
     const end = performance.now() + withinMs;
     for (;;) {
-      const { pending } = (await this.#chain.rpc("txpool_content")) as {
-        pending: Readonly<Record<string, Readonly<Record<string, Waiting>>>>;
-      };
-      const ours = Object.entries(pending).find(([address]) => address.toLowerCase() === sender)?.[1] ?? {};
+      const ours = await this.#ours();
       const first = Object.keys(ours).sort((a, b) => Number(a) - Number(b))[0];
       if (first !== undefined) return ours[first];
       if (performance.now() > end) return undefined;

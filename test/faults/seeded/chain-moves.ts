@@ -2,6 +2,7 @@
 import { Interface, Transaction } from "ethers";
 import { NO_UPDATE } from "../../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
+import { EXECUTED_TOPIC } from "../../../shared/protocol/host/executed-log.ts";
 import { Blocks, hex } from "./blocks.ts";
 import { CONFIRMATIONS, type Prebuilt, type World } from "./world.ts";
 
@@ -19,6 +20,8 @@ export class ChainMoves extends Blocks {
   #racing = 0;
   /** Statements that the pool refused, or did not reach in a call that failed as a whole, in a block that stands or stood. */
   readonly rejected = new Set<string>();
+  /** Statements that were executed when blocks were about to be taken back. */
+  readonly executedBefore = new Set<string>();
   /** Transactions of strangers that went first. */
   races = 0;
 
@@ -82,8 +85,10 @@ export class ChainMoves extends Blocks {
     return true;
   }
 
-  protected override beforeOrphaning(): Promise<void> {
-    return this.noteRejected();
+  protected override async beforeOrphaning(): Promise<void> {
+    await this.noteRejected();
+    for (const { topics } of await this.logs(this.#world.height + 1))
+      if (topics[0] === EXECUTED_TOPIC) this.executedBefore.add(topics[1]!);
   }
 
   async noteRejected(): Promise<void> {

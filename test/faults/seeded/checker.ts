@@ -208,15 +208,22 @@ function checkLogs(seen: Observations, say: Say): void {
 
 /**
  * Leaves stand in the order of acceptance. Exempt are tickets that the pool refused at some time (they wait, and
- * others pass) and those that a stranger's call executed: he chooses what he copies.
+ * others pass), those whose note a rival had spent in a block that was taken back (nobody sent them before), and
+ * those that a stranger's call executed: he chooses what he copies.
  */
 function checkOrder(seen: Observations, executed: ReadonlyMap<string, Execution>, say: Say): void {
+  const rivalsBefore = new Set(
+    [...seen.asked, ...seen.foreign]
+      .filter(({ statement }) => seen.executedBefore.has(statement))
+      .map(({ name }) => name),
+  );
   const line = seen.asked
-    .flatMap(({ name, statement, ticket }) => {
+    .flatMap(({ name, statement, rivals, ticket }) => {
       const execution = executed.get(statement);
       const stored = ticket === undefined ? undefined : seen.stored.get(ticket.id);
       if (execution === undefined || stored === undefined) return [];
       if (execution.from !== seen.sender || seen.rejected.has(statement)) return [];
+      if (rivals.some((rival) => rivalsBefore.has(rival))) return [];
       return [{ name, sequence: stored.sequence, leaf: execution.firstLeaf }];
     })
     .sort((a, b) => a.sequence - b.sequence);

@@ -3,7 +3,6 @@
  * transactions of his own. What a reorganisation takes back is not sent again before the healing.
  */
 import { Interface } from "ethers";
-import { frontierOf } from "../../../shared/client/chain/advance.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
 import { ZERO_BYTES32, type Bytes32 } from "../../../shared/protocol/brands.ts";
 import { nextHead } from "../../../shared/protocol/tree.ts";
@@ -68,7 +67,7 @@ export class Disputes {
     const waiting = log.leaves.slice(from);
     if (waiting.length === 0) return false;
     const head = log.leaves.slice(0, from).reduce<Bytes32>(nextHead, ZERO_BYTES32);
-    const frontier = frontierOf(treeOf(log, from), from);
+    const frontier = treeOf(log, from).frontier(from);
     const call = POOL.encodeFunctionData("advance", [frontier, waiting.length, head, waiting]);
     return this.#moves.act(this.#world.stranger, call);
   }

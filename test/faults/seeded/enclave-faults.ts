@@ -1,9 +1,10 @@
 /**
- * Stands between one proxy and the socket of its enclave: passes bytes on, and loses, delays, cuts, spoils or forges
- * an answer where it was told to. It has no key, so what it forges is no attestation, and the proxy must notice.
+ * Stands between one proxy and the sockets of its enclaves: passes bytes on, and loses, delays, cuts, spoils or forges
+ * an answer where it was told to, whoever gives the next one. It has no key, so what it forges is no attestation, and the proxy must notice.
  */
+import { once } from "node:events";
 import { rm } from "node:fs/promises";
-import { connect, createServer, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { FrameSplitter } from "../../../shared/protocol/enclave-messages.ts";
 import type { Moment } from "./trap.ts";
 
@@ -18,7 +19,8 @@ export const ENCLAVE_FAULTS = [
 export type EnclaveFault = (typeof ENCLAVE_FAULTS)[number];
 
 export interface EnclaveRelay {
-  readonly path: string;
+  /** One for each enclave, in their order. */
+  readonly paths: readonly string[];
   /** Strikes the next exchanges, so many of them. */
   arm(fault: EnclaveFault, times: number): void;
   /** Calls back once at the next exchange, before the enclave receives it or when it has answered. */
@@ -35,7 +37,8 @@ const SIGNATURE_BYTES = 65;
 /** A status or a refusal is shorter than anything that carries a signature. */
 const SHORTEST_ATTESTATION = 64 + SIGNATURE_BYTES;
 
-export async function startEnclaveRelay(path: string, target: string): Promise<EnclaveRelay> {
+/** `at`: where its sockets are, each with its number behind it. */
+export async function startEnclaveRelay(at: string, targets: readonly string[]): Promise<EnclaveRelay> {
   let armed: { readonly fault: EnclaveFault; left: number }[] = [];
   let trap: { readonly moment: Moment; readonly act: () => void } | undefined;
   let struck = new Map<EnclaveFault, number>();
@@ -57,75 +60,81 @@ export async function startEnclaveRelay(path: string, target: string): Promise<E
     return found.fault;
   }
 
-  const server = createServer((near) => {
-    const far = connect({ path: target });
-    const both = [near, far];
-    const end = (): void => {
+  const serverTo = (target: string): Server =>
+    createServer((near) => {
+      const far = connect({ path: target });
+      const both = [near, far];
+      const end = (): void => {
+        for (const socket of both) {
+          socket.destroy();
+          sockets.delete(socket);
+        }
+      };
       for (const socket of both) {
-        socket.destroy();
-        sockets.delete(socket);
+        sockets.add(socket);
+        socket.on("error", end).on("close", end);
       }
-    };
-    for (const socket of both) {
-      sockets.add(socket);
-      socket.on("error", end).on("close", end);
-    }
-    // The first line each way is the handshake.
-    let isSpeaking = false;
-    let pending: EnclaveFault | undefined;
-    near.on("data", (chunk) => {
-      if (isSpeaking) {
-        if (caught("before")) {
-          end();
-          return;
+      // The first line each way is the handshake.
+      let isSpeaking = false;
+      let pending: EnclaveFault | undefined;
+      near.on("data", (chunk) => {
+        if (isSpeaking) {
+          if (caught("before")) {
+            end();
+            return;
+          }
+          pending ??= next();
+          if (pending === "enclave-refuses") {
+            pending = undefined;
+            end();
+            return;
+          }
         }
-        pending ??= next();
-        if (pending === "enclave-refuses") {
-          pending = undefined;
-          end();
-          return;
-        }
-      }
-      far.write(chunk);
-    });
-    far.on("data", (chunk) => {
-      if (!isSpeaking) {
-        isSpeaking = true;
-        near.write(chunk);
-        return;
-      }
-      if (caught("after")) {
-        end();
-        return;
-      }
-      const fault = pending;
-      pending = undefined;
-      switch (fault) {
-        case "enclave-lost":
-          end();
-          return;
-        case "enclave-late":
-          setTimeout(() => near.write(chunk), LATE_MS);
-          return;
-        case "enclave-garbage":
-          near.write(Buffer.from(chunk.map((byte) => byte ^ 0x5a)));
-          return;
-        case "enclave-cut":
-          near.write(chunk.subarray(0, chunk.length >> 1), end);
-          return;
-        case "enclave-forged":
-          near.write(forged(chunk));
-          return;
-        case "enclave-refuses":
-        case undefined:
+        far.write(chunk);
+      });
+      far.on("data", (chunk) => {
+        if (!isSpeaking) {
+          isSpeaking = true;
           near.write(chunk);
-      }
+          return;
+        }
+        if (caught("after")) {
+          end();
+          return;
+        }
+        const fault = pending;
+        pending = undefined;
+        switch (fault) {
+          case "enclave-lost":
+            end();
+            return;
+          case "enclave-late":
+            setTimeout(() => near.write(chunk), LATE_MS);
+            return;
+          case "enclave-garbage":
+            near.write(Buffer.from(chunk.map((byte) => byte ^ 0x5a)));
+            return;
+          case "enclave-cut":
+            near.write(chunk.subarray(0, chunk.length >> 1), end);
+            return;
+          case "enclave-forged":
+            near.write(forged(chunk));
+            return;
+          case "enclave-refuses":
+          case undefined:
+            near.write(chunk);
+        }
+      });
     });
-  });
-  await rm(path, { force: true });
-  await new Promise<void>((resolve) => server.listen(path, resolve));
+  const paths = targets.map((_, i) => `${at}-${String(i)}.sock`);
+  const servers = targets.map(serverTo);
+  for (const [i, server] of servers.entries()) {
+    await rm(paths[i]!, { force: true });
+    server.listen(paths[i]);
+    await once(server, "listening");
+  }
   return {
-    path,
+    paths,
     arm: (fault, times) => void armed.push({ fault, left: times }),
     trap(moment, act) {
       trap = { moment, act };
@@ -141,11 +150,11 @@ export async function startEnclaveRelay(path: string, target: string): Promise<E
       struck = new Map();
       return taken;
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
-      }),
+    async close() {
+      const closed = servers.map((server) => once(server.close(), "close"));
+      for (const socket of sockets) socket.destroy();
+      await Promise.all(closed);
+    },
   };
 }
 

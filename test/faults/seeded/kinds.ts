@@ -13,6 +13,12 @@ import { makeWorld } from "./world.ts";
 export const KIND_NAMES = ["payments", "bridges"] as const;
 export type KindName = (typeof KIND_NAMES)[number];
 
+/** Of payments. A world of bridges has one enclave. */
+export interface WorldTerms {
+  /** Of how many enclaves the pool asks for an attestation. */
+  readonly threshold: number;
+}
+
 export interface Made {
   /** With its facts and the states of its chains. */
   readonly folder: string;
@@ -27,7 +33,7 @@ export interface Kind {
   readonly faults: readonly string[];
   /** Of two proxies around one Redis. */
   readonly faultsOfTwo: readonly string[];
-  make(): Promise<Made>;
+  make(terms: WorldTerms): Promise<Made>;
 }
 
 const laneFile = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
@@ -36,11 +42,11 @@ export const KINDS: Readonly<Record<KindName, Kind>> = {
   payments: {
     name: "payments",
     laneFile: laneFile("./lane.ts"),
-    of: "a chain, an enclave, transactions with real proofs",
+    of: "a chain, its enclaves, transactions with real proofs",
     faults: FAULT_NAMES,
     faultsOfTwo: FAULT_NAMES_OF_TWO,
-    async make() {
-      const world = await makeWorld(() => undefined);
+    async make(terms) {
+      const world = await makeWorld(() => undefined, terms);
       const { reset: _reset, rpc, stop, ...facts } = world;
       await keep(facts.folder, facts, { home: rpc });
       return { folder: facts.folder, stop };

@@ -18,6 +18,7 @@ Exit code 1 when something was violated, or when in a hundred scenarios or more 
   --runs N       scenarios of each, on each store (100)
   --from N       number of the first (1): one scenario again with --from N --runs 1, or a long run resumed
   --store NAME   embedded, redis (needs redis-server) or both (both)
+  --threshold N  of how many enclaves, of each kind in turn, the pool of payments asks for an attestation (1)
   --workers N    scenarios that are played at a time (${String(defaultWorkers())})
   --stop         end with the first violation
   --help         this text`;
@@ -25,6 +26,8 @@ Exit code 1 when something was violated, or when in a hundred scenarios or more 
 /** A fault that is drawn at all has struck in as many. */
 const ENOUGH_RUNS = 100;
 const MAX_SEED = 2 ** 32;
+/** A stolen key of each kind of verifier is in the world. */
+const MAX_THRESHOLD = 2;
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -35,6 +38,7 @@ async function main(): Promise<void> {
       from: { type: "string", default: "1" },
       store: { type: "string", default: "both" },
       workers: { type: "string", default: String(defaultWorkers()) },
+      threshold: { type: "string", default: "1" },
       stop: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -46,9 +50,11 @@ async function main(): Promise<void> {
   const seed = wholeNumber(values.seed ?? String(randomInt(MAX_SEED)), MAX_SEED);
   const [runs, from] = [wholeNumber(values.runs), wholeNumber(values.from)];
   const workers = wholeNumber(values.workers, 64);
+  const threshold = wholeNumber(values.threshold, MAX_THRESHOLD + 1);
   const stores = storesOf(values.store);
   const kinds = KIND_NAMES.filter((name) => values.of === "both" || values.of === name);
-  if (seed === undefined || !runs || !from || !workers || stores === undefined || kinds.length === 0) {
+  const isPlayable = seed !== undefined && runs && from && workers && threshold;
+  if (!isPlayable || stores === undefined || kinds.length === 0) {
     console.error(`Not a number, not a store, or nothing that is played.\n\n${HELP}`);
     process.exitCode = 2;
     return;
@@ -64,7 +70,7 @@ async function main(): Promise<void> {
   for (const of of kinds) {
     console.log(`${of}, seed ${String(seed)}, ${String(runs)} scenarios of each store: ${stores.join(", ")}`);
     const said = await runSuite({
-      ...{ of, seed, runs, from, workers, stores },
+      ...{ of, seed, runs, from, workers, stores, threshold },
       stop: values.stop,
       say: (text) => console.log(text),
     });

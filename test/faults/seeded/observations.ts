@@ -94,6 +94,8 @@ export interface Observations {
   readonly executions: readonly Execution[];
   /** Statements that the pool refused in some block, canonical at the end or not. */
   readonly rejected: ReadonlySet<string>;
+  /** Statements that some block executed before blocks were taken back, itself perhaps among them. */
+  readonly executedBefore: ReadonlySet<string>;
   readonly sender: string;
   /** The whole log of the pool, in order. */
   readonly chainEvents: readonly EventLine[];

@@ -77,6 +77,7 @@ export async function observe(looking: Looking): Promise<Observations> {
     voids: chain.voids,
     executions: chain.executions,
     rejected: moves.rejected,
+    executedBefore: moves.executedBefore,
     sender: world.sender.toLowerCase(),
     chainEvents: chain.events,
     streamEvents,

@@ -1,4 +1,5 @@
 /** What a scenario will do, drawn from its seed before it begins: data, so that it can be printed and repeated. */
+import { drawCalls, showCalls, type Calls } from "./calls.ts";
 import { ENCLAVE_FAULTS, type EnclaveFault } from "./enclave-faults.ts";
 import { Random } from "./random.ts";
 import { RPC_FAULTS, type Arming } from "./rpc-faults.ts";
@@ -61,6 +62,7 @@ export interface Plan {
   readonly number: number;
   readonly store: StoreName;
   readonly proxies: 1 | 2;
+  readonly calls: Calls;
   /** Those that are restored from their keys at the end. */
   readonly wallets: readonly string[];
   readonly steps: readonly (Step & { readonly thenMs: number })[];
@@ -90,6 +92,7 @@ export const FAULT_NAMES = [
   "proved-withdrawal",
   "proved-deposit",
   "proved-rival",
+  "several-in-flight",
   "pause",
   "forge",
   "refute-fresh",
@@ -147,7 +150,8 @@ export interface Supply {
 }
 
 export function drawPlan(seed: number, number: number, store: StoreName, supply: Supply): Plan {
-  const random = new Random(seed, number * 2 + (store === "redis" ? 1 : 0));
+  const stream = number * 2 + (store === "redis" ? 1 : 0);
+  const random = new Random(seed, stream);
   const proxies = store === "redis" && random.chance(TWO_PROXIES_PERCENT) ? 2 : 1;
   const via = (): Via => (proxies === 2 && random.chance(50) ? 1 : 0);
 
@@ -189,6 +193,7 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
     number,
     store,
     proxies,
+    calls: drawCalls(seed, stream),
     wallets: number % ALL_WALLETS_EVERY === 0 ? supply.wallets : random.some(supply.wallets, SOME_WALLETS),
     steps: steps.map((step) => ({ ...step, thenMs: random.chance(60) ? random.between(0, 60) : 0 })),
   };
@@ -271,8 +276,8 @@ function isOfOneKind(fault: (typeof RPC_FAULTS)[number]): boolean {
 }
 
 /** One line a step. */
-export function showPlan({ seed, number, store, proxies, steps }: Plan): string {
-  const head = `seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}`;
+export function showPlan({ seed, number, store, proxies, calls, steps }: Plan): string {
+  const head = `seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}, ${showCalls(calls)}`;
   return [head, ...steps.map((step, i) => `  ${String(i + 1).padStart(2)}. ${JSON.stringify(step)}`)].join(
     "\n",
   );

@@ -48,7 +48,7 @@ export class Scenario implements Playing {
 
   async run(): Promise<Outcome> {
     const { world } = this.#stage;
-    this.#places = await this.#stage.places(this.#plan.proxies);
+    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan.calls);
     const desk = (this.#desk = new Desk({
       ...{ stage: this.#stage, number: this.#plan.number, moves: this.#moves, places: this.#places },
       count: (name) => this.#count(name),
@@ -128,6 +128,7 @@ export class Scenario implements Playing {
       case "send":
         return this.#desk!.send(step.what, this.#place(step.via), step);
       case "mine":
+        if ((await moves.inFlight()) > 1) this.#count("several-in-flight");
         return moves.mine(step.blocks);
       case "rpc":
         if (step.arming.fault === "stale") this.#wentBack = true;

@@ -2,6 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { ENCLAVE_PORT } from "../../../shared/protocol/host/enclave-host.ts";
+import { callsSettings, type Calls } from "./calls.ts";
 import { startEnclaveRelay, type EnclaveRelay } from "./enclave-faults.ts";
 import type { Reserve } from "./hosts.ts";
 import { Place } from "./hosts.ts";
@@ -20,7 +21,7 @@ export interface Stage {
   readonly store: Store;
   readonly between: readonly [Between, Between];
   /** Proxies on fresh data, not started yet. */
-  places(count: number): Promise<Place[]>;
+  places(count: number, calls?: Calls): Promise<Place[]>;
   /** Data folder of the first of them. */
   readonly dataDir: () => string;
   close(): Promise<void>;
@@ -32,7 +33,7 @@ export async function openStage(world: World, name: StoreName, reserve: Reserve)
   const store = await openStore(name, world, folder);
   const makeBetween = async (i: number): Promise<Between> => ({
     rpc: await startRpcRelay(world.entry.chain_rpc),
-    enclave: await startEnclaveRelay(path.join(world.folder, `${name}-${String(i)}.sock`), world.vsockPath),
+    enclave: await startEnclaveRelay(path.join(world.folder, `${name}-${String(i)}`), world.vsockPaths),
   });
   const between = [await makeBetween(0), await makeBetween(1)] as const;
   let folders: string[] = [];
@@ -40,7 +41,7 @@ export async function openStage(world: World, name: StoreName, reserve: Reserve)
     world,
     store,
     between,
-    async places(count) {
+    async places(count, calls) {
       await world.reset();
       folders = await store.reset(count);
       return folders.map((dataDir, i) => {
@@ -49,9 +50,10 @@ export async function openStage(world: World, name: StoreName, reserve: Reserve)
         const place = new Place(reserve, {
           ...world.settings,
           ...store.settings,
+          ...(calls === undefined ? {} : callsSettings(calls)),
           CLOISTER_DATA_DIR: dataDir,
           CLOISTER_RPC_URL: rpc.url,
-          CLOISTER_ENCLAVES: `unix:${enclave.path}:${String(ENCLAVE_PORT)}`,
+          CLOISTER_ENCLAVES: enclave.paths.map((at) => `unix:${at}:${String(ENCLAVE_PORT)}`).join(","),
         });
         place.onKilled = () => store.lapse();
         return place;

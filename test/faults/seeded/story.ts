@@ -69,6 +69,7 @@ export function story(): Observations {
     foreign: [],
     executions: [executionOf("one", 0), executionOf("two", 2), executionOf("winner", 4)],
     rejected: new Set(),
+    executedBefore: new Set(),
     sender: SENDER,
     chainEvents: ["leaf 0", "leaf 1", "root a"],
     streamEvents: ["leaf 0", "leaf 1", "root a"],

@@ -20,6 +20,8 @@ export interface SuiteOptions {
   readonly stores: readonly StoreName[];
   /** Scenarios that are played at a time. */
   readonly workers?: number;
+  /** Of how many enclaves the pool of payments asks for an attestation. Default: 1. */
+  readonly threshold?: number;
   /** End with the first violation. */
   readonly stop?: boolean;
   readonly say: (text: string) => void;
@@ -149,7 +151,7 @@ class Suite {
   async #lane(store: StoreName): Promise<Lane> {
     const idle = this.#idle.get(store)?.shift();
     if (idle !== undefined) return idle;
-    const base = await (this.#base ??= makeBase(this.#kind, this.#options.say));
+    const base = await (this.#base ??= makeBase(this.#kind, this.#options));
     const folder = path.join(base.made.folder, `lane-${String(++this.#opened)}`);
     const lane = new Lane(this.#kind.laneFile);
     this.#lanes.add(lane);
@@ -170,10 +172,10 @@ interface Base {
   readonly program: Program;
 }
 
-async function makeBase(kind: Kind, say: (text: string) => void): Promise<Base> {
+async function makeBase(kind: Kind, { say, threshold = 1 }: SuiteOptions): Promise<Base> {
   const began = performance.now();
   say(`making the world: ${kind.of} …`);
-  const made = await kind.make();
+  const made = await kind.make({ threshold });
   // Of the stack's own folder: those of its networks have the same names in each.
   const program = await makeProgram(path.basename(path.dirname(made.folder)));
   say(`  made in ${((performance.now() - began) / 1000).toFixed(0)} s`);

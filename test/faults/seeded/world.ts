@@ -12,14 +12,15 @@ import { pepperFile } from "../../../scripts/stack/development-credential.ts";
 import type { DepositBody, SpendBody } from "../../../shared/api/transactions.ts";
 import { executeCall } from "../../../shared/client/execute-call.ts";
 import { newSeed, type Client, type Wallet } from "../../../shared/client/index.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { capture, capturing } from "../../support/captured.ts";
 import { startTestStack, type TestStack } from "../../support/stack.ts";
 import { until } from "../../support/until.ts";
 import { toTransaction } from "../../../proxy/payments/transaction.ts";
 import { giveCoins } from "../../../scripts/stack/local-chain.ts";
-import { admitThief, forge, prove, type Forgery, type Proved } from "./alone.ts";
+import { admitThieves, forge, prove, type Forgery, type Proved } from "./alone.ts";
 import type { Effects } from "./observations.ts";
 
 export type { Forgery } from "./alone.ts";
@@ -75,7 +76,8 @@ export interface WorldFacts {
   readonly sender: string;
   /** Of a proxy on the embedded store, without where its data and relays are. */
   readonly settings: Readonly<Record<string, string>>;
-  readonly vsockPath: string;
+  /** Of each enclave. */
+  readonly vsockPaths: readonly string[];
   /** The proxy's data folder as it is at the snapshot. */
   readonly template: string;
   /** For what scenarios leave behind. */
@@ -105,9 +107,14 @@ const LATE = 2;
 const FORGERIES = 2;
 const RECIPIENTS = 3;
 
-export async function makeWorld(say: (text: string) => void): Promise<World> {
+/** `threshold`: of how many enclaves, one of each kind in turn, the pool asks for an attestation. */
+export async function makeWorld(
+  say: (text: string) => void,
+  { threshold = 1 }: { readonly threshold?: number } = {},
+): Promise<World> {
   const guardian = EthereumWallet.createRandom().address.toLowerCase() as Address;
   const on = await startTestStack({
+    threshold,
     poolTerms: { changeDelay: CHANGE_DELAY_SECS, provedDelay: PROVED_DELAY_SECS, guardian },
   });
   try {
@@ -249,7 +256,7 @@ async function fill(on: TestStack, guardian: string, say: (text: string) => void
   say(`notes for ${String(payers.length)} payers`);
   const funding: Prebuilt[] = [];
   for (const payer of payers) funding.push(await deposit(`fund ${payer}`, payer, 20n * UNIT));
-  await admitThief(on, CHANGE_DELAY_SECS);
+  await admitThieves(on, CHANGE_DELAY_SECS);
   const tickets = [];
   for (const { body } of funding) tickets.push(await on.client.sequenceDeposit(body as DepositBody));
   for (const { ticket_id } of tickets)
@@ -382,7 +389,9 @@ async function fill(on: TestStack, guardian: string, say: (text: string) => void
     lone: lone.address,
     sender: await on.sender(),
     settings,
-    vsockPath: String(local.enclave().ready["vsockPath"]),
+    vsockPaths: Array.from({ length: entry.threshold }, (_, i) =>
+      String(local.enclave(i).ready["vsockPath"]),
+    ),
     template,
     folder: folder.path,
     height,

@@ -1,5 +1,7 @@
 // Telling of an error must never be what ends the proxy, whatever a library has put into it.
 import assert from "node:assert/strict";
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createLogger } from "../../../proxy/logging.ts";
@@ -41,5 +43,40 @@ describe("logging of errors", () => {
         await new Promise((resolve) => server.close(resolve));
       }
     }
+  });
+});
+
+describe("logging to standard output", function () {
+  /** A process that says so many lines and does this then. */
+  function saying(lines: number, then: string): ChildProcess {
+    const logging = new URL("../../../proxy/logging.ts", import.meta.url).href;
+    const program = `import { createLogger } from ${JSON.stringify(logging)};
+      const logger = createLogger("info");
+      for (let i = 0; i < ${String(lines)}; i++) logger.info({ i }, "said");
+      ${then}`;
+    const words = ["--import", "tsx", "--input-type=module", "--eval", program];
+    return spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+  }
+
+  it("says one line by itself, though nothing follows it", async () => {
+    const child = saying(1, "setInterval(() => undefined, 1000);");
+    const [line] = (await once(child.stdout!, "data")) as [Buffer];
+    child.kill("SIGKILL");
+    assert.equal((JSON.parse(line.toString()) as { msg: string }).msg, "said");
+  });
+
+  it("loses nothing of what was said before the process ended itself", async () => {
+    const child = saying(1000, "process.exit(1);");
+    let text = "";
+    child.stdout!.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    await once(child, "close");
+    const said = text
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { i: number }).i);
+    assert.deepEqual(
+      said,
+      Array.from({ length: 1000 }, (_, i) => i),
+    );
   });
 });

@@ -11,7 +11,7 @@ import { folderArtefacts } from "../../../../shared/client/node/index.ts";
 import type { Prepared } from "../../../../shared/client/statements.ts";
 import type { Kind } from "../../../../shared/protocol/statements.ts";
 import { releaseCurve } from "../../../build/circuits/ceremony.ts";
-import { answer } from "../child.ts";
+import { answer } from "../answering.ts";
 import { aStatement } from "./statements.ts";
 
 export type Ask =
@@ -22,7 +22,7 @@ export interface Measured {
   readonly seconds: number;
   /** All threads together. */
   readonly cpuSeconds: number;
-  /** Of this process since it began, its TypeScript loader included. */
+  /** Of this process since it began. */
   readonly peakMb: number;
 }
 

@@ -12,13 +12,8 @@ import {
 import { newSeed, SpendingKey } from "../../../../shared/notes/keys.ts";
 import { NoteTree } from "../../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, randomField } from "../../../../shared/notes/note.ts";
-import {
-  asAddress,
-  mustField,
-  ZERO_ADDRESS,
-  type Address,
-  type Field,
-} from "../../../../shared/protocol/brands.ts";
+import { mustField, ZERO_ADDRESS, type Address, type Field } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { KINDS, type Kind } from "../../../../shared/protocol/statements.ts";
 import { TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
 

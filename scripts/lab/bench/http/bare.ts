@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:http";
 import Router from "@koa/router";
 import Koa from "koa";
-import { answer } from "../child.ts";
+import { answer } from "../answering.ts";
 
 /** The JSON to answer with; answered with the port. */
 answer(async (body: Record<string, unknown>): Promise<number> => {

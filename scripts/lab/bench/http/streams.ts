@@ -3,7 +3,7 @@
 // aside with its time and looked at when it is quiet: looking would take longer than reading, and be measured with it.
 
 import { connect, type Socket } from "node:net";
-import { answer } from "../child.ts";
+import { answer } from "../answering.ts";
 
 export type StreamsAsk =
   | { readonly type: "open"; readonly port: number; readonly query: readonly string[] }

@@ -8,16 +8,17 @@ import Koa from "koa";
 import { pino } from "pino";
 import { compression } from "../../../../proxy/http/compression.ts";
 import { errorHandler } from "../../../../proxy/http/error-handler.ts";
+import { listenerOf } from "../../../../proxy/http/listener.ts";
 import { startHttpServer } from "../../../../proxy/http/server.ts";
 import type { RequestState } from "../../../../proxy/http/state.ts";
 import { merkleRoutes } from "../../../../proxy/merkle/merkle.routes.ts";
 import { createMerkle } from "../../../../proxy/merkle/merkle.service.ts";
-import { NODE_BYTES } from "../../../../proxy/merkle/tree.ts";
+import { NODE_BYTES } from "../../../../shared/notes/merkle.ts";
 import { createMetrics } from "../../../../proxy/observe/metrics.ts";
 import { ENDPOINTS } from "../../../../shared/api/endpoints.ts";
 import { mustField } from "../../../../shared/protocol/brands.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
-import { answer } from "../child.ts";
+import { answer } from "../answering.ts";
 
 const LEAVES = 2 ** 20;
 
@@ -55,7 +56,6 @@ answer(async (): Promise<number> => {
     .get(ENDPOINTS.merkleRoot.path, merkleRoot)
     .get(ENDPOINTS.merkleTree.path, merkleTree);
   app.use(router.routes());
-  const handle = app.callback();
-  const server = await startHttpServer((request, response) => void handle(request, response), "127.0.0.1", 0);
+  const server = await startHttpServer(listenerOf(app), "127.0.0.1", 0);
   return server.port;
 });

@@ -61,7 +61,7 @@ interface Standing {
 /** With users of its own, whose event streams no restart has ended. */
 async function measure({ network, apiKey }: FreshService): Promise<Standing> {
   const { entry } = network;
-  const load = startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
+  const load = await startChild<LoadAsk, LoadAnswer>("sequencer/load.ts");
   try {
     await load.ask({ type: "open", baseUrl: entry.base_url, apiKey, users: USERS, pins: pinsOf(entry) });
     await load.ask({ type: "prepare", count: WARM_UP + ACCEPTED });

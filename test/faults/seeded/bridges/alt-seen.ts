@@ -3,7 +3,7 @@ import { base58 } from "@scure/base";
 import { z } from "zod";
 import { nonceOf } from "../../../../scripts/stack/venues/attester/completing.ts";
 import { unpaddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
-import { asBytes32 } from "../../../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../../../shared/protocol/host/text.ts";
 import type { Alt } from "./alt.ts";
 import type { Act, Burned, ChainSeen, Moved } from "./observations.ts";
 import { ISSUER, NOBODY } from "./observations.ts";

@@ -1,4 +1,5 @@
 /** What a scenario of bridges will do, drawn from its seed before it begins: data, so that it can be printed and repeated. */
+import { drawCalls, showCalls, type Calls } from "../calls.ts";
 import { Random } from "../random.ts";
 import type { StoreName } from "../stores.ts";
 import { ABOVE_FAST_FEE, MINIMUM, UNIT } from "./measures.ts";
@@ -13,6 +14,7 @@ export interface Plan {
   readonly number: number;
   readonly store: StoreName;
   readonly proxies: 1 | 2;
+  readonly calls: Calls;
   readonly extras: Extras;
   /** Whether the wallet that gets the fees is restored at the end, too. */
   readonly looksAtFees: boolean;
@@ -68,7 +70,15 @@ export function drawPlan(seed: number, number: number, store: StoreName, supply:
       proxies === 2,
     );
   return {
-    ...{ seed, number, store, proxies, extras, looksAtFees: number % FEES_EVERY === 0 },
+    ...{
+      seed,
+      number,
+      store,
+      proxies,
+      extras,
+      calls: drawCalls(seed, stream),
+      looksAtFees: number % FEES_EVERY === 0,
+    },
     steps: steps.map((step) => ({ ...step, thenMs: random.chance(50) ? random.between(0, 60) : 0 })),
   };
 }
@@ -100,8 +110,8 @@ function drawAmount(random: Random): bigint {
 }
 
 /** One line a step. */
-export function showPlan({ seed, number, store, proxies, steps }: Plan): string {
-  const head = `bridges, seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}`;
+export function showPlan({ seed, number, store, proxies, calls, steps }: Plan): string {
+  const head = `bridges, seed ${String(seed)}, scenario ${String(number)}, store ${store}, ${String(proxies)} ${proxies === 1 ? "proxy" : "proxies"}, ${showCalls(calls)}`;
   return [head, ...steps.map((step, i) => `  ${String(i + 1).padStart(2)}. ${JSON.stringify(step)}`)].join(
     "\n",
   );

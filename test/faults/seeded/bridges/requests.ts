@@ -10,7 +10,8 @@ import { numbered, type Unnumbered } from "../../../../shared/client/bridges/ref
 import { placeOf, type InPlace, type OutPlace } from "../../../../shared/client/bridges/terms.ts";
 import { DepositKey } from "../../../../shared/notes/bridge-keys.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
-import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { paddedAddress } from "../../../../shared/protocol/host/forwarders.ts";
 import type { AccountKind, ExchangeFacts } from "./world-exchange.ts";

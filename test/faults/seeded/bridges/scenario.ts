@@ -39,7 +39,7 @@ export class Scenario implements Playing {
   }
 
   async run(): Promise<Outcome> {
-    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan.extras);
+    this.#places = await this.#stage.places(this.#plan.proxies, this.#plan.extras, this.#plan.calls);
     const desk = new Desk(this.#stage, this.#places, (name) => this.#count(name));
     const device = new Device(this.#stage, desk);
     const playing = { places: this.#places, desk, device, struck: this.#struck };

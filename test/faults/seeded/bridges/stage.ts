@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { ENCLAVE_PORT } from "../../../../shared/protocol/host/enclave-host.ts";
+import { callsSettings, type Calls } from "../calls.ts";
 import { Place, type Reserve } from "../hosts.ts";
 import { startRpcRelay, type RpcRelay } from "../rpc-faults.ts";
 import { openStore, type Store, type StoreName } from "../stores.ts";
@@ -23,7 +24,7 @@ export interface Stage {
   readonly store: Store;
   readonly between: readonly [Between, Between];
   /** Proxies on fresh data, not started yet. */
-  places(count: number, extras: Extras): Promise<Place[]>;
+  places(count: number, extras: Extras, calls: Calls): Promise<Place[]>;
   /** What the scenario that is played has. */
   readonly extras: () => Extras;
   /** Data folder of the first of them. */
@@ -65,7 +66,7 @@ export async function openStage(
 
   return {
     ...{ facts, parties, store, between },
-    async places(count, extras) {
+    async places(count, extras, calls) {
       now = extras;
       await parties.renew(extras);
       const files = [await fileOf(0), await fileOf(1)];
@@ -76,6 +77,7 @@ export async function openStage(
         const place = new Place(reserve, {
           ...facts.settings,
           ...store.settings,
+          ...callsSettings(calls),
           CLOISTER_DATA_DIR: dataDir,
           CLOISTER_RPC_URL: rpc.home.url,
           CLOISTER_ENCLAVES: `unix:${facts.vsockPath}:${String(ENCLAVE_PORT)}`,

@@ -8,7 +8,8 @@ import { TestUsdc } from "../../../../scripts/stack/usdc.ts";
 import { postAction, send, signAction } from "../../../../scripts/stack/venues/exchange/actions.ts";
 import { writeAmount } from "../../../../scripts/stack/venues/exchange/amounts.ts";
 import { exchangeAddresses } from "../../../../scripts/stack/venues/exchange/start.ts";
-import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { until } from "../../../support/until.ts";
 import { person } from "./persons.ts";
 

@@ -1,14 +1,9 @@
 // Fee notes, their openings and the statements that carry them, as the fee rules see them.
 import type { FeeOpening } from "../../../../proxy/fees/fee-rules.ts";
-import {
-  addressToField,
-  asAddress,
-  mustField,
-  type Address,
-  type Field,
-} from "../../../../shared/protocol/brands.ts";
+import { mustField, type Address, type Field } from "../../../../shared/protocol/brands.ts";
+import { addressToField, asAddress } from "../../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
-import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
+import { poseidon2, poseidon3 } from "../../../../shared/protocol/host/poseidon.ts";
 import type { Facts, Kind } from "../../../../shared/protocol/statements.ts";
 
 export const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
-import { CommitmentTree, NODE_BYTES } from "../../../../proxy/merkle/tree.ts";
+import { CommitmentTree } from "../../../../proxy/merkle/tree.ts";
+import { NODE_BYTES, NoteTree } from "../../../../shared/notes/merkle.ts";
 import { mustField } from "../../../../shared/protocol/brands.ts";
 import { bytesToUint } from "../../../../shared/protocol/bytes.ts";
-import { NoteTree } from "../../../../shared/notes/merkle.ts";
+import { emptyFrontier } from "../../../../shared/protocol/host/frontier.ts";
 import { emptyNode, Frontier, TREE_DEPTH } from "../../../../shared/protocol/tree.ts";
 
 const COUNT = 150;
 const leafAt = (index: number) => mustField(BigInt(index + 1));
 
 function bentRoot(count: number, leaf: number): bigint {
-  const frontier = Frontier.empty();
+  const frontier = emptyFrontier();
   for (let i = 0; i < count; i++) frontier.append(leafAt(i));
   frontier.append(leafAt(leaf));
   return frontier.root();
@@ -17,11 +18,11 @@ function bentRoot(count: number, leaf: number): bigint {
 
 describe("merkle/tree", () => {
   const tree = new CommitmentTree();
-  const frontiers = [Frontier.empty()];
+  const frontiers = [emptyFrontier()];
   before(() => {
     for (let i = 0; i < COUNT; i++) {
       tree.append(leafAt(i));
-      const next = frontiers.at(-1)!.clone();
+      const next = Frontier.from(BigInt(i), frontiers[i]!.nodes())!;
       next.append(leafAt(i));
       frontiers.push(next);
     }
@@ -35,13 +36,14 @@ describe("merkle/tree", () => {
     assert.equal(tree.root(0), emptyNode(TREE_DEPTH));
   });
 
-  it("has the root with leaves behind a prefix that it need not have, from none to more than it has itself", async () => {
+  it("has root and frontier with leaves behind a prefix that it need not have, from none to more than it has itself", async () => {
     for (const count of [0, 1, 3, 4, 15, 16, 63, 64, 100]) {
       const other = new CommitmentTree();
       for (let i = 0; i < count; i++) other.append(leafAt(i));
       for (const more of [0, 1, 2, 3, 4, 13, COUNT - count]) {
         const leaves = Array.from({ length: more }, (_, i) => leafAt(count + i));
         assert.equal(await other.rootAfter(count, leaves), frontiers[count + more]!.root());
+        assert.deepEqual(await other.frontierAfter(count, leaves), frontiers[count + more]!.nodes());
       }
       assert.equal(other.leafCount, count);
     }

@@ -7,6 +7,7 @@ import { Money, NO_PROOF, type MadeStatement } from "../../../support/money.ts";
 import { poolContract } from "../../../support/pool-contract.ts";
 import { poolOf } from "../../../support/refuting.ts";
 import { until } from "../../../support/until.ts";
+import { assertInOrder } from "./order.ts";
 
 const DAY_SECS = 86_400;
 const DEPOSIT = 10n ** 16n;
@@ -72,6 +73,36 @@ describe("sequencer: the pool's brakes on a real chain", function () {
     await passDays(3);
     await on.isDone(ticket);
     assert.equal(await on.executions(made), 1);
+  });
+
+  it("lets nobody pass whoever came before him where the path opens between two looks at the chain", async () => {
+    await on.stop();
+    on = await Money.start({ maxBatch: 1 });
+    await on.run();
+    await on.reaches(await on.accept(await on.deposit(DEPOSIT)), "confirmed");
+    await (await poolOf(on).getFunction("pause")()).wait();
+    const { simulate } = on.pool;
+    let isToOpen = false;
+    Object.assign(on.pool, {
+      simulate: async (...given: Parameters<typeof simulate>) => {
+        const answer = await simulate(...given);
+        if (isToOpen) {
+          isToOpen = false;
+          await passDays(3);
+        }
+        return answer;
+      },
+    });
+    const tickets = [await on.accept(pay()), await on.accept(pay()), await on.accept(pay())];
+    await until("them to be held", () => on.sequencer.blockedBy("spend") === "pause");
+    // Its own clock says that the path is open, so the sequencer asks; the chain's is behind.
+    on.now = () => Date.now() + 4 * DAY_SECS * 1_000;
+    isToOpen = true;
+    await on.mine();
+    const done = [];
+    for (const ticket of tickets) done.push(await on.isDone(ticket));
+    assert.equal(isToOpen, false, "the path opened in the middle");
+    assertInOrder(done);
   });
 
   it("a member that meets the closed path in its block waits without a fault of its own, and goes again", async () => {

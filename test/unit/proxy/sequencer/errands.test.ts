@@ -4,7 +4,8 @@ import { Interface, Wallet } from "ethers";
 import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Errand, Errands } from "../../../../proxy/sequencer/errands.ts";
 import { outgoingForm } from "../../../../proxy/store/tickets.ts";
-import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { Money } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";
 

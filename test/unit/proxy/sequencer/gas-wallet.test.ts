@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Transaction } from "ethers";
 import fc from "fast-check";
 import { createGasWallet, firstFees, higherFees } from "../../../../proxy/sequencer/gas-wallet.ts";
-import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { toAddress, toHex } from "../../../../shared/protocol/bytes.ts";
 
 const GWEI = 1_000_000_000n;

@@ -18,13 +18,14 @@ import { CommitmentTree } from "../../../../proxy/merkle/tree.ts";
 import type { TicketWrites } from "../../../../proxy/store/ticket-store.ts";
 import type { TicketChange, TicketRecord } from "../../../../proxy/store/tickets.ts";
 import { Backoff } from "../../../../proxy/sequencer/backoff.ts";
+import { CallsInFlight } from "../../../../proxy/sequencer/calls-in-flight.ts";
 import { createBatches, type Batch } from "../../../../proxy/sequencer/batch.ts";
 import { Blockage } from "../../../../proxy/sequencer/blockage.ts";
 import { Queue } from "../../../../proxy/sequencer/queue.ts";
 import { createMembers } from "../../../../proxy/sequencer/members.ts";
 import type { TermParts } from "../../../../proxy/sequencer/term.ts";
 import type { QueueView } from "../../../../proxy/sequencer/root-update.ts";
-import type { SignedBy } from "../../../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../../../shared/protocol/host/signed-by.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
 import {
   ZERO_ADDRESS,
@@ -189,8 +190,13 @@ export class Scene {
     const estimateGas: Chain["estimateGas"] = async ({ data }) => this.gasOf(readCall(data).kinds.length);
     const parts = {
       chain: { estimateGas },
-      data: this.#queue(),
-      tree: this.#tree,
+      inFlight: new CallsInFlight(
+        {
+          ...this.#queue(),
+          ...{ execution: () => undefined, rejection: () => undefined, root: () => undefined },
+        },
+        this.#tree,
+      ),
       pool,
       tokens: { isAuthorizationUsed: async () => false, balanceOf: async () => 0n } as unknown as Tokens,
       attestor: this.#attestor(),

@@ -3,7 +3,7 @@ import { openOf } from "../../../support/stores/tickets.ts";
 import { Signature, type HDNodeWallet } from "ethers";
 import { attester } from "../../../../scripts/stack/pool-transaction.ts";
 import { isOver } from "../../../../proxy/store/ticket-states.ts";
-import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { poolContract } from "../../../support/pool-contract.ts";
 import { Money, NO_PROOF, OWNER } from "../../../support/money.ts";
 import { until } from "../../../support/until.ts";

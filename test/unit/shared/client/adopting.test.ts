@@ -1,12 +1,13 @@
 // A note whose ciphertext nobody could read, made spendable from its opening.
 import assert from "node:assert/strict";
 import { adoptNote, type NoteOpening } from "../../../../shared/client/adopting.ts";
-import { openState, sealState } from "../../../../shared/client/state-codec.ts";
 import { WalletState } from "../../../../shared/client/state.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { newNote, noteCommitment, nullifierOf, randomField } from "../../../../shared/notes/note.ts";
-import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
+import { storedAndOpened } from "../../../support/stored-state.ts";
 
 const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;
 const keys = SpendingKey.fromSeed(new Uint8Array(32).fill(1));
@@ -46,7 +47,7 @@ describe("an opened note", () => {
     assert.deepEqual([...state.notes.values()], [adopted]);
     assert.equal(state.noteOf(adopted.nullifier), adopted);
     const home = { chainId: 1n, pool: USDC };
-    const again = await openState(await sealState(state, home, keys.storageKey()), home, keys.storageKey());
+    const again = await storedAndOpened(state, home, keys.storageKey());
     assert.deepEqual([...again.notes.values()], [adopted]);
   });
 

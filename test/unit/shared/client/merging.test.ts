@@ -123,4 +123,32 @@ describe("merging what two tabs know", () => {
       assert.equal(mine.confirmedLeaves, isSame ? 2 : 0);
     }
   });
+
+  it("a note of one tab in what the other has folded comes along with the leaves around it, if they are the same", () => {
+    for (const longer of [0, 3])
+      for (const isSame of [true, false]) {
+        const [mine, theirs] = [aState(300), aState(300 + longer)];
+        if (!isSame) theirs.tree.replace(9, mustField(4_444n));
+        theirs.addNote(aNote(7));
+        mine.addNote(aNote(280));
+        mine.tree.fold(0);
+        mine.blocks.fold(0);
+        mergeState(mine, theirs, new Map(), true);
+        // Where theirs is the longer copy it is taken as it is; here nothing of this tab's is missing in it.
+        const comes = longer > 0 || isSame;
+        assert.equal(mine.notes.has(7), comes);
+        assert.equal(mine.tree.isFolded(7), !comes);
+        assert.ok(mine.notes.has(280));
+      }
+  });
+
+  it("what this tab had unfolded for a note is unfolded in a longer copy, too", () => {
+    const [mine, theirs] = [aState(300), aState(303)];
+    mine.addNote(aNote(7));
+    theirs.tree.fold(0);
+    theirs.blocks.fold(0);
+    assert.equal(mergeState(mine, theirs, new Map(), true), true);
+    assert.ok(mine.notes.has(7));
+    assert.deepEqual(mine.tree.path(7, 303), aState(303).tree.path(7, 303));
+  });
 });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import type { StreamEvent } from "../../../../shared/api/data.ts";
 import { ClientError } from "../../../../shared/client/errors.ts";
 import { applyEvent, verifiedRoot } from "../../../../shared/client/scanner.ts";
-import { openState, sealState } from "../../../../shared/client/state-codec.ts";
 import { WalletState } from "../../../../shared/client/state.ts";
 import { nobody, OutputSealer } from "../../../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
@@ -11,8 +10,9 @@ import { commitmentOf, noteCommitment, npkOf, nullifierOf } from "../../../../sh
 import { mustField, type Address, type Field } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 import { balanceOf, stateOfNote } from "../../../../shared/client/balances.ts";
-import { Frontier } from "../../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../../shared/protocol/host/frontier.ts";
 import { sealNote } from "../../../support/sealed-notes.ts";
+import { storedAndOpened } from "../../../support/stored-state.ts";
 
 const ASSET = "0x00000000000000000000000000000000000000bb" as Address;
 const HOME = { chainId: 1n, pool: ASSET };
@@ -73,7 +73,7 @@ class Chain {
         };
         block.events.push({ kind: "leaf", id, data });
       } else if (type === "root") {
-        const frontier = Frontier.empty();
+        const frontier = emptyFrontier();
         for (const { commitment } of leaves) frontier.append(commitment);
         block.events.push({
           kind: "root",
@@ -115,7 +115,7 @@ const view = (state: WalletState): unknown => ({
   notes: [...state.notes.values()].sort((a, b) => a.leafIndex - b.leafIndex),
   roots: state.roots,
   blocks: state.blocks,
-  levels: state.tree.levels(),
+  tree: state.tree.packed(),
   last: state.lastEventId,
 });
 
@@ -127,7 +127,7 @@ describe("scanner", () => {
         let state = new WalletState();
         for (const one of acts) {
           if ("restart" in one) {
-            state = await openState(await sealState(state, HOME, keys.storageKey()), HOME, keys.storageKey());
+            state = await storedAndOpened(state, HOME, keys.storageKey());
             continue;
           }
           if ("reorg" in one) {
@@ -274,7 +274,7 @@ describe("scanner", () => {
     assert.deepEqual(states(), ["spendable", "void"]);
     assert.equal(state.confirmedLeaves, 1);
     assert.deepEqual(verifiedRoot(state)?.leafCount, 1);
-    const empty = Frontier.empty();
+    const empty = emptyFrontier();
     for (const each of [first.commitment, mustField(0n)]) empty.append(each);
     assert.equal(state.tree.root(2), empty.root());
     assert.equal(balanceOf(state, ASSET, 0).total, state.notes.get(0)!.value);

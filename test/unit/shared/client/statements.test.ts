@@ -14,7 +14,8 @@ import { NoteTree } from "../../../../shared/notes/merkle.ts";
 import { newNote, noteCommitment, npkOf, type Note } from "../../../../shared/notes/note.ts";
 import { ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
-import { KINDS, type Ciphertexts } from "../../../../shared/protocol/statements.ts";
+import { KINDS } from "../../../../shared/protocol/statements.ts";
+import type { Ciphertexts } from "../../../../shared/protocol/host/statements.ts";
 import * as oracle from "../../../support/oracle.ts";
 
 const keys = SpendingKey.fromSeed(new Uint8Array(32).fill(4));

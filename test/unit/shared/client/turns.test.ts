@@ -36,10 +36,18 @@ describe("long work on the page's thread", () => {
         yield synced;
       },
     };
-    const feed = new Feed(source, { lastEventId: undefined }, async () => {
-      applied++;
-      work(1);
-    });
+    const feed = new Feed(
+      source,
+      { lastEventId: undefined },
+      {
+        prepare: () => Promise.resolve(),
+        apply: () => {
+          applied++;
+          work(1);
+          return Promise.resolve();
+        },
+      },
+    );
     let appliedAtTurn: number | undefined;
     setImmediate(() => (appliedAtTurn = applied));
     await feed.until(() => feed.synced);

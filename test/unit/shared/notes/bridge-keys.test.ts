@@ -12,7 +12,7 @@ import {
 import { openOutput, OutputSealer } from "../../../../shared/notes/encryption.ts";
 import { SpendingKey } from "../../../../shared/notes/keys.ts";
 import { npkOf } from "../../../../shared/notes/note.ts";
-import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
 
 const KEYS = SpendingKey.fromSeed(new Uint8Array(32).fill(1));

@@ -1,10 +1,11 @@
 // Whole or absent, and on disk when the promise says so: a second process opens what was promised.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { openDatabase } from "../../../../../proxy/store/lmdb/database.ts";
 import { embeddedStores } from "../../../../../proxy/store/instance.ts";
 import { KEEP_MS } from "../../../../../proxy/store/idempotency.ts";
@@ -50,6 +51,24 @@ describe("LMDB database", () => {
     assert.deepEqual([one.get("a"), two.get("a")], [undefined, undefined]);
     await database.transaction(() => void one.put("a", 2));
     assert.equal(one.get("a"), 2);
+    await database.close();
+  });
+
+  it("a read before the loop's turn shows nothing old after it, whatever another process wrote meanwhile", async () => {
+    const database = openDatabase(folder);
+    const table = database.table<number>("t");
+    assert.equal(table.get("a"), undefined);
+    // Later in the turn of the read and before any timer: what arrives now was sent after the read was answered.
+    await setImmediate();
+    const program = `
+      const { openDatabase } = await import(${JSON.stringify(SOURCE)});
+      const database = openDatabase(${JSON.stringify(folder)});
+      const table = database.table("t");
+      await database.transaction(() => void table.put("a", 1));
+      await database.close();
+    `;
+    execFileSync(process.execPath, ["--import", "tsx", "--input-type=module", "-e", program]);
+    assert.equal(table.get("a"), 1);
     await database.close();
   });
 
