@@ -6,7 +6,8 @@ import { z } from "zod";
 import { address as addressText, amount as amountText } from "../shared/api/values.ts";
 import { feeOperation } from "../shared/api/credentials.ts";
 import { decodeShieldedAddress } from "../shared/notes/address.ts";
-import { asAddress, ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
+import { asAddress } from "../shared/protocol/host/text.ts";
 import type { FeeOperation } from "../shared/protocol/host/fees.ts";
 import { asksFlat, readFeeSchedule, readPrices } from "./fee-settings.ts";
 import { isSubnet } from "./own-hops.ts";
@@ -82,6 +83,11 @@ export function readConfig(environment: Environment) {
     deploymentBlock: integer("CLOISTER_DEPLOYMENT_BLOCK", 0, Number.MAX_SAFE_INTEGER),
     confirmations: integer("CLOISTER_CONFIRMATIONS", 1, 10_000),
     blockPollMs: integer("CLOISTER_BLOCK_POLL_MS", 10, 600_000),
+    /** A node keeps so few of one sender that wait (geth 16 for certain), and an update covers the leaves of 64. */
+    calls: Object.freeze({
+      maxInFlight: integer("CLOISTER_CALLS_IN_FLIGHT", 1, 16),
+      maxBatch: integer("CLOISTER_MEMBERS_PER_CALL", 1, 64),
+    }),
     /** Tickets that may wait before QUEUE_FULL. */
     maxWaiting: integer("CLOISTER_MAX_WAITING", 1, 1_000_000),
     /** How long what is only looked at is kept. */

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { address as addressText, amount as amountText } from "../shared/api/values.ts";
 import { feeOperation } from "../shared/api/credentials.ts";
-import { asAddress, ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address } from "../shared/protocol/brands.ts";
+import { asAddress } from "../shared/protocol/host/text.ts";
 import { parseDollars, type Dollars } from "../shared/protocol/host/dollars.ts";
 import type { FeeOperation } from "../shared/protocol/host/fees.ts";
 

@@ -25,17 +25,21 @@ import { createVenue } from "./chain/venue.ts";
 import type { Config } from "./config.ts";
 import { createAttestor } from "./enclave-link/attestor.ts";
 import { createDirectory } from "./enclave-link/directory.ts";
+import { createDisagreements } from "./enclave-link/disagreements.ts";
 import { createKeyCourier, createKeyRelease } from "./enclave-link/key-courier.ts";
 import { createLink } from "./enclave-link/link.ts";
 import { circuitsHashOf, warnOfOtherCircuits } from "./enclave-link/same-circuits.ts";
 import { timedLink } from "./enclave-link/timed-link.ts";
 import { eventsRoutes } from "./events/events.routes.ts";
+import { createHistory } from "./events/history.ts";
+import { historyRoutes } from "./events/history.routes.ts";
 import { createHub } from "./events/hub.ts";
 import { createFeeNotes } from "./fees/fee-notes.ts";
 import { createFees } from "./fees/fee-rules.ts";
 import { createConnectionCap } from "./http/connection-cap.ts";
 import { startOperations } from "./http/operations.ts";
 import { startReference } from "./http/reference.ts";
+import { listenerOf } from "./http/listener.ts";
 import { startHttpServer } from "./http/server.ts";
 import { createKeySets } from "./identity/key-sets.ts";
 import { createPinnedFetch } from "./identity/pinned-fetch.ts";
@@ -126,21 +130,29 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
 
   const links = config.enclaves.map((address, place) => timedLink(createLink(address), place, metrics));
   const tipIfFresh = (): Bytes32 | undefined => freshTip(indexer.state(), now());
-  const isSigner = acceptedSigners(pool, tipIfFresh);
-  const directory = createDirectory(links, isSigner);
+  const kindOf = acceptedSigners(pool, tipIfFresh);
+  const directory = createDirectory(links, async (signer) => (await kindOf(signer)) !== undefined);
   void warnOfOtherCircuits(directory, circuitsHashOf(ourKeys), logger);
   const courier = createKeyCourier(
     links.map((link, enclave) => ({ link, pairFile: config.signerPairs[enclave] })),
     config.kms === undefined ? undefined : createKeyRelease(config.kms),
     logger.child({ part: "courier" }),
   );
-  const attestor = createAttestor(links, {
-    home: pool.home,
-    threshold: () => pool.threshold(),
-    isSigner,
-    verifyingKeyHash: (kind) => pool.verifyingKeyHash(kind),
-    recover: recoverInTurn,
+  const disagreements = createDisagreements({
+    ...{ store: stores.disagreements, logger: logger.child({ part: "verifiers" }), now },
   });
+  await disagreements.start();
+  const attestor = createAttestor(
+    links,
+    {
+      home: pool.home,
+      threshold: () => pool.threshold(),
+      kindOf,
+      verifyingKeyHash: (kind) => pool.verifyingKeyHash(kind),
+      recover: recoverInTurn,
+    },
+    disagreements,
+  );
 
   const indexer = createIndexer(chain, pool, data, logger.child({ part: "indexer" }), {
     deploymentBlock: config.deploymentBlock,
@@ -195,7 +207,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       now,
       ...(bridging === undefined ? {} : { errands: bridging.errands }),
     },
-    { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs },
+    { confirmations: config.confirmations, pollIntervalMs: config.blockPollMs, ...config.calls },
   );
   const tickets = createTickets(stores.tickets, {
     tipNumber: () => data.tip()?.number,
@@ -229,7 +241,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     pool,
     earlier: createEarlier(stores.tickets, (statement) => data.execution(statement)),
     admission,
-    attestations: createAttestations(attestor, pool),
+    attestations: createAttestations(attestor),
     feeNotes: createFeeNotes(stores.feeNotes, data),
     store: stores.tickets,
     maxWaiting: config.maxWaiting,
@@ -255,6 +267,9 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     now,
     onFault: (error) => logger.error({ err: error }, "an event stream was given up"),
   });
+  const history = createHistory(indexer, data, logger.child({ part: "history" }), {
+    confirmations: config.confirmations,
+  });
   const status = createStatus({
     config,
     circuits,
@@ -263,7 +278,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     describeEnclaves: (nonce) => directory.describe(nonce),
     threshold: () => pool.threshold(),
     checks: createHealthChecks({
-      ...{ chain, database, stores, indexer, sequencer, directory, courier },
+      ...{ chain, database, stores, indexer, sequencer, directory, courier, disagreements },
       threshold: () => pool.threshold(),
     }),
     bridges: bridging?.bridges,
@@ -288,7 +303,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
         });
   metrics.observe(
     createSnapshots({
-      ...{ sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, now },
+      ...{ sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, disagreements, now },
       bridges: figures,
     }),
   );
@@ -317,6 +332,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     balances: createBalances(chain, tokens, config.assets[0]),
     handlers: {
       ...merkleRoutes(createMerkle(indexer, data)),
+      ...historyRoutes(history),
       ...eventsRoutes(hub, { openStream: (principal) => limits.openStream(principal) }),
       ...paymentRoutes(payments, tickets),
       ...swapRoutes(quotes),
@@ -346,18 +362,13 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
   courier.start();
   prices.start(() => fees.refresh());
   await indexer.start();
+  history.start();
   await figures?.start();
   sequencer.start();
   usage.start();
   retention.start();
   bridging?.start();
-  const handle = app.callback();
-  const server = await startHttpServer(
-    (request, response) => void handle(request, response),
-    config.host,
-    config.port,
-    { cap },
-  );
+  const server = await startHttpServer(listenerOf(app), config.host, config.port, { cap });
   const reference =
     config.referencePort === undefined ? undefined : await startReference(config.host, config.referencePort);
   const { chainId: chain_id, pool: poolAddress, host } = config;
@@ -381,7 +392,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
       leaving.abort();
       for (const link of links) link.close();
     }, PARTIES_MS);
-    await retention.stop();
+    await Promise.all([retention.stop(), history.stop()]);
     await Promise.all([
       ...[sequencer.stop(), bridging?.stop(), indexer.stop()],
       ...[prices.stop(), balance.stop(), poolWatch.stop(), disk.stop()],
@@ -394,6 +405,7 @@ async function start(config: Config, logger: Logger): Promise<() => Promise<void
     for (const link of links) link.close();
     await restored;
     await operations?.stop(0);
+    disagreements.stop();
     stores.close();
     await database.close();
   };

@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { address as addressText } from "../shared/api/values.ts";
-import { asAddress, type Address } from "../shared/protocol/brands.ts";
+import type { Address } from "../shared/protocol/brands.ts";
+import { asAddress } from "../shared/protocol/host/text.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -55,6 +56,8 @@ const SETTINGS = {
   CLOISTER_DEPLOYMENT_BLOCK: ["0", "block in which the pool was created"],
   CLOISTER_CONFIRMATIONS: ["6", "blocks after which a ticket is finalized"],
   CLOISTER_BLOCK_POLL_MS: ["1000", "how often a new block is looked for"],
+  CLOISTER_CALLS_IN_FLIGHT: ["4", "calls of the gas wallet that are sent and in no block, at most"],
+  CLOISTER_MEMBERS_PER_CALL: ["64", "payments that one call carries, at most"],
   CLOISTER_MAX_WAITING: ["2000", "tickets that may wait before QUEUE_FULL; each costs about 1 kB of memory"],
   CLOISTER_ENDED_TICKETS_DAYS: [
     "90",

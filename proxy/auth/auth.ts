@@ -32,8 +32,9 @@ export interface AuthParts {
 }
 
 export interface Auth {
-  apiKey(untrusted: string): Promise<Caller | Refusal>;
-  session(untrusted: string): Promise<Caller | Refusal>;
+  /** At once for one that was found good a moment ago, as with the next. */
+  apiKey(untrusted: string): Promise<Caller | Refusal> | Caller;
+  session(untrusted: string): Promise<Caller | Refusal> | Caller;
   /** The union of all developers' registered browser origins. */
   origins(): Promise<ReadonlySet<string>>;
   /** Whether a page of this origin may use the developer's sessions. */
@@ -113,8 +114,8 @@ export function createAuth({ store, pepper, keyRing, chainId, now = Date.now, on
   };
 
   return {
-    apiKey: async (untrusted) => recentKeys.get(untrusted) ?? apiKey(untrusted),
-    session: async (untrusted) => recentSessions.get(untrusted) ?? session(untrusted),
+    apiKey: (untrusted) => recentKeys.get(untrusted) ?? apiKey(untrusted),
+    session: (untrusted) => recentSessions.get(untrusted) ?? session(untrusted),
     origins: () => developers.origins(),
     // Of a disabled one too: its pages are to learn that their credential is refused, and not that their origin is.
     allowsOrigin: async (developerId, origin) => {

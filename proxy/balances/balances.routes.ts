@@ -1,6 +1,6 @@
 /** GET /balance/usdc. */
 import { balanceQuery } from "../../shared/api/data.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { invalidField, parse } from "../http/parse.ts";
 import type { Handlers } from "../http/routes.ts";
 import type { Balances } from "./balances.service.ts";

@@ -10,7 +10,8 @@ import type {
   BridgeOutRequest,
 } from "../../shared/api/bridges.ts";
 import type { BridgeStatus } from "../../shared/api/bridge-status.ts";
-import { asAddress, mustField, type Address } from "../../shared/protocol/brands.ts";
+import { mustField, type Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import type { Receiver } from "../../shared/protocol/host/forwarders.ts";
 import type { Pool } from "../chain/pool.ts";

@@ -4,13 +4,8 @@
  */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import {
-  asAddress,
-  asBytes32,
-  ZERO_ADDRESS,
-  type Address,
-  type Bytes32,
-} from "../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
 import { address as addressText, amount as amountText, bytes32 } from "../../shared/api/values.ts";
 import { PROTOCOLS, type ProtocolId } from "../../shared/protocol/host/forwarders.ts";
 import { HOME_CHAIN } from "../store/bridge-records.ts";

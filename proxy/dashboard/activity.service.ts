@@ -10,7 +10,8 @@ import type {
 } from "../../shared/dashboard/activity.ts";
 import type { z } from "zod";
 import { checksumAddress } from "../../shared/api/checksum.ts";
-import { addressFromField, asAddress, asBytes32 } from "../../shared/protocol/brands.ts";
+import { addressFromField } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../shared/protocol/host/text.ts";
 import { operationOf } from "../../shared/protocol/host/fees.ts";
 import { readSignals } from "../../shared/protocol/host/statements.ts";
 import type { AccountStore } from "../store/accounts.ts";

@@ -1,6 +1,6 @@
 /**
  * The built page: files that were read once at the start, so no path of a request reaches the disk. A file whose name
- * holds a hash of its content may be kept for ever; the page itself is asked for each time.
+ * holds a hash of its content may be kept permanently; the page itself is asked for each time.
  */
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";

@@ -50,6 +50,9 @@ export class Limits {
   /** Payments of a user that are under way here. */
   readonly #proving = new Map<string, number>();
   #keeper: NodeJS.Timeout | undefined;
+  /** Of this process among those that share the windows; with a number, of a stream. */
+  readonly #name = randomUUID();
+  #opened = 0;
 
   constructor(defaults: LimitDefaults, windows: WindowStore) {
     this.#defaults = defaults;
@@ -82,7 +85,7 @@ export class Limits {
     const isSession = principal.kind === "session";
     const group = `streams ${userKey(principal)}`;
     const most = isSession ? this.#defaults.streamsPerUser : this.#defaults.streamsPerDeveloper;
-    const id = randomUUID();
+    const id = `${this.#name}-${this.#opened++}`;
     if (!(await this.#windows.openLease(group, id, most))) {
       throw new ApiError("RATE_LIMITED", `At most ${most} event streams may be open at once`, {
         retryAfterSecs: 5,

@@ -20,8 +20,7 @@ export class LocalWindows implements WindowStore {
   async take(rules: readonly WindowRule[]): Promise<Taken> {
     const before = this.look(rules);
     if (!before.every(({ used }, i) => used < rules[i]!.quota)) return { isAdmitted: false, states: before };
-    this.admit(rules);
-    return { isAdmitted: true, states: this.look(rules) };
+    return { isAdmitted: true, states: rules.map((rule) => this.#windowsOf(rule).admit(rule.key)) };
   }
 
   async peek(rules: readonly WindowRule[]): Promise<readonly WindowState[]> {
@@ -34,7 +33,7 @@ export class LocalWindows implements WindowStore {
   }
 
   /** Counts what was admitted elsewhere, `at` milliseconds. */
-  admit(rules: readonly WindowRule[], at: number = this.#now()): void {
+  admit(rules: readonly WindowRule[], at: number): void {
     for (const rule of rules) this.#windowsOf(rule).admit(rule.key, at);
   }
 

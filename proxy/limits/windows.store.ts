@@ -31,24 +31,29 @@ export class SlidingWindows {
   peek(key: string): WindowState {
     const times = this.#keys.get(key);
     if (times === undefined) return { used: 0, oldestLeavesInMs: 0 };
-    this.#prune(times);
-    const oldest = times.list[times.head];
-    if (oldest === undefined) return { used: 0, oldestLeavesInMs: 0 };
-    return { used: times.list.length - times.head, oldestLeavesInMs: oldest + this.#windowMs - this.#now() };
+    return this.#stateOf(times, this.#now());
   }
 
   /** Counts one admission. Refused requests are not counted: a client that retries must recover. */
-  admit(key: string, at: number = this.#now()): void {
+  admit(key: string, at?: number): WindowState {
+    const now = this.#now();
     const times = this.#keys.get(key) ?? { list: [], head: 0 };
-    this.#prune(times);
-    times.list.push(at);
+    times.list.push(at ?? now);
     this.#keys.delete(key);
     this.#keys.set(key, times);
-    this.#forgetIdle();
+    this.#forgetIdle(now);
+    return this.#stateOf(times, now);
   }
 
-  #prune(times: Times): void {
-    const from = this.#now() - this.#windowMs;
+  #stateOf(times: Times, now: number): WindowState {
+    this.#prune(times, now);
+    const oldest = times.list[times.head];
+    if (oldest === undefined) return { used: 0, oldestLeavesInMs: 0 };
+    return { used: times.list.length - times.head, oldestLeavesInMs: oldest + this.#windowMs - now };
+  }
+
+  #prune(times: Times, now: number): void {
+    const from = now - this.#windowMs;
     while (times.head < times.list.length && times.list[times.head]! <= from) times.head++;
     // Copying only when half is dead keeps each admission cheap on average.
     if (times.head * 2 > times.list.length) {
@@ -57,9 +62,9 @@ export class SlidingWindows {
     }
   }
 
-  #forgetIdle(): void {
+  #forgetIdle(now: number): void {
     for (const [key, times] of this.#keys) {
-      this.#prune(times);
+      this.#prune(times, now);
       if (times.list.length > 0 && this.#keys.size <= this.#maxKeys) return;
       this.#keys.delete(key);
     }

@@ -166,6 +166,7 @@ export const METRICS = {
     "Tickets in a transaction that was sent; 0 is a root update, an advance or an errand alone",
     BATCH_SIZES,
   ),
+  cloister_calls_in_flight: gauge("Calls of the gas wallet that are sent and in no block yet"),
   cloister_gas_used_total: counter("Gas of mined transactions", { carries: CARGOES }),
   cloister_gas_per_ticket: histogram("Gas of a mined transaction, divided by its tickets", GAS),
   cloister_gas_wallet_balance_ether: gauge(
@@ -202,6 +203,10 @@ export const METRICS = {
     enclave: ENCLAVES,
     request: ENCLAVE_REQUESTS,
   }),
+
+  cloister_verifier_disagreements: gauge(
+    "Open cases of two verdicts on one question; nothing is attested meanwhile",
+  ),
 
   cloister_attested_path_closed_until_timestamp_seconds: gauge(
     "Until when the pool takes no attestations; passed, or 0, while it takes them",
@@ -300,6 +305,8 @@ export interface Snapshot {
   readonly blockedBy: (typeof BLOCKERS)[number] | undefined;
   /** Milliseconds since 1970. */
   readonly lastTurnAt: number | undefined;
+  /** Undefined while another proxy submits. */
+  readonly callsInFlight: number | undefined;
   readonly indexedBlock: number | undefined;
   /** Milliseconds since 1970. */
   readonly syncedAt: number | undefined;
@@ -308,6 +315,8 @@ export interface Snapshot {
   readonly gasWalletBalance: bigint | undefined;
   readonly brakes: PoolBrakes | undefined;
   readonly disk: DiskRoom | undefined;
+  /** Of verifiers, that are open. */
+  readonly disagreements: number;
   readonly warnings: number;
   /** Undefined where bridges are off. */
   readonly bridges: BridgeFigures | undefined;
@@ -449,6 +458,7 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
     if (now.queue !== undefined) figures.cloister_tickets.set({ state }, now.queue.tickets[state]);
   for (const by of BLOCKERS) figures.cloister_blocked.set({ by }, now.blockedBy === by ? 1 : 0);
   show(figures.cloister_oldest_waiting_ticket_seconds, now.queue?.oldestWaitingSecs);
+  show(figures.cloister_calls_in_flight, now.callsInFlight);
   show(figures.cloister_lease_held, Number(now.hasLease));
   show(figures.cloister_open_connections, now.openConnections);
   show(figures.cloister_open_streams, now.openStreams);
@@ -459,6 +469,7 @@ function showSnapshot(figures: Figures, now: Snapshot): void {
   show(figures.cloister_gas_wallet_balance_ether, now.gasWalletBalance, 1e18);
   show(figures.cloister_data_folder_free_bytes, now.disk?.freeBytes);
   show(figures.cloister_data_folder_size_bytes, now.disk?.sizeBytes);
+  show(figures.cloister_verifier_disagreements, now.disagreements);
   show(figures.cloister_warnings, now.warnings);
   showBrakes(figures, now.brakes);
   showBridges(figures, now.bridges);

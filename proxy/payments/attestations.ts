@@ -3,11 +3,10 @@
  * until each is recovered over the digest that we compute and its signer asked for at the pool.
  */
 import type { RelayBody } from "../../shared/api/transactions.ts";
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import type { SignedBy } from "../../shared/protocol/host/signed-by.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { proofHashOf } from "../../shared/protocol/proof.ts";
-import type { Pool } from "../chain/pool.ts";
 import { orUnavailable } from "../chain/unavailable.ts";
 import type { Attestor } from "../enclave-link/attestor.ts";
 import { ApiError } from "../http/errors.ts";
@@ -15,10 +14,7 @@ import type { Transaction } from "./transaction.ts";
 
 export type Attestations = ReturnType<typeof createAttestations>;
 
-export function createAttestations(
-  attestor: Pick<Attestor, "attest" | "accepted">,
-  pool: Pick<Pool, "threshold">,
-) {
+export function createAttestations(attestor: Pick<Attestor, "attest" | "accepted">) {
   return {
     /** Of a proof that the enclave has verified. Throws PROOF_INVALID or ENCLAVE_UNAVAILABLE. */
     request: ({ statement, proof }: Transaction) => orUnavailable(attestor.attest(statement, proof)),
@@ -32,16 +28,15 @@ export function createAttestations(
         const address = asAddress(signer);
         return address === undefined ? [] : [{ signer: address, signature: mustFromHex(signature) }];
       });
-      const [counted, needed] = await orUnavailable(
-        Promise.all([attestor.accepted(statement, proofHashOf(proof), signed), pool.threshold()]),
+      const accepted = await orUnavailable(attestor.accepted(statement, proofHashOf(proof), signed));
+      if (!("needed" in accepted)) return accepted;
+      const { signers, kinds, needed } = accepted;
+      throw new ApiError(
+        "ATTESTATION_INVALID",
+        signers < needed.signers
+          ? `${signers} of the attestations are by distinct signers that the pool accepts, ${needed.signers} are needed`
+          : `the attestations are by ${kinds} kind of verifier, ${needed.kinds} are needed`,
       );
-      if (counted.length < needed) {
-        throw new ApiError(
-          "ATTESTATION_INVALID",
-          `${counted.length} of the attestations are by distinct signers that the pool accepts, ${needed} are needed`,
-        );
-      }
-      return counted.slice(0, needed);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What each endpoint for payments does, step by step. A refusal at any step leaves nothing behind. */
 import { v7 as uuid } from "uuid";
 import type { RelayBody } from "../../shared/api/transactions.ts";
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../shared/protocol/host/signed-by.ts";
 import { encodeProof } from "../../shared/protocol/host/proofs.ts";
 import { compressProof } from "../../shared/protocol/proof.ts";
 import type { Pool } from "../chain/pool.ts";

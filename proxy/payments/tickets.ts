@@ -1,6 +1,6 @@
 /** Tickets as their owners see them: lookup, waiting, and news of every change. */
 import type { Ticket } from "../../shared/api/transactions.ts";
-import { asBytes32 } from "../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../shared/protocol/bytes.ts";
 import type { Kind } from "../../shared/protocol/statements.ts";
 import { ApiError } from "../http/errors.ts";

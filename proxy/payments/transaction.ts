@@ -3,7 +3,8 @@
  * everything in a body is untrusted.
  */
 import { decodeUniswapPath, type PathFault, type TokenPath } from "../../shared/api/uniswap-path.ts";
-import { asAddress, addressFromField, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import { addressFromField, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";

@@ -1,6 +1,7 @@
 /** How each part fares, asked of the part itself. The details are shown to callers: no upstream text. */
 import type { Chain } from "../chain/provider.ts";
 import type { EnclaveDirectory } from "../enclave-link/directory.ts";
+import type { Disagreements } from "../enclave-link/disagreements.ts";
 import { COURIER_FAULTS, type KeyCourier } from "../enclave-link/key-courier.ts";
 import type { Indexer } from "../merkle/indexer.ts";
 import type { Database } from "../store/lmdb/database.ts";
@@ -16,6 +17,7 @@ export interface HealthCheckParts {
   readonly sequencer: Pick<Sequencer, "state">;
   readonly directory: Pick<EnclaveDirectory, "phases">;
   readonly courier: Pick<KeyCourier, "faults">;
+  readonly disagreements: Pick<Disagreements, "open">;
   /** How many attestations the pool asks for. */
   readonly threshold: () => Promise<number>;
 }
@@ -24,11 +26,13 @@ export interface HealthCheckParts {
 const STALE_MS = 30_000;
 
 export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
-  const { chain, database, stores, indexer, sequencer, directory, courier, threshold } = parts;
+  const { chain, database, stores, indexer, sequencer, directory, courier, disagreements, threshold } = parts;
   const age = (at: number | undefined): number => (at === undefined ? 0 : Date.now() - at);
   const table = database.table("health");
   return {
     enclave: async () => {
+      if (disagreements.open() > 0)
+        return { state: "down", ageMs: 0, detail: "stopped: the verifiers gave different verdicts" };
       const phases = await directory.phases();
       const serving = phases.filter((phase) => phase === "serving").length;
       // Of a pool that was never reached nobody knows how many it asks for.

@@ -1,4 +1,5 @@
 /** How the service stands at the moment a figure is asked for. */
+import type { Disagreements } from "../enclave-link/disagreements.ts";
 import type { ConnectionCap } from "../http/connection-cap.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Indexer } from "../merkle/indexer.ts";
@@ -18,6 +19,7 @@ export interface SnapshotParts {
   readonly poolWatch: Pick<PoolWatch, "brakes">;
   readonly disk: Pick<DiskWatch, "room">;
   readonly cap: Pick<ConnectionCap, "open">;
+  readonly disagreements: Pick<Disagreements, "open">;
   /** Undefined where bridges are off. */
   readonly bridges: { snapshot(): BridgeFigures } | undefined;
   /** Milliseconds since 1970. */
@@ -25,9 +27,10 @@ export interface SnapshotParts {
 }
 
 export function createSnapshots(parts: SnapshotParts): () => Snapshot {
-  const { sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, bridges, now } = parts;
+  const { sequencer, indexer, prices, limits, balance, poolWatch, disk, cap, disagreements, bridges, now } =
+    parts;
   return () => {
-    const { queue, hasLease, blockedBy, lastTurnAt } = sequencer.state();
+    const { queue, hasLease, blockedBy, lastTurnAt, callsInFlight } = sequencer.state();
     const index = indexer.state();
     return {
       queue: queue && {
@@ -39,12 +42,14 @@ export function createSnapshots(parts: SnapshotParts): () => Snapshot {
       openStreams: limits.openStreams(),
       blockedBy,
       lastTurnAt,
+      callsInFlight,
       indexedBlock: index.tip?.number,
       syncedAt: index.syncedAt,
       hasIndexFault: index.fault !== undefined,
       gasWalletBalance: balance.balance(),
       brakes: poolWatch.brakes(),
       disk: disk.room(),
+      disagreements: disagreements.open(),
       warnings: prices.warnings().length,
       bridges: bridges?.snapshot(),
     };

@@ -1,6 +1,6 @@
 /** GET /health, /info, /whoami and /openapi.json. */
 import { infoQuery } from "../../shared/api/service.ts";
-import { fromHex } from "../../shared/protocol/bytes.ts";
+import { fromHex } from "../../shared/protocol/host/text.ts";
 import { etagOver, namesEtag } from "../http/etag.ts";
 import { invalidField, parse } from "../http/parse.ts";
 import type { Handlers } from "../http/routes.ts";

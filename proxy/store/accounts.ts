@@ -179,13 +179,16 @@ export function openAccountStore(engine: Engine) {
         const [invitationText] = await engine.get(INVITATIONS, [invitationId]);
         const found = invitations.read(invitationId, invitationText);
         if (found === undefined || !isOpen(found, at)) return { result: "INVITATION_INVALID" };
-        const before = found.accountId === undefined ? undefined : await accounts.get(found.accountId);
+        const { accountId } = found;
+        // Read once: what is judged here is what the step below checks, so of two recoveries that race one is void.
+        const [beforeText] = accountId === undefined ? [] : await engine.get(ACCOUNTS, [accountId]);
+        const before = accountId === undefined ? undefined : accounts.read(accountId, beforeText);
         const isRecovery = found.purpose === "recovery";
         if (isVoid(found, before)) return { result: "INVITATION_INVALID" };
         const made = { ...make(found, before), ...(isRecovery ? { recoveredAt: at } : {}) };
         const keys = made.passkeys.map(keyOf);
         const [[accountText], taken] = await Promise.all([
-          engine.get(ACCOUNTS, [made.id]),
+          made.id === accountId ? [beforeText] : engine.get(ACCOUNTS, [made.id]),
           engine.get(CREDENTIALS, keys),
         ]);
         // A key of the account's own past is taken, too: what was lost may be in other hands.

@@ -8,6 +8,7 @@ import { openAppStore } from "./apps.ts";
 import { openAuditStore } from "./audit.ts";
 import { openBridgeStore } from "./bridges.ts";
 import { openDashboardSessionStore } from "./dashboard-sessions.ts";
+import { openDisagreementStore } from "./disagreements.ts";
 import type { Engine } from "./engine.ts";
 import { openFeeNoteStore } from "./fee-notes.ts";
 import { openFeeRuleStore } from "./fee-rules.ts";
@@ -64,6 +65,7 @@ function storesOver(engine: Engine, claims: LiveClaims, lease: SequencerLease, c
     bridges: openBridgeStore(engine),
     usage: openUsageStore(engine),
     audit: openAuditStore(engine),
+    disagreements: openDisagreementStore(engine),
     accounts: openAccountStore(engine),
     dashboardSessions: openDashboardSessionStore(engine),
     appRequests: openAppRequestStore(engine),

@@ -44,6 +44,8 @@ const OUTGOING = "outgoing";
 const PAGE = 500;
 /** Tickets of half a minute at the highest rate: most change again, or are asked for, within it. Some kilobytes each. */
 const MOST_REMEMBERED = 2_000;
+/** Of those under way: a call of sixty members is 100 kB, and every turn of the sequencer reads them all. */
+const MOST_SENT = 16;
 
 export type Acceptance =
   | { readonly kind: "accepted"; readonly ticket: TicketRecord }
@@ -61,7 +63,7 @@ export type TicketWrites = ReturnType<TicketStore["underLease"]>;
 export function openTicketStore(engine: Engine) {
   const drafts = remembering(ticketForm, MOST_REMEMBERED);
   const tickets = new Records(reportingOnce(engine), TICKETS, numbered(drafts));
-  const sent = new Records(engine, OUTGOING, outgoingForm);
+  const sent = new Records(engine, OUTGOING, remembering(outgoingForm, MOST_SENT));
   const listeners = new Set<(ticket: TicketRecord) => void>();
   let stopFollowing: (() => void) | undefined;
 

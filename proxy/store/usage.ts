@@ -4,7 +4,8 @@
  * or payment is decided by them.
  */
 import { z } from "zod";
-import { addressFromField, parseField } from "../../shared/protocol/brands.ts";
+import { addressFromField } from "../../shared/protocol/brands.ts";
+import { parseField } from "../../shared/protocol/host/text.ts";
 import { operationOf, type FeeOperation } from "../../shared/protocol/host/fees.ts";
 import { readSignals } from "../../shared/protocol/host/statements.ts";
 import type { Engine, Write } from "./engine.ts";

@@ -1,7 +1,7 @@
 /** How the values of our records stand in JSON. Read strictly: what a store holds may have been touched by other hands. */
 import { hash } from "node:crypto";
 import { z } from "zod";
-import { asAddress, asBytes32, parseField } from "../../shared/protocol/brands.ts";
+import { asAddress, asBytes32, parseField } from "../../shared/protocol/host/text.ts";
 
 function branded<T>(read: (text: string) => T | undefined) {
   return z.string().transform((text, context) => {

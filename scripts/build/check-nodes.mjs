@@ -18,7 +18,7 @@ const RELEASES = ["20", "22", "24"];
 const DEMO = ["scripts/build/run.mjs", "scripts/stack/demo.ts", "--folder", path.join(STATE, "demo")];
 const STEPS = {
   unit: ["scripts/build/test.mjs", "unit", "enclave"],
-  contract: ["scripts/build/test.mjs", "contract"],
+  contract: ["scripts/build/test.mjs", "contract", "chain"],
   demo: DEMO,
   // What a release is most likely to break: native packages, the loader, HTTP, WebAssembly and workers.
   quick: [

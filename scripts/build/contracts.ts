@@ -29,6 +29,11 @@ export const ABI_FILE = path.join(ROOT, SOURCES, "abi.ts");
 export const PUBLISHED = [
   { constant: "POOL_ABI", contract: "IPool", comment: "The pool: `interfaces/IPool.sol`." },
   {
+    constant: "ATTESTATIONS_ABI",
+    contract: "INitroAttestations",
+    comment: "What verifies attestation documents: `nitro/interfaces/INitroAttestations.sol`.",
+  },
+  {
     constant: "FORWARDERS_ABI",
     contract: "IForwarders",
     comment: "Addresses that pay one note or one account: `interfaces/IForwarders.sol`.",

@@ -27,7 +27,7 @@ const ENTRIES = ["client/index.ts", "client/service.ts", "client/chain/index.ts"
 /** The worker's file, from which alone proofs are made. */
 const WORKER = "client/dist/worker.js";
 /** Imported for what it does: a bundler must not leave it out. */
-const ACTING = ["client/without-eval.js"];
+const ACTING = ["api/zod.js"];
 /** Bundled with the packages that they use a small part of: nobody has to install the whole of those. */
 const SELF_CONTAINED = { file: "client/execute-call.js", packages: ["ethers"] };
 

@@ -7,7 +7,7 @@ import { gzipSync } from "node:zlib";
 import { bundledWithoutDescriptions } from "./without-descriptions.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-/** Where everything but index.html lies. A name there says what is in the file, so it may be kept for ever. */
+/** Where everything but index.html lies. A name there says what is in the file, so it may be kept permanently. */
 const ASSETS = "assets";
 
 /** The scripts of a page, in order. */

@@ -13,9 +13,30 @@ import { build, type BuildOptions, type Plugin } from "esbuild";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = path.join(ROOT, ".cloister/build/programs");
 
-/** What a local stack starts, each many times in the tests. */
+/**
+ * What a local stack starts, and what an operator calls, each many times in the tests; and what benches measure, or
+ * measure with.
+ */
 const PROGRAMS = [
   "proxy/main.ts",
+  "scripts/lab/bench/client/proving-process.ts",
+  "scripts/lab/bench/client/restoring-process.ts",
+  "scripts/lab/bench/client/scanning-process.ts",
+  "scripts/lab/bench/client/storing-process.ts",
+  "scripts/lab/bench/http/bare.ts",
+  "scripts/lab/bench/http/history-service.ts",
+  "scripts/lab/bench/http/load.ts",
+  "scripts/lab/bench/http/streams.ts",
+  "scripts/lab/bench/http/tree-service.ts",
+  "scripts/lab/bench/sequencer/load.ts",
+  "scripts/lab/bench/tree-process.ts",
+  "scripts/product/audit.ts",
+  "scripts/product/ceremony.ts",
+  "scripts/product/deploy.ts",
+  "scripts/product/exit.ts",
+  "scripts/product/image.ts",
+  "scripts/product/operator.ts",
+  "scripts/product/watch.ts",
   "scripts/stack/kms/server.ts",
   "scripts/stack/simulated-platform.ts",
   "scripts/stack/venues/altchain/main.ts",
@@ -28,7 +49,7 @@ const NOT_SOURCE = new Set(["node_modules", "dist"]);
 const KEPT_MS = 3_600_000;
 
 /** They load files of their own beside them. */
-const OUTSIDE = ["litesvm", "lmdb", "pino", "tiny-secp256k1", "esbuild"];
+const OUTSIDE = ["esbuild", "litesvm", "lmdb", "pino", "snarkjs", "tiny-secp256k1", "typescript"];
 /** Some packages are not modules, and ask for others in their own way. */
 const REQUIRE =
   'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
@@ -40,6 +61,14 @@ export async function bundledProgram(program: string): Promise<string | undefine
   if (!PROGRAMS.some((name) => name === program)) return undefined;
   made ??= makeAll();
   return path.join(await made, `${nameOf(program)}.mjs`);
+}
+
+/** What Node is given to run a program of the repository: its bundle where it has one, else the loader and the program. */
+export async function nodeArguments(program: string): Promise<readonly string[]> {
+  const bundled = await bundledProgram(program);
+  return bundled === undefined
+    ? ["--import", import.meta.resolve("tsx"), path.join(ROOT, program)]
+    : [bundled];
 }
 
 const nameOf = (program: string): string => program.replace(/\.ts$/, "").replaceAll("/", "-");

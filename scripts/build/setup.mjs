@@ -5,7 +5,18 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -58,6 +69,10 @@ const BUILDS = [
     // A file left from an older source must not stay in the folder that is measured.
     emptyFirst: true,
     args: ["node_modules/typescript/bin/tsc", "-p", "enclave/tsconfig.json"],
+    // The second verifier shares no line with the rest, not even a compilation.
+    then: ["node_modules/typescript/bin/tsc", "-p", "enclave/second/tsconfig.json"],
+    // The compiler emits what it compiled, and nothing else.
+    copies: [["enclave/bn254.wasm", "enclave/dist/enclave/bn254.wasm"]],
   },
   {
     name: "contracts",
@@ -204,7 +219,7 @@ function explainNpm(log, folder) {
 // ---------------------------------------------------------------------------------------------
 // Building
 
-async function build({ name, needs, inputs, outputs, emptyFirst, args }, { clean, say }) {
+async function build({ name, needs, inputs, outputs, emptyFirst, args, then, copies = [] }, { clean, say }) {
   if (!existsSync(path.join(ROOT, needs))) return;
   const stamp = path.join(STATE, `${name}.sha256`);
   // The outputs count as well: a file changed or deleted after the build is made again.
@@ -216,8 +231,11 @@ async function build({ name, needs, inputs, outputs, emptyFirst, args }, { clean
   if (emptyFirst) {
     for (const output of outputs) await rm(path.join(ROOT, output), { recursive: true, force: true });
   }
-  const { code, log } = await run(process.execPath, args, ROOT);
-  if (code !== 0) throw new SetUpError(`${log.trim()}\n\nthe ${name} could not be built; see above.`);
+  for (const command of then === undefined ? [args] : [args, then]) {
+    const { code, log } = await run(process.execPath, command, ROOT);
+    if (code !== 0) throw new SetUpError(`${log.trim()}\n\nthe ${name} could not be built; see above.`);
+  }
+  for (const [from, to] of copies) await copyFile(path.join(ROOT, from), path.join(ROOT, to));
   await writeFile(stamp, await current());
 }
 

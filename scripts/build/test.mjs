@@ -15,6 +15,8 @@ import { filesToPlayAgain, reportOf, unsteadyLine, withSecondRecords } from "./t
 const ALONE = new Set(["seeded"]);
 /** Minutes, so only with --all or by name. */
 const LENGTHY = new Set(["seeded"]);
+/** Starts of an emulated machine, which takes minutes to make: with --release or by name. */
+const FOR_RELEASE = new Set(["boot"]);
 /**
  * These only compute, and nothing in them depends on time. Beside suites they run one after the other in what those
  * leave idle while they wait for blocks and processes.
@@ -22,8 +24,8 @@ const LENGTHY = new Set(["seeded"]);
 const COMPUTING = new Set(["forge", "lint", "types", "format"]);
 /** The longest first, so that the lanes end together. */
 const BY_LENGTH = [
-  ...["forge", "contract", "e2e", "adversarial", "faults", "unit", "redis", "nodes", "enclave", "browser"],
-  ...["fuzz", "lint"],
+  ...["forge", "e2e", "contract", "unit", "chain", "browser", "adversarial", "redis", "faults", "enclave"],
+  ...["boot", "nodes", "fuzz", "borders", "lint"],
 ];
 /** Much of a suite is waiting; more than two would only make each other slow. */
 const LANES = Math.min(2, availableParallelism());
@@ -38,7 +40,7 @@ the end, alone. If it passes then, the line UNSTEADY names it, and .cloister/uns
 again where more than ten files failed, a check, or a file about money, vectors or seeded faults.
 
   suites:  ${Object.keys(SUITES).join(", ")}
-           (when no name is given, all of them but ${[...LENGTHY].join(", ")}, which takes minutes)
+           (when no name is given, all of them but ${[...LENGTHY, ...FOR_RELEASE].join(", ")}, which take minutes)
   checks:  ${CHECK_NAMES.join(", ")}
   files:   paths of test files, test/unit/…/NAME.test.ts
   --all        every check and every suite, with --coverage: what a change has to pass
@@ -73,8 +75,8 @@ async function main(argv) {
   }
   await setUp();
 
-  const suites = Object.keys(SUITES);
   const isRelease = flags.has("--release");
+  const suites = Object.keys(SUITES).filter((name) => isRelease || !FOR_RELEASE.has(name));
   // Whoever names a suite gets all of it.
   const hasAllFiles = isRelease || names.length > 0;
   const checks = checksOf(hasAllFiles);

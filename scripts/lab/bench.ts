@@ -17,8 +17,14 @@ const SUITES: Readonly<Record<string, Suite>> = {
     runs: 15,
     run: async (options) => (await import("./bench/enclave.ts")).benchEnclave(options),
   },
+  second: {
+    about: "the second verifier: proofs a second in batches, root updates",
+    runs: 7,
+    run: async (options) => (await import("./bench/second.ts")).benchSecond(options),
+  },
   client: {
-    about: "proving with the client library: time, memory, size of the keys",
+    about:
+      "proving with the client library: time, memory, size of the keys; reading outputs; storing a wallet",
     runs: 7,
     run: async (options) => (await import("./bench/client.ts")).benchClient(options),
   },
@@ -38,6 +44,11 @@ const SUITES: Readonly<Record<string, Suite>> = {
     runs: 7,
     run: async (options) => (await import("./bench/store.ts")).benchStore(options),
   },
+  tree: {
+    about: "the index at scale: first start, later start, append, memory",
+    runs: 5,
+    run: async (options) => (await import("./bench/tree.ts")).benchTree(options),
+  },
   bridges: {
     about: "open addresses: memory and questions to nodes; from an arrival to its notice and to its sweep",
     runs: 3,
@@ -49,6 +60,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
 const RATE = 12;
 const SECS = 20;
 const MAX_QUEUE = 500_000;
+const EXPONENT = 20;
 
 const LIST = Object.entries(SUITES).map(([name, { about }]) => `  ${name.padEnd(10)} ${about}`);
 
@@ -61,6 +73,7 @@ ${LIST.join("\n")}
   --rate <n>  of suite sequencer: payments a second, 1 to 1000 (default ${String(RATE)})
   --secs <n>  of suite sequencer: for how long in each repetition, 1 to 1000 (default ${String(SECS)})
   --queue <n> of suite sequencer: also measures acceptance and memory with so many tickets waiting, up to 500000
+  --exponent <n> of suite tree: 2 to this power is the number of leaves, 10 to 24 (default ${String(EXPONENT)})
   --help      this text
 
 Medians are reported, with least and most beside them. Other work on the machine makes all of them larger, so
@@ -72,6 +85,7 @@ const OPTIONS = {
   rate: { type: "string" },
   secs: { type: "string" },
   queue: { type: "string" },
+  exponent: { type: "string" },
   help: { type: "boolean" },
 } as const;
 
@@ -89,6 +103,7 @@ await runCommand(
       perSecond: wholeNumber("--rate", values.rate ?? String(RATE), 1, 1000),
       seconds: wholeNumber("--secs", values.secs ?? String(SECS), 1, 1000),
       queue: wholeNumber("--queue", values.queue ?? "0", 0, MAX_QUEUE),
+      exponent: wholeNumber("--exponent", values.exponent ?? String(EXPONENT), 10, 24),
     };
     const machine = describeMachine();
     console.log(`${machine}\n`);

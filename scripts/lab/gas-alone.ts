@@ -16,13 +16,15 @@ import { keccakHex } from "../../shared/protocol/hash.ts";
 import { encodeProof } from "../../shared/protocol/host/proofs.ts";
 import { compressProof, type Proof } from "../../shared/protocol/proof.ts";
 import { KIND_NAMES, type Home, type Kind, type Statement } from "../../shared/protocol/statements.ts";
-import { Frontier, nextHead } from "../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../shared/protocol/host/frontier.ts";
+import { nextHead } from "../../shared/protocol/tree.ts";
 import {
   parseVerificationKey,
   verificationKeyHash,
   type VerificationKey,
 } from "../../shared/protocol/verification-key.ts";
-import { deployPool, deployTestUsdc, deployVerifiers } from "../product/deploy.ts";
+import { deployTestUsdc, deployVerifiers } from "../product/deploy.ts";
+import { deployPoolWithSigners } from "../stack/development-registration.ts";
 import {
   attested,
   attester,
@@ -81,8 +83,8 @@ class Alone {
   readonly #hashes: Readonly<Record<Kind, Bytes32>>;
   readonly #simulator: Simulator;
   readonly #keys = SpendingKey.fromSeed(newSeed());
-  #frontier = Frontier.empty();
-  #root: Field = Frontier.empty().root();
+  #frontier = emptyFrontier();
+  #root: Field = emptyFrontier().root();
   #rootedHead: Bytes32 = ZERO_BYTES32;
   #head: Bytes32 = ZERO_BYTES32;
   #waiting: Field[] = [];
@@ -113,7 +115,7 @@ class Alone {
     const token = new Contract(usdc, [...TOKEN_ABI, "function mint(address to, uint256 value)"], sender);
     const texts = await trapdoorKeys();
     const keys = eachKind((kind): VerificationKey => parseVerificationKey(texts[kind]));
-    const pool = await deployPool(sender, {
+    const pool = await deployPoolWithSigners(sender, {
       ...{ signers: [SIGNER.address], threshold: 1, changeDelay: 60, provedDelay: 1, assets: [usdc] },
       minimumCaps: [10_000_000n],
       verifiers: await deployVerifiers(sender, keys),

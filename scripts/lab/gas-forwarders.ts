@@ -17,7 +17,8 @@ import {
   type Receiver,
 } from "../../shared/protocol/host/forwarders.ts";
 import { CIPHERTEXT_BYTES } from "../../shared/protocol/statements.ts";
-import { deployPool, deployTestUsdc } from "../product/deploy.ts";
+import { deployTestUsdc } from "../product/deploy.ts";
+import { deployPoolWithSigners } from "../stack/development-registration.ts";
 import { deployForwarders } from "../product/forwarders.ts";
 import { acceptRemote, deployCctp } from "../stack/cctp.ts";
 import { attester } from "../stack/pool-transaction.ts";
@@ -82,7 +83,7 @@ class Field {
   static async open(sender: Signer, chainId: bigint): Promise<Field> {
     const collector = mustAddress(await sender.getAddress());
     const token = (await deployTestUsdc(sender)).address;
-    const { address: pool } = await deployPool(sender, {
+    const { address: pool } = await deployPoolWithSigners(sender, {
       signers: [attester(0).address],
       threshold: 1,
       changeDelay: 60,

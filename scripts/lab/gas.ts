@@ -16,13 +16,8 @@ import { prepareDeposit, prepareSpend, prepareSwap, type SpendPlan } from "../..
 import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
 import { randomField } from "../../shared/notes/note.ts";
 import { POOL_ABI, TOKEN_ABI } from "../../shared/contracts/abi.ts";
-import {
-  asAddress,
-  ZERO_ADDRESS,
-  type Address,
-  type Bytes32,
-  type Field,
-} from "../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address, type Bytes32, type Field } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { word } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import { readExecuted } from "../../shared/protocol/host/executed-log.ts";
@@ -42,7 +37,8 @@ import {
 } from "../stack/pool-transaction.ts";
 import { nobodysNote } from "./bench/client/statements.ts";
 import { createUniswapPool, deployUniswap, mustAddress, wrapCoins } from "../stack/uniswap.ts";
-import { committedKeyHashes, deployContract, deployPool, deployTestUsdc } from "../product/deploy.ts";
+import { committedKeyHashes, deployContract, deployTestUsdc } from "../product/deploy.ts";
+import { deployPoolWithSigners } from "../stack/development-registration.ts";
 import { describeMachine, jsonLine, type Figure, type Figures } from "./bench/figures.ts";
 import { measureAlone, transact } from "./gas-alone.ts";
 import { measureCredits } from "./gas-credit.ts";
@@ -96,7 +92,7 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
   const { weth, last, executor } = await openMarket(sender, usdc);
   const verifyingKeyHashes = await committedKeyHashes();
   const attesters = [attester(0)];
-  const { address: pool } = await deployPool(sender, {
+  const { address: pool } = await deployPoolWithSigners(sender, {
     signers: attesters.map((a) => a.address),
     threshold: 1,
     changeDelay: 60,
@@ -123,11 +119,18 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
   for (let i = 0; i < 20; i++) await bench.execute([await deposit()]);
   for (let i = 0; i < 4; i++) await bench.execute([swap(i % 2 === 1)]);
 
+  // A pool of its own that asks for both kinds of verifier, as much in use.
+  const two = await openByTwo(sender, { chainId, usdc, verifyingKeyHashes });
+  const byTwo = users(two.home, tokens, depositor, holder, two.bench);
+  for (let i = 0; i < 24; i++) await two.bench.execute([byTwo.transfer()]);
+
   const older = bench.roots.slice(-BATCH);
   const figures: Record<string, number> = {
     private_transfer_batch16: (await bench.execute(await many(BATCH, () => transfer()))) / BATCH,
     private_transfer_batch16_distinct_roots:
       (await bench.execute(older.map((root) => transfer(root)))) / BATCH,
+    private_transfer_batch16_threshold_2:
+      (await two.bench.execute(await many(BATCH, () => byTwo.transfer()))) / BATCH,
     private_transfer_alone: await bench.execute([transfer()]),
     deposit: (await bench.execute(await many(BATCH, deposit))) / BATCH,
     deposit_alone: await bench.execute([await deposit()]),
@@ -144,6 +147,26 @@ async function measureOn(sender: Signer, depositor: Signer, chainId: bigint): Pr
     ...(await measureTree(sender)),
   };
   return figuresOf(figures);
+}
+
+async function openByTwo(
+  sender: Signer,
+  {
+    chainId,
+    usdc,
+    verifyingKeyHashes,
+  }: Pick<Setting, "verifyingKeyHashes"> & { chainId: bigint; usdc: Address },
+): Promise<{ readonly home: Home; readonly bench: Bench }> {
+  const attesters = [attester(0), attester(1)];
+  const { address: pool } = await deployPoolWithSigners(sender, {
+    signers: attesters.map(({ address }) => address),
+    threshold: 2,
+    changeDelay: 60,
+    assets: [usdc],
+  });
+  const home: Home = { chainId, pool };
+  const setting: Setting = { home, verifyingKeyHashes, attesters };
+  return { home, bench: new Bench(setting, new Contract(pool, POOL_ABI, sender)) };
 }
 
 function figuresOf(gas: Readonly<Record<string, number>>): Figures {

@@ -10,8 +10,8 @@ import {
   type WalletOptions,
 } from "../../shared/client/index.ts";
 import { createJsonRpc } from "../../shared/client/chain/json-rpc.ts";
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
-import { fromHex } from "../../shared/protocol/bytes.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { asAddress, fromHex } from "../../shared/protocol/host/text.ts";
 import { verificationKeysFolder } from "../build/circuits/artefacts.ts";
 import { runCommand, UsageError, wholeNumber } from "../build/command.ts";
 import { leaveAll, waitingText, type Waiting } from "./exit/leaving.ts";

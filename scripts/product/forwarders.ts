@@ -1,7 +1,7 @@
 // Puts the forwarders' contract where it stands on every chain. Trusts nobody: the address is the hash of the code.
 import { concat, getBytes, keccak256 as keccak, type Signer } from "ethers";
 import type { Address } from "../../shared/protocol/brands.ts";
-import { addressBytes, mustFromHex, toAddress } from "../../shared/protocol/bytes.ts";
+import { mustFromHex, toAddress } from "../../shared/protocol/bytes.ts";
 import { keccak256, keccakHex } from "../../shared/protocol/hash.ts";
 import type { Factory } from "../../shared/protocol/host/forwarders.ts";
 import { loadArtifact } from "../build/contracts.ts";
@@ -17,11 +17,11 @@ const CLONE = ["0x3d602d80600a3d3981f3363d3d373d3d3d363d73", "0x5af43d82803e903d
 export async function compiledFactory(): Promise<Factory> {
   const { bytecode } = await loadArtifact("Forwarders");
   const hash = keccak256(
-    ...[Uint8Array.of(0xff), addressBytes(DEPLOYER), mustFromHex(SALT), getBytes(keccak(bytecode))],
+    ...[Uint8Array.of(0xff), mustFromHex(DEPLOYER), mustFromHex(SALT), getBytes(keccak(bytecode))],
   );
   const address = toAddress(hash.slice(12));
   // The first contract that it makes (EIP-161 begins to count at 1): the RLP list of its address and 1.
-  const implementation = keccak256(mustFromHex("0xd694"), addressBytes(address), Uint8Array.of(1)).slice(12);
+  const implementation = keccak256(mustFromHex("0xd694"), mustFromHex(address), Uint8Array.of(1)).slice(12);
   const clone = [mustFromHex(CLONE[0]), implementation, mustFromHex(CLONE[1])];
   return { address, vaultCodeHash: keccakHex(...clone) };
 }

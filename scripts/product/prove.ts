@@ -33,13 +33,13 @@ const inputs = z.record(z.string(), nested);
 
 /** The public signals of a kind, in order, out of the inputs of its witness. */
 function signalsOf(kind: Kind, witness: Readonly<Record<string, Nested>>): readonly Field[] {
-  const { signals: named } = KINDS[kind];
-  const values = named.map(({ name }) => [witness[name] ?? []].flat(1));
+  const named = Object.entries(KINDS[kind].signals);
+  const values = named.map(([name]) => [witness[name] ?? []].flat(1));
   const numbers = values.flat(1).map((value) => (typeof value === "string" ? BigInt(value) : -1n));
   const signals = canonicalSignals(kind, numbers);
-  if (typeof signals !== "string" && values.every(({ length }, i) => length === named[i]?.count))
+  if (typeof signals !== "string" && values.every(({ length }, i) => length === named[i]?.[1]))
     return signals;
-  const words = named.map(({ name, count }) => (count === 1 ? name : `${name} (${String(count)})`));
+  const words = named.map(([name, count]) => (count === 1 ? name : `${name} (${String(count)})`));
   throw new UsageError(`${kind} has the public inputs ${words.join(", ")}: numbers below r`);
 }
 

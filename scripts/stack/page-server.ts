@@ -1,4 +1,4 @@
-// Gives out the files of a built page, and nothing else: from an origin of its own, under a strict policy, for ever
+// Gives out the files of a built page, and nothing else: from an origin of its own, under a strict policy, permanently
 // where a name says what is in the file.
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { readdir, readFile } from "node:fs/promises";

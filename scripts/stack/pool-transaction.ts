@@ -2,7 +2,8 @@
 // statement and a lie are the same work. For gas figures, benchmarks and tests. DEVELOPMENT ONLY.
 import { computeAddress, SigningKey } from "ethers";
 import { attestationDigest, rootUpdateDigest, type RootUpdate } from "../../shared/protocol/attestation.ts";
-import { asAddress, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { concatBytes, mustFromHex, toHex, uintToBytes } from "../../shared/protocol/bytes.ts";
 import { keccakHex } from "../../shared/protocol/hash.ts";
 import {

@@ -5,11 +5,9 @@ import { createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { createInterface } from "node:readline";
-import { bundledProgram } from "../build/programs.ts";
+import { nodeArguments } from "../build/programs.ts";
 import { supervised, untilReady, type Child } from "./child.ts";
 import { poll } from "./poll.ts";
-
-const ROOT = path.join(import.meta.dirname, "..", "..");
 
 export interface ServiceOptions {
   readonly name: string;
@@ -37,11 +35,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const { name, program, args = [], settings, logFile, isReady } = options;
   await mkdir(path.dirname(logFile), { recursive: true });
   const log = createWriteStream(logFile, { flags: "a", mode: 0o600 });
-  const bundled = await bundledProgram(program);
-  const run =
-    bundled === undefined ? ["--import", import.meta.resolve("tsx"), path.join(ROOT, program)] : [bundled];
-  const nodeArgs = [...run, ...args];
-  const spawned = spawn(process.execPath, nodeArgs, {
+  const spawned = spawn(process.execPath, [...(await nodeArguments(program)), ...args], {
     env: { ...childEnvironment(), ...settings },
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,

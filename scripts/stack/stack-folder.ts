@@ -5,7 +5,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
-import { asAddress, type Address } from "../../shared/protocol/brands.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import {
   isAlive,
   NETWORK_NAMES,

@@ -1,7 +1,6 @@
 // A wallet of the client library on the local stack, with the pins that the stack's own file gives.
 import {
   createWallet,
-  poolRootVerifier,
   type BridgePins,
   type Pins,
   type Wallet,
@@ -31,8 +30,7 @@ export function openStackWallet(network: NetworkEntry, options: StackWalletOptio
   return createWallet({
     ...parts,
     key: { seed },
-    // Income is believed when the chain itself has the root, whatever the service says.
-    verifyRoot: poolRootVerifier(network.chain_rpc, network.chain_id, network.pool),
+    rpc: network.chain_rpc,
     pins: { ...pinsOf(network, developerSink), ...(bridges === undefined ? {} : { bridges }) },
   });
 }
@@ -44,7 +42,7 @@ export function pinsOf(network: NetworkEntry, developerSink?: string): Pins {
     assets: network.tokens.map(({ address }) => address),
     addressPrefix: network.address_prefix,
     enclaves: {
-      measurements: [network.enclave.measurement],
+      measurements: [network.enclave, network.second_enclave].flatMap((one) => one?.measurement ?? []),
       roots: [network.enclave.attestation_root],
     },
     feeCeiling: {},

@@ -3,7 +3,8 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { Contract, ContractFactory, type InterfaceAbi, type Signer } from "ethers";
-import { asAddress, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 
 export interface Uniswap {
   readonly factory: Address;

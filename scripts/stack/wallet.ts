@@ -14,12 +14,14 @@ import {
   type BridgeProgress,
   type Client,
   type Payment,
+  type ServingEnclave,
   type StepEvent,
   type Wallet,
 } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
 import { fileStorage } from "../../shared/client/node/index.ts";
-import { fromHex, toHex } from "../../shared/protocol/bytes.ts";
+import { toHex } from "../../shared/protocol/bytes.ts";
+import { fromHex } from "../../shared/protocol/host/text.ts";
 import {
   DEFAULT_FOLDER,
   NETWORK_NAMES,
@@ -27,6 +29,7 @@ import {
   networkOf,
   runningStack,
 } from "../product/stack-file.ts";
+import { quoted } from "../product/quoted.ts";
 import { UsageError } from "../build/command.ts";
 import { messageOf, runStackCommand } from "./command.ts";
 import { Intercepted, intercepting } from "./intercepting.ts";
@@ -39,6 +42,7 @@ const HELP = `Usage: npm run wallet -- <command> [options]        (needs a runni
 
   address                    this wallet's shielded address
   balance                    what it holds
+  enclaves                   who signs for the service, and what the pool says of them
   deposit <amount>           give its public account test money and deposit it
   pay <address> <amount>     pay another shielded address
   withdraw <to> <amount>     pay a public address, 0x…
@@ -155,6 +159,9 @@ async function run(bench: Bench, command: string, args: readonly string[]): Prom
       await wallet.sync();
       for (const listed of network.tokens) showBalance(wallet, listed, listed === network.tokens[0]);
       return;
+    case "enclaves":
+      for (const enclave of await wallet.enclaves()) showEnclave(enclave);
+      return;
     case "deposit":
       await deposit(bench, token, readAmount(first, token));
       return;
@@ -176,6 +183,28 @@ async function run(bench: Bench, command: string, args: readonly string[]): Prom
     default:
       throw new UsageError(`there is no command ${command}`);
   }
+}
+
+function showEnclave({ signer, measurement, registration }: ServingEnclave): void {
+  const row = (name: string, text: string): void => console.log(`  ${name.padEnd(12)}${text}`);
+  console.log(`signer ${signer}`);
+  if (measurement !== undefined)
+    for (const name of ["pcr0", "pcr1", "pcr2"] as const) row(name.toUpperCase(), measurement[name]);
+  if (registration === undefined) return;
+  const { image, verifier, since, admission } = registration;
+  const { proposal } = admission;
+  // All three in one, as the pool knows them.
+  row("image", `${image}, with the ${verifier === 1 ? "first" : "second"} of the two verifiers`);
+  row("believed", `since ${time(since)}, by the pool`);
+  row("admitted", `${time(admission.since)}${proposal === undefined ? ", when the pool was made" : ""}`);
+  if (proposal === undefined) return;
+  row("announced", `${time(proposal.at)} by the pool's owner, in whose words it is`);
+  row("  source", quoted(proposal.commit));
+  row("  built with", quoted(proposal.buildCommand));
+}
+
+function time(secs: number): string {
+  return new Date(secs * 1000).toISOString();
 }
 
 async function deposit({ wallet, chain, options, fund }: Bench, token: Token, amount: bigint): Promise<void> {

@@ -4,7 +4,7 @@ import type { AnyComponent, ComponentChildren } from "preact";
 import { ErrorBoundary, lazy, LocationProvider, Route, Router, useLocation } from "preact-iso";
 import type { Config } from "./config.ts";
 import type { Purse } from "./purse.ts";
-import { applyTheme, changeSettings, type Settings } from "./settings.ts";
+import { applyTheme, changeSettings, readSettings, type Settings } from "./settings.ts";
 import { OpenedContext, useOpened, type Opened } from "./parts/use.ts";
 import { ago } from "./parts/time.ts";
 import { wordsOf, SIDES } from "./words.ts";
@@ -42,25 +42,36 @@ export function App(props: AppProps) {
 function Body({ config, settings: kept, isKnown }: AppProps) {
   const [purse, setPurse] = useState<Purse | undefined>();
   const [settings, setSettings] = useState(kept);
+  const [unkept, setUnkept] = useState<unknown>();
   const { path } = useLocation();
   const opened = useMemo((): Opened | undefined => {
     if (purse === undefined) return undefined;
     const account =
       purse.accounts.find(({ network }) => network.id === settings.network) ?? purse.accounts[0];
     if (account === undefined) throw new Error("no network is configured");
-    const change = async (wanted: Partial<Settings>): Promise<void> => {
-      const changed = await changeSettings(wanted);
+    const change = (wanted: Partial<Settings>): void => {
+      const changed = { ...settings, ...wanted };
       applyTheme(changed);
       setSettings(changed);
+      changeSettings(wanted).then(() => setUnkept(undefined), setUnkept);
     };
     const leave = (): void => location.replace("/");
     return {
       ...{ config, purse, account, settings, change },
-      choose: (network) => void change({ network }),
+      unkept,
+      choose: (network) => change({ network }),
       // What a wallet holds in memory goes with the page, also where its state could not be saved.
       lock: () => void purse.close().then(leave, leave),
     };
-  }, [purse, settings, config]);
+  }, [purse, settings, unkept, config]);
+  /** What was chosen at the door is stored there: a restored phrase needs no reminder to write it down. */
+  const open = (opening: Purse): void => {
+    const show = (stored: Settings): void => {
+      setSettings(stored);
+      setPurse(opening);
+    };
+    readSettings().then(show, () => show(settings));
+  };
   if (path === "/verify")
     return (
       <Frame>
@@ -72,7 +83,7 @@ function Body({ config, settings: kept, isKnown }: AppProps) {
   if (opened === undefined)
     return (
       <Frame>
-        <Door config={config} isKnown={isKnown} opened={setPurse} />
+        <Door config={config} isKnown={isKnown} opened={open} />
       </Frame>
     );
   return (
@@ -173,15 +184,30 @@ function Top() {
   );
 }
 
-/** That what is shown may be old, and whose fault that is. */
+/** That what is shown may be old or not complete, and whose fault that is. */
 function Away() {
-  const { standing, seenAt } = useOpened().account;
+  const { account, unkept } = useOpened();
+  const { standing, seenAt, history } = account;
   return (
     <div role="status" class="away" data-standing={standing.state}>
       {standing.state === "away" && (
         <p>
           {SIDES[wordsOf(standing.error).side]}: {wordsOf(standing.error).text} Shown is what was known{" "}
           {seenAt === undefined ? "before the first contact" : ago(seenAt)}; nothing can be paid until then.
+        </p>
+      )}
+      {history !== undefined && (
+        <p data-history={history}>
+          {SIDES.device}: Its copy of the pool’s history was damaged.{" "}
+          {history === "reading"
+            ? "It is being read again; until then balances and activity are not complete."
+            : "It has been read again, and nothing was lost."}
+        </p>
+      )}
+      {unkept !== undefined && (
+        <p>
+          {SIDES[wordsOf(unkept).side]}: {wordsOf(unkept).text} What you chose last holds until this page is
+          left.
         </p>
       )}
     </div>

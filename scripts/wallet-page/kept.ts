@@ -1,3 +1,5 @@
+import { ClientError } from "../../shared/client/index.ts";
+
 /** What the page keeps in this browser besides the wallets' own storage: one small IndexedDB, one entry for each name. */
 const DATABASE = "cloister-page";
 const STORE = "kept";
@@ -9,8 +11,13 @@ export async function read(name: Name): Promise<unknown> {
   return within("readonly", (store) => store.get(name));
 }
 
+/** Throws STORAGE_FAILED: the disk is full, or the browser refuses. */
 export async function write(name: Name, value: unknown): Promise<void> {
-  await within("readwrite", (store) => store.put(value, name));
+  try {
+    await within("readwrite", (store) => store.put(value, name));
+  } catch (cause) {
+    throw new ClientError("STORAGE_FAILED", `${name} was not written`, { cause });
+  }
 }
 
 /** Forgets this page's entries and the wallets' storage. */

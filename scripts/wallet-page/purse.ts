@@ -1,13 +1,14 @@
 /** One phrase, and a wallet for each network: opened together, followed while the tab is open, shown as they were last known. */
 import {
-  checkEnclaves,
+  ClientError,
   createClient,
   createWallet,
   indexedDbStorage,
-  poolRootVerifier,
   type Client,
   type Prover,
+  type ServingEnclave,
   type Wallet,
+  type WalletOptions,
 } from "../../shared/client/index.ts";
 import type { Config, Network } from "./config.ts";
 import { read, write } from "./kept.ts";
@@ -17,12 +18,11 @@ import { sessionTokens } from "./sessions.ts";
 export const WALLETS = "cloister-wallets";
 const RETRY_MS = 5_000;
 const FIRST_ANSWER_MS = 20_000;
-const NONCE_BYTES = 32;
 
 /** What the page knows of a service: nothing yet; that it answers and has proved what it runs; or what went wrong. */
 export type Standing =
   | { readonly state: "asking" }
-  | { readonly state: "live"; readonly provedAt: Date }
+  | { readonly state: "live"; readonly provedAt: Date; readonly enclaves: readonly ServingEnclave[] }
   | { readonly state: "away"; readonly error: unknown };
 
 export class Account {
@@ -32,6 +32,8 @@ export class Account {
   standing: Standing = { state: "asking" };
   /** When what is shown was last known to be up to date. */
   seenAt: Date | undefined;
+  /** Of a stored history that was damaged: it is being read again, or has been. */
+  history: "reading" | "read again" | undefined;
 
   constructor(network: Network, client: Client, wallet: Wallet) {
     this.network = network;
@@ -51,8 +53,11 @@ export class Purse {
     this.prover = prover;
   }
 
-  /** Asks nobody: a wallet opens without a network too. Throws KEY_INVALID for what is no phrase. */
-  static async open(config: Config, phrase: string): Promise<Purse> {
+  /**
+   * Asks nobody: a wallet opens without a network too. Throws KEY_INVALID for what is no phrase, and HISTORY_DAMAGED unless
+   * `rebuild` says to go on without what is stored of a pool's history.
+   */
+  static async open(config: Config, phrase: string, { rebuild = false } = {}): Promise<Purse> {
     const prover = openProver(config);
     const accounts: Account[] = [];
     for (const network of config.networks) {
@@ -61,13 +66,16 @@ export class Purse {
         baseUrl: service,
         credential: { sessionProvider: sessionTokens(sessions) },
       });
-      const wallet = await createWallet({
+      const options: WalletOptions = {
         ...{ key: { phrase }, client, prover, pins },
         storage: indexedDbStorage(indexedDB, WALLETS, id),
-        // Income counts as confirmed when the chain itself has the root, whatever the service says.
-        verifyRoot: poolRootVerifier(chainRpc, pins.chainId, pins.pool),
-      });
+        // Income counts as confirmed when the chain itself has the root, and enclaves count when the pool has registered
+        // them, whatever the service says.
+        rpc: chainRpc,
+      };
+      const { wallet, isDamaged } = await openWallet(options, rebuild);
       const account = new Account(network, client, wallet);
+      if (isDamaged) account.history = "reading";
       const seen = await read(`seen ${id}`);
       if (seen instanceof Date) account.seenAt = seen;
       accounts.push(account);
@@ -98,7 +106,6 @@ export class Purse {
     while (!isOver()) {
       try {
         await prove(account);
-        account.standing = { state: "live", provedAt: new Date() };
         this.changed();
         await this.#watch(account, signal);
       } catch (error) {
@@ -110,21 +117,24 @@ export class Purse {
     }
   }
 
-  /** Rejects when the stream has given up. */
+  /** Rejects when the stream has given up, and when nothing can be stored any more. */
   async #watch(account: Account, signal: AbortSignal): Promise<never> {
     const { wallet, network } = account;
-    const seen = (): void => {
-      account.seenAt = new Date();
-      void write(`seen ${network.id}`, account.seenAt);
-      this.changed();
-    };
     let stop = (): void => undefined;
     try {
       return await new Promise<never>((_resolve, reject) => {
+        const seen = (): void => {
+          account.seenAt = new Date();
+          write(`seen ${network.id}`, account.seenAt).catch(reject);
+          this.changed();
+        };
         stop = wallet.watch(seen, reject);
         signal.addEventListener("abort", () => reject(new Error("closed")), { once: true });
         addEventListener("offline", () => reject(new TypeError("this device is offline")), { once: true });
-        wallet.sync({ signal }).then(seen, reject);
+        wallet.sync({ signal }).then(() => {
+          if (account.history === "reading") account.history = "read again";
+          seen();
+        }, reject);
       });
     } finally {
       if (!signal.aborted) stop();
@@ -132,13 +142,23 @@ export class Purse {
   }
 }
 
-/** That the service's enclaves run the pinned program, now: a nonce that nobody has seen before is in what they sign. */
-export async function prove({ client, network }: Pick<Account, "client" | "network">): Promise<void> {
+async function openWallet(
+  options: WalletOptions,
+  rebuild: boolean,
+): Promise<{ readonly wallet: Wallet; readonly isDamaged: boolean }> {
+  try {
+    return { wallet: await createWallet(options), isDamaged: false };
+  } catch (error) {
+    if (!rebuild || !(error instanceof ClientError) || error.code !== "HISTORY_DAMAGED") throw error;
+    return { wallet: await createWallet({ ...options, rebuild }), isDamaged: true };
+  }
+}
+
+/** That the service's enclaves run the pinned program, now, and that the pool has registered them. */
+export async function prove(account: Account): Promise<void> {
   if (!navigator.onLine) throw new TypeError("this device is offline");
-  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-  const hex = [...nonce].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  const info = await client.info({ nonce: hex, signal: AbortSignal.timeout(FIRST_ANSWER_MS) });
-  checkEnclaves(network.pins.enclaves, info, nonce, Date.now());
+  const enclaves = await account.wallet.enclaves({ timeoutMs: FIRST_ANSWER_MS });
+  account.standing = { state: "live", provedAt: new Date(), enclaves };
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

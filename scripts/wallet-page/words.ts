@@ -94,6 +94,7 @@ const FOUND_HERE: Readonly<Record<ClientErrorCode, Row>> = {
   QUOTE_REFUSED: ["service", `Its offer contradicts what was asked for, or itself. ${NOTHING}`],
   PRICE_TOO_LOW: ["service", `Its price is below the least that you take. ${NOTHING}`],
   NOTE_UNKNOWN: ["you", "This wallet has no such note."],
+  HISTORY_INCONSISTENT: ["service", `What it tells of the chain contradicts itself. ${DISTRUST}`],
   STREAM_INCONSISTENT: ["service", `What it tells of the chain contradicts itself. ${DISTRUST}`],
   TREE_INCONSISTENT: ["service", `What it tells of the pool contradicts itself. ${DISTRUST}`],
   ROOT_UNVERIFIED: ["service", "Only the service says so; the chain does not confirm it."],
@@ -103,6 +104,10 @@ const FOUND_HERE: Readonly<Record<ClientErrorCode, Row>> = {
   ADVANCE_EARLY: ["chain", `The pool does not allow that yet. ${NOTHING}`],
   NOT_EXECUTED: ["chain", "The pool did not execute it. Your money has not moved."],
   STORAGE_CORRUPT: ["device", "What this browser kept cannot be read. Restore the wallet from its phrase."],
+  HISTORY_DAMAGED: [
+    "device",
+    "This browser's copy of the pool's history is damaged. Nothing is lost: it can be read again. What you paid, your contacts and your bridge addresses are whole.",
+  ],
   STORAGE_FOREIGN: ["device", "What this browser kept belongs to another wallet."],
   STORAGE_FAILED: ["device", "This browser could not read or write its storage. Is the disk full?"],
   NOTES_TAKEN: ["you", `Another tab of yours was paying at the same time. ${NOTHING} ${LATER}`],

@@ -2,7 +2,7 @@
  * Where the money of a bridge request is: states, reasons for waiting, and the whole status. Also the words that
  * addresses share with it.
  */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { amount, bridgeId, count, timestamp } from "./values.ts";
 
 export const BRIDGE_STATES = [
@@ -37,7 +37,7 @@ export const bridgeState = z.enum(BRIDGE_STATES).meta({
   },
 });
 export type BridgeState = z.infer<typeof bridgeState>;
-/** Why money waits. A code keeps its meaning for good; new ones may come. */
+/** Why money waits. A code keeps its meaning permanently; new ones may come. */
 export const BRIDGE_REASONS = [
   "AMOUNT_TOO_SMALL",
   "SIGNATURE_AWAITED",

@@ -3,7 +3,7 @@
  * address commits to all its terms, and an answer holds every one of them, so the client computes the address again
  * before it shows it to anybody.
  */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { bridgeState, direction, venue } from "./bridge-status.ts";
 import { ciphertext, ephemeralKey } from "./statement-parts.ts";
 import { address, amount, bridgeId, bytes32, count, decimals, fieldElement, timestamp } from "./values.ts";

@@ -1,5 +1,5 @@
 /** Sessions and who a credential belongs to. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { address, amount, bps, count, unixSeconds } from "./values.ts";
 
 export const permission = z.enum(["read", "write"]).meta({

@@ -1,5 +1,5 @@
 /** Merkle data, the event stream and public balances. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { bridgeStatus } from "./bridge-status.ts";
 import { MAX_SESSION_TOKEN } from "./credentials.ts";
 import { ticket } from "./transactions.ts";
@@ -51,6 +51,62 @@ export const merkleTree = z
   .meta({ id: "MerkleTree", description: "A page of one level" });
 export type MerkleTree = z.infer<typeof merkleTree>;
 
+/** `<block>-<8 digits of its hash>-<log>.<part>`: an event's place on the chain. */
+export const EVENT_ID = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{8})-(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$/;
+
+/** Outputs of a chunk: see ./history-chunk.ts. */
+export const CHUNK_OUTPUTS = 4_096;
+/** Some 8 MB. */
+export const MAX_PAGE_CHUNKS = 16;
+
+export const history = z
+  .object({
+    outputs_per_chunk: count.describe("Outputs in every chunk: 4,096"),
+    chunks: z
+      .array(
+        z.object({
+          sha256: bytes32.describe("Of the chunk's bytes"),
+          bytes: count.describe("How many they are"),
+        }),
+      )
+      .meta({
+        description:
+          "From the first output on, without a gap. A chunk is listed once the block that it ends in is final, and then stays as it is",
+      }),
+    outputs: count.describe("Outputs in all of them"),
+    block_number: count
+      .nullable()
+      .meta({ description: "Block that the last chunk ends in; null while there is none" }),
+    last_event_id: z.string().regex(EVENT_ID).nullable().meta({
+      description:
+        "Event that the last chunk ends with: the stream goes on from it without gap or overlap. null while there is none",
+    }),
+    voids: z
+      .array(
+        z.object({
+          first_leaf_index: count.describe("First void leaf"),
+          count: count.describe("How many, from there on"),
+        }),
+      )
+      .meta({
+        description:
+          "Every void leaf that the index knows of, also of refutations behind the last chunk: whoever keeps nodes in the place of leaves keeps these leaves",
+      }),
+  })
+  .meta({ id: "History", description: "What of the pool's history can be had in chunks" });
+export type History = z.infer<typeof history>;
+
+export const historyChunksQuery = z.strictObject({
+  from: queryCount.describe("Number of the first chunk, from 0"),
+  limit: queryCount
+    .pipe(z.int().min(1).max(MAX_PAGE_CHUNKS))
+    .describe("How many chunks, 1 to 16; all of them have to be there"),
+  last: bytes32.meta({
+    description:
+      "`sha256` of the last one of them. It names all that is before it as well, so that this address has one answer for ever",
+  }),
+});
+
 export const balanceQuery = z.strictObject({
   address: address.describe("The public account that is asked about"),
 });
@@ -80,9 +136,6 @@ export const EVENT_KINDS = [
 ] as const;
 export const eventKind = z.enum(EVENT_KINDS);
 export type EventKind = z.infer<typeof eventKind>;
-
-/** `<block>-<8 digits of its hash>-<log>.<part>`: an event's place on the chain. */
-export const EVENT_ID = /^(0|[1-9][0-9]{0,14})-([0-9a-f]{8})-(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})$/;
 
 export const eventsQuery = z.strictObject({
   session: z.string().max(MAX_SESSION_TOKEN).optional().describe("Session token, where no header can be set"),

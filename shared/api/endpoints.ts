@@ -3,7 +3,7 @@
  * The proxy guards and parses by it, the OpenAPI document is printed from it, and a test compares it
  * with the specification's list.
  */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import {
   bridgeAddress,
   bridgeDepositRequest,
@@ -13,7 +13,16 @@ import {
 } from "./bridges.ts";
 import { bridgeStatus } from "./bridge-status.ts";
 import { exchangeRequest, sessionRequest, sessionResponse, whoami } from "./credentials.ts";
-import { balance, balanceQuery, eventsQuery, merkleRoot, merkleTree, merkleTreeQuery } from "./data.ts";
+import {
+  balance,
+  balanceQuery,
+  eventsQuery,
+  history,
+  historyChunksQuery,
+  merkleRoot,
+  merkleTree,
+  merkleTreeQuery,
+} from "./data.ts";
 import type { ErrorCode } from "./errors.ts";
 import { health, info, infoQuery } from "./service.ts";
 import type { Kind } from "../protocol/statements.ts";
@@ -47,11 +56,13 @@ export interface Endpoint {
   readonly params?: z.ZodType;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** Answer bodies by success status; `null` where it is no JSON. */
+  /** Answer bodies by success status; `null` where it is a stream. None where bytes are all there is. */
   readonly responses: Readonly<Record<number, z.ZodType | null>>;
   readonly codes: readonly ErrorCode[];
-  /** The same answer as bytes, for who asks for that media type. */
+  /** The answer as bytes, for who asks for that media type. */
   readonly packedType?: "application/octet-stream";
+  /** What the bytes are. */
+  readonly packedText?: string;
   /** The answer has an ETag, and If-None-Match is honoured with 304. */
   readonly hasEtag?: true;
   /** Switched by the instance's configuration; off, every request is refused with this code. */
@@ -258,6 +269,22 @@ export const ENDPOINTS = {
     responses: { 200: merkleTree },
     codes: ["CHAIN_UNAVAILABLE", "NOT_ACCEPTABLE"],
     packedType: "application/octet-stream",
+    packedText: "The nodes, 32 bytes each, big-endian",
+    hasEtag: true,
+  },
+  history: {
+    ...reading("/history", "What of the pool's history can be had in chunks"),
+    responses: { 200: history },
+    codes: ["CHAIN_UNAVAILABLE"],
+    hasEtag: true,
+  },
+  historyChunks: {
+    ...reading("/history/chunks", "Chunks of the history, as bytes"),
+    query: historyChunksQuery,
+    responses: {},
+    codes: ["NOT_FOUND", "CHAIN_UNAVAILABLE", "NOT_ACCEPTABLE"],
+    packedType: "application/octet-stream",
+    packedText: "The chunks one after the other, each as long as /history says; see The history in chunks",
     hasEtag: true,
   },
   events: {

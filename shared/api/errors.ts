@@ -1,5 +1,5 @@
 /** Every code a client can see, with its HTTP status and whether a repetition helps. A new row is an API change. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 
 interface Refusal {
   readonly status: number;

@@ -2238,6 +2238,26 @@ export const EXAMPLES: Readonly<Partial<Record<string, readonly Example[]>>> = {
       },
     },
   ],
+  history: [
+    {
+      network: "first",
+      credential: "api-key",
+      name: "young",
+      summary: "Of a pool with fewer outputs than one chunk has",
+      response: {
+        status: 200,
+        type: "application/json",
+        body: {
+          outputs_per_chunk: 4096,
+          chunks: [],
+          outputs: 0,
+          block_number: null,
+          last_event_id: null,
+          voids: [],
+        },
+      },
+    },
+  ],
   events: [
     {
       network: "first",

@@ -2,7 +2,7 @@
  * The OpenAPI 3.1 document, made from ENDPOINTS and the schemas: nothing about the interface is written a
  * second time. Schemas with an `id` become components. It holds no secret.
  */
-import type * as z from "zod";
+import type * as z from "./zod.ts";
 import { EVENT_ID, EVENTS } from "./data.ts";
 import { API_VERSION, ENDPOINTS, MAX_BODY_BYTES, type Endpoint, type EndpointName } from "./endpoints.ts";
 import { problem } from "./errors.ts";
@@ -116,7 +116,7 @@ const TAGS: readonly (readonly [string, string, ...string[]])[] = [
   ],
   ["Swaps", "Quotes for private swaps", "swap"],
   ["Bridges", "To and from other venues", "bridge"],
-  ["Data", "What a client needs to find its notes and to prove", "merkle", "events", "balance"],
+  ["Data", "What a client needs to find its notes and to prove", "merkle", "history", "events", "balance"],
 ];
 
 function tagOf(path: string): string {

@@ -1,5 +1,5 @@
 /** Health and what an instance is. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { bridgesInfo } from "./bridges.ts";
 import { feeOperation } from "./credentials.ts";
 import { address, amount, bps, bytes32, count, decimals, kindName } from "./values.ts";

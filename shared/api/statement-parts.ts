@@ -1,5 +1,5 @@
 /** What a statement's request is made of: the proof, what it is bound to, and the openings of its fee notes. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { address, amount, fieldElement, unixSeconds } from "./values.ts";
 
 /** snarkjs's own Groth16 proof object; coordinates are decimal strings. */

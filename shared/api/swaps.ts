@@ -1,5 +1,5 @@
 /** Quotes of private swaps. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { address, amount, bps, count, timestamp } from "./values.ts";
 
 /** Half of what is quoted: beyond that a floor protects nobody. */

@@ -1,5 +1,5 @@
 /** Statements as clients send them, tickets, and attestations. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import type { Kind } from "../protocol/statements.ts";
 import { TICKET_ERROR_CODES, TICKET_ERROR_TEXTS } from "./errors.ts";
 import { depositExt, feeOpening, proof, spendExt, swapExt } from "./statement-parts.ts";

@@ -5,15 +5,8 @@
  */
 import { FEE_TIERS, type SwapPath } from "../protocol/statements.ts";
 import { ZERO_ADDRESS, type Address } from "../protocol/brands.ts";
-import {
-  addressBytes,
-  ByteReader,
-  concatBytes,
-  fromHex,
-  toAddress,
-  toHex,
-  uintToBytes,
-} from "../protocol/bytes.ts";
+import { mustFromHex, ByteReader, concatBytes, toAddress, toHex, uintToBytes } from "../protocol/bytes.ts";
+import { fromHex } from "../protocol/host/text.ts";
 
 /** One or two pools with the tokens at their ends. */
 export interface TokenPath {
@@ -34,10 +27,10 @@ export function encodeUniswapPath({ tokenIn, path, tokenOut }: TokenPath): strin
   if (isOneHop !== (feeSecond === 0)) throw new RangeError("a path has a second pool or it has none");
   const text = toHex(
     concatBytes(
-      addressBytes(tokenIn),
+      mustFromHex(tokenIn),
       uintToBytes(BigInt(feeFirst), 3),
-      ...(isOneHop ? [] : [addressBytes(middle), uintToBytes(BigInt(feeSecond), 3)]),
-      addressBytes(tokenOut),
+      ...(isOneHop ? [] : [mustFromHex(middle), uintToBytes(BigInt(feeSecond), 3)]),
+      mustFromHex(tokenOut),
     ),
   );
   const fault = decodeUniswapPath(text);

@@ -1,5 +1,5 @@
 /** The primitive shapes of the HTTP interface. Each parser is the one place where its text becomes a value. */
-import * as z from "zod";
+import * as z from "./zod.ts";
 import { FIELD_ORDER, VALUE_LIMIT } from "../protocol/brands.ts";
 import { hasGoodChecksum } from "./checksum.ts";
 

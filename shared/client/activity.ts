@@ -214,10 +214,10 @@ function sightingOf(note: OwnedNote | undefined): Sighting | undefined {
 }
 
 function blockOfLeaf(state: WalletState, leaf: number): number | undefined {
-  return state.blocks.findLast(({ firstLeaf }) => firstLeaf <= leaf)?.block;
+  return state.blocks.of(leaf);
 }
 
 /** So many leaves there are up to the end of that block. */
 function leavesUpTo(state: WalletState, block: number): number {
-  return (state.blocks.find((entry) => entry.block > block)?.firstLeaf ?? state.tree.leafCount) - 0.5;
+  return state.blocks.upTo(block) - 0.5;
 }

@@ -9,7 +9,8 @@ import {
   type AttestationFault,
   type Measurement,
 } from "../protocol/attestation-document.ts";
-import { asAddress } from "../protocol/brands.ts";
+import type { Address } from "../protocol/brands.ts";
+import { asAddress } from "../protocol/host/text.ts";
 import { ClientError } from "./errors.ts";
 
 export interface EnclavePins {
@@ -25,6 +26,13 @@ export const AWS_NITRO_ROOT = "641a0321a3e244efe456463195d606317ed7cdcc3c1756e09
 /** Of the nonce, in bytes: nobody has seen it before. */
 export const NONCE_LENGTH = 32;
 
+/** An enclave that has just proved itself. */
+export interface ProvedEnclave {
+  readonly signer: Address;
+  /** Undefined where nothing is pinned (`"unverified"`): its document was not looked at. */
+  readonly measurement: Measurement | undefined;
+}
+
 /**
  * Throws ENCLAVE_UNVERIFIED unless as many enclaves as the pool asks signatures of have proved themselves, and
  * none that the pool accepts has failed to; CLOCK_WRONG when only the time stands in the way. `info` is the answer
@@ -35,8 +43,9 @@ export function checkEnclaves(
   info: Info,
   nonce: Uint8Array,
   nowMs: number,
-): void {
+): ProvedEnclave[] {
   const accepted = info.enclaves.filter((enclave) => enclave.accepted);
+  const proved = new Map<Address, ProvedEnclave>();
   for (const { signer, attestation } of accepted) {
     const document = documentOf(attestation);
     const policy = { roots, measurements, nonce, type: "live" } as const;
@@ -44,12 +53,21 @@ export function checkEnclaves(
     if (typeof verdict === "string" && OF_THE_CLOCK.has(verdict))
       throw clockOrFault(verifyAttestation(document, { ...policy, at: "its own time" }), nowMs);
     if (typeof verdict === "string") throw unverified(verdict);
-    const { claims } = verdict;
+    const { claims, measurement } = verdict;
     if (claims?.type !== "live" || claims.signer !== asAddress(signer)) throw unverified("another signer");
+    // A signer counts once, however often it is listed.
+    proved.set(claims.signer, { signer: claims.signer, measurement });
   }
-  // A signer counts once, however often it is listed.
-  const signers = new Set(accepted.map(({ signer }) => asAddress(signer)));
-  if (signers.size < Math.max(info.threshold, 1)) throw unverified("too few enclaves answer");
+  if (proved.size < Math.max(info.threshold, 1)) throw unverified("too few enclaves answer");
+  return [...proved.values()];
+}
+
+/** Those that count by the service's own word. */
+export function acceptedEnclaves(info: Info): ProvedEnclave[] {
+  const signers = info.enclaves.filter(({ accepted }) => accepted).map(({ signer }) => asAddress(signer));
+  return [...new Set(signers)].flatMap((signer) =>
+    signer === undefined ? [] : [{ signer, measurement: undefined }],
+  );
 }
 
 const OF_THE_CLOCK: ReadonlySet<AttestationFault> = new Set([

@@ -3,7 +3,7 @@
  * money can become these notes and nothing else. The depositor's key stays in its own wallet.
  */
 import type { Address } from "../protocol/brands.ts";
-import { fromHex } from "../protocol/bytes.ts";
+import { fromHex } from "../protocol/host/text.ts";
 import type { Statement } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
 import { checkOptions, eip1193Provider } from "./options.ts";

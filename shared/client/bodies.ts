@@ -4,7 +4,7 @@ import { proof } from "../api/statement-parts.ts";
 import { encodeUniswapPath } from "../api/uniswap-path.ts";
 import { addressFromField, type Address } from "../protocol/brands.ts";
 import { toHex, word } from "../protocol/bytes.ts";
-import type { Ciphertexts } from "../protocol/statements.ts";
+import type { Ciphertexts } from "../protocol/host/statements.ts";
 import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 import { ClientError } from "./errors.ts";
 import type { Prepared } from "./statements.ts";

@@ -8,7 +8,7 @@ import type {
 } from "../api/bridges.ts";
 import type { BridgeStatus } from "../api/bridge-status.ts";
 import type { ExchangeRequest, SessionResponse, WhoAmI } from "../api/credentials.ts";
-import type { Balance, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
+import type { Balance, History, MerkleRoot, MerkleTree, StreamEvent } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
 import type { Health, Info } from "../api/service.ts";
 import type { SwapQuote, SwapQuoteRequest } from "../api/swaps.ts";
@@ -46,6 +46,16 @@ export interface SubmitOptions extends CallOptions {
   readonly idempotencyKey?: string;
   /** Written by this client, for a caller who must know whether the request can have left the device. */
   readonly delivery?: Delivery;
+}
+
+export interface ChunkPage {
+  readonly from: number;
+  /** At most 16. */
+  readonly limit: number;
+  /** `sha256` of the last one of them. */
+  readonly last: string;
+  /** Of all of them together; more is refused. */
+  readonly maxBytes: number;
 }
 
 export interface Client {
@@ -90,6 +100,10 @@ export interface Client {
   ): Promise<MerkleTree>;
   /** Every complete node of one level, in packed pages: see ./tree-level.ts. */
   treeLevel(wanted: TreeLevel, options?: CallOptions): AsyncGenerator<TreePage, void, undefined>;
+  /** What of the history can be had in chunks. The service's word; see ./column/ for what a wallet checks of it. */
+  history(options?: CallOptions): Promise<History>;
+  /** Chunks one after the other, unchecked: `shared/api/history-chunk.ts` has their layout. */
+  historyChunks(page: ChunkPage, options?: CallOptions): Promise<Uint8Array>;
   balance(address: string, options?: CallOptions): Promise<Balance>;
   openapi(options?: CallOptions): Promise<Record<string, unknown>>;
   /** Never ends by itself: reconnects and resumes until the signal aborts or the service refuses permanently. */
@@ -135,6 +149,9 @@ export function createClient(options: ClientOptions): Client {
     merkleRoot: (call) => transport.call(ENDPOINTS.merkleRoot, call),
     merkleTree: (query, call) => transport.call(ENDPOINTS.merkleTree, { ...call, query }),
     treeLevel: (wanted, call = {}) => readTreeLevel(transport, wanted, call),
+    history: (call) => transport.call(ENDPOINTS.history, call),
+    historyChunks: ({ maxBytes, ...query }, call) =>
+      transport.call(ENDPOINTS.historyChunks, { ...call, query: { ...query }, packed: { maxBytes } }),
     balance: (address, call) => transport.call(ENDPOINTS.balance, { ...call, query: { address } }),
     openapi: (call) => transport.call(ENDPOINTS.openapi, call),
     events: (call = {}) => streamEvents(transport, call, options.streamTiming),

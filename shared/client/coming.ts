@@ -17,7 +17,7 @@ export function awaits(state: WalletState, asset: Address, now: number): boolean
 
 /** Payments under way whose leaves may still come: the stream tells of a block's nullifiers before its leaves. */
 function coming(state: WalletState, asset: Address, now: number): Reservation[] {
-  const seen = Math.max(state.blocks.at(-1)?.block ?? 0, state.latestRoot?.block ?? 0);
+  const seen = Math.max(state.blocks.newest ?? 0, state.latestRoot?.block ?? 0);
   const isLost = (index: number): boolean => (state.notes.get(index)?.spent?.block ?? Infinity) < seen;
   return [...state.reservations.values()].filter(
     (one) =>

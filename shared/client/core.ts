@@ -11,8 +11,9 @@ import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
 import { toHex } from "../protocol/bytes.ts";
 import { orAborted } from "./aborting.ts";
-import { checkEnclaves, NONCE_LENGTH } from "./attestation.ts";
+import { acceptedEnclaves, checkEnclaves, NONCE_LENGTH, type ProvedEnclave } from "./attestation.ts";
 import { wireProof, type WireProof } from "./bodies.ts";
+import type { Nodes } from "./chain/nodes.ts";
 import type { Client } from "./client.ts";
 import { ClientError } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
@@ -22,6 +23,7 @@ import type { Operation } from "./operation.ts";
 import type { CarriedOptions, Payment, StatementOptions } from "./payment.ts";
 import { checkInfo, requireAddress, type Pins } from "./pins.ts";
 import type { Prover } from "./prover.ts";
+import type { Registration } from "./registrations.ts";
 import type { Prepared } from "./statements.ts";
 import { TicketFailed, waitForTicket } from "./tickets.ts";
 
@@ -33,8 +35,16 @@ export interface CoreParts {
   readonly keys: SpendingKey;
   readonly assets: readonly [Address, ...Address[]];
   readonly ledger: Ledger;
+  /** The user's own; undefined where none are given. */
+  readonly nodes: Nodes | undefined;
   /** Unix seconds. */
   readonly now: () => number;
+}
+
+/** One that signs for this wallet's payments, and what is known of it. */
+export interface ServingEnclave extends ProvedEnclave {
+  /** What the pool says of it; undefined where no node of the user's own is given. */
+  readonly registration: Registration | undefined;
 }
 
 /** This wallet's copy may lag behind a confirmed ticket by so much. */
@@ -87,14 +97,40 @@ export class Core {
   }
 
   async #askInfo(options: WaitOptions): Promise<Info> {
-    const { client, pins, prover, now } = this.parts;
+    return (await this.#provedInfo(options)).info;
+  }
+
+  async #provedInfo({ signal }: WaitOptions): Promise<{ info: Info; proved: readonly ProvedEnclave[] }> {
+    const { client, pins, prover, home, nodes, now } = this.parts;
     const nonce = randomBytes(NONCE_LENGTH);
-    const info = await client.info({ nonce: toHex(nonce), signal: options.signal });
+    const info = await client.info({ nonce: toHex(nonce), signal });
     checkInfo(pins, info);
     prover.checkInfo(info);
-    if (pins.enclaves !== "unverified") checkEnclaves(pins.enclaves, info, nonce, now() * 1000);
+    const proved =
+      pins.enclaves === "unverified"
+        ? acceptedEnclaves(info)
+        : checkEnclaves(pins.enclaves, info, nonce, now() * 1000);
+    if (nodes !== undefined) {
+      const { requireRegistered } = await import("./registrations.ts");
+      await requireRegistered(proved, { nodes, home, signal });
+    }
+    this.#info = info;
     this.#infoAt = now();
-    return info;
+    return { info, proved };
+  }
+
+  /** Asked and checked anew. Throws as `checkService` does. */
+  async enclaves(options: WaitOptions): Promise<ServingEnclave[]> {
+    const { home, nodes } = this.parts;
+    const { info, proved } = await this.#provedInfo(options);
+    if (nodes === undefined) return proved.map((enclave) => ({ ...enclave, registration: undefined }));
+    const { readRegistrations } = await import("./registrations.ts");
+    const registrations = await readRegistrations(
+      proved.map(({ signer }) => signer),
+      // The service's word: with a later block the registrations would be missing, and that is refused.
+      { nodes, home, fromBlock: info.deployment_block, signal: options.signal },
+    );
+    return proved.map((enclave, i) => ({ ...enclave, registration: registrations[i] }));
   }
 
   async fees(operation: FeeOperation, asset: Address, amount: bigint, options: WaitOptions): Promise<Fees> {

@@ -4,7 +4,8 @@
  * the attested transaction, which this client writes itself.
  */
 import type { AttestResponse } from "../api/transactions.ts";
-import { asAddress, type Address, type Bytes32 } from "../protocol/brands.ts";
+import type { Address, Bytes32 } from "../protocol/brands.ts";
+import { asAddress } from "../protocol/host/text.ts";
 import { parseSnarkjsProof } from "../protocol/host/proofs.ts";
 import type { Statement } from "../protocol/statements.ts";
 import { orAborted } from "./aborting.ts";
@@ -69,7 +70,7 @@ export class Depositing {
             throw error;
           }
           call.sent(statement.hash);
-          throw isRefusal(error) ? error : unknownOutcome(error);
+          throw isRefusal(error, delivery) ? error : unknownOutcome(error);
         }
       });
       call.sent(statement.hash);

@@ -85,6 +85,8 @@ export const CLIENT_ERRORS = {
   QUOTE_REFUSED: "the quote contradicts what was asked for, or itself",
   PRICE_TOO_LOW: "the quote's floor is below the least that the caller takes",
   NOTE_UNKNOWN: "the opening is of no note of this wallet in the tree",
+  HISTORY_INCONSISTENT:
+    "the chunks of the history that the service gives contradict its list, each other or the roots of the pool",
   STREAM_INCONSISTENT: "the event stream contradicts itself or the roots of the pool",
   TREE_INCONSISTENT: "the nodes that the service gives do not lead to its root",
   ROOT_UNVERIFIED: "nobody but the service says that the pool has this root",
@@ -94,6 +96,8 @@ export const CLIENT_ERRORS = {
   ADVANCE_EARLY: "the pool does not let anybody else extend its tree yet; nothing was sent",
   NOT_EXECUTED: "the transaction was mined or tried, and the pool did not do it",
   STORAGE_CORRUPT: "the stored wallet cannot be read",
+  HISTORY_DAMAGED:
+    "what is stored of the pool's history is damaged or missing; it can be read again: createWallet({ …, rebuild: true })",
   STORAGE_FOREIGN: "the stored wallet belongs to another key, pool or chain",
   STORAGE_FAILED: "the storage could not be read or written",
   NOTES_TAKEN:
@@ -125,9 +129,28 @@ export class ClientError extends Error {
  * Whether the service, or this library, said just that. By name and not by class: what is loaded later may have come with
  * a copy of this file of its own.
  */
+/** By its name: a part of the library that is loaded late may be another copy of this file. */
+export function isProblem(error: unknown): boolean {
+  return error instanceof Error && error.name === "ApiProblem";
+}
+
 export function hasCode(error: unknown, code: ErrorCode | ClientErrorCode): boolean {
   if (!(error instanceof Error) || !["ApiProblem", "ClientError"].includes(error.name)) return false;
   return (error as { readonly code?: unknown }).code === code;
+}
+
+/** Said of this try alone, before anything is taken: it is the same request's next try that may be. */
+const NOT_NOW: readonly ErrorCode[] = ["ENCLAVE_UNAVAILABLE", "QUEUE_FULL", "RATE_LIMITED"];
+
+/** Whether the service says no to the request, however often it was sent under its idempotency key. */
+export function isNo(error: unknown): boolean {
+  if (!(error instanceof ApiProblem)) return false;
+  return error.status < 500 && error.status !== 429 && error.code !== "IDEMPOTENCY_IN_PROGRESS";
+}
+
+/** Whether the service says that it has not taken the try that it answers. */
+export function isNotTaken(error: unknown): boolean {
+  return isNo(error) || (error instanceof ApiProblem && NOT_NOW.includes(error.code));
 }
 
 /** For code of the application's: what it throws is told under a code of ours. */

@@ -5,8 +5,9 @@
 import { Interface } from "ethers";
 import type { AttestResponse } from "../api/transactions.ts";
 import { POOL_ABI, TOKEN_ABI } from "../contracts/abi.ts";
-import { asAddress, ZERO_BYTES32, type Address } from "../protocol/brands.ts";
-import { concatBytes, fromHex, toHex } from "../protocol/bytes.ts";
+import { ZERO_BYTES32, type Address } from "../protocol/brands.ts";
+import { asAddress, fromHex } from "../protocol/host/text.ts";
+import { concatBytes, toHex } from "../protocol/bytes.ts";
 import { readExecuted } from "../protocol/host/executed-log.ts";
 import { encodeProof } from "../protocol/host/proofs.ts";
 import { compressProof, type Proof } from "../protocol/proof.ts";

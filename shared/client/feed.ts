@@ -28,11 +28,19 @@ export interface EventSource {
   events(options?: EventsOptions): AsyncIterable<StreamEvent>;
 }
 
+export interface EventSink {
+  /** What can be done before without touching the wallet's state, which may go back meanwhile. */
+  prepare(event: StreamEvent): Promise<void>;
+  /** Returns when the event is part of the wallet's state. */
+  apply(event: StreamEvent): Promise<void>;
+  /** Before a stream from its beginning. It may read the past in another way and set the state's `lastEventId`. */
+  begin?(signal: AbortSignal): Promise<void>;
+}
+
 export class Feed {
   readonly #source: EventSource;
   readonly #state: Pick<WalletState, "lastEventId">;
-  /** Returns when the event is part of the wallet's state. */
-  readonly #apply: (event: StreamEvent) => Promise<void>;
+  readonly #sink: EventSink;
   readonly #waiters = new Set<Waiter>();
   /** The newest form of each ticket that somebody watches, by its id; undefined until the stream tells of it. */
   readonly tickets = new Map<string, Ticket | undefined>();
@@ -44,14 +52,10 @@ export class Feed {
   #synced = false;
   #closed: Error | undefined;
 
-  constructor(
-    source: EventSource,
-    state: Pick<WalletState, "lastEventId">,
-    apply: (event: StreamEvent) => Promise<void>,
-  ) {
+  constructor(source: EventSource, state: Pick<WalletState, "lastEventId">, sink: EventSink) {
     this.#source = source;
     this.#state = state;
-    this.#apply = apply;
+    this.#sink = sink;
   }
 
   /** The stream is open and has sent everything that there was. */
@@ -134,13 +138,20 @@ export class Feed {
     // A function, because it changes while we wait.
     const left = (): boolean => connection.signal.aborted;
     try {
+      if (this.#state.lastEventId === undefined) await this.#sink.begin?.(connection.signal);
+      if (left()) return;
       const from = this.#state.lastEventId;
       const turns = new Turns();
       for await (const event of this.#source.events({ from, signal: connection.signal })) {
         // What an aborted connection still had in its buffer belongs to a state that is gone.
         if (left()) return;
-        await this.#apply(event);
+        await this.#sink.prepare(event);
         if (left()) return;
+        await this.#sink.apply(event);
+        if (left()) return;
+        // Too little was remembered for that reorganisation: what comes next here is not the beginning.
+        if (event.kind === "reorg" && event.data.from_id !== null && this.#state.lastEventId === undefined)
+          return;
         this.#take(event);
         this.#wake();
         if (this.#waiters.size === 0) return;

@@ -1,6 +1,7 @@
 /** Fee notes of one payment, from the rules that the service says are in force, under the ceiling that this client was configured with. */
 import type { FeeRules } from "../api/credentials.ts";
-import { asAddress, type Address } from "../protocol/brands.ts";
+import type { Address } from "../protocol/brands.ts";
+import { asAddress } from "../protocol/host/text.ts";
 import { feeOf, type FeeOperation } from "../protocol/host/fees.ts";
 import { decodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
 import { ClientError } from "./errors.ts";

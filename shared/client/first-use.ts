@@ -5,7 +5,7 @@
  */
 import { x25519 } from "@noble/curves/ed25519.js";
 import { mustField } from "../protocol/brands.ts";
-import { poseidon2, poseidon4 } from "../protocol/hash.ts";
+import { poseidon2, poseidon4 } from "../protocol/host/poseidon.ts";
 import { Turns } from "./turns.ts";
 
 const ZERO = mustField(0n);

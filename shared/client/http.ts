@@ -6,7 +6,7 @@
 import { API_VERSION, type Endpoint } from "../api/endpoints.ts";
 import { delay, orAborted } from "./aborting.ts";
 import { boundedBody } from "./bounded-body.ts";
-import { ApiProblem, ClientError, hasCode } from "./errors.ts";
+import { ApiProblem, ClientError, hasCode, isNotTaken } from "./errors.ts";
 import { isSilence, readBaseUrl, shownUrl, silenceFor, unreachable } from "./reaching.ts";
 import type { CredentialSource } from "./session.ts";
 
@@ -17,6 +17,8 @@ export interface CallOptions {
 /** `sent` is false from the start of a call until its first byte may have left; undefined says nothing. */
 export interface Delivery {
   sent?: boolean;
+  /** Whether some try ended with anything but the service's own word that it took nothing. */
+  isOpen?: boolean;
   /** Awaited once, directly before the first byte; where it throws, nothing is sent and its error is the call's. */
   beforeSending?(): Promise<void>;
 }
@@ -135,13 +137,14 @@ export function createTransport(options: TransportOptions) {
     pauseAfter: (error: unknown, attempt: number) => pauseAfter(error, attempt, false),
     async call<T>(endpoint: Endpoint, call: Call = {}): Promise<T> {
       const { idempotencyKey, delivery, onlyAsks, signal } = call;
-      if (delivery !== undefined) delivery.sent = false;
+      if (delivery !== undefined) Object.assign(delivery, { sent: false, isOpen: false });
       const isKeyed = idempotencyKey !== undefined;
       const isRepeatable = endpoint.method === "GET" || isKeyed || onlyAsks === true;
       for (let attempt = 1; ; attempt++) {
         try {
           return (await withSession(endpoint, call)) as T;
         } catch (error) {
+          if (delivery !== undefined && !isNotTaken(error)) delivery.isOpen = true;
           const pause = isRepeatable ? pauseAfter(error, attempt, isKeyed) : undefined;
           if (pause === undefined) throw error;
           await wait(pause, signal);

@@ -2,7 +2,6 @@
  * The client library: everything a browser or a Node program needs to hold and move private money. No
  * Node module is behind this file; files on disk are in ./node/index.ts.
  */
-import "./without-eval.ts";
 
 export { createClient, type Client, type ClientOptions, type SubmitOptions } from "./client.ts";
 export type { CallOptions } from "./http.ts";
@@ -63,7 +62,9 @@ export type { NoteOpening } from "./adopting.ts";
 export type { OwnedNote } from "./state.ts";
 export type { WaitOptions } from "./feed.ts";
 export type { Pins, TokenDomain } from "./pins.ts";
-export { AWS_NITRO_ROOT, checkEnclaves, type EnclavePins } from "./attestation.ts";
+export { AWS_NITRO_ROOT, checkEnclaves, type EnclavePins, type ProvedEnclave } from "./attestation.ts";
+export type { ServingEnclave } from "./core.ts";
+export type { ImageAdmission, Registration } from "./registrations.ts";
 export { eip1193Signer, type DepositSigner, type Eip1193Provider } from "./authorization.ts";
 
 export {
@@ -97,6 +98,8 @@ export {
   indexedDbStorage,
   memoryStorage,
   textStorage,
+  type PartChange,
+  type PartStorage,
   type StoredBytes,
   type TextStore,
   type WalletStorage,
@@ -120,7 +123,8 @@ export { ApiProblem, CLIENT_ERRORS, ClientError, type ClientErrorCode } from "./
 export { newPhrase, newSeed, SpendingKey, FullViewingKey, IncomingViewingKey } from "../notes/keys.ts";
 export { decodeShieldedAddress, encodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";
 // For whoever makes statements without a wallet, from notes of its own record.
-export { asAddress, asField, type Address, type Field } from "../protocol/brands.ts";
+export { asField, type Address, type Field } from "../protocol/brands.ts";
+export { asAddress } from "../protocol/host/text.ts";
 export { noteCommitment, type Note } from "../notes/note.ts";
 export { homeOf } from "./pins.ts";
 export { feesFor, type Fees } from "./fees.ts";

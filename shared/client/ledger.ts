@@ -6,15 +6,16 @@ import type { StreamEvent } from "../api/data.ts";
 import type { Address, Bytes32, Field } from "../protocol/brands.ts";
 import type { Home } from "../protocol/statements.ts";
 import type { SpendingKey } from "../notes/keys.ts";
+import { subtreeOf } from "../notes/merkle.ts";
 import { orAborted } from "./aborting.ts";
-import { adoptNote } from "./adopting.ts";
+import { adoptNote, leafOfOpening } from "./adopting.ts";
 import { balanceOf, stateOfNote } from "./balances.ts";
 import { recordKey, type BridgeRecord } from "./bridges/record.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { awaits, expected } from "./coming.ts";
 import type { StoredContact } from "./contact-record.ts";
-import { ClientError, hasCode, underCode } from "./errors.ts";
+import { ClientError, hasCode } from "./errors.ts";
 import type { EventsOptions } from "./events.ts";
 import {
   executedAfterRefusal,
@@ -25,16 +26,19 @@ import {
   type Exposure,
 } from "./exposure.ts";
 import { Feed, type WaitOptions } from "./feed.ts";
+import type { WorkerFile } from "./groth16/threads.ts";
+import type { CallOptions } from "./http.ts";
 import { mergeState } from "./merging.ts";
 import { addPayment, type PaymentRecord } from "./payment-record.ts";
 import { checkPins, type Pins } from "./pins.ts";
 import { confirms, type RootVerifier } from "./root-verifier.ts";
-import { applyEvent, verifiedRoot } from "./scanner.ts";
+import { applyEvent, prepareEvent, verifiedRoot } from "./scanner.ts";
 import { selectNotes } from "./selection.ts";
-import { openState, sealState } from "./state-codec.ts";
+import type { StateStore } from "./state-store.ts";
 import { WalletState, type Origin, type OwnedNote, type Reservation } from "./state.ts";
 import type { Prepared } from "./statements.ts";
 import type { WalletStorage } from "./storage.ts";
+import { unfoldSubtree } from "./unfolding.ts";
 
 export interface LedgerOptions {
   readonly client: Client;
@@ -45,6 +49,10 @@ export interface LedgerOptions {
   readonly home: Home;
   readonly keys: SpendingKey;
   readonly verifyRoot: RootVerifier | undefined;
+  /** Where a long history is scanned. */
+  readonly worker: WorkerFile;
+  /** Opens without the stored history where that is damaged. */
+  readonly rebuild: boolean;
   /** Unix seconds. */
   readonly now: () => number;
 }
@@ -52,28 +60,40 @@ export interface LedgerOptions {
 /** So often another tab may save between our reading and our saving, until something must be wrong with the storage. */
 const SAVE_TRIES = 20;
 
+/** Of a call that reads the history. */
+export interface ReadOptions extends WaitOptions {
+  /** While a long history is read: the part of it that is done, from 0 to 1. */
+  readonly reading?: (fraction: number) => void;
+}
+
 export class Ledger {
   readonly feed: Feed;
   readonly state: WalletState;
   readonly #options: LedgerOptions;
   readonly #listeners = new Set<() => void>();
-  /** Of the save that this state follows from; undefined for none. */
-  #version: string | undefined;
+  readonly #store: StateStore;
   /** What this tab promised, settled or gave back and the storage does not know yet. */
   readonly #changes = new Map<Bytes32, Reservation>();
   #saving: Promise<void> = Promise.resolve();
   #dirty = false;
   #rescanning = false;
+  /** After chunks, or a stream behind them, that did not fit. */
+  #onlyStream = false;
+  readonly #readers = new Set<(fraction: number) => void>();
   #asked: Promise<void> = Promise.resolve();
   /** Of a question that has not begun. */
   #nextAsked: Promise<void> | undefined;
   #origin: Origin = "service";
 
-  private constructor(options: LedgerOptions, state: WalletState, version: string | undefined) {
+  private constructor(options: LedgerOptions, state: WalletState, store: StateStore) {
     this.#options = options;
     this.state = state;
-    this.#version = version;
-    this.feed = new Feed({ events: (call) => this.#events(call) }, state, (event) => this.#apply(event));
+    this.#store = store;
+    this.feed = new Feed({ events: (call) => this.#events(call) }, state, {
+      prepare: (event) => prepareEvent(options.keys.viewing, event),
+      apply: (event) => this.#apply(event),
+      begin: (signal) => this.#readChunks(signal),
+    });
   }
 
   /** From here on history is read there. */
@@ -90,43 +110,87 @@ export class Ledger {
     return chain.events({ from, signal, known: () => this.state.tree });
   }
 
-  /** Throws STORAGE_FAILED, STORAGE_CORRUPT or STORAGE_FOREIGN; a storage that holds something else is never overwritten. */
+  /**
+   * Throws STORAGE_FAILED, STORAGE_CORRUPT, STORAGE_FOREIGN or HISTORY_DAMAGED; a storage that holds something else is never
+   * overwritten.
+   */
   static async open(options: LedgerOptions): Promise<Ledger> {
-    const found = await loaded(options);
-    return new Ledger(options, found?.state ?? new WalletState(), found?.version);
+    const { storage, home, keys } = options;
+    // With ciphers and layouts: not before there is a wallet to open.
+    const { StateStore } = await import("./with-wallet.ts");
+    const store = new StateStore(storage, { home, key: keys.storageKey() });
+    const found = await store.load();
+    if (found?.isDamaged === true && !options.rebuild) throw new ClientError("HISTORY_DAMAGED");
+    return new Ledger(options, found?.state ?? new WalletState(), store);
   }
 
-  /** Reads the stream up to now and checks that the leaves give the pool's root. */
-  async sync(options: WaitOptions = {}): Promise<void> {
+  /**
+   * Before a stream from its beginning: what the service has of the history in chunks. Throws HISTORY_INCONSISTENT; nothing of it
+   * is taken over then.
+   */
+  async #readChunks(signal: AbortSignal): Promise<void> {
+    const { client, keys, worker } = this.#options;
+    // An application's own client may have been written before there were chunks.
+    if (this.#origin !== "service" || this.#onlyStream || !("history" in client)) return;
+    const progress = (fraction: number): void => this.#readers.forEach((tell) => tell(fraction));
+    // Of a wallet that has begun already it is never loaded.
+    const { readHistory } = await import("./with-wallet.ts");
+    const newState = (): WalletState => new WalletState();
+    const read = await readHistory({ client, keys: keys.viewing, worker, signal, progress, newState });
+    // Another tab may have read it meanwhile.
+    if (read === undefined || signal.aborted || this.state.lastEventId !== undefined) return;
+    this.state.takeChainOf(read);
+    this.#dirty = true;
+    this.#tell();
+  }
+
+  /** Reads the history up to now and checks that the leaves give the pool's root. */
+  async sync(options: ReadOptions = {}): Promise<void> {
     // What a service told is not believed where the chain is asked: it is read anew.
     if (this.#origin === "chain" && this.state.origin !== "chain") this.state.clear();
     try {
       await this.#catchUp(options);
     } catch (error) {
-      // A stream that no longer fits what we hold: hold nothing and read it once from its beginning.
-      if (!hasCode(error, "STREAM_INCONSISTENT") || this.#rescanning) throw error;
-      await this.rescan(options);
-      return;
+      // A history that no longer fits what we hold, or itself: hold nothing and read the stream once from its beginning.
+      if (!isInconsistent(error) || this.#rescanning) throw error;
+      await this.#readAnew(options, true);
     }
     await this.save();
   }
 
-  /** Forgets all that a stream ever said and reads one from its beginning. Payments under way stay reserved. */
-  async rescan(options: WaitOptions = {}): Promise<void> {
+  /** Forgets all that a service ever said and reads it from its beginning. Payments under way stay reserved. */
+  async rescan(options: ReadOptions = {}): Promise<void> {
+    try {
+      await this.#readAnew(options, false);
+    } catch (error) {
+      if (!isInconsistent(error)) throw error;
+      await this.#readAnew(options, true);
+    }
+    await this.save();
+  }
+
+  async #readAnew(options: ReadOptions, onlyStream: boolean): Promise<void> {
     this.#rescanning = true;
+    this.#onlyStream = onlyStream;
     try {
       this.state.clear();
       this.feed.restart();
       await this.#catchUp(options);
     } finally {
       this.#rescanning = false;
+      this.#onlyStream = false;
     }
-    await this.save();
   }
 
-  async #catchUp(options: WaitOptions): Promise<void> {
-    await this.feed.until(() => this.feed.synced, options);
+  async #catchUp({ reading, ...options }: ReadOptions): Promise<void> {
+    if (reading !== undefined) this.#readers.add(reading);
+    try {
+      await this.feed.until(() => this.feed.synced, options);
+    } finally {
+      if (reading !== undefined) this.#readers.delete(reading);
+    }
     verifiedRoot(this.state);
+    this.state.fold();
     void this.#confirm();
   }
 
@@ -158,7 +222,7 @@ export class Ledger {
     const isPools = this.state.origin === "chain" || (await confirms(verifyRoot!, mark.root));
     // What was asked about may have been rolled back while we waited.
     const { tree } = this.state;
-    if (!isPools || mark.leafCount > tree.leafCount || tree.root(mark.leafCount) !== mark.root) return;
+    if (!isPools || !tree.knowsRoot(mark.leafCount) || tree.root(mark.leafCount) !== mark.root) return;
     this.state.confirmedLeaves = mark.leafCount;
     this.#dirty = true;
     this.#tell();
@@ -172,7 +236,10 @@ export class Ledger {
     this.#dirty = true;
     // While catching up the save comes at the end, not after each of a hundred thousand events.
     if (this.feed.synced) {
-      if (finding.type === "rooted") void this.#confirm();
+      if (finding.type === "rooted") {
+        void this.#confirm();
+        this.state.fold();
+      }
       await this.save();
     }
     this.#tell();
@@ -192,7 +259,7 @@ export class Ledger {
   save(): Promise<void> {
     this.#dirty = true;
     return this.#queue(async () => {
-      if (this.#dirty) await this.#store();
+      if (this.#dirty) await this.#write();
     });
   }
 
@@ -208,16 +275,12 @@ export class Ledger {
   }
 
   /** `before` is called for each try, on a state that knows the last save; what it throws ends the saving. */
-  async #store(before: () => void = () => undefined): Promise<void> {
-    const { storage, home, keys } = this.#options;
+  async #write(before: () => void = () => undefined): Promise<void> {
     for (let attempt = 1; attempt <= SAVE_TRIES; attempt++) {
       before();
       this.#dirty = false;
       const told = [...this.#changes];
-      const sealed = await sealState(this.state, home, keys.storageKey());
-      const version = await underCode("STORAGE_FAILED", "save", () => storage.save(sealed, this.#version));
-      if (version !== undefined) {
-        this.#version = version;
+      if (await this.#store.save(this.state)) {
         for (const [statement, change] of told)
           if (this.#changes.get(statement) === change) this.#changes.delete(statement);
         return;
@@ -229,9 +292,8 @@ export class Ledger {
 
   /** Another tab has saved: its promises bind this one too. */
   async #merge(): Promise<void> {
-    const found = await loaded(this.#options);
-    this.#version = found?.version;
-    // Emptied by somebody: what this tab knows is all there is.
+    const found = await this.#store.load();
+    // Emptied by somebody: what this tab knows is all there is. A damaged history is empty, and this tab's the better one.
     if (found === undefined) return;
     // What is read again must not be replaced by what it is read again for, nor the chain's by a service's word.
     const isAsGood = this.#origin === "service" || found.state.origin === "chain";
@@ -258,7 +320,7 @@ export class Ledger {
     };
     return this.#queue(async () => {
       try {
-        await this.#store(() => {
+        await this.#write(() => {
           withdraw();
           record = make(this.state);
           this.state.bridges.set(recordKey(record), record);
@@ -277,8 +339,11 @@ export class Ledger {
     await this.save();
   }
 
-  /** See ./adopting.ts. Throws NOTE_UNKNOWN. */
-  async adopt(opening: unknown): Promise<OwnedNote> {
+  /** See ./adopting.ts. Where that leaf is folded all leaves are read. Throws NOTE_UNKNOWN and TREE_INCONSISTENT. */
+  async adopt(opening: unknown, call: CallOptions = {}): Promise<OwnedNote> {
+    const { tree } = this.state;
+    const leafIndex = leafOfOpening(opening);
+    if (tree.isFolded(leafIndex)) await unfoldSubtree(this.#options.client, tree, subtreeOf(leafIndex), call);
     const note = adoptNote(this.state, this.#options.keys.viewing, opening);
     await this.save();
     return note;
@@ -297,7 +362,7 @@ export class Ledger {
   reserve(reservation: Reservation, record: PaymentRecord): Promise<void> {
     const { statement } = reservation;
     return this.#queue(async () => {
-      await this.#store(() => {
+      await this.#write(() => {
         if (!this.#isStillFree(reservation)) {
           this.#changes.delete(statement);
           this.state.reservations.delete(statement);
@@ -465,8 +530,6 @@ export class Ledger {
   }
 }
 
-/** What the storage holds, opened. Undefined when it holds nothing. */
-async function loaded({ storage, home, keys }: LedgerOptions) {
-  const found = await underCode("STORAGE_FAILED", "load", () => storage.load());
-  return found && { state: await openState(found.bytes, home, keys.storageKey()), version: found.version };
+function isInconsistent(error: unknown): boolean {
+  return hasCode(error, "STREAM_INCONSISTENT") || hasCode(error, "HISTORY_INCONSISTENT");
 }

@@ -2,6 +2,7 @@
  * One wallet's state from two of its tabs: what this one holds, and what another has saved meanwhile. Pure.
  */
 import type { Bytes32 } from "../protocol/brands.ts";
+import { subtreeOf, type NoteTree } from "../notes/merkle.ts";
 import { mergeContacts } from "./contact-record.ts";
 import { mergePayments } from "./payment-record.ts";
 import type { Reservation, WalletState } from "./state.ts";
@@ -22,9 +23,11 @@ export function mergeState(
   mayReplace: boolean,
 ): boolean {
   const isReplaced = mayReplace && theirs.tree.leafCount > state.tree.leafCount;
+  const own = state.tree;
   const others = [...(isReplaced ? state : theirs).notes.values()];
   if (isReplaced) state.takeChainOf(theirs);
   for (const note of others) {
+    unfold(state.tree, isReplaced ? own : theirs.tree, note.leafIndex);
     if (!state.notes.has(note.leafIndex) && state.tree.leaf(note.leafIndex) === note.commitment)
       state.addNote(note);
   }
@@ -36,4 +39,12 @@ export function mergeState(
   mergePayments(state.payments, theirs.payments);
   mergeContacts(state.contacts, theirs.contacts);
   return isReplaced;
+}
+
+/** What one tab has folded and the other has not is taken from there, where it gives the same node. */
+function unfold(tree: NoteTree, other: NoteTree, leafIndex: number): void {
+  if (!tree.isFolded(leafIndex)) return;
+  const place = subtreeOf(leafIndex);
+  const leaves = other.leavesOf(place);
+  if (leaves !== undefined) tree.unfold(place, leaves);
 }

@@ -3,7 +3,8 @@
  * it tells while it works, and what may still happen when it ends early.
  */
 import type { Ticket } from "../api/transactions.ts";
-import { asBytes32, type Bytes32 } from "../protocol/brands.ts";
+import type { Bytes32 } from "../protocol/brands.ts";
+import { asBytes32 } from "../protocol/host/text.ts";
 import { ApiProblem, ClientError, type ClientErrorCode } from "./errors.ts";
 import type { WaitOptions } from "./feed.ts";
 import type { Progress, Step, StepEvent } from "./payment.ts";
@@ -128,6 +129,9 @@ export class Operation {
       this.#tell({ step: phase, state: "working", fraction });
     };
   }
+
+  /** For what a ledger tells within the step `sync`. */
+  readonly reading = (fraction: number): void => this.#tell({ step: "sync", state: "working", fraction });
 
   /** From here on the statement may happen, whatever becomes of this call. */
   sent(statement: Bytes32): void {

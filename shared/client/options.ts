@@ -3,7 +3,7 @@
  * address must be refused before anything is made of it. OPTIONS_INVALID names the place and never the value, which may
  * be a secret.
  */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import { KIND_NAMES } from "../protocol/statements.ts";
 import { ClientError } from "./errors.ts";
 
@@ -46,6 +46,7 @@ const until = z.enum(["queued", "confirmed", "finalized"]).optional();
 const asset = z.string("a token's address").optional();
 
 export const waitOptions = z.strictObject(waiting);
+export const syncOptions = z.strictObject({ ...waiting, progress: aFunction.optional() });
 export const depositOptions = z.strictObject({ ...statement, until, asset });
 const untilSent = z.enum(["sent", "confirmed"]).optional();
 export const plainDepositOptions = z.strictObject({ ...statement, until: untilSent, asset });
@@ -196,8 +197,12 @@ export const walletOptions = z.strictObject({
   key: z.custom((value) => typeof value === "object" && value !== null, "{ seed } or { phrase }"),
   client: methods(["events", "info", "whoami"], "what createClient returns").optional(),
   chain: methods(["open", "withoutService"], "what poolChain returns").optional(),
+  // Read by json-rpc.ts, which says more.
+  rpc: z.union([z.string(), z.array(z.string()).min(1)], "the address of a node, or several").optional(),
   storage: methods(["load", "save"], "a WalletStorage such as indexedDbStorage(…)"),
+  rebuild: z.boolean().optional(),
   prover: methods(["prove", "prepare", "checkInfo"], "what createProver returns"),
+  worker: z.union([z.string(), z.instanceof(URL)], "the address of the worker's file").optional(),
   pins: anObject,
   verifyRoot: aFunction.optional(),
   changeTimeoutMs: ms.optional(),

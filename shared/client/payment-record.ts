@@ -2,9 +2,8 @@
  * What the wallet itself did, in its sealed state: the chain shows neither who was paid nor what for, so a history of more
  * than amounts has to be kept here. Without it, after a restore from the phrase, payments are shown as far as notes tell.
  */
-import { asAddress, asBytes32, asField, type Address, type Bytes32, type Field } from "../protocol/brands.ts";
+import type { Address, Bytes32, Field } from "../protocol/brands.ts";
 import type { Statement } from "../protocol/statements.ts";
-import type { Text } from "./stored-text.ts";
 
 export type RecordKind = "deposit" | "transfer" | "withdraw" | "swap" | "consolidate";
 
@@ -38,10 +37,6 @@ export interface PaymentRecord {
 
 /** About a megabyte; of more, the oldest go. */
 const MOST_PAYMENTS = 4_000;
-
-export type StoredPayment = Omit<Text<PaymentRecord>, "derivation"> & {
-  readonly derivation?: Text<NonNullable<PaymentRecord["derivation"]>> | undefined;
-};
 
 /** A part of `Prepared`. */
 interface Made {
@@ -78,21 +73,4 @@ export function addPayment(records: Map<Bytes32, PaymentRecord>, record: Payment
     if (records.size <= MOST_PAYMENTS) return;
     records.delete(oldest);
   }
-}
-
-/** Undefined where a value is out of range: then the state is damaged. */
-export function restorePayment(stored: StoredPayment): PaymentRecord | undefined {
-  const { tokenOut, derivation, ...rest } = stored;
-  const [statement, asset] = [asBytes32(stored.statement), asAddress(stored.asset)];
-  const commitments = stored.commitments.map((text) => asField(BigInt(text)));
-  const given = tokenOut === undefined ? undefined : asAddress(tokenOut);
-  if (statement === undefined || asset === undefined || commitments.some((one) => one === undefined))
-    return undefined;
-  return {
-    ...rest,
-    ...{ statement, asset, commitments: commitments as Field[] },
-    ...{ amount: BigInt(stored.amount), fees: BigInt(stored.fees) },
-    ...(given === undefined ? {} : { tokenOut: given }),
-    ...(derivation && { derivation: { change: BigInt(derivation.change), salt: derivation.salt } }),
-  };
 }

@@ -23,7 +23,7 @@ export type Step =
 export interface StepEvent {
   readonly step: Step;
   readonly state: "begin" | "working" | "end";
-  /** With `working`: the part of the step that is done, from 0 to 1. Of `download`, `load` and `prove`. */
+  /** With `working`: the part of the step that is done, from 0 to 1. Of `download`, `load` and `prove`, and of `sync` where a long history is read. */
   readonly fraction?: number;
   /** With `end`: how long it took. */
   readonly ms?: number;

@@ -4,7 +4,8 @@
  */
 import type { Info } from "../api/service.ts";
 import { hasGoodChecksum } from "../api/checksum.ts";
-import { asAddress, type Address } from "../protocol/brands.ts";
+import type { Address } from "../protocol/brands.ts";
+import { asAddress } from "../protocol/host/text.ts";
 import type { FeeOperation, FeeRule } from "../protocol/host/fees.ts";
 import type { Home, Kind } from "../protocol/statements.ts";
 import { decodeShieldedAddress, type ShieldedAddress } from "../notes/address.ts";

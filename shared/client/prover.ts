@@ -10,9 +10,9 @@ import type { ArtefactManifest, ArtefactSource } from "./artefacts.ts";
 import { ClientError } from "./errors.ts";
 import { checkOptions, proverOptions, type Lists } from "./options.ts";
 import { ProvingWorker } from "./proving-worker.ts";
-import type { WorkerFile } from "./groth16/threads.ts";
 import { SharedWork } from "./shared-work.ts";
 import type { Witness } from "./statements.ts";
+import { workerFile } from "./worker-file.ts";
 
 export interface ProverOptions {
   readonly source: ArtefactSource;
@@ -58,26 +58,13 @@ export interface Prover {
   close(): Promise<void>;
 }
 
-/** Not in the words that bundlers look for: they would pack the file a second time. */
-const FILE = "./dist/worker.js";
-
 /** Throws OPTIONS_INVALID. */
 export function createProver(options: ProverOptions): Prover {
   checkOptions(proverOptions satisfies Lists<ProverOptions>, options, "createProver");
   const { source, manifest, worker: named, threads } = options;
-  const file: WorkerFile =
-    named === undefined
-      ? {
-          address: () => new URL(FILE, import.meta.url),
-          startInBrowser: () => new Worker(new URL("./dist/worker.js", import.meta.url), { type: "module" }),
-        }
-      : {
-          address: () => new URL(named, (globalThis as { location?: Location }).location?.href),
-          startInBrowser: () => new Worker(named, { type: "module" }),
-        };
   // Once for each kind that was ever used, until the worker ends.
   const loaded = new Map<Kind, SharedWork<ProvingProgress>>();
-  const worker = new ProvingWorker(file, threads, () => loaded.clear());
+  const worker = new ProvingWorker(workerFile(named), threads, () => loaded.clear());
 
   async function load(kind: Kind, options: ProveOptions): Promise<void> {
     options.signal?.throwIfAborted();

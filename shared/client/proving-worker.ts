@@ -6,7 +6,7 @@ import { orAborted } from "./aborting.ts";
 import { ClientError } from "./errors.ts";
 import { Fault } from "./groth16/fault.ts";
 import { WORKER_FORM, type Answer, type LoadRequest, type ProveRequest } from "./groth16/messages.ts";
-import { nodeModule, startThread, type Thread, type WorkerFile } from "./groth16/threads.ts";
+import { processors, startThread, type Thread, type WorkerFile } from "./groth16/threads.ts";
 import type { SnarkjsProof } from "../protocol/host/proofs.ts";
 
 export interface AskOptions {
@@ -103,9 +103,4 @@ export class ProvingWorker {
     else if (answer.type === "done") pending?.resolve(answer.proof);
     else pending?.reject(new Fault(answer.code, answer.detail));
   }
-}
-
-function processors(): number {
-  const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
-  return navigator?.hardwareConcurrency ?? nodeModule("node:os")?.availableParallelism() ?? 2;
 }

@@ -5,7 +5,8 @@
  */
 import { MAX_TOLERANCE_BPS, type SwapQuote } from "../api/swaps.ts";
 import { decodeUniswapPath, type TokenPath } from "../api/uniswap-path.ts";
-import { asAddress, VALUE_LIMIT, ZERO_ADDRESS, type Address } from "../protocol/brands.ts";
+import { VALUE_LIMIT, ZERO_ADDRESS, type Address } from "../protocol/brands.ts";
+import { asAddress } from "../protocol/host/text.ts";
 import { feeOf } from "../protocol/host/fees.ts";
 import { requireAmount, type Core } from "./core.ts";
 import { ClientError } from "./errors.ts";

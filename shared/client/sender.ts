@@ -1,5 +1,5 @@
 /** The depositor's own account, where it sends transactions itself. Its key stays in its own wallet. */
-import { asAddress } from "../protocol/brands.ts";
+import { asAddress } from "../protocol/host/text.ts";
 import type { Eip1193Provider } from "./authorization.ts";
 import { ClientError } from "./errors.ts";
 import type { Receipt } from "./execute-call.ts";

@@ -212,7 +212,7 @@ export class Spending {
           throw error;
         }
         call.sent(hash);
-        if (!isRefusal(error)) throw unknownOutcome(error);
+        if (!isRefusal(error, delivery)) throw unknownOutcome(error);
         await ledger.refused(hash);
         // The root was reorganised out between proof and check: prove again on a newer one.
         if (!hasCode(error, "ROOT_UNKNOWN") || attempt >= STALE_PROOFS) throw error;

@@ -1,8 +1,9 @@
 /** Waiting for a transaction: by the stream, and by asking where the stream may have said nothing. */
 import type { Ticket, TicketState } from "../api/transactions.ts";
 import type { Client } from "./client.ts";
-import { ApiProblem, ClientError, hasCode } from "./errors.ts";
+import { ApiProblem, ClientError, hasCode, isNo, isNotTaken } from "./errors.ts";
 import type { Feed } from "./feed.ts";
+import type { Delivery } from "./http.ts";
 
 /** The transaction ended `failed` or `expired`; its notes are free again, under the rules of ./exposure.ts. */
 export class TicketFailed extends ClientError {
@@ -71,11 +72,13 @@ function reached(ticket: Ticket, until: TicketState): boolean {
   return RANK[until] < 0 ? ticket.state === until : RANK[ticket.state] >= RANK[until];
 }
 
-/** The service certainly has not taken the payment. After no answer, a busy one or a 5xx it may have, by an earlier try. */
-export function isRefusal(error: unknown): boolean {
-  if (error instanceof ApiProblem) {
-    return error.status < 500 && error.status !== 429 && error.code !== "IDEMPOTENCY_IN_PROGRESS";
-  }
+/**
+ * By its own word the service has not taken the payment. That an enclave is away, or that it is busy, answers one try: it may
+ * have taken another, which got no answer. An application's own `Client` does not say what became of its tries.
+ */
+export function isRefusal(error: unknown, { sent, isOpen }: Delivery): boolean {
+  if (error instanceof ApiProblem)
+    return isNo(error) || (isNotTaken(error) && sent === true && isOpen === false);
   return error instanceof ClientError && error.code !== "NETWORK" && error.code !== "UNEXPECTED_ANSWER";
 }
 

@@ -5,11 +5,10 @@
  */
 import { MAX_PAGE_NODES } from "../api/data.ts";
 import { ENDPOINTS } from "../api/endpoints.ts";
+import { NODE_BYTES } from "../notes/merkle.ts";
 import { TREE_ARITY, TREE_DEPTH } from "../protocol/tree.ts";
 import { ClientError } from "./errors.ts";
 import type { CallOptions, Transport } from "./http.ts";
-
-export const NODE_BYTES = 32;
 
 export interface TreeLevel {
   /** 0 is the leaves. */

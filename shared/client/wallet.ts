@@ -2,9 +2,10 @@
  * A wallet: keys, notes, and what people do with them. It believes its own keys, its pins and
  * the chain's arithmetic; the service is asked for data and for carrying, and is checked or refused.
  */
-import * as z from "zod";
+import * as z from "../api/zod.ts";
 import type { Ticket, TicketState } from "../api/transactions.ts";
 import { SEED_BYTES, SpendingKey } from "../notes/keys.ts";
+import type { Home } from "../protocol/statements.ts";
 import { activityOf, type ActivityItem } from "./activity.ts";
 import type { NoteOpening } from "./adopting.ts";
 import type { DepositSigner } from "./authorization.ts";
@@ -15,7 +16,9 @@ import type { ChainAccess } from "./chain/index.ts";
 import type { PoolChain } from "./chain/pool-chain.ts";
 import type { Client } from "./client.ts";
 import { LiveContacts, type Contacts } from "./contacts.ts";
-import { Core, requireAmount } from "./core.ts";
+import { createJsonRpc } from "./chain/json-rpc.ts";
+import { Nodes } from "./chain/nodes.ts";
+import { Core, requireAmount, type ServingEnclave } from "./core.ts";
 import {
   Depositing,
   type DepositOptions,
@@ -39,21 +42,23 @@ import {
   pinsOptions,
   plainDepositOptions,
   spendOptions,
+  syncOptions,
   ticketState,
   waitOptions,
   walletOptions,
   type Lists,
 } from "./options.ts";
-import type { Payment, PaymentOptions, SpendOptions } from "./payment.ts";
+import type { Payment, PaymentOptions, Progress, SpendOptions } from "./payment.ts";
 import { assetsOf, homeOf, requireAddress, requireShielded, type Pins } from "./pins.ts";
 import type { Prover } from "./prover.ts";
 import { quoteSwap, type QuoteRequest, type SwapOffer } from "./quote.ts";
-import type { RootVerifier } from "./root-verifier.ts";
+import { poolRootVerifier, type RootVerifier } from "./root-verifier.ts";
 import type { TransactionSender } from "./sender.ts";
 import { Spending, type Swap, type SwapOrder } from "./spending.ts";
 import type { Origin, OwnedNote } from "./state.ts";
 import type { WalletStorage } from "./storage.ts";
 import type { WithoutService } from "./without-service.ts";
+import { workerFile } from "./worker-file.ts";
 
 export interface WalletOptions {
   /** 32 random bytes, or a BIP-39 phrase. */
@@ -63,12 +68,26 @@ export interface WalletOptions {
   /** `poolChain(…)`: nodes from which the pool itself is read, for `withoutService`. */
   readonly chain?: ChainAccess;
   readonly storage: WalletStorage;
+  /**
+   * Opens the wallet also where its storage's copy of the pool's history is damaged, which is HISTORY_DAMAGED otherwise. The
+   * next `sync` reads all of it again; until then there are no balances. Payments under way, the record of payments,
+   * contacts and bridge addresses are kept apart and are whole. It does nothing where nothing is damaged.
+   */
+  readonly rebuild?: boolean;
   readonly prover: Prover;
+  /** Where the application serves `cloister-client/worker`, as `createProver` has it: a long history is scanned there. */
+  readonly worker?: string | URL;
   readonly pins: Pins;
   /**
-   * Asks a source of the application's own whether the pool has a root: `poolRootVerifier` for a chain node.
-   * Without it all income is `unverified`. A payment may be made either way: a false root only makes a proof
-   * that the pool refuses.
+   * Chain nodes that are not the service's: one's address, or several, which must then agree. They are asked whether the
+   * pool has the roots that income rests on, and whether the pool itself has registered the service's enclaves, of the
+   * images that they prove to be. Default: the nodes of `chain`. Without any, the service's word is taken for both.
+   */
+  readonly rpc?: string | readonly string[];
+  /**
+   * Asks another source of the application's own whether the pool has a root. Default: the nodes of `rpc`. With
+   * neither, all income is `unverified`. A payment may be made either way: a false root only makes a proof that the
+   * pool refuses.
    */
   readonly verifyRoot?: RootVerifier;
   /** How long a payment may wait for change that is still on its way. Default 2 minutes. */
@@ -77,16 +96,20 @@ export interface WalletOptions {
   readonly now?: () => number;
 }
 
+export interface SyncOptions extends WaitOptions {
+  readonly progress?: Progress;
+}
+
 export interface Wallet {
   /** This wallet's shielded address: give it to whoever should pay. */
   readonly address: string;
-  /** Reads the event stream up to now. */
-  sync(options?: WaitOptions): Promise<void>;
+  /** Reads what happened up to now. The first time, of a long history, `progress` is told how much of it is read. */
+  sync(options?: SyncOptions): Promise<void>;
   /**
    * Forgets what was read and reads the stream from its beginning. For a user who suspects that a service hid
    * notes: what is known already is not looked at again by `sync`, even when another service tells the truth.
    */
-  rescan(options?: WaitOptions): Promise<void>;
+  rescan(options?: SyncOptions): Promise<void>;
   /**
    * Keeps reading until the returned function is called; `onChange` after every event that changed a balance. Where the
    * stream gives up, after two minutes without the service, `onError` says so and nobody watches any more.
@@ -133,11 +156,17 @@ export interface Wallet {
   consolidate(options?: PaymentOptions): Promise<Payment>;
   /**
    * Makes a note spendable that is this wallet's and whose ciphertext it could not read, from its opening: a fee
-   * note as the service's operator hands it out. To be repeated after `rescan`, which knows the stream only; a note
+   * note as the service's operator hands it out. To be repeated after `rescan` and `rebuild`, which know the stream only; a note
    * that was spent before is then shown as unspent until the service refuses it.
    */
   adopt(opening: NoteOpening, options?: WaitOptions): Promise<OwnedNote>;
   waitForTicket(ticketId: string, until?: TicketState, options?: WaitOptions): Promise<Ticket>;
+  /**
+   * The enclaves that sign for the service, each of which has just proved what it runs, over a nonce that nobody has seen
+   * before; with `rpc`, what the pool says of each: which image, since when, and how that was admitted. Throws
+   * ENCLAVE_UNVERIFIED, PIN_MISMATCH, CLOCK_WRONG.
+   */
+  enclaves(options?: WaitOptions): Promise<ServingEnclave[]>;
   /** Money in from other places, and out to them. Needs `pins.bridges`; without them each call throws FEATURE_OFF. */
   readonly bridges: Bridges;
   /**
@@ -149,12 +178,12 @@ export interface Wallet {
 
 /**
  * Opens a wallet from storage, or a new one. A storage that holds something else throws; it is never overwritten.
- * Throws OPTIONS_INVALID, ADDRESS_INVALID and KEY_INVALID.
+ * Throws OPTIONS_INVALID, ADDRESS_INVALID, KEY_INVALID, STORAGE_FAILED, STORAGE_CORRUPT, STORAGE_FOREIGN and HISTORY_DAMAGED.
  */
 export async function createWallet(options: WalletOptions): Promise<Wallet> {
   checkOptions(walletOptions satisfies Lists<WalletOptions>, options, "createWallet");
   checkOptions(pinsOptions satisfies Lists<Pins>, options.pins, "createWallet.pins");
-  const { key, storage, prover, pins, verifyRoot } = options;
+  const { key, storage, prover, pins } = options;
   for (const [place, text] of addressesOf(pins)) requireAddress(text, place);
   await prepareArithmetic();
   const keys = await keysOf(key);
@@ -169,11 +198,35 @@ export async function createWallet(options: WalletOptions): Promise<Wallet> {
       "createWallet.client: what createClient returns, unless there is a chain",
     );
   const client = options.client ?? absentClient();
-  const ledger = await Ledger.open({ client, chain, storage, pins, home, keys, verifyRoot, now });
-  const core = new Core({ client, prover, pins, home, keys, assets, ledger, now });
+  const own = ownNodes(options, home);
+  const verifyRoot = options.verifyRoot ?? own?.verifyRoot;
+  const rebuild = options.rebuild ?? false;
+  const worker = workerFile(options.worker);
+  const ledger = await Ledger.open({
+    ...{ client, chain, storage, pins, home, keys, worker, verifyRoot, rebuild, now },
+  });
+  const core = new Core({ client, prover, pins, home, keys, assets, ledger, nodes: own?.nodes, now });
   const usual: Origin = options.client === undefined ? "chain" : "service";
   ledger.readFrom(usual);
   return new LiveWallet(core, { access, chain, usual, changeTimeoutMs: options.changeTimeoutMs ?? 120_000 });
+}
+
+/** The nodes of the user's own, where any are given. Throws OPTIONS_INVALID. */
+function ownNodes(
+  { rpc, chain }: Pick<WalletOptions, "rpc" | "chain">,
+  { chainId, pool }: Home,
+): { readonly nodes: Nodes; readonly verifyRoot: RootVerifier } | undefined {
+  const urls = rpc === undefined ? chain?.rpc : typeof rpc === "string" ? [rpc] : rpc;
+  if (urls === undefined) return undefined;
+  const asking = chain?.fetch === undefined ? {} : { fetch: chain.fetch };
+  const nodes = new Nodes(
+    urls.map((url) => createJsonRpc(url, asking)),
+    Number(chainId),
+  );
+  const all = urls.map((url) => poolRootVerifier(url, Number(chainId), pool, asking));
+  const verifyRoot: RootVerifier = async (root) =>
+    (await Promise.all(all.map((knows) => knows(root)))).every((known) => known);
+  return { nodes, verifyRoot };
 }
 
 /** Nothing of a wallet without a service asks one by mistake. */
@@ -245,20 +298,20 @@ class LiveWallet implements Wallet {
     return this.#open().parts.ledger;
   }
 
-  async sync(options: WaitOptions = {}): Promise<void> {
-    this.#check(waitOptions satisfies Lists<WaitOptions>, options, "sync");
+  async sync(options: SyncOptions = {}): Promise<void> {
+    this.#check(syncOptions satisfies Lists<SyncOptions>, options, "sync");
     await Operation.run(options, async (call) => {
-      await this.#ledger.sync(call);
+      await call.step("sync", () => this.#ledger.sync(call));
       await this.#ledger.confirmed(call);
     });
   }
 
   /** In turn: a payment must not find the notes that it picked gone. */
-  async rescan(options: WaitOptions = {}): Promise<void> {
-    this.#check(waitOptions, options, "rescan");
+  async rescan(options: SyncOptions = {}): Promise<void> {
+    this.#check(syncOptions, options, "rescan");
     const { ledger } = this.#core.parts;
     await Operation.run(options, async (call) => {
-      await this.#core.inTurn(call.signal, () => ledger.rescan(call));
+      await call.step("sync", () => this.#core.inTurn(call.signal, () => ledger.rescan(call)));
       await ledger.confirmed(call);
     });
   }
@@ -366,7 +419,7 @@ class LiveWallet implements Wallet {
     return Operation.run(options, (call) =>
       this.#core.inTurn(call.signal, async () => {
         await ledger.sync(call);
-        return ledger.adopt(opening);
+        return ledger.adopt(opening, call);
       }),
     );
   }
@@ -380,6 +433,11 @@ class LiveWallet implements Wallet {
     checkOptions(z.string("a ticket's id").min(1), ticketId, "waitForTicket.ticketId");
     checkOptions(ticketState, until, "waitForTicket.until");
     return Operation.run(options, (call) => this.#core.ticket(ticketId, until, call));
+  }
+
+  async enclaves(options: WaitOptions = {}): Promise<ServingEnclave[]> {
+    this.#check(waitOptions, options, "enclaves");
+    return Operation.run(options, (call) => this.#core.enclaves(call));
   }
 
   close(): Promise<void> {

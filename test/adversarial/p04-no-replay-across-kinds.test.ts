@@ -17,13 +17,12 @@ import {
   KIND_NAMES,
   KINDS,
   signalCount,
-  type Ciphertexts,
   type Ext,
   type Home,
   type Kind,
 } from "../../shared/protocol/statements.ts";
-import { encodeExt, writeSignals } from "../../shared/protocol/host/statements.ts";
-import { Frontier } from "../../shared/protocol/tree.ts";
+import { type Ciphertexts, encodeExt, writeSignals } from "../../shared/protocol/host/statements.ts";
+import { emptyFrontier } from "../../shared/protocol/host/frontier.ts";
 import {
   attestRequest,
   deployPoolFor,
@@ -116,7 +115,7 @@ describe("P4 nothing is good as another kind, in a pool with the same tree, or o
     const { home, facts } = deposit.statement;
     const update = await field.attestRoot({
       ...{ type: "attest-root", ...home, fromIndex: 0n, headBefore: ZERO_BYTES32 },
-      ...{ frontier: Frontier.empty().nodes(), leaves: facts.commitments },
+      ...{ frontier: emptyFrontier().nodes(), leaves: facts.commitments },
     });
     const outcome = await field.execute([await field.transaction(deposit)], update, { pool });
     assert.deepEqual([...outcome.members, outcome.update], ["executed", "taken"]);

@@ -7,6 +7,7 @@ import type { JsonRpcSigner } from "ethers";
 import { NO_UPDATE, type PoolRootUpdate } from "../../scripts/stack/pool-transaction.ts";
 import { FIELD_ORDER, mustField, ZERO_BYTES32 } from "../../shared/protocol/brands.ts";
 import type { AttestRootRequest } from "../../shared/protocol/enclave-messages.ts";
+import { emptyFrontier } from "../../shared/protocol/host/frontier.ts";
 import { Frontier } from "../../shared/protocol/tree.ts";
 import { Battlefield, freshKeys, leavesOf, type Restored, type Signed } from "../support/adversary.ts";
 import { codeOf } from "../unit/enclave/support/frame-client.ts";
@@ -81,7 +82,7 @@ describe("P6 the tree equals the log of leaves", function () {
     assert.equal(await fate({ ...honest, headBefore: ZERO_BYTES32 }), "RootUpdateHead");
     // The same leaves a second time, from where they ended.
     const all = leavesOf(await field.events());
-    const frontier = Frontier.empty();
+    const frontier = emptyFrontier();
     for (const leaf of all) frontier.append(mustField(leaf));
     assert.equal(
       await fate({ ...honest, fromIndex: BigInt(all.length), frontier: frontier.nodes() }),

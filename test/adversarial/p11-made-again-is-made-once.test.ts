@@ -13,7 +13,8 @@ import {
 import type { StreamEvent } from "../../shared/api/data.ts";
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import { spendBody } from "../../shared/api/transactions.ts";
-import { parseField, type Address } from "../../shared/protocol/brands.ts";
+import type { Address } from "../../shared/protocol/brands.ts";
+import { parseField } from "../../shared/protocol/host/text.ts";
 import { parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { checkStatement } from "../../shared/protocol/statements.ts";
 import { encodeExt } from "../../shared/protocol/host/statements.ts";

@@ -10,7 +10,7 @@ import { lanesOf } from "../../shared/client/bridges/bridge-pins.ts";
 import { inPlace, type InPlace } from "../../shared/client/bridges/terms.ts";
 import { createClient, createWallet, memoryStorage, type Wallet } from "../../shared/client/index.ts";
 import { FORWARDERS_ABI } from "../../shared/contracts/abi.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import {
   FINALITY,
   paddedAddress,

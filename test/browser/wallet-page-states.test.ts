@@ -1,10 +1,12 @@
 // The example wallet page when things do not go their way: what is typed wrong, a payment cancelled or cut off, two tabs, no
 // network, a service that does not prove what it runs, and no mouse.
 import assert from "node:assert/strict";
+import { Interface, toQuantity } from "ethers";
 import type { BrowserContext, Page } from "playwright-core";
 import { startWalletPage, type WalletPage } from "../../scripts/stack/wallet-page.ts";
 import { writePaymentRequest } from "../../shared/client/index.ts";
 import { pinsOf } from "../../scripts/stack/stack-wallet.ts";
+import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PASSWORD, Person } from "./wallet-page-person.ts";
@@ -12,9 +14,11 @@ import { PASSWORD, Person } from "./wallet-page-person.ts";
 const FREE = { page: 0, sessions: 0 };
 const TABS_AT_MOST = 80;
 const HOUR = 3_600;
+const POOL_INTERFACE = new Interface(POOL_ABI);
+/** Of a proposal: whatever its owner writes is shown as text. */
+const WORDS = ["7d5c1f0 <b>audited</b>", "npm run build-image"];
 
 describe("wallet page: states", function () {
-  this.timeout(900_000);
   let stack: TestStack;
   let site: WalletPage;
   let browser: TestBrowser;
@@ -164,6 +168,67 @@ describe("wallet page: states", function () {
     await anna.page.locator("[data-standing=live]").waitFor({ state: "attached" });
   });
 
+  it("a damaged copy of the history is told at the door, and read again by one button; the rest stays", async () => {
+    await anna.go("Wallet");
+    const network = await anna.page.locator("select[name=network]").inputValue();
+    /** Takes the part out that is `place`-th by its name, and puts the last one back; false when there is none. */
+    const take = (place: number): Promise<boolean> =>
+      anna.page.evaluate(
+        ([key, at]) =>
+          new Promise<boolean>((resolve, reject) => {
+            const opening = indexedDB.open("cloister-wallets", 1);
+            opening.onerror = () => reject(new Error("it does not open"));
+            opening.onsuccess = () => {
+              const change = opening.result.transaction("wallets", "readwrite");
+              const store = change.objectStore("wallets");
+              let isTaken = false;
+              change.onabort = () => reject(new Error("it gave up"));
+              change.oncomplete = () => {
+                opening.result.close();
+                resolve(isTaken);
+              };
+              const last = store.get("taken");
+              last.onsuccess = () => {
+                const taken = last.result as { name: IDBValidKey; part: unknown } | undefined;
+                if (taken !== undefined) store.put(taken.part, taken.name);
+                const names = store.getAllKeys(IDBKeyRange.bound([key], [key, []]));
+                names.onsuccess = () => {
+                  const name = names.result[at];
+                  if (name === undefined) return;
+                  const part = store.get(name);
+                  part.onsuccess = () => {
+                    store.put({ name, part: part.result as unknown }, "taken");
+                    store.delete(name);
+                    isTaken = true;
+                  };
+                };
+              };
+            };
+          }),
+        [network, place] as const,
+      );
+    // What is the wallet's own nobody can read again: those parts are put back.
+    for (let place = 0; ; place++) {
+      await anna.reload();
+      assert.ok(await take(place), "no part of the history was found");
+      await anna.reload();
+      await anna.page.getByLabel("Password").fill(PASSWORD);
+      await anna.press("Open");
+      const fault = await anna.fault();
+      if (/copy of the pool's history is damaged/.test(fault)) break;
+      assert.match(fault, /^This device: What this browser kept cannot be read/);
+    }
+    await anna.press("Read the history again");
+    await anna.page.locator("[data-history='read again']").waitFor();
+    await anna.untilBalance("13.7");
+    await anna.go("Activity");
+    await anna.page.locator("[data-kind=transfer][data-state=done]").nth(4).waitFor();
+    await anna.reload();
+    await anna.unlock();
+    await anna.untilBalance("13.7");
+    assert.equal(await anna.page.locator("[data-history]").count(), 0);
+  });
+
   it("keeps what a new build brings, and nothing of the build before", async () => {
     const { page } = anna;
     const left = "/assets/left-00000000.js";
@@ -201,8 +266,16 @@ describe("wallet page: states", function () {
     await anna.press("Add");
     await page.locator(".field small.wrong").waitFor();
     await anna.go("Settings");
+    // What is done in the background is told, too: here what is kept when everything was read anew.
+    await page.evaluate(() => void dispatchEvent(new Event("offline")));
+    await page.getByRole("status").getByText("Is the disk full?").waitFor();
+    await page.getByLabel("Colours").selectOption("dark");
+    await page.getByText("What you chose last holds until this page is left.").waitFor();
     await anna.press("Lock");
     await isLocked();
+    // From here on everything can be stored.
+    await anna.reload();
+    assert.equal(await page.evaluate(() => document.documentElement.dataset["theme"]), undefined);
     await anna.unlock();
     await anna.heading("Your wallet");
     await page.evaluate(() => void dispatchEvent(new PageTransitionEvent("pageshow", { persisted: true })));
@@ -225,6 +298,41 @@ describe("wallet page: states", function () {
     await pay(stranger, "1");
     assert.match(await stranger.fault(), /^The service: It did not prove/);
     await stranger.page.close();
+  });
+
+  it("shows how an image came in later, in its owner's words", async () => {
+    const { pool, chain_rpc } = stack.entry;
+    const [admitted] = await stack.chain.getLogs({
+      ...{ address: pool, fromBlock: 0, topics: [POOL_INTERFACE.getEvent("ImageAdmitted")!.topicHash] },
+    });
+    const image = admitted!.topics[1]!;
+    // The image of this stack was there when the pool was made, so a node says that it was proposed before.
+    const proposal = POOL_INTERFACE.encodeEventLog("ImageProposed", [image, 1, 0, 0, ...WORDS]);
+    const person = await arrive();
+    await person.page.route(chain_rpc, async (route) => {
+      const asked = route.request().postDataJSON() as {
+        id: number;
+        method: string;
+        params: [{ topics: unknown[] }];
+      };
+      if (asked.method !== "eth_getLogs" || asked.params[0].topics[0] !== proposal.topics[0])
+        return route.continue();
+      const { blockNumber, blockHash, transactionHash } = admitted!;
+      const log = {
+        ...{ ...proposal, address: pool, blockNumber: toQuantity(blockNumber), blockHash, transactionHash },
+        ...{ logIndex: "0x0", transactionIndex: "0x0", removed: false },
+      };
+      await route.fulfill({ json: { jsonrpc: "2.0", id: asked.id, result: [log] } });
+    });
+    await person.unlock();
+    await person.go("Safety");
+    const registration = person.page.getByLabel("Registration");
+    await registration.waitFor();
+    assert.match((await registration.textContent()) ?? "", /the pool’s owner had announced it/);
+    const said = await registration.locator("dd code").allTextContents();
+    assert.deepEqual(said.slice(-2), WORDS);
+    assert.deepEqual(person.faults, []);
+    await person.page.close();
   });
 
   it("deposits from a browser wallet, which is told where it is on another network", async () => {
@@ -268,12 +376,17 @@ describe("wallet page: states", function () {
     await page.bringToFront();
     await anna.reload();
     const tabTo = async (name: RegExp): Promise<void> => {
+      const reached = [];
       for (let count = 0; count < TABS_AT_MOST; count++) {
         await page.keyboard.press("Tab");
-        if (name.test(await nameOfFocused(page))) return;
+        const at = await nameOfFocused(page);
+        if (name.test(at)) return;
+        reached.push(at.slice(0, 20));
       }
       const shown = await page.locator("body").innerText();
-      assert.fail(`the keyboard does not reach ${String(name)} on this page:\n${shown}`);
+      assert.fail(
+        `the keyboard does not reach ${String(name)} but ${reached.join(", ")}, on this page:\n${shown}`,
+      );
     };
     await tabTo(/^Password/);
     await page.keyboard.type(PASSWORD);

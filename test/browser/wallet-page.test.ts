@@ -7,12 +7,16 @@ import { Wallet as EthereumWallet } from "ethers";
 import { startWalletPage, type WalletPage } from "../../scripts/stack/wallet-page.ts";
 import { requireBrowser, startBrowser, type TestBrowser } from "../support/chromium.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
+import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { takePictures } from "./pictures.ts";
 import { Person } from "./wallet-page-person.ts";
 
 const FREE = { page: 0, sessions: 0 };
 const MEMO = "Dinner, with wine";
 const READER = "Tax office";
+
+/** Without the gaps that are for reading aloud. */
+const joined = (text: string): string => text.replaceAll(" ", "");
 
 /** What axe finds in the screen that is open, in both colours. */
 async function examined({ page }: Person): Promise<string[]> {
@@ -125,8 +129,15 @@ describe("wallet page", function () {
   it("shows which program checks what is sent, once that was proved", async () => {
     await anna.go("Safety");
     await anna.page.locator("[data-attested=true]").waitFor();
-    const print = await anna.page.locator(".print code").first().textContent();
-    assert.equal(print?.replaceAll(" ", ""), stack.entry.enclave.measurement.pcr0);
+    const fingerprint = anna.page.getByLabel("Fingerprint");
+    const { measurement } = stack.entry.enclave;
+    assert.match((await fingerprint.textContent()) ?? "", /The program that answers now/);
+    const prints = (await fingerprint.locator(".print code").allTextContents()).map(joined);
+    const image = imageOf({ pcr0: measurement.pcr0, pcr1: measurement.pcr1, pcr2: measurement.pcr2 });
+    assert.deepEqual(prints, [measurement.pcr0, measurement.pcr1, measurement.pcr2, image.slice(2)]);
+    const registration = (await anna.page.getByLabel("Registration").textContent()) ?? "";
+    assert.match(registration, /The first of the two.*when the pool was made/);
+    assert.ok(joined(registration).includes(image.slice(2)), "the pool and the fingerprint name one image");
     await look(anna, "safety");
   });
 
@@ -281,6 +292,7 @@ describe("wallet page", function () {
     assert.match((await restored.wrong()).join(), /Is one mistyped\?/);
     await restored.restore(phrase);
     await restored.untilBalance("43.2");
+    assert.equal(await restored.page.getByText("Write your phrase down.").count(), 0);
     await restored.choose("Second network");
     await restored.untilBalance("19.95");
     assert.equal(await restored.balance("EURC"), bought);

@@ -134,7 +134,7 @@ describe("wallet in a browser", function () {
     const refused = await other.page.evaluate((input) => window.cloister.sync(input), await given());
     assert.equal(refused.outcome, "NETWORK");
     assert.ok(refused.ms < 10_000, `${refused.ms} ms`);
-    assert.ok(refused.message.includes(`${baseUrl}/events/stream`), refused.message);
+    assert.ok(refused.message.includes(`${baseUrl}/history`), refused.message);
     assert.ok(
       refused.message.includes(`operator developers origins ID --origin ${stranger.url}`),
       refused.message,

@@ -73,7 +73,8 @@ describe("bridges of a cluster", function () {
     const first = await deposit(wallet);
     await ended(other, first);
     assert.equal((await sweeps()).length, 1);
-    assert.equal(await stateAt(number, first.bridgeId), "completed", "both say the same of it");
+    // Each reads the chain by itself, so the other may say so a block later.
+    await ended(number, first);
 
     // In the middle: the leader has sent the second's sweep, and no block has it.
     await on.setMining(false);

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { HDNodeWallet, Wallet } from "ethers";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
 import { blocksOf, openShell, type Block } from "../support/guide.ts";
 import { hasPrometheus, startPrometheus, type Prometheus } from "../support/prometheus.ts";

@@ -1,15 +1,12 @@
 // A service that goes on with an older copy of its store: what the chain did meanwhile is found again, nothing is executed
 // twice, and users pay on. By the operator's own commands, beside the running service and while it stands.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { rename } from "node:fs/promises";
-import path from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Payment, Wallet } from "../../shared/client/index.ts";
+import { runProgram } from "../support/program.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { until } from "../support/until.ts";
 
-const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 const UNIT = 1_000_000n;
 
 describe("a service on an older copy of its store", function () {
@@ -23,15 +20,12 @@ describe("a service on an older copy of its store", function () {
   });
   after(() => on.stop());
 
-  const operator = (...words: string[]): Promise<string> =>
-    new Promise((resolve, reject) => {
-      execFile(
-        process.execPath,
-        ["--import", "tsx", "scripts/product/operator.ts", "--json", "--data", store(), ...words],
-        { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } },
-        (error, out, err) => (error === null ? resolve(out) : reject(new Error(err))),
-      );
-    });
+  const operator = async (...words: string[]): Promise<string> => {
+    const args = ["--json", "--data", store(), ...words];
+    const { code, out, err } = await runProgram("scripts/product/operator.ts", args);
+    if (code !== 0) throw new Error(err);
+    return out;
+  };
   const store = (): string => on.local.folder.inside("store");
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what the tool prints, read by this test alone
   const inspect = async (name: string): Promise<any> => {

@@ -25,7 +25,7 @@ import {
   type Wallet,
 } from "../../shared/client/index.ts";
 import { developmentProver } from "../../shared/client/node/development.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { KIND_NAMES } from "../../shared/protocol/statements.ts";
 import { simulatedProver } from "../support/simulated-prover.ts";
 

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { networkOf, type StackFile } from "../../scripts/product/stack-file.ts";
+import { imageOf } from "../../shared/protocol/host/registration.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { until } from "../support/until.ts";
 
@@ -219,8 +220,16 @@ describe("commands", function () {
     await start.said("Ctrl-C stops everything");
     const stack = await readStack(alone);
     assert.equal(stack.networks.second, undefined);
-    const { base_url, chain_rpc } = networkOf(stack, "first");
+    const { base_url, chain_rpc, enclave, enclave_signers } = networkOf(stack, "first");
     assert.equal(await isUnreachable(chain_rpc), false);
+
+    const { measurement } = enclave;
+    const shown = await run("stack/wallet.ts", "enclaves", "--folder", alone).ended;
+    assert.equal(shown.code, 0, shown.stderr);
+    assert.match(shown.stdout, new RegExp(`^signer ${enclave_signers[0]?.toLowerCase() ?? "none"}$`, "m"));
+    assert.match(shown.stdout, new RegExp(`^  PCR0 +${measurement.pcr0}$`, "m"));
+    assert.match(shown.stdout, new RegExp(`^  image +${imageOf(measurement)}, with the first of`, "m"));
+    assert.match(shown.stdout, /^ {2}admitted +\S+, when the pool was made$/m);
 
     const demo = await run("stack/demo.ts", "--only", "swap", "--folder", alone).ended;
     assert.equal(demo.code, 1);

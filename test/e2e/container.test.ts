@@ -13,14 +13,16 @@ import path from "node:path";
 import { Wallet as EthereumWallet } from "ethers";
 import { createClient } from "../../shared/client/index.ts";
 import { createKeyRing } from "../../proxy/auth/secret-files.ts";
-import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "../../scripts/stack/kms/signature.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stack/kms/signature.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
 import { startByteRelay, type ByteRelay } from "../support/byte-relay.ts";
+import { runProgram } from "../support/program.ts";
 import { makeTree } from "../support/container-tree.ts";
 import { documentedFetch } from "../support/documented.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 import { until } from "../support/until.ts";
+import { DEVELOPMENT_REGION } from "../../scripts/product/image/development-keys.ts";
 
 const DOCKERFILE = "scripts/product/operations/proxy.Dockerfile";
 const UNIT = 1_000_000n;
@@ -162,26 +164,15 @@ describe("the proxy's container, without an engine (needs root, unshare and setp
 
   it("takes a payment and carries it out", async () => {
     // Its store is its own: a developer and a key come by the operator's tool.
-    const operator = (...words: string[]): string => {
-      const { status, stdout, stderr } = spawnSync(
-        process.execPath,
-        [
-          "--import",
-          "tsx",
-          "scripts/product/operator.ts",
-          "--json",
-          "--data",
-          path.join(folder, "volumes", "data"),
-          ...words,
-        ],
-        { cwd: PROJECT_ROOT, encoding: "utf8" },
-      );
-      assert.equal(status, 0, stderr);
-      return stdout;
+    const operator = async (...words: string[]): Promise<string> => {
+      const args = ["--json", "--data", path.join(folder, "volumes", "data"), ...words];
+      const { code, out, err } = await runProgram("scripts/product/operator.ts", args);
+      assert.equal(code, 0, err);
+      return out;
     };
-    const { id } = JSON.parse(operator("developers", "add", "Shop")) as { id: string };
+    const { id } = JSON.parse(await operator("developers", "add", "Shop")) as { id: string };
     const pepper = ["--pepper", path.join(folder, "volumes", "pepper")];
-    const { key } = JSON.parse(operator(...pepper, "keys", "create", id, "main")) as { key: string };
+    const { key } = JSON.parse(await operator(...pepper, "keys", "create", id, "main")) as { key: string };
     const client = createClient({ baseUrl: url, credential: { apiKey: key }, fetch: documentedFetch(url) });
     const wallet = await on.wallet({ through: client });
     const { ticket } = await wallet.deposit(5n * UNIT, await on.depositor(5n * UNIT));

@@ -9,7 +9,7 @@ import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Wallet as EthereumWallet } from "ethers";
-import { DEVELOPMENT_CREDENTIAL, DEVELOPMENT_REGION } from "../../scripts/stack/kms/signature.ts";
+import { DEVELOPMENT_CREDENTIAL } from "../../scripts/stack/kms/signature.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
 import { createClient, type Client } from "../../shared/client/index.ts";
 import { ENCLAVE_PORT } from "../../shared/protocol/host/enclave-host.ts";
@@ -18,6 +18,7 @@ import { blocksOf, openShell, type Block, type Shell } from "../support/guide.ts
 import { redisCommand } from "../support/redis.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
+import { DEVELOPMENT_REGION } from "../../scripts/product/image/development-keys.ts";
 
 const GUIDE = "scripts/product/operations/GUIDE.md";
 const UNIT = 1_000_000n;

@@ -15,7 +15,8 @@ import {
   type JsonRpcSigner,
 } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { startServingEnclave } from "../../scripts/stack/serving-enclave.ts";
 import type { SimulatedEnclave } from "../../scripts/stack/simulated-platform.ts";
 import {
@@ -39,13 +40,8 @@ import {
 } from "../../shared/client/statements.ts";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
 import { newSeed, SpendingKey } from "../../shared/notes/keys.ts";
-import {
-  asAddress,
-  mustField,
-  ZERO_BYTES32,
-  type Address,
-  type Bytes32,
-} from "../../shared/protocol/brands.ts";
+import { mustField, ZERO_BYTES32, type Address, type Bytes32 } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { concatBytes, mustFromHex, toHex, word } from "../../shared/protocol/bytes.ts";
 import type {
   AttestRequest,
@@ -56,7 +52,8 @@ import { compressProof, type Proof } from "../../shared/protocol/proof.ts";
 import { readExecuted, type Executed } from "../../shared/protocol/host/executed-log.ts";
 import { encodeProof, parseSnarkjsProof } from "../../shared/protocol/host/proofs.ts";
 import { KINDS, type Home, type Kind, type Statement } from "../../shared/protocol/statements.ts";
-import { Frontier, nextHead } from "../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../shared/protocol/host/frontier.ts";
+import { nextHead } from "../../shared/protocol/tree.ts";
 import { FrameClient } from "../unit/enclave/support/frame-client.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "./chain.ts";
 
@@ -248,7 +245,7 @@ export class Battlefield {
   async rootRequest(more: readonly bigint[] = [], toIndex?: number): Promise<AttestRootRequest> {
     const leaves = [...leavesOf(await this.events()), ...more];
     const [, rooted] = (await this.pool.getFunction("currentRoot")()) as [bigint, bigint, bigint];
-    const frontier = Frontier.empty();
+    const frontier = emptyFrontier();
     let headBefore: Bytes32 = ZERO_BYTES32;
     for (const leaf of leaves.slice(0, Number(rooted))) {
       frontier.append(mustField(leaf));
@@ -391,7 +388,7 @@ export async function deployPoolFor(
   asset: Address,
 ): Promise<Contract> {
   const all = [signers].flat();
-  const { address } = await deployPool(owner, {
+  const { address } = await deployPoolWithSigners(owner, {
     signers: all,
     threshold: all.length,
     changeDelay: 100,
@@ -580,9 +577,9 @@ export function withSignal(signals: readonly bigint[], position: number, value: 
 /** Position of a public signal, by the compiler's name. */
 export function positionOf(kind: Kind, name: string): number {
   let at = 0;
-  for (const signal of KINDS[kind].signals) {
-    if (signal.name === name) return at;
-    at += signal.count;
+  for (const [signal, count] of Object.entries(KINDS[kind].signals)) {
+    if (signal === name) return at;
+    at += count;
   }
   throw new TypeError(`no signal ${name}`);
 }

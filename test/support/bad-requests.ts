@@ -62,6 +62,7 @@ export const pathOf = ({ path, name }: Row): string =>
 const GOOD_QUERY: Readonly<Record<string, string>> = {
   balance: "?address=0x00000000000000000000000000000000000000aa",
   bridgeStatus: `?id=${NO_TICKET}`,
+  historyChunks: `?from=0&limit=1&last=0x${"ab".repeat(32)}`,
 };
 
 interface Fault {
@@ -525,6 +526,11 @@ const BAD_QUERIES: Readonly<Record<string, Readonly<Record<string, readonly stri
     from: NO_NUMBERS,
     limit: [...NO_NUMBERS, "0", "65537"],
   },
+  historyChunks: {
+    from: NO_NUMBERS,
+    limit: [...NO_NUMBERS, "0", "17"],
+    last: ["", "0x", "0", `0x${"a".repeat(63)}`, `0x${"a".repeat(65)}`, `0x${"g".repeat(64)}`],
+  },
   balance: {
     address: [
       "",
@@ -545,6 +551,7 @@ const BAD_QUERIES: Readonly<Record<string, Readonly<Record<string, readonly stri
 };
 const TWICE: Readonly<Record<string, string>> = {
   merkleTree: "limit=1",
+  historyChunks: "from=0",
   balance: "address=0x00000000000000000000000000000000000000aa",
   bridgeStatus: `id=${NO_TICKET}`,
   info: `nonce=${"ab".repeat(16)}`,

@@ -17,7 +17,7 @@ import {
   type DashboardEndpointName,
 } from "../../shared/dashboard/endpoints.ts";
 import type { DashboardProblem } from "../../shared/dashboard/errors.ts";
-import { asAddress } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { createInvitation, type InvitationTerms } from "../../scripts/product/operator/invitations.ts";
 import { freePort } from "../../scripts/stack/ports.ts";
 import { startService, type Service } from "../../scripts/stack/service.ts";

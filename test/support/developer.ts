@@ -1,6 +1,4 @@
 /** A developer as an operator adds one and sets its fee rules, beside the running proxy. */
-import { execFile } from "node:child_process";
-import path from "node:path";
 import { createApiKey } from "../../proxy/auth/api-keys.ts";
 import { addDeveloper } from "../../proxy/auth/registration.ts";
 import { loadPepper } from "../../proxy/auth/secret-files.ts";
@@ -8,9 +6,9 @@ import { openDatabase } from "../../proxy/store/lmdb/database.ts";
 import { embeddedStores } from "../../proxy/store/instance.ts";
 import { pepperFile } from "../../scripts/stack/development-credential.ts";
 import { createClient, type Client, type NoteOpening } from "../../shared/client/index.ts";
+import { runProgram } from "./program.ts";
 import { documentedFetch } from "./documented.ts";
 import type { TestStack } from "./stack.ts";
-import { PROJECT_ROOT } from "./tree.ts";
 
 export interface Developer {
   /** With this developer's API key. */
@@ -31,17 +29,13 @@ export async function addTestDeveloper({ stack, local, entry }: TestStack, id: s
   const { key } = await createApiKey(keys, pepper, id, "test");
   await database.close();
 
-  const fees: Developer["fees"] = (words, minutesAgo = 0) => {
+  const fees: Developer["fees"] = async (words, minutesAgo = 0) => {
     const clock = `const now = Date.now; Date.now = () => now() - ${minutesAgo * 60_000};`;
-    const operator = path.join(PROJECT_ROOT, "scripts/product/operator.ts");
-    const imports = ["--import", "tsx", "--import", `data:text/javascript,${encodeURIComponent(clock)}`];
-    const args = [...imports, operator, "--data", store, "fees", ...words];
-    const options = { cwd: PROJECT_ROOT, env: { PATH: process.env["PATH"] ?? "" } };
-    return new Promise((resolve, reject) => {
-      execFile(process.execPath, args, options, (error, out, err) =>
-        error === null ? resolve(out) : reject(new Error(err)),
-      );
-    });
+    const flags = ["--import", `data:text/javascript,${encodeURIComponent(clock)}`];
+    const args = ["--data", store, "fees", ...words];
+    const { code, out, err } = await runProgram("scripts/product/operator.ts", args, { flags });
+    if (code !== 0) throw new Error(err);
+    return out;
   };
   return {
     client: createClient({

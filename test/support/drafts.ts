@@ -7,17 +7,17 @@ import { prepareDeposit, prepareSpend, prepareSwap } from "../../shared/client/s
 import { SpendingKey } from "../../shared/notes/keys.ts";
 import {
   addressFromField,
-  asAddress,
   mustField,
   ZERO_ADDRESS,
   type Address,
   type Bytes32,
   type Field,
 } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { concatBytes, toHex, word } from "../../shared/protocol/bytes.ts";
 import { keccak256 } from "../../shared/protocol/hash.ts";
 import { COMPRESSED_PROOF_BYTES } from "../../shared/protocol/host/proofs.ts";
-import { encodeExt } from "../../shared/protocol/host/statements.ts";
+import { encodeExt, signalOrder } from "../../shared/protocol/host/statements.ts";
 import {
   contextOf,
   decodeExt,
@@ -172,7 +172,7 @@ export function signalsOf(draft: Draft): bigint[] {
     nullifiers: draft.nullifiers,
     commitments: draft.commitments,
   };
-  return KINDS[draft.kind].signals.flatMap(({ name }) => valuesOf[name]);
+  return signalOrder(draft.kind).flatMap((name) => valuesOf[name]);
 }
 
 /** Computes context, statement hash and attestations. */

@@ -2,7 +2,8 @@
 import { poolChain } from "../../shared/client/chain/index.ts";
 import { Contract, JsonRpcProvider, toBeHex, Wallet as Account } from "ethers";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { startAnvil, type Anvil } from "../../scripts/stack/anvil.ts";
 import { attester } from "../../scripts/stack/pool-transaction.ts";
 import {
@@ -64,7 +65,7 @@ export class LonePool {
     });
     const owner = await provider.getSigner(0);
     const asset = (await deployTestUsdc(owner)).address;
-    const { address, block } = await deployPool(owner, {
+    const { address, block } = await deployPoolWithSigners(owner, {
       signers: [attester(1).address],
       threshold: 1,
       changeDelay: 2 * PROVED_DELAY_SECS,

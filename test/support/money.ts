@@ -10,7 +10,8 @@ import type { HDNodeWallet } from "ethers";
 import { Contract, JsonRpcProvider, Wallet, type JsonRpcSigner } from "ethers";
 import { pino } from "pino";
 import { loadArtifact } from "../../scripts/build/contracts.ts";
-import { committedKeyHashes, deployPool, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { committedKeyHashes, deployTestUsdc } from "../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../scripts/stack/development-registration.ts";
 import { authorize, depositDraft, type Draft, seal, type Setting, signalsOf, spendDraft } from "./drafts.ts";
 import { type Attester, attester, signatureBytes } from "../../scripts/stack/pool-transaction.ts";
 import { createPool, type Pool } from "../../proxy/chain/pool.ts";
@@ -18,6 +19,7 @@ import { createChain, type Chain } from "../../proxy/chain/provider.ts";
 import { recoverSigner } from "../../proxy/chain/recovery.ts";
 import { createTokens, type Tokens } from "../../proxy/chain/token.ts";
 import { createAttestor, type Attestor } from "../../proxy/enclave-link/attestor.ts";
+import type { Disagreements } from "../../proxy/enclave-link/disagreements.ts";
 import { EnclaveUnreachable, type EnclaveLink } from "../../proxy/enclave-link/link.ts";
 import type { Owner } from "../../proxy/http/state.ts";
 import type { Logger } from "../../proxy/logging.ts";
@@ -37,7 +39,8 @@ import { createEarlier, type Earlier } from "../../proxy/payments/earlier.ts";
 import { enqueue, type QueueParts } from "../../proxy/payments/payments.service.ts";
 import { createTickets, type Tickets } from "../../proxy/payments/tickets.ts";
 import { attestationDigest, rootUpdateDigest } from "../../shared/protocol/attestation.ts";
-import { asAddress, mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
+import { mustField, type Address, type Field } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../shared/protocol/bytes.ts";
 import { decodeProof, proofHashOf, type Proof } from "../../shared/protocol/proof.ts";
 import {
@@ -73,6 +76,12 @@ export interface MadeStatement {
 }
 
 /** Signs what it is asked to, as an enclave whose every proof verifies. Can be switched off. */
+/** Of an instance with one kind of verifier. */
+export const NO_DISAGREEMENTS: Pick<Disagreements, "open" | "report"> = {
+  open: () => 0,
+  report: () => Promise.reject(new Error("two kinds of verifier, where there is one")),
+};
+
 export class SigningLink implements EnclaveLink {
   isUnreachable = false;
   asked = 0;
@@ -195,7 +204,7 @@ export class Money {
     const usdc = await deployTestUsdc(owner);
     const keyHashes = await committedKeyHashes();
     const signers = [attester(1).address, attester(2).address];
-    const deployed = await deployPool(owner, {
+    const deployed = await deployPoolWithSigners(owner, {
       signers,
       threshold: 1,
       changeDelay: 1,
@@ -242,13 +251,17 @@ export class Money {
     this.home = this.pool.home;
     this.tokens = createTokens(this.chain);
     this.link = new SigningLink(attester(1), keyHashes);
-    this.attestor = createAttestor([this.link], {
-      home: this.home,
-      threshold: () => this.pool.threshold(),
-      isSigner: (signer) => this.pool.isSigner(signer),
-      verifyingKeyHash: (kind) => this.pool.verifyingKeyHash(kind),
-      recover: recoverSigner,
-    });
+    this.attestor = createAttestor(
+      [this.link],
+      {
+        home: this.home,
+        threshold: () => this.pool.threshold(),
+        kindOf: (signer) => this.pool.signerKind(signer),
+        verifyingKeyHash: (kind) => this.pool.verifyingKeyHash(kind),
+        recover: recoverSigner,
+      },
+      NO_DISAGREEMENTS,
+    );
     this.setting = {
       home: this.home,
       deadline: BigInt(Math.floor(Date.now() / 1000) + 3600),

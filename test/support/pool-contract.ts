@@ -1,7 +1,7 @@
 /** The pool as a stranger or its owner calls it, past the proxy. */
 import { Contract } from "ethers";
 import { POOL_ABI } from "../../shared/contracts/abi.ts";
-import type { SignedBy } from "../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../shared/protocol/host/signed-by.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { compressProof } from "../../shared/protocol/proof.ts";
 import { NO_PROOF, type MadeStatement, type Money } from "./money.ts";

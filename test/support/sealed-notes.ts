@@ -4,13 +4,8 @@ import { nobody, OutputSealer, type SealedOutput } from "../../shared/notes/encr
 import type { Note } from "../../shared/notes/note.ts";
 import type { Address } from "../../shared/protocol/brands.ts";
 import { mustFromHex, toHex } from "../../shared/protocol/bytes.ts";
-import {
-  CIPHERTEXT_BYTES,
-  EPHEMERAL_KEY_BYTES,
-  KINDS,
-  type Ciphertexts,
-  type Kind,
-} from "../../shared/protocol/statements.ts";
+import { CIPHERTEXT_BYTES, EPHEMERAL_KEY_BYTES, KINDS, type Kind } from "../../shared/protocol/statements.ts";
+import type { Ciphertexts } from "../../shared/protocol/host/statements.ts";
 
 export interface SealedNote {
   readonly note: Note;

@@ -16,7 +16,8 @@ import {
   type Uniswap,
 } from "../../scripts/stack/uniswap.ts";
 import { decodeUniswapPath } from "../../shared/api/uniswap-path.ts";
-import { asAddress, type Address, type Field } from "../../shared/protocol/brands.ts";
+import type { Address, Field } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import { startAnvil, type Anvil } from "./chain.ts";
 import { testFees } from "./fees.ts";
 

@@ -5,7 +5,8 @@ import { createUniswapPool } from "../../scripts/stack/uniswap.ts";
 import { quoteExactInput } from "./quoter.ts";
 import { TestUsdc } from "../../scripts/stack/usdc.ts";
 import { encodeUniswapPath } from "../../shared/api/uniswap-path.ts";
-import { asAddress, ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address } from "../../shared/protocol/brands.ts";
+import { asAddress } from "../../shared/protocol/host/text.ts";
 import type { TestNetwork } from "./stack.ts";
 
 /** Tier of the pool of dollars and ether that the stack makes. */

@@ -2,7 +2,7 @@
  * Attestations for the burns that we saw. A message is data to be carried and no more: it is used when it is the burn's
  * own, filled in, and whatever else the attesters say is left alone. That they are away for an hour costs an hour.
  */
-import { fromHex } from "../../../shared/protocol/bytes.ts";
+import { fromHex } from "../../../shared/protocol/host/text.ts";
 import { parseAttestation } from "../../../shared/protocol/host/cctp.ts";
 import type { Logger } from "../../logging.ts";
 import { AttesterUnavailable, type AttesterClient, type AttesterMessage } from "./attester-client.ts";
@@ -89,7 +89,7 @@ export function createAttestations(
     const entry = known.get(burn.id);
     if (entry === undefined) return true;
     const isGood = entry.attested.status === "complete" && !isExpired(burn, entry.attested);
-    // One that was not delivered may be a wrong one: a single false answer must not hold the money up for good.
+    // One that was not delivered may be a wrong one: a single false answer must not hold the money up permanently.
     return now() >= (isGood ? entry.goodUntil : entry.askAt);
   }
 

@@ -1,6 +1,6 @@
 /** A burn out of the bytes of its message. What it says is only ever compared with a burn; no money is counted by it. */
 import type { Bytes32 } from "../../../shared/protocol/brands.ts";
-import { fromHex } from "../../../shared/protocol/bytes.ts";
+import { fromHex } from "../../../shared/protocol/host/text.ts";
 import {
   parseBurn,
   parseMessage,

@@ -2,7 +2,8 @@
  * What a node is asked for. Of one block: everything that the heard contracts say, so that neither the number of
  * addresses matters nor does the node learn which are ours. Of a long range, while the addresses are few, only theirs.
  */
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { Topics } from "../../chain/provider.ts";
 import type { Key } from "./events.ts";
 import { OF_MESSAGES, OF_VAULTS, TRANSFER, type Heard } from "./heard.ts";

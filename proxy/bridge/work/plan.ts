@@ -36,7 +36,7 @@ export function planOf(record: BridgeRecord, facts: BridgeFacts, view: View): re
 
 /**
  * Who alone may deliver it; zero: anybody. Of what our exits send alone: what a stranger burned towards an address of ours
- * is not for the exit's contract, and a call to where no contract stands would succeed and do nothing, for ever.
+ * is not for the exit's contract, and a call to where no contract stands would succeed and do nothing, permanently.
  */
 const callerOf = ({ way }: BridgeRecord, burn: Burn, { home }: BridgeFacts): Bytes32 =>
   way.direction === "out" && home.burns.includes(burn) ? way.home.exit.caller : ZERO_BYTES32;

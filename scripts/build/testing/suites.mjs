@@ -1,4 +1,5 @@
 // What there is to play: the suites with their files, and the checks with their commands.
+import { spawnSync } from "node:child_process";
 import { accessSync, constants as access, existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,12 +7,22 @@ import { fileURLToPath } from "node:url";
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 export const bin = (name) => path.join(ROOT, "node_modules", name);
 
+/** Folders of test/contract for contracts and circuits, and for those who read nothing but the chain. */
+const CHAIN = [
+  ...["contract/attestation", "contract/circuits", "contract/exit", "contract/forwarders", "contract/nitro"],
+  ...["contract/pool", "contract/vectors", "contract/venues", "contract/watch"],
+];
+
 /** Folders of test/ by suite. Every test file belongs to exactly one; `elsewhere` folders to another. */
 export const SUITES = {
   borders: { folders: ["contract/borders"] },
   enclave: { folders: ["unit/enclave", "contract/wire"] },
   unit: { folders: ["unit"], elsewhere: ["unit/enclave"] },
-  contract: { folders: ["contract"], elsewhere: ["contract/wire", "contract/borders", "contract/redis"] },
+  chain: { folders: CHAIN },
+  contract: {
+    folders: ["contract"],
+    elsewhere: ["contract/wire", "contract/borders", "contract/redis", ...CHAIN],
+  },
   redis: {
     folders: ["contract/redis", "cluster"],
     lacks: () => (findProgram(["redis-server"]) === undefined ? "redis-server" : undefined),
@@ -20,6 +31,10 @@ export const SUITES = {
   e2e: { folders: ["e2e"] },
   faults: { folders: ["faults"], elsewhere: ["faults/seeded"] },
   seeded: { folders: ["faults/seeded"] },
+  boot: {
+    folders: ["boot"],
+    lacks: () => (isMachineMade() ? undefined : "what test/boot/machine/make.sh makes"),
+  },
   browser: { folders: ["browser"], lacks: () => (findChromium() === undefined ? "Chromium" : undefined) },
 };
 
@@ -80,6 +95,10 @@ function testFiles(folder, elsewhere) {
     .filter((file) => file.endsWith(".test.ts") && !elsewhere.some((other) => file.startsWith(`${other}/`)))
     .sort()
     .map((file) => `test/${file}`);
+}
+
+function isMachineMade() {
+  return spawnSync(path.join(ROOT, "test/boot/machine/make.sh"), ["--if-made"]).status === 0;
 }
 
 export function findChromium() {

@@ -7,9 +7,9 @@ import { bridgePinsFrom } from "../../../shared/client/bridges/from-info.ts";
 import type { RecoveryChain, RecoveryOptions } from "../../../shared/client/chain/index.ts";
 import { SpendingKey, type TransactionSender } from "../../../shared/client/index.ts";
 import { fileStorage } from "../../../shared/client/node/index.ts";
-import { openState } from "../../../shared/client/state-codec.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
-import { fromHex } from "../../../shared/protocol/bytes.ts";
+import { StateStore } from "../../../shared/client/state-store.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress, fromHex } from "../../../shared/protocol/host/text.ts";
 import { UsageError, wholeNumber } from "../../build/command.ts";
 import { SendingProvider } from "../receipt-by-time.ts";
 
@@ -64,12 +64,10 @@ export async function readOptions(
   });
   const [home, ...others] = chains;
   if (home === undefined) throw new UsageError("--rpc is needed, first that of the pool's chain");
-  const stored = typed.wallet === undefined ? undefined : await fileStorage(typed.wallet).load();
-  const homeOfPool = { chainId: BigInt(home.chainId), pool };
-  const records =
-    stored === undefined
-      ? []
-      : [...(await openState(stored.bytes, homeOfPool, keys.storageKey())).bridges.values()];
+  const sealing = { home: { chainId: BigInt(home.chainId), pool }, key: keys.storageKey() };
+  const stored =
+    typed.wallet === undefined ? undefined : await new StateStore(fileStorage(typed.wallet), sealing).load();
+  const records = [...(stored?.state.bridges.values() ?? [])];
   const payer = await readKey(typed["altchain-key-file"], "--altchain-key-file");
   return {
     options: {

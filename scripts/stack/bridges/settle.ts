@@ -2,7 +2,8 @@
 // start. DEVELOPMENT ONLY.
 import { JsonRpcProvider, NonceManager, Wallet } from "ethers";
 import { z } from "zod";
-import { asAddress, asBytes32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { deployTestUsdc } from "../../product/deploy.ts";
 import { deployForwarders } from "../../product/forwarders.ts";
 import { readStackJson, StackError } from "../../product/stack-file.ts";

@@ -5,7 +5,7 @@ import { createApiKey } from "../../../proxy/auth/api-keys.ts";
 import { addDeveloper } from "../../../proxy/auth/registration.ts";
 import { loadPepper } from "../../../proxy/auth/secret-files.ts";
 import { setRule } from "../../../proxy/fees/developer-rules.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import type { FeeOperation } from "../../../shared/protocol/host/fees.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";

@@ -9,7 +9,8 @@ import {
   type Prover,
   type Wallet,
 } from "../../../shared/client/index.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { leaveAll } from "../../product/exit/leaving.ts";
 import { committedKeyHashes } from "../../product/deploy.ts";
 import type { NetworkEntry } from "../../product/stack-file.ts";

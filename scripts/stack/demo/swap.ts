@@ -2,7 +2,7 @@
 // dollars turned into ether without leaving the pool, and what was bought spent like any other note.
 import { Interface, parseEther, parseUnits } from "ethers";
 import type { Swap, Wallet } from "../../../shared/client/index.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { wrapCoins } from "../uniswap.ts";
 import { show, TestUsdc, type Token } from "../usdc.ts";
 import { sum } from "./payments.ts";

@@ -1,7 +1,6 @@
 // What several venues read from outside, each shape written once. Every one of them parses what it does not trust.
 import { z } from "zod";
-import { asAddress, asBytes32 } from "../../../shared/protocol/brands.ts";
-import { fromHex } from "../../../shared/protocol/bytes.ts";
+import { asAddress, asBytes32, fromHex } from "../../../shared/protocol/host/text.ts";
 
 const notNull = <T>(value: T | undefined, context: z.RefinementCtx, what: string): T => {
   if (value !== undefined) return value;

@@ -12,7 +12,9 @@ export interface Opened {
   readonly account: Account;
   readonly settings: Settings;
   readonly choose: (network: string) => void;
-  readonly change: (settings: Partial<Settings>) => Promise<void>;
+  readonly change: (settings: Partial<Settings>) => void;
+  /** Why the last change is not stored; undefined where it is. */
+  readonly unkept: unknown;
   readonly lock: () => void;
 }
 

@@ -27,13 +27,14 @@ function Unlock({ config, opened }: InsideProps) {
   const [password, setPassword] = useState("");
   const [fault, setFault] = useState<string>();
   const task = useTask<undefined>();
-  const unlock = (): void =>
+  const unlock = (rebuild = false): void =>
     task.run(async () => {
       const phrase = await unseal(password);
       if (phrase === undefined) setFault("This is not the password of this wallet.");
-      else opened(await Purse.open(config, phrase));
+      else opened(await Purse.open(config, phrase, { rebuild }));
       return undefined;
     });
+  const isDamaged = task.error instanceof ClientError && task.error.code === "HISTORY_DAMAGED";
   return (
     <Screen title="Open your wallet">
       <form
@@ -52,6 +53,11 @@ function Unlock({ config, opened }: InsideProps) {
         <button disabled={task.isRunning}>Open</button>
       </form>
       <TaskStatus task={task} />
+      {isDamaged && (
+        <button type="button" onClick={() => unlock(true)}>
+          Read the history again
+        </button>
+      )}
       <p>
         <small>
           Password forgotten? Delete this site’s data in your browser, then restore the wallet from its

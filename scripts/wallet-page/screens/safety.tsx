@@ -1,10 +1,14 @@
 /** What the service has proved, in words, and the fingerprint to compare. */
+import type { ServingEnclave } from "../../../shared/client/index.ts";
+import type { Network } from "../config.ts";
 import { useTask, TaskStatus } from "../parts/task.tsx";
 import { Known } from "../parts/known.tsx";
 import { Screen } from "../parts/screen.tsx";
-import { ago } from "../parts/time.ts";
+import { ago, clock } from "../parts/time.ts";
 import { useOpened } from "../parts/use.ts";
-import { prove } from "../purse.ts";
+import { prove, type Standing } from "../purse.ts";
+
+type Measurement = Network["pins"]["enclaves"]["measurements"][number];
 
 export function Safety() {
   const { account, purse } = useOpened();
@@ -14,7 +18,6 @@ export function Safety() {
   const again = (): void =>
     task.run(async () => {
       await prove(account);
-      account.standing = { state: "live", provedAt: new Date() };
       purse.changed();
       return undefined;
     });
@@ -37,29 +40,21 @@ export function Safety() {
         Ask it again now
       </button>
       <TaskStatus task={task} done={() => <p class="done">Proved, just now.</p>} />
-      {measurements.map(({ pcr0, pcr1, pcr2 }) => (
-        <article key={pcr0} aria-label="Fingerprint">
-          <h2>Fingerprint</h2>
-          <p>
-            Compare it with the one that the operator and reviewers publish. Whoever builds the program from
-            its source gets the same: <code>npm run measure</code>.
-          </p>
-          <dl class="print">
-            <dt>Image (PCR0)</dt>
-            <dd>
-              <code>{groups(pcr0)}</code>
-            </dd>
-            <dt>Kernel (PCR1)</dt>
-            <dd>
-              <code>{groups(pcr1)}</code>
-            </dd>
-            <dt>Program (PCR2)</dt>
-            <dd>
-              <code>{groups(pcr2)}</code>
-            </dd>
-          </dl>
-        </article>
+      {measurements.map((measurement) => (
+        <Fingerprint key={measurement.pcr0} {...{ measurement, standing }} />
       ))}
+      {standing.state === "live" && (
+        <>
+          <h2>What the pool says</h2>
+          <p>
+            Asked of a node of the chain, and not of the service. The pool believes a key only after it has
+            checked the machine’s own proof that this image holds it.
+          </p>
+          {standing.enclaves.map((enclave) => (
+            <Registered key={enclave.signer} {...enclave} />
+          ))}
+        </>
+      )}
       <h2>Who vouches</h2>
       <p>
         The maker of the machine, by the certificate with this fingerprint
@@ -97,6 +92,92 @@ export function Safety() {
         ]}
       />
     </Screen>
+  );
+}
+
+/** What this application was built to believe, and whether it is what answers now: both are known while one replaces the other. */
+function Fingerprint({ measurement, standing }: { measurement: Measurement; standing: Standing }) {
+  const { pcr0, pcr1, pcr2 } = measurement;
+  const running =
+    standing.state === "live"
+      ? standing.enclaves.find((enclave) => enclave.measurement?.pcr0 === pcr0)
+      : undefined;
+  return (
+    <article aria-label="Fingerprint" data-running={running !== undefined}>
+      <h2>Fingerprint</h2>
+      <p>
+        {standing.state === "live" &&
+          (running === undefined
+            ? "A program that may take the place of the one that answers now. "
+            : "The program that answers now. ")}
+        Compare it with the one that the operator and reviewers publish. Whoever builds the program from its
+        source gets the same: <code>npm run measure</code>.
+      </p>
+      <dl class="print">
+        <dt>Image (PCR0)</dt>
+        <dd>
+          <code>{groups(pcr0)}</code>
+        </dd>
+        <dt>Kernel (PCR1)</dt>
+        <dd>
+          <code>{groups(pcr1)}</code>
+        </dd>
+        <dt>Program (PCR2)</dt>
+        <dd>
+          <code>{groups(pcr2)}</code>
+        </dd>
+        {running?.registration !== undefined && (
+          <>
+            <dt>All three in one, as the pool names the image</dt>
+            <dd>
+              <code>{groups(running.registration.image.slice(2))}</code>
+            </dd>
+          </>
+        )}
+      </dl>
+    </article>
+  );
+}
+
+function Registered({ signer, registration }: ServingEnclave) {
+  if (registration === undefined) return null;
+  const { image, verifier, since, admission } = registration;
+  const { proposal } = admission;
+  return (
+    <article aria-label="Registration">
+      <dl class="print">
+        <dt>Key that signs</dt>
+        <dd>
+          <code>{signer}</code>
+        </dd>
+        <dt>Believed since</dt>
+        <dd>{clock(since)}</dd>
+        <dt>Image that holds it</dt>
+        <dd>
+          <code>{groups(image.slice(2))}</code>
+        </dd>
+        <dt>Verifier in it</dt>
+        <dd>The {verifier === 1 ? "first" : "second"} of the two</dd>
+        <dt>Image admitted</dt>
+        <dd>
+          {proposal === undefined
+            ? `${clock(admission.since)}, when the pool was made`
+            : `${clock(admission.since)}; the pool’s owner had announced it ${clock(proposal.at)}, for everybody to look at first`}
+        </dd>
+        {proposal !== undefined && (
+          <>
+            <dt>Its source, as the owner says</dt>
+            <dd>
+              <code>{proposal.commit}</code>
+            </dd>
+            <dt>To be built with</dt>
+            <dd>
+              <code>{proposal.buildCommand}</code>
+            </dd>
+          </>
+        )}
+      </dl>
+    </article>
   );
 }
 

@@ -27,7 +27,7 @@ export function SettingsScreen() {
       <h2>Looks</h2>
       <Choice
         {...{ label: "Colours", name: "theme", value: settings.theme, options: THEMES }}
-        onValue={(theme) => void change({ theme: theme as Settings["theme"] })}
+        onValue={(theme) => change({ theme: theme as Settings["theme"] })}
       />
       <h2>History</h2>
       <p>
@@ -122,7 +122,7 @@ function Phrase() {
           passed={() => {
             setWords(undefined);
             setTesting(false);
-            void change({ isBackedUp: true });
+            change({ isBackedUp: true });
           }}
           back={() => setTesting(false)}
         />
@@ -204,7 +204,7 @@ function Forget() {
             This browser forgets the phrase, the address book and the memos.{" "}
             {settings.isBackedUp
               ? "Your money comes back with the phrase that you wrote down."
-              : "You have not confirmed that you wrote the phrase down: without it your money is lost for ever."}
+              : "You have not confirmed that you wrote the phrase down: without it your money is lost permanently."}
           </p>
           <div class="choices">
             <button type="button" class="secondary" onClick={() => setOpen(false)}>

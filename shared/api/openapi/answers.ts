@@ -1,5 +1,5 @@
 /** What each status of an operation answers in the document: headers, bodies and their examples. */
-import type * as z from "zod";
+import type * as z from "../zod.ts";
 import { EVENTS } from "../data.ts";
 import type { Endpoint } from "../endpoints.ts";
 import { ERROR_CODES, ERRORS, type ErrorCode, type Problem } from "../errors.ts";
@@ -62,7 +62,9 @@ export function answersOf(
   const answers: Record<string, Json> = {};
   for (const [status, refused] of Object.entries(problems))
     answers[status] = components.refusal(status, refused);
-  for (const [status, schema] of Object.entries(endpoint.responses)) {
+  const bodies: Readonly<Record<string, z.ZodType | null | undefined>> =
+    Object.keys(endpoint.responses).length === 0 ? { "200": undefined } : endpoint.responses;
+  for (const [status, schema] of Object.entries(bodies)) {
     const answer = success(endpoint, status, schema, components, examples);
     const refused = problems[status];
     // A success schema may live under an error status (/health); both are said.
@@ -114,19 +116,28 @@ const STREAM = {
 function success(
   endpoint: Endpoint,
   status: string,
-  schema: z.ZodType | null,
+  schema: z.ZodType | null | undefined,
   components: Components,
   examples: readonly Example[],
 ): Answer {
   const type = schema === null ? STREAM_TYPE : JSON_TYPE;
-  const body = schema === null ? STREAM : { schema: components.schema(schema, "output") };
   const mine = examples.filter(
     ({ response }) => String(response.status) === status && response.type === type,
   );
-  const packed =
+  const answers = named(mine, ({ response }) => response.body);
+  const text: Json =
+    schema === undefined
+      ? {}
+      : {
+          [type]: {
+            ...(schema === null ? STREAM : { schema: components.schema(schema, "output") }),
+            ...answers,
+          },
+        };
+  const packed: Json =
     endpoint.packedType === undefined
       ? {}
-      : { [endpoint.packedType]: { schema: { description: "The nodes, 32 bytes each, big-endian" } } };
+      : { [endpoint.packedType]: { schema: { description: endpoint.packedText } } };
   const isAccepted = "202" in endpoint.responses;
   const promised: HeaderName[] = [];
   if (endpoint.hasEtag === true) promised.push("ETag");
@@ -135,7 +146,7 @@ function success(
     description: (isAccepted && status === "200" ? EXECUTED : TEXTS[status]) ?? "Answer",
     // Who succeeds with a credential was counted.
     headers: headersOf(endpoint.access !== "none", promised, isAccepted ? ["Preference-Applied"] : []),
-    content: { [type]: { ...body, ...named(mine, ({ response }) => response.body) }, ...packed },
+    content: { ...text, ...packed },
   };
 }
 

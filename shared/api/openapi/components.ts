@@ -1,5 +1,5 @@
 /** What the document writes once and refers to: schemas that have a name, and refusals that many operations share. */
-import * as z from "zod";
+import * as z from "../zod.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 

@@ -39,6 +39,10 @@ export const OPERATION_TEXTS: Readonly<Record<EndpointName, string>> = {
   merkleRoot: "The root to prove against, and how many leaves still wait for one.",
   merkleTree:
     "Take whole levels, never only the nodes of your own path: what is asked for tells which note is meant. A full page whose leaves are final may be kept for good; every other has an ETag.",
+  history:
+    "For a wallet that begins from nothing: read the chunks, then the stream from `last_event_id` on. See The history in chunks.",
+  historyChunks:
+    "Everybody asks for the same chunks, since in nearly every one of them some output of somebody else looks as if it were one's own; so take all of them, in pages of 8 from a multiple of 8 on. An answer never changes and may be kept by anybody.",
   events:
     "Everything that happened in the pool, from the beginning or from an event on, and then as it happens; of tickets and bridges the caller's own. See The event stream.",
   balance: "Public money of a public account, for a screen before a deposit.",

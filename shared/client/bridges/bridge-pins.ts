@@ -1,5 +1,6 @@
 /** Terms of addresses from what a client has pinned. */
-import { asAddress, asBytes32, ZERO_BYTES32, type Address, type Bytes32 } from "../../protocol/brands.ts";
+import { ZERO_BYTES32, type Address, type Bytes32 } from "../../protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { encodeForward } from "../../protocol/host/cctp-forward.ts";
 import {
   paddedAddress,

@@ -2,7 +2,7 @@
  * Addresses of a wallet that was restored from its key. The service is asked about each next number, until it knows none of
  * so many in a row; what it answers is believed only about addresses that this wallet computes itself.
  */
-import { asAddress } from "../../protocol/brands.ts";
+import { asAddress } from "../../protocol/host/text.ts";
 import type { Core } from "../core.ts";
 import { hasCode } from "../errors.ts";
 import type { BridgeHints } from "./bridges.ts";

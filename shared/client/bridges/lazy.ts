@@ -1,5 +1,5 @@
 /** `wallet.bridges`: what comes in is read here; the work is in live.ts. */
-import * as z from "zod";
+import * as z from "../../api/zod.ts";
 import type { Core } from "../core.ts";
 import {
   bridgeHints,

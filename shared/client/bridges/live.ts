@@ -3,7 +3,6 @@
  * became of it is asked of the service and held against the wallet's own notes.
  */
 // Loaded later: where a bundler shares schemas with the first load, this stands before them there, too.
-import "../without-eval.ts";
 import type { BridgeAddress } from "../../api/bridges.ts";
 import { checksumAddress } from "../../api/checksum.ts";
 import { DepositKey, type BridgeKind, type RefundKey } from "../../notes/bridge-keys.ts";

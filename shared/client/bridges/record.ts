@@ -2,7 +2,8 @@
  * What a wallet remembers of an address that it has made: with its keys and pool, all that the address commits to. So it
  * computes the address again when pins have changed since, or the service that made it is gone.
  */
-import { asAddress, type Address } from "../../protocol/brands.ts";
+import type { Address } from "../../protocol/brands.ts";
+import { asAddress } from "../../protocol/host/text.ts";
 import { mustFromHex, toHex } from "../../protocol/bytes.ts";
 import type { Exit, Lane } from "../../protocol/host/forwarders.ts";
 import type { BridgeKind } from "../../notes/bridge-keys.ts";

@@ -4,7 +4,8 @@
  */
 import { RefundKey, type RefundKind } from "../../notes/bridge-keys.ts";
 import type { SpendingKey } from "../../notes/keys.ts";
-import { asAddress, type Address } from "../../protocol/brands.ts";
+import type { Address } from "../../protocol/brands.ts";
+import { asAddress } from "../../protocol/host/text.ts";
 import { ClientError } from "../errors.ts";
 import { GAP_LIMIT } from "./numbers.ts";
 import type { BridgeRecord, InRecord, OutRecord } from "./record.ts";

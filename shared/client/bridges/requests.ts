@@ -6,7 +6,7 @@ import type { BridgeStatus } from "../../api/bridge-status.ts";
 import { checksumAddress } from "../../api/checksum.ts";
 import { DepositKey } from "../../notes/bridge-keys.ts";
 import { paddedAddress, type Factory } from "../../protocol/host/forwarders.ts";
-import { asAddress } from "../../protocol/brands.ts";
+import { asAddress } from "../../protocol/host/text.ts";
 import { delay } from "../aborting.ts";
 import type { Core } from "../core.ts";
 import { ClientError, hasCode } from "../errors.ts";

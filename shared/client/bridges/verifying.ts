@@ -3,7 +3,8 @@
  * named, so that whoever runs the service or wrote the pins can tell a mistake from an attack.
  */
 import type { BridgeAddress } from "../../api/bridges.ts";
-import { asAddress, ZERO_ADDRESS } from "../../protocol/brands.ts";
+import { ZERO_ADDRESS } from "../../protocol/brands.ts";
+import { asAddress } from "../../protocol/host/text.ts";
 import { toHex, word } from "../../protocol/bytes.ts";
 import { TIMEOUT_SECS, type Factory } from "../../protocol/host/forwarders.ts";
 import { ClientError } from "../errors.ts";

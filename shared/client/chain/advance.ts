@@ -1,13 +1,13 @@
 /** How the tree grows without the signers: the pool's `advance`, from one's own copy of the leaves. */
-import type { Bytes32, Field } from "../../protocol/brands.ts";
-import { digitAt, MAX_UPDATE_LEAVES, nextHead, TREE_DEPTH } from "../../protocol/tree.ts";
+import type { Bytes32 } from "../../protocol/brands.ts";
+import { MAX_UPDATE_LEAVES, nextHead } from "../../protocol/tree.ts";
 import type { NoteTree } from "../../notes/merkle.ts";
 import { POOL } from "../execute-call.ts";
 import type { History } from "./history.ts";
 import { doubted } from "./nodes.ts";
 import type { PoolView } from "./pool-view.ts";
 
-/** In each window of so many leaves the pool keeps a checkpoint for ever; see RootLedger.sol. */
+/** In each window of so many leaves the pool keeps a checkpoint permanently; see RootLedger.sol. */
 const WINDOW_LEAVES = 252;
 /** A transaction adds at most so many, and its end is the checkpoint. */
 const MEMBER_LEAVES = 4;
@@ -36,12 +36,7 @@ export async function planAdvance(
   const headBefore = history.headOver(tree, from);
   const to = await reachable(history, tree, view, { from, end, headBefore });
   const leaves = Array.from({ length: to - from }, (_, at) => history.queued(tree, from + at));
-  const data = POOL.encodeFunctionData("advance", [
-    frontierOf(tree, from),
-    leaves.length,
-    headBefore,
-    leaves,
-  ]);
+  const data = POOL.encodeFunctionData("advance", [tree.frontier(from), leaves.length, headBefore, leaves]);
   return { allowedFrom: isOpen ? now : advanceableFrom, leafCount: to, data };
 }
 
@@ -69,15 +64,4 @@ export function windowEnds(from: number): number[] {
   return [begin, begin - WINDOW_LEAVES]
     .flatMap((window) => Array.from({ length: MEMBER_LEAVES }, (_, at) => window + at).reverse())
     .filter((place) => from < place && place <= last);
-}
-
-/** Complete left siblings of the next leaf's path, level 0 first, left to right. */
-export function frontierOf(tree: NoteTree, leafCount: number): Field[] {
-  return tree
-    .levels()
-    .slice(0, TREE_DEPTH)
-    .flatMap((row, level) => {
-      const next = Math.floor(leafCount / 4 ** level);
-      return row.slice(next - digitAt(BigInt(leafCount), level), next);
-    });
 }

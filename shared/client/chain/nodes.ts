@@ -2,7 +2,8 @@
  * One or more chain nodes as one voice. Each answer is brought into one form and compared; where two nodes differ,
  * neither is believed. A node on another chain is not asked anything else.
  */
-import { asAddress, asBytes32, type Address, type Bytes32 } from "../../protocol/brands.ts";
+import type { Address, Bytes32 } from "../../protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { ClientError } from "../errors.ts";
 import { NodeRefused, type JsonRpc } from "./json-rpc.ts";
 

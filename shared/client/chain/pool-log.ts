@@ -1,12 +1,6 @@
 /** The pool's other logs that say something about leaves and roots. */
-import {
-  asAddress,
-  asBytes32,
-  asField,
-  type Address,
-  type Bytes32,
-  type Field,
-} from "../../protocol/brands.ts";
+import { asField, type Address, type Bytes32, type Field } from "../../protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { EXECUTED_TOPIC, readExecuted, type Executed } from "../../protocol/host/executed-log.ts";
 import { POOL } from "../execute-call.ts";
 import { doubted, type PoolLog } from "./nodes.ts";

@@ -1,12 +1,6 @@
 /** What the pool itself answers, at one block. Whatever has another form than the pool's is not believed. */
-import {
-  asAddress,
-  asBytes32,
-  mustField,
-  type Address,
-  type Bytes32,
-  type Field,
-} from "../../protocol/brands.ts";
+import { mustField, type Address, type Bytes32, type Field } from "../../protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../protocol/host/text.ts";
 import { KINDS, type Home, type Kind } from "../../protocol/statements.ts";
 import { ClientError } from "../errors.ts";
 import { POOL } from "../execute-call.ts";

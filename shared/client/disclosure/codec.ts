@@ -1,7 +1,7 @@
 /** The bytes and the text of a disclosure; SPEC, section 12.3. What comes in is a stranger's. */
 import { base64urlnopad } from "@scure/base";
 import { asField, type Address, type Field } from "../../protocol/brands.ts";
-import { addressBytes, ByteReader, concatBytes, toAddress, uintToBytes, word } from "../../protocol/bytes.ts";
+import { mustFromHex, ByteReader, concatBytes, toAddress, uintToBytes, word } from "../../protocol/bytes.ts";
 import type { Home } from "../../protocol/statements.ts";
 import { isViewingKey, type ShieldedAddress } from "../../notes/address.ts";
 import type { SecretProof } from "../../notes/disclosed-secret.ts";
@@ -44,9 +44,9 @@ export function claimBytes(claim: Claim): Uint8Array {
   const reader = new TextEncoder().encode(claim.reader);
   return concatBytes(
     Uint8Array.of(VERSION, DISCLOSERS.indexOf(by) + 1),
-    ...[uintToBytes(home.chainId, 8), addressBytes(home.pool)],
+    ...[uintToBytes(home.chainId, 8), mustFromHex(home.pool)],
     ...[block, leafIndex].map((number) => uintToBytes(BigInt(number), 8)),
-    ...[word(to.owner), to.viewingKey, addressBytes(asset), uintToBytes(value, 16)],
+    ...[word(to.owner), to.viewingKey, mustFromHex(asset), uintToBytes(value, 16)],
     ...[uintToBytes(BigInt(expiresAt), 8), Uint8Array.of(reader.length), reader],
   );
 }

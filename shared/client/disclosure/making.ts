@@ -1,6 +1,5 @@
 /** Shows one payment to one reader: who may, what is said, and until when. */
 // Loaded later: where a bundler shares schemas with the first load, this stands before them there, too.
-import "../without-eval.ts";
 import type { Home } from "../../protocol/statements.ts";
 import { discloseSecret } from "../../notes/disclosed-secret.ts";
 import type { SpendingKey } from "../../notes/keys.ts";
@@ -30,7 +29,7 @@ export async function disclose(wallet: DisclosingWallet, options: DiscloseOption
     throw fault("expiresAt: Unix seconds, ahead of now, and at most a year");
   const { by, opening } = await openingOf(wallet, options);
   const { leafIndex, to, asset, value } = opening;
-  const block = state.blocks.findLast(({ firstLeaf }) => firstLeaf <= leafIndex)?.block;
+  const block = state.blocks.of(leafIndex);
   if (block === undefined) throw impossible("its block is not known: sync first");
   const claim: Claim = { by, home, block, leafIndex, to, asset, value, expiresAt, reader };
   const other = by === "payer" ? to.viewingKey : opening.ephemeralKey;

@@ -3,7 +3,7 @@
  * key; of income the viewing secret. Nothing is asked of anybody.
  */
 import { x25519 } from "@noble/curves/ed25519.js";
-import { fromHex } from "../../protocol/bytes.ts";
+import { fromHex } from "../../protocol/host/text.ts";
 import { encodeShieldedAddress, type ShieldedAddress } from "../../notes/address.ts";
 import { sharedBlinding } from "../../notes/encryption.ts";
 import { publicKeyOf } from "../../notes/disclosed-secret.ts";

@@ -3,7 +3,6 @@
  * and the proof must be of somebody who has the payer's or the payee's secret. The chain is what the reader's nodes say.
  */
 // Loaded later: where a bundler shares schemas with the first load, this stands before them there, too.
-import "../without-eval.ts";
 import { encodeShieldedAddress } from "../../notes/address.ts";
 import { readDisclosedSecret } from "../../notes/disclosed-secret.ts";
 import { sharedBlinding } from "../../notes/encryption.ts";

@@ -56,6 +56,11 @@ export function nodeModule<Name extends keyof NodeModules>(name: Name): NodeModu
   return process?.getBuiltinModule?.(name);
 }
 
+export function processors(): number {
+  const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
+  return navigator?.hardwareConcurrency ?? nodeModule("node:os")?.availableParallelism() ?? 2;
+}
+
 /** Resolves when the worker is ready for its part; throws WORKER_FORBIDDEN, WASM_FORBIDDEN or WORKER_UNAVAILABLE. */
 export function startThread(
   file: WorkerFile,

@@ -1,9 +1,18 @@
 /**
- * The file that workers run: the proving worker, and the threads that it starts. It is bundled into one file
+ * The file that workers run: the proving worker, the threads that it starts, and the scanners of a long history. It is bundled into one file
  * without imports (`npm run build`), so that an application can serve it from wherever its policy allows.
  */
+import { HistoryChunk } from "../../api/history-chunk.ts";
+import { chunkScan, type ScanKeys } from "../column/scan.ts";
 import { Fault } from "./fault.ts";
-import { WORKER_FORM, type Beginning, type Ready, type Request } from "./messages.ts";
+import {
+  WORKER_FORM,
+  type Beginning,
+  type Ready,
+  type Request,
+  type ScanAnswer,
+  type ScanRequest,
+} from "./messages.ts";
 import { ProofServer } from "./serving.ts";
 import { taskRunner, type Task, type TaskAnswer } from "./tasks.ts";
 import { nodeModule, parentOfThisThread, type WorkerFile } from "./threads.ts";
@@ -50,6 +59,30 @@ async function beThread(program: WebAssembly.Module): Promise<(message: unknown)
   };
 }
 
+function beScanner(keys: ScanKeys): (message: unknown) => void {
+  const scan = chunkScan(keys);
+  ready();
+  return (message) => {
+    const { chunk: bytes } = message as ScanRequest;
+    const chunk = HistoryChunk.read(bytes);
+    const opening = chunk === undefined ? Promise.resolve(undefined) : scan(chunk);
+    void opening
+      .catch(() => undefined)
+      .then((opened) => parent.post({ opened, chunk: bytes } satisfies ScanAnswer, [bytes.buffer]));
+  };
+}
+
+async function begin(beginning: Beginning): Promise<(message: unknown) => void> {
+  switch (beginning.part) {
+    case "prover":
+      return beProver(beginning.threads);
+    case "thread":
+      return beThread(beginning.program);
+    case "scanner":
+      return beScanner(beginning);
+  }
+}
+
 let serve: ((message: unknown) => void) | undefined;
 parent.listen((message) => {
   if (serve !== undefined) {
@@ -61,8 +94,7 @@ parent.listen((message) => {
     ready();
     return;
   }
-  const starting = beginning.part === "prover" ? beProver(beginning.threads) : beThread(beginning.program);
-  starting.then(
+  begin(beginning).then(
     (listener) => (serve = listener),
     (error: unknown) => {
       const code = error instanceof Fault ? error.code : "WORKER_UNAVAILABLE";

@@ -2,10 +2,11 @@
 // coordinator, a party or a courier could change is changed.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { groth16, zKey } from "snarkjs";
 import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { announceBeacon, applyBeacon } from "../../../scripts/product/ceremony/beacon.ts";
@@ -29,6 +30,7 @@ import { verifyCeremony, type VerifyOptions } from "../../../scripts/product/cer
 import { contributionsOf } from "../../../scripts/product/ceremony/zkey-file.ts";
 import { repositoryRoot, sha256Hex } from "../../../scripts/build/circuits/compile.ts";
 import { makePtau } from "../../../scripts/build/ptau.ts";
+import { runProgram } from "../../support/program.ts";
 
 const PRODUCT = `pragma circom 2.1.6;
 template Product() {
@@ -589,29 +591,10 @@ async function compile(folder: string, name: string, source: string): Promise<vo
   const near = path.relative(repositoryRoot, folder);
   const circom = path.join(repositoryRoot, "node_modules", "circom2", "cli.js");
   const args = [circom, path.join(near, `${name}.circom`), "--r1cs", "--wasm", "-o", near];
-  const { code, output } = await runNode(args);
-  assert.equal(code, 0, output);
+  await promisify(execFile)(process.execPath, args, { cwd: repositoryRoot });
 }
 
-function run(args: readonly string[], input = ""): Promise<{ code: number | null; output: string }> {
-  return runNode(
-    ["--import", "tsx", path.join(repositoryRoot, "scripts/product/ceremony.ts"), ...args],
-    input,
-  );
-}
-
-async function runNode(
-  args: readonly string[],
-  input = "",
-): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, args, { cwd: repositoryRoot, stdio: ["pipe", "pipe", "pipe"] });
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  child.stdin.end(input);
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
-  return { code, output };
+async function run(args: readonly string[], input = ""): Promise<{ code: number | null; output: string }> {
+  const { code, said } = await runProgram("scripts/product/ceremony.ts", args, { input });
+  return { code, output: said };
 }

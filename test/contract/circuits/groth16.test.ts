@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { groth16, type Groth16Proof } from "snarkjs";
-import { attest } from "../../../enclave/attest.ts";
-import type { ServingParts } from "../../../enclave/phase.ts";
+import { attest, type Attesting } from "../../../enclave/attest.ts";
 import {
   readCompressed,
   readManifest,
@@ -66,10 +65,11 @@ function inputsOf(kind: Kind): Inputs {
 }
 
 describe("proofs with the committed keys", function () {
-  let enclave: Pick<ServingParts, "signer" | "verifier" | "configuration">;
+  let enclave: Attesting;
 
   before(async () => {
-    enclave = { signer: aSigner(), verifier: await verifierHere(), configuration: CONFIGURATION };
+    const { verifyingKeyHashes } = CONFIGURATION;
+    enclave = { signer: aSigner(), verify: await verifierHere(), verifyingKeyHashes };
   });
 
   after(releaseCurve);

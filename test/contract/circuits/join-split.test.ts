@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { mustField } from "../../../shared/protocol/brands.ts";
 import { KINDS } from "../../../shared/protocol/statements.ts";
-import { Frontier } from "../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
 import { FIELD_ORDER, isAccepted } from "./r1cs.ts";
 import { aDummy, alone, aNote, aSpend, Dice, madeNotes, SPEND_KINDS, spread } from "./statements.ts";
 import {
@@ -142,7 +142,7 @@ for (const kind of SPEND_KINDS) {
 
       it("the root and the places of shared/protocol/tree.ts", async () => {
         const honest = plan();
-        const frontier = Frontier.empty();
+        const frontier = emptyFrontier();
         const spent = honest.spent.map((note, i) => ({ ...note, leafIndex: BigInt(i) }));
         for (const { leaf } of spent) assert.ok(frontier.append(mustField(leaf ?? -1n)));
         const inputs = spendInputs({ ...honest, spent });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { curves, powersOfTau } from "snarkjs";
 import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
-import { repositoryRoot, sha256Hex } from "../../../scripts/build/circuits/compile.ts";
+import { sha256Hex } from "../../../scripts/build/circuits/compile.ts";
+import { runProgram } from "../../support/program.ts";
 
 describe("the key scripts", function () {
   let folder: string;
@@ -60,17 +60,6 @@ describe("the key scripts", function () {
 });
 
 async function run(script: string, ...args: string[]): Promise<{ code: number | null; output: string }> {
-  const file = path.join(repositoryRoot, "scripts/build", `${script}.ts`);
-  const child = spawn(process.execPath, ["--import", "tsx", file, ...args], {
-    cwd: repositoryRoot,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  child.stdout.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  child.stderr.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.on("error", reject);
-    child.on("close", resolve);
-  });
-  return { code, output };
+  const { code, said } = await runProgram(`scripts/build/${script}.ts`, args);
+  return { code, output: said };
 }

@@ -64,7 +64,7 @@ export function asTable(rows: readonly Row[]): string {
 
 function nameOf(kind: Kind, position: number): string {
   let at = 0;
-  for (const { name, count } of KINDS[kind].signals) {
+  for (const [name, count] of Object.entries(KINDS[kind].signals)) {
     if (position < at + count) return count === 1 ? name : `${name}[${String(position - at)}]`;
     at += count;
   }

@@ -4,12 +4,14 @@ import assert from "node:assert/strict";
 import { Contract, JsonRpcProvider, type Signer } from "ethers";
 import { createChain } from "../../../proxy/chain/provider.ts";
 import { createPoolView } from "../../../proxy/dashboard/pool.service.ts";
-import { deployPool, deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployPoolWithSigners, imageNamed } from "../../../scripts/stack/development-registration.ts";
 import { readAdmissions } from "../../../scripts/product/operator/admissions.ts";
 import { startAnvil, type Anvil } from "../../../scripts/stack/anvil.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { asAddress, ZERO_BYTES32, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { DashboardError } from "../../../proxy/dashboard/errors.ts";
 
 const DELAY_SECS = 1_000;
@@ -27,7 +29,12 @@ describe("the pool at the operator's screen", function () {
     owner = await provider.getSigner(0);
     const assets = [(await deployTestUsdc(owner)).address];
     const signers = [attester(1).address];
-    const made = await deployPool(owner, { signers, assets, threshold: 1, changeDelay: DELAY_SECS });
+    const made = await deployPoolWithSigners(owner, {
+      signers,
+      assets,
+      threshold: 1,
+      changeDelay: DELAY_SECS,
+    });
     pool = made.address;
     const chain = createChain(anvil.url, BigInt(anvil.chainId));
     view = createPoolView({ chain, pool, deploymentBlock: made.block });
@@ -37,28 +44,29 @@ describe("the pool at the operator's screen", function () {
     await anvil.stop();
   });
 
-  async function propose(subject: Address): Promise<void> {
-    const propose = new Contract(pool, POOL_ABI, owner).getFunction("proposeSigner");
-    await ((await propose(subject, ZERO_BYTES32, "0x00")) as { wait(): Promise<unknown> }).wait();
+  async function propose(image: string): Promise<void> {
+    const propose = new Contract(pool, POOL_ABI, owner).getFunction("proposeImage");
+    await ((await propose(image, 1, "", "")) as { wait(): Promise<unknown> }).wait();
   }
-  const standingOf = async (subject: Address) =>
-    (await view()).admissions.find((one) => asAddress(one.subject) === subject);
+  const standingOf = async (image: string) => (await view()).admissions.find((one) => one.subject === image);
 
   it("is what the operator's tool reads of the same chain", async () => {
-    await propose(attester(2).address);
+    await propose(imageNamed("2"));
     const shown = await view();
     assert.equal(shown.threshold, 1);
+    assert.equal(asAddress(shown.running[0]!.signer), attester(1).address);
+    assert.match(String(shown.running[0]!.measurements["pcr0"]), /^[0-9a-f]{96}$/);
     assert.equal(shown.owner, await owner.getAddress());
-    for (const role of ["signer", "asset", "executor"] as const) {
+    for (const role of ["image", "signer", "asset", "executor"] as const) {
       const read = await readAdmissions(provider, pool, role);
       const ours = shown.admissions.filter((one) => one.role === role);
       assert.deepEqual(
-        new Set(ours.map(({ subject, standing }) => `${asAddress(subject)} ${standing}`)),
+        new Set(ours.map(({ subject, standing }) => `${asAddress(subject) ?? subject} ${standing}`)),
         new Set(read.map(({ subject, standing }) => `${subject} ${standing}`)),
       );
     }
     const [first] = shown.admissions;
-    const proposed = (await readAdmissions(provider, pool, "signer")).find(
+    const proposed = (await readAdmissions(provider, pool, "image")).find(
       ({ standing }) => standing === "proposed",
     );
     assert.equal(first!.standing, "proposed");
@@ -67,18 +75,18 @@ describe("the pool at the operator's screen", function () {
   });
 
   it("a proposal is withdrawn by the transaction that stands beside it, sent by the owner", async () => {
-    const subject = attester(3).address;
+    const subject = imageNamed("3");
     await propose(subject);
     const { transaction } = (await standingOf(subject))!.instructions[0]!;
     const { to, data, value, chain_id: chainId } = transaction!;
     assert.equal(chainId, anvil.chainId);
     await (await owner.sendTransaction({ to, data, value: BigInt(value) })).wait();
     const after = await standingOf(subject);
-    assert.deepEqual([after?.standing, after?.instructions], ["withdrawn", []]);
+    assert.deepEqual([after?.standing, after?.instructions], ["removed", []]);
   });
 
   it("one that nobody admitted has expired by the chain's clock", async () => {
-    const subject = attester(4).address;
+    const subject = imageNamed("4");
     await propose(subject);
     await provider.send("evm_increaseTime", [DELAY_SECS + WEEK_SECS + 1]);
     await provider.send("anvil_mine", ["0x1"]);
@@ -89,7 +97,7 @@ describe("the pool at the operator's screen", function () {
   it("asks once for blocks that lie deep, and says the same", async () => {
     const chain = createChain(anvil.url, BigInt(anvil.chainId));
     const deploymentBlock = (await provider.getBlockNumber()) + 1;
-    await propose(attester(5).address);
+    await propose(imageNamed("5"));
     const asked: unknown[] = [];
     const logs: typeof chain.logs = (address, range, topics) => {
       if ("fromBlock" in range) asked.push(range.fromBlock);

@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Prover } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
+import { runProgram } from "../../support/program.ts";
 import { LonePool, SILENCE_SECS } from "../../support/lone-pool.ts";
-import { PROJECT_ROOT } from "../../support/tree.ts";
-
-interface Ended {
-  readonly code: number | null;
-  readonly text: string;
-}
 
 describe("exit: the command", function () {
   this.timeout(300_000);
@@ -35,20 +28,13 @@ describe("exit: the command", function () {
     secrets: Readonly<Record<string, string>>,
     where: { readonly pool?: string; readonly to?: string; readonly rpc?: string } = {},
     ...more: readonly string[]
-  ): Promise<Ended> {
+  ): Promise<{ readonly code: number | null; readonly text: string }> {
     const { pool = lone.pool, to = lone.asset, rpc = lone.anvil.url } = where;
     // One key, one state.
     const state = path.join(folder, secrets["EXIT_SEED"]?.slice(2, 8) ?? "none");
     const args = ["--rpc", rpc, "--pool", pool, "--to", to, "--finality", "0", "--state", state, ...more];
-    const child = spawn(process.execPath, ["--import", "tsx", "scripts/product/exit.ts", ...args], {
-      cwd: PROJECT_ROOT,
-      env: { PATH: process.env["PATH"], ...secrets },
-    });
-    let text = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
-    const [code] = (await once(child, "close")) as [number | null];
-    return { code, text };
+    const { code, said } = await runProgram("scripts/product/exit.ts", args, { env: secrets });
+    return { code, text: said };
   }
 
   it("shows what is there, sends it out, and then finds nothing", async () => {

@@ -8,7 +8,7 @@ import {
   type WalletStorage,
 } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { LonePool, SILENCE_SECS } from "../../support/lone-pool.ts";
 
 const DAY_SECS = 86_400;

@@ -4,7 +4,8 @@ import { randomBytes, randomInt } from "node:crypto";
 import { Contract } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { compiledFactory } from "../../../scripts/product/forwarders.ts";
-import { asBytes32, mustField, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import { mustField, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import {
   FORWARDERS,

@@ -8,7 +8,8 @@ import {
   FINALITY,
   type OutTerms,
 } from "../../../shared/protocol/host/forwarders.ts";
-import { asBytes32, ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
 import { freshAddress, mustAddress } from "../pool/world.ts";
 import { DAY, MINIMUM, named, someone, Stage } from "./stage.ts";

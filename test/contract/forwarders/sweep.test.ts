@@ -4,7 +4,7 @@ import { Contract, type LogDescription } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { FIELD_ORDER, mustField, ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { toHex } from "../../../shared/protocol/bytes.ts";
-import { poseidon3 } from "../../../shared/protocol/hash.ts";
+import { poseidon3 } from "../../../shared/protocol/host/poseidon.ts";
 import { inAddress, type InTerms, type Receiver } from "../../../shared/protocol/host/forwarders.ts";
 import { CEILING, faultOf, MINIMUM, named, someone, Stage } from "./stage.ts";
 

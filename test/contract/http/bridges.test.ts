@@ -19,13 +19,8 @@ import { bridgeAddress, type BridgeAddress } from "../../../shared/api/bridges.t
 import { bridgeStatus } from "../../../shared/api/bridge-status.ts";
 import { info } from "../../../shared/api/service.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
-import {
-  asAddress,
-  asBytes32,
-  mustField,
-  type Address,
-  type Bytes32,
-} from "../../../shared/protocol/brands.ts";
+import { mustField, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { encodeForward } from "../../../shared/protocol/host/cctp-forward.ts";
 import {

@@ -155,6 +155,7 @@ describe("the OpenAPI document's guide", () => {
       "Building a request",
       "Life of a ticket",
       "The event stream",
+      "The history in chunks",
       "Errors",
       "Bridges",
     ]);

@@ -67,6 +67,11 @@ describe("the OpenAPI document", () => {
     assert.equal(resolve(tree.responses["304"]!).content, undefined);
     const types = Object.keys(resolve(tree.responses["200"]!).content ?? {});
     assert.deepEqual(types, ["application/json", "application/octet-stream"]);
+    const chunks = operationOf(ENDPOINTS.historyChunks);
+    assert.ok(isPromised(chunks, 200, "ETag") && isPromised(chunks, 304, "ETag"));
+    assert.deepEqual(Object.keys(resolve(chunks.responses["200"]!).content ?? {}), [
+      "application/octet-stream",
+    ]);
   });
 
   it("says of every operation that the store, which knows the credentials, may be unreachable", () => {

@@ -13,6 +13,7 @@ import type { Balances } from "../../../proxy/balances/balances.service.ts";
 import type { Asset, LimitDefaults } from "../../../proxy/config.ts";
 import { createConnectionCap, type ConnectionLimits } from "../../../proxy/http/connection-cap.ts";
 import { ApiError } from "../../../proxy/http/errors.ts";
+import { listenerOf } from "../../../proxy/http/listener.ts";
 import { startHttpServer, type Deadlines } from "../../../proxy/http/server.ts";
 import type { Handlers } from "../../../proxy/http/routes.ts";
 import { createKeySets } from "../../../proxy/identity/key-sets.ts";
@@ -31,7 +32,8 @@ import { openDatabase, type Database } from "../../../proxy/store/lmdb/database.
 import type { IdempotencyStore } from "../../../proxy/store/idempotency.ts";
 import type { WindowStore } from "../../../proxy/store/windows.ts";
 import { ENDPOINTS, type EndpointName } from "../../../shared/api/endpoints.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { assertDocumented } from "../../support/documented.ts";
 import { testFees } from "../../support/fees.ts";
 
@@ -211,12 +213,8 @@ export async function startEdge(options: EdgeOptions = {}): Promise<Edge> {
     options.connections === undefined
       ? undefined
       : createConnectionCap(options.connections, hops, (by) => options.metrics?.connectionRefused(by));
-  const handle = app.callback();
-  const server = await startHttpServer(
-    (request, response) => void handle(request, response),
-    ...(["127.0.0.1", 0] as const),
-    { deadlines: options.deadlines, cap },
-  );
+  const { deadlines } = options;
+  const server = await startHttpServer(listenerOf(app), "127.0.0.1", 0, { deadlines, cap });
   const url = `http://127.0.0.1:${server.port}`;
 
   const newDeveloper: Edge["newDeveloper"] = async (wanted = { name: "Another" }) => {

@@ -1,23 +1,17 @@
 // A developer's fee rules from the operator's command line to /whoami of the running proxy, and every refusal
 // of the tool beside it.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
-import { asBytes32, asField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import { asField, type Bytes32, type Field } from "../../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../../shared/protocol/host/text.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { embeddedStores } from "../../../proxy/store/instance.ts";
+import { runProgram, type Ended } from "../../support/program.ts";
 import { startEdge, USDC, type Edge } from "./edge.ts";
 
-const ROOT = new URL("../../../", import.meta.url).pathname;
 const sinkOf = (byte: number, prefix = "clo"): string =>
   SpendingKey.fromSeed(new Uint8Array(32).fill(byte)).viewing.addressText(prefix);
-
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 describe("operator fees", function () {
   let edge: Edge;
@@ -27,21 +21,7 @@ describe("operator fees", function () {
   after(() => edge.stop());
 
   const fees = (...words: string[]): Promise<Ended> =>
-    new Promise((resolve) => {
-      const args = [
-        "--import",
-        "tsx",
-        "scripts/product/operator.ts",
-        "--data",
-        edge.folder,
-        "fees",
-        ...words,
-      ];
-      const options = { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } };
-      execFile(process.execPath, args, options, (error, out, err) =>
-        resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-      );
-    });
+    runProgram("scripts/product/operator.ts", ["--data", edge.folder, "fees", ...words]);
 
   it("set is felt by the running proxy at once, list shows it, remove ends it", async () => {
     const set = await fees(

@@ -1,11 +1,11 @@
 // The operator's tool in a process of its own, beside a running proxy on the same store.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { FELT_MS } from "../../../proxy/auth/developers.ts";
 import { embeddedStores } from "../../../proxy/store/instance.ts";
 import { bridgeDraft } from "../../support/bridges.ts";
+import { runProgram, type Ended } from "../../support/program.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
 import { CHAIN_ID, POOL, startEdge, type Answer, type Edge } from "./edge.ts";
 
@@ -18,13 +18,6 @@ const SECRETS = {
 const SIGNED = "0x02f8d1";
 /** Nothing listens there: the port is reserved (IANA, tcpmux). */
 const NO_NODE = ["--rpc", "http://127.0.0.1:1", "--chain-id", String(CHAIN_ID), "--pool", POOL];
-const ROOT = new URL("../../../", import.meta.url).pathname;
-
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 describe("operator and openapi commands", () => {
   let edge: Edge;
@@ -37,15 +30,7 @@ describe("operator and openapi commands", () => {
   after(() => edge.stop());
 
   const run = (script: string, args: readonly string[]): Promise<Ended> =>
-    new Promise((resolve) => {
-      const options = { cwd: ROOT, maxBuffer: 8_000_000, env: { PATH: process.env["PATH"] ?? "" } };
-      execFile(
-        process.execPath,
-        ["--import", "tsx", `scripts/${script}.ts`, ...args],
-        options,
-        (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-      );
-    });
+    runProgram(`scripts/${script}.ts`, args);
   const operator = (...args: string[]): Promise<Ended> =>
     run("product/operator", ["--data", edge.folder, "--pepper", pepperFile, ...args]);
   const ask = (key: string): Promise<Answer> =>

@@ -48,6 +48,8 @@ const CALLS: Readonly<Record<Exclude<keyof Client, "baseUrl">, (client: Client) 
   merkleRoot: (client) => client.merkleRoot(),
   merkleTree: (client) => client.merkleTree({ level: 0 }),
   treeLevel: (client) => client.treeLevel({ level: 0, leafCount: 1 }).next(),
+  history: (client) => client.history(),
+  historyChunks: (client) => client.historyChunks({ from: 0, limit: 1, last: "0x", maxBytes: 1 }),
   balance: (client) => client.balance(`0x${"00".repeat(20)}`),
   openapi: (client) => client.openapi(),
   events: (client) => client.events({ from: "1", types: ["leaf"] }).next(),

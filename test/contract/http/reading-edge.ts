@@ -5,7 +5,7 @@ import { parse } from "../../../proxy/http/parse.ts";
 import type { Handler } from "../../../proxy/http/routes.ts";
 import { readAttestBody, readRelayBody, readSequenceBody } from "../../../proxy/payments/body.ts";
 import { swapRoutes } from "../../../proxy/swap/swap.routes.ts";
-import { merkleTreeQuery } from "../../../shared/api/data.ts";
+import { historyChunksQuery, merkleTreeQuery } from "../../../shared/api/data.ts";
 import { ticketPath } from "../../../shared/api/transactions.ts";
 import type { Kind } from "../../../shared/protocol/statements.ts";
 import { absent, POOL, startEdge, USDC, type Edge, type EdgeOptions } from "./edge.ts";
@@ -52,6 +52,7 @@ function readingHandlers(): NonNullable<EdgeOptions["handlers"]> {
     attestSwap: attestOf("private-swap"),
     ticket: (ctx) => absent(parse(ticketPath, ctx.params, "path")),
     relay: (ctx) => absent(readRelayBody(ctx.state.json)),
+    historyChunks: (ctx) => absent(parse(historyChunksQuery, ctx.query, "query")),
     merkleTree: (ctx) => absent(parse(merkleTreeQuery, ctx.query, "query")),
     ...bridgeRoutes({
       ...{

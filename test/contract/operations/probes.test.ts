@@ -127,6 +127,7 @@ describe("the operator's port", () => {
       openStreams: edge.limits.openStreams(),
       blockedBy: undefined,
       lastTurnAt: undefined,
+      callsInFlight: undefined,
       indexedBlock: undefined,
       syncedAt: undefined,
       hasIndexFault: false,
@@ -134,6 +135,7 @@ describe("the operator's port", () => {
       brakes: undefined,
       disk: undefined,
       bridges: undefined,
+      disagreements: 0,
       warnings: 0,
     }));
     const user = {

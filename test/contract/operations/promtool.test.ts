@@ -80,6 +80,12 @@ const CASES: Readonly<Record<string, Case>> = {
     labels: { event: "filled", ...INSTANCE, ...JOB },
     notOn: transactions("sent"),
   },
+  CloisterVerifiersDisagree: {
+    on: gauge("cloister_verifier_disagreements", "1x20"),
+    at: "1m",
+    labels: JOB,
+    notOn: gauge("cloister_verifier_disagreements", "0x20"),
+  },
   CloisterIndexFault: {
     on: gauge("cloister_index_fault", "1x20"),
     at: "1m",
@@ -269,6 +275,9 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
+/** What waits for nothing is not silent at the beginning. */
+const AT_ONCE = new Set(["CloisterIndexFault", "CloisterVerifiersDisagree"]);
+
 /** One of promtool's tests, with what fires then, or nothing. */
 function played(
   alert: string,
@@ -324,7 +333,7 @@ describe("the alert rules under promtool", () => {
     assert.deepEqual(Object.keys(CASES), [...severity.keys()]);
     const tests = Object.entries(CASES).flatMap(([alert, { on, at, labels, notOn }]) => {
       const grave = severity.get(alert) ?? "";
-      const early = alert === "CloisterIndexFault" ? [] : [played(alert, grave, on, "0m", undefined)];
+      const early = AT_ONCE.has(alert) ? [] : [played(alert, grave, on, "0m", undefined)];
       return [...early, played(alert, grave, on, at, labels), played(alert, grave, notOn, at, undefined)];
     });
     const { code, said } = await test(tests);

@@ -1,11 +1,11 @@
 // The operator's tool on a durable Redis that proxies share, from a machine that has no proxy and so no data folder.
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { sharedStores, type InstanceStores } from "../../../proxy/store/instance.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
 import { hash, ticketDraft } from "../../support/stores/tickets.ts";
+import { runProgram, type Ended } from "../../support/program.ts";
 import { startDurableRedis, type RedisServer } from "../../support/redis.ts";
 
-const ROOT = new URL("../../../", import.meta.url).pathname;
 const POOL = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
 
 describe("operator --redis, without a data folder", () => {
@@ -21,16 +21,10 @@ describe("operator --redis, without a data folder", () => {
     await server.kill();
   });
 
-  const operator = (...words: string[]): Promise<{ code: number; out: string; err: string }> =>
-    new Promise((resolve) => {
-      const at = ["--redis", server.url, "--instance", `31337:${POOL}`];
-      execFile(
-        process.execPath,
-        ["--import", "tsx", "scripts/product/operator.ts", ...at, ...words],
-        { cwd: ROOT, env: { PATH: process.env["PATH"] ?? "" } },
-        (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-      );
-    });
+  const operator = (...words: string[]): Promise<Ended> => {
+    const at = ["--redis", server.url, "--instance", `31337:${POOL}`];
+    return runProgram("scripts/product/operator.ts", [...at, ...words]);
+  };
 
   it("works on developers, sessions, apps and tickets", async () => {
     const added = await operator("developers", "add", "Shop", "--id", "shop");
@@ -48,6 +42,31 @@ describe("operator --redis, without a data folder", () => {
     assert.deepEqual([ticket.id, ticket.state, ticket.queued_before], [draft.id, "queued", 0]);
     assert.match(index, /--data/);
     assert.equal((await operator("tickets", "inspect", hash(6))).code, 2);
+  });
+
+  it("shows the verifiers' disagreements, and settles one at a time", async () => {
+    assert.match((await operator("disagreements", "list")).out, /never disagreed/);
+    const request = Uint8Array.of(1, 2, 3);
+    const answers = [
+      { enclave: 0, kind: 1, signer: `0x${"a1".repeat(20)}` as Address, signature: Uint8Array.of(9) },
+      { enclave: 1, kind: 2, refusal: "PROOF_INVALID" },
+    ];
+    for (const [at, id] of [hash(21), hash(22)].entries())
+      await stores.disagreements.keep({ id, at, request, answers });
+    const listed = await operator("disagreements", "list");
+    assert.match(listed.out, new RegExp(`${hash(21)} .* open .*enclave 0: signed, enclave 1: PROOF_INVALID`));
+    const shown = JSON.parse((await operator("disagreements", "show", hash(22))).out);
+    assert.deepEqual([shown.request, shown.answers[0].signature], ["0x010203", "0x09"]);
+
+    assert.match((await operator("disagreements", "settle", hash(21))).out, /1 more are open/);
+    assert.match((await operator("disagreements", "settle", hash(22))).out, /attestation goes on/);
+    const { entries } = await stores.audit.page({ limit: 1 });
+    assert.deepEqual(
+      [entries[0]?.verb, entries[0]?.target.id, entries[0]?.after],
+      ["disagreement.settle", hash(22), { open: false }],
+    );
+    for (const wrong of [hash(23), "x"])
+      assert.equal((await operator("disagreements", "settle", wrong)).code, 2, wrong);
   });
 
   it("disables a developer for every proxy", async () => {

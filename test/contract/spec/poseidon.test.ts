@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { poseidon2 as lite2, poseidon3 as lite3, poseidon4 as lite4 } from "poseidon-lite";
 import { FIELD_ORDER } from "../../../shared/protocol/brands.ts";
-import { poseidon2, poseidon3, poseidon4 } from "../../../shared/protocol/hash.ts";
+import { poseidon2, poseidon3, poseidon4 } from "../../../shared/protocol/host/poseidon.ts";
 import { drawField } from "../../support/drafts.ts";
 import { poseidonNumbers, poseidonOf } from "../../support/poseidon-of-spec.ts";
 import { poseidonRecurrence } from "../../support/poseidon-recurrence.ts";

@@ -1,9 +1,8 @@
 // Backups of the embedded store: by the operator's command beside a process that writes, and killed in the middle; damaged,
 // and of another instance.
 import assert from "node:assert/strict";
-import { spawn, type ChildProcess } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { cp, mkdir, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,23 +12,18 @@ import { makeBackup, restoreBackup, UnfitBackup } from "../../../proxy/store/lmd
 import { openDatabase } from "../../../proxy/store/lmdb/database.ts";
 import { claimInstance, ForeignStore } from "../../../proxy/store/lmdb/instance-record.ts";
 import { embeddedStores } from "../../../proxy/store/instance.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
+import { runProgram, startProgram, type Ended } from "../../support/program.ts";
 import { ERROR, ticketDraft } from "../../support/stores/tickets.ts";
 import { until } from "../../support/until.ts";
 
-const ROOT = new URL("../../../", import.meta.url).pathname;
 const POOL = asAddress("0x5FbDB2315678afecb367f032d93F642f64180aa3") as Address;
 const INSTANCE = { chainId: 31_337, pool: POOL };
 const NAMED = ["--instance", `31337:${POOL}`];
 /** So much that copying takes long enough to be killed in. */
 const BULK = 64;
 const MEGABYTE = 1 << 20;
-
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 describe("backup and restore of the embedded store", function () {
   let folder: string;
@@ -57,22 +51,13 @@ describe("backup and restore of the embedded store", function () {
     }
   }
 
-  function start(script: string, words: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
-    const child = spawn(process.execPath, ["--import", "tsx", script, ...words], {
-      cwd: ROOT,
-      env: { PATH: process.env["PATH"] ?? "" },
-    });
-    children.add(child);
-    let [out, err] = ["", ""];
-    child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
-    const ended = once(child, "close").then(([code]): Ended => {
-      children.delete(child);
-      return { code: code as number | null, out, err };
-    });
-    return { child, ended };
-  }
-  const operator = (...words: string[]): Promise<Ended> => start("scripts/product/operator.ts", words).ended;
+  const start: typeof startProgram = async (...words) => {
+    const running = await startProgram(...words);
+    children.add(running.child);
+    void running.ended.then(() => children.delete(running.child));
+    return running;
+  };
+  const operator = (...words: string[]): Promise<Ended> => runProgram("scripts/product/operator.ts", words);
   const backUp = (to: string): Promise<unknown> => within(data, (database) => makeBackup(database, to));
   const restore = (from: string, to: string, instance = INSTANCE): Promise<unknown> =>
     restoreBackup(from, to, instance);
@@ -115,7 +100,7 @@ describe("backup and restore of the embedded store", function () {
     within(place, async (database) => database.table<Buffer, number>("bulk").get(BULK - 1));
 
   it("has one whole moment of a store that is written all the time, and all that was promised before it began", async () => {
-    const writer = start("test/support/accepting-process.ts", [data]);
+    const writer = await start("test/support/accepting-process.ts", [data]);
     let promised: string[] = [];
     let text = "";
     writer.child.stdout!.on("data", (chunk: Buffer) => {
@@ -153,7 +138,7 @@ describe("backup and restore of the embedded store", function () {
 
   /** Kills `words` once the file that it writes beside `target` is so long. Undefined when it was too fast for that. */
   async function killed(target: string, at: number, words: readonly string[]): Promise<boolean> {
-    const { child, ended } = start("scripts/product/operator.ts", words);
+    const { child, ended } = await start("scripts/product/operator.ts", words);
     let isOver = false;
     void ended.then(() => (isOver = true));
     await until("it to be so far, or over", () => isOver || lengthBeside(target) >= at);

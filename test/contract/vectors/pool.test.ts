@@ -4,13 +4,14 @@ import { loadArtifact } from "../../../scripts/build/contracts.ts";
 import { verificationKeysFolder } from "../../../scripts/build/circuits/artefacts.ts";
 import {
   deployContract,
-  deployPool,
   deployTestUsdc,
   deployVerifiers,
   readKeys,
 } from "../../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../../scripts/stack/development-registration.ts";
 import { POOL_ABI } from "../../../shared/contracts/abi.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { DEVELOPMENT_MNEMONIC, startAnvil, type Anvil } from "../../support/chain.ts";
 import { refused } from "./refusals.ts";
 import {
@@ -73,6 +74,7 @@ describe("vectors: the story on a real pool", function () {
       treeHasher: await placed("TreeHasher"),
       governance: await placed("Governance"),
       recovery: await placed("Recovery"),
+      signerRegistry: await placed("SignerRegistry"),
     };
     const venue = await placed("FixedExecutor");
     const assets: Address[] = [];
@@ -82,8 +84,9 @@ describe("vectors: the story on a real pool", function () {
       assets,
       [usdc, other, middle].map((address) => asAddress(address)),
     );
-    const { address } = await deployPool(deployer, {
+    const { address } = await deployPoolWithSigners(deployer, {
       signers: [asAddress(new Wallet(STORY.keys.attestationSigner).address)!],
+      registrar: helper,
       threshold: 1,
       changeDelay: 1,
       assets,

@@ -1,21 +1,15 @@
 import assert from "node:assert/strict";
-import { attest } from "../../../enclave/attest.ts";
+import { attest, type Attesting } from "../../../enclave/attest.ts";
 import { attestRoot } from "../../../enclave/attest-root.ts";
-import type { ServingParts } from "../../../enclave/phase.ts";
 import { openOutput } from "../../../shared/notes/encryption.ts";
 import { IncomingViewingKey } from "../../../shared/notes/keys.ts";
 import { completeNote } from "../../../shared/notes/measured-note.ts";
 import { commitmentOf, noteCommitment, npkOf, nullifierOf } from "../../../shared/notes/note.ts";
 import { domainSeparator } from "../../../shared/protocol/attestation.ts";
-import {
-  asAddress,
-  mustField,
-  ZERO_BYTES32,
-  type Address,
-  type Bytes32,
-} from "../../../shared/protocol/brands.ts";
+import { mustField, ZERO_BYTES32, type Address, type Bytes32 } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { concatBytes, mustFromHex, toAddress, toHex, uintToBytes } from "../../../shared/protocol/bytes.ts";
-import { poseidon2 } from "../../../shared/protocol/hash.ts";
+import { poseidon2 } from "../../../shared/protocol/host/poseidon.ts";
 import { compressProof, decodeProof, proofHashOf } from "../../../shared/protocol/proof.ts";
 import {
   checkStatement,
@@ -27,7 +21,8 @@ import {
 } from "../../../shared/protocol/statements.ts";
 import { readExecuted } from "../../../shared/protocol/host/executed-log.ts";
 import { encodeExt } from "../../../shared/protocol/host/statements.ts";
-import { Frontier, nextHead } from "../../../shared/protocol/tree.ts";
+import { emptyFrontier } from "../../../shared/protocol/host/frontier.ts";
+import { nextHead } from "../../../shared/protocol/tree.ts";
 import { aSigner, CONFIGURATION } from "../../unit/enclave/support/key-life.ts";
 import { codeOf } from "../../unit/enclave/support/frame-client.ts";
 import { NO_VERIFIER, verifierHere } from "../../unit/enclave/support/verifiers.ts";
@@ -149,7 +144,7 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
   it("chains the queue and grows the tree", () => {
     let head: Bytes32 = ZERO_BYTES32;
     let count = 0;
-    const tree = Frontier.empty();
+    const tree = emptyFrontier();
     for (const step of STORY.steps) {
       if (step.step === "statement") {
         assert.equal(step.firstLeafIndex, count);
@@ -177,13 +172,13 @@ describe("vectors: the story in shared/protocol and shared/notes", () => {
 });
 
 describe("vectors: the story in the enclave", function () {
-  let parts: Pick<ServingParts, "signer" | "verifier" | "configuration">;
+  let parts: Attesting;
 
   before(async () => {
     parts = {
       signer: aSigner(mustFromHex(STORY.keys.attestationSigner)),
-      verifier: await verifierHere(),
-      configuration: CONFIGURATION,
+      verify: await verifierHere(),
+      verifyingKeyHashes: CONFIGURATION.verifyingKeyHashes,
     };
   });
 
@@ -210,17 +205,17 @@ describe("vectors: the story in the enclave", function () {
       const { kindId, proof } = of;
       const request = { ...HOME, type: "attest", kindId, deadline: BigInt(of.deadline) } as const;
       const terms = { proof: mustFromHex(proof), signals, ext: mustFromHex(extBytes) };
-      const reply = await attest({ ...parts, verifier: NO_VERIFIER }, { ...request, ...terms });
+      const reply = await attest({ ...parts, verify: NO_VERIFIER }, { ...request, ...terms });
       assert.equal(codeOf(reply), refusal.code);
     });
   }
 
   it("signs the root updates that another implementation signs", () => {
-    const tree = Frontier.empty();
+    const tree = emptyFrontier();
     let head: Bytes32 = ZERO_BYTES32;
     for (const { leaves, attestation } of ROOT_UPDATES) {
       const fromIndex = tree.leafCount;
-      const reply = attestRoot(parts, {
+      const reply = attestRoot(parts.signer, {
         ...HOME,
         type: "attest-root",
         fromIndex,

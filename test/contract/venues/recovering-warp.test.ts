@@ -11,7 +11,7 @@ import {
 } from "../../../shared/client/chain/index.ts";
 import { RefundKey } from "../../../shared/notes/bridge-keys.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
-import { asAddress } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 import { TIMEOUT_SECS } from "../../../shared/protocol/host/forwarders.ts";
 import { CEILING, FAR_ID, MINIMUM, POSTAGE, WarpStage, type End } from "./warp-stage.ts";
 

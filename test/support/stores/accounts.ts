@@ -1,6 +1,7 @@
 // What every store of the dashboard's accounts, invitations, sessions, challenges and app requests promises, also when two
 // programs write at once.
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
 import type { Account, Invitation, Passkey } from "../../../proxy/store/accounts.ts";
 import type { AppRequest } from "../../../proxy/store/app-requests.ts";
 import type { DashboardSession } from "../../../proxy/store/dashboard-sessions.ts";
@@ -65,22 +66,29 @@ export function accountStoreSuite(fresh: () => readonly [Stores, Stores]): void 
 
   it("a recovery voids the other invitations to recover that account, and none that comes later", async () => {
     const [before, later] = ["2026-11-25T09:00:00.000Z", "2026-11-25T10:30:00.000Z"];
-    const recovery = { purpose: "recovery", accountId: "a" } as const;
-    await one.accounts.addInvitation(anInvitation("i"), NOTE);
-    for (const id of ["first", "second"])
-      await one.accounts.addInvitation(anInvitation(id, { ...recovery, createdAt: before }), NOTE);
-    await one.accounts.addInvitation(anInvitation("third", { ...recovery, createdAt: later }), NOTE);
-    const use = (stores: Stores, invitation: string, passkey: string) =>
-      stores.accounts.use(
-        invitation,
-        AT,
-        () => anAccount("a", aPasskey(passkey)),
-        () => NOTE,
-      );
-    await use(one, "i", "p");
-    const raced = await Promise.all([use(one, "first", "q"), use(other, "second", "r")]);
-    assert.equal(raced.filter((found) => found === "INVITATION_INVALID").length, 1);
-    assert.equal(typeof (await use(other, "third", "s")), "object");
+    // The second begins later and later, so that it falls between any two steps of the first.
+    for (let round = 0; round < 40; round++) {
+      const named = (name: string): string => `${name}-${String(round)}`;
+      const recovery = { purpose: "recovery", accountId: named("a") } as const;
+      await one.accounts.addInvitation(anInvitation(named("i")), NOTE);
+      for (const id of ["first", "second"])
+        await one.accounts.addInvitation(anInvitation(named(id), { ...recovery, createdAt: before }), NOTE);
+      await one.accounts.addInvitation(anInvitation(named("third"), { ...recovery, createdAt: later }), NOTE);
+      const use = (stores: Stores, invitation: string, passkey: string) =>
+        stores.accounts.use(
+          named(invitation),
+          AT,
+          () => anAccount(named("a"), aPasskey(named(passkey))),
+          () => NOTE,
+        );
+      await use(one, "i", "p");
+      const [winner, behind] = round % 2 === 0 ? [one, other] : [other, one];
+      const racing = use(winner, "first", "q");
+      for (let turn = 0; turn < round; turn++) await setImmediate();
+      const raced = await Promise.all([racing, use(behind, "second", "r")]);
+      assert.equal(raced.filter((found) => found === "INVITATION_INVALID").length, 1);
+      assert.equal(typeof (await use(other, "third", "s")), "object");
+    }
   });
 
   it("a credential belongs to one account, and is forgotten with its passkey", async () => {

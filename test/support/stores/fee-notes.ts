@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { createFeeNotes } from "../../../proxy/fees/fee-notes.ts";
 import type { FeeNote, FeeNoteStore } from "../../../proxy/store/fee-notes.ts";
-import { asAddress, asBytes32, mustField, FIELD_ORDER } from "../../../shared/protocol/brands.ts";
+import { mustField, FIELD_ORDER } from "../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../../shared/protocol/host/text.ts";
 import type { Address, Bytes32 } from "../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../shared/protocol/bytes.ts";
 

@@ -1,7 +1,8 @@
 // What every store of fee rules and promises promises itself.
 import assert from "node:assert/strict";
 import type { DeveloperRule, FeePromise, FeeRuleStore, FeeTerms } from "../../../proxy/store/fee-rules.ts";
-import { asAddress, FIELD_ORDER, mustField, type Address } from "../../../shared/protocol/brands.ts";
+import { FIELD_ORDER, mustField, type Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 
 const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;
 const WETH = asAddress(`0x${"22".repeat(20)}`) as Address;

@@ -1,7 +1,8 @@
 // What every store of last good prices promises.
 import assert from "node:assert/strict";
 import type { PriceStore } from "../../../proxy/store/prices.ts";
-import { asAddress, type Address } from "../../../shared/protocol/brands.ts";
+import type { Address } from "../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../shared/protocol/host/text.ts";
 
 const USDC = asAddress(`0x${"11".repeat(20)}`) as Address;
 

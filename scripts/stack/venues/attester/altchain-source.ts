@@ -10,7 +10,8 @@ import {
 import { TOKEN_PROGRAM_ADDRESS } from "@solana-program/token";
 import { z } from "zod";
 import { isOrder, MEMO_PROGRAM, parseOrderMemo } from "../../../../shared/altchain/memo.ts";
-import { asBytes32, ZERO_BYTES32, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { ZERO_BYTES32, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../../../shared/protocol/host/text.ts";
 import { toBytes32 } from "../../../../shared/protocol/bytes.ts";
 import {
   addressToWord,

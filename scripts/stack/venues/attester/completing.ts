@@ -12,7 +12,7 @@ import {
   type CctpMessage,
 } from "../../../../shared/protocol/host/cctp.ts";
 
-/** How deep the message's own block lies: just in it, good enough for a fast message, or for good. */
+/** How deep the message's own block lies: just in it, good enough for a fast message, or permanently. */
 export type Depth = "seen" | "fast" | "final";
 
 export interface Emission {
@@ -39,7 +39,7 @@ export interface Completion {
 }
 
 /**
- * Names one emission for good: the same one in another block has the same name, so it can be minted once only. A
+ * Names one emission permanently: the same one in another block has the same name, so it can be minted once only. A
  * transaction that burns another amount there has made another one: a fast attestation of the first is the attester's
  * own risk, and must not take the second one's name.
  */

@@ -2,7 +2,7 @@
 // look, so a reorganised block takes its messages with it.
 import { id } from "ethers";
 import { z } from "zod";
-import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { ByteReader } from "../../../../shared/protocol/bytes.ts";
 import { wordToAddress } from "../../../../shared/protocol/host/cctp.ts";
 import { JsonRpc, quantity } from "../json-rpc.ts";

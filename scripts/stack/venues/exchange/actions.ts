@@ -2,7 +2,8 @@
 // other side, read again with the signer. A signature binds every field of its action.
 import { Signature, verifyTypedData, type Signer, type TypedDataDomain, type TypedDataField } from "ethers";
 import { z } from "zod";
-import { asAddress, ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { bytes32Shape } from "../shapes.ts";
 
 const chainId = z.string().regex(/^0x[0-9a-fA-F]{1,13}$/);

@@ -1,7 +1,8 @@
 // What an action of a user does to the books, and what a deposit does: the exchange's awkward rules, in its own words
 // where it refuses. Nothing here knows a chain.
 import { base58 } from "@scure/base";
-import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { concatBytes, toBytes32, toHex, uintToBytes } from "../../../../shared/protocol/bytes.ts";
 import { addressToWord } from "../../../../shared/protocol/host/cctp.ts";
 import { nonceOfAction, type Action } from "./actions.ts";
@@ -180,7 +181,7 @@ function leave(state: ExchangeState, leaving: Omit<Withdrawal, "id" | "sent" | "
   return isPosted;
 }
 
-/** It is on its chain for good, or can never be: then the money, the fee too, is back where it was. */
+/** It is on its chain permanently, or can never be: then the money, the fee too, is back where it was. */
 export function settle(state: ExchangeState, withdrawal: Withdrawal, isPaid: boolean): void {
   const { user, from, amount, fee, way } = withdrawal;
   const postings: Posting[] = isPaid

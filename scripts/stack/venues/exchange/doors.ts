@@ -2,7 +2,8 @@
 // say, and leaves by these calls.
 import { Interface, Signature, toBeHex } from "ethers";
 import { z } from "zod";
-import { asAddress, asBytes32, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../../../shared/protocol/host/text.ts";
 import { wordToAddress } from "../../../../shared/protocol/host/cctp.ts";
 import { FORWARD_TO } from "../../../../shared/protocol/host/cctp-forward.ts";
 import type { JsonRpc } from "../json-rpc.ts";

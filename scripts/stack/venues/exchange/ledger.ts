@@ -1,5 +1,5 @@
 // The exchange's money by double entry: whatever is booked moves from one account to another, so the sum of all is zero
-// for ever, and nobody but the outside goes below zero.
+// permanently, and nobody but the outside goes below zero.
 import { z } from "zod";
 import type { Address } from "../../../../shared/protocol/brands.ts";
 

@@ -2,7 +2,8 @@
 // that a restart sends the same one again and never a second one.
 import { Transaction } from "ethers";
 import { z } from "zod";
-import { asBytes32, type Address } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { asBytes32 } from "../../../../shared/protocol/host/text.ts";
 import { RpcError, quantity, type JsonRpc } from "../json-rpc.ts";
 import type { VenueKey } from "../key-file.ts";
 import type { Sent } from "./state.ts";

@@ -1,5 +1,5 @@
 /** Guide: how a payment is built, and what becomes of it. */
-import type * as z from "zod";
+import type * as z from "../../zod.ts";
 import { ticketState } from "../../transactions.ts";
 
 /** The rows of an enumeration's table, as its schema explains them. */

@@ -2,9 +2,10 @@
  * Burns on one chain that have not been minted on the other yet. Everything is read from the chains but the attestation,
  * which its API gives to anybody; whether it is one, the contract that mints decides.
  */
-import * as z from "zod";
-import { asBytes32, ZERO_BYTES32, type Address, type Bytes32 } from "../../../protocol/brands.ts";
-import { fromHex, mustFromHex } from "../../../protocol/bytes.ts";
+import * as z from "../../../api/zod.ts";
+import { ZERO_BYTES32, type Address, type Bytes32 } from "../../../protocol/brands.ts";
+import { mustFromHex } from "../../../protocol/bytes.ts";
+import { asBytes32, fromHex } from "../../../protocol/host/text.ts";
 import { parseBurn, parseMessage, wordToAddress } from "../../../protocol/host/cctp.ts";
 import { boundedBody } from "../../bounded-body.ts";
 import { ClientError } from "../../errors.ts";

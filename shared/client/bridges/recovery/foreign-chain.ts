@@ -1,7 +1,7 @@
 /** The other blockchain for a recovery: what a deposit key holds there, its burn, and burns that were made before. */
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { base58 } from "@scure/base";
-import * as z from "zod";
+import * as z from "../../../api/zod.ts";
 import { createJsonRpc, NodeRefused, type JsonRpc } from "../../chain/json-rpc.ts";
 import { ClientError } from "../../errors.ts";
 import { burnMessage, signedTransaction, type BurnTerms } from "../burn.ts";

@@ -4,7 +4,8 @@
  * named, and those that bridges are made for, are sent back; others are shown alone: anybody can send a token of his own
  * making, and whoever moves it pays for what its code does.
  */
-import { asAddress, type Address } from "../../../protocol/brands.ts";
+import type { Address } from "../../../protocol/brands.ts";
+import { asAddress } from "../../../protocol/host/text.ts";
 import { paddedAddress } from "../../../protocol/host/forwarders.ts";
 import { contractAbi } from "../../execute-call.ts";
 import { requireAddress } from "../../pins.ts";

@@ -4,7 +4,8 @@
  * until so many in a row have left no trace on any chain.
  */
 import { DepositKey } from "../../../notes/bridge-keys.ts";
-import { asAddress, type Address } from "../../../protocol/brands.ts";
+import type { Address } from "../../../protocol/brands.ts";
+import { asAddress } from "../../../protocol/host/text.ts";
 import type { Factory } from "../../../protocol/host/forwarders.ts";
 import { requireAddress } from "../../pins.ts";
 import { amountPinsOf, chainExit, factoryOf, lanesOf, venueExit } from "../bridge-pins.ts";

@@ -2,7 +2,8 @@
  * Warp routes: what they are paid for a message, and money that is between their two ends. Delivery there is the relayers'
  * work: what a validator signs is not asked for here.
  */
-import { asAddress, type Address } from "../../../protocol/brands.ts";
+import type { Address } from "../../../protocol/brands.ts";
+import { asAddress } from "../../../protocol/host/text.ts";
 import { paddedAddress, PROTOCOLS } from "../../../protocol/host/forwarders.ts";
 import { contractAbi } from "../../execute-call.ts";
 import type { BridgePins } from "../pinned.ts";

@@ -3,7 +3,8 @@ import { createBalances } from "../../../../proxy/balances/balances.service.ts";
 import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { Header } from "../../../../proxy/chain/provider.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
-import { asAddress, asBytes32, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { asAddress, asBytes32 } from "../../../../shared/protocol/host/text.ts";
 
 const USDC = asAddress("0xe7f1725e7734ce288f8367e1bb143e90bb3f0512") as Address;
 const HASH = asBytes32(`0x${"00".repeat(32)}`) as Bytes32;

@@ -8,38 +8,38 @@ describe("chain/accepted-signers", () => {
   let asked: Address[];
   let accepted: Set<Address>;
   let tip: string | undefined;
-  let isSigner: (signer: Address) => Promise<boolean>;
+  let kindOf: (signer: Address) => Promise<number | undefined>;
   beforeEach(() => {
     asked = [];
     accepted = new Set([A]);
     tip = "0x01";
     const pool = {
-      isSigner: async (signer: Address) => {
+      signerKind: async (signer: Address) => {
         asked.push(signer);
-        return accepted.has(signer);
+        return accepted.has(signer) ? 2 : undefined;
       },
     };
-    isSigner = acceptedSigners(pool, () => tip);
+    kindOf = acceptedSigners(pool, () => tip);
   });
 
   it("asks once a block, for each", async () => {
-    assert.deepEqual(await Promise.all([isSigner(A), isSigner(B), isSigner(A)]), [true, false, true]);
+    assert.deepEqual(await Promise.all([kindOf(A), kindOf(B), kindOf(A)]), [2, undefined, 2]);
     assert.deepEqual(asked, [A, B]);
   });
 
   it("learns of a revocation with the next block", async () => {
-    assert.equal(await isSigner(A), true);
+    assert.equal(await kindOf(A), 2);
     accepted.clear();
     tip = "0x02";
-    assert.equal(await isSigner(A), false);
+    assert.equal(await kindOf(A), undefined);
   });
 
   it("asks each time while nobody knows the newest block", async () => {
-    assert.equal(await isSigner(A), true);
+    assert.equal(await kindOf(A), 2);
     tip = undefined;
     accepted.clear();
-    assert.equal(await isSigner(A), false);
-    assert.equal(await isSigner(A), false);
+    assert.equal(await kindOf(A), undefined);
+    assert.equal(await kindOf(A), undefined);
     assert.deepEqual(asked, [A, A, A]);
   });
 });

@@ -16,13 +16,8 @@ import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import { createPool } from "../../../../proxy/chain/pool.ts";
 import { createChain } from "../../../../proxy/chain/provider.ts";
 import { BENCHMARK_PHRASE, writeTrapdoorKeys } from "../../../../scripts/lab/bench/trapdoor/keys.ts";
-import {
-  deployPool,
-  deployTestUsdc,
-  deployVerifiers,
-  nobodies,
-  readKeys,
-} from "../../../../scripts/product/deploy.ts";
+import { deployTestUsdc, deployVerifiers, readKeys } from "../../../../scripts/product/deploy.ts";
+import { deployPoolWithSigners } from "../../../../scripts/stack/development-registration.ts";
 import type { Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { KIND_NAMES, type Kind } from "../../../../shared/protocol/statements.ts";
 import {
@@ -135,8 +130,8 @@ describe("chain/development-keys", () => {
       const other = { ...benchmark };
       for (const kind of KIND_NAMES) other[kind] = { ...benchmark[kind], delta: benchmark[kind].beta };
       const judge = async (keys: Readonly<Record<Kind, VerificationKey>>): Promise<void> => {
-        const { address } = await deployPool(deployer, {
-          signers: nobodies(1),
+        const { address } = await deployPoolWithSigners(deployer, {
+          signers: [],
           threshold: 1,
           changeDelay: 1,
           assets: [(await deployTestUsdc(deployer)).address],

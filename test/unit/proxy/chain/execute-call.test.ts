@@ -8,7 +8,7 @@ import {
   type PoolTransaction,
 } from "../../../../proxy/chain/execute-call.ts";
 import { POOL_ABI } from "../../../../shared/contracts/abi.ts";
-import type { SignedBy } from "../../../../shared/protocol/attestation.ts";
+import type { SignedBy } from "../../../../shared/protocol/host/signed-by.ts";
 import { mustField, ZERO_BYTES32, type Bytes32 } from "../../../../shared/protocol/brands.ts";
 import { concatBytes, toAddress, toBytes32, toHex } from "../../../../shared/protocol/bytes.ts";
 import { KIND_NAMES, KINDS } from "../../../../shared/protocol/statements.ts";

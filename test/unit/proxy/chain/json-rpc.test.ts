@@ -5,7 +5,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { ChainUnreachable, ChainRefused, createJsonRpc } from "../../../../proxy/chain/json-rpc.ts";
 import { createChain } from "../../../../proxy/chain/provider.ts";
-import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { until } from "../../../support/until.ts";
 
 const ACCOUNT = asAddress(`0x${"aa".repeat(20)}`)!;

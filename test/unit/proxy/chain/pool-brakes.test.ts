@@ -16,8 +16,8 @@ describe("chain/pool-brakes", () => {
       if (fault !== undefined) throw fault;
       return { attestedFrom, isUnsound: false, advanceableFrom: 0 };
     },
-    async attestedRoom(asset: Address, signatures: number) {
-      asked.push(`${asset} ${String(signatures)}`);
+    async attestedRoom(asset: Address, threshold: number) {
+      asked.push(`${asset} ${String(threshold)}`);
       if (fault !== undefined) throw fault;
       return BigInt(asked.length);
     },
@@ -42,16 +42,16 @@ describe("chain/pool-brakes", () => {
     assert.equal((await brakes()).attestedFrom, 7);
   });
 
-  it("asks for each asset and number of signatures by itself", async () => {
+  it("asks for each asset and threshold by itself", async () => {
     const { attestedRoom } = open();
     const rooms = [];
-    for (const [asset, signatures] of [
+    for (const [asset, threshold] of [
       [USDC, 1],
       [USDC, 2],
       [WETH, 1],
       [USDC, 1],
     ] as const)
-      rooms.push(await attestedRoom(asset, signatures));
+      rooms.push(await attestedRoom(asset, threshold));
     assert.deepEqual(rooms, [1n, 2n, 3n, 1n]);
   });
 

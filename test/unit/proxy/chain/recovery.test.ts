@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { computeAddress, recoverAddress, SigningKey } from "ethers";
 import fc from "fast-check";
 import { recoverInTurn, recoverSigner, RECOVERIES_IN_A_TURN } from "../../../../proxy/chain/recovery.ts";
-import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { concatBytes, mustFromHex, toHex, word } from "../../../../shared/protocol/bytes.ts";
 
 /** Of the group: SEC 2, section 2.4.1. */

@@ -11,7 +11,8 @@ import {
   type Moment,
   type Venue,
 } from "../../../../proxy/chain/venue.ts";
-import { asAddress, ZERO_ADDRESS, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { ZERO_ADDRESS, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 
 const address = (digit: string): Address => asAddress(`0x${digit.repeat(40)}`) as Address;
 const [FACTORY, QUOTER, A, B, POOL] = ["1", "2", "3", "4", "5"].map(address) as [

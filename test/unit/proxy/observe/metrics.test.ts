@@ -10,6 +10,7 @@ const STANDING: Snapshot = {
   openStreams: 4,
   blockedBy: "gas",
   lastTurnAt: 2_000,
+  callsInFlight: 3,
   indexedBlock: 99,
   syncedAt: 3_500,
   hasIndexFault: true,
@@ -22,6 +23,7 @@ const STANDING: Snapshot = {
     ],
   },
   disk: { freeBytes: 3e9, sizeBytes: 8e9 },
+  disagreements: 1,
   warnings: 2,
   bridges: {
     requests: [
@@ -143,6 +145,7 @@ describe("observe/metrics", () => {
     assert.equal(first.value("cloister_open_connections"), 9);
     assert.equal(first.value("cloister_open_streams"), 4);
     assert.equal(first.value("cloister_lease_held"), 1);
+    assert.equal(first.value("cloister_calls_in_flight"), 3);
     assert.equal(first.value("cloister_warnings"), 2);
     assert.equal(first.value("cloister_data_folder_free_bytes"), 3e9);
     assert.equal(first.value("cloister_data_folder_size_bytes"), 8e9);
@@ -160,6 +163,7 @@ describe("observe/metrics", () => {
       hasLease: false,
       blockedBy: undefined,
       lastTurnAt: undefined,
+      callsInFlight: undefined,
       gasWalletBalance: undefined,
       brakes: undefined,
       disk: undefined,
@@ -172,6 +176,7 @@ describe("observe/metrics", () => {
     const names = second.samples.map(({ name }) => name);
     // Another proxy submits: what it says may be added up with what the others say.
     assert.ok(!names.includes("cloister_tickets"));
+    assert.ok(!names.includes("cloister_calls_in_flight"));
     assert.ok(!names.includes("cloister_oldest_waiting_ticket_seconds"));
     assert.ok(!names.includes("cloister_gas_wallet_balance_ether"));
     assert.ok(!names.includes("cloister_data_folder_free_bytes"));

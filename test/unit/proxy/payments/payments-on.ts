@@ -6,6 +6,6 @@ import type { Money } from "../../../support/money.ts";
 
 /** The service's own steps on a stage's chain, enclave and store. */
 export function paymentsOn({ pool, attestor, accepting }: Money, admission: Admission): Payments {
-  const attestations = createAttestations(attestor, pool);
+  const attestations = createAttestations(attestor);
   return createPayments({ ...accepting, pool, admission, attestations, feeNotes: keepsNothing });
 }

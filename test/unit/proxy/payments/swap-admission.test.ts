@@ -27,7 +27,7 @@ import {
   type Field,
 } from "../../../../shared/protocol/brands.ts";
 import { toHex, word } from "../../../../shared/protocol/bytes.ts";
-import { poseidon2, poseidon3 } from "../../../../shared/protocol/hash.ts";
+import { poseidon2, poseidon3 } from "../../../../shared/protocol/host/poseidon.ts";
 import { contextOf } from "../../../../shared/protocol/statements.ts";
 import { temporaryDatabase, testFees } from "../../../support/fees.ts";
 import { posted } from "./posted.ts";
@@ -362,14 +362,14 @@ describe("payments/admission: private swaps", () => {
     await refused("FEATURE_DISABLED", () => post(swap()), { pool: { brakes } });
   });
 
-  it("ROUTE_UNAVAILABLE: more than may leave today by so many signatures as the pool asks for", async () => {
+  it("ROUTE_UNAVAILABLE: more than may leave today at the pool's threshold", async () => {
     const asked: number[] = [];
     const roomFor = (room: bigint): World => ({
       pool: {
         threshold: async () => 2,
-        attestedRoom: async (asset, signatures) => {
+        attestedRoom: async (asset, threshold) => {
           assert.equal(asset, USDC);
-          asked.push(signatures);
+          asked.push(threshold);
           return room;
         },
       },

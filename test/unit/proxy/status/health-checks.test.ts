@@ -10,10 +10,12 @@ async function saidOf(
   phases: Phases,
   threshold: () => Promise<number>,
   faults: readonly (CourierFaultCode | undefined)[] = [],
+  open = 0,
 ) {
   const checks = createHealthChecks({
     directory: { phases: async () => [...phases] },
     courier: { faults: () => faults },
+    disagreements: { open: () => open },
     threshold,
     database: { table: () => ({}) },
   } as unknown as HealthCheckParts);
@@ -38,6 +40,13 @@ describe("health checks: enclaves", () => {
     assert.deepEqual(await saidOf(["serving", "halted"], async () => 1), [
       "degraded",
       "1 of 2 serve, 1 needed",
+    ]);
+  });
+
+  it("are down, however many serve, while a disagreement of the verifiers is open", async () => {
+    assert.deepEqual(await saidOf(["serving", "serving"], two, [], 1), [
+      "down",
+      "stopped: the verifiers gave different verdicts",
     ]);
   });
 

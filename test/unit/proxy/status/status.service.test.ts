@@ -9,7 +9,8 @@ import { Limits } from "../../../../proxy/limits/limits.ts";
 import { LocalWindows } from "../../../../proxy/limits/local-windows.ts";
 import { keyHashesOf, loadCircuits } from "../../../../proxy/status/circuits.ts";
 import { createStatus, type StatusParts } from "../../../../proxy/status/status.service.ts";
-import { asAddress, type Address } from "../../../../shared/protocol/brands.ts";
+import type { Address } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { testFees } from "../../../support/fees.ts";
 import { KIND_NAMES } from "../../../../shared/protocol/statements.ts";
 

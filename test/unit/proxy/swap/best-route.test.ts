@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { ChainUnreachable } from "../../../../proxy/chain/json-rpc.ts";
 import type { HopQuote, Market, Moment, Venue } from "../../../../proxy/chain/venue.ts";
 import { bestRoute, type Route } from "../../../../proxy/swap/best-route.ts";
-import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 import { FEE_TIERS } from "../../../../shared/protocol/statements.ts";
 
 const token = (digit: string): Address => asAddress(`0x${digit.repeat(40)}`) as Address;

@@ -6,7 +6,8 @@ import type { Market, Venue } from "../../../../proxy/chain/venue.ts";
 import { ApiError } from "../../../../proxy/http/errors.ts";
 import { createSwapQuotes, type SwapQuoteParts } from "../../../../proxy/swap/swap.service.ts";
 import { swapQuote, type SwapQuote } from "../../../../shared/api/swaps.ts";
-import { asAddress, type Address, type Bytes32 } from "../../../../shared/protocol/brands.ts";
+import type { Address, Bytes32 } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 
 const token = (digit: string): Address => asAddress(`0x${digit.repeat(40)}`) as Address;
 const [A, B, C, FOREIGN, POOL] = ["1", "2", "3", "4", "5"].map(token) as [

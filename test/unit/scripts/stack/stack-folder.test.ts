@@ -11,7 +11,7 @@ import {
   StackError,
   type StackFile,
 } from "../../../../scripts/product/stack-file.ts";
-import { asAddress } from "../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../shared/protocol/host/text.ts";
 
 const ADDRESS = asAddress(`0x${"11".repeat(20)}`)!;
 /** No process has it: pid_max is at most 2^22. */

@@ -29,7 +29,8 @@ import { decodeShieldedAddress } from "../../../../../shared/notes/address.ts";
 import { OutputSealer } from "../../../../../shared/notes/encryption.ts";
 import { newSeed, SpendingKey } from "../../../../../shared/notes/keys.ts";
 import { sealUnmeasured } from "../../../../../shared/notes/measured-note.ts";
-import { asAddress, ZERO_BYTES32, type Address } from "../../../../../shared/protocol/brands.ts";
+import { ZERO_BYTES32, type Address } from "../../../../../shared/protocol/brands.ts";
+import { asAddress } from "../../../../../shared/protocol/host/text.ts";
 import {
   inAddress,
   outAddress,
