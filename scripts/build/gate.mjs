@@ -2,7 +2,7 @@
 // `npm run gate`: what CI does with the commit HEAD, in a fresh clone, and where it is green, the proof of it in the common
 // git folder. A guard clears up behind it, however it ends.
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -33,6 +33,8 @@ async function main(argv) {
   if (git("status", "--porcelain") !== "")
     console.log("gate: the uncommitted changes here are not part of it");
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), "gate-")));
+  // As CI's: the enclave's tests start processes of other users, who have to find their files in it.
+  chmodSync(folder, 0o755);
   const guard = spawn(process.execPath, [path.join(ROOT, "scripts/build/gate-guard.mjs"), folder], {
     stdio: ["pipe", "inherit", "inherit"],
     detached: true,
