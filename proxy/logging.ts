@@ -1,4 +1,5 @@
 /** JSON log lines. Callers pass facts they chose; the redaction below is the second line, not the first. */
+import { writeSync } from "node:fs";
 import { pino, type DestinationStream, type Logger as PinoLogger } from "pino";
 
 export type Logger = PinoLogger;
@@ -22,6 +23,9 @@ const MAX_WAITING_BYTES = 16 << 20;
 /** A write of its own for each line costs more than the line: so many characters go together, or all of so long. */
 const TOGETHER_CHARS = 16 << 10;
 const TOGETHER_MS = 100;
+/** A process that ends waits so long for a slow reader; what is left then is lost. */
+const AT_THE_END_MS = 2000;
+const NEVER_WOKEN = new Int32Array(new SharedArrayBuffer(4));
 
 /** A process has one. */
 let output: DestinationStream | undefined;
@@ -76,37 +80,61 @@ function timestamps(): () => string {
 
 /**
  * Not written at once: a line for each request would wait each time for whoever reads the log, and measuring and copying each
- * costs as much as making it. What is under way when the process ends by itself is written then.
+ * costs as much as making it. No thread writes: what one has under way when the process ends would be lost, or come last.
  */
 function standardOutput(): DestinationStream {
-  const written = pino.destination({
-    ...{ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES, periodicFlush: TOGETHER_MS },
-    // More than what is passed on at the end of the process, so that it is not under way then, but written.
-    ...{ minLength: 2 * TOGETHER_CHARS, maxWrite: 4 * TOGETHER_CHARS },
-  });
+  // Asking for it makes a pipe or a socket one that refuses rather than holds up this process while its reader stands still.
+  const { fd } = process.stdout;
+  const waiting: Buffer[] = [];
+  let waitingBytes = 0;
   let lines: string[] = [];
   let chars = 0;
   let soon: NodeJS.Timeout | undefined;
+
   const pass = (): void => {
     clearTimeout(soon);
     soon = undefined;
-    const together = lines.join("");
+    const together = Buffer.from(lines.join(""));
     lines = [];
     chars = 0;
-    if (together !== "") written.write(together);
+    if (together.length > 0 && waitingBytes + together.length <= MAX_WAITING_BYTES) {
+      waiting.push(together);
+      waitingBytes += together.length;
+    }
+    for (let first; (first = waiting[0]);) {
+      const taken = takenOf(fd, first);
+      waitingBytes -= taken;
+      if (taken === first.length) waiting.shift();
+      else {
+        waiting[0] = first.subarray(taken);
+        soon = setTimeout(pass, TOGETHER_MS).unref();
+        return;
+      }
+    }
   };
-  const passOn = (): void => {
+  process.on("exit", () => {
+    const end = Date.now() + AT_THE_END_MS;
     pass();
-    written.flush();
-  };
-  // Before the library's own, which writes what it was passed.
-  process.prependListener("exit", pass);
+    while (waiting.length > 0 && Date.now() < end) {
+      Atomics.wait(NEVER_WOKEN, 0, 0, 5);
+      pass();
+    }
+  });
   return {
     write(line) {
       lines.push(line);
       chars += line.length;
-      if (chars >= TOGETHER_CHARS) passOn();
-      else soon ??= setTimeout(passOn, TOGETHER_MS).unref();
+      if (chars >= TOGETHER_CHARS) pass();
+      else soon ??= setTimeout(pass, TOGETHER_MS).unref();
     },
   };
+}
+
+/** How many of the bytes are taken now. Of what it will never take (closed, a full disk), all: it is lost. */
+function takenOf(fd: number, bytes: Buffer): number {
+  try {
+    return writeSync(fd, bytes);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EAGAIN" ? 0 : bytes.length;
+  }
 }

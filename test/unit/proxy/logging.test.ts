@@ -55,8 +55,18 @@ describe("logging to standard output", function () {
       for (let i = 0; i < ${String(lines)}; i++) logger.info({ i }, "said");
       ${then}`;
     const words = ["--import", "tsx", "--input-type=module", "--eval", program];
-    return spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+    return spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit", "ipc"] });
   }
+
+  /** Numbers of the lines that it said until its end. */
+  async function saidBy(child: ChildProcess): Promise<readonly number[]> {
+    const chunks: Buffer[] = [];
+    child.stdout!.on("data", (chunk: Buffer) => chunks.push(chunk));
+    await once(child, "close");
+    const lines = Buffer.concat(chunks).toString().trim().split("\n");
+    return lines.map((line) => (JSON.parse(line) as { i: number }).i);
+  }
+  const countTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
   it("says one line by itself, though nothing follows it", async () => {
     const child = saying(1, "setInterval(() => undefined, 1000);");
@@ -67,16 +77,24 @@ describe("logging to standard output", function () {
 
   it("loses nothing of what was said before the process ended itself", async () => {
     const child = saying(1000, "process.exit(1);");
-    let text = "";
-    child.stdout!.on("data", (chunk: Buffer) => (text += chunk.toString()));
-    await once(child, "close");
-    const said = text
-      .trim()
-      .split("\n")
-      .map((line) => (JSON.parse(line) as { i: number }).i);
-    assert.deepEqual(
-      said,
-      Array.from({ length: 1000 }, (_, i) => i),
-    );
+    assert.deepEqual(await saidBy(child), countTo(1000));
+  });
+
+  it("is not held up by a reader who stands still, nor keeps more than its share for it", async () => {
+    const all = 400_000;
+    const child = saying(all, `process.send("all said"); process.once("message", () => process.exit(0));`);
+    await once(child, "message");
+    const said = saidBy(child);
+    child.send("end");
+    const taken = await said;
+    assert.ok(taken.length < all, "some 35 MB were kept");
+    assert.ok(taken.length > all / 10, `${String(taken.length)} lines were kept`);
+    assert.deepEqual(taken.slice(0, all / 10), countTo(all / 10), "the oldest are kept, whole and in order");
+    assert.equal(taken.at(-1), all - 1, "once the reader goes on, so do the lines");
+  });
+
+  it("ends, though its reader still stands still", async () => {
+    const child = saying(50_000, "process.exit(0);");
+    assert.deepEqual(await once(child, "exit"), [0, null]);
   });
 });
