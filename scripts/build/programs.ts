@@ -8,7 +8,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { build, type BuildOptions, type Plugin } from "esbuild";
+import { build, transform, type BuildOptions, type Plugin } from "esbuild";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FOLDER = path.join(ROOT, ".cloister/build/programs");
@@ -164,9 +164,21 @@ export const asTheyLie: Plugin = {
   },
 };
 
+/** With its place in the place of `import.meta`, which a bundle has of its own. */
 export async function asItLies(file: string): Promise<string> {
   const text = await readFile(file, "utf8");
-  return text
-    .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href))
-    .replaceAll("import.meta.dirname", JSON.stringify(path.dirname(file)));
+  if (!text.includes("import.meta.")) return text;
+  const place = { url: pathToFileURL(file).href, filename: file, dirname: path.dirname(file) };
+  const { code } = await transform(text, {
+    loader: "ts",
+    target: "esnext",
+    define: Object.fromEntries(
+      Object.entries(place).map(([name, value]) => [`import.meta.${name}`, JSON.stringify(value)]),
+    ),
+    sourcefile: file,
+    sourcemap: "inline",
+    sourcesContent: false,
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+  });
+  return code;
 }

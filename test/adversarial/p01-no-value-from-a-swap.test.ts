@@ -5,7 +5,6 @@
  */
 import assert from "node:assert/strict";
 import * as snarkjs from "snarkjs";
-import { releaseCurve } from "../../scripts/build/circuits/ceremony.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";
@@ -49,7 +48,6 @@ describe("P1 no value comes from a swap", function () {
     wallet = await field.restore(keys);
   });
   after(() => bazaar.stop());
-  after(releaseCurve);
 
   /** 30 dollars to the venue, 30 back as change: the material that the attacks bend. */
   const swap = (): Prepared =>

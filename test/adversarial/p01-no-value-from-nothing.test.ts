@@ -4,7 +4,6 @@
  */
 import assert from "node:assert/strict";
 import * as snarkjs from "snarkjs";
-import { releaseCurve } from "../../scripts/build/circuits/ceremony.ts";
 import { DEVELOPMENT_KEYS } from "../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../shared/client/node/index.ts";
 import type { Prepared } from "../../shared/client/statements.ts";
@@ -43,7 +42,6 @@ describe("P1 no value comes from nothing", function () {
     wallet = await field.restore(rich);
   });
   after(() => field.stop());
-  after(releaseCurve);
 
   /** A transfer of everything to the thief, not proved: the material that the attacks bend. */
   const transfer = (): Prepared =>

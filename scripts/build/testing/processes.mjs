@@ -1,12 +1,12 @@
 // Processes of the test runner: each in a group of its own that ends with it, and an end for what stands still.
 import { spawn } from "node:child_process";
-import { statSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { ROOT } from "./suites.mjs";
 
-/** Longer than any one file or check takes on a slow machine. A hang must end as a failure, not as a lost machine. */
-const STILL_LIMIT_MS = 30 * 60_000;
-/** What has reported all its files and does not end has left a server or a process running. */
+/** Longer than any check takes on a slow machine. A hang must end as a failure, not as a lost machine. */
+const LIMIT_MS = 30 * 60_000;
+/** What has reported and does not end has left a server or a process running. */
 const LINGER_LIMIT_MS = 60_000;
 
 /** What ends each process group that runs now. */
@@ -19,10 +19,11 @@ for (const signal of ["SIGINT", "SIGTERM"]) {
 }
 
 /**
- * Runs `node args` to its end and resolves to its exit code. `listen` receives what it says. `isIdle` runs it in time
- * that nobody else wants. `progress` grows as long as it works on, and `isComplete` says whether nothing is to come.
+ * Runs `node args` to its end, or ends it and all that is in its group. Resolves to its exit code, and to `why` it was
+ * ended. `listen` receives what it says. `isIdle` runs it in time that nobody else wants. `isComplete` says whether nothing
+ * is to come.
  */
-export function run(args, { env = {}, listen, isIdle = false, progress, isComplete = () => false } = {}) {
+export function run(args, { env = {}, listen, isIdle = false, limitMs = LIMIT_MS, isComplete } = {}) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
@@ -42,15 +43,17 @@ export function run(args, { env = {}, listen, isIdle = false, progress, isComple
     };
     running.add(end);
 
-    let size = 0;
-    let grewAt = performance.now();
+    const began = performance.now();
+    let completeAt;
+    let why;
     const watch = setInterval(() => {
       const now = performance.now();
-      const is = sizeOf(progress);
-      if (is !== size) [size, grewAt] = [is, now];
-      const lingers = now - grewAt > LINGER_LIMIT_MS && isComplete();
-      if (!lingers && now - grewAt < STILL_LIMIT_MS) return;
-      console.error(lingers ? "\nreported, but something is still running: ended" : "\nstands still: ended");
+      if (completeAt === undefined && isComplete?.()) completeAt = now;
+      const lingers = completeAt !== undefined && now - completeAt > LINGER_LIMIT_MS;
+      if (!lingers && now - began < limitMs) return;
+      why = lingers
+        ? "it left something running and was ended"
+        : `it was ended after ${Math.round(limitMs / 1000)} s`;
       end("SIGKILL");
     }, 1_000);
 
@@ -58,13 +61,9 @@ export function run(args, { env = {}, listen, isIdle = false, progress, isComple
       clearInterval(watch);
       running.delete(end);
       end("SIGKILL");
-      resolve(code ?? 1);
+      resolve({ code: code ?? 1, why });
     });
   });
-}
-
-function sizeOf(file) {
-  return file === undefined ? 0 : (statSync(file, { throwIfNoEntry: false })?.size ?? 0);
 }
 
 /** Where Linux groups processes by session (sched(7), "autogroup"), only the group's own value counts between them. */

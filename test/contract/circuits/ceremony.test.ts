@@ -8,7 +8,6 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { groth16, zKey } from "snarkjs";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { announceBeacon, applyBeacon } from "../../../scripts/product/ceremony/beacon.ts";
 import { contribute } from "../../../scripts/product/ceremony/contribute.ts";
 import { finishCeremony } from "../../../scripts/product/ceremony/finish.ts";
@@ -79,10 +78,7 @@ describe("the key ceremony of several parties", function () {
     await applyBeacon({ folder: honest, value: `0x${BEACON}`, now: NOW, say });
   });
 
-  after(async () => {
-    await releaseCurve();
-    await rm(root, { recursive: true, force: true });
-  });
+  after(() => rm(root, { recursive: true, force: true }));
 
   async function copyOf(folder: string): Promise<string> {
     copies += 1;

@@ -8,7 +8,6 @@ import {
   readManifest,
   verificationKeysFolder,
 } from "../../../scripts/build/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { ZERO_ADDRESS } from "../../../shared/protocol/brands.ts";
 import { toAddress } from "../../../shared/protocol/bytes.ts";
 import type { EnclaveReply } from "../../../shared/protocol/enclave-messages.ts";
@@ -72,7 +71,6 @@ describe("proofs with the committed keys", function () {
     enclave = { signer: aSigner(), verify: await verifierHere(), verifyingKeyHashes };
   });
 
-  after(releaseCurve);
 
   for (const name of KIND_NAMES) {
     describe(name, () => {

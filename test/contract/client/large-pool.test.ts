@@ -9,7 +9,6 @@ import { developmentProver } from "../../../shared/client/node/development.ts";
 import { fileStorage } from "../../../shared/client/node/index.ts";
 import { KEPT_ROOTS } from "../../../shared/client/state.ts";
 import { StateStore } from "../../../shared/client/state-store.ts";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { SpendingKey } from "../../../shared/notes/keys.ts";
 import { randomField } from "../../../shared/notes/note.ts";
 import { FLAT_FEE } from "./checks.ts";
@@ -48,8 +47,6 @@ describe("a wallet in a large pool", function () {
   after(async () => {
     await service.close();
     await rm(folder, { recursive: true, force: true });
-    // The service verified a proof in this process.
-    await releaseCurve();
   });
   afterEach(() => {
     service.verifiesProofs = false;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { USDC } from "./chain.ts";
 import { FLAT_FEE } from "./checks.ts";
@@ -40,8 +39,6 @@ describe("payments from many notes", function () {
       );
     } finally {
       await prover.close();
-      // The service verified the proof in this process.
-      await releaseCurve();
     }
   });
 

@@ -8,7 +8,6 @@ import path from "node:path";
 import { memoryStorage, type Prover, type Wallet, type WalletStorage } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { fileStorage } from "../../../shared/client/node/index.ts";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { FLAT_FEE, PREFIX } from "./checks.ts";
 import { CHAIN_ID, POOL, USDC } from "./chain.ts";
 import { API_KEY, type TestService } from "./service.ts";
@@ -214,7 +213,6 @@ describe("wallets on one file, with real proofs", function () {
     await rm(folder, { recursive: true, force: true });
   });
   // The service verified proofs in this process.
-  after(releaseCurve);
 
   const here = (file: string): string => JSON.stringify(new URL(file, import.meta.url).href);
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { TicketFailed, type StepEvent, type SwapOrder } from "../../../shared/client/index.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { encodeUniswapPath } from "../../../shared/api/uniswap-path.ts";
@@ -24,7 +23,6 @@ describe("private swaps of a wallet", () => {
     ({ service, open } = await startWallets());
   });
   afterEach(() => service.close());
-  after(releaseCurve);
 
   const swaps = () => [...service.tickets.values()].filter(({ kind }) => kind === "private-swap");
 

@@ -14,7 +14,6 @@ import {
   type Wallet,
   type WalletStorage,
 } from "../../../shared/client/index.ts";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { developmentProver } from "../../../shared/client/node/development.ts";
 import { CHAIN_ID, hex, POOL, USDC } from "./chain.ts";
 import { FLAT_FEE, PREFIX } from "./checks.ts";
@@ -45,7 +44,6 @@ describe("wallet against a service with real proofs", function () {
   });
   after(() => prover.close());
   // The service verified proofs in this process.
-  after(releaseCurve);
   beforeEach(async () => {
     service = new TestService();
     baseUrl = await service.listen();

@@ -7,7 +7,6 @@ import {
   readManifest,
   verificationKeysFolder,
 } from "../../../scripts/build/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { mustFromHex } from "../../../shared/protocol/bytes.ts";
 import { decodeProof } from "../../../shared/protocol/proof.ts";
 import { toSnarkjsProof } from "../../../shared/protocol/host/proofs.ts";
@@ -33,7 +32,6 @@ describe("vectors: the story in the circuits", function () {
     }
   });
 
-  after(releaseCurve);
 
   for (const { name, kind, circuitInputs, signals, proof } of STATEMENTS) {
     it(`${name}: the witness program of ${kind} accepts the inputs and shows the signals`, async () => {

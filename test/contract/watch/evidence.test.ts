@@ -6,7 +6,6 @@ import path from "node:path";
 import { HDNodeWallet, keccak256, verifyTypedData, type TypedDataDomain, type TypedDataField } from "ethers";
 import { groth16 } from "snarkjs";
 import { verificationKeysFolder } from "../../../scripts/build/circuits/artefacts.ts";
-import { releaseCurve } from "../../../scripts/build/circuits/ceremony.ts";
 import { openEvidenceFolder, type EvidenceFolder } from "../../../scripts/product/watch/evidence-folder.ts";
 import { connectNode } from "../../../scripts/product/watch/node.ts";
 import { NO_UPDATE, type PoolTransaction, type Unsigned } from "../../../scripts/stack/pool-transaction.ts";
@@ -60,10 +59,7 @@ describe("evidence folder", function () {
     transfer = await field.spend(wallet, { type: "transfer", to, value: 1_000_000n }, wallet.notes);
     deposit = await field.deposit(alice, 5n);
   });
-  after(async () => {
-    await field.stop();
-    await releaseCurve();
-  });
+  after(() => field.stop());
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-evidence-"));
   });

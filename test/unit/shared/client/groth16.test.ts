@@ -15,7 +15,6 @@ import {
 } from "../../../../shared/client/groth16.ts";
 import { DEVELOPMENT_KEYS } from "../../../../shared/client/node/development.ts";
 import { folderArtefacts } from "../../../../shared/client/node/index.ts";
-import { releaseCurve } from "../../../../scripts/build/circuits/ceremony.ts";
 import { curveFor } from "./groth16/curve.ts";
 import type { Kind, Statement } from "../../../../shared/protocol/statements.ts";
 
@@ -42,10 +41,7 @@ describe("client: the Groth16 prover", () => {
   before(async () => {
     ({ curve, end } = await curveFor(2));
   });
-  after(async () => {
-    await end();
-    await releaseCurve();
-  });
+  after(() => end());
 
   for (const kind of ["deposit-shield", "spend", "private-swap"] as const) {
     it(`makes proofs of ${kind} that snarkjs verifies, and for these signals only`, async () => {

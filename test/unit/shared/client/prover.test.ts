@@ -2,9 +2,7 @@
 // something is wrong.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { curves } from "snarkjs";
 import { aStatement } from "../../../../scripts/lab/bench/client/statements.ts";
-import { releaseCurve } from "../../../../scripts/build/circuits/ceremony.ts";
 import type { ArtefactSource } from "../../../../shared/client/artefacts.ts";
 import type { ClientError, ClientErrorCode } from "../../../../shared/client/errors.ts";
 import { DEVELOPMENT_KEYS, developmentProver } from "../../../../shared/client/node/development.ts";
@@ -37,10 +35,6 @@ describe("client: the prover", () => {
   };
   afterEach(async () => {
     for (const prover of provers.splice(0)) await prover.close();
-  });
-  after(async () => {
-    await curves.getCurveFromName("bn128");
-    await releaseCurve();
   });
 
   const withSource = async (source: ArtefactSource): Promise<Prover> =>

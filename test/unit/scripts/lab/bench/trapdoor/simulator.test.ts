@@ -9,7 +9,6 @@ import { buildGroth16, MAX_CLAIMS, type Groth16 } from "../../../../../../enclav
 import { trapdoorKeys } from "../../../../../../scripts/lab/bench/trapdoor/keys.ts";
 import { openSimulator, type Simulator } from "../../../../../../scripts/lab/bench/trapdoor/simulator.ts";
 import { verificationKeysFolder } from "../../../../../../scripts/build/circuits/artefacts.ts";
-import { releaseCurve } from "../../../../../../scripts/build/circuits/ceremony.ts";
 import { FIELD_ORDER, mustField, type Field } from "../../../../../../shared/protocol/brands.ts";
 import {
   encodeProof,
@@ -39,7 +38,6 @@ describe("scripts/lab/bench/trapdoor/simulator", function () {
     enclave = await buildGroth16(parsed(keys));
     realEnclave = await buildGroth16(parsed(real));
   });
-  after(releaseCurve);
 
   const aClaim = (kind: Kind): Claim => {
     const signals = Array.from({ length: signalCount(kind) }, aField);
