@@ -52,6 +52,11 @@ export async function compileCircuit(name: CircuitName, outFolder: string): Prom
     "-o",
     path.relative(repositoryRoot, outFolder) || ".",
   ]);
+  return readCompiled(name, outFolder);
+}
+
+/** What was compiled into this folder before. */
+export async function readCompiled(name: CircuitName, outFolder: string): Promise<CompiledCircuit> {
   const r1csPath = path.join(outFolder, `${name}.r1cs`);
   const wasmPath = path.join(outFolder, `${name}_js`, `${name}.wasm`);
   const [r1cs, wasm] = await Promise.all([readFile(r1csPath), readFile(wasmPath)]);
