@@ -29,7 +29,6 @@ export const DEVELOPMENT_MNEMONIC = "test test test test test test test test tes
 /** Each holds 10,000 coins and is unlocked. */
 const ACCOUNTS = 12;
 const BLOCK_GAS_LIMIT = 60_000_000;
-const READY_WITHIN_MS = 180_000;
 /** Its last line before it answers. */
 const LISTENING = /^Listening on 127\.0\.0\.1:(\d+)\n/m;
 const LAST_WORDS = 2_000;
@@ -59,7 +58,6 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const [, port] = await untilReady(
     child,
     () => LISTENING.exec(said) ?? undefined,
-    READY_WITHIN_MS,
     (how) => new Error(`anvil did not start (${how}): ${said.trim()}`),
   );
   const url = `http://127.0.0.1:${port!}`;

@@ -1,7 +1,7 @@
 // A child process of the local stack, in a process group of its own, so that Ctrl-C reaches the supervisor alone and it
 // decides who goes first. It does not outlive its owner.
 import type { ChildProcess } from "node:child_process";
-import { poll } from "./poll.ts";
+import { PATIENCE_MS, poll } from "./poll.ts";
 import { dieWithOwner } from "./watchdog.ts";
 
 export interface Child {
@@ -43,13 +43,12 @@ export function supervised(child: ChildProcess): Child {
 export async function untilReady<T extends object | true>(
   child: Child,
   look: () => T | undefined | Promise<T | undefined>,
-  withinMs: number,
   failure: (how: string) => Error | Promise<Error>,
 ): Promise<T> {
   let how: string | undefined;
   void child.ended.then((text) => (how = text));
-  const found = await poll(async () => how ?? (await look()), withinMs, 25);
+  const found = await poll(async () => how ?? (await look()), PATIENCE_MS, 25);
   if (typeof found === "object" || found === true) return found;
   await child.kill();
-  throw await failure(found ?? `not ready after ${String(withinMs / 1000)} s`);
+  throw await failure(found ?? `not ready after ${String(PATIENCE_MS / 1000)} s`);
 }

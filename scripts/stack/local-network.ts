@@ -371,8 +371,6 @@ function existingOne<T>(ones: readonly T[], number: number): T {
   return found;
 }
 
-const SERVING_WITHIN_MS = 60_000;
-
 /** Until the proxy's courier has brought the enclave its key. */
 async function untilServing({ vsockPath, pair }: LocalEnclave, proxyLog: string): Promise<void> {
   const link = createLink({ path: vsockPath, port: ENCLAVE_PORT });
@@ -382,7 +380,7 @@ async function untilServing({ vsockPath, pair }: LocalEnclave, proxyLog: string)
     return serves || undefined;
   };
   try {
-    if ((await poll(look, SERVING_WITHIN_MS)) === undefined)
+    if ((await poll(look)) === undefined)
       throw new Error(`the enclave has no key; the end of the proxy's log:\n${await lastLines(proxyLog)}`);
   } finally {
     link.close();

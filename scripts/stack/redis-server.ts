@@ -16,8 +16,6 @@ const SETTINGS = {
   volatile: ["--appendonly", "no"],
 } as const;
 
-const READY_WITHIN_MS = 180_000;
-
 /** Throws StackError with advice where there is no redis-server. */
 export async function startRedisServer(options: {
   readonly port: number;
@@ -39,7 +37,6 @@ export async function startRedisServer(options: {
   await untilReady(
     child,
     () => hasLoaded(url),
-    READY_WITHIN_MS,
     (how) =>
       new StackError(
         how.includes("ENOENT")

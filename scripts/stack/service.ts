@@ -28,9 +28,6 @@ export interface Service extends Child {
   readonly ready: Readonly<Record<string, unknown>>;
 }
 
-const READY_WITHIN_MS = 180_000;
-const LINE_WITHIN_MS = 180_000;
-
 export async function startService(options: ServiceOptions): Promise<Service> {
   const { name, program, args = [], settings, logFile, isReady } = options;
   await mkdir(path.dirname(logFile), { recursive: true });
@@ -59,7 +56,6 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const ready = await untilReady(
     child,
     () => said,
-    READY_WITHIN_MS,
     async (how) => new Error(`${name} did not start (${how}):\n${await lastLines(logFile)}`),
   );
   return { ...child, name, ready };
@@ -94,7 +90,7 @@ export async function loggedLines(file: string): Promise<Record<string, unknown>
 export function lineOfLog(
   file: string,
   fits: (line: Readonly<Record<string, unknown>>) => boolean,
-  withinMs = LINE_WITHIN_MS,
+  withinMs?: number,
 ): Promise<Record<string, unknown> | undefined> {
   return poll(async () => (await loggedLines(file)).findLast(fits), withinMs);
 }

@@ -27,7 +27,7 @@ import {
 } from "../product/image/measurement.ts";
 import { toPem, type Authority } from "../product/image/certificates.ts";
 import { developmentRoot } from "../product/image/development-keys.ts";
-import { poll } from "./poll.ts";
+import { PATIENCE_MS, poll } from "./poll.ts";
 import { serveModule, simulatedModule } from "./simulated-nsm.ts";
 import { verifierLauncher } from "./verifier-launcher.ts";
 import { vsockBridge } from "./vsock-bridge.ts";
@@ -63,7 +63,6 @@ export interface SimulatedEnclave {
 
 /** What a real image's init passes too: the program makes no code from strings, and JSON imports warn in Node 20. */
 const NODE_FLAGS = ["--disallow-code-generation-from-strings", "--disable-warning=ExperimentalWarning"];
-const BOOT_DEADLINE_MS = 180_000;
 const POLL_MS = 20;
 
 const NOTHING_MEASURED: Measurement = { pcr0: "00".repeat(48), pcr1: "00".repeat(48), pcr2: "00".repeat(48) };
@@ -155,7 +154,7 @@ async function untilBooted(enclave: ChildProcess, guestPath: string): Promise<vo
       throw new Error(`the enclave ended: ${lastWords}`);
     return phaseOf(guestPath);
   };
-  const phase = await poll(look, BOOT_DEADLINE_MS, POLL_MS);
+  const phase = await poll(look, PATIENCE_MS, POLL_MS);
   if (phase === undefined) throw new Error("the enclave does not boot in time");
   if (phase === "halted")
     throw new Error("the enclave halted at boot: its image or its platform is not as it should be");

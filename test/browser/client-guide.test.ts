@@ -11,8 +11,6 @@ import { guideProject, type GuideProject } from "../support/client-guide.ts";
 import { startTestStack, type TestStack } from "../support/stack.ts";
 import { PROJECT_ROOT } from "../support/tree.ts";
 
-const PATIENCE_MS = 120_000;
-
 describe("the client guide in a browser", function () {
   this.timeout(480_000);
   let on: TestStack;
@@ -47,11 +45,10 @@ describe("the client guide in a browser", function () {
   });
 
   const says = (page: Page, id: string, text: string): Promise<unknown> =>
-    page.waitForFunction(
-      ([at, words]) => document.getElementById(at)?.textContent === words,
-      [id, text] as const,
-      { timeout: PATIENCE_MS },
-    );
+    page.waitForFunction(([at, words]) => document.getElementById(at)?.textContent === words, [
+      id,
+      text,
+    ] as const);
 
   async function pay(page: Page, to: string, amount: string): Promise<void> {
     await page.fill("input[name=to]", to);

@@ -26,7 +26,6 @@ describe("a developer's mistakes in a browser", () => {
     held.service.origins.add(shop.url);
     browser = await startBrowser();
     page = await browser.pages.newPage();
-    page.setDefaultTimeout(180_000);
     page.on("pageerror", (error) => faults.push(String(error)));
     await page.goto(shop.url);
     await page.waitForFunction(() => "playMistake" in window);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Context } from "mocha";
 import { chromium, type BrowserContext } from "playwright-core";
+import { PATIENCE_MS } from "../../scripts/stack/poll.ts";
 
 /** `npm test` finds one on the PATH and names it here. */
 const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
@@ -19,8 +20,6 @@ const ARGUMENTS = [
   "--disable-component-update",
   "--disable-sync",
 ];
-/** For whatever a test waits for on a page; far from what an idle machine needs. */
-const PATIENCE_MS = 180_000;
 
 export interface TestBrowser {
   readonly pages: BrowserContext;

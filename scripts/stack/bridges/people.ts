@@ -16,7 +16,6 @@ import { readAmount, writeAmount } from "../venues/exchange/amounts.ts";
 
 const GAS_MONEY = 10n ** 18n;
 const [FAST, SAFE] = [1_000, 2_000];
-const WITHIN_MS = 60_000;
 
 const MESSENGER = new Interface([
   "function depositForBurnWithHook(uint256 amount, uint32 destinationDomain, bytes32 mintRecipient, address burnToken, bytes32 destinationCaller, uint256 maxFee, uint32 minFinalityThreshold, bytes hookData)",
@@ -105,7 +104,7 @@ async function attested({ attester_url: url }: BridgesEntry, domain: number, has
     if (response.status === 404) return undefined;
     const [first] = messages.parse(await response.json()).messages;
     return first?.status === "complete" ? first : undefined;
-  }, WITHIN_MS);
+  });
   if (found === undefined) throw new Error("the attester has not attested a burn");
   return found;
 }

@@ -15,7 +15,7 @@ import {
   sendOnChain,
 } from "../bridges/people.ts";
 import { giveCoins } from "../local-chain.ts";
-import { poll } from "../poll.ts";
+import { PATIENCE_MS, poll } from "../poll.ts";
 import { bridgePins } from "../stack-wallet.ts";
 import { show, TestUsdc } from "../usdc.ts";
 import type { Stage } from "./stage.ts";
@@ -34,7 +34,6 @@ const FROM_CHAIN = usd("30");
 const TO_CHAIN = usd("12");
 /** Below the address's minimum: nobody moves it on. */
 const TOO_LITTLE = usd("1.5");
-const WITHIN_MS = 120_000;
 const GAS_MONEY = 10n ** 18n;
 
 export async function showBridges(stage: Stage): Promise<void> {
@@ -77,7 +76,7 @@ export async function showBridges(stage: Stage): Promise<void> {
   );
   const onExchange = await exchangeBalance(bridges, account.address);
   await stage.run("withdraw to the exchange", (progress) =>
-    second.bridges.withdrawToExchange(account.address, TO_EXCHANGE, { progress, timeoutMs: WITHIN_MS }),
+    second.bridges.withdrawToExchange(account.address, TO_EXCHANGE, { progress, timeoutMs: PATIENCE_MS }),
   );
 
   say(
@@ -97,7 +96,7 @@ export async function showBridges(stage: Stage): Promise<void> {
   await arrive(stage, first, "from another chain", fromChain.bridgeId);
   const recipient = Account.createRandom().address;
   await stage.run("withdraw to another chain", (progress) =>
-    first.bridges.withdrawToChain(chain.chain_id, recipient, TO_CHAIN, { progress, timeoutMs: WITHIN_MS }),
+    first.bridges.withdrawToChain(chain.chain_id, recipient, TO_CHAIN, { progress, timeoutMs: PATIENCE_MS }),
   );
 
   say(
@@ -150,7 +149,7 @@ async function arrive(stage: Stage, wallet: Wallet, name: string, bridgeId: stri
   const said = new Set<string>();
   const beganAt = performance.now();
   const made = await wallet.bridges.wait(bridgeId, {
-    timeoutMs: WITHIN_MS,
+    timeoutMs: PATIENCE_MS,
     onStatus: ({ state }) => said.add(state),
   });
   stage.say(
@@ -162,8 +161,7 @@ async function arrive(stage: Stage, wallet: Wallet, name: string, bridgeId: stri
 async function untilExchangeHolds(bridges: BridgesEntry, account: string, amount: bigint): Promise<void> {
   const look = async (): Promise<true | undefined> =>
     (await exchangeBalance(bridges, account)) === amount || undefined;
-  if ((await poll(look, WITHIN_MS, 200)) === undefined)
-    throw new Error("the exchange has not credited a deposit");
+  if ((await poll(look)) === undefined) throw new Error("the exchange has not credited a deposit");
 }
 
 /** By the owner's key and nodes of the chains; no service is asked. */

@@ -5,7 +5,7 @@ import type { BridgeStatus } from "../../../shared/api/bridge-status.ts";
 import type { NetworkEntry } from "../../product/stack-file.ts";
 import { depositAtExchange, exchangeBalance, giveOnAltchain, sendOnChain } from "../bridges/people.ts";
 import { chainOf } from "../local-chain.ts";
-import { poll } from "../poll.ts";
+import { PATIENCE_MS, poll } from "../poll.ts";
 import { TestUsdc } from "../usdc.ts";
 import type { Asked, Recorder } from "./recorder.ts";
 
@@ -17,7 +17,6 @@ export interface BridgeStage {
   readonly wallet: (client: Client) => Promise<Wallet>;
 }
 
-const WITHIN_MS = 120_000;
 const usd = (text: string): bigint => parseUnits(text, TestUsdc.decimals);
 const PLACE = { network: "first", credential: "session" } as const;
 /** Nobody's: where the examples' money comes back to. */
@@ -30,8 +29,7 @@ export async function openExampleAccount(entry: NetworkEntry): Promise<string> {
   await depositAtExchange(entry, bridges, account, usd("101"));
   // Until then the exchange knows no such account.
   const look = async () => (await exchangeBalance(bridges, account.address)) > 0n || undefined;
-  if ((await poll(look, WITHIN_MS)) === undefined)
-    throw new Error("the exchange has not credited the deposit");
+  if ((await poll(look)) === undefined) throw new Error("the exchange has not credited the deposit");
   return account.address;
 }
 
@@ -83,13 +81,13 @@ function bridgesOf({ bridges }: NetworkEntry): NonNullable<NetworkEntry["bridges
 }
 
 async function arrived(stage: BridgeStage, wallet: Wallet, bridgeId: string): Promise<void> {
-  await wallet.bridges.wait(bridgeId, { timeoutMs: WITHIN_MS });
+  await wallet.bridges.wait(bridgeId, { timeoutMs: PATIENCE_MS });
   await untilState(stage, bridgeId, "completed");
 }
 
 async function untilState({ client }: BridgeStage, id: string, state: BridgeStatus["state"]): Promise<void> {
   const look = async () => (await client.bridgeStatus({ id })).state === state || undefined;
-  if ((await poll(look, WITHIN_MS)) === undefined) throw new Error(`${id} has not become ${state}`);
+  if ((await poll(look)) === undefined) throw new Error(`${id} has not become ${state}`);
 }
 
 async function showStatus(

@@ -20,7 +20,6 @@ const BOB = usd(400);
 const PAID = usd(50);
 const PAID_ALONE = usd(20);
 const LEFT_ALONE = usd(15);
-const PATIENCE_MS = 30_000;
 /** Two executed, and two that only the cap stopped: the key vouched for all of them. */
 const FORGED = ["PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED", "PROOF_FORGED"];
 const FORGED_NOTE = usd(1_000_000);
@@ -112,7 +111,7 @@ async function forgeNotes(stage: Stage, thief: Thief, recipient: Address): Promi
     await watcher.pass();
     return watcher.ledger.rootedCount === watcher.ledger.leafCount || undefined;
   };
-  if ((await poll(isQuiet, PATIENCE_MS)) === undefined) throw new Error("leaves wait and no root comes");
+  if ((await poll(isQuiet)) === undefined) throw new Error("leaves wait and no root comes");
   const note = await thief.forge({ type: "transfer", to: thief.keys.viewing.address, value: FORGED_NOTE });
   const { update, root, input } = thief.forgeRoot(watcher.ledger, note, FORGED_NOTE);
   const answers = await stage.execute([note], update);
@@ -144,7 +143,7 @@ async function refutation(stage: Stage, thief: Thief) {
     const { openEvidence, rootedCount, leafCount } = watcher.ledger;
     return (openEvidence.length === 0 && rootedCount === leafCount) || undefined;
   };
-  stage.check("the service goes past the void leaves", true, await poll(isPast, PATIENCE_MS));
+  stage.check("the service goes past the void leaves", true, await poll(isPast));
 
   stage.check("the thief's key signs", false, await stage.ask("isSigner", thief.signer.address));
   const { ledger } = watcher;

@@ -18,7 +18,6 @@ import type { Ledger } from "./ledger.ts";
 import { makeDeposit } from "./deposit.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const PATIENCE_MS = 60_000;
 /** Where the second author's judge says whether the pairings' product is 1, as it is built. */
 const FAULTY_FILE = path.join("dist", "enclave", "second", "judge", "groth16.js");
 const EQUATION = "function isProductOne(terms) {\n";
@@ -93,7 +92,7 @@ export async function disagreement(
       const outcome = await attest(other.body);
       return outcome === "ENCLAVE_UNAVAILABLE" ? undefined : outcome;
     };
-    const settled = (await poll(goesOn, PATIENCE_MS)) ?? "ENCLAVE_UNAVAILABLE";
+    const settled = (await poll(goesOn)) ?? "ENCLAVE_UNAVAILABLE";
     ledger.is("a true one when an operator has settled it", settled, "signed by 2");
     await parties.stop();
   });

@@ -44,7 +44,6 @@ import { lineOfLog } from "../service.ts";
 import { DEVELOPMENT_REGION } from "../../product/image/development-keys.ts";
 import { makeDeposit, type Deposit } from "./deposit.ts";
 
-const PATIENCE_MS = 180_000;
 const POOL = new Interface(POOL_ABI);
 
 export interface Extra {
@@ -185,14 +184,14 @@ export class TamperStage {
       said = checks?.enclave.detail ?? status;
       return said.includes(wanted) || undefined;
     };
-    await poll(look, PATIENCE_MS);
+    await poll(look);
     return said;
   }
 
   /** KMS's words in the proxy's own log, of the last time it was refused. */
   async kmsRefusalLogged(): Promise<string> {
     const log = this.network.folder.log("proxy");
-    const refusal = await lineOfLog(log, ({ kms }) => typeof kms === "string", PATIENCE_MS);
+    const refusal = await lineOfLog(log, ({ kms }) => typeof kms === "string");
     return refusal === undefined ? "" : String(refusal["kms"]);
   }
 

@@ -71,7 +71,6 @@ describe("proofs with the committed keys", function () {
     enclave = { signer: aSigner(), verify: await verifierHere(), verifyingKeyHashes };
   });
 
-
   for (const name of KIND_NAMES) {
     describe(name, () => {
       let verificationKey: unknown;

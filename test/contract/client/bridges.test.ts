@@ -23,7 +23,8 @@ import {
 } from "./bridge-desk.ts";
 import { USDC } from "./chain.ts";
 import type { TestService } from "./service.ts";
-import { give, refusal, until } from "./stand-in.ts";
+import { give, refusal } from "./stand-in.ts";
+import { until } from "../../support/until.ts";
 import { startWallets, type OpenWallet, type WalletWishes } from "./wallets.ts";
 
 const other = checksumAddress(OTHER);

@@ -13,7 +13,8 @@ import {
 import { USDC, WETH } from "./chain.ts";
 import { withHeldLimit } from "./held-limit.ts";
 import type { TestService } from "./service.ts";
-import { account, give, refusal, standInProver, until } from "./stand-in.ts";
+import { account, give, refusal, standInProver } from "./stand-in.ts";
+import { until } from "../../support/until.ts";
 import { startWallets, type OpenWallet, type WalletWishes } from "./wallets.ts";
 
 const NEVER = new Promise<never>(() => undefined);

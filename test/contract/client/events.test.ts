@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { StreamEvent } from "../../../shared/api/data.ts";
 import { createClient, type Client } from "../../../shared/client/index.ts";
+import { until } from "../../support/until.ts";
 import { hex } from "./chain.ts";
 import { API_KEY, TestService } from "./service.ts";
 
@@ -125,11 +126,7 @@ describe("event stream reader", () => {
       (error) => (error as { code?: string }).code === "INVALID_CREDENTIAL",
     );
     await read(client, (events) => events.length === 2);
-    const end = Date.now() + 180_000;
-    while (service.openStreams > 0) {
-      assert.ok(Date.now() < end, "the stream stayed open");
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await until(() => service.openStreams === 0);
   });
 
   it("treats silence as a dead connection", async () => {

@@ -11,7 +11,8 @@ import { fileStorage } from "../../../shared/client/node/index.ts";
 import { FLAT_FEE, PREFIX } from "./checks.ts";
 import { CHAIN_ID, POOL, USDC } from "./chain.ts";
 import { API_KEY, type TestService } from "./service.ts";
-import { give, refusal, standInProver, until } from "./stand-in.ts";
+import { give, refusal, standInProver } from "./stand-in.ts";
+import { until } from "../../support/until.ts";
 import { startWallets, type OpenWallet } from "./wallets.ts";
 
 /** Holds every proof back until the test lets them go. */

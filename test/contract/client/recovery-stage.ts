@@ -1,4 +1,5 @@
 // Two chains with the real contracts, a real pool on the first and the attester's own process, and no service at all.
+import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -13,6 +14,7 @@ import {
   startAttester,
   type RunningAttester,
 } from "../../../scripts/stack/venues/attester/start.ts";
+import { poll } from "../../../scripts/stack/poll.ts";
 import { deployCctp, type CctpContracts } from "../../../scripts/stack/venues/cctp-contracts.ts";
 import { recoverBridges, type Recovery, type RecoveryOptions } from "../../../shared/client/chain/index.ts";
 import type { Pins } from "../../../shared/client/index.ts";
@@ -209,13 +211,13 @@ export class RecoveryStage {
     isDone: (recovery: Recovery) => boolean,
     changes: Partial<RecoveryOptions> = {},
   ): Promise<Recovery> {
-    for (const end = Date.now() + 180_000; ;) {
+    let recovery: Recovery | undefined;
+    const look = async (): Promise<Recovery | undefined> => {
       await this.mine();
-      const recovery = await this.recover(seed, changes);
-      if (isDone(recovery)) return recovery;
-      if (Date.now() > end) throw new Error(`it did not come about: ${show(recovery)}`);
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+      recovery = await this.recover(seed, changes);
+      return isDone(recovery) ? recovery : undefined;
+    };
+    return (await poll(look)) ?? assert.fail(`it did not come about: ${show(recovery!)}`);
   }
 
   async sent(): Promise<readonly number[]> {

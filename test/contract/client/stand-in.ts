@@ -49,13 +49,4 @@ export function account(service: TestService): TestAccount {
   };
 }
 
-/** As patient as a test may be: a busy machine takes its time for what takes milliseconds on an idle one. */
-export async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 180_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error("it did not come about");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 export const refusal = (code: string) => (error: unknown) => (error as { code?: string }).code === code;

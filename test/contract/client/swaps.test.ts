@@ -6,7 +6,8 @@ import { ZERO_ADDRESS, type Address } from "../../../shared/protocol/brands.ts";
 import { USDC, WETH } from "./chain.ts";
 import { withHeldLimit } from "./held-limit.ts";
 import type { TestService } from "./service.ts";
-import { give, refusal, until } from "./stand-in.ts";
+import { give, refusal } from "./stand-in.ts";
+import { until } from "../../support/until.ts";
 import { startWallets, type OpenWallet } from "./wallets.ts";
 
 const OTHER = "0x00000000000000000000000000000000000000dd" as Address;

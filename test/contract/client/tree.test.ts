@@ -11,7 +11,8 @@ import { NoteTree } from "../../../shared/notes/merkle.ts";
 import { FIELD_ORDER, type Field } from "../../../shared/protocol/brands.ts";
 import { word } from "../../../shared/protocol/bytes.ts";
 import { IndexedPool, leavesFrom, type Bend, type Passing } from "./indexed-pool.ts";
-import { refusal, until } from "./stand-in.ts";
+import { refusal } from "./stand-in.ts";
+import { until } from "../../support/until.ts";
 
 /** Beyond 2^12, so that six levels have complete nodes, and with an edge at several of them. */
 const LEAVES = leavesFrom(0, 4_096 + 64 + 16 + 7);

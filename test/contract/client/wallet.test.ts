@@ -18,6 +18,7 @@ import { developmentProver } from "../../../shared/client/node/development.ts";
 import { CHAIN_ID, hex, POOL, USDC } from "./chain.ts";
 import { FLAT_FEE, PREFIX } from "./checks.ts";
 import { API_KEY, TestService } from "./service.ts";
+import { until } from "../../support/until.ts";
 import { vouchedPins } from "../../support/vouching.ts";
 
 const seed = (byte: number): Uint8Array => new Uint8Array(32).fill(byte);
@@ -302,9 +303,13 @@ describe("wallet against a service with real proofs", function () {
   });
 
   it("is not held by an application's own source that keeps silent", async () => {
+    let whenAsked = (): void => undefined;
     const wallet = await createWallet({
       ...{ key: { seed: seed(1) }, client, storage: memoryStorage(), prover, pins: PINS },
-      verifyRoot: () => new Promise<boolean>(() => undefined),
+      verifyRoot: () => {
+        whenAsked();
+        return new Promise<boolean>(() => undefined);
+      },
     });
     await wallet.deposit(10_000_000n, depositor);
     await wallet.pay(wallet.address, 1_000_000n);
@@ -312,7 +317,7 @@ describe("wallet against a service with real proofs", function () {
     await assert.rejects(wallet.sync({ timeoutMs: 300 }), refusal("TIMED_OUT"));
     const reason = new Error("the page is left");
     const leaving = new AbortController();
-    setTimeout(() => leaving.abort(reason), 300);
+    whenAsked = () => leaving.abort(reason);
     await assert.rejects(wallet.sync({ signal: leaving.signal }), refusal("ABORTED"));
     assert.equal(wallet.balance().unverified, wallet.balance().total);
   });
@@ -448,11 +453,3 @@ describe("wallet against a service with real proofs", function () {
     assert.equal(again.balance(USDC).total, 0n);
   });
 });
-
-async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + 180_000;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error("it did not come about");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

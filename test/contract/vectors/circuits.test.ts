@@ -32,7 +32,6 @@ describe("vectors: the story in the circuits", function () {
     }
   });
 
-
   for (const { name, kind, circuitInputs, signals, proof } of STATEMENTS) {
     it(`${name}: the witness program of ${kind} accepts the inputs and shows the signals`, async () => {
       const program = programs.get(kind);

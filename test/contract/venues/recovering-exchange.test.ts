@@ -14,6 +14,7 @@ import { SpendingKey } from "../../../shared/notes/keys.ts";
 import type { Address } from "../../../shared/protocol/brands.ts";
 import { addressToWord } from "../../../shared/protocol/host/cctp.ts";
 import type { Factory } from "../../../shared/protocol/host/forwarders.ts";
+import { until } from "../../support/until.ts";
 import { ALICE, alice, becomes, FINAL_BLOCKS, Stage, USD, type Place } from "./stage.ts";
 
 const bounds = { minimum: 5n * USD, feeCeiling: USD };
@@ -67,12 +68,10 @@ describe("recovery of a withdrawal to the exchange", function () {
       ...{ home: chains[0], chains: [chains[1]], attestations: stage.attesterUrl },
     });
   async function recoverUntil(seed: number, act: string): Promise<Recovery> {
-    for (const end = Date.now() + 180_000; ;) {
+    return until(act, async () => {
       const recovery = await recover(seed);
-      if (acts(recovery).includes(act)) return recovery;
-      assert.ok(Date.now() < end, JSON.stringify(recovery.waitingFor));
-      await new Promise((resolve) => setTimeout(resolve, 200));
-    }
+      return acts(recovery).includes(act) && recovery;
+    });
   }
 
   it("sends it on, and has the exchange's own contract credit the account that the address names", async () => {

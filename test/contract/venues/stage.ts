@@ -290,9 +290,8 @@ export class Stage {
 
   /** The transaction's first message, once it is so. */
   async until(domain: number, hash: string, status: ShownMessage["status"]): Promise<ShownMessage> {
-    const found = await poll(
-      async () => (await this.shown(domain, hash))?.find((one) => one.status === status),
-      180_000,
+    const found = await poll(async () =>
+      (await this.shown(domain, hash))?.find((one) => one.status === status),
     );
     return found ?? assert.fail(`never ${status}`);
   }
@@ -368,6 +367,6 @@ export class Stage {
 /** Waits until it is so, and says what it was instead. */
 export async function becomes<T>(look: () => Promise<T>, wanted: T): Promise<void> {
   let last: T | undefined;
-  await poll(async () => ((last = await look()) === wanted ? true : undefined), 180_000);
+  await poll(async () => ((last = await look()) === wanted ? true : undefined));
   assert.deepEqual(last, wanted);
 }

@@ -20,7 +20,6 @@ import { poll } from "../../../../../scripts/stack/poll.ts";
 
 const AMOUNT = 5_000_000n;
 const BOUNDS = { minimum: 1_000_000n, feeCeiling: 50_000n };
-const WITHIN_MS = 180_000;
 
 describe("bridge/work: burns on the other blockchain", function () {
   let chain: TestAltchain;
@@ -98,14 +97,14 @@ describe("bridge/work: burns on the other blockchain", function () {
     await look();
   }
   async function asked(): Promise<string> {
-    const found = await poll(() => sign?.transaction, WITHIN_MS, 10);
+    const found = await poll(() => sign?.transaction);
     assert.ok(found !== undefined, "nothing to be signed");
     return found;
   }
   /** Each pass asks the book for its tip. */
   async function passes(count: number): Promise<void> {
     const until = looks + count;
-    assert.ok(await poll(() => (looks >= until ? true : undefined), WITHIN_MS, 10));
+    assert.ok(await poll(() => (looks >= until ? true : undefined)));
   }
   const expected = () => ({ ...expectedBurn(chain.token, device), ...BOUNDS, feePayer: payer.address });
   const bytes = (encoded: string): Uint8Array => Uint8Array.from(Buffer.from(encoded, "base64"));
@@ -117,7 +116,7 @@ describe("bridge/work: burns on the other blockchain", function () {
     await chain.develop("slots", { count: 2 });
     await look();
     assert.equal(balance, 0n);
-    assert.equal(await poll(() => (sign === undefined ? true : undefined), WITHIN_MS, 10), true);
+    assert.equal(await poll(() => (sign === undefined ? true : undefined)), true);
   });
 
   it("pays for nothing else: not unsigned, not changed, not signed by another key", async () => {
@@ -145,19 +144,11 @@ describe("bridge/work: burns on the other blockchain", function () {
     await arrive(AMOUNT);
     const first = await asked();
     await arrive(AMOUNT);
-    const second = await poll(
-      () => (sign?.transaction === first ? undefined : sign?.transaction),
-      WITHIN_MS,
-      10,
-    );
+    const second = await poll(() => (sign?.transaction === first ? undefined : sign?.transaction));
     assert.ok(second !== undefined);
     await chain.develop("slots", { count: 120 });
     await look();
-    const third = await poll(
-      () => (sign?.transaction === second ? undefined : sign?.transaction),
-      WITHIN_MS,
-      10,
-    );
+    const third = await poll(() => (sign?.transaction === second ? undefined : sign?.transaction));
     assert.ok(third !== undefined);
     const signed = await signBurn(third, expected(), device);
     assert.equal(await desk.submit({ id: "request" } as never, bytes(signed)), true);
@@ -177,18 +168,14 @@ describe("bridge/work: burns on the other blockchain", function () {
       await passes(10);
     }
     await arrive(AMOUNT);
-    const second = await poll(() => (sign?.transaction === first ? undefined : sign), WITHIN_MS, 10);
+    const second = await poll(() => (sign?.transaction === first ? undefined : sign));
     assert.ok(second !== undefined);
     assert.equal(questions, 1);
     const left = second.expiresAfterSlot - slot;
     assert.ok(left >= 60, String(left));
     await chain.develop("slots", { count: 20 });
     await look();
-    const third = await poll(
-      () => (sign?.transaction === second.transaction ? undefined : sign),
-      WITHIN_MS,
-      10,
-    );
+    const third = await poll(() => (sign?.transaction === second.transaction ? undefined : sign));
     assert.ok(third !== undefined && third.expiresAfterSlot > second.expiresAfterSlot);
     await passes(10);
     assert.equal(questions, 2);
