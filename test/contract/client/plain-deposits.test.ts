@@ -230,19 +230,25 @@ describe("plain deposits of a wallet", function () {
   it("waits for the chain no longer than it is told", async () => {
     const wallet = await open();
     const depositor = account(service);
+    let whenAwaited = (): void => undefined;
     const slow = {
       ...depositor,
-      sendTransaction: async () => ({ hash: hex(1n), wait: () => new Promise<never>(() => undefined) }),
+      sendTransaction: async () => ({
+        hash: hex(1n),
+        wait: () => {
+          whenAwaited();
+          return new Promise<never>(() => undefined);
+        },
+      }),
     };
     await assert.rejects(
       wallet.depositPlain(AMOUNT, slow, { asset: WETH, timeoutMs: 20 }),
       refusal("TIMED_OUT"),
     );
     const leaving = new AbortController();
-    const depositing = wallet.depositPlain(AMOUNT, slow, { asset: WETH, signal: leaving.signal });
-    setTimeout(() => leaving.abort(new Error("left")), 20);
+    whenAwaited = () => leaving.abort(new Error("left"));
     await assert.rejects(
-      depositing,
+      wallet.depositPlain(AMOUNT, slow, { asset: WETH, signal: leaving.signal }),
       (error: Error) => error.name === "AbortError" && (error.cause as Error).message === "left",
     );
   });

@@ -214,18 +214,20 @@ export function engineSuite(of: () => Engines): void {
   it("names members to those who follow, in order, and to nobody who has stopped", async () => {
     const { following } = of();
     const named: string[] = [];
-    const follower = (): Follower => ({
-      named: async (members) => void named.push(...members),
+    const others: string[] = [];
+    const follower = (to: string[]): Follower => ({
+      named: async (members) => void to.push(...members),
       missed: () => Promise.reject(new Error("nothing was missed")),
     });
     const tell = (...members: string[]): Promise<Committed> =>
       one.commit({ writes: members.map((member) => ["announce", member]) });
     await tell("before");
-    const stop = following.follow(follower());
+    const stop = following.follow(follower(named));
+    const stopOther = following.follow(follower(others));
     // The first look of a follower marks from where on it is named to.
     await until("the first", async () => {
       await tell("first");
-      return named.includes("first");
+      return named.includes("first") && others.includes("first");
     });
     await tell("a", "b");
     await one.commit({ checks: [["is", "t", "none", "x"]], writes: [["announce", "never"]] });
@@ -237,7 +239,11 @@ export function engineSuite(of: () => Engines): void {
     );
     stop();
     await tell("late");
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until("the other to hear what is said after it", async () => {
+      await tell("behind");
+      return others.includes("late") && others.includes("behind");
+    });
+    stopOther();
     assert.ok(!named.includes("late"));
   });
 }

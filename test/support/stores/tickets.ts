@@ -380,6 +380,8 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     const heard: string[] = [];
     const hear = ({ id, status }: TicketRecord): void => void heard.push(`${id} ${status.state}`);
     const stop = other.tickets.follow(hear);
+    const toTheEnd: string[] = [];
+    const stopOther = other.tickets.follow(({ id, status }) => void toTheEnd.push(`${id} ${status.state}`));
     // The first look of a follower marks from where on it reads, and no other connection knows when that was.
     let early = 100;
     await until("the first news", async () => {
@@ -404,7 +406,8 @@ export function ticketStoreSuite(of: () => [TicketStores, TicketStores]): void {
     assert.deepEqual(heard, whole);
     stop();
     await writes.change([{ id: last, status: { state: "expired", error: ERROR } }], 4_000);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until("one who still follows to hear of it", () => toTheEnd.includes(`${last} expired`));
+    stopOther();
     assert.deepEqual(heard, whole);
   });
 }

@@ -46,7 +46,7 @@ describe("enclave-link/disagreements", () => {
     return made;
   }
   const until = async (of: Disagreements, count: number): Promise<void> => {
-    const reached = await poll(async () => (of.open() === count ? true : undefined), 5_000, 10);
+    const reached = await poll(async () => (of.open() === count ? true : undefined));
     assert.ok(reached, `${of.open()} are open, not ${count}`);
   };
 
@@ -78,19 +78,26 @@ describe("enclave-link/disagreements", () => {
 
   it("stops though the store cannot keep the case, and keeps it as soon as it can", async () => {
     let isAway = false;
+    let tries = 0;
+    const unlessAway = async <T>(ask: () => Promise<T>): Promise<T> => {
+      tries += 1;
+      if (isAway) throw new StoreUnavailable(new Error("away"));
+      return ask();
+    };
     const leaky: Pick<DisagreementStore, "keep" | "list"> = {
-      keep: (one) => (isAway ? Promise.reject(new StoreUnavailable(new Error("away"))) : store.keep(one)),
-      list: () => (isAway ? Promise.reject(new StoreUnavailable(new Error("away"))) : store.list()),
+      keep: (one) => unlessAway(() => store.keep(one)),
+      list: () => unlessAway(() => store.list()),
     };
     const here = await start(leaky);
     isAway = true;
     await here.report(found);
     assert.equal(here.open(), 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const before = tries;
+    assert.ok(await poll(async () => (tries > before + 3 ? true : undefined)));
     assert.equal(here.open(), 1);
     assert.deepEqual(await store.list(), []);
     isAway = false;
-    const kept = await poll(async () => ((await store.list()).length === 1 ? true : undefined), 5_000, 10);
+    const kept = await poll(async () => ((await store.list()).length === 1 ? true : undefined));
     assert.ok(kept);
     assert.equal(here.open(), 1);
   });

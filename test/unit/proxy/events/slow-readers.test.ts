@@ -102,8 +102,9 @@ describe("events: slow readers", () => {
     await addBlock(3, BURST);
     await until("the healthy reader's events", () => healthy.ids().length === 2 * BURST + 1);
     assert.ok(stalled.untaken < 65_536, String(stalled.untaken));
+    const before = healthy.comments;
     clock = 59_000;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until("what else is due by then", () => healthy.comments > before);
     assert.equal(stalled.isCut, false);
     clock = 66_000;
     await until("the stalled reader to be cut", () => stalled.isCut);
