@@ -39,7 +39,7 @@ import { createWork } from "./work.service.ts";
 
 const REQUESTS_MS = 5_000;
 const NAME = "Cloister";
-const PAGE_FOLDER = path.join(import.meta.dirname, "dist");
+const PAGE_FOLDER = path.join(import.meta.dirname, "./dist");
 const now = Date.now;
 
 interface OpenStores {

@@ -21,7 +21,7 @@ const ROOT = path.resolve(import.meta.dirname, "../..");
 const SOURCES = path.join("shared", "contracts");
 /** Attackers and harnesses, compiled as the contracts are that they meet. */
 const TEST_SOURCES = path.join("test", "support", "contracts");
-const OUTPUT = path.join(ROOT, ".cloister", "build", "contracts");
+const OUTPUT = path.join(ROOT, ".cloister/build/contracts");
 const STAMP = path.join(OUTPUT, "inputs.sha256");
 export const ABI_FILE = path.join(ROOT, SOURCES, "abi.ts");
 

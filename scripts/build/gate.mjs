@@ -2,13 +2,23 @@
 // `npm run gate`: what CI does with the commit HEAD, in a fresh clone, and where it is green, the proof of it in the common
 // git folder. A guard clears up behind it, however it ends.
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const LAST_GREEN = path.join(ROOT, "test/last-green.json");
 const HELP = `Usage: npm run gate [-- --keep]
 
 Clones the commit HEAD into a temporary folder, with ../shared beside it where that stands beside this checkout, and runs
@@ -57,6 +67,9 @@ async function main(argv) {
       path.join(git("rev-parse", "--path-format=absolute", "--git-common-dir"), "gate-green"),
       `${commit}\n${said}\n`,
     );
+    // For the next change, and committed with it: what it leaves alone need not be played again.
+    const { gates } = existsSync(LAST_GREEN) ? JSON.parse(readFileSync(LAST_GREEN, "utf8")) : { gates: 0 };
+    writeFileSync(LAST_GREEN, `${JSON.stringify({ commit, gates: gates + 1 }, null, 2)}\n`);
   }
   guard.stdin.end(argv.includes("--keep") ? "keep" : "");
   await new Promise((resolve) => guard.once("close", resolve));

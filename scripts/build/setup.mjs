@@ -60,7 +60,7 @@ const INSTALLS = [
   { name: "packages of the enclave", folder: "enclave", args: ["--omit=dev"], omitsDev: true },
 ];
 
-const BUILDS = [
+export const BUILDS = [
   {
     name: "enclave",
     needs: "enclave/tsconfig.json",

@@ -8,6 +8,7 @@ import path from "node:path";
 import { orExplain, setUp } from "./setup.mjs";
 import { counted, playAll } from "./testing/everything.mjs";
 import { playFile } from "./testing/play.mjs";
+import { FORGE, selection } from "./testing/selection.mjs";
 import { CHECK_NAMES, checksOf, filesOf, ROOT, SUITES } from "./testing/suites.mjs";
 import { TIMES, withRecords } from "./testing/times.mjs";
 import { filesToPlayAgain, reportOf, unsteadyLine, withSecondRecords } from "./testing/verdict.mjs";
@@ -27,8 +28,10 @@ again where more than ten files failed, a check, or a file about money, vectors 
            (when no name is given, all of them but ${[...LENGTHY, ...FOR_RELEASE].join(", ")}, which take minutes)
   checks:  ${CHECK_NAMES.join(", ")}
   files:   paths of test files, test/unit/…/NAME.test.ts
-  --all        every check and every suite, with --coverage: what a change has to pass
-  --release    with --all: more of the random cases, other releases of Node, guides, tour, screens, operator commands
+  --all        what a change has to pass: every check and suite, with --coverage. Of the files that start chains, browsers
+               or databases, those that stand on something changed since the commit in test/last-green.json, and a tenth
+               of the others in turn
+  --release    with --all: every file, more of the random cases, other releases of Node, guides, tour, screens, operator commands
   --coverage   the suite "enclave" also measures enclave/ and fails below 95 % of lines or branches
   --times      records in test/times.json what each file took; it always stands in .cloister/times.json
   --help       this text
@@ -76,7 +79,13 @@ async function main(argv) {
   try {
     const coverage = flags.has("--all") || flags.has("--coverage");
     const groups = groupsOf(chosen, files, hasAllFiles);
-    const first = await playAll(chosen, groups, { checks, passedOn, scratch, coverage });
+    const isLanding = flags.has("--all") && names.length === 0 && !isRelease;
+    const { isPlayed, why } = isLanding
+      ? selection(groups.flatMap((group) => group.files))
+      : { isPlayed: () => true, why: "what was named" };
+    if (isLanding) console.log(`played: ${why}`);
+    for (const group of groups) group.files = group.files.filter(isPlayed);
+    const first = await playAll(chosen.filter((name) => name !== "forge" || isPlayed(FORGE)), groups, { checks, passedOn, scratch, coverage });
     const again = filesToPlayAgain(first);
     const second = [];
     for (const [index, file] of again.entries()) {
@@ -90,6 +99,7 @@ async function main(argv) {
     const times = withRecords(first.flatMap(({ records = [] }) => records));
     for (const to of flags.has("--times") ? [NEWEST_TIMES, TIMES] : [NEWEST_TIMES]) await writeFile(to, times);
     const { text, isGreen } = reportOf(results, unsteady);
+    if (isLanding) console.log(`\nplayed: ${why}`);
     console.log(text);
     process.exitCode = isGreen ? 0 : 1;
   } finally {

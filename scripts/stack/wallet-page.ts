@@ -18,7 +18,7 @@ import { inStore } from "./local-store.ts";
 import { pageListener } from "./page-server.ts";
 import { pinsOf } from "./stack-wallet.ts";
 
-const FOLDER = path.resolve(import.meta.dirname, "..", "wallet-page", "dist");
+const FOLDER = path.resolve(import.meta.dirname, "../wallet-page/dist");
 const USUAL = { page: 5173, sessions: 8790 } as const;
 const TITLES: Readonly<Record<string, string>> = { first: "First network", second: "Second network" };
 const HOST = "127.0.0.1";

@@ -19,7 +19,7 @@ describe("gate", () => {
     folder = await mkdtemp(path.join(tmpdir(), "cloister-gate-"));
     project = path.join(folder, "project");
     temporary = path.join(folder, "temporary");
-    for (const place of [".ci", "scripts/build", "../temporary"])
+    for (const place of [".ci", "scripts/build", "test", "../temporary"])
       mkdirSync(path.join(project, place), { recursive: true });
     for (const name of ["gate.mjs", "gate-guard.mjs"])
       copyFileSync(path.join(PROJECT_ROOT, "scripts/build", name), path.join(project, "scripts/build", name));
@@ -56,6 +56,11 @@ describe("gate", () => {
     return existsSync(file) ? readFileSync(file, "utf8") : undefined;
   };
 
+  const lastGreen = (): unknown => {
+    const file = path.join(project, "test/last-green.json");
+    return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+  };
+
   it("proves a green commit, and leaves nothing", async () => {
     const id = commit(GREEN);
     const { code, said } = await endOf(start());
@@ -64,12 +69,17 @@ describe("gate", () => {
     assert.equal(first, id);
     assert.match(second ?? "", /^\d{4}-\d\d-\d\dT[\d:.]+Z, [\d.]+ min, 3 passed, 0 failed, 1 unsteady$/);
     assert.deepEqual(readdirSync(temporary), []);
+    assert.deepEqual(lastGreen(), { commit: id, gates: 1 });
+    const next = commit(GREEN);
+    assert.equal((await endOf(start())).code, 0);
+    assert.deepEqual(lastGreen(), { commit: next, gates: 2 });
   });
 
   it("proves nothing of a red one", async () => {
     commit("echo '2 passed, 1 failed'; exit 1");
     assert.equal((await endOf(start())).code, 1);
     assert.equal(proof(), undefined);
+    assert.equal(lastGreen(), undefined);
   });
 
   it("plays the commit, not what was changed since, and says so", async () => {

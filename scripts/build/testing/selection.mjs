@@ -1,0 +1,70 @@
+// Which test files a change has to pass. Those that start chains, browsers or databases take most of the time, so of them:
+// those that stand on something that has changed since the last green gate, and a tenth of the others in turn.
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { isFinal, ROOT } from "./suites.mjs";
+import { changedSince, projectFiles, standsOn } from "./sources.mjs";
+
+/** `{ commit, gates }`: the last commit at which `npm run gate` was green, and how many gates were. */
+export const LAST_GREEN = path.join(ROOT, "test/last-green.json");
+
+/** What starts them, and the check that takes as long as they do. */
+export const FORGE = "scripts/lab/forge.ts";
+export const DEAR = [
+  ...[FORGE, "scripts/stack/anvil.ts", "scripts/stack/redis-server.ts"],
+  ...["test/support/redis.ts", "test/support/chromium.ts"],
+];
+/** What decides how every file is played. */
+const EVERYBODYS =
+  /^(\.ci\/|\.node-version|\.npmrc|package(-lock)?\.json|enclave\/package(-lock)?\.json|tsconfig\.json|scripts\/build\/(testing\/|[\w-]+\.mjs)|test\/support\/(as-modules\.mjs|tally\.cjs|waiting-by-time\.ts))/;
+const SHARE = 10;
+
+/** `{ isPlayed(file), why }` of these test files and FORGE. */
+export function selection(testFiles) {
+  const files = [...testFiles, FORGE];
+  const everything = (why) => ({ isPlayed: () => true, why: `every file, since ${why}` });
+  const last = lastGreen();
+  if (last === undefined) return everything("no green gate is recorded");
+  const all = projectFiles();
+  const changed = changedSince(last.commit);
+  const present = new Set(all);
+  if (all === undefined || changed === undefined)
+    return everything(`the last green commit, ${last.commit}, is none before this one`);
+  return selected(files, {
+    changed,
+    of: standsOn(all),
+    turn: last.gates,
+    everything,
+    exists: (file) => present.has(file),
+  });
+}
+
+export function selected(files, { changed, of, turn, everything, exists }) {
+  const shared = changed.find((file) => EVERYBODYS.test(file));
+  if (shared !== undefined) return everything(`${shared} has changed`);
+  const known = new Set(files.flatMap((file) => [...of(file)]));
+  // Of code that is gone, whatever named it has changed too.
+  const stranger = changed.find(
+    (file) => !known.has(file) && !file.endsWith(".md") && (exists(file) || !/\.(ts|tsx|mjs)$/.test(file)),
+  );
+  if (stranger !== undefined)
+    return everything(`${stranger} has changed, and which of them stand on it is not known`);
+
+  const dear = files.filter((file) => !isFinal(file) && DEAR.some((source) => of(file).has(source)));
+  const touched = new Set(dear.filter((file) => changed.some((one) => of(file).has(one))));
+  const others = dear.filter((file) => !touched.has(file)).sort();
+  const leftOut = new Set(others.filter((_, i) => i % SHARE !== turn % SHARE));
+  return {
+    isPlayed: (file) => !leftOut.has(file),
+    why: `${touched.size} of ${dear.length} dear files, which stand on what has changed, and ${others.length - leftOut.size} of the others`,
+  };
+}
+
+function lastGreen() {
+  try {
+    const { commit, gates } = JSON.parse(readFileSync(LAST_GREEN, "utf8"));
+    return /^[0-9a-f]{40}$/.test(commit) && Number.isSafeInteger(gates) ? { commit, gates } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,165 @@
+// Which files a change plays: on small trees, and on the project itself.
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { PROJECT_ROOT } from "../../../support/tree.ts";
+
+type StandsOn = (file: string) => ReadonlySet<string>;
+interface Selection {
+  isPlayed(file: string): boolean;
+  readonly why: string;
+}
+const module = (name: string): Promise<unknown> =>
+  import(path.join(PROJECT_ROOT, "scripts/build/testing", name));
+const { standsOn, projectFiles } = (await module("sources.mjs")) as {
+  standsOn(files: readonly string[], textOf?: (file: string) => string): StandsOn;
+  projectFiles(): readonly string[];
+};
+const { selected, DEAR } = (await module("selection.mjs")) as {
+  selected(
+    files: readonly string[],
+    facts: {
+      readonly changed: readonly string[];
+      readonly of: StandsOn;
+      readonly turn: number;
+      readonly everything: (why: string) => Selection;
+      readonly exists: (file: string) => boolean;
+    },
+  ): Selection;
+  readonly DEAR: readonly string[];
+};
+const { SUITES, filesOf } = (await module("suites.mjs")) as {
+  readonly SUITES: object;
+  filesOf(suite: string, isRelease: boolean): readonly string[];
+};
+
+describe("what a file stands on", () => {
+  const of = (tree: Readonly<Record<string, string>>, file: string): readonly string[] =>
+    [...standsOn(Object.keys(tree), (name) => tree[name]!)(file)].sort();
+
+  it("what it imports, and what that imports, in circles too", () => {
+    const tree = {
+      "test/a.test.ts": 'import { a } from "../proxy/a.ts";',
+      "proxy/a.ts": 'import type { B } from "./b.ts";',
+      "proxy/b.ts": 'export * from "./a.ts";',
+      "proxy/c.ts": 'import "./a.ts";',
+    };
+    assert.deepEqual(of(tree, "test/a.test.ts"), ["proxy/a.ts", "proxy/b.ts", "test/a.test.ts"]);
+  });
+
+  it("what it names from the project's root, also in parts, and all of a folder", () => {
+    const tree = {
+      "test/a.test.ts":
+        'run("proxy/main.ts"); path.join(ROOT, "shared", "text.md"); new URL("./data/", here);',
+      "test/data/one.json": "{}",
+      "proxy/main.ts": "",
+      "proxy/other.ts": "",
+      "shared/text.md": '"proxy/other.ts"',
+    };
+    assert.deepEqual(of(tree, "test/a.test.ts"), [
+      "proxy/main.ts",
+      "shared/text.md",
+      "test/a.test.ts",
+      "test/data/one.json",
+    ]);
+  });
+
+  it("of what is built, all that it is built from", () => {
+    const tree = {
+      "test/a.test.ts": 'path.join(ROOT, ".cloister/build/contracts")',
+      "shared/contracts/Pool.sol": "",
+      "shared/client/wallet.ts": "",
+    };
+    assert.deepEqual(of(tree, "test/a.test.ts"), ["shared/contracts/Pool.sol", "test/a.test.ts"]);
+  });
+
+  describe("in this project", () => {
+    const stands = standsOn(projectFiles());
+    const requires = (file: string, ...sources: readonly string[]): void => {
+      for (const source of sources) assert.ok(stands(file).has(source), `${file} on ${source}`);
+    };
+    it("whoever starts a stack stands on its programs, its contracts and its image", () => {
+      requires("test/e2e/info.test.ts", "proxy/app.ts", "enclave/main.ts");
+      requires("test/e2e/info.test.ts", "shared/contracts/Pool.sol", "scripts/stack/kms/server.ts");
+      requires("test/contract/pool/caps.test.ts", "shared/contracts/Pool.sol");
+      requires("test/browser/wallet-page.test.ts", "scripts/wallet-page/main.tsx");
+      requires("scripts/lab/forge.ts", "test/forge/foundry.toml", "shared/contracts/Pool.sol");
+    });
+    it("others do not", () => {
+      const small = stands("test/unit/shared/client/sse.test.ts");
+      assert.ok(small.size < 10, [...small].join(", "));
+      assert.ok(!stands("test/contract/pool/caps.test.ts").has("proxy/app.ts"));
+    });
+  });
+});
+
+describe("what a change plays", () => {
+  const CHAIN = "scripts/stack/anvil.ts";
+  const dear = Array.from({ length: 25 }, (_, i) => `test/e2e/${String(i)}.test.ts`);
+  const files = [...dear, "test/unit/cheap.test.ts", "test/adversarial/money.test.ts"];
+  const of: StandsOn = (file) =>
+    new Set([
+      file,
+      ...(file.includes("cheap") ? ["proxy/cheap.ts"] : [CHAIN]),
+      ...(file === dear[3] ? ["proxy/three.ts"] : []),
+    ]);
+  const played = (
+    changed: readonly string[],
+    turn = 0,
+    exists = (_file: string) => true,
+  ): readonly string[] => {
+    const everything = (why: string): Selection => ({ isPlayed: () => true, why });
+    const { isPlayed } = selected(files, { changed, of, turn, everything, exists });
+    return files.filter(isPlayed);
+  };
+  const always = files.slice(-2);
+
+  it("the dear files that stand on it, every cheap one and every one about money", () => {
+    for (const changed of ["proxy/three.ts", dear[3]!]) {
+      const got = played([changed]);
+      for (const file of [dear[3]!, ...always]) assert.ok(got.includes(file), file);
+      assert.equal(got.length, 1 + 3 + always.length, "and a tenth of the others");
+    }
+  });
+
+  it("the others each once in ten turns", () => {
+    const turns = Array.from({ length: 10 }, (_, turn) =>
+      played([], turn).filter((one) => dear.includes(one)),
+    );
+    assert.deepEqual(turns.flat().sort(), [...dear].sort());
+  });
+
+  it("everything where how files are played has changed, or nobody knows what stands on it", () => {
+    const shared = [
+      ...["package-lock.json", ".ci/run", "scripts/build/testing/play.mjs", "scripts/build/setup.mjs"],
+      ...["test/support/tally.cjs", "tsconfig.json", CHAIN, "proxy/nobody-tests-me.ts", "shared/new.json"],
+    ];
+    for (const changed of shared) assert.deepEqual(played(["README.md", changed]), files, changed);
+  });
+
+  it("no more for words, or for code that is gone, whose users have changed", () => {
+    const few = played([]);
+    assert.ok(few.length < files.length);
+    assert.deepEqual(played(["README.md"]), few);
+    assert.deepEqual(
+      played(["proxy/gone.ts"], 0, (file) => file !== "proxy/gone.ts"),
+      few,
+    );
+    assert.deepEqual(
+      played(["shared/gone.json"], 0, (file) => file !== "shared/gone.json"),
+      files,
+    );
+  });
+
+  it("knows the dear ones by files that exist", () => {
+    for (const file of DEAR) assert.ok(existsSync(path.join(PROJECT_ROOT, file)), file);
+    const all = Object.keys(SUITES).flatMap((suite) => filesOf(suite, false));
+    const starting = /startAnvil|startTestStack|startRedis|startBrowser/;
+    const stands = standsOn(projectFiles());
+    for (const file of all.filter((one) => starting.test(readFileSync(path.join(PROJECT_ROOT, one), "utf8"))))
+      assert.ok(
+        DEAR.some((one) => stands(file).has(one)),
+        file,
+      );
+  });
+});
