@@ -8,6 +8,7 @@ import path from "node:path";
 import { orExplain, setUp } from "./setup.mjs";
 import { counted, playAll } from "./testing/everything.mjs";
 import { playFile } from "./testing/play.mjs";
+import { ageOf, readReleased } from "./testing/released.mjs";
 import { FORGE, selection } from "./testing/selection.mjs";
 import { CHECK_NAMES, checksOf, filesOf, ROOT, SUITES } from "./testing/suites.mjs";
 import { TIMES, withRecords } from "./testing/times.mjs";
@@ -67,9 +68,9 @@ async function main(argv) {
   const suites = Object.keys(SUITES).filter((name) => isRelease || !FOR_RELEASE.has(name));
   // Whoever names a suite gets all of it.
   const hasAllFiles = isRelease || names.length > 0;
-  const checks = checksOf(hasAllFiles);
+  const checks = { ...checksOf(true), ...checksOf(isRelease) };
   const usual = flags.has("--all")
-    ? [...Object.keys(checks), ...suites]
+    ? [...Object.keys(checksOf(isRelease)), ...suites]
     : suites.filter((name) => !LENGTHY.has(name));
   const files = names.filter(isFile);
   const chosen = names.length > 0 ? names.filter((name) => !isFile(name)) : usual;
@@ -85,7 +86,11 @@ async function main(argv) {
       : { isPlayed: () => true, why: "what was named" };
     if (isLanding) console.log(`played: ${why}`);
     for (const group of groups) group.files = group.files.filter(isPlayed);
-    const first = await playAll(chosen.filter((name) => name !== "forge" || isPlayed(FORGE)), groups, { checks, passedOn, scratch, coverage });
+    const first = await playAll(
+      chosen.filter((name) => name !== "forge" || isPlayed(FORGE)),
+      groups,
+      { checks, passedOn, scratch, coverage },
+    );
     const again = filesToPlayAgain(first);
     const second = [];
     for (const [index, file] of again.entries()) {
@@ -97,9 +102,10 @@ async function main(argv) {
     await mkdir(path.dirname(UNSTEADY), { recursive: true });
     await writeFile(UNSTEADY, unsteady.map((one) => `${unsteadyLine(one)}\n`).join(""));
     const times = withRecords(first.flatMap(({ records = [] }) => records));
-    for (const to of flags.has("--times") ? [NEWEST_TIMES, TIMES] : [NEWEST_TIMES]) await writeFile(to, times);
+    for (const to of flags.has("--times") ? [NEWEST_TIMES, TIMES] : [NEWEST_TIMES])
+      await writeFile(to, times);
     const { text, isGreen } = reportOf(results, unsteady);
-    if (isLanding) console.log(`\nplayed: ${why}`);
+    if (isLanding) console.log(`\nplayed: ${why}\n${ageOf(readReleased())}`);
     console.log(text);
     process.exitCode = isGreen ? 0 : 1;
   } finally {

@@ -8,7 +8,7 @@ import { FAULT_NAMES, FAULT_NAMES_OF_TWO } from "./plan.ts";
 import { hasRedis, runSuite, type StoreReport } from "./suite.ts";
 import { STORES, type StoreName } from "./stores.ts";
 
-const SEED = 20_261_122;
+const SEED = Number(process.env["CLOISTER_SEED"] ?? 20_261_122);
 const IS_RELEASE = process.env["CLOISTER_RELEASE"] === "1";
 const RUNS = IS_RELEASE ? 100 : 10;
 const LEAST_KILLING_PERCENT = 25;

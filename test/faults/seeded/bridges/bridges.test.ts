@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { hasRedis, runSuite, type StoreReport } from "../suite.ts";
 import { STORES } from "../stores.ts";
 
-const SEED = 20_261_125;
+const SEED = Number(process.env["CLOISTER_SEED"] ?? 20_261_125);
 /** For a change, and before a release. */
 const RUNS = process.env["CLOISTER_RELEASE"] === "1" ? 6 : 2;
 const LEAST_KILLING_PERCENT = 25;
