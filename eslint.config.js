@@ -167,6 +167,25 @@ export default defineConfig(
   {
     files: ["test/**/*.ts"],
     rules: {
+      // What waits by the clock is red on a slow machine and late on a fast one.
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "NewExpression[callee.name='Promise'] CallExpression[callee.name='setTimeout'][arguments.0.type='Identifier'][arguments.1.type='Literal']",
+          message: "Wait for what comes (test/support/until.ts), for a marker behind it, or move a clock.",
+        },
+        {
+          selector:
+            "ImportDeclaration[source.value='node:timers/promises'] ImportSpecifier[imported.name='setTimeout']",
+          message: "Wait for what comes (test/support/until.ts), for a marker behind it, or move a clock.",
+        },
+        {
+          selector:
+            "BinaryExpression[operator=/^[<>]=?$/] > BinaryExpression[operator='-'] > CallExpression[callee.property.name='now']",
+          message: "Count events, or measure in a benchmark.",
+        },
+      ],
       // A test may draw at random (it prints its seed) and reads answers nobody has typed.
       "no-restricted-properties": "off",
       "@typescript-eslint/no-unsafe-assignment": "off",

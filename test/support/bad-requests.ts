@@ -680,6 +680,7 @@ function sendSurely(send: (request: BadRequest) => Promise<Heard>): typeof send 
       } catch (error) {
         if (left === 0 || !isLost(error)) throw error;
         // Time to notice which others are closed.
+        // eslint-disable-next-line no-restricted-syntax -- a connection that was closed tells nobody when
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     }

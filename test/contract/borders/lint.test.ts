@@ -73,6 +73,21 @@ const PLANTED: readonly Plant[] = [
     code: "const later = async () => 1;\nlater();",
   },
   {
+    file: "test/sleeping.ts",
+    rule: "no-restricted-syntax",
+    code: "export const seen = new Promise((resolve) => setTimeout(resolve, 300));",
+  },
+  {
+    file: "test/sleeping-otherwise.ts",
+    rule: "no-restricted-syntax",
+    code: 'import { setTimeout as sleep } from "node:timers/promises";\nexport const seen = sleep(300);',
+  },
+  {
+    file: "test/elapsed.ts",
+    rule: "no-restricted-syntax",
+    code: "export const seen = (at: number): boolean => performance.now() - at < 1_000;",
+  },
+  {
     file: "test/floating.ts",
     rule: "@typescript-eslint/no-floating-promises",
     code: "const later = async () => 1;\nlater();",

@@ -330,6 +330,7 @@ describe("wallet against a service with real proofs", function () {
       verifyRoot: async () => {
         asked += 1;
         nameRoot();
+        // eslint-disable-next-line no-restricted-syntax -- a source that takes its time
         await new Promise((resolve) => setTimeout(resolve, 50));
         return false;
       },

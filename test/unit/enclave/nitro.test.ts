@@ -112,7 +112,7 @@ describe("enclave/nitro", () => {
         },
         ended: () => (ends += 1),
       });
-      const ended = (): Promise<void> => until("it ends", () => ends > 0);
+      const ended = (): Promise<boolean> => until("it ends", () => ends > 0);
       return {
         process,
         heard,

@@ -557,6 +557,7 @@ describe("enclave/verifier-pool", () => {
       await new Promise<void>((resolve) => {
         real.after(2, resolve);
         // The deadline alone keeps no process alive.
+        // eslint-disable-next-line no-restricted-syntax -- keeps the process alive
         setTimeout(resolve, 1_000);
       });
       assert.deepEqual(passed, []);

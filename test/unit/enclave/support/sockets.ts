@@ -5,6 +5,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+export { until } from "../../../support/until.ts";
+
 export class SocketFolder {
   readonly path: string;
   readonly #servers: Server[] = [];
@@ -49,18 +51,5 @@ export class SocketFolder {
     for (const server of this.#servers) server.close();
     for (const socket of this.#sockets) socket.destroy();
     await rm(this.path, { recursive: true, force: true });
-  }
-}
-
-/** Polls; fails with `what` when it does not come true. */
-export async function until(
-  what: string,
-  condition: () => boolean | Promise<boolean>,
-  deadlineMs = 180_000,
-): Promise<void> {
-  const deadline = Date.now() + deadlineMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`never came true: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

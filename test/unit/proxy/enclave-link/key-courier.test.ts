@@ -348,6 +348,7 @@ describe("enclave-link/key-courier", () => {
           if (goOn === undefined)
             await new Promise<void>((resolve) => {
               goOn = resolve;
+              // eslint-disable-next-line no-restricted-syntax -- the other may have been served meanwhile
               setTimeout(resolve, 200);
             });
           else {

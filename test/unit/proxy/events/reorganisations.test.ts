@@ -156,6 +156,7 @@ class World {
         return;
       case "pause":
         this.#reader.resume();
+        // eslint-disable-next-line no-restricted-syntax -- how far the reader gets meanwhile is drawn too
         await new Promise((resolve) => setTimeout(resolve, 2));
         return;
     }
@@ -220,6 +221,7 @@ class World {
     );
     await until("nobody to look for more", async () => {
       const reads = this.#reads;
+      // eslint-disable-next-line no-restricted-syntax -- asked until it is so
       await new Promise((resolve) => setTimeout(resolve, 5));
       return this.#reads === reads;
     });

@@ -167,6 +167,7 @@ describe("sequencer: advance on a real chain with the real pool", function () {
     const ticket = await on.accept(on.spend(on.rooted().root));
     await until("it to be held", () => on.sequencer.blockedBy("spend") === "pause");
     await on.mine(3);
+    // eslint-disable-next-line no-restricted-syntax -- nothing tells of a turn in which nothing is sent
     await new Promise((done) => setTimeout(done, 500));
     assert.equal(on.rooted().leafCount, 3);
     await on.rpc("evm_increaseTime", [HOURS]);
