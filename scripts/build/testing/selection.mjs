@@ -17,6 +17,8 @@ export const DEAR = [
 /** What decides how every file is played. */
 const EVERYBODYS =
   /^(\.ci\/|\.node-version|\.npmrc|package(-lock)?\.json|enclave\/package(-lock)?\.json|tsconfig\.json|scripts\/build\/(testing\/|[\w-]+\.mjs)|test\/support\/(as-modules\.mjs|tally\.cjs|waiting-by-time\.ts))/;
+/** Rules are cheap, though their tests name all that they are about. */
+const isAlwaysPlayed = (file) => isFinal(file) || file.startsWith("test/contract/borders/");
 const SHARE = 10;
 
 /** `{ isPlayed(file), why }` of these test files and FORGE. */
@@ -50,7 +52,7 @@ export function selected(files, { changed, of, turn, everything, exists }) {
   if (stranger !== undefined)
     return everything(`${stranger} has changed, and which of them stand on it is not known`);
 
-  const dear = files.filter((file) => !isFinal(file) && DEAR.some((source) => of(file).has(source)));
+  const dear = files.filter((file) => !isAlwaysPlayed(file) && DEAR.some((source) => of(file).has(source)));
   const touched = new Set(dear.filter((file) => changed.some((one) => of(file).has(one))));
   const others = dear.filter((file) => !touched.has(file)).sort();
   const leftOut = new Set(others.filter((_, i) => i % SHARE !== turn % SHARE));

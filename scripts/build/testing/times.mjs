@@ -29,7 +29,8 @@ export function withRecords(records) {
   const all = { ...times };
   for (const { file, secs, cpu } of records) all[file] = { secs: round(secs), cpu: round(cpu) };
   const kept = Object.entries(all).filter(([file]) => existsSync(path.join(ROOT, file)));
-  return `${JSON.stringify(Object.fromEntries(kept.sort()), null, 2)}\n`;
+  const lines = kept.sort().map(([file, { secs, cpu }]) => `  "${file}": { "secs": ${secs}, "cpu": ${cpu} }`);
+  return `{\n${lines.join(",\n")}\n}\n`;
 }
 
 const round = (secs) => Math.round(secs * 10) / 10;

@@ -84,7 +84,7 @@ describe("sequencer/lease", () => {
   it("counts from before it asked, so an answer that was long on its way does not make the lease longer", async () => {
     let answered = 0;
     const take = async (): Promise<Fence> => {
-      await new Promise((resolve) => setTimeout(resolve, 80));
+      await new Promise((resolve) => clock.setTimeout(resolve, 80));
       answered += 1;
       return 1;
     };

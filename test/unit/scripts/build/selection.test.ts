@@ -95,8 +95,9 @@ describe("what a file stands on", () => {
 
 describe("what a change plays", () => {
   const CHAIN = "scripts/stack/anvil.ts";
+  const RULES = "test/contract/borders/rules.test.ts";
   const dear = Array.from({ length: 25 }, (_, i) => `test/e2e/${String(i)}.test.ts`);
-  const files = [...dear, "test/unit/cheap.test.ts", "test/adversarial/money.test.ts"];
+  const files = [...dear, "test/unit/cheap.test.ts", "test/adversarial/money.test.ts", RULES];
   const of: StandsOn = (file) =>
     new Set([
       file,
@@ -112,9 +113,9 @@ describe("what a change plays", () => {
     const { isPlayed } = selected(files, { changed, of, turn, everything, exists });
     return files.filter(isPlayed);
   };
-  const always = files.slice(-2);
+  const always = files.slice(-3);
 
-  it("the dear files that stand on it, every cheap one and every one about money", () => {
+  it("the dear files that stand on it, every cheap one, every one about money and every rule", () => {
     for (const changed of ["proxy/three.ts", dear[3]!]) {
       const got = played([changed]);
       for (const file of [dear[3]!, ...always]) assert.ok(got.includes(file), file);
