@@ -21,7 +21,7 @@ const FOR_RELEASE = new Set(["boot"]);
 const HELP = `Usage: npm test [-- [NAME ...] [OPTIONS] [-- OPTIONS OF MOCHA OR OF THE CHECK]]
 
 Runs suites, checks and test files by name and ends with "N passed, N failed". Every file has a process of its own, the
-dearest of test/times.json first, as many side by side as the machine bears. A file that failed is played once more at
+slowest of test/times.json first, as many side by side as the machine bears. A file that failed is played once more at
 the end, alone. If it passes then, the line UNSTEADY names it, and .cloister/unsteady.txt lists it; nothing is played
 again where more than ten files failed, a check, or a file about money, vectors or seeded faults.
 
@@ -30,7 +30,7 @@ again where more than ten files failed, a check, or a file about money, vectors 
   checks:  ${CHECK_NAMES.join(", ")}
   files:   paths of test files, test/unit/…/NAME.test.ts
   --all        what a change has to pass: every check and suite, with --coverage. Of the files that start chains, browsers
-               or databases, those that stand on something changed since the commit in test/last-green.json, and a tenth
+               or databases, those that depend on something changed since the commit in test/last-green.json, and a tenth
                of the others in turn
   --release    with --all: every file, more of the random cases, other releases of Node, guides, tour, screens, operator commands
   --coverage   the suite "enclave" also measures enclave/ and fails below 95 % of lines or branches

@@ -1,21 +1,21 @@
 // Which test files a change has to pass. Those that start chains, browsers or databases take most of the time, so of them:
-// those that stand on something that has changed since the last green gate, and a tenth of the others in turn.
+// those that depend on something that has changed since the last green gate, and a tenth of the others in turn.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { isFinal, ROOT } from "./suites.mjs";
-import { changedSince, projectFiles, standsOn } from "./sources.mjs";
+import { changedSince, projectFiles, dependenciesOf } from "./sources.mjs";
 
 /** `{ commit, gates }`: the last commit at which `npm run gate` was green, and how many gates were. */
 export const LAST_GREEN = path.join(ROOT, "test/last-green.json");
 
 /** What starts them, and the check that takes as long as they do. */
 export const FORGE = "scripts/lab/forge.ts";
-export const DEAR = [
+export const COSTLY = [
   ...[FORGE, "scripts/stack/anvil.ts", "scripts/stack/redis-server.ts"],
   ...["test/support/redis.ts", "test/support/chromium.ts"],
 ];
 /** What decides how every file is played. */
-const EVERYBODYS =
+const AFFECTS_ALL =
   /^(\.ci\/|\.node-version|\.npmrc|package(-lock)?\.json|enclave\/package(-lock)?\.json|tsconfig\.json|scripts\/build\/(testing\/|[\w-]+\.mjs)|test\/support\/(as-modules\.mjs|tally\.cjs|waiting-by-time\.ts))/;
 /** Rules are cheap, though their tests name all that they are about. */
 const isAlwaysPlayed = (file) => isFinal(file) || file.startsWith("test/contract/borders/");
@@ -34,7 +34,7 @@ export function selection(testFiles) {
     return everything(`the last green commit, ${last.commit}, is none before this one`);
   return selected(files, {
     changed,
-    of: standsOn(all),
+    of: dependenciesOf(all),
     turn: last.gates,
     everything,
     exists: (file) => present.has(file),
@@ -42,7 +42,7 @@ export function selection(testFiles) {
 }
 
 export function selected(files, { changed, of, turn, everything, exists }) {
-  const shared = changed.find((file) => EVERYBODYS.test(file));
+  const shared = changed.find((file) => AFFECTS_ALL.test(file));
   if (shared !== undefined) return everything(`${shared} has changed`);
   const known = new Set(files.flatMap((file) => [...of(file)]));
   // Of code that is gone, whatever named it has changed too.
@@ -50,15 +50,17 @@ export function selected(files, { changed, of, turn, everything, exists }) {
     (file) => !known.has(file) && !file.endsWith(".md") && (exists(file) || !/\.(ts|tsx|mjs)$/.test(file)),
   );
   if (stranger !== undefined)
-    return everything(`${stranger} has changed, and which of them stand on it is not known`);
+    return everything(`${stranger} has changed, and which of them depend on it is not known`);
 
-  const dear = files.filter((file) => !isAlwaysPlayed(file) && DEAR.some((source) => of(file).has(source)));
-  const touched = new Set(dear.filter((file) => changed.some((one) => of(file).has(one))));
-  const others = dear.filter((file) => !touched.has(file)).sort();
+  const costly = files.filter(
+    (file) => !isAlwaysPlayed(file) && COSTLY.some((source) => of(file).has(source)),
+  );
+  const touched = new Set(costly.filter((file) => changed.some((one) => of(file).has(one))));
+  const others = costly.filter((file) => !touched.has(file)).sort();
   const leftOut = new Set(others.filter((_, i) => i % SHARE !== turn % SHARE));
   return {
     isPlayed: (file) => !leftOut.has(file),
-    why: `${touched.size} of ${dear.length} dear files, which stand on what has changed, and ${others.length - leftOut.size} of the others`,
+    why: `${touched.size} of ${costly.length} costly files, which depend on what has changed, and ${others.length - leftOut.size} of the others`,
   };
 }
 

@@ -1,4 +1,4 @@
-// What each file stands on: what it imports and what it names by its place. Here both are words in quotes with a folder
+// What each file depends on: what it imports and what it names by its place. Here both are words in quotes with a folder
 // or an ending in them, so they are found without reading the language. More is found than is meant, seldom less.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -43,8 +43,8 @@ function git(...args) {
   return execFileSync("git", args, options).split("\n").filter(Boolean);
 }
 
-/** A function from a file to the set of all that it stands on, itself among them. */
-export function standsOn(all, textOf = (file) => readFileSync(path.join(ROOT, file), "utf8")) {
+/** A function from a file to the set of all that it depends on, itself among them. */
+export function dependenciesOf(all, textOf = (file) => readFileSync(path.join(ROOT, file), "utf8")) {
   const files = new Set(all);
   const folders = new Set(all.flatMap((file) => foldersOf(file)));
   const under = memo((place) => all.filter((file) => isIn(file, place)));

@@ -18,7 +18,7 @@ export function limitOf(file) {
   return secs === undefined ? UNKNOWN_LIMIT_MS : Math.max(SHORTEST_LIMIT_MS, SLOWER * secs * 1000);
 }
 
-/** The dearest first, so that no long one is left for the end; what is not known comes before all. */
+/** The slowest first, so that no long one is left for the end; what is not known comes before all. */
 export function byCost(files) {
   const costOf = (file) => times[file]?.secs ?? Number.MAX_VALUE;
   return files.toSorted((a, b) => costOf(b) - costOf(a));

@@ -4,38 +4,38 @@ import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { PROJECT_ROOT } from "../../../support/tree.ts";
 
-type StandsOn = (file: string) => ReadonlySet<string>;
+type DependenciesOf = (file: string) => ReadonlySet<string>;
 interface Selection {
   isPlayed(file: string): boolean;
   readonly why: string;
 }
 const module = (name: string): Promise<unknown> =>
   import(path.join(PROJECT_ROOT, "scripts/build/testing", name));
-const { standsOn, projectFiles } = (await module("sources.mjs")) as {
-  standsOn(files: readonly string[], textOf?: (file: string) => string): StandsOn;
+const { dependenciesOf, projectFiles } = (await module("sources.mjs")) as {
+  dependenciesOf(files: readonly string[], textOf?: (file: string) => string): DependenciesOf;
   projectFiles(): readonly string[];
 };
-const { selected, DEAR } = (await module("selection.mjs")) as {
+const { selected, COSTLY } = (await module("selection.mjs")) as {
   selected(
     files: readonly string[],
     facts: {
       readonly changed: readonly string[];
-      readonly of: StandsOn;
+      readonly of: DependenciesOf;
       readonly turn: number;
       readonly everything: (why: string) => Selection;
       readonly exists: (file: string) => boolean;
     },
   ): Selection;
-  readonly DEAR: readonly string[];
+  readonly COSTLY: readonly string[];
 };
 const { SUITES, filesOf } = (await module("suites.mjs")) as {
   readonly SUITES: object;
   filesOf(suite: string, isRelease: boolean): readonly string[];
 };
 
-describe("what a file stands on", () => {
+describe("what a file depends on", () => {
   const of = (tree: Readonly<Record<string, string>>, file: string): readonly string[] =>
-    [...standsOn(Object.keys(tree), (name) => tree[name]!)(file)].sort();
+    [...dependenciesOf(Object.keys(tree), (name) => tree[name]!)(file)].sort();
 
   it("what it imports, and what that imports, in circles too", () => {
     const tree = {
@@ -74,11 +74,11 @@ describe("what a file stands on", () => {
   });
 
   describe("in this project", () => {
-    const stands = standsOn(projectFiles());
+    const dependencies = dependenciesOf(projectFiles());
     const requires = (file: string, ...sources: readonly string[]): void => {
-      for (const source of sources) assert.ok(stands(file).has(source), `${file} on ${source}`);
+      for (const source of sources) assert.ok(dependencies(file).has(source), `${file} on ${source}`);
     };
-    it("whoever starts a stack stands on its programs, its contracts and its image", () => {
+    it("whoever starts a stack depends on its programs, its contracts and its image", () => {
       requires("test/e2e/info.test.ts", "proxy/app.ts", "enclave/main.ts");
       requires("test/e2e/info.test.ts", "shared/contracts/Pool.sol", "scripts/stack/kms/server.ts");
       requires("test/contract/pool/caps.test.ts", "shared/contracts/Pool.sol");
@@ -86,9 +86,9 @@ describe("what a file stands on", () => {
       requires("scripts/lab/forge.ts", "test/forge/foundry.toml", "shared/contracts/Pool.sol");
     });
     it("others do not", () => {
-      const small = stands("test/unit/shared/client/sse.test.ts");
+      const small = dependencies("test/unit/shared/client/sse.test.ts");
       assert.ok(small.size < 10, [...small].join(", "));
-      assert.ok(!stands("test/contract/pool/caps.test.ts").has("proxy/app.ts"));
+      assert.ok(!dependencies("test/contract/pool/caps.test.ts").has("proxy/app.ts"));
     });
   });
 });
@@ -96,13 +96,13 @@ describe("what a file stands on", () => {
 describe("what a change plays", () => {
   const CHAIN = "scripts/stack/anvil.ts";
   const RULES = "test/contract/borders/rules.test.ts";
-  const dear = Array.from({ length: 25 }, (_, i) => `test/e2e/${String(i)}.test.ts`);
-  const files = [...dear, "test/unit/cheap.test.ts", "test/adversarial/money.test.ts", RULES];
-  const of: StandsOn = (file) =>
+  const costly = Array.from({ length: 25 }, (_, i) => `test/e2e/${String(i)}.test.ts`);
+  const files = [...costly, "test/unit/cheap.test.ts", "test/adversarial/money.test.ts", RULES];
+  const of: DependenciesOf = (file) =>
     new Set([
       file,
       ...(file.includes("cheap") ? ["proxy/cheap.ts"] : [CHAIN]),
-      ...(file === dear[3] ? ["proxy/three.ts"] : []),
+      ...(file === costly[3] ? ["proxy/three.ts"] : []),
     ]);
   const played = (
     changed: readonly string[],
@@ -115,22 +115,22 @@ describe("what a change plays", () => {
   };
   const always = files.slice(-3);
 
-  it("the dear files that stand on it, every cheap one, every one about money and every rule", () => {
-    for (const changed of ["proxy/three.ts", dear[3]!]) {
+  it("the costly files that depend on it, every cheap one, every one about money and every rule", () => {
+    for (const changed of ["proxy/three.ts", costly[3]!]) {
       const got = played([changed]);
-      for (const file of [dear[3]!, ...always]) assert.ok(got.includes(file), file);
+      for (const file of [costly[3]!, ...always]) assert.ok(got.includes(file), file);
       assert.equal(got.length, 1 + 3 + always.length, "and a tenth of the others");
     }
   });
 
   it("the others each once in ten turns", () => {
     const turns = Array.from({ length: 10 }, (_, turn) =>
-      played([], turn).filter((one) => dear.includes(one)),
+      played([], turn).filter((one) => costly.includes(one)),
     );
-    assert.deepEqual(turns.flat().sort(), [...dear].sort());
+    assert.deepEqual(turns.flat().sort(), [...costly].sort());
   });
 
-  it("everything where how files are played has changed, or nobody knows what stands on it", () => {
+  it("everything where how files are played has changed, or nobody knows what depends on it", () => {
     const shared = [
       ...["package-lock.json", ".ci/run", "scripts/build/testing/play.mjs", "scripts/build/setup.mjs"],
       ...["test/support/tally.cjs", "tsconfig.json", CHAIN, "proxy/nobody-tests-me.ts", "shared/new.json"],
@@ -152,14 +152,14 @@ describe("what a change plays", () => {
     );
   });
 
-  it("knows the dear ones by files that exist", () => {
-    for (const file of DEAR) assert.ok(existsSync(path.join(PROJECT_ROOT, file)), file);
+  it("knows the costly ones by files that exist", () => {
+    for (const file of COSTLY) assert.ok(existsSync(path.join(PROJECT_ROOT, file)), file);
     const all = Object.keys(SUITES).flatMap((suite) => filesOf(suite, false));
     const starting = /startAnvil|startTestStack|startRedis|startBrowser/;
-    const stands = standsOn(projectFiles());
+    const dependencies = dependenciesOf(projectFiles());
     for (const file of all.filter((one) => starting.test(readFileSync(path.join(PROJECT_ROOT, one), "utf8"))))
       assert.ok(
-        DEAR.some((one) => stands(file).has(one)),
+        COSTLY.some((one) => dependencies(file).has(one)),
         file,
       );
   });
