@@ -48,14 +48,16 @@ describe("logging of errors", () => {
 
 describe("logging to standard output", function () {
   /** A process that says so many lines and does this then. */
-  function saying(lines: number, then: string): ChildProcess {
+  function saying(lines: number, then: string, through = 'exec "$0" "$@"'): ChildProcess {
     const logging = new URL("../../../proxy/logging.ts", import.meta.url).href;
     const program = `import { createLogger } from ${JSON.stringify(logging)};
       const logger = createLogger("info");
       for (let i = 0; i < ${String(lines)}; i++) logger.info({ i }, "said");
       ${then}`;
     const words = ["--import", "tsx", "--input-type=module", "--eval", program];
-    return spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit", "ipc"] });
+    return spawn("sh", ["-c", through, process.execPath, ...words], {
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+    });
   }
 
   /** Numbers of the lines that it said until its end. */
@@ -75,10 +77,15 @@ describe("logging to standard output", function () {
     assert.equal((JSON.parse(line.toString()) as { msg: string }).msg, "said");
   });
 
-  it("loses nothing of what was said before the process ended itself", async () => {
-    const child = saying(1000, "process.exit(1);");
-    assert.deepEqual(await saidBy(child), countTo(1000));
-  });
+  const ways = {
+    "a socket": undefined,
+    "a pipe": '"$0" "$@" | cat',
+    "a file": 'file=$(mktemp); "$0" "$@" >"$file"; cat "$file"; rm "$file"',
+  };
+  for (const [where, through] of Object.entries(ways))
+    it(`loses nothing of what was said to ${where} before the process ended itself`, async () => {
+      assert.deepEqual(await saidBy(saying(1000, "process.exit(1);", through)), countTo(1000));
+    });
 
   it("is not held up by a reader who stands still, nor keeps more than its share for it", async () => {
     const all = 400_000;
